@@ -14,7 +14,7 @@ export interface FollowedKind {
   readonly group: string;
   readonly version: string;
   readonly plural: string;
-  readonly kept: ObjectIndex;
+  readonly index: ObjectIndex;
 }
 
 /**
@@ -25,24 +25,24 @@ export async function followKinds(
   all: readonly FollowedKind[],
   access: ServerAccess,
 ): Promise<void> {
-  const known = all.map(({ group, version, plural, kept }) => {
+  const known = all.map(({ group, version, plural, index }) => {
     const resource = access.catalog.find(group, version, plural);
-    return resource && followStored(resource, keepingUp(kept), access).ready;
+    return resource && followStored(resource, keepingUp(index), access).ready;
   });
   await Promise.all(known);
 }
 
-function keepingUp(kept: ObjectIndex): ReflectorSink<ApiObject> {
+function keepingUp(index: ObjectIndex): ReflectorSink<ApiObject> {
   return {
     replaced: (objects) => {
       const there = new Set(objects.map(keyOf));
-      const gone = Array.from(kept.keys()).filter((key) => !there.has(key));
-      for (const key of gone) kept.delete(key);
-      for (const object of objects) kept.set(object);
+      const gone = Array.from(index.keys()).filter((key) => !there.has(key));
+      for (const key of gone) index.delete(key);
+      for (const object of objects) index.set(object);
     },
     changed: (type, object) => {
-      if (type === "DELETED") kept.delete(keyOf(object));
-      else kept.set(object);
+      if (type === "DELETED") index.delete(keyOf(object));
+      else index.set(object);
     },
   };
 }

@@ -12,6 +12,6 @@ export type { HealthCheck, HealthEndpoint } from "./ops/health.ts";
 export { defaultLimits, type Limits } from "./limits.ts";
 export type { LocalResponse, LocalRequest } from "./transport/local-exchange.ts";
 export type { ServerDocument } from "./routes/document-routes.ts";
-export { type Figures, PrometheusMetrics } from "./metrics/metrics.ts";
+export { type MetricsSnapshot, PrometheusMetrics } from "./metrics/metrics.ts";
 export type { KubeletTls } from "./proxy/tunnels.ts";
 export { versionInfo } from "./version.ts";

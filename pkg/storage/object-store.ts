@@ -21,7 +21,7 @@ export function objectStore(backend: Backend, options: ObjectStoreOptions): Obje
   const cache = new Cache(backend, options);
   return {
     collection: (prefix) => cache.collection(prefix),
-    figures: () => cache.figures,
+    statistics: () => cache.statistics,
 
     async get(key, { signal } = {}) {
       const collection = cache.holding(key);

@@ -36,11 +36,11 @@ export interface ObjectStore {
   ): Promise<WriteOutcome>;
   revision(signal?: AbortSignal): Promise<number>;
   /** What the caches have done so far. */
-  figures(): readonly CollectionFigures[];
+  statistics(): readonly CollectionStatistics[];
 }
 
 /** Counts since the start, of the cache of one prefix. */
-export interface CollectionFigures {
+export interface CollectionStatistics {
   readonly prefix: string;
   /** Events that the store told of. */
   readonly received: number;
@@ -148,7 +148,7 @@ interface ReadOptions {
 export interface Subscriber {
   /** There are new changes. */
   changed(): void;
-  /** The cache began anew: what happened meanwhile is not known. */
+  /** The cache was reset: changes in between may be missing. */
   lost(): void;
 }
 

@@ -39,10 +39,10 @@ function manyBindings(): RbacAuthorizer {
 /** The second file stands for kinds of tokens whose check is costly, which are remembered. */
 function authenticator(): UnionAuthenticator {
   const listed = new TokenFileAuthenticator('admin,admin,1,"system:masters"');
-  const figures = new TokenCacheMetrics(noInstruments);
+  const metrics = new TokenCacheMetrics(noInstruments);
   const known = new TokenFileAuthenticator('warm,u7,7,"g1,g2"');
   const costly = { authenticateToken: async (token: string) => known.authenticateToken(token) };
-  const remembered = new TokenCache(costly, { clock: systemClock, figures, goodMs: 500 });
+  const remembered = new TokenCache(costly, { clock: systemClock, metrics, goodMs: 500 });
   const tokens = new UnionTokenAuthenticator(
     [listed, remembered],
     ["https://kubernetes.default.svc"],

@@ -28,8 +28,8 @@ describe("remembered tokens", () => {
     const tell = (metric: string, { status }: MetricLabels, value: number) =>
       void told.push(`${metric.replace("authentication_token_cache_", "")} ${status} ${value}`);
     const instruments = { ...noInstruments, add: tell, set: tell };
-    const figures = new TokenCacheMetrics(instruments);
-    tokens = new TokenCache(inner, { clock, figures, goodMs: 1000, badMs: 100 });
+    const metrics = new TokenCacheMetrics(instruments);
+    tokens = new TokenCache(inner, { clock, metrics, goodMs: 1000, badMs: 100 });
   });
 
   it("are believed for their time, each for its audiences", async () => {

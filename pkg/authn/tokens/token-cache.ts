@@ -5,7 +5,7 @@ import type { TokenAuthenticator, TokenIdentity } from "./token-authenticator.ts
 
 export interface CacheOptions {
   readonly clock: Clock;
-  readonly figures: TokenCacheMetrics;
+  readonly metrics: TokenCacheMetrics;
   /** How long a token that was taken is believed, in milliseconds. */
   readonly goodMs: number;
   /** How long one that was none of this kind is not asked about again; default 0. */
@@ -48,13 +48,13 @@ export class TokenCache implements TokenAuthenticator {
     token: string,
     audiences: readonly string[],
   ): Awaitable<TokenIdentity | undefined> {
-    const { clock, figures } = this.options;
+    const { clock, metrics } = this.options;
     const begun = clock.monotonic();
     // A list in JSON tells where it ends, so no two questions are written alike.
     const digest = hash("sha256", `${this.key}${JSON.stringify(audiences)}${token}`, "base64");
     const known = this.good.get(digest) ?? this.bad.get(digest);
     if (known !== undefined && known.until > begun) {
-      figures.answered("hit", clock.monotonic() - begun);
+      metrics.answered("hit", clock.monotonic() - begun);
       return known.owner;
     }
     let question = this.asked.get(digest);
@@ -62,9 +62,9 @@ export class TokenCache implements TokenAuthenticator {
       question = this.ask(digest, token, audiences).finally(() => this.asked.delete(digest));
       this.asked.set(digest, question);
     }
-    return figures
+    return metrics
       .waited(question)
-      .finally(() => figures.answered("miss", clock.monotonic() - begun));
+      .finally(() => metrics.answered("miss", clock.monotonic() - begun));
   }
 
   private async ask(
@@ -74,9 +74,9 @@ export class TokenCache implements TokenAuthenticator {
   ): Promise<TokenIdentity | undefined> {
     this.good.delete(digest);
     this.bad.delete(digest);
-    const { clock, figures, goodMs, badMs = 0 } = this.options;
+    const { clock, metrics, goodMs, badMs = 0 } = this.options;
     const asked = clock.monotonic();
-    const owner = await figures.fetched(this.inner.authenticateToken(token, audiences));
+    const owner = await metrics.fetched(this.inner.authenticateToken(token, audiences));
     const [answers, milliseconds] = owner === undefined ? [this.bad, badMs] : [this.good, goodMs];
     const answer = { owner, until: asked + milliseconds };
     if (milliseconds > 0) setBounded(answers, [digest, answer], capacity);

@@ -65,11 +65,11 @@ function authorizer(): NodeAuthorizer {
     { verbs: ["get", "list"], apiGroups: [""], resources: ["nodes"] },
   ];
   const made = new NodeAuthorizer({ domain: kubernetes, rules });
-  const kept = (plural: string) => made.followed().find((each) => each.plural === plural)!.kept;
-  kept("pods").set(pod);
-  kept("persistentvolumes").set(volume);
-  kept("resourceslices").set({ metadata: { name: "own" }, spec: { nodeName: "n1" } });
-  kept("resourceslices").set({ metadata: { name: "other" }, spec: { nodeName: "n2" } });
+  const index = (plural: string) => made.followed().find((each) => each.plural === plural)!.index;
+  index("pods").set(pod);
+  index("persistentvolumes").set(volume);
+  index("resourceslices").set({ metadata: { name: "own" }, spec: { nodeName: "n1" } });
+  index("resourceslices").set({ metadata: { name: "other" }, spec: { nodeName: "n2" } });
   return made;
 }
 
@@ -143,8 +143,8 @@ describe("the authorizer of nodes", () => {
 
   it("forgets what pods needed that are gone", async () => {
     const made = authorizer();
-    const { kept } = made.followed().find(({ plural }) => plural === "pods")!;
-    kept.delete("ns/p");
+    const { index } = made.followed().find(({ plural }) => plural === "pods")!;
+    index.delete("ns/p");
     for (const text of ["get secrets ns/env", "get secrets ns/mount", "get persistentvolumes pv"]) {
       const { verdict } = await made.authorize({ user: node, request: asked(text) });
       assert.equal(verdict, "no-opinion", text);

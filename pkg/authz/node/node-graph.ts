@@ -71,7 +71,7 @@ export class NodeGraph {
         group: "",
         version: "v1",
         plural: "pods",
-        kept: {
+        index: {
           set: (pod) => this.setPod(pod),
           delete: (key) => this.deletePod(key),
           keys: () => this.pods.keys(),
@@ -81,7 +81,7 @@ export class NodeGraph {
         group: "",
         version: "v1",
         plural: "persistentvolumes",
-        kept: {
+        index: {
           set: (volume) => this.setVolume(volume),
           delete: (key) => this.deleteVolume(key),
           keys: () => this.volumes.keys(),
@@ -101,12 +101,12 @@ export class NodeGraph {
     place: { readonly group: string; readonly version: string },
   ): FollowedKind {
     const nodes = this.nodes[plural];
-    const kept = {
+    const index = {
       set: (object: any) => nodes.set(keyOf(object), object.spec.nodeName ?? ""),
       delete: (key: string) => nodes.delete(key),
       keys: () => nodes.keys(),
     };
-    return { ...place, plural, kept };
+    return { ...place, plural, index };
   }
 
   private setVolume(object: any): void {

@@ -55,7 +55,7 @@ export class RbacAuthorizer implements Authorizer {
       group: this.group,
       version: "v1",
       plural,
-      kept: {
+      index: {
         set: (object) => this.set(kind, object),
         delete: (key) => this.delete(kind, key),
         keys: () => this.index.keys(kind),

@@ -165,9 +165,9 @@ function tokensOf(parts: AuthenticationParts, issuers: JwtAuthenticator): UnionT
   const kinds: readonly TokenAuthenticator[] = [
     new TokenFileAuthenticator(`${adminToken},admin,admin,"system:masters"`),
     ...tokenFile(options),
-    new TokenCache(accounts, { clock, figures: metrics, goodMs: accountGoodMs }),
+    new TokenCache(accounts, { clock, metrics, goodMs: accountGoodMs }),
     ...(options.bootstrapTokens ? [new BootstrapTokenAuthenticator({ read, clock, domain })] : []),
-    ...(hasIssuers(options) ? [new TokenCache(issuers, { clock, figures: metrics, goodMs })] : []),
+    ...(hasIssuers(options) ? [new TokenCache(issuers, { clock, metrics, goodMs })] : []),
     ...tokenWebhook(parts),
   ];
   return new UnionTokenAuthenticator(kinds, keys.audiences, domain);
@@ -195,5 +195,5 @@ function tokenWebhook(parts: AuthenticationParts): readonly TokenAuthenticator[]
     version,
     report: (error) => report("Token webhook failed", error),
   });
-  return [new TokenCache(webhook, { clock, figures: metrics, goodMs: cacheMs, badMs: cacheMs })];
+  return [new TokenCache(webhook, { clock, metrics, goodMs: cacheMs, badMs: cacheMs })];
 }

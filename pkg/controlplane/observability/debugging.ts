@@ -38,7 +38,7 @@ export function debuggingOptions({
     logger: options.logger,
     profiling: options.profiling ?? true,
     values: new Map<string, () => object | Promise<object>>([
-      ["cache", () => ({ collections: store.figures() })],
+      ["cache", () => ({ collections: store.statistics() })],
       ["queues", () => queues(metrics)],
     ]),
     texts,

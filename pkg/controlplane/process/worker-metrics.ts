@@ -1,6 +1,6 @@
 /** Shares metrics among workers: each of them serves the metrics of all at `/metrics`. */
 import type { Worker } from "node:cluster";
-import type { Figures, PrometheusMetrics } from "#server";
+import type { MetricsSnapshot, PrometheusMetrics } from "#server";
 
 /** Message between a worker and the primary process. */
 type Message =
@@ -8,9 +8,9 @@ type Message =
   | { readonly metrics: "requestAll"; readonly by: number }
   /** The primary process requests the metrics of one worker, which responds. */
   | { readonly metrics: "request"; readonly requestId: number }
-  | { readonly metrics: "response"; readonly requestId: number; readonly own: Figures }
+  | { readonly metrics: "response"; readonly requestId: number; readonly own: MetricsSnapshot }
   /** The metrics of all workers, for the worker that requested them. */
-  | { readonly metrics: "responseAll"; readonly by: number; readonly all: readonly Figures[] };
+  | { readonly metrics: "responseAll"; readonly by: number; readonly all: readonly MetricsSnapshot[] };
 
 /** A worker that does not respond within this time is left out. */
 const answerMs = 2_000;
@@ -19,7 +19,7 @@ const gatheredMs = 3_000;
 
 /** In a worker: responds with its own metrics, and serves the metrics of all workers. */
 export function shareMetrics(metrics: PrometheusMetrics): void {
-  const wanted = new Map<number, (all: readonly Figures[]) => void>();
+  const wanted = new Map<number, (all: readonly MetricsSnapshot[]) => void>();
   let last = 0;
   process.on("message", (message: Message) => {
     if (message.metrics === "responseAll") wanted.get(message.by)?.(message.all);
@@ -29,7 +29,7 @@ export function shareMetrics(metrics: PrometheusMetrics): void {
   });
   metrics.gather = async () => {
     const by = ++last;
-    const all = new Promise<readonly Figures[]>((resolve) => wanted.set(by, resolve));
+    const all = new Promise<readonly MetricsSnapshot[]>((resolve) => wanted.set(by, resolve));
     tell({ metrics: "requestAll", by });
     const found = await orAfter(gatheredMs, all, []);
     wanted.delete(by);
@@ -43,7 +43,7 @@ function tell(message: Message): void {
 
 /** In the primary process: gathers the metrics of all workers when one of them requests it. */
 export class WorkerMetricsExchange {
-  readonly #answers = new Map<number, (own: Figures) => void>();
+  readonly #answers = new Map<number, (own: MetricsSnapshot) => void>();
   #last = 0;
 
   constructor(private readonly workers: ReadonlySet<Worker>) {}
@@ -59,9 +59,9 @@ export class WorkerMetricsExchange {
     send(worker, { metrics: "responseAll", by, all });
   }
 
-  async #ask(worker: Worker): Promise<Figures | undefined> {
+  async #ask(worker: Worker): Promise<MetricsSnapshot | undefined> {
     const requestId = ++this.#last;
-    const own = new Promise<Figures>((resolve) => this.#answers.set(requestId, resolve));
+    const own = new Promise<MetricsSnapshot>((resolve) => this.#answers.set(requestId, resolve));
     send(worker, { metrics: "request", requestId });
     const found = await orAfter(answerMs, own, undefined);
     this.#answers.delete(requestId);

@@ -5,7 +5,7 @@ import type { Catalog } from "#meta";
 import type { Instruments, MetricDefinition } from "#request";
 import {
   type Backend,
-  type CollectionFigures,
+  type CollectionStatistics,
   type ObjectStore,
   prefixEnd,
   StoreFault,
@@ -55,7 +55,7 @@ const place = ["group", "resource"];
 /** Metrics of each watch cache, and where their values come from. */
 const cacheMetrics: readonly (readonly [
   definition: MetricDefinition,
-  value: (figures: CollectionFigures) => number,
+  value: (statistics: CollectionStatistics) => number,
 ])[] = [
   [
     {
@@ -234,11 +234,11 @@ export function observeCaches(store: ObjectStore, measuring: Measuring): void {
   const { instruments } = measuring;
   const placeOf = placesOf(measuring);
   instruments.beforeRead(() => {
-    for (const figures of store.figures()) {
-      const labels = { ...placeOf(figures.prefix) };
-      for (const [{ name }, value] of cacheMetrics) instruments.set(name, labels, value(figures));
+    for (const statistics of store.statistics()) {
+      const labels = { ...placeOf(statistics.prefix) };
+      for (const [{ name }, value] of cacheMetrics) instruments.set(name, labels, value(statistics));
       const read = { ...labels, fallback: "false" };
-      const { consistentReads: good, failedReads: bad } = figures;
+      const { consistentReads: good, failedReads: bad } = statistics;
       instruments.set(consistentReads.name, { ...read, success: "true" }, good);
       instruments.set(consistentReads.name, { ...read, success: "false" }, bad);
     }

@@ -43,7 +43,7 @@ export function convertedStore(
       : { ...written, current: await converted(written.current, options) };
   let collection: ConvertedCollection | undefined;
   return {
-    figures: () => store.figures(),
+    statistics: () => store.statistics(),
     collection: (prefix) => {
       const own = store.collection(prefix);
       if (prefix !== keyPrefix) return own;

@@ -9,7 +9,7 @@ import { matchNamespace } from "../write/metadata.ts";
 import { runAdmission } from "../admission/handler.ts";
 import { checkPreconditions } from "../write/preconditions.ts";
 import { changeStored } from "./change-stored.ts";
-import { createdStatus } from "./made-item.ts";
+import { createdStatus } from "./virtual-item.ts";
 import { setPodCondition } from "./pod-conditions.ts";
 
 /** Details of a conflict name the subresource here. */

@@ -29,7 +29,7 @@ import { checkDeletePreconditions, deleteObject } from "../delete/delete.ts";
 import { collectionPrefix, StoredItem } from "../codec/stored.ts";
 import { changeStored } from "./change-stored.ts";
 import { multipleBudgets, takeFrom, violation } from "./disruption-budget.ts";
-import { createdStatus, subresourceKind } from "./made-item.ts";
+import { createdStatus, subresourceKind } from "./virtual-item.ts";
 import { isReady, setPodCondition } from "./pod-conditions.ts";
 
 /** How often a pod that changes all the time is looked at again. */

@@ -31,7 +31,7 @@ import { changeBySubresource } from "../write/pipeline.ts";
 import type { ObjectChange } from "../write/write.ts";
 import { get } from "../read/get.ts";
 import type { StoredItem } from "../codec/stored.ts";
-import { virtualItem, subresourceKind } from "./made-item.ts";
+import { virtualItem, subresourceKind } from "./virtual-item.ts";
 import type { SpecialVerbs } from "./special-verbs.ts";
 
 /**

@@ -13,7 +13,7 @@ import { type RegistryContext, hookContext } from "../context.ts";
 import { matchNamespace } from "../write/metadata.ts";
 import { updateManagedFields } from "../write/managed-fields.ts";
 import { runAdmission } from "../admission/handler.ts";
-import { virtualItem, subresourceKind } from "./made-item.ts";
+import { virtualItem, subresourceKind } from "./virtual-item.ts";
 
 /** The `create` verb of a kind that is not stored, such as a review. */
 export function virtualCreate({ bodyKind, handle }: CreateHandler) {

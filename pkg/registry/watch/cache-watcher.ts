@@ -34,12 +34,12 @@ interface EventSource {
 type Step = IteratorResult<EventBatch, undefined>;
 
 const done: Step = { done: true, value: undefined };
-/** Changes that one who lags is given at a time, about. */
+/** Approximate number of changes that a lagging watcher reads at a time. */
 const mostMissed = 1000;
 
 interface CacheWatcherOptions {
-  readonly group: WatcherSet;
-  /** Everything up to here has been seen. */
+  readonly watcherSet: WatcherSet;
+  /** Revision up to which the watcher has seen all events. */
   readonly position: number;
   readonly bookmarks: Bookmarks | undefined;
 }
@@ -49,9 +49,9 @@ export interface Bookmarks {
   next(now: number): number;
 }
 
-/** One watch, from the moment on when it has seen the past that it asked for. */
+/** One watch, once it has delivered its initial events or its history. */
 export class CacheWatcher {
-  readonly group: WatcherSet;
+  readonly watcherSet: WatcherSet;
   readonly bookmarks: boolean;
   readonly #source: EventSource;
   readonly #bookmarks: Bookmarks | undefined;
@@ -63,13 +63,13 @@ export class CacheWatcher {
 
   constructor(source: EventSource, options: CacheWatcherOptions, now: number) {
     this.#source = source;
-    this.group = options.group;
+    this.watcherSet = options.watcherSet;
     this.#position = options.position;
     this.#bookmarks = options.bookmarks;
     this.bookmarks = options.bookmarks !== undefined;
     this.#bookmarkAt = options.bookmarks?.next(now) ?? 0;
     if (source.add(this, this.#position)) return;
-    this.#fault = expired("too old resource version: the cache began anew").status;
+    this.#fault = expired("too old resource version: the watch cache was reset").status;
   }
 
   next(): Promise<Step> {
@@ -82,13 +82,13 @@ export class CacheWatcher {
     });
   }
 
-  /** What happened after one revision and up to another, as the group sees it. */
+  /** Delivers the events of the WatcherSet after revision `after`, up to and including `to`. */
   deliver(batch: EventBatch, after: number, to: number): void {
     const waiting = this.#waiting;
-    // Who is busy asks for it; who has joined meanwhile has seen it.
+    // A busy watcher reads the batch later; one that was added since has already seen it.
     if (waiting === undefined || this.#position >= to) return;
     if (this.#position > after) {
-      // A watch from the future: only a part of the batch is for it.
+      // The watch started from a later revision: it gets only part of the batch.
       const missed = this.#missed();
       if (missed === undefined) return;
       this.#waiting = undefined;
@@ -100,7 +100,7 @@ export class CacheWatcher {
     waiting({ done: false, value: batch });
   }
 
-  /** Everything up to `revision` has been seen by who waits. */
+  /** Sends a bookmark if one is due: an idle watcher has seen everything up to `revision`. */
   bookmark(now: number, revision: number): void {
     const waiting = this.#waiting;
     if (waiting === undefined || now < this.#bookmarkAt || this.#position > revision) return;
@@ -135,11 +135,15 @@ export class CacheWatcher {
     return alone([{ type: "ERROR", status }]);
   }
 
-  /** Undefined when there is nothing, and the position then is the cursor. */
+  /** The missed events; undefined = none, and the position has reached the cursor. */
   #missed(): Step | undefined {
     while (this.#position < this.#source.cursor) {
       try {
-        const { events, position } = this.#source.missed(this.group, this.#position, mostMissed);
+        const { events, position } = this.#source.missed(
+          this.watcherSet,
+          this.#position,
+          mostMissed,
+        );
         this.#position = position;
         if (events.length > 0) return alone(events);
       } catch (fault) {

@@ -8,58 +8,59 @@ import type { CacheWatcher, MissedEvents, WatcherSet } from "./cache-watcher.ts"
 import { WatcherIndex } from "./watcher-set.ts";
 import { isReadable, StoredItem } from "../codec/stored.ts";
 
-/** Followers that are told in one go; then others get a turn. */
+/** Watchers that are served before the dispatcher yields to the event loop. */
 const slice = 256;
-/** How often it is looked who is due for a bookmark. */
+/** Interval in ms at which the dispatcher looks for watchers that are due for a bookmark. */
 const tickMilliseconds = 1000;
 
-/** A batch on its way to the followers of a group. */
+/** A batch that is being delivered to the watchers of a WatcherSet. */
 interface Delivery {
   readonly batch: EventBatch;
-  readonly followers: Iterator<CacheWatcher>;
-  /** The batch is what happened after this revision and up to that one. */
+  readonly watchers: Iterator<CacheWatcher>;
+  /** The batch holds the events after revision `after`, up to and including `to`. */
   readonly after: number;
   readonly to: number;
 }
 
-/** The audiences of an environment, by the key prefix of the resource. */
-const audiencesOf = memoize((_environment: RegistryContext) => new Map<string, WatchDispatcher>());
+/** The dispatchers of a registry, by the key prefix of the resource. */
+const dispatchersOf = memoize((_registry: RegistryContext) => new Map<string, WatchDispatcher>());
 
-/** Everyone who watches the resource, in whatever version. */
+/** The dispatcher for the watches of a resource, one for all of its versions. */
 export function dispatcherFor(registry: RegistryContext, { keyPrefix }: Resource): WatchDispatcher {
-  const audiences = audiencesOf(registry);
-  let audience = audiences.get(keyPrefix);
-  if (audience === undefined) {
-    audience = new WatchDispatcher(registry, registry.store.collection(keyPrefix));
-    audiences.set(keyPrefix, audience);
+  const dispatchers = dispatchersOf(registry);
+  let dispatcher = dispatchers.get(keyPrefix);
+  if (dispatcher === undefined) {
+    dispatcher = new WatchDispatcher(registry, registry.store.collection(keyPrefix));
+    dispatchers.set(keyPrefix, dispatcher);
   }
-  return audience;
+  return dispatcher;
 }
 
 /**
- * All watches of one collection. Nobody has a queue: a follower that waits has seen everything up
- * to the audience's cursor and is handed the next batch of its group; one that is busy catches up
- * from the collection's past when it asks again, and is ended if that has been forgotten meanwhile.
+ * Delivers the changes of one collection to its watchers. Watchers have no queues: an idle watcher
+ * has seen everything up to the cursor and receives the next batch of its WatcherSet; a busy one
+ * catches up from the watch cache at its next read, and fails with 410 if the cache has already
+ * dropped those changes.
  *
  *     changes      7 8 9        cursor = 9
- *     follower A   waits        is handed the changes after 9 when they come, with its group
- *     follower B   busy, at 7   asks again, is given 8 and 9 alone, and then waits
+ *     watcher A    idle         receives the changes after 9 together with its WatcherSet
+ *     watcher B    busy, at 7   reads 8 and 9 on its own, then is idle
  */
 class WatchDispatcher implements Subscriber {
-  readonly groups = new WatcherIndex();
-  readonly #environment: RegistryContext;
+  readonly watcherIndex = new WatcherIndex();
+  readonly #registry: RegistryContext;
   readonly #collection: Collection;
-  /** What the followers who wait have seen. */
+  /** Revision up to which idle watchers have seen the changes. */
   #cursor = 0;
   #deliveries: Delivery[] = [];
   #changedMeanwhile = false;
   #unsubscribe: (() => void) | undefined;
-  /** Followers that want bookmarks. */
+  /** Watchers that asked for bookmarks. */
   readonly #bookmarked = new Set<CacheWatcher>();
   #ticking: AbortController | undefined;
 
   constructor(registry: RegistryContext, collection: Collection) {
-    this.#environment = registry;
+    this.#registry = registry;
     this.#collection = collection;
   }
 
@@ -68,32 +69,32 @@ class WatchDispatcher implements Subscriber {
   }
 
   /**
-   * From now on the follower is handed what happens after its position; false when the collection
-   * does not know that any more.
+   * Registers a watcher for the changes after its position; false when the watch cache no longer
+   * holds all of them.
    */
-  add(follower: CacheWatcher, position: number): boolean {
+  add(watcher: CacheWatcher, position: number): boolean {
     const { span } = this.#collection;
     if (span === undefined || position < span.from) return false;
     if (this.#unsubscribe === undefined) {
       this.#unsubscribe = this.#collection.subscribe(this);
       this.#cursor = span.to;
     }
-    const { group, bookmarks } = follower;
-    if (group.watchers.size === 0) this.groups.add(group);
-    group.watchers.add(follower);
+    const { watcherSet, bookmarks } = watcher;
+    if (watcherSet.watchers.size === 0) this.watcherIndex.add(watcherSet);
+    watcherSet.watchers.add(watcher);
     if (!bookmarks) return true;
-    this.#bookmarked.add(follower);
+    this.#bookmarked.add(watcher);
     if (this.#ticking === undefined) void this.#tick();
     return true;
   }
 
-  remove(follower: CacheWatcher): void {
-    const { group } = follower;
-    this.#bookmarked.delete(follower);
+  remove(watcher: CacheWatcher): void {
+    const { watcherSet } = watcher;
+    this.#bookmarked.delete(watcher);
     if (this.#bookmarked.size === 0) this.#ticking?.abort();
-    if (!group.watchers.delete(follower) || group.watchers.size > 0) return;
-    this.groups.remove(group);
-    if (this.groups.empty) this.#end();
+    if (!watcherSet.watchers.delete(watcher) || watcherSet.watchers.size > 0) return;
+    this.watcherIndex.remove(watcherSet);
+    if (this.watcherIndex.empty) this.#end();
   }
 
   changed(): void {
@@ -106,30 +107,30 @@ class WatchDispatcher implements Subscriber {
     const after = this.#cursor;
     this.#cursor = span.to;
     if (after < span.from) return this.#failAll(tooSlow());
-    for (const [group, events] of this.#distributed(this.#collection.changesAfter(after))) {
+    for (const [watcherSet, events] of this.#distributed(this.#collection.changesAfter(after))) {
       const batch = { events, encoded: new Map() };
-      this.#deliveries.push({ batch, followers: group.watchers.values(), after, to: span.to });
+      this.#deliveries.push({ batch, watchers: watcherSet.watchers.values(), after, to: span.to });
     }
     this.#deliver();
   }
 
   lost(): void {
     this.#end();
-    this.#failAll(expired("too old resource version: the cache began anew").status);
+    this.#failAll(expired("too old resource version: the watch cache was reset").status);
   }
 
   /**
-   * The events of a group after a position, of at most about `most` changes. Throws StoreFault
-   * `too-slow` when they are forgotten.
+   * The events of a WatcherSet after a position, from at most about `most` changes. Throws
+   * StoreFault `too-slow` when the watch cache has dropped some of them.
    */
-  missed(group: WatcherSet, position: number, most: number): MissedEvents {
+  missed(watcherSet: WatcherSet, position: number, most: number): MissedEvents {
     const { span } = this.#collection;
     if (span === undefined || position < span.from) throw new StoreFault({ kind: "too-slow" });
     const changes = this.#collection.changesAfter(position, most);
     const events: ItemEvent[] = [];
     for (const change of changes) {
       if (change.revision > this.#cursor) break;
-      const event = this.#eventOf(group, change);
+      const event = this.#eventOf(watcherSet, change);
       if (event !== undefined) events.push(event);
     }
     const last = changes.at(-1)?.revision ?? 0;
@@ -145,15 +146,16 @@ class WatchDispatcher implements Subscriber {
   }
 
   #failAll(status: Status): void {
-    for (const { watchers } of this.groups.all()) for (const each of watchers) each.fail(status);
+    for (const { watchers } of this.watcherIndex.all())
+      for (const each of watchers) each.fail(status);
   }
 
-  /** Hands batches out in order, a slice at a time. */
+  /** Delivers batches in order, to one slice of watchers per turn of the event loop. */
   #deliver(): void {
     let told = 0;
     for (let next = this.#deliveries[0]; next !== undefined; next = this.#deliveries[0]) {
-      const { followers, batch, after, to } = next;
-      for (let step = followers.next(); !step.done; step = followers.next()) {
+      const { watchers, batch, after, to } = next;
+      for (let step = watchers.next(); !step.done; step = watchers.next()) {
         step.value.deliver(batch, after, to);
         told += 1;
         if (told < slice) continue;
@@ -170,17 +172,17 @@ class WatchDispatcher implements Subscriber {
   #distributed(changes: readonly Change[]): Map<WatcherSet, ItemEvent[]> {
     const found = new Map<WatcherSet, ItemEvent[]>();
     for (const change of changes) {
-      this.groups.concerned(
+      this.watcherIndex.concerned(
         change,
         ({ resource, valueOf }, entry) => {
           if (!isReadable(entry)) return "";
-          return valueOf(StoredItem.shared(this.#environment, resource, entry));
+          return valueOf(StoredItem.shared(this.#registry, resource, entry));
         },
-        (group) => {
-          const event = this.#eventOf(group, change);
+        (watcherSet) => {
+          const event = this.#eventOf(watcherSet, change);
           if (event === undefined) return;
-          const events = found.get(group);
-          if (events === undefined) found.set(group, [event]);
+          const events = found.get(watcherSet);
+          if (events === undefined) found.set(watcherSet, [event]);
           else events.push(event);
         },
       );
@@ -188,16 +190,16 @@ class WatchDispatcher implements Subscriber {
     return found;
   }
 
-  #eventOf(group: WatcherSet, change: Change): ItemEvent | undefined {
-    if (!change.key.startsWith(group.prefix)) return undefined;
-    return selectedEvent(this.#environment, group, change);
+  #eventOf(watcherSet: WatcherSet, change: Change): ItemEvent | undefined {
+    if (!change.key.startsWith(watcherSet.prefix)) return undefined;
+    return selectedEvent(this.#registry, watcherSet, change);
   }
 
-  /** Bookmarks go to followers that wait: they have seen all there is. */
+  /** Sends bookmarks to idle watchers only, since these have seen every change. */
   async #tick(): Promise<void> {
     const ticking = new AbortController();
     this.#ticking = ticking;
-    const { clock } = this.#environment;
+    const { clock } = this.#registry;
     const { signal } = ticking;
     for (;;) {
       try {
@@ -216,7 +218,7 @@ class WatchDispatcher implements Subscriber {
     if (span === undefined || this.#deliveries.length > 0 || this.#cursor < span.from) return;
     if (this.#collection.changesAfter(this.#cursor, 1).length > 0) return;
     this.#cursor = Math.max(this.#cursor, span.to);
-    for (const follower of this.#bookmarked) follower.bookmark(now, this.#cursor);
+    for (const watcher of this.#bookmarked) watcher.bookmark(now, this.#cursor);
   }
 }
 

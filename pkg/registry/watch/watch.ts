@@ -69,7 +69,7 @@ class Watch implements AsyncIterableIterator<EventBatch> {
   /** Aborts at the end of the watch. */
   readonly #life = new AbortController();
   #past: AsyncGenerator<EventBatch, number, undefined> | undefined;
-  #follower: CacheWatcher | undefined;
+  #watcher: CacheWatcher | undefined;
   #deadline = 0;
   /** Removes the callback for the removal of the resource. */
   #stay: () => void = () => undefined;
@@ -79,7 +79,7 @@ class Watch implements AsyncIterableIterator<EventBatch> {
   }
 
   next(): Promise<Step> {
-    return this.#follower === undefined ? this.#first() : this.#follower.next();
+    return this.#watcher === undefined ? this.#first() : this.#watcher.next();
   }
 
   return(): Promise<Step> {
@@ -95,7 +95,7 @@ class Watch implements AsyncIterableIterator<EventBatch> {
     this.#life.abort();
     this.#parts.request.context.signal.removeEventListener("abort", this.#end);
     this.#stay();
-    this.#follower?.end();
+    this.#watcher?.end();
   };
 
   /** The next batch of the past; after the last one the CacheWatcher takes over. */
@@ -112,7 +112,7 @@ class Watch implements AsyncIterableIterator<EventBatch> {
       this.#end();
       return alone([{ type: "ERROR", status: this.#errorOf(fault).status }]);
     }
-    return this.#follower!.next();
+    return this.#watcher!.next();
   }
 
   #start(): void {
@@ -130,11 +130,11 @@ class Watch implements AsyncIterableIterator<EventBatch> {
 
   #follow(position: number): void {
     const { registry, request, options, selection, prefix } = this.#parts;
-    const audience = dispatcherFor(registry, request.resource);
-    const group = audience.groups.find(request.resource, prefix, selection);
+    const dispatcher = dispatcherFor(registry, request.resource);
+    const watcherSet = dispatcher.watcherIndex.find(request.resource, prefix, selection);
     const bookmarks = options.allowBookmarks ? bookmarksUntil(this.#deadline) : undefined;
     const now = registry.clock.monotonic();
-    this.#follower = new CacheWatcher(audience, { group, position, bookmarks }, now);
+    this.#watcher = new CacheWatcher(dispatcher, { watcherSet, position, bookmarks }, now);
   }
 
   /** The initial events or the history up to now; returns the revision it reached. */

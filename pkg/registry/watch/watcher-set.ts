@@ -3,10 +3,10 @@ import type { Change } from "#storage";
 import type { WatcherSet } from "./cache-watcher.ts";
 import type { Selection, Trigger } from "../read/selection.ts";
 
-/** The groups that watch keys with one prefix. */
-interface Place {
+/** The WatcherSets of one key prefix. */
+interface PrefixEntry {
   readonly plain: Set<WatcherSet>;
-  /** Groups that want one value of a field, by field: most changes concern few of them. */
+  /** WatcherSets that select one value of a field, by field: most changes match few of them. */
   readonly triggered: Map<string, Triggered>;
 }
 
@@ -19,12 +19,13 @@ interface Triggered {
 type ValueOf = (triggered: Triggered, entry: NonNullable<Change["entry"]>) => string;
 
 /**
- * Finds the groups that a change may concern without asking each: those of its namespace and those
- * of all namespaces, and among these the ones whose field has the value that the object has or had.
+ * Finds the WatcherSets that a change may match without evaluating every selector: those of its
+ * namespace and of all namespaces, and among these the ones whose trigger field has the value that
+ * the object has or had.
  */
 export class WatcherIndex {
   readonly #byId = new Map<string, WatcherSet>();
-  readonly #places = new Map<string, Place>();
+  readonly #byPrefix = new Map<string, PrefixEntry>();
 
   get empty(): boolean {
     return this.#byId.size === 0;
@@ -34,7 +35,7 @@ export class WatcherIndex {
     return this.#byId.values();
   }
 
-  /** The group that is there, or a new one, which is not added yet. */
+  /** The existing WatcherSet of a selection, or a new one that is not registered yet. */
   find(resource: Resource, prefix: string, selection: Selection): WatcherSet {
     const id = `${resource.groupVersion} ${prefix} ${selection.id}`;
     const known = this.#byId.get(id);
@@ -43,58 +44,59 @@ export class WatcherIndex {
     return { id, resource, prefix, selection, watchers: new Set() };
   }
 
-  add(group: WatcherSet): void {
-    this.#byId.set(group.id, group);
-    const place = found(this.#places, group.prefix, () => ({
+  add(watcherSet: WatcherSet): void {
+    this.#byId.set(watcherSet.id, watcherSet);
+    const entry = found(this.#byPrefix, watcherSet.prefix, () => ({
       plain: new Set(),
       triggered: new Map(),
     }));
-    const { resource, selection } = group;
+    const { resource, selection } = watcherSet;
     const { trigger } = selection;
     if (trigger === undefined) {
-      place.plain.add(group);
+      entry.plain.add(watcherSet);
       return;
     }
     const { valueOf, value } = trigger;
-    const triggered = found(place.triggered, triggerName(group, trigger), () => ({
+    const triggered = found(entry.triggered, triggerName(watcherSet, trigger), () => ({
       resource,
       valueOf,
       byValue: new Map<string, Set<WatcherSet>>(),
     }));
-    found(triggered.byValue, value, () => new Set<WatcherSet>()).add(group);
+    found(triggered.byValue, value, () => new Set<WatcherSet>()).add(watcherSet);
   }
 
-  remove(group: WatcherSet): void {
-    if (this.#byId.get(group.id) === group) this.#byId.delete(group.id);
-    const place = this.#places.get(group.prefix);
-    if (place === undefined) return;
-    place.plain.delete(group);
-    const { trigger } = group.selection;
+  remove(watcherSet: WatcherSet): void {
+    if (this.#byId.get(watcherSet.id) === watcherSet) this.#byId.delete(watcherSet.id);
+    const entry = this.#byPrefix.get(watcherSet.prefix);
+    if (entry === undefined) return;
+    entry.plain.delete(watcherSet);
+    const { trigger } = watcherSet.selection;
     if (trigger !== undefined) {
-      const name = triggerName(group, trigger);
-      const byValue = place.triggered.get(name)?.byValue;
-      const groups = byValue?.get(trigger.value);
-      groups?.delete(group);
-      if (groups?.size === 0) byValue?.delete(trigger.value);
-      if (byValue?.size === 0) place.triggered.delete(name);
+      const name = triggerName(watcherSet, trigger);
+      const byValue = entry.triggered.get(name)?.byValue;
+      const watcherSets = byValue?.get(trigger.value);
+      watcherSets?.delete(watcherSet);
+      if (watcherSets?.size === 0) byValue?.delete(trigger.value);
+      if (byValue?.size === 0) entry.triggered.delete(name);
     }
-    if (place.plain.size + place.triggered.size === 0) this.#places.delete(group.prefix);
+    if (entry.plain.size + entry.triggered.size === 0) this.#byPrefix.delete(watcherSet.prefix);
   }
 
-  /** Calls `look` with each group that the change may concern, once. */
-  concerned(change: Change, valueOf: ValueOf, look: (group: WatcherSet) => void): void {
+  /** Calls `look` once for each WatcherSet that the change may match. */
+  concerned(change: Change, valueOf: ValueOf, look: (watcherSet: WatcherSet) => void): void {
     const { key } = change;
     // `/pods/` and `/pods/default/`: prefixes end with a slash, and a key has few of those.
     for (let end = key.indexOf("/", 1); end > 0; end = key.indexOf("/", end + 1)) {
-      const place = this.#places.get(key.slice(0, end + 1));
-      if (place === undefined) continue;
-      for (const group of place.plain) look(group);
-      for (const triggered of place.triggered.values()) {
+      const entry = this.#byPrefix.get(key.slice(0, end + 1));
+      if (entry === undefined) continue;
+      for (const watcherSet of entry.plain) look(watcherSet);
+      for (const triggered of entry.triggered.values()) {
         const now = change.entry && valueOf(triggered, change.entry);
         const before = change.previous && valueOf(triggered, change.previous);
-        if (now !== undefined) for (const group of triggered.byValue.get(now) ?? []) look(group);
+        if (now !== undefined)
+          for (const watcherSet of triggered.byValue.get(now) ?? []) look(watcherSet);
         if (before === undefined || before === now) continue;
-        for (const group of triggered.byValue.get(before) ?? []) look(group);
+        for (const watcherSet of triggered.byValue.get(before) ?? []) look(watcherSet);
       }
     }
   }

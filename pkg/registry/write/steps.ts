@@ -6,7 +6,7 @@ import { isNamespace } from "../admission/namespace-lifecycle.ts";
 import { writeOperationOptions } from "../admission/options.ts";
 import * as allocation from "../allocation/allocation-transaction.ts";
 import * as collections from "../codec/null-empty-collections.ts";
-import { withConvertedObjects } from "../codec/other-versions.ts";
+import { withConvertedObjects } from "../codec/conversion-retry.ts";
 import { isReadyToDelete } from "../delete/delete.ts";
 import * as definition from "./custom-resource-errors.ts";
 import * as body from "./decode-body.ts";

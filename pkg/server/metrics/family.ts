@@ -57,7 +57,7 @@ export class Family {
   }
 
   /** All values, and how those of several processes are joined, as prom-client reads them. */
-  figures() {
+  snapshot() {
     const { kind, addsUp = kind !== "gauge" } = this.definition;
     const aggregator: "sum" | "max" = addsUp ? "sum" : "max";
     const all = [...this.series.values()];

@@ -80,7 +80,7 @@ class FamilyCounter extends Counter {
   }
 
   override async get(): ReturnType<Counter["get"]> {
-    return { ...(await super.get()), ...this.family.figures() };
+    return { ...(await super.get()), ...this.family.snapshot() };
   }
 }
 
@@ -90,7 +90,7 @@ class FamilyGauge extends Gauge {
   }
 
   override async get(): ReturnType<Gauge["get"]> {
-    return { ...(await super.get()), ...this.family.figures() };
+    return { ...(await super.get()), ...this.family.snapshot() };
   }
 }
 
@@ -109,6 +109,6 @@ class FamilyHistogram extends Histogram {
   }
 
   override async get(): ReturnType<Histogram["get"]> {
-    return { ...(await this.empty.get()), ...this.family.figures() };
+    return { ...(await this.empty.get()), ...this.family.snapshot() };
   }
 }

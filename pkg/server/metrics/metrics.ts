@@ -17,7 +17,7 @@ import { versionInfo } from "../version.ts";
 export type SeatKind = "readOnly" | "mutating" | "watch";
 
 /** Everything that one process tells of itself. */
-export type Figures = readonly MetricObjectWithValues<MetricValue<string>>[];
+export type MetricsSnapshot = readonly MetricObjectWithValues<MetricValue<string>>[];
 
 interface Series {
   readonly labels: Readonly<Partial<Record<string, string | number>>>;
@@ -55,13 +55,13 @@ function buildLabels(): Readonly<Record<string, string>> {
 /** Everything that a server tells of itself, in a registry of its own. */
 export class PrometheusMetrics {
   private readonly registry = new Registry();
-  /** For the figures of other parts of the server. */
+  /** Instruments for the metrics of other components of the server. */
   readonly instruments = new ServerInstruments(this.registry);
   readonly requests = new RequestMetrics(this.instruments);
   readonly access = new AccessMetrics(this.instruments);
   readonly watches = new WatchMetrics(this.instruments);
   /** Asks all processes that serve the same port, this one too; none = there are no others. */
-  gather: () => Promise<readonly Figures[]> = async () => [];
+  gather: () => Promise<readonly MetricsSnapshot[]> = async () => [];
 
   constructor() {
     collectDefaultMetrics({ register: this.registry });
@@ -94,18 +94,18 @@ export class PrometheusMetrics {
     return metric === undefined ? [] : (await metric.get()).values;
   }
 
-  /** All figures in the text format of Prometheus. */
+  /** All metrics in the Prometheus text format. */
   async text(): Promise<string> {
     return (await this.whole()).metrics();
   }
 
-  /** The figures of this process alone. */
-  async own(): Promise<Figures> {
+  /** The metrics of this process alone. */
+  async own(): Promise<MetricsSnapshot> {
     await this.instruments.refresh();
     return this.registry.getMetricsAsJSON();
   }
 
-  /** The figures that tell whether the parts of the server are well. */
+  /** The results of the health checks, as metrics. */
   async slis(): Promise<string> {
     const names = Object.values(healthMetrics).map(({ name }) => name);
     const registry = await this.whole();
@@ -115,7 +115,7 @@ export class PrometheusMetrics {
 
   private async whole(): Promise<Registry> {
     const all = await this.gather();
-    if (all.length > 0) return AggregatorRegistry.aggregate(all.map((figures) => [...figures]));
+    if (all.length > 0) return AggregatorRegistry.aggregate(all.map((snapshot) => [...snapshot]));
     await this.instruments.refresh();
     return this.registry;
   }

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from "#base";
 import type { Backend } from "../backend.ts";
-import type { CollectionFigures } from "../store.ts";
+import type { CollectionStatistics } from "../store.ts";
 import { Cacher } from "./cacher.ts";
 import { StoreReflector, type ReflectorLimits } from "./store-reflector.ts";
 import { PrefixRouter } from "./prefix-router.ts";
@@ -54,8 +54,8 @@ export class Cache {
     return cacher;
   }
 
-  get figures(): readonly CollectionFigures[] {
-    return [...this.#cachers.values].map(({ figures }) => figures);
+  get statistics(): readonly CollectionStatistics[] {
+    return [...this.#cachers.values].map(({ statistics }) => statistics);
   }
 
   /** The Cacher of a key, if its collection was used before. */

@@ -3,14 +3,14 @@ import { type Backend, type Entry, prefixEnd, type StoreEvent, StoreFault } from
 import type {
   Change,
   Collection,
-  CollectionFigures,
+  CollectionStatistics,
   Snapshot,
   Span,
   Subscriber,
 } from "../store.ts";
 import { type StoreReflector, type EventHandler, keyOf } from "./store-reflector.ts";
 import { cachedSnapshot, storedSnapshot } from "./snapshot.ts";
-import { noFigures, WatchCache, type WatchCacheLimits } from "./watch-cache.ts";
+import { noStatistics, WatchCache, type WatchCacheLimits } from "./watch-cache.ts";
 
 interface CacherOptions {
   readonly backend: Backend;
@@ -75,9 +75,9 @@ export class Cacher implements Collection, EventHandler {
     return watchCache && { from: watchCache.from, to: this.#revision };
   }
 
-  get figures(): CollectionFigures {
+  get statistics(): CollectionStatistics {
     const { prefix } = this.#options;
-    const watchCache = this.#watchCache?.figures ?? noFigures;
+    const watchCache = this.#watchCache?.statistics ?? noStatistics;
     const revision = this.#watchCache === undefined ? 0 : this.#revision;
     const watchers = this.#subscribers.size;
     return { ...this.#done, prefix, ...watchCache, revision, watchers };

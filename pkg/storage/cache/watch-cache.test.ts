@@ -27,7 +27,7 @@ function told(changes: readonly Change[]): string {
 }
 
 function kept(watchCache: WatchCache): number {
-  return watchCache.figures.changes;
+  return watchCache.statistics.changes;
 }
 
 const wide = { changes: 1000, bytes: 1e6 };
@@ -42,7 +42,7 @@ describe("watchCache", () => {
     assert.equal(watchCache.apply("zz", 16, undefined), undefined, "nothing is deleted twice");
     watchCache.apply("c", 17, entry("c", 17));
     assert.equal(show(watchCache.entries), "a15 c17");
-    const { objects, bytes, changes, from } = watchCache.figures;
+    const { objects, bytes, changes, from } = watchCache.statistics;
     assert.deepEqual(
       { objects, bytes, changes, from },
       { objects: 2, bytes: 20, changes: 4, from: 11 },

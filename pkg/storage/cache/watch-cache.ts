@@ -9,7 +9,7 @@ export interface WatchCacheLimits {
   readonly bytes: number;
 }
 
-interface WatchCacheFigures {
+interface WatchCacheStatistics {
   /** Changes of the past. */
   readonly changes: number;
   readonly pastBytes: number;
@@ -18,8 +18,8 @@ interface WatchCacheFigures {
   readonly bytes: number;
 }
 
-/** Figures of a collection that is not cached. */
-export const noFigures: WatchCacheFigures = {
+/** Statistics of a collection that is not cached. */
+export const noStatistics: WatchCacheStatistics = {
   changes: 0,
   pastBytes: 0,
   from: 0,
@@ -75,7 +75,7 @@ export class WatchCache {
     return this.#from;
   }
 
-  get figures(): WatchCacheFigures {
+  get statistics(): WatchCacheStatistics {
     const { size } = this.#entries;
     const held = { changes: this.#count, pastBytes: this.#bytes };
     return { ...held, from: this.#from, objects: size, bytes: this.#entryBytes };

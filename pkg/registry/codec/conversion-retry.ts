@@ -15,9 +15,9 @@ class ConversionNeeded extends Error {
 }
 
 /**
- * Does work that compares objects in the versions that their managers speak. Where a webhook
+ * Runs work that compares objects in the versions of their field managers. Where a webhook
  * converts, the work restarts after each conversion until none is missing; each object is converted
- * once. Work must change nothing before its end.
+ * once. The work must have no side effects before it returns.
  */
 export function withConvertedObjects<T>(
   registry: RegistryContext,
@@ -54,7 +54,7 @@ async function retryUntilConverted<T>(
   }
 }
 
-/** What cannot be converted costs its managers their fields, not the client its request. */
+/** A failed conversion drops the managedFields entries of that version; the request goes on. */
 async function convertOne(
   conversion: ObjectConversion,
   { object, apiVersion }: ConversionNeeded,

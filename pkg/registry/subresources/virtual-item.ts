@@ -5,12 +5,12 @@ import type { RegistryContext } from "../context.ts";
 
 const noBytes = new Uint8Array(0);
 
-/** An item that lies in no store; readers encode its object. */
+/** An item that is not stored; readers encode its object. */
 export function virtualItem(resource: Resource, object: any, revision: number): Item {
   return { resource, key: "", bytes: noBytes, revision, object };
 }
 
-/** What subresources speak beside the kinds of the catalog. */
+/** The kind of a subresource's request or response, which the catalog does not serve itself. */
 export function subresourceKind(
   { subresourceKinds }: RegistryContext,
   groupVersion: string,
@@ -21,7 +21,7 @@ export function subresourceKind(
   return resource;
 }
 
-/** 201 and a Status, for what is created but can never be read. */
+/** A 201 with a Status, for kinds that can be created but not read. */
 export function createdStatus(
   registry: RegistryContext,
   warnings: readonly string[],
