@@ -10,7 +10,11 @@ type Message =
   | { readonly metrics: "request"; readonly requestId: number }
   | { readonly metrics: "response"; readonly requestId: number; readonly own: MetricsSnapshot }
   /** The metrics of all workers, for the worker that requested them. */
-  | { readonly metrics: "responseAll"; readonly by: number; readonly all: readonly MetricsSnapshot[] };
+  | {
+      readonly metrics: "responseAll";
+      readonly by: number;
+      readonly all: readonly MetricsSnapshot[];
+    };
 
 /** A worker that does not respond within this time is left out. */
 const answerMs = 2_000;

@@ -236,7 +236,8 @@ export function observeCaches(store: ObjectStore, measuring: Measuring): void {
   instruments.beforeRead(() => {
     for (const statistics of store.statistics()) {
       const labels = { ...placeOf(statistics.prefix) };
-      for (const [{ name }, value] of cacheMetrics) instruments.set(name, labels, value(statistics));
+      for (const [{ name }, value] of cacheMetrics)
+        instruments.set(name, labels, value(statistics));
       const read = { ...labels, fallback: "false" };
       const { consistentReads: good, failedReads: bad } = statistics;
       instruments.set(consistentReads.name, { ...read, success: "true" }, good);
