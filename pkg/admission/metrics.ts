@@ -1,7 +1,7 @@
-/** What admission tells of itself, under the names, labels and buckets of kube-apiserver. */
+/** Metrics of admission, with the names, labels and buckets of kube-apiserver. */
 import type { Instruments, MetricDefinition } from "#request";
 
-/** Steps that change objects, and steps that only refuse them. */
+/** Mutating (`admit`) and validating admission. */
 export type AdmissionType = "admit" | "validate";
 
 const usualSeconds = [0.005, 0.025, 0.1, 0.5, 1, 2.5];
@@ -10,40 +10,40 @@ const labels = ["type", "operation", "rejected"];
 export const stepSeconds: MetricDefinition = {
   name: "apiserver_admission_step_admission_duration_seconds",
   kind: "histogram",
-  help: "Time that all of admission took for one write.",
+  help: "Latency of a whole admission phase in seconds, by phase, operation and rejection.",
   labels,
   buckets: usualSeconds,
 };
 export const pluginSeconds: MetricDefinition = {
   name: "apiserver_admission_controller_admission_duration_seconds",
   kind: "histogram",
-  help: "Time that a plugin of admission took for one write.",
+  help: "Latency of an admission plugin in seconds, by phase, operation and rejection.",
   labels: ["name", ...labels],
   buckets: usualSeconds,
 };
 const webhookSeconds: MetricDefinition = {
   name: "apiserver_admission_webhook_admission_duration_seconds",
   kind: "histogram",
-  help: "Time that a webhook took for one write.",
+  help: "Latency of an admission webhook in seconds, by type, operation and rejection.",
   labels: ["name", ...labels],
   buckets: [...usualSeconds, 10, 25],
 };
 const webhookRequests: MetricDefinition = {
   name: "apiserver_admission_webhook_request_total",
   kind: "counter",
-  help: "Requests to webhooks by how they ended.",
+  help: "Number of admission webhook requests, by status code and rejection.",
   labels: ["name", "type", "operation", "code", "rejected"],
 };
 const webhookRejections: MetricDefinition = {
   name: "apiserver_admission_webhook_rejection_count",
   kind: "counter",
-  help: "Writes that were refused because of a webhook, by why.",
+  help: "Number of requests rejected because of an admission webhook, by error type.",
   labels: ["name", "type", "operation", "error_type", "rejection_code"],
 };
 const webhooksFailedOpen: MetricDefinition = {
   name: "apiserver_admission_webhook_fail_open_count",
   kind: "counter",
-  help: "Writes that were let pass although a webhook could not be asked.",
+  help: "Number of requests admitted although a webhook failed (failurePolicy: Ignore).",
   labels: ["name", "type"],
 };
 
@@ -60,13 +60,13 @@ function policyMetrics(kind: string, ...more: readonly string[]): PolicyMetrics 
   const total = {
     name: `${name}_total`,
     kind: "counter",
-    help: "Times that a bound policy had its say, by what came of it.",
+    help: "Number of policy checks, by policy, binding and error type.",
     labels: bound,
   } as const;
   const time = {
     name: `${name}_duration_seconds`,
     kind: "histogram",
-    help: "Time that a bound policy took.",
+    help: "Latency of a policy check in seconds, by policy, binding and error type.",
     labels: bound,
     buckets: policySeconds,
   } as const;
@@ -78,7 +78,7 @@ const policies = {
   mutating: policyMetrics("mutating"),
 } as const;
 
-/** To be defined to the instruments. */
+/** Definitions to register with the instruments. */
 export const admissionMetrics: readonly MetricDefinition[] = [
   stepSeconds,
   pluginSeconds,
@@ -89,18 +89,18 @@ export const admissionMetrics: readonly MetricDefinition[] = [
   ...Object.values(policies).flatMap(({ total, time }) => [total, time]),
 ];
 
-/** Codes of HTTP; what webhooks make up beyond them shares one. */
+/** Highest value of the `code` label: larger codes from webhooks are counted as this one. */
 const highestCode = 600;
 
 export interface AskedWebhook {
   readonly name: string;
-  /** Kubernetes has its own word for those that validate. */
+  /** Values of the `type` label in Kubernetes, which differ from AdmissionType. */
   readonly type: "admit" | "validating";
   readonly operation: string;
   readonly seconds: number;
-  /** 200 = it was asked and had nothing against the write; 0 = the fault is the server's own. */
+  /** HTTP status code; 200 = admitted, 0 = the error is the API server's own. */
   readonly code: number;
-  /** Why the write was refused; absent = it was not. */
+  /** Error type of a rejection; absent = not rejected. */
   readonly refusal?: "no_error" | "calling_webhook_error" | "apiserver_internal_error";
   readonly failedOpen?: boolean;
 }
@@ -123,9 +123,9 @@ export interface PolicyOutcome {
   readonly policy: string;
   readonly binding: string;
   readonly seconds: number;
-  /** What went wrong with an expression; absent = nothing. */
+  /** Error of a CEL expression; absent = none. */
   readonly error?: string | undefined;
-  /** What the binding made of a refusal, `allow` = an error that was let pass. */
+  /** Enforcement action of the binding; `allow` = an error was ignored. */
   readonly action?: string;
 }
 
@@ -141,7 +141,7 @@ export function countPolicy(
   instruments.observe(time.name, shown, seconds);
 }
 
-/** Told from the beginnings of messages, as in Kubernetes. */
+/** Value of the `error_type` label, derived from the error message by Kubernetes' rules. */
 function errorType(message: string | undefined): string {
   if (message === undefined) return "no_error";
   if (message.startsWith("compilation")) return "compile_error";

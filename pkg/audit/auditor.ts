@@ -58,7 +58,7 @@ export interface AuditorOptions {
 }
 
 export interface RunningAuditor extends Auditor {
-  /** Keeps all events that were taken, and gives up what cannot be kept within `graceMs`. */
+  /** Flushes pending events; drops those that cannot be written within `graceMs`. */
   close(graceMs: number): Promise<void>;
 }
 
@@ -69,36 +69,36 @@ const eventTotal = "apiserver_audit_event_total";
 const errorTotal = "apiserver_audit_error_total";
 const rejectedTotal = "apiserver_audit_requests_rejected_total";
 
-/** To be defined to the instruments. */
+/** Definitions to register with the instruments. */
 export const auditMetrics: readonly MetricDefinition[] = [
   {
     name: eventTotal,
     kind: "counter",
-    help: "Audit events that were made and handed to the backends.",
+    help: "Number of audit events generated and sent to the audit backends.",
     labels: [],
   },
   {
     name: errorTotal,
     kind: "counter",
-    help: "Audit events that a plugin has lost.",
+    help: "Number of audit events lost because an audit backend failed, by plugin.",
     labels: ["plugin"],
   },
   {
     name: levelTotal,
     kind: "counter",
-    help: "Requests by the level that the audit policy gives them.",
+    help: "Number of requests, by audit policy level.",
     labels: ["level"],
   },
   {
     name: rejectedTotal,
     kind: "counter",
-    help: "Requests refused because their first audit event could not be kept.",
+    help: "Number of requests rejected because their audit event could not be written.",
     labels: [],
   },
 ];
 
 /**
- * Starts to record requests as a policy says.
+ * Starts to audit requests by a policy.
  * @throws ConfigurationFault; and what the file system throws when the log cannot be opened
  */
 export async function startAuditor(options: AuditorOptions): Promise<RunningAuditor> {

@@ -1,4 +1,4 @@
-/** Figures that parts of the system tell of themselves; who shows them decides how. */
+/** Metric definitions and the interface through which components record metrics. */
 
 export interface MetricDefinition {
   readonly name: string;
@@ -13,21 +13,21 @@ export interface MetricDefinition {
 
 export type MetricLabels = Readonly<Record<string, string>>;
 
-/** Takes figures of metrics that were defined to it beforehand. */
+/** Records values of metrics; each metric must have been defined before. */
 export interface Instruments {
-  /** To a counter. */
+  /** Adds to a counter. */
   add(metric: string, labels: MetricLabels, amount: number): void;
-  /** Of a gauge. */
+  /** Sets a gauge. */
   set(metric: string, labels: MetricLabels, value: number): void;
-  /** For a histogram. */
+  /** Records a value in a histogram. */
   observe(metric: string, labels: MetricLabels, value: number): void;
-  /** As `observe`, for what happens often with the same labels. */
+  /** A function that does `observe` with fixed labels, for frequent observations. */
   observer(metric: string, labels: MetricLabels): (value: number) => void;
-  /** `refresh` is called before figures are read out, for gauges that change by themselves. */
+  /** Calls `refresh` before each scrape, to update gauges that are computed on demand. */
   beforeRead(refresh: () => void | Promise<void>): void;
 }
 
-/** Nobody is interested. */
+/** Discards all values. */
 export const noInstruments: Instruments = {
   add: () => undefined,
   set: () => undefined,

@@ -35,33 +35,35 @@ export interface ObjectStore {
     options?: { readonly signal?: AbortSignal },
   ): Promise<WriteOutcome>;
   revision(signal?: AbortSignal): Promise<number>;
-  /** What the caches have done so far. */
+  /** Statistics of the caches, one entry per prefix. */
   statistics(): readonly CollectionStatistics[];
 }
 
-/** Counts since the start, of the cache of one prefix. */
+/** Statistics of the cache of one prefix; counters start at zero with the process. */
 export interface CollectionStatistics {
   readonly prefix: string;
-  /** Events that the store told of. */
+  /** Events received from the store. */
   readonly received: number;
-  /** Times that a subscriber was told of changes. */
-  readonly told: number;
-  /** Times that it was filled. */
+  /** Notifications sent to subscribers. */
+  readonly notifications: number;
+  /** Number of initializations from the store. */
   readonly fills: number;
-  /** Reads that had to be as new as the store and were; and those for which it was not so. */
+  /** Consistent reads that were served from the cache. */
   readonly consistentReads: number;
+  /** Consistent reads that the cache could not serve. */
   readonly failedReads: number;
-  /** Changes of the past that it holds now. */
+  /** Past changes that the watch cache holds. */
   readonly changes: number;
   /** The changes after this revision are all known. */
   readonly from: number;
-  /** Revision that it shows; 0 = it is not filled. */
+  /** Revision up to which the cache is current; 0 = not initialized. */
   readonly revision: number;
   readonly objects: number;
-  /** Of the objects, as they are stored, and of what only the past still holds. */
+  /** Stored size of the current objects, in bytes. */
   readonly bytes: number;
+  /** Stored size of entries that only past changes refer to, in bytes. */
   readonly pastBytes: number;
-  /** Watches that are told of its changes. */
+  /** Number of subscribers. */
   readonly watchers: number;
 }
 
@@ -144,7 +146,7 @@ interface ReadOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Hears of a collection at most once in a turn of the event loop. */
+/** Receives change notifications of a collection, at most one per turn of the event loop. */
 export interface Subscriber {
   /** There are new changes. */
   changed(): void;
@@ -181,13 +183,13 @@ export interface PageOptions {
   readonly signal?: AbortSignal;
 }
 
-/** A change of one key. Everyone who hears of it is given the same object. */
+/** A change of one key. All subscribers share the same object. */
 export interface Change {
   readonly key: string;
   readonly revision: number;
   /** undefined = deleted. */
   readonly entry: Entry | undefined;
-  /** What stood there before; undefined = nothing. */
+  /** The entry before the change; undefined = the key did not exist. */
   readonly previous: Entry | undefined;
   /** For the layers above, as that of an entry. */
   derived: unknown;

@@ -3,37 +3,37 @@ import type { Instruments, MetricDefinition } from "#request";
 const prefix = "authentication_token_cache";
 const labels = ["status"];
 
-/** To be defined to the instruments. */
+/** Definitions to register with the instruments. */
 export const tokenCacheMetrics: readonly MetricDefinition[] = [
   {
     name: `${prefix}_request_duration_seconds`,
     kind: "histogram",
-    help: "How long an answer about a token takes.",
+    help: "Latency of token authentication through the cache in seconds, by cache hit or miss.",
     labels,
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
   },
   {
     name: `${prefix}_request_total`,
     kind: "counter",
-    help: "Questions about tokens.",
+    help: "Number of token authentication requests, by cache hit or miss.",
     labels,
   },
   {
     name: `${prefix}_fetch_total`,
     kind: "counter",
-    help: "Tokens that had to be looked at, or asked about elsewhere.",
+    help: "Number of token verifications after a cache miss, by result.",
     labels,
   },
   {
     name: `${prefix}_active_fetch_count`,
     kind: "gauge",
-    help: "Tokens that are being looked at, and questions that wait for that.",
+    help: "Number of token verifications in flight, and of requests that wait for one.",
     labels,
     addsUp: true,
   },
 ];
 
-/** What the caches of tokens tell of themselves, all of a server together. */
+/** Metrics of the token caches, summed over all caches of a server. */
 export class TokenCacheMetrics {
   private readonly active = { blocked: 0, in_flight: 0 };
   private readonly seconds: Readonly<Record<"hit" | "miss", (value: number) => void>>;
@@ -60,7 +60,7 @@ export class TokenCacheMetrics {
     }
   }
 
-  /** While somebody waits for a fetch. */
+  /** Counts a request as blocked while it waits for a verification in flight. */
   waited<T>(answer: Promise<T>): Promise<T> {
     return this.during("blocked", answer);
   }

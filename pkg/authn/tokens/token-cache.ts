@@ -6,13 +6,13 @@ import type { TokenAuthenticator, TokenIdentity } from "./token-authenticator.ts
 export interface CacheOptions {
   readonly clock: Clock;
   readonly metrics: TokenCacheMetrics;
-  /** How long a token that was taken is believed, in milliseconds. */
+  /** How long a successful authentication is cached, in milliseconds. */
   readonly goodMs: number;
-  /** How long one that was none of this kind is not asked about again; default 0. */
+  /** How long an unknown token is cached, in milliseconds; default 0 = not cached. */
   readonly badMs?: number;
 }
 
-/** Who knows tokens, but has to ask for them. */
+/** A token authenticator that may need a remote call. */
 interface RemoteTokenAuthenticator {
   authenticateToken(
     token: string,
@@ -25,13 +25,13 @@ interface Answer {
   readonly until: number;
 }
 
-/** Of each, the good and the bad: a flood of made-up tokens drives out no real ones. */
+/** Entries for known and for unknown tokens each: a flood of invalid tokens evicts no valid ones. */
 const capacity = 10_000;
 
 /**
- * Remembers answers about tokens for a short time, and asks once where many wait for the same
- * answer. Faults are not remembered. Tokens are kept as digests under a key of this process, so
- * that its memory does not give them away.
+ * Caches token authentications for a short time and coalesces concurrent requests for the same
+ * token. Errors are not cached. Keys of the cache are digests of the tokens, keyed with a random
+ * secret of this process, so that its memory does not reveal them.
  */
 export class TokenCache implements TokenAuthenticator {
   private readonly good = new Map<string, Answer>();
@@ -50,7 +50,7 @@ export class TokenCache implements TokenAuthenticator {
   ): Awaitable<TokenIdentity | undefined> {
     const { clock, metrics } = this.options;
     const begun = clock.monotonic();
-    // A list in JSON tells where it ends, so no two questions are written alike.
+    // JSON delimits the list of audiences, so no two pairs of audiences and token collide.
     const digest = hash("sha256", `${this.key}${JSON.stringify(audiences)}${token}`, "base64");
     const known = this.good.get(digest) ?? this.bad.get(digest);
     if (known !== undefined && known.until > begun) {

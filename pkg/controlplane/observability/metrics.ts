@@ -8,14 +8,14 @@ import { storageMetrics } from "../storage/storage-metrics.ts";
 const featureEnabled: MetricDefinition = {
   name: "kubernetes_feature_enabled",
   kind: "gauge",
-  help: "Features by name and stage: 1 = on, 0 = off.",
+  help: "State of each feature gate, by name and stage: 1 = enabled, 0 = disabled.",
   labels: ["name", "stage"],
 };
 
-/** Stable features have no stage here. */
+/** Values of the `stage` label; as in Kubernetes it is empty for stable features. */
 const shownStages = { alpha: "ALPHA", beta: "BETA", stable: "", deprecated: "DEPRECATED" } as const;
 
-/** The metrics of a server, with everything defined that its parts will tell. */
+/** The metrics of an API server, with the definitions of all of its components. */
 export function buildMetrics(isOn: (feature: string) => boolean): PrometheusMetrics {
   const metrics = new PrometheusMetrics();
   const { instruments } = metrics;

@@ -28,13 +28,13 @@ const duration: MetricDefinition = {
 const total: MetricDefinition = {
   name: "etcd_requests_total",
   kind: "counter",
-  help: "Requests to the store.",
+  help: "Number of requests to the store, by operation and resource.",
   labels: operation,
 };
 const errors: MetricDefinition = {
   name: "etcd_request_errors_total",
   kind: "counter",
-  help: "Requests to the store that failed.",
+  help: "Number of failed requests to the store, by operation and resource.",
   labels: operation,
 };
 const storedObjects: MetricDefinition = {
@@ -70,16 +70,16 @@ const cacheMetrics: readonly (readonly [
     {
       name: "apiserver_watch_cache_events_dispatched_total",
       kind: "counter",
-      help: "Times that a cache told a watch of changes.",
+      help: "Number of times that the watch cache notified a watch dispatcher of changes.",
       labels: place,
     },
-    ({ told }) => told,
+    ({ notifications }) => notifications,
   ],
   [
     {
       name: "apiserver_watch_cache_initializations_total",
       kind: "counter",
-      help: "Times that a cache was filled.",
+      help: "Number of times that the watch cache was initialized from the store.",
       labels: place,
     },
     ({ fills }) => fills,
@@ -88,7 +88,7 @@ const cacheMetrics: readonly (readonly [
     {
       name: "watch_cache_capacity",
       kind: "gauge",
-      help: "Changes of the past that a cache holds.",
+      help: "Number of past changes that the watch cache holds.",
       labels: place,
     },
     ({ changes }) => changes,
@@ -97,7 +97,7 @@ const cacheMetrics: readonly (readonly [
     {
       name: "apiserver_watch_cache_resource_version",
       kind: "gauge",
-      help: "The revision that a cache shows.",
+      help: "Resource version up to which the watch cache is current.",
       labels: place,
     },
     ({ revision }) => revision,
@@ -107,32 +107,32 @@ const cacheMetrics: readonly (readonly [
 const readWait: MetricDefinition = {
   name: "apiserver_watch_cache_read_wait_seconds",
   kind: "histogram",
-  help: "Time that reads waited for a cache to be as new as they had to be.",
+  help: "Time in seconds that reads waited for the watch cache to become fresh enough.",
   labels: place,
   buckets: [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3],
 };
 const consistentReads: MetricDefinition = {
   name: "apiserver_watch_cache_consistent_read_total",
   kind: "counter",
-  help: "Reads that a cache answered as of a moment after they were asked for.",
+  help: "Number of consistent reads from the watch cache, by fallback and success.",
   labels: ["fallback", ...place, "success"],
 };
 
 const lists: MetricDefinition = {
   name: "apiserver_storage_list_total",
   kind: "counter",
-  help: "Lists that were read from the store and not from a cache.",
+  help: "Number of list requests served from the store instead of the watch cache.",
   labels: place,
 };
-/** The store selects by key only: what is fetched is looked at, and handed on. */
+/** The store selects by key only, so that all three counters of a list have the same value. */
 const listed = ["fetched", "evaluated", "returned"].map((what): MetricDefinition => ({
   name: `apiserver_storage_list_${what}_objects_total`,
   kind: "counter",
-  help: `Objects ${what} by lists that were read from the store.`,
+  help: `Number of objects ${what} by list requests served from the store.`,
   labels: place,
 }));
 
-/** To be defined to the instruments. */
+/** Definitions to register with the instruments. */
 export const storageMetrics: readonly MetricDefinition[] = [
   lists,
   ...listed,
@@ -162,7 +162,7 @@ const elsewhere: Place = { group: "", resource: "" };
 const countedEveryMs = 30_000;
 const countingMs = 5_000;
 
-/** The backend, with every request to it counted and timed. */
+/** Wraps a backend so that each request to it is counted and timed. */
 export function measuredBackend(backend: Backend, measuring: Measuring): Backend {
   const { instruments, root } = measuring;
   const placeOf = placesOf(measuring);
@@ -254,7 +254,7 @@ export function countObjects(backend: Backend, measuring: Measuring): void {
     if (clock.monotonic() - counted < countedEveryMs) return;
     counted = clock.monotonic();
     const signal = AbortSignal.timeout(countingMs);
-    // Every count listens to it.
+    // One listener for each of the concurrent counts.
     setMaxListeners(0, signal);
     const stored = new Map(catalog.resources.map((each) => [each.keyPrefix, each]));
     await Promise.all(

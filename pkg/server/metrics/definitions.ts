@@ -1,6 +1,6 @@
 /**
- * The figures of the server under the names, labels and buckets of kube-apiserver, so that its
- * dashboards and alerts fit.
+ * Metrics of the server, with the names, labels and buckets of kube-apiserver, so that its
+ * dashboards and alerts work unchanged.
  */
 import type { MetricDefinition } from "#request";
 
@@ -26,67 +26,69 @@ function gauge(name: string, help: string, labels: readonly string[]): MetricDef
 }
 
 export const requestMetrics = {
-  total: counter("apiserver_request_total", "Requests by what they were and how they ended.", [
-    ...request,
-    "code",
-  ]),
+  total: counter(
+    "apiserver_request_total",
+    "Number of API requests by verb, dry-run value, resource, scope and HTTP response code.",
+    [...request, "code"],
+  ),
   duration: {
     name: "apiserver_request_duration_seconds",
     kind: "histogram",
-    help: "Time that requests took, without watches and other long ones.",
+    help: "Latency of API requests in seconds, without long-running requests such as watches.",
     labels: request,
     buckets: [0.005, 0.025, ...sliSeconds],
   },
   sli: {
     name: "apiserver_request_sli_duration_seconds",
     kind: "histogram",
-    help: "Time that requests took, without watches and other long ones, for objectives.",
+    help: "Latency of API requests in seconds for service-level indicators, without long-running ones.",
     labels: request,
     buckets: sliSeconds,
   },
   sizes: {
     name: "apiserver_response_sizes",
     kind: "histogram",
-    help: "Bytes of the responses to reads.",
+    help: "Size of the responses to read requests in bytes.",
     labels: ["verb", ...place],
     buckets: exponential(1000, 10, 7),
   },
   terminations: counter(
     "apiserver_request_terminations_total",
-    "Requests that were ended for want of seats or of time.",
+    "Number of requests that the server rejected or aborted, for example on overload or timeout.",
     ["code", "verb", ...place],
   ),
   long: {
-    ...gauge("apiserver_longrunning_requests", "Watches and other long requests at work now.", [
-      "verb",
-      ...place,
-    ]),
+    ...gauge(
+      "apiserver_longrunning_requests",
+      "Number of active long-running requests, such as watches and proxied connections.",
+      ["verb", ...place],
+    ),
     addsUp: true,
   },
   inflight: {
-    ...gauge("apiserver_current_inflight_requests", "Requests at work now, by kind.", [
-      "request_kind",
-    ]),
+    ...gauge(
+      "apiserver_current_inflight_requests",
+      "Number of requests in flight, by request kind.",
+      ["request_kind"],
+    ),
     addsUp: true,
   },
-  deprecated: gauge("apiserver_requested_deprecated_apis", "Deprecated APIs in use.", [
-    "group",
-    "version",
-    "resource",
-    "subresource",
-    "removed_release",
-  ]),
+  deprecated: gauge(
+    "apiserver_requested_deprecated_apis",
+    "Deprecated APIs that have been requested, by the release that removes them.",
+    ["group", "version", "resource", "subresource", "removed_release"],
+  ),
   filter: {
     name: "apiserver_request_filter_duration_seconds",
     kind: "histogram",
-    help: "Time that requests spent in a stage before it passed them on.",
+    help: "Latency that each filter of the request chain adds, in seconds.",
     labels: ["filter"],
     buckets: filterSeconds,
   },
 } as const satisfies Readonly<Record<string, MetricDefinition>>;
 
 export const watchMetrics = {
-  events: counter("apiserver_watch_events_total", "Events that were sent to watches.", [
+  events: counter("apiserver_watch_events_total", "Number of events sent to watch clients.", [
     "group",
     "version",
     "resource",
@@ -94,13 +96,13 @@ export const watchMetrics = {
   sizes: {
     name: "apiserver_watch_events_sizes",
     kind: "histogram",
-    help: "Bytes of the events that were sent to watches.",
+    help: "Size of the events sent to watch clients, in bytes.",
     labels: ["group", "version", "resource"],
     buckets: exponential(1024, 2, 8),
   },
   terminated: counter(
     "apiserver_terminated_watchers_total",
-    "Watches that were ended because their clients took nothing.",
+    "Number of watchers closed because their clients did not read fast enough.",
     ["group", "resource"],
   ),
 } as const satisfies Readonly<Record<string, MetricDefinition>>;
@@ -112,7 +114,7 @@ export const accessMetrics = {
   certificates: {
     name: "apiserver_client_certificate_expiration_seconds",
     kind: "histogram",
-    help: "How long the certificates of clients still had to live when they were shown.",
+    help: "Remaining lifetime of client certificates when they authenticate a request, in seconds.",
     labels: [],
     buckets: [
       0,
@@ -120,33 +122,40 @@ export const accessMetrics = {
       ...[1, 2, 4, 7, 30, 90, 180, 360].map((days) => days * day),
     ],
   },
-  users: counter("authenticated_user_requests", "Requests with a known user.", ["username"]),
-  attempts: counter("authentication_attempts", "Attempts to find out who asks.", ["result"]),
+  users: counter("authenticated_user_requests", "Number of authenticated requests, by user name.", [
+    "username",
+  ]),
+  attempts: counter("authentication_attempts", "Number of authentication attempts, by result.", [
+    "result",
+  ]),
   authenticationSeconds: {
     name: "authentication_duration_seconds",
     kind: "histogram",
-    help: "Time that it took to find out who asks.",
+    help: "Latency of authentication in seconds, by result.",
     labels: ["result"],
     buckets: accessSeconds,
   },
-  decisions: counter("authorization_attempts_total", "Decisions on whether a user may.", [
-    "result",
-  ]),
+  decisions: counter(
+    "authorization_attempts_total",
+    "Number of authorization decisions, by result.",
+    ["result"],
+  ),
   authorizationSeconds: {
     name: "authorization_duration_seconds",
     kind: "histogram",
-    help: "Time that it took to decide whether a user may.",
+    help: "Latency of authorization in seconds, by result.",
     labels: ["result"],
     buckets: accessSeconds,
   },
 } as const satisfies Readonly<Record<string, MetricDefinition>>;
 
 export const healthMetrics = {
-  state: gauge("kubernetes_healthcheck", "Whether a check passed when it was last asked.", [
-    "name",
-    "type",
-  ]),
-  total: counter("kubernetes_healthchecks_total", "Checks by how they ended.", [
+  state: gauge(
+    "kubernetes_healthcheck",
+    "Result of the most recent run of a health check: 1 = passed, 0 = failed.",
+    ["name", "type"],
+  ),
+  total: counter("kubernetes_healthchecks_total", "Number of health check results, by status.", [
     "name",
     "type",
     "status",
@@ -156,28 +165,32 @@ export const healthMetrics = {
 export const serverMetrics = {
   handshakeErrors: counter(
     "apiserver_tls_handshake_errors_total",
-    "Connections that did not get as far as TLS.",
+    "Number of connections whose TLS handshake failed.",
     [],
   ),
   stalls: counter(
     "keelson_event_loop_stalls_total",
-    "Times that one piece of work held the event loop noticeably.",
+    "Number of event loop stalls: synchronous work that blocked the event loop noticeably.",
     [],
   ),
   stallSeconds: counter(
     "keelson_event_loop_stall_seconds_total",
-    "Time for which the event loop was held noticeably.",
+    "Total duration of event loop stalls in seconds.",
     [],
   ),
-  build: gauge("kubernetes_build_info", "The release that is running.", [
-    "build_date",
-    "compiler",
-    "git_commit",
-    "git_tree_state",
-    "git_version",
-    "go_version",
-    "major",
-    "minor",
-    "platform",
-  ]),
+  build: gauge(
+    "kubernetes_build_info",
+    "Build information of this release; the value is always 1.",
+    [
+      "build_date",
+      "compiler",
+      "git_commit",
+      "git_tree_state",
+      "git_version",
+      "go_version",
+      "major",
+      "minor",
+      "platform",
+    ],
+  ),
 } as const satisfies Readonly<Record<string, MetricDefinition>>;

@@ -53,9 +53,9 @@ export class Cacher implements Collection, EventHandler {
   #held: StoreEvent[] = [];
   /** Reads that bypass the cache now. */
   #passing = 0;
-  #told = false;
+  #notified = false;
   #written = 0;
-  readonly #done = { received: 0, told: 0, fills: 0, consistentReads: 0, failedReads: 0 };
+  readonly #done = { received: 0, notifications: 0, fills: 0, consistentReads: 0, failedReads: 0 };
 
   constructor(options: CacherOptions) {
     this.#options = options;
@@ -160,12 +160,12 @@ export class Cacher implements Collection, EventHandler {
       return;
     }
     this.#apply(this.#watchCache, event);
-    if (this.#told || this.#subscribers.size === 0) return;
-    this.#told = true;
+    if (this.#notified || this.#subscribers.size === 0) return;
+    this.#notified = true;
     this.#options.later(() => {
-      this.#told = false;
+      this.#notified = false;
       if (this.#watchCache === undefined) return;
-      this.#done.told += this.#subscribers.size;
+      this.#done.notifications += this.#subscribers.size;
       for (const subscriber of this.#subscribers) subscriber.changed();
     });
   }
