@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { created, type Sketch, updated } from "../testing.ts";
 import { customResourceDefinition } from "./custom-resource-definition.ts";
+import { unknownFormats } from "./schema-rules.ts";
 
 const sketch = (schema: Sketch, spec: Sketch = {}): Sketch => ({
   metadata: { name: "widgets.example.com" },
@@ -180,5 +181,22 @@ describe("hostile schemas", () => {
       '{"__proto__":{"type":"string"},"constructor":{"type":"string"}}',
     );
     assert.deepEqual(about({ type: "object", properties }), []);
+  });
+});
+
+describe("formats that are not enforced", () => {
+  const found = (type: string, format: string) => [
+    ...unknownFormats({ type: "object", properties: { a: { type, format } } } as never),
+  ];
+  it("are told of strings only", () => {
+    for (const format of ["k8s-short-name", "k8s-long-name", "int32", "double", "phone"]) {
+      assert.deepEqual(found("string", format), [format]);
+      assert.deepEqual(found("integer", format), []);
+    }
+  });
+  it("are not those that are enforced, with or without dashes", () => {
+    for (const format of ["date-time", "datetime", "ipv4", "uuid", "password"]) {
+      assert.deepEqual(found("string", format), []);
+    }
   });
 });

@@ -23,7 +23,6 @@ function uuid(version: string, variant: string): FormatCheck {
 }
 
 const HEX = "[0-9a-f]";
-const DNS_LABEL = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?";
 const COLOR = "\\s*(?:0|[1-9]\\d?|1\\d\\d|2[0-4]\\d|25[0-5])\\s*";
 
 /** Letters of names; symbols are letters, too. */
@@ -141,10 +140,4 @@ const formats: ReadonlyMap<string, FormatCheck> = new Map<string, FormatCheck>([
   ["date", isDate],
   ["duration", isDuration],
   ["datetime", isDateTime],
-  ["k8sshortname", (text) => text.length <= 63 && new RegExp(`^${DNS_LABEL}$`).test(text)],
-  ["k8slongname", (text) => text.length <= 253 && isDottedName(text)],
 ]);
-
-function isDottedName(text: string): boolean {
-  return text.split(".").every((label) => new RegExp(`^${DNS_LABEL}$`).test(label));
-}

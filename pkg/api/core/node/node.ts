@@ -80,8 +80,16 @@ function checkRanges({ spec: { podCIDRs = [] } }: Node, problems: Problems): voi
     problems.invalid(rangesPath.index(index), podCIDRs[index], NOT_A_NETWORK);
   }
   if (podCIDRs.length < 2) return;
+  const malformed = networks.indexOf(undefined);
+  if (malformed >= 0) {
+    const text = podCIDRs[malformed];
+    // Kubernetes prints the parsed network, which is nil, and the reason.
+    const reason = `invalid CIDR[${malformed}]: <nil> (invalid CIDR address: ${text})`;
+    const detail = `invalid PodCIDRs. failed to check with dual stack with error:${reason}`;
+    problems.add({ type: "InternalError", field: rangesPath.toString(), detail });
+  }
   const sizes = new Set(networks.map((network) => network && networkOf(network).address.length));
-  if (sizes.size === 2 && podCIDRs.length === 2) return;
+  if (malformed < 0 && sizes.size === 2 && podCIDRs.length === 2) return;
   const detail = "may specify no more than one CIDR for each IP family";
   problems.invalid(rangesPath, podCIDRs, detail);
 }

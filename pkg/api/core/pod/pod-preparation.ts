@@ -152,6 +152,24 @@ function prepareStatus(pod: Pod, old: Pod): void {
   // Old nodes leave out the class, which never changes.
   const { qosClass } = old.status;
   if (!pod.status.qosClass && qosClass !== undefined) pod.status.qosClass = qosClass;
+  keepObservedGenerations(pod.status, old.status);
+}
+
+/** Clients that do not know of observed generations do not remove them. */
+function keepObservedGenerations(status: Pod["status"], old: Pod["status"]): void {
+  if (!status.observedGeneration && old.observedGeneration) {
+    status.observedGeneration = old.observedGeneration;
+  }
+  // A type may occur more than once, then the first new condition follows the first old one.
+  const left = [...(old.conditions ?? [])];
+  for (const condition of status.conditions ?? []) {
+    const index = left.findIndex(({ type }) => type === condition.type);
+    if (index < 0) continue;
+    const [{ observedGeneration } = {}] = left.splice(index, 1);
+    if (!condition.observedGeneration && observedGeneration) {
+      condition.observedGeneration = observedGeneration;
+    }
+  }
 }
 
 const ownMetadata = ["labels", "annotations", "finalizers", "ownerReferences"] as const;

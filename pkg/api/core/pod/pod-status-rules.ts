@@ -1,8 +1,9 @@
 /** Rules of what nodes and schedulers say of a pod. */
 import { Path, type Problems } from "#schema";
-import { isDns1123Subdomain, isQualifiedName } from "#meta";
+import { isDns1123Label, isDns1123Subdomain, isQualifiedName } from "#meta";
 import { parseIp } from "#base";
-import { firstByName, invalidEach, mustNotChange, repeatedPlaces } from "../../strategy.ts";
+import { entry, firstByName, invalidEach, mustNotChange, repeatedPlaces } from "../../strategy.ts";
+import { checkContainerStatuses, statusFields } from "./container-status-rules.ts";
 import { checkAddressText } from "./spec/dns-rules.ts";
 import type { Pod } from "./pod-types.ts";
 import { isSidecar } from "../shared/resource-amounts.ts";
@@ -12,62 +13,152 @@ const systemConditions = ["PodScheduled", "Ready", "Initialized"];
 
 export function checkPodStatus(pod: Pod, old: Pod, problems: Problems): void {
   const { status } = pod;
-  for (const [index, { type }] of (status.conditions ?? []).entries()) {
+  for (const [index, { type, observedGeneration }] of (status.conditions ?? []).entries()) {
+    const place = path.child("conditions").index(index);
+    checkGeneration(observedGeneration, place.child("observedGeneration"), problems);
     if (systemConditions.includes(type)) continue;
-    const place = path.child("conditions").index(index).child("Type");
-    invalidEach(problems, place, { value: type, messages: isQualifiedName(type) });
+    invalidEach(problems, place.child("Type"), { value: type, messages: isQualifiedName(type) });
   }
   const node = status.nominatedNodeName ?? "";
   if (node !== "" && node !== (old.status.nominatedNodeName ?? "")) {
     const messages = isDns1123Subdomain(node);
     invalidEach(problems, path.child("nominatedNodeName"), { value: node, messages });
   }
+  checkGeneration(status.observedGeneration, path.child("observedGeneration"), problems);
   mustNotChange(problems, path.child("qosClass"), {
     now: status.qosClass ?? "",
     before: old.status.qosClass ?? "",
   });
   checkRestarts(pod, old, problems);
-  checkAddresses(status.podIPs ?? [], "podIPs", problems);
-  checkAddresses(status.hostIPs ?? [], "hostIPs", problems);
+  checkClaims(pod, problems);
+  checkExtendedClaim(pod, problems);
+  const [podIPs, hostIPs] = [status.podIPs ?? [], status.hostIPs ?? []];
+  checkAddresses(podIPs, { place: path.child("podIPs"), known: old.status.podIPs, problems });
+  const place = path.child("hostIPs");
+  if (hostIPs.length > 0 && hostIPs[0]?.ip !== (status.hostIP ?? "")) {
+    problems.invalid(place.index(0).child("ip"), hostIPs[0]?.ip, "must be equal to `hostIP`");
+  }
+  checkAddresses(hostIPs, { place, known: old.status.hostIPs, problems });
+  checkContainerStatuses(pod, problems);
 }
 
-/** Where containers end for good, they do not come back. */
+function checkGeneration(
+  generation: number | bigint | undefined,
+  place: Path,
+  problems: Problems,
+): void {
+  if (generation === undefined || generation >= 0) return;
+  problems.invalid(place, generation, "must be a non-negative integer");
+}
+
+/** Claims that were made for the pod belong to entries of its specification, each to another. */
+function checkClaims({ spec, status }: Pod, problems: Problems): void {
+  const names = new Set((spec.resourceClaims ?? []).map(({ name }) => name));
+  const claims = status.resourceClaimStatuses ?? [];
+  const repeated = repeatedPlaces(claims, ({ name }) => name);
+  for (const [index, { name, resourceClaimName }] of claims.entries()) {
+    const place = path.child("resourceClaimStatuses").index(index).child("name");
+    if (!names.has(name)) {
+      const detail = "must match the name of an entry in `spec.resourceClaims`";
+      problems.invalid(place, name, detail);
+    }
+    if (repeated.has(index)) problems.duplicate(place, name);
+    if (resourceClaimName === undefined) continue;
+    const messages = isDns1123Subdomain(resourceClaimName);
+    invalidEach(problems, place, { value: resourceClaimName, messages });
+  }
+}
+
+const MAPPED_CONTAINER =
+  "must match the name of an entry in spec.initContainers.name or spec.containers.name";
+const MAPPED_RESOURCE =
+  "must match the extended resource name of an entry in spec.initContainers.resources.requests " +
+  "or spec.containers.resources.requests";
+
+/** The claim that the scheduler made for extended resources names containers and their requests. */
+function checkExtendedClaim({ spec, status }: Pod, problems: Problems): void {
+  const claim = status.extendedResourceClaimStatus;
+  if (claim === undefined) return;
+  const place = path.child("extendedResourceClaimStatus");
+  const mappings = claim.requestMappings ?? [];
+  const mappingsPath = place.child("requestMappings");
+  if (mappings.length === 0) {
+    problems.required(mappingsPath, "at least one request mapping is required");
+  }
+  const containers = new Map(
+    [...(spec.initContainers ?? []), ...(spec.containers ?? [])].map((each) => [each.name, each]),
+  );
+  const repeated = repeatedPlaces(mappings, ({ containerName, resourceName }) =>
+    JSON.stringify([containerName, resourceName]),
+  );
+  for (const [index, { containerName, resourceName, requestName }] of mappings.entries()) {
+    const at = mappingsPath.index(index);
+    const container = containers.get(containerName);
+    if (container === undefined) {
+      problems.invalid(at.child("containerName"), containerName, MAPPED_CONTAINER);
+    } else if (entry(container.resources.requests, resourceName) === undefined) {
+      problems.invalid(at.child("resourceName"), resourceName, MAPPED_RESOURCE);
+    }
+    const messages = isDns1123Label(requestName);
+    invalidEach(problems, place.child("requestName"), { value: requestName, messages });
+    if (!repeated.has(index)) continue;
+    problems.duplicate(at.child("containerName"), containerName);
+    problems.duplicate(at.child("resourceName"), resourceName);
+  }
+  const { resourceClaimName: name } = claim;
+  if (name === "") return problems.required(place.child("resourceClaimName"));
+  const messages = isDns1123Subdomain(name);
+  invalidEach(problems, place.child("resourceClaimName"), { value: name, messages });
+}
+
+/** Containers that have terminated for good do not start again; ephemeral ones never do. */
 function checkRestarts({ status }: Pod, { spec, status: old }: Pod, problems: Problems): void {
   const { restartPolicy } = spec;
   const sidecars = new Set((spec.initContainers ?? []).filter(isSidecar).map(({ name }) => name));
-  const check = (field: "containerStatuses" | "initContainerStatuses") => {
+  const mayRestart = (name: string, exitCode: number) =>
+    restartPolicy === "Always" ||
+    sidecars.has(name) ||
+    (exitCode !== 0 && restartPolicy === "OnFailure");
+  for (const field of statusFields) {
     const byName = firstByName(status[field]);
     for (const [index, before] of (old[field] ?? []).entries()) {
       const { terminated } = before.state;
-      if (terminated === undefined || sidecars.has(before.name)) continue;
-      if (terminated.exitCode !== 0 && restartPolicy === "OnFailure") continue;
+      if (terminated === undefined) continue;
+      const isEphemeral = field === "ephemeralContainerStatuses";
+      if (!isEphemeral && mayRestart(before.name, terminated.exitCode)) continue;
       const now = byName.get(before.name);
       if (now === undefined || now.state.terminated !== undefined) continue;
       const place = path.child(field).index(index).child("state");
       problems.forbidden(place, "may not be transitioned to non-terminated state");
     }
-  };
-  if (restartPolicy === "Always") return;
-  check("containerStatuses");
-  check("initContainerStatuses");
+  }
+}
+
+interface AddressContext {
+  readonly place: Path;
+  /** Addresses that the pod has; malformed ones among them may stay. */
+  readonly known: readonly { readonly ip: string }[] | undefined;
+  readonly problems: Problems;
 }
 
 function checkAddresses(
   addresses: readonly { readonly ip: string }[],
-  field: "podIPs" | "hostIPs",
-  problems: Problems,
+  { place, known = [], problems }: AddressContext,
 ): void {
-  const place = path.child(field);
+  const old = new Set(known.map(({ ip }) => ip));
   for (const [index, { ip }] of addresses.entries()) {
-    checkAddressText(ip, place.index(index), problems);
+    if (!old.has(ip)) checkAddressText(ip, place.index(index), problems);
   }
   if (addresses.length < 2) return;
-  const lengths = new Set(addresses.map(({ ip }) => parseIp(ip)?.length));
-  if (addresses.length > 2 || lengths.size < 2) {
-    const shown = addresses.map(({ ip }) => ({ IP: ip }));
-    problems.invalid(place, shown, "may specify no more than one IP for each IP family");
+  const parsed = addresses.map(({ ip }) => parseIp(ip));
+  const malformed = parsed.indexOf(undefined);
+  if (malformed >= 0) {
+    const text = addresses[malformed]?.ip;
+    const detail = `failed to check for dual stack with error:invalid IP[${malformed}]: ${text}`;
+    problems.add({ type: "InternalError", field: place.toString(), detail });
   }
-  for (const index of repeatedPlaces(addresses, ({ ip }) => ip)) {
-    problems.duplicate(place.index(index), { IP: addresses[index]?.ip });
-  }
+  const lengths = new Set(parsed.map((address) => address?.length));
+  if (malformed < 0 && addresses.length === 2 && lengths.size === 2) return;
+  const shown = addresses.map(({ ip }) => ({ IP: ip }));
+  problems.invalid(place, shown, "may specify no more than one IP for each IP family");
 }

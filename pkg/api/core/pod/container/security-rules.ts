@@ -18,7 +18,7 @@ type WindowsOptions = Infer<typeof windowsSecurityContextOptions>;
 const LARGEST_ID = 2 ** 31 - 1;
 
 /** A user or group; absent ones are fine. */
-function checkId(id: Int64 | undefined, path: Path, problems: Problems): void {
+export function checkId(id: Int64 | undefined, path: Path, problems: Problems): void {
   if (id === undefined || (id >= 0 && id <= LARGEST_ID)) return;
   problems.invalid(path, id, `must be between 0 and ${LARGEST_ID}, inclusive`);
 }
