@@ -1,4 +1,4 @@
-import { assert } from "#base";
+import { assert, assign } from "#base";
 import type { Entry, WriteOutcome } from "#storage";
 import { encodeStored, setResourceVersion, storageKey, StoredItem } from "../codec/stored.ts";
 import type { RegistryContext } from "../context.ts";
@@ -20,9 +20,8 @@ export async function compareAndCreate(write: Write): Promise<void> {
   const { store } = registry;
   const key = storageKey(request, object.metadata.name);
   if (write.dryRun) {
-    const value = encodeStored(registry, resource, object);
     const { entry } = await store.get(key, context);
-    if (entry === undefined) respond(write, { key, value, modRevision: 0 });
+    if (entry === undefined) respondUnstored(write, key);
     return;
   }
   refuseTerminatingDefinition(request, object);
@@ -67,6 +66,16 @@ export async function compareAndSwap(write: Write): Promise<void> {
   }
   write.stored = true;
   respond(write, deletes ? { key, value, modRevision } : outcome.entry);
+}
+
+/** The object of a dry-run create, with the resourceVersion that the client has set, if any. */
+function respondUnstored(write: Write, key: string): void {
+  const { registry, request, object } = write;
+  const { resourceVersion } = object.metadata;
+  const value = encodeStored(registry, request.resource, object);
+  const item = itemOf(write, { key, value, modRevision: 0 });
+  if (resourceVersion) assign(item.object.metadata, "resourceVersion", resourceVersion);
+  write.response = { item, created: true, warnings: write.warnings };
 }
 
 function respond(write: Write, entry: StoredEntry): void {

@@ -56,6 +56,8 @@ function spliceJson(item: Item, inList: boolean): Pieces | undefined {
   const encoding = encodingOf(item);
   if (encoding.from === 0) return undefined;
   const { bytes, revision, resource } = item;
+  // A dry-run create shows the version that the client sent, which the bytes lack.
+  if (revision === 0 && item.object.metadata.resourceVersion !== undefined) return undefined;
   const rest = bytes.subarray(encoding.from, encoding.end);
   const opening = `${inList ? "{" : headOf(resource)}"metadata":{`;
   if (revision === 0) return [opening, rest];

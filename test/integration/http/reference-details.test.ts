@@ -1,0 +1,68 @@
+/** Details of responses in which clients of kube-apiserver see a difference. */
+import assert from "node:assert/strict";
+import { type RunningServer, startServer } from "../../../cmd/keelson/index.ts";
+
+describe("responses of kube-apiserver", () => {
+  let server: RunningServer;
+  before(async () => void (server = await startServer({ controllers: false })));
+  after(() => server.close());
+
+  it("indents /version", async () => {
+    const text = await (await server.fetch("/version")).text();
+    assert.equal(text, JSON.stringify(JSON.parse(text), null, 2));
+    assert.ok(text.split("\n").length > 5);
+  });
+
+  describe("to the creation of an object with a resourceVersion", () => {
+    const event = {
+      metadata: { name: "a", namespace: "default", resourceVersion: "5" },
+      eventTime: "2030-01-01T00:00:00.000000Z",
+      action: "Act",
+      reason: "Reason",
+      type: "Normal",
+      reportingController: "example.com/c",
+      reportingInstance: "i",
+      regarding: { namespace: "default", name: "a" },
+    };
+    const metadata = { name: "a", resourceVersion: "5" };
+    const scaler = {
+      metadata,
+      spec: { maxReplicas: 2, scaleTargetRef: { kind: "ReplicationController", name: "a" } },
+    };
+    /** Of the stored version and of others. */
+    const objects = [
+      ["/api/v1/namespaces/default/configmaps", "v1", "ConfigMap", { metadata }],
+      ["/api/v1/namespaces", "v1", "Namespace", { metadata: { ...metadata, name: "other" } }],
+      ["/apis/events.k8s.io/v1/namespaces/default/events", "events.k8s.io/v1", "Event", event],
+      [
+        "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers",
+        "autoscaling/v2",
+        "HorizontalPodAutoscaler",
+        scaler,
+      ],
+    ] as const;
+
+    const post = (path: string, object: object): Promise<Response> =>
+      server.fetch(path, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(object),
+      });
+
+    for (const [path, apiVersion, kind, rest] of objects) {
+      it(`${path}: a dry run keeps it, a write is refused`, async () => {
+        const object = { apiVersion, kind, ...rest };
+        const dry = await post(`${path}?dryRun=All`, object);
+        const made = (await dry.json()) as any;
+        assert.equal(dry.status, 201, JSON.stringify(made));
+        assert.equal(made.metadata.resourceVersion, "5");
+        const stored = await server.fetch(`${path}/${made.metadata.name}`);
+        assert.equal(stored.status, 404);
+        const refused = await post(path, object);
+        assert.equal(refused.status, 500);
+        const { message } = (await refused.json()) as { message: string };
+        assert.equal(message, "resourceVersion should not be set on objects to be created");
+      });
+    }
+  });
+});
