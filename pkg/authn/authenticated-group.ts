@@ -4,7 +4,7 @@ const anonymous = "system:anonymous";
 const unauthenticated = "system:unauthenticated";
 const authenticated = "system:authenticated";
 
-/** Whoever is known is in one group more, unless a credential has settled that itself. */
+/** Adds `system:authenticated`, unless the user already has it or `system:unauthenticated`. */
 export function withAuthenticatedGroup(user: User): User {
   const isSettled = user.groups.includes(authenticated) || user.groups.includes(unauthenticated);
   if (isSettled || user.name === anonymous) return user;

@@ -27,7 +27,7 @@ export function storedObjects(registry: () => Registry, catalog: Catalog): ReadO
   };
 }
 
-/** Sets a label of a Secret behind the back of whoever uses its token. */
+/** Sets a label of a token Secret in the background, without delaying the authentication. */
 export type LabelSecret = (
   secret: { readonly namespace: string; readonly name: string },
   label: { readonly key: string; readonly value: string },

@@ -1,6 +1,6 @@
 import { StatusError } from "#meta";
 
-/** What a client with wrong credentials is told; it never says what was wrong with them. */
+/** The 401 for invalid credentials, which never says why they are invalid. */
 export function unauthorized(): StatusError {
   return new StatusError({
     kind: "Status",

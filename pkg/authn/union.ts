@@ -11,8 +11,8 @@ export interface UnionAuthenticatorOptions {
 }
 
 /**
- * The first authenticator that knows the user decides. A request with a credential that nobody
- * takes is refused; it never becomes anonymous.
+ * The first authenticator that knows the user decides. A request with a credential that no
+ * authenticator accepts is rejected; it never becomes anonymous.
  */
 export class UnionAuthenticator implements Authenticator {
   constructor(private readonly options: UnionAuthenticatorOptions) {}

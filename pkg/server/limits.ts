@@ -23,11 +23,11 @@ export interface Limits {
    * requests count as no writes at work.
    */
   readonly bodyBufferBytes: number;
-  /** Watches and other long requests. */
+  /** Watches and other long-running requests. */
   readonly watches: number;
-  /** What a client is told to wait after 429. */
+  /** Value of Retry-After in 429 responses, in seconds. */
   readonly retryAfterSeconds: number;
-  /** Memory for all large responses that are on their way; above that 429. */
+  /** Memory in bytes for all large responses in flight; above it requests are rejected with 429. */
   readonly responseBufferBytes: number;
   /** Encoded objects and events that are kept to be sent again. */
   readonly keptBytes: number;

@@ -49,13 +49,13 @@ export interface TlsOptions {
   readonly minVersion?: "TLSv1.2" | "TLSv1.3";
 }
 
-/** How a server begins, sends clients elsewhere, and ends. */
+/** Start, connection rebalancing (GOAWAY) and shutdown of a server. */
 export interface Lifecycle {
-  /** Milliseconds for which `/livez` does not mind that the start is not over. */
+  /** Time in ms for which `/livez` passes although the post-start hooks have not finished. */
   readonly livezGraceMs?: number;
-  /** Share of HTTP/2 requests whose connection is to be opened anew, to spread clients. */
+  /** Share of HTTP/2 requests that are answered with GOAWAY, so that clients rebalance. */
   readonly goawayChance?: number;
-  /** While the server closes it tells clients to come back, rather than not to listen. */
+  /** During shutdown the server keeps listening and answers 429 with Retry-After. */
   readonly retryAfterWhenClosing?: boolean;
 }
 
@@ -64,11 +64,11 @@ export interface ServerOptions extends Lifecycle {
   readonly registry: Registry;
   readonly authenticator: Authenticator;
   readonly authorizer: Authorizer;
-  /** Absent = nothing is recorded. */
+  /** Absent = requests are not audited. */
   readonly auditor?: Auditor | undefined;
-  /** Absent = nobody records requests as traces. */
+  /** Absent = requests are not traced. */
   readonly tracer?: Tracer;
-  /** Documents beside those of the API, by path. */
+  /** Additional documents, by path. */
   readonly documents?: ReadonlyMap<string, ServerDocument>;
   /** How kubelets are spoken to; without an authority their certificates are not checked. */
   readonly kubelet?: KubeletTls;
@@ -329,8 +329,8 @@ class HttpServer implements KeelsonServer {
   }
 
   private watchSession(session: ServerHttp2Session): void {
-    // Watches may be silent for long: only a connection without requests is idle. The timeout of
-    // Node's own would be wound up anew by everything that comes and goes, several times a request.
+    // Watches may be silent for long: only a connection without requests is idle. Node's own
+    // session timeout would be rearmed by each frame, several times per request.
     const closeIfIdle = () => {
       if (!this.atWork.has(session)) session.close();
     };

@@ -57,7 +57,7 @@ function allowed(present: string | undefined, own: readonly string[]): Data {
   return { [key]: JSON.stringify(isAny ? [] : [...new Set([...known, ...own])]) };
 }
 
-/** What cannot be read is written anew. */
+/** An unparsable list counts as empty, so that it is rewritten. */
 function listOf(text: string | undefined): readonly string[] {
   try {
     const list: unknown = JSON.parse(text ?? "[]");

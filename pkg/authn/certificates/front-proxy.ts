@@ -37,7 +37,7 @@ export class RequestHeaderAuthenticator implements Authenticator {
   }
 
   /**
-   * Undefined = not the proxy, or it names nobody.
+   * Undefined = the client is not the front proxy, or its headers name no user.
    * @throws StatusError 401 for a certificate that is not the proxy's; others may still take it.
    */
   authenticate(credentials: Credentials): User | undefined {

@@ -2,17 +2,17 @@ import { isJsonObject, type JsonObject } from "#base";
 import type { Claims } from "../jwt/jwt.ts";
 import { InvalidTokenError } from "../tokens/token-authenticator.ts";
 
-/** Where somebody else tells a claim. */
+/** Endpoint of a distributed claim. */
 interface ClaimSource {
   readonly url: string;
-  /** "" = none is needed. */
+  /** Access token for the endpoint; "" = none is needed. */
   readonly accessToken: string;
 }
 
 /**
- * Where a claim is told that is not among the claims themselves (OpenID Connect Core 1.0, section
+ * The endpoint of a distributed claim (OpenID Connect Core 1.0, section
  * 5.6.2): `{"_claim_names":{"groups":"s"},"_claim_sources":{"s":{"endpoint":"https://…"}}}`.
- * Undefined where it is not told, or not by an endpoint.
+ * Undefined when the claim is not distributed, or has no endpoint.
  * @throws TokenFault
  */
 export function sourceOf(claims: Claims, claim: string): ClaimSource | undefined {

@@ -242,7 +242,7 @@ const email = /\bclaims\s*(?:\.\s*\??\s*email\b|\[\s*\??\s*(["'])email\1\s*\])/;
 const emailVerified =
   /\bclaims\s*(?:\.\s*\??\s*email_verified\b|\[\s*\??\s*(["'])email_verified\1\s*\])/;
 
-/** Whoever is known by an address must own it: somebody has to look at `email_verified`. */
+/** A user name from `claims.email` requires an expression that uses `claims.email_verified`. */
 function checkEmail(
   { claimMappings, claimValidationRules }: JwtConfiguration,
   path: Path,

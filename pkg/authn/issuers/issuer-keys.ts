@@ -22,9 +22,8 @@ const freshMs = 10 * 60_000;
 
 /**
  * The public keys of an issuer, found through its discovery document (OpenID Connect Discovery 1.0,
- * section 4). They are fetched for the first token, again when a token names none of them (the
- * issuer has new ones), and when they have become old; keys that cannot be fetched anew go on being
- * used.
+ * section 4). They are fetched for the first token, again when a token names an unknown key (after
+ * a rotation), and when they have expired; if a refresh fails, the previous keys stay in use.
  */
 export class IssuerKeys {
   private keys: readonly VerifyingKey[] | undefined;
@@ -39,7 +38,7 @@ export class IssuerKeys {
   async known(): Promise<readonly VerifyingKey[] | undefined> {
     const isOld = this.options.clock.monotonic() - this.fetchedAt > freshMs;
     if (this.keys === undefined) await this.fetch();
-    // Nobody waits for keys that are only to be made fresh.
+    // Expired keys are refreshed in the background.
     else if (isOld) void this.fetch();
     return this.keys;
   }
@@ -50,7 +49,7 @@ export class IssuerKeys {
     return this.keys ?? [];
   }
 
-  /** Many wait for one fetch; none begins too soon after another. Never rejects. */
+  /** Fetches are coalesced and have a minimum interval. Never rejects. */
   private fetch(): Promise<void> {
     if (this.fetching !== undefined) return this.fetching;
     const { clock, report } = this.options;

@@ -26,13 +26,13 @@ export interface JwtAuthenticatorOptions {
 /** Clocks of issuers may be ahead of ours. */
 const notBeforeLeewaySeconds = 300;
 
-/** Tokens that other parties issue: OpenID Connect, and whoever signs JWTs the same way. */
+/** Authenticates JWTs of external issuers, such as OpenID Connect providers. */
 export class JwtAuthenticator implements TokenAuthenticator {
   private issuers: ReadonlyMap<string, IssuerAuthenticator> = new Map();
 
   constructor(private readonly options: JwtAuthenticatorOptions) {}
 
-  /** From now on these are the issuers; the keys of those that stay are fetched anew. */
+  /** Replaces the issuers; keys are fetched again, also those of issuers that remain. */
   replace(issuers: readonly JwtIssuerOptions[]): void {
     this.issuers = new Map(
       issuers.map((issuer) => [
@@ -83,8 +83,9 @@ class IssuerAuthenticator {
   }
 
   /**
-   * A claim that another token tells. Whoever may sign tokens of this issuer may say where that is;
-   * its authorities have to vouch for the place and for the issuer there.
+   * A distributed claim, read from a token at another endpoint. A signed token of this issuer may
+   * name any endpoint; the TLS certificates of the endpoint and of the issuer of its token must be
+   * trusted by the certificate authorities that are configured for this issuer.
    */
   private async told(claim: string, source: NonNullable<ReturnType<typeof sourceOf>>) {
     const { certificateAuthority: ca } = this.issuer.configuration.issuer;

@@ -97,7 +97,7 @@ export class ServiceAccountTokenAuthenticator implements TokenAuthenticator {
       const place = { plural: "pods", namespace, name: pod.name } as const;
       await this.checkSame(place, pod, "pod");
     }
-    // The node of a pod is told for information; only a token bound to the node ends with it.
+    // The node of a pod-bound token is informational; only a node-bound token requires the node.
     if (node !== undefined && pod === undefined) {
       await this.checkSame({ plural: "nodes", namespace: "", name: node.name }, node, "node");
     }
@@ -121,7 +121,7 @@ export class ServiceAccountTokenAuthenticator implements TokenAuthenticator {
     if (end < this.options.clock.now()) throw invalidated();
   }
 
-  /** A token that lies in a Secret is good while it lies there. */
+  /** A legacy token is valid as long as its Secret exists and holds it. */
   private async legacy(token: string): Promise<TokenIdentity | undefined> {
     const { keys, domain, read } = this.options;
     const verified = verifyToken(token, keys);

@@ -23,8 +23,8 @@ export interface TokenRequestOptions {
 const leastSeconds = 600;
 const mostRequested = 2 ** 32;
 /**
- * What kubelets ask for where the pod leaves it to them. Such tokens live for a year, as old
- * clients read them once; after the hour that was asked for their use is told of.
+ * Expiration in seconds that kubelets request by default. Such tokens are extended to a year,
+ * because old clients read them only once; use after the requested hour is reported as stale.
  */
 const extendedSeconds = 3607;
 const yearSeconds = 365 * 24 * 3600;
@@ -149,7 +149,7 @@ class Issue {
     return object;
   }
 
-  /** The node of a pod is told for information, whether it is there or not. */
+  /** The node of a pod is an informational claim, also if the Node does not exist. */
   private async nodeOf(pod: any): Promise<BoundClaims> {
     const name: string | undefined = pod.spec.nodeName;
     if (!name) return {};

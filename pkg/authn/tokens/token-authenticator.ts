@@ -73,7 +73,7 @@ export class UnionTokenAuthenticator implements Authenticator {
     }));
   }
 
-  /** Undefined = the token is for others than those who ask. */
+  /** Undefined = the token is for none of the requested audiences. */
   private meant(found: TokenIdentity, asking: readonly string[]): TokenReviewResult["owner"] {
     const audiences = found.audiences ?? asking.filter((each) => this.audiences.includes(each));
     if (audiences.length === 0) return undefined;

@@ -7,9 +7,9 @@ import type { TokenAuthenticator, TokenIdentity } from "./token-authenticator.ts
  */
 export class TokenFileAuthenticator implements TokenAuthenticator {
   /**
-   * By token, as in kube-apiserver. A map compares a guess with what it holds only where their
-   * hashes are the same, which nobody can aim at: V8 seeds them anew in each process. So the time
-   * that this takes does not tell how much of a guessed token is right.
+   * By token, as in kube-apiserver. A map compares a guess with a stored token only if their hashes
+   * are equal, which an attacker cannot arrange, since V8 seeds its hashes per process. The lookup
+   * time therefore does not reveal how much of a guessed token is correct.
    */
   private readonly owners: ReadonlyMap<string, TokenIdentity>;
 

@@ -138,7 +138,7 @@ function listOf(catalog: Catalog, items: readonly unknown[]): Document {
   return { kind: "APIGroupDiscoveryList", apiVersion, metadata: {}, items };
 }
 
-/** The same as JSON text, of which a change of one group makes only that group's part anew. */
+/** Aggregated discovery as JSON text; a change of one group encodes only that group again. */
 export function groupDiscoveryText(catalog: Catalog, core: boolean): string {
   const groups = servedGroups(catalog).filter((group) => (group.name === "") === core);
   const { items: _items, ...rest } = listOf(catalog, []);

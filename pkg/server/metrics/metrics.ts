@@ -71,7 +71,7 @@ export class PrometheusMetrics {
     this.instruments.set(serverMetrics.build.name, buildLabels(), 1);
   }
 
-  /** Who hears of the time that a stage takes; nobody of those that Kubernetes does not have. */
+  /** Observer of a stage's latency; undefined for stages that are no filter of kube-apiserver. */
   stage(name: string): StageObserver | undefined {
     const filter = filters.get(name);
     return filter === undefined ? undefined : this.requests.filter(filter);

@@ -94,7 +94,7 @@ export class RequestMetrics {
     alike.sizes?.observe(record.bytes);
   }
 
-  /** A watch or another long request begins (1) or ends (-1). */
+  /** Counts a long-running request when it starts (1) and when it ends (-1). */
   longRunning(record: RequestRecord, by: 1 | -1): void {
     this.families.long.with([verbLabel(record.verb), ...placeOf(record)]).value += by;
   }

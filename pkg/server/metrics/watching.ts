@@ -3,7 +3,7 @@ import type { Resource } from "#meta";
 import { watchMetrics } from "./definitions.ts";
 import type { ServerInstruments } from "./instruments.ts";
 
-/** Hears of the events that leave together for one watch. */
+/** Called with the number and size in bytes of events that are sent together to one watch. */
 export type WatchCounter = (events: number, bytes: number) => void;
 
 /** Counts the events of watches, by resource. */

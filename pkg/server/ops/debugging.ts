@@ -1,4 +1,4 @@
-/** What a server tells of its inside to those who may ask. */
+/** Debugging endpoints, for users who are authorized for their paths. */
 import type { AdjustableLogger } from "#base";
 import type { Query } from "#request";
 import { sendResponse, sendText } from "../response/response-writer.ts";

@@ -10,7 +10,7 @@ const tolerated = 50;
 export class EventLoopLagMonitor {
   private timer: NodeJS.Timeout | undefined;
 
-  /** `report` hears of each stall, in seconds. */
+  /** `report` is called with the duration of each stall, in seconds. */
   constructor(private readonly report: (seconds: number) => void) {}
 
   start(): void {

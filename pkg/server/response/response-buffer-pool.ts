@@ -10,9 +10,9 @@ const LARGEST = 128 * 1024;
 const KEPT = 64;
 
 /**
- * A fixed amount of memory for all responses that leave in several chunks. Each has a few chunks at a
- * time and waits for its client before it makes the next one; the more responses there are, the
- * smaller their chunks, and when even the smallest do not fit, a request is told to come later.
+ * A fixed amount of memory for all chunked responses. Each response has a few chunks at a time and
+ * waits for its client before it fills the next one. The more responses there are, the smaller
+ * their chunks; when not even the smallest fit, requests are rejected with 429.
  *
  *     256 MiB, chunks 128 KiB at most: 512 responses have whole chunks, 1024 halves, 4096 the least
  */
@@ -26,7 +26,7 @@ export class ResponseBufferPool {
     private readonly retryAfterSeconds: number,
   ) {}
 
-  /** A response begins to leave in chunks. Throws 429 when there is no room for another one. */
+  /** Registers a chunked response. Throws StatusError 429 when there is no room for another one. */
   enter(): void {
     if ((this.active + 1) * CHUNKS * SMALLEST > this.budget) {
       throw seatsTaken(this.retryAfterSeconds);
@@ -64,7 +64,7 @@ export class ResponseBufferPool {
     return this.free.pop() ?? Buffer.allocUnsafeSlow(LARGEST);
   }
 
-  /** Nobody reads the chunk any more. */
+  /** Returns a chunk to the pool; it must no longer be in use. */
   give(chunk: Buffer): void {
     if (chunk.length === LARGEST && this.free.length < KEPT) this.free.push(chunk);
   }

@@ -24,15 +24,14 @@ export interface ResponseOptions {
 }
 
 /**
- * Writes a body piece by piece: small pieces are gathered, the size of small responses is
- * announced, large ones are compressed if the client takes that, and whoever writes waits for a
- * slow client. Until the first batch leaves nothing is sent, so that an early failure still can
- * become an error response.
+ * Writes a body in pieces: small pieces are buffered, small responses get a Content-Length, large
+ * ones are compressed if the client accepts that, and the writer waits for a slow client. Nothing
+ * is sent before the first batch, so that an early failure can still become an error response.
  */
 export class ResponseWriter {
-  /** Where whoever has reserved room writes next. */
+  /** Offset in the reserved room at which the caller writes next. */
   at = 0;
-  /** Reserved room; what is before `at` is to be sent. */
+  /** Reserved room; the bytes before `at` are to be sent. */
   private chunk: Buffer = nothing;
   /** What came before the first chunk; small responses never need one. */
   private pieces: (string | Uint8Array)[] = [];

@@ -150,7 +150,7 @@ function deadline({ limits }: ServerParts): Stage<Arrived & Parsed, Nothing> {
   };
 }
 
-/** Finds the user; credentials that are wrong make nobody anonymous. */
+/** Authenticates the request; invalid credentials are rejected, never treated as anonymous. */
 function authenticate(parts: ServerParts): Stage<Arrived & Parsed, Authenticated> {
   const { authenticator, logger, metrics, clock } = parts;
   return {
@@ -192,7 +192,7 @@ function authenticate(parts: ServerParts): Stage<Arrived & Parsed, Authenticated
   };
 }
 
-/** Replaces the user, for those who may act as another. */
+/** Replaces the user by the impersonated one, if the user is authorized to impersonate it. */
 function impersonate({
   authorizer,
   catalog,
@@ -231,7 +231,7 @@ function authorize({
         const { verdict, reason, error = "" } = decision;
         if (verdict === "allow") return next({});
         if (error === "") throw forbidden(attributes, reason);
-        // Nobody said no: who had to say could not be asked.
+        // No authorizer denied the request, but one of them failed.
         record.code = 500;
         return sendText(exchange, 500, internalErrorText(exchange.url, error));
       });

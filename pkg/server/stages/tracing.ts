@@ -54,7 +54,7 @@ function spanName(method: string, info: RequestInfo): string {
   return `${method} /${parts.filter((part) => part !== "").join("/")}`;
 }
 
-/** The path without its query, which may hold what is nobody's business. */
+/** The path is recorded without its query, which may contain secrets. */
 function attributesOf({ exchange, info }: Traceable) {
   return {
     "http.request.method": exchange.method,

@@ -62,7 +62,7 @@ export abstract class CountingResponseStream implements ResponseStream {
   }
 }
 
-/** Resolves when there is room for more, or nobody left to send it to. */
+/** Resolves when the stream accepts more data, or is closed. */
 export function drained(stream: Writable): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {

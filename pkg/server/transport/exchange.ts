@@ -28,20 +28,20 @@ export interface Exchange {
    * @throws StatusError 413 above `limit` bytes.
    */
   body(limit: number): Promise<Uint8Array>;
-  /** Is told how the body arrives. */
+  /** Observes how the request body arrives. */
   bodyObserver?: BodyObserver | undefined;
   /** Address of the other end of the connection; absent for a call inside the process. */
   readonly remoteAddress?: string | undefined;
   readonly response: ResponseStream;
-  /** Names and values in turn, as sent; absent for a call inside the process. */
+  /** Alternating names and values, as sent; absent for a call inside the process. */
   readonly rawHeaders?: readonly string[];
-  /** The body as it comes in, for those who pass it on; absent for a call inside the process. */
+  /** The body as a stream, for proxying; absent for a call inside the process. */
   stream?(): Readable;
-  /** There if the client asks for another protocol on its connection. */
+  /** Present if the client requests a protocol upgrade of its connection. */
   readonly upgrade?: Upgrade | undefined;
 }
 
-/** Is told how a body arrives; what it throws ends the request. */
+/** Observes how a request body arrives; an exception that it throws ends the request. */
 export interface BodyObserver {
   waiting(): void;
   received(bytes: number): void;
@@ -72,9 +72,9 @@ export interface ResponseStream {
   readonly status: number | undefined;
   /** No more can be written: it was ended or cut off, or the client has left. */
   readonly closed: boolean;
-  /** Bytes of the body so far, as they were written. */
+  /** Number of body bytes written so far. */
   readonly sent: number;
-  /** Hears of everything that is sent from now on. */
+  /** Observes everything that is sent from now on. */
   observer: ResponseObserver | undefined;
   /** Sets status and headers, which leave with the first bytes; a second call does nothing. */
   start(status: number, headers: ResponseHeaders): void;
@@ -84,8 +84,8 @@ export interface ResponseStream {
   /** Sends the headers now, for streams whose first byte may be long in coming. */
   flush(): void;
   /**
-   * Chunks leave together. A promise when the client does not keep up; it resolves as soon as there
-   * is room again. `free` is called if and when the memory of the chunks can be used anew.
+   * Sends chunks together. Returns a promise when the client does not keep up; it resolves as soon
+   * as there is room again. `free` is called if and when the memory of the chunks can be reused.
    */
   write(chunks: readonly Uint8Array[], free?: () => void): Promise<void> | undefined;
   end(chunk?: Uint8Array): void;
@@ -95,11 +95,11 @@ export interface ResponseStream {
 
 export interface ResponseObserver {
   started(status: number, headers: ResponseHeaders): void;
-  /** The memory of the chunk may be used anew later. */
+  /** The chunk must not be retained: its memory may be reused after the call. */
   wrote(chunk: Uint8Array): void;
 }
 
-/** Why a request ended early: nobody is there to read a response. */
+/** The request ended early because the client has disconnected. */
 export class ClientGone extends Error {
   override readonly name = "ClientGone";
 }

@@ -100,7 +100,7 @@ export class Http1Exchange implements Exchange {
     return gather(this.request, { limit, milliseconds, life, observer });
   }
 
-  /** Lets go of a body that nobody asked for, else its sender would wait for room for ever. */
+  /** Discards an unread request body, since its sender would otherwise block forever. */
   finish(): void {
     if (!this.read) this.request.resume();
   }

@@ -36,7 +36,7 @@ interface Http2ExchangeOptions {
   readonly onClose: () => void;
 }
 
-/** Node makes the socket of a session anew whenever it is asked for. */
+/** Memoized per session, because each access to `session.socket` creates a new proxy in Node. */
 const sessionCertificate = memoize((session: Http2Session) =>
   certificateOf(session.socket as TLSSocket),
 );
@@ -127,9 +127,9 @@ export class Http2Exchange implements Exchange {
   }
 
   /**
-   * Lets go of a body that nobody asked for, else its sender would wait for room for ever. Where
-   * none was sent Node does so itself, once the response has left; sooner, the stream would be gone
-   * before the response's last write is over, and Node makes an error of that, with a stack.
+   * Discards an unread request body, since its sender would otherwise block forever. Without a body
+   * Node does so itself once the response has been sent; doing it earlier would close the stream
+   * before the last write of the response, for which Node creates an error with a stack trace.
    */
   finish(): void {
     const { stream } = this.request;
@@ -200,7 +200,7 @@ class Http2ResponseStream extends CountingResponseStream {
   }
 }
 
-/** What failed to be sent may still be looked at by whoever was to send it. */
+/** After a failed write `free` is not called: Node may still read the chunk. */
 function whenSent(free: (() => void) | undefined): ((error?: Error | null) => void) | undefined {
   if (free === undefined) return undefined;
   return (error) => {

@@ -7,8 +7,8 @@ import type { BodyObserver } from "./exchange.ts";
 import { bodyTooLarge, deadlineExceeded } from "../response/failures.ts";
 
 /**
- * Whether a request has ended early. Most end well and nobody asks, so that the AbortSignal is made
- * only for those who do.
+ * Tells whether a request ended early. The AbortSignal is created on demand, because most requests
+ * complete without any handler using it.
  */
 export class Life {
   private controller: AbortController | undefined;

@@ -30,7 +30,7 @@ export class LocalExchange implements Exchange {
   readonly authorization: readonly string[];
   readonly certificate = undefined;
   readonly response: ResponseStream;
-  /** Resolves when the response begins. */
+  /** Resolves when status and headers of the response are known. */
   readonly result: Promise<LocalResponse>;
   private readonly life = new AbortController();
 
@@ -137,7 +137,7 @@ class LocalResponseStream extends CountingResponseStream {
     this.end();
   }
 
-  /** Nobody reads any more: what waits is dropped and the writer goes on, into nothing. */
+  /** Called when the reader is gone: pending data is dropped, and further writes are discarded. */
   abandon(): void {
     this.ended = true;
     this.pieces = [];

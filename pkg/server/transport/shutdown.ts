@@ -12,7 +12,7 @@ export class Shutdown {
   private begun = false;
   private timer: NodeJS.Timeout | undefined;
 
-  /** True from the moment that nobody should send new requests here. */
+  /** True from the start of the shutdown: clients should send new requests to other servers. */
   get announced(): boolean {
     return this.told;
   }

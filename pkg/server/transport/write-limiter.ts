@@ -2,9 +2,9 @@
 const perTurn = 8;
 
 /**
- * Begins so many pieces of work in one turn of the event loop, in order; the others wait for the
- * next turns. What all clients send at once would else be begun at once: the store would get
- * nothing before the last of it has been read, and the collector would keep all of it alive.
+ * Starts a limited number of writes per turn of the event loop, in order; the others wait for the
+ * next turns. Without it a burst of writes would be decoded as a whole before the store receives
+ * the first one, and all of it would stay in memory meanwhile.
  */
 export class WriteLimiter {
   private begun = 0;

@@ -222,8 +222,8 @@ function yamlShape(view: ListView): ListShape {
 const LIST_METADATA_FIELD = 1;
 
 /**
- * The length of the whole comes first, so that all items are encoded before any is sent. What finds
- * no room among the kept messages is encoded again when its turn comes.
+ * A protobuf list starts with its length, so all items are encoded before the first is sent. Items
+ * that do not fit into the buffer of encoded messages are encoded a second time when they are sent.
  */
 async function writeProtobufList(
   writer: ResponseWriter,

@@ -4,8 +4,8 @@ import { JsonFault, parseJson } from "#schema";
 import { ignoreReadErrorField, type RawDeleteOptions } from "./parameters.ts";
 
 /**
- * What a client sent, as JSON without line breaks for the record of its request; undefined when it
- * is neither JSON nor YAML, which the client is told elsewhere.
+ * A request body as JSON without line breaks, for the audit event; undefined when it is neither
+ * JSON nor YAML, for which the handler returns an error of its own.
  */
 export function bodyJson({ bytes, format }: Body): string | undefined {
   try {

@@ -87,7 +87,7 @@ export interface VerbRequest {
   readonly query: Query;
   readonly user: User;
   readonly route: Route;
-  /** Absent when nobody records the request. */
+  /** Absent when the request is not audited. */
   readonly notes?: RequestNotes | undefined;
 }
 
@@ -295,7 +295,7 @@ class VerbRun {
     sendResponse(this.request.exchange, { status, headers }, body);
   }
 
-  /** Deleting unread what nobody can check is a permission of its own. */
+  /** Deletion of an object that cannot be read needs its own permission. */
   private async mayIgnoreReadErrors(): Promise<void> {
     const { user, info } = this.request;
     const attributes = { user, request: { ...info, verb: "unsafe-delete-ignore-read-errors" } };

@@ -56,7 +56,7 @@ interface Write {
  */
 class EventEncoder {
   private columns = true;
-  /** Watches with the same form, of the same resource, send the same bytes; "" = nobody else. */
+  /** Watches of a resource with the same form share encoded events; "" = not shared. */
   private readonly form: string;
 
   constructor(private readonly view: WatchView) {
@@ -244,9 +244,9 @@ export interface StreamOptions {
   readonly patience: number;
   /** Bounds frames that only one watch sends; without room for one the watch ends. */
   readonly memory: ResponseBufferPool;
-  /** Hears of what is sent. */
+  /** Called for the events that are sent. */
   readonly count?: WatchCounter;
-  /** Hears of a client that took nothing for too long. */
+  /** Called when the client has not read for too long. */
   readonly late?: () => void;
 }
 
