@@ -47,6 +47,7 @@ export {
 export {
   formatIp,
   type IpAddress,
+  ipFamily,
   isGlobalUnicast,
   isIpv4Mapped,
   isLinkLocalMulticast,

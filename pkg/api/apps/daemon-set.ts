@@ -15,7 +15,7 @@ import {
   structs,
 } from "#schema";
 import { type HookContext, intOrString, kind, labelSelector, objectMeta, time } from "#meta";
-import { defaultPodSpec } from "../core/pod/spec/pod-defaults.ts";
+import { defaultPodTemplate } from "../core/pod/spec/pod-defaults.ts";
 import { dropGatedPodFields } from "../core/pod/spec/pod-gates.ts";
 import { podTemplateSpec } from "../core/pod/spec/pod-spec.ts";
 import { podWarnings } from "../core/pod/pod-warnings.ts";
@@ -187,7 +187,7 @@ function fillDefaults(daemonSet: DaemonSet, { gate }: HookContext): void {
   const { template, updateStrategy: how } = daemonSet.spec;
   // Part of every object as clients see it, so that whoever creates one owns it.
   setGeneration(daemonSet, generationOf(daemonSet));
-  defaultPodSpec(template.spec, gate);
+  defaultPodTemplate(template, gate);
   if (how.type === "RollingUpdate") {
     how.rollingUpdate ??= {};
     how.rollingUpdate.maxUnavailable ??= 1;

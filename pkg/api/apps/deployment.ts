@@ -16,7 +16,7 @@ import {
   structs,
 } from "#schema";
 import { type HookContext, intOrString, kind, labelSelector, objectMeta, time } from "#meta";
-import { defaultPodSpec } from "../core/pod/spec/pod-defaults.ts";
+import { defaultPodTemplate } from "../core/pod/spec/pod-defaults.ts";
 import { dropGatedPodFields } from "../core/pod/spec/pod-gates.ts";
 import { podTemplateSpec } from "../core/pod/spec/pod-spec.ts";
 import { nameWarnings } from "../core/pod/pod-warnings.ts";
@@ -209,7 +209,7 @@ type Spec = Deployment["spec"];
 
 function fillDefaults({ spec }: Deployment, { gate }: HookContext): void {
   const { strategy: how, template } = spec;
-  defaultPodSpec(template.spec, gate);
+  defaultPodTemplate(template, gate);
   if (how.type !== "RollingUpdate") return;
   how.rollingUpdate ??= {};
   how.rollingUpdate.maxUnavailable ??= "25%";

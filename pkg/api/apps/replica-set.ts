@@ -14,7 +14,7 @@ import {
   structs,
 } from "#schema";
 import { type HookContext, kind, labelSelector, objectMeta, time } from "#meta";
-import { defaultPodSpec } from "../core/pod/spec/pod-defaults.ts";
+import { defaultPodTemplate } from "../core/pod/spec/pod-defaults.ts";
 import { dropGatedPodFields } from "../core/pod/spec/pod-gates.ts";
 import { podTemplateSpec } from "../core/pod/spec/pod-spec.ts";
 import { nameWarnings } from "../core/pod/pod-warnings.ts";
@@ -164,7 +164,7 @@ export const replicaSet = kind(replicaSetV1, {
   subresources: [scaleSubresource, statusSubresource],
   rules: { generation: true },
   hooks: {
-    default: ({ spec: { template } }, { gate }) => defaultPodSpec(template.spec, gate),
+    default: ({ spec: { template } }, { gate }) => defaultPodTemplate(template, gate),
     prepareCreate: (object, context) => {
       divided.prepareCreate(object, context);
       dropGatedPodFields(object.spec.template.spec, undefined, context.gate);

@@ -2,7 +2,7 @@ import { deepEqual } from "#base";
 import { dropGated, type Infer, Path, type Problems } from "#schema";
 import { type HookContext, isDns1123Label, kind } from "#meta";
 import { roundAmounts } from "../core/shared/resource-amounts.ts";
-import { defaultClaimSpec, defaultPodSpec } from "../core/pod/spec/pod-defaults.ts";
+import { defaultClaimSpec, defaultPodTemplate } from "../core/pod/spec/pod-defaults.ts";
 import { dropGatedPodFields } from "../core/pod/spec/pod-gates.ts";
 import type { PodTemplateSpec } from "../core/pod/spec/pod-spec.ts";
 import {
@@ -31,7 +31,7 @@ type StatefulSet = Infer<typeof statefulSetV1>;
 type Spec = StatefulSet["spec"];
 
 function fillDefaults({ spec }: StatefulSet, { gate }: HookContext): void {
-  defaultPodSpec(spec.template.spec, gate);
+  defaultPodTemplate(spec.template, gate);
   const { updateStrategy: how } = spec;
   if (!how.type) {
     how.type = "RollingUpdate";

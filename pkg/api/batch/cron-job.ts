@@ -22,7 +22,7 @@ import {
   selectorColumn,
   statusSubresource,
 } from "../apps/workload.ts";
-import { defaultPodSpec } from "../core/pod/spec/pod-defaults.ts";
+import { defaultPodTemplate } from "../core/pod/spec/pod-defaults.ts";
 import { dropGatedPodFields } from "../core/pod/spec/pod-gates.ts";
 import { nameWarnings } from "../core/pod/pod-warnings.ts";
 import { containerCells } from "../core/pod-template.ts";
@@ -194,7 +194,7 @@ export const cronJob = kind(cronJobV1, {
   subresources: [statusSubresource],
   rules: { metadataOnUpdate: { status: [] }, generation: true },
   hooks: {
-    default: (object, { gate }) => defaultPodSpec(podSpecOf(object), gate),
+    default: (object, { gate }) => defaultPodTemplate(object.spec.jobTemplate.spec.template, gate),
     prepareCreate: (object, context) => {
       divided.prepareCreate(object, context);
       dropGatedPodFields(podSpecOf(object), undefined, context.gate);

@@ -12,7 +12,7 @@ import {
   shownSelector,
   statusSubresource,
 } from "../apps/workload.ts";
-import { defaultPodSpec } from "../core/pod/spec/pod-defaults.ts";
+import { defaultPodTemplate } from "../core/pod/spec/pod-defaults.ts";
 import { dropGatedPodFields } from "../core/pod/spec/pod-gates.ts";
 import type { PodTemplateSpec } from "../core/pod/spec/pod-spec.ts";
 import { nameWarnings } from "../core/pod/pod-warnings.ts";
@@ -43,7 +43,7 @@ function fillDefaults({ metadata, spec }: Job, { gate }: HookContext): void {
   const isTold = spec.podFailurePolicy !== undefined;
   spec.podReplacementPolicy ??= isTold ? "Failed" : "TerminatingOrFailed";
   spec.manualSelector ??= false;
-  defaultPodSpec(spec.template.spec, gate);
+  defaultPodTemplate(spec.template, gate);
 }
 
 /** Labels of a job's pods: key template -> what it holds. */

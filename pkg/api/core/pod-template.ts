@@ -2,7 +2,7 @@ import { type Infer, Path, value, structs } from "#schema";
 import { kind, objectMeta } from "#meta";
 import { formatLabels } from "../label-selector.ts";
 import { column, nameColumn, nameOf } from "../printing.ts";
-import { defaultPodSpec } from "./pod/spec/pod-defaults.ts";
+import { defaultPodTemplate } from "./pod/spec/pod-defaults.ts";
 import { dropGatedPodFields } from "./pod/spec/pod-gates.ts";
 import { type PodTemplateSpec, podTemplateSpec } from "./pod/spec/pod-spec.ts";
 import { validatePodTemplate } from "./pod/spec/pod-spec-rules.ts";
@@ -34,7 +34,7 @@ export const podTemplate = kind(podTemplateV1, {
   versions: [{ version: "v1", struct: podTemplateV1, onByDefault: true, convert: "hub" }],
   rules: { generation: true, deleteReturnsObject: true },
   hooks: {
-    default: ({ template }, { gate }) => defaultPodSpec(template.spec, gate),
+    default: ({ template }, { gate }) => defaultPodTemplate(template, gate),
     prepareCreate: ({ template }, context) =>
       dropGatedPodFields(template.spec, undefined, context.gate),
     prepareUpdate: ({ template }, old: PodTemplate, context) =>

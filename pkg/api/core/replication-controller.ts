@@ -18,7 +18,7 @@ import { scaleV1 } from "../autoscaling/scale.ts";
 import { formatLabels } from "../label-selector.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { dividedBySubresource, entry, sortedKeys, unsupported } from "../strategy.ts";
-import { defaultPodSpec } from "./pod/spec/pod-defaults.ts";
+import { defaultPodTemplate } from "./pod/spec/pod-defaults.ts";
 import { dropGatedPodFields } from "./pod/spec/pod-gates.ts";
 import { podTemplateSpec } from "./pod/spec/pod-spec.ts";
 import { validatePodTemplate } from "./pod/spec/pod-spec-rules.ts";
@@ -126,7 +126,7 @@ const isEmpty = (labels: object | undefined) => Object.keys(labels ?? {}).length
 function fillDefaults({ metadata, spec }: ReplicationController, { gate }: HookContext): void {
   const { template } = spec;
   if (template === undefined) return;
-  defaultPodSpec(template.spec, gate);
+  defaultPodTemplate(template, gate);
   const { labels } = template.metadata;
   if (labels === undefined) return;
   if (isEmpty(spec.selector)) spec.selector = { ...labels };

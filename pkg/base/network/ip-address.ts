@@ -69,6 +69,13 @@ function unmapped(address: IpAddress): IpAddress {
   return isIpv4Mapped(address) ? address.slice(12) : address;
 }
 
+/** Family of an address; that of an IPv4-mapped one is IPv4, as Kubernetes has it. */
+export function ipFamily(text: string): "IPv4" | "IPv6" {
+  const address = parseIp(text);
+  if (address === undefined) return text.includes(":") ? "IPv6" : "IPv4";
+  return unmapped(address).length === 4 ? "IPv4" : "IPv6";
+}
+
 /** Canonical text (RFC 5952), as `net.IP.String`: an IPv4-mapped address is written as IPv4. */
 export function formatIp(address: IpAddress): string {
   const bytes = unmapped(address);

@@ -23,6 +23,10 @@ describe("address and port ranges", () => {
       ),
       [false, true, true, false, false, false],
     );
+    assert.deepEqual(
+      ["::ffff:10.0.0.1", "::ffff:10.0.0.255"].map((address) => small.contains(address)),
+      [true, false],
+    );
     assert.equal(AddressRange.parse("10.0.0.0/16")!.lower, 256);
     assert.equal(AddressRange.parse("10.0.0.0/29")!.lower, 0);
     const wide = AddressRange.parse("fd00:1:2::/64")!;

@@ -1,4 +1,4 @@
-import { assert, formatIp, parseCidr, parseIp } from "#base";
+import { assert, formatIp, ipFamily, parseCidr, parseIp } from "#base";
 
 /**
  * The addresses of a network that services may have: all but the first (the network itself, or the
@@ -44,8 +44,8 @@ export class AddressRange {
 
   /** True for the usable addresses of the range, in any spelling. */
   contains(text: string): boolean {
-    const address = parseIp(text);
-    if (address === undefined || familyOf(text) !== this.family) return false;
+    const address = parseIp(canonicalAddress(text) ?? "");
+    if (address === undefined || ipFamily(text) !== this.family) return false;
     const offset = numberOf(address) - this.base;
     return offset >= 1n && offset <= BigInt(this.count);
   }
@@ -57,10 +57,6 @@ const largestBits = 32;
 function lowerBand(size: number): number {
   if (size < 16) return 0;
   return Math.min(Math.max(16, Math.floor(size / 16)), 256);
-}
-
-export function familyOf(address: string): "IPv4" | "IPv6" {
-  return address.includes(":") ? "IPv6" : "IPv4";
 }
 
 /** Undefined for what is no address. */

@@ -1,3 +1,4 @@
+import { ipFamily } from "#base";
 import { isHeadless, needsClusterIp, type Service } from "#api";
 import { internalError, invalid } from "#meta";
 import { Path, Problems } from "#schema";
@@ -9,14 +10,14 @@ import type {
   ServiceNetwork,
 } from "../contract.ts";
 import type { RegistryContext } from "../context.ts";
-import { canonicalAddress, familyOf } from "./address-range.ts";
+import { canonicalAddress } from "./address-range.ts";
 import { AddressFault, ClusterAddresses, type Owner } from "./cluster-addresses.ts";
 import { PortLedger } from "./port-ledger.ts";
 import { planPorts, portsOf } from "./service-ports.ts";
 
 /** Families of a cluster's service addresses, the preferred one first. */
 export function familiesOf({ cidrs }: ServiceNetwork): readonly string[] {
-  return cidrs.map(familyOf);
+  return cidrs.map(ipFamily);
 }
 
 const nothing: Reservation = { commit: async () => undefined, cancel: async () => undefined };

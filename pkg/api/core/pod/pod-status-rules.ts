@@ -1,7 +1,7 @@
 /** Rules of what nodes and schedulers say of a pod. */
 import { Path, type Problems } from "#schema";
 import { isDns1123Label, isDns1123Subdomain, isQualifiedName } from "#meta";
-import { parseIp } from "#base";
+import { ipFamily, parseIp } from "#base";
 import { entry, firstByName, invalidEach, mustNotChange, repeatedPlaces } from "../../strategy.ts";
 import { checkContainerStatuses, statusFields } from "./container-status-rules.ts";
 import { checkAddressText } from "./spec/dns-rules.ts";
@@ -157,8 +157,8 @@ function checkAddresses(
     const detail = `failed to check for dual stack with error:invalid IP[${malformed}]: ${text}`;
     problems.add({ type: "InternalError", field: place.toString(), detail });
   }
-  const lengths = new Set(parsed.map((address) => address?.length));
-  if (malformed < 0 && addresses.length === 2 && lengths.size === 2) return;
+  const families = new Set(addresses.map(({ ip }) => ipFamily(ip)));
+  if (malformed < 0 && addresses.length === 2 && families.size === 2) return;
   const shown = addresses.map(({ ip }) => ({ IP: ip }));
   problems.invalid(place, shown, "may specify no more than one IP for each IP family");
 }

@@ -8,7 +8,7 @@ import {
   checkPodAnnotations,
   checkSeccompAgreement,
 } from "./spec/pod-annotations.ts";
-import { defaultPod, defaultPodSpec } from "./spec/pod-defaults.ts";
+import { defaultPod, defaultPodTemplate } from "./spec/pod-defaults.ts";
 import {
   podAttachOptions,
   podExecOptions,
@@ -213,7 +213,7 @@ export const pod = kind(podV1, {
   },
   hooks: {
     default: (object, { gate }) => {
-      defaultPodSpec(object.spec, gate);
+      defaultPodTemplate(object, gate);
       defaultPod(object.spec);
       roundStatusAmounts(object.status);
       mirrorAddress(object);

@@ -3,7 +3,7 @@
  * contradict each other.
  */
 import { Path, Problems } from "#schema";
-import { deepEqual, parseIp } from "#base";
+import { deepEqual, ipFamily, parseIp } from "#base";
 import { NOT_AN_ADDRESS } from "../../networking/ip.ts";
 import { isHeadless, NO_ADDRESS, type Service } from "./service-types.ts";
 import { repeatedPlaces } from "../../strategy.ts";
@@ -16,10 +16,6 @@ const policies = ["PreferDualStack", "RequireDualStack", "SingleStack"];
 const addressesPath = Path.of("spec.clusterIPs");
 const familiesPath = Path.of("spec.ipFamilies");
 const policyPath = Path.of("spec.ipFamilyPolicy");
-
-function familyOf(address: string): string {
-  return address.includes(":") ? "IPv6" : "IPv4";
-}
 
 function otherFamily(family: string | undefined): string {
   return family === "IPv4" ? "IPv6" : "IPv4";
@@ -52,7 +48,7 @@ export function checkAddresses(service: Service, old: Service | undefined, probl
   const allParse = checkEachAddress(spec, old?.spec.clusterIPs ?? [], found);
   const all = spec.clusterIPs ?? [];
   if (all.length > 2) found.invalid(addressesPath, all, "may only hold up to 2 values");
-  if (allParse && all.length > 1 && new Set(all.map(familyOf)).size < 2) {
+  if (allParse && all.length > 1 && new Set(all.map(ipFamily)).size < 2) {
     const detail = "may specify no more than one IP for each IP family";
     found.invalid(addressesPath, all, detail);
   }
@@ -105,7 +101,7 @@ function checkEachAddress(
 function checkFit({ clusterIPs = [], ipFamilies = [] }: Spec, problems: Problems): void {
   for (const [index, ip] of clusterIPs.entries()) {
     const family = ipFamilies[index];
-    if (family === undefined || family === familyOf(ip)) continue;
+    if (family === undefined || family === ipFamily(ip)) continue;
     const detail = `expected an ${family} value as indicated by \`ipFamilies[${index}]\``;
     problems.invalid(addressesPath.index(index), ip, detail);
   }
@@ -204,7 +200,7 @@ function inferFamilies(spec: Spec, configured: readonly string[], problems: Prob
   for (const [index, ip] of (spec.clusterIPs ?? []).entries()) {
     if (ip === NO_ADDRESS) break;
     if (index < known.length) continue;
-    const family = familyOf(ip);
+    const family = ipFamily(ip);
     if (configured.includes(family)) known.push(family);
     else {
       const detail = `${family} is not configured on this cluster`;

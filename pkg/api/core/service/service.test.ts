@@ -161,6 +161,20 @@ describe("Service: what is refused", () => {
   });
 });
 
+describe("Service: IPv4-mapped addresses", () => {
+  const mapped = "::ffff:10.0.0.9";
+  it("are of IPv4", () => {
+    const made = make({ ports, clusterIP: mapped });
+    assert.deepEqual(made.complaints, []);
+    assert.deepEqual(made.object.spec.ipFamilies, ["IPv4"]);
+    assert.deepEqual(made.object.spec.clusterIPs, [mapped]);
+    assert.deepEqual(refused({ clusterIP: mapped, ipFamilies: ["IPv6"] }), [
+      `spec.clusterIPs[0]: Invalid value: "${mapped}": expected an IPv6 value as indicated by ` +
+        "`ipFamilies[0]`",
+    ]);
+  });
+});
+
 describe("Service: updates", () => {
   const address = { clusterIP: "10.0.0.9", clusterIPs: ["10.0.0.9"] };
   const nodePorts = [{ name: "a", port: 80, nodePort: 30_001 }];

@@ -1,12 +1,12 @@
 /** What pods and pod templates get that say nothing. */
 import { assign } from "#base";
-import type { HookContext } from "#meta";
+import { type HookContext, kubernetes } from "#meta";
 import { entry } from "../../../strategy.ts";
 import type { Container } from "../container/containers.ts";
 import type { EnvVar } from "../container/environment.ts";
 import { pullPolicyOf } from "../container/image-reference.ts";
 import type { PersistentVolumeClaimSpec } from "../../persistent-volume/persistent-volume-claim-spec.ts";
-import type { PodSpec } from "./pod-spec.ts";
+import type { PodSpec, PodTemplateSpec } from "./pod-spec.ts";
 import type { HttpGetAction, Probe } from "../container/probes.ts";
 import type {
   DownwardAPIVolumeFile,
@@ -21,8 +21,28 @@ const FILE_MODE = 0o644;
 const TOKEN_SECONDS = 3600;
 const GRACE_SECONDS = 30;
 
+/** Annotations in which kubelets before 1.8 kept init containers. */
+const formerAnnotations = ["alpha", "beta"].flatMap((stage) => [
+  `pod.${stage}.${kubernetes.label}/init-containers`,
+  `pod.${stage}.${kubernetes.label}/init-container-statuses`,
+]);
+
+/** Defaults of a pod or pod template; annotations that fields have replaced are removed. */
+export function defaultPodTemplate(
+  { metadata, spec }: Pick<PodTemplateSpec, "metadata" | "spec">,
+  gate: HookContext["gate"],
+): void {
+  const { annotations } = metadata;
+  for (const key of formerAnnotations) {
+    if (entry(annotations, key) === undefined) continue;
+    delete annotations?.[key];
+    if (Object.keys(annotations ?? {}).length === 0) delete metadata.annotations;
+  }
+  defaultPodSpec(spec, gate);
+}
+
 /** Defaults that pods and templates share; the fields' own defaults come before. */
-export function defaultPodSpec(spec: PodSpec, gate: HookContext["gate"]): void {
+function defaultPodSpec(spec: PodSpec, gate: HookContext["gate"]): void {
   spec.dnsPolicy ||= "ClusterFirst";
   spec.restartPolicy ||= "Always";
   spec.securityContext ??= {};
