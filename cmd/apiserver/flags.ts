@@ -71,6 +71,11 @@ const etcdFlags = {
     "directory of the embedded store, generated certificates and the kubeconfig",
   ),
   "etcd-servers": flag("list", [], "etcd endpoints (scheme://host:port), comma-separated"),
+  "etcd-servers-overrides": flag(
+    "list",
+    [],
+    "not supported, must be empty: the objects of all resources are stored in --etcd-servers",
+  ),
   "etcd-prefix": flag("string", "/registry", "prefix of all keys in the store"),
   "etcd-cafile": flag("string", "", "file with the CA certificates that verify etcd (PEM)"),
   "etcd-certfile": flag("string", "", "file with the client certificate for etcd (PEM)"),
@@ -119,6 +124,7 @@ const secureServingFlags = {
     "",
     "file with the private key of --tls-cert-file (PEM); reloaded when it changes",
   ),
+  "disable-http2-serving": flag("bool", false, "serve HTTP/1.1 only, without HTTP/2"),
   "tls-min-version": flag("string", "VersionTLS12", "minimum TLS version", {
     values: ["VersionTLS12", "VersionTLS13"],
   }),
@@ -141,6 +147,12 @@ const enablementFlags = {
 } as const;
 
 const admissionFlags = {
+  "admission-control": flag(
+    "list",
+    [],
+    "all admission plugins to enable, comma-separated; excludes the other two flags (deprecated: " +
+      "use --enable-admission-plugins and --disable-admission-plugins)",
+  ),
   "enable-admission-plugins": flag(
     "list",
     [],

@@ -75,6 +75,7 @@ export function startOptions(values: Values): StartOptions {
     ...authenticationOptions(values),
     ...optional("tokens", readFlagFile(values, "token-auth-file")),
     ...optional("labelDomain", values["label-domain"] || undefined),
+    http2: !values["disable-http2-serving"],
     tlsMinVersion: values["tls-min-version"] === "VersionTLS13" ? "TLSv1.3" : "TLSv1.2",
     anonymous: values["anonymous-auth"],
     bootstrapTokens: values["enable-bootstrap-token-auth"],
@@ -84,6 +85,7 @@ export function startOptions(values: Values): StartOptions {
     admissionPlugins: {
       enable: values["enable-admission-plugins"],
       disable: values["disable-admission-plugins"],
+      only: values["admission-control"],
     },
     ...optional("admissionConfiguration", admissionConfigurationOf(values)),
     ...optional("encryption", encryptionOf(values)),
@@ -191,6 +193,12 @@ const endpointForm = /^(?:https?:\/\/)?[^/]+\/?$/;
 
 function storageOptions(values: Values): StorageOptions {
   const { "etcd-servers": endpoints, "storage-backend": backend } = values;
+  if (values["etcd-servers-overrides"].length > 0) {
+    throw new UsageError(
+      "--etcd-servers-overrides is not supported: the objects of all resources are stored in " +
+        "--etcd-servers",
+    );
+  }
   if (backend === "embedded" && endpoints.length > 0) {
     throw new UsageError(`--etcd-servers requires --storage-backend=etcd3, not ${backend}`);
   }

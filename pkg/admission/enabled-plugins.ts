@@ -9,6 +9,8 @@ export class AdmissionPluginError extends Error {
 export interface AdmissionPluginFlags {
   readonly enable?: readonly string[];
   readonly disable?: readonly string[];
+  /** `--admission-control`: all plugins to enable; absent or empty = not given. */
+  readonly only?: readonly string[];
 }
 
 const plugins = admissionOrder.filter(({ enabled }) => enabled !== "always");
@@ -37,7 +39,9 @@ export function checkConfigured(
 export function enabledPlugins({
   enable = [],
   disable = [],
+  only = [],
 }: AdmissionPluginFlags): ReadonlySet<string> {
+  if (only.length > 0) return onlyPlugins(only, [...enable, ...disable]);
   checkNames("enable-admission-plugins", enable);
   checkNames("disable-admission-plugins", disable);
   const both = enable.filter((name) => disable.includes(name));
@@ -45,15 +49,7 @@ export function enabledPlugins({
     const flags = "enable-admission-plugins and disable-admission-plugins";
     throw new AdmissionPluginError(`${both.join(", ")} in ${flags} overlapped`);
   }
-  const unsupported = plugins.find(
-    (plugin) => plugin.enabled === "unsupported" && enable.includes(plugin.name),
-  );
-  if (unsupported !== undefined) {
-    const name = JSON.stringify(unsupported.name);
-    throw new AdmissionPluginError(
-      `enable-admission-plugins plugin ${name} is not part of this server`,
-    );
-  }
+  checkSupported("enable-admission-plugins", enable);
   // The registry relies on it: without it, objects could be created in namespaces that are gone.
   if (disable.includes("NamespaceLifecycle")) {
     throw new AdmissionPluginError(
@@ -65,6 +61,33 @@ export function enabledPlugins({
   return new Set(
     [...onByDefault.map(({ name }) => name), ...enable].filter((name) => !disabled.has(name)),
   );
+}
+
+/** Plugins of the deprecated `--admission-control`, which replaces the default ones. */
+function onlyPlugins(only: readonly string[], others: readonly string[]): ReadonlySet<string> {
+  const flag = "admission-control";
+  if (others.length > 0) {
+    throw new AdmissionPluginError(
+      `${flag} and enable-admission-plugins/disable-admission-plugins flags are mutually exclusive`,
+    );
+  }
+  checkNames(flag, only);
+  checkSupported(flag, only);
+  if (!only.includes("NamespaceLifecycle")) {
+    throw new AdmissionPluginError(
+      `${flag} lacks plugin "NamespaceLifecycle", which cannot be switched off`,
+    );
+  }
+  return new Set(only);
+}
+
+function checkSupported(flag: string, names: readonly string[]): void {
+  const unsupported = plugins.find(
+    ({ name, enabled }) => enabled === "unsupported" && names.includes(name),
+  );
+  if (unsupported === undefined) return;
+  const name = JSON.stringify(unsupported.name);
+  throw new AdmissionPluginError(`${flag} plugin ${name} is not part of this server`);
 }
 
 function checkNames(flag: string, names: readonly string[]): void {

@@ -45,6 +45,8 @@ export interface StartOptions {
   /** CA certificates that verify client certificates, besides the generated one (PEM). */
   readonly clientCa?: TextSource;
   readonly frontProxy?: FrontProxyOptions;
+  /** Serve HTTP/2 besides HTTP/1.1; default true. */
+  readonly http2?: boolean;
   readonly tlsMinVersion?: "TLSv1.2" | "TLSv1.3";
   /** Lines of `token,user,uid,"group1,group2"`. */
   readonly tokens?: string;

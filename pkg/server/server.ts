@@ -47,6 +47,8 @@ export interface TlsOptions {
   /** Certificates of clients are asked for and checked against these; one that fails is ignored. */
   readonly clientCa?: string | Uint8Array;
   readonly minVersion?: "TLSv1.2" | "TLSv1.3";
+  /** Default true; false serves HTTP/1.1 alone. */
+  readonly http2?: boolean;
 }
 
 /** Start, connection rebalancing (GOAWAY) and shutdown of a server. */
@@ -295,6 +297,7 @@ class HttpServer implements KeelsonServer {
         ...secureContext(tls),
         ...(tls.clientCa === undefined ? {} : { requestCert: true, rejectUnauthorized: false }),
         allowHTTP1: true,
+        ...(tls.http2 === false ? { ALPNCallback: selectHttp1 } : {}),
         handshakeTimeout: limits.handshakeTimeout,
         settings: {
           maxConcurrentStreams: limits.streamsPerConnection,
@@ -433,6 +436,11 @@ class HttpServer implements KeelsonServer {
   private closeIfIdle(socket: Socket): void {
     if (!speaksHttp2(socket) && !this.atWork.has(socket)) socket.end();
   }
+}
+
+/** Undefined ends the handshake of clients that offer HTTP/2 alone. */
+function selectHttp1({ protocols }: { readonly protocols: string[] }): string | undefined {
+  return protocols.find((protocol) => protocol === "http/1.1");
 }
 
 function speaksHttp2(socket: Socket): boolean {

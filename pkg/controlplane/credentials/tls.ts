@@ -23,7 +23,8 @@ export function followedTls(
     // Throws for what is no key, and for a key that is another's.
     createSecureContext({ cert, key });
     const clientCa = [generated?.authority.certificate ?? [], ...authorities].flat().join("\n");
-    const tls = { cert, key, clientCa, minVersion: options.tlsMinVersion ?? "TLSv1.2" };
+    const { http2 = true, tlsMinVersion: minVersion = "TLSv1.2" } = options;
+    const tls = { cert, key, clientCa, minVersion, http2 };
     if (first === undefined) first = tls;
     else renew(tls);
   });
