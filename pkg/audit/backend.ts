@@ -14,7 +14,7 @@ export interface Backend {
 /** Told of events that were lost, by the name of who lost them. */
 export type OnLoss = (plugin: string, error: unknown, count: number) => void;
 
-/** Nobody hears of what the backend fails to keep; it has told of its loss itself. */
+/** Ignores write errors of a backend, which reports its losses itself. */
 export function ignoringErrors(backend: Backend): Backend {
   return {
     write: (events) => backend.write(events)?.catch(() => undefined),

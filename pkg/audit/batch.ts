@@ -81,7 +81,7 @@ export class BufferedBackend implements Backend {
     }, ms).unref();
   }
 
-  /** False when a batch must wait for its turn; somebody will come back for it. */
+  /** False when a batch has to wait for the rate limit or for a batch in flight. */
   private sendOne(): boolean {
     if (this.underWay.size >= mostAtOnce) return false;
     const wait = this.untilTurn();

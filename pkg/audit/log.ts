@@ -41,7 +41,7 @@ export class LogBackend implements Backend {
 
 /** Standard output, which is never closed. */
 export function streamSink(stream: NodeJS.WritableStream): LineSink {
-  // Whoever writes is told of it; without a listener it would end the process.
+  // Errors reach the callback of the write; without a listener they would end the process.
   stream.on("error", () => undefined);
   return {
     append: (lines) =>

@@ -60,7 +60,7 @@ export class RequestAudit implements AuditTrail {
   readonly keepsAnswer: boolean;
   private event: AuditEvent;
   private readonly annotations = new Map<string, string>();
-  /** Of answers that began while nobody could wait. */
+  /** Writes of ResponseStarted events, which the start of a response cannot wait for. */
   private pending: Promise<void> | undefined;
   private isLong = false;
 

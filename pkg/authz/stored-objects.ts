@@ -2,7 +2,7 @@ import { type ApiObject, followStored, type ReflectorSink } from "#client";
 import type { ServerAccess } from "#registry";
 import { objectKey } from "./rbac/rbac-index.ts";
 
-/** What authorizers keep of one kind. Keys are `namespace/name`. */
+/** Index of the objects of one kind. Keys are `namespace/name`. */
 export interface ObjectIndex {
   readonly set: (object: any) => void;
   readonly delete: (key: string) => void;
@@ -18,8 +18,8 @@ export interface FollowedKind {
 }
 
 /**
- * Keeps everything followed as it is stored, until the signal aborts. Resolves when what is stored
- * now is known; kinds that are not served are left as they are.
+ * Keeps the indexes in sync with the store until the signal aborts. Resolves when they contain all
+ * objects that are stored now; kinds that are not served are skipped.
  */
 export async function followKinds(
   all: readonly FollowedKind[],

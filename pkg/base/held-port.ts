@@ -1,7 +1,7 @@
 import { createServer } from "node:net";
 import { cryptoRandom } from "./random.ts";
 
-/** A port of 127.0.0.1 that nobody else can listen on until it is released. */
+/** A reserved port of 127.0.0.1: other processes cannot listen on it until it is released. */
 export interface HeldPort {
   readonly port: number;
   release(): Promise<void>;

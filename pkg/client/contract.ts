@@ -9,8 +9,8 @@ export interface Client {
   /** Everything that is served now. */
   discover(): Promise<Discovery>;
   /**
-   * Calls back whenever something else is served than before. Answers how to take that back. Absent
-   * where nobody tells: ask now and then.
+   * Calls the listener when the served resources change; returns the unsubscribe function. Absent =
+   * there are no notifications, and callers have to poll discovery.
    */
   readonly onServed?: (listener: () => void) => () => void;
   get<T extends ApiObject>(resource: Handle<T>, at: Place, options?: GetOptions): Promise<T>;

@@ -45,7 +45,7 @@ interface ApiEvent extends ApiObject {
   readonly series?: { readonly count: number; readonly lastObservedTime: string };
 }
 
-/** What is told again and again becomes a series of one event. */
+/** A recorded event; repetitions are aggregated into its series. */
 interface Told {
   readonly event: ApiEvent;
   readonly count: number;
@@ -60,7 +60,7 @@ const mostTold = 4096;
 /** A series ends when nothing was added for so long. */
 const seriesMs = 6 * 60_000;
 
-/** Tells of happenings by Events, without holding up those who report them. */
+/** Records Events in the background, without blocking the caller. */
 export class EventRecorder {
   private readonly waiting = new AsyncQueue<Draft<ApiEvent>>(mostWaiting);
   private readonly told = new Map<string, Told>();

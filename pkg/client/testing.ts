@@ -5,7 +5,7 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/** Time moves only by `pass`; whoever wakes up has done what it can before time goes on. */
+/** A clock that moves only by `pass`; work that wakes up runs until idle before time goes on. */
 export class SlowClock implements Clock {
   private time = Date.parse("2030-01-01T00:00:00Z");
   private readonly sleepers = new Set<Sleeper>();

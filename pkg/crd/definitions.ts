@@ -61,7 +61,7 @@ class Definitions {
       this.#synced = resolveReady;
       signal.addEventListener("abort", () => reject(signal.reason), { once: true });
     });
-    // Whoever does not wait need not hear that it ended before.
+    // Without a waiter the rejection on abort must not count as unhandled.
     this.ready.catch(() => undefined);
   }
 
@@ -136,7 +136,7 @@ class Definitions {
     }
   }
 
-  /** Brings the catalog in line with the definition. Watches of what is served anew end. */
+  /** Updates the catalog for a definition. Watches of versions that are replaced end. */
   #serve(known: TrackedDefinition): void {
     const { definition } = known;
     const name = nameOf(definition);

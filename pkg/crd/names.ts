@@ -67,7 +67,8 @@ function established(isAccepted: boolean): Condition {
 }
 
 /**
- * The wanted names as far as nobody else has them, else those of before; the last conflict counts.
+ * The requested names that no other definition has accepted, else the names accepted before. The
+ * last conflict is the one that is reported.
  */
 function decidedNames(
   { spec, status }: CustomResourceDefinition,

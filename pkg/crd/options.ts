@@ -13,7 +13,7 @@ export interface DefinitionOptions extends ServerAccess {
   readonly settleMs: () => Promise<number>;
 }
 
-/** Somebody else was faster, or it is gone: the next event tells what to do. */
+/** A conflict, or the object is gone: the next event triggers another attempt. */
 export function isOutdated(error: unknown): boolean {
   return isConflict(error) || isNotFound(error);
 }

@@ -10,8 +10,8 @@ export function timestamp(milliseconds: number): string {
 }
 
 /**
- * Writes the status over the version that the definition names; answers the definition as it is
- * then. Throws StatusError 409 if somebody else was faster.
+ * Updates the status at the definition's resourceVersion and returns the updated definition. Throws
+ * StatusError 409 if the definition was changed concurrently.
  */
 export async function writeStatus(
   { registry, signal }: DefinitionOptions,

@@ -142,7 +142,7 @@ async function readNamespace(
   return { terminating: status.phase === "Terminating" };
 }
 
-/** The one place where a store's fault becomes what a client is told. */
+/** Converts the StoreFaults of a request to StatusErrors. */
 async function withStatusErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -15,13 +15,13 @@ export interface AuditedRequest {
   readonly sourceAddresses: readonly string[];
 }
 
-/** Keeps a record of what is asked of the server, and by whom. */
+/** Audits requests. */
 export interface Auditor {
-  /** Begins the record of a request; undefined when the policy leaves it out. */
+  /** Starts the audit trail of a request; undefined when the policy omits it. */
   begin(request: AuditedRequest): AuditTrail | undefined;
 }
 
-/** What those who carry a request out may add to its record. */
+/** What request handlers may add to the audit event. */
 export interface RequestNotes {
   /** The first value of a key counts. */
   annotate(key: string, value: string): void;
@@ -45,9 +45,9 @@ export interface SentBody {
   readonly json: () => string | undefined;
 }
 
-/** The record of one request, for those who lead it through the server. */
+/** The audit trail of one request, for the stages of the server. */
 export interface AuditTrail extends RequestNotes {
-  /** Whether the policy wants what was answered. */
+  /** Whether the policy level includes the response object. */
   readonly keepsAnswer: boolean;
   actsAs(user: User): void;
   /** @throws AuditFault when a request that cannot be recorded is not to be served */
@@ -61,7 +61,7 @@ export interface AuditTrail extends RequestNotes {
 }
 
 export interface AuditedAnswer {
-  /** undefined = nobody was there any more to be answered. */
+  /** HTTP status code; undefined = the client had disconnected before the response. */
   readonly code: number | undefined;
   /** Of a request that failed. */
   readonly status?: Status | undefined;

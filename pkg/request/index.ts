@@ -1,4 +1,4 @@
-/** request: the words of a request and the contracts of those who judge it. */
+/** request: request types and the interfaces of authentication, authorization, audit and tracing. */
 export type * from "./types.ts";
 export {
   type AuditedAnswer,

@@ -5,11 +5,11 @@ export type SpanAttributes = Readonly<Record<string, string | number | boolean>>
 /** `traceparent` and `tracestate` as W3C writes them; none = there is no trace. */
 export type TraceHeaders = Readonly<Record<string, string>>;
 
-/** A piece of work with a beginning and an end. */
+/** A span of a trace. */
 export interface Span {
-  /** A piece of this work that begins now. */
+  /** Starts a child span. */
   child(name: string): Span;
-  /** Runs work, so that calls in it become pieces of this one. */
+  /** Runs work with this span as the parent of the spans that it starts. */
   run<T>(work: () => T): T;
   set(attributes: SpanAttributes): void;
   failed(reason: string): void;
@@ -27,9 +27,9 @@ export interface RequestSpan {
 }
 
 export interface Tracer {
-  /** False = nobody records anything, and there is no need to ask. */
+  /** False = nothing is recorded, and callers may skip the instrumentation. */
   readonly isOn: boolean;
-  /** A request begins; it must be ended. */
+  /** Starts the span of a request; the caller must end it. */
   begin(request: RequestSpan): Span;
   /**
    * Does work for which others are asked: a piece of what runs now, or else a trace of its own.
@@ -53,7 +53,7 @@ export const noSpan: Span = {
   end: () => undefined,
 };
 
-/** Nobody is interested. */
+/** Records nothing. */
 export const noTracer: Tracer = {
   isOn: false,
   begin: () => noSpan,

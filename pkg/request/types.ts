@@ -45,7 +45,7 @@ export interface PeerCertificate {
 export interface Credentials {
   readonly authorization: readonly string[];
   readonly certificate: PeerCertificate | undefined;
-  /** The values of each header whose name begins so. */
+  /** The values of each header whose name has the prefix. */
   readonly headersBelow: (prefix: string) => ReadonlyMap<string, readonly string[]>;
   /** Decoded path of the request. */
   readonly path: string;
@@ -87,7 +87,7 @@ export interface PolicyRule {
   readonly nonResourceURLs?: readonly string[];
 }
 
-/** What somebody may do in a namespace, as far as an authorizer can tell. */
+/** The rules that an authorizer knows for a user in a namespace. */
 export interface KnownRules {
   readonly rules: readonly PolicyRule[];
   /** There may be more that this authorizer cannot list. */

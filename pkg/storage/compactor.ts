@@ -61,7 +61,7 @@ async function compactOnce(
     signal,
   });
   if (!result.succeeded) {
-    // Somebody else's turn.
+    // Another replica has compacted in this interval.
     return { keyRevision: result.read[0]?.modRevision ?? 0, revision: result.revision };
   }
   if (last.revision > 0) await compact(backend, last.revision);

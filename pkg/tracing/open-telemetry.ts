@@ -99,7 +99,7 @@ class OpenTelemetryTracer implements Tracer {
 
   constructor(
     private readonly tracer: OpenTracer,
-    /** Traces are begun here, and not only those of clients gone on with. */
+    /** Whether this process starts traces, rather than only continuing those of clients. */
     private readonly begins: boolean,
   ) {}
 

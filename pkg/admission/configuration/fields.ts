@@ -40,7 +40,7 @@ export function typed(value: unknown, { group, kind }: Type, domain: Domain): Js
   throw new AdmissionConfigurationFault(`expected ${resolved}/v1, Kind=${kind}, got ${named}`);
 }
 
-/** Throws for fields that nobody would look at. */
+/** Throws for unknown fields. */
 export function known(fields: JsonObject, names: readonly string[], what: string): void {
   const odd = Object.keys(fields).find((name) => !names.includes(name));
   if (odd === undefined) return;

@@ -1,7 +1,7 @@
 import { compileExpression, type ExpressionPlace, type ExpressionScope } from "#api";
 import { CostBudgetError, type Evaluation, type Expression } from "./evaluation.ts";
 
-/** Compiles an expression as it is told in a configuration; one that does not compile says why. */
+/** Compiles an expression of a configuration; evaluation of an invalid one returns its error. */
 export function expressionOf(
   source: string,
   place: ExpressionPlace,

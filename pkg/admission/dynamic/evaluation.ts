@@ -48,7 +48,7 @@ interface Scope {
 
 /**
  * Expressions about one request with one budget, and the variables that they share: each is
- * evaluated when it is first asked for, once, at the cost of whoever asks.
+ * evaluated once, on first use, and charged to the expression that uses it first.
  */
 export class Evaluation {
   #left: number;

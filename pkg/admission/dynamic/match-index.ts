@@ -39,10 +39,10 @@ const admissionPlurals = ["validating", "mutating"].flatMap((sort) => [
 ]);
 
 /**
- * Finds the configurations that a request concerns. What the rules say is worked out when the first
- * request of its sort comes and kept, so that a request costs the same however many configurations
- * there are for others. Configurations of admission themselves concern nobody, lest a bad one could
- * not be removed any more.
+ * Finds the configurations that match a request. Matches are computed for the first request of each
+ * sort and cached, so that the cost of a request does not depend on unrelated configurations.
+ * Admission configurations themselves match no configuration, since a faulty one could otherwise
+ * not be deleted.
  */
 export class MatchIndex<T> {
   readonly #known = new Map<string, readonly Candidate<T>[]>();

@@ -5,7 +5,7 @@ import { shown } from "../dynamic/index.ts";
 import type { ObjectReader } from "../objects.ts";
 import type { BoundPolicy, Policy } from "./policy.ts";
 
-/** A policy or binding cannot be used as it is; the message begins with which of them. */
+/** A policy or binding is misconfigured; the message starts with which of the two. */
 export class ParamsFault extends Error {
   override readonly name = "ParamsFault";
 }

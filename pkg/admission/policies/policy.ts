@@ -155,7 +155,7 @@ export function compiledPolicy({ spec }: Policy): CompiledPolicy {
   };
 }
 
-/** The kind of a policy's parameters; "unknown" where nobody serves it. */
+/** The resource of a policy's paramKind; "unknown" when the API server does not serve it. */
 export function paramResource(
   { spec }: Policy,
   catalog: Catalog,
@@ -165,7 +165,7 @@ export function paramResource(
   return catalog.findKind(apiVersion, kind) ?? "unknown";
 }
 
-/** What is wrong with a policy whose parameters nobody serves. */
+/** The error message for a policy whose paramKind is not served. */
 export function unknownKind({ spec }: Policy): string {
   const { apiVersion = "", kind = "" } = spec.paramKind ?? {};
   const [group, version] = apiVersion.includes("/") ? apiVersion.split("/") : ["", apiVersion];

@@ -29,7 +29,7 @@ export class ValidatingPolicies {
     return this.#set.follow(options);
   }
 
-  /** All of them have their say; of several denials the first is told. */
+  /** Evaluates all policies; of several denials the first is reported. */
   validate(attributes: AdmissionAttributes): ReturnType<AdmissionHandler> {
     const candidates = this.#set.candidates(attributes);
     return candidates.length === 0 ? undefined : this.#validateBy(candidates, attributes);

@@ -60,7 +60,7 @@ export class Hook {
   }
 }
 
-/** Made anew only for a configuration that has changed. */
+/** The hooks of a configuration, memoized per version of the configuration. */
 export const hooksOf = memoize(
   ({ metadata, webhooks = [] }: WebhookConfiguration): readonly Hook[] =>
     webhooks.map((spec) => new Hook(metadata.name, spec)),

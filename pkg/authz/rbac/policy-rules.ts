@@ -7,7 +7,7 @@ export function pathPrefix(pattern: string): string | undefined {
   return pattern.endsWith("*") ? pattern.replace(/\*+$/, "") : undefined;
 }
 
-/** A path covers itself; one that ends in `*` covers everything that begins with the rest. */
+/** A path covers itself; one that ends in `*` covers every path with the prefix before the `*`. */
 function pathCovers(pattern: string, path: string): boolean {
   const prefix = pathPrefix(pattern);
   return prefix === undefined ? path === pattern : path.startsWith(prefix);

@@ -157,7 +157,7 @@ export class RbacIndex {
     return dangling;
   }
 
-  /** Every rule that somebody has in a namespace, binding by binding. */
+  /** All rules that apply to a user in a namespace, in the order of the bindings. */
   rulesOf(
     user: User,
     namespace: string,
@@ -167,7 +167,7 @@ export class RbacIndex {
     const seen = new Set<string>();
     for (const grants of this.grantsFor(user, namespace)) {
       for (const [key, { role, danglingText }] of grants.bounds) {
-        // A binding that reaches somebody in two ways gives its rules once.
+        // A binding that matches the user through several subjects counts once.
         const once = `${role} ${key}`;
         if (seen.has(once)) continue;
         seen.add(once);
@@ -261,7 +261,7 @@ export function roleKey(
   return objectKey(kind === "Role" ? namespace : "", name);
 }
 
-/** Undefined for kinds that nobody is. A service account is the user that acts for it. */
+/** Undefined for unknown subject kinds. A service account is keyed by its user name. */
 function subjectKey({ kind, name, namespace }: Subject, own: string): string | undefined {
   if (kind === "User") return `user ${name}`;
   if (kind === "Group") return `group ${name}`;

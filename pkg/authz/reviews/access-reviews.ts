@@ -1,4 +1,4 @@
-/** Access reviews: what somebody may do, asked and answered without doing it. */
+/** Access reviews (SubjectAccessReview and its variants): they report what a user may do. */
 import { badRequest, type Domain, resolve } from "#meta";
 import type { CreateHandler, VirtualCreate } from "#registry";
 import type { AuthorizationAttributes, Authorizer, Decision, RequestInfo, User } from "#request";

@@ -1,6 +1,6 @@
 /**
- * Answers that most often are there at once. A promise costs every caller above it memory and a
- * turn of its own; whoever asks with these waits only for those who have to.
+ * A result that is usually available synchronously. A promise costs each caller memory and a turn
+ * of the microtask queue, so callers await only when the result is a promise.
  */
 export type Awaitable<T> = T | Promise<T>;
 
@@ -25,7 +25,7 @@ export function rescued<T>(
   }
 }
 
-/** The first answer that is not undefined; who comes later is asked when nobody before had one. */
+/** The first result that is not undefined, asking one element after the other. */
 export function firstAnswer<T, U>(
   all: readonly T[],
   ask: (one: T) => Awaitable<U | undefined>,

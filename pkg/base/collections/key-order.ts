@@ -1,6 +1,6 @@
 /**
  * Keys order by their UTF-8 bytes. JavaScript compares UTF-16 code units, which differs in one
- * place: a surrogate (0xD800-0xDFFF, the halves of what lies beyond 0xFFFF) must come after
+ * place: a surrogate (0xD800-0xDFFF, half of a code point above 0xFFFF) must come after
  * 0xE000-0xFFFF.
  */
 

@@ -22,9 +22,9 @@ function printWithBigints(value: unknown): string {
 }
 
 /**
- * A JSON value that objects carry as a whole and few look into: it is read from its text when
- * somebody asks for the value, and printed when somebody asks for the text. Copies of an object
- * share it, so the value must not be changed.
+ * A JSON value that is mostly passed through: it is parsed on the first access to the value and
+ * printed on the first access to the text. Copies of an object share it, so the value must not be
+ * changed.
  */
 export class OpaqueJson {
   #value: unknown;

@@ -106,7 +106,7 @@ class Connection {
     }
   }
 
-  /** Asks whether the other side lives, and ends the connection if nobody says so. */
+  /** Sends a PING, and closes the connection if the peer does not acknowledge it in time. */
   private async probe(): Promise<void> {
     const { session } = this;
     let isSilent = true;
@@ -160,7 +160,7 @@ class Connection {
   private answerOf(stream: ClientHttp2Stream, signal: AbortSignal): Promise<HttpResponse> {
     return new Promise((resolve, reject) => {
       const fail = (error?: Error) => reject(this.faultOf(stream, { signal, error }));
-      // After the head of the answer its reader is told.
+      // Errors after the response headers reach the reader of the body.
       stream.on("error", fail);
       stream.once("close", () => fail());
       stream.once("response", (headers: IncomingHttpHeaders) => {
@@ -193,7 +193,7 @@ class Connection {
   ): unknown {
     if (signal.aborted) return signal.reason;
     const refused = stream.rstCode === constants.NGHTTP2_REFUSED_STREAM;
-    // What was waiting for a connection is told that it was cancelled, because of what happened.
+    // Requests that wait for the connection fail as cancelled, with the real error as the cause.
     const cause = error?.cause instanceof Error ? error.cause : error;
     const message = cause?.message ?? "the connection was closed before the answer";
     return new ConnectionError(message, refused || !this.connected);

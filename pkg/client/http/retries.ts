@@ -102,7 +102,7 @@ function delayOf(
   return fault.untouched || method === "GET" ? usualDelayMs : undefined;
 }
 
-/** An answer that nobody reads would keep its stream open. */
+/** Reads a body to its end, since an unread one keeps its stream open. */
 async function drained({ body }: HttpResponse): Promise<void> {
   for await (const chunk of body) void chunk;
 }

@@ -12,7 +12,7 @@ interface FollowedStore {
   readonly done: Promise<void>;
 }
 
-/** Short: no network lies between, and what servers follow says what they let in. */
+/** Short delays: there is no network in between, and authorization depends on these objects. */
 const delays = { firstMs: 250, longestMs: 5_000 };
 
 /** Follows a resource in the registry of this process, in the name of the server itself. */

@@ -19,7 +19,7 @@ export interface InformerOptions<T extends ApiObject> {
   readonly resource: Handle<T>;
   readonly selection?: Selection;
   readonly indexes?: Indexes<T>;
-  /** Subscribers are told of everything once more in such intervals; absent = never. */
+  /** Resync interval, at which handlers receive every object again; absent = never. */
   readonly resyncMs?: number;
   readonly clock: Clock;
   readonly random: Random;
@@ -33,7 +33,7 @@ export function objectKey({ metadata }: ApiObject): string {
   return namespace === "" ? name : `${namespace}/${name}`;
 }
 
-/** A copy of a collection that is kept up to date, and those who want to know of changes. */
+/** A local cache of a collection that notifies its handlers of changes. */
 export class Informer<T extends ApiObject> {
   private readonly objects = new Map<string, T>();
   private readonly byIndex = new Map<string, Map<string, Set<string>>>();
@@ -86,7 +86,7 @@ export class Informer<T extends ApiObject> {
     return [...keys].map((key) => this.objects.get(key)!);
   }
 
-  /** Whoever comes late is told of what is there. Returns what ends the subscription. */
+  /** Adds a handler, which first receives every cached object. Returns the unsubscribe function. */
   subscribe(handler: Handler<T>): () => void {
     for (const object of this.objects.values()) handler({ type: "added", object });
     this.handlers.add(handler);

@@ -35,8 +35,8 @@ const unknownOption: ReadonlySet<number> = new Set([400, 403, 405, 422]);
 
 /**
  * Follows a collection until the signal aborts: initial events if the server has them, else a list
- * in pages, then the changes. A broken watch resumes at the last version that was seen, and only
- * where the server has forgotten that one everything is asked for anew.
+ * in pages, then the changes. A broken watch resumes at the last resourceVersion; only when that
+ * has expired does the reflector list again.
  */
 export async function reflect<T extends ApiObject>(options: ReflectorOptions<T>): Promise<void> {
   await new Reflection(options).run();

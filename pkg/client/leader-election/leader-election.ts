@@ -61,8 +61,8 @@ export interface ElectionOptions extends ElectionTimes {
   readonly random: Random;
   readonly signal: AbortSignal;
   /**
-   * An election that somebody else decides: the lease is taken only when it names this candidate,
-   * and left when it names another preferred holder.
+   * Coordinated leader election: the lease is acquired only when it names this candidate, and
+   * released when it names another preferred holder.
    */
   readonly coordinated?: boolean;
   /** Runs while this candidate leads; the signal says when to stop. */
@@ -158,7 +158,7 @@ class Election {
     this.wakeUp = undefined;
   }
 
-  /** Sees renewals when they happen, so that the wait for the next one begins at once. */
+  /** Watches the lease: its duration runs from the last renewal, and a release is seen at once. */
   private async watch(waiting: AbortSignal): Promise<void> {
     const { signal, name, namespace } = this.options;
     const life = new AbortController();
@@ -213,7 +213,7 @@ class Election {
     return this.observed?.lease.spec?.holderIdentity ?? "";
   }
 
-  /** Takes or renews the lease; false if somebody else has it or it could not be done in time. */
+  /** Acquires or renews the lease; false if another candidate holds it, or after the deadline. */
   private async attempt(ms = this.options.renewDeadlineMs): Promise<boolean> {
     const { clock, signal, namespace, name, report } = this.options;
     try {
@@ -227,7 +227,7 @@ class Election {
   private async takeOrRenew(signal: AbortSignal): Promise<boolean> {
     const { identity } = this.options;
     if (this.holder === identity && this.isFresh() && !this.yields) {
-      // Nobody else can have taken it, so there is no need to look.
+      // The lease is still valid, so no other candidate can hold it: update it without a read.
       try {
         return await this.write(this.observed!.lease, signal);
       } catch (error) {
@@ -300,7 +300,7 @@ class Election {
 
   private observe(lease: Lease): void {
     const { observed } = this;
-    // Whoever labels the lease does not renew it.
+    // A change of metadata alone is no renewal.
     const same = observed !== undefined && deepEqual(observed.lease.spec, lease.spec);
     this.observed = { lease, at: same ? observed.at : this.options.clock.monotonic() };
     if (this.holder === this.told) return;

@@ -4,7 +4,7 @@ import type { ApiObject, Client, Handle } from "../contract.ts";
 import { Informer } from "../informer/informer.ts";
 import { microsText } from "./leader-election.ts";
 
-/** Somebody who would like to hold a lease. Versions without a leading v; times as MicroTime. */
+/** A candidate for a lease. Versions have no leading `v`; times are MicroTime. */
 export interface LeaseCandidate extends ApiObject {
   readonly spec?: {
     readonly leaseName: string;

@@ -16,7 +16,7 @@ export interface SigningSettings {
   readonly durationMs: number;
 }
 
-/** notBefore lies in the past by this much, for clients with slow clocks. */
+/** notBefore is this far in the past, in ms, for clients with slow clocks. */
 const backdateMs = 300_000;
 const shortestMs = 600_000;
 

@@ -1,9 +1,9 @@
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 
 /**
- * How much memory V8 takes for what it could also collect. Its own measure suits programs whose
- * memory is theirs alone: the old objects may double before they are looked through, and the young
- * ones get 32 MiB, in two halves, which never are given back.
+ * Limits how far V8 grows its heap before it collects garbage. By default the old generation may
+ * double between collections, and the young generation takes 32 MiB in two halves, which V8 never
+ * returns to the system.
  */
 export function limitHeapGrowth(): void {
   // Old objects are looked through when they have grown by so much; requests leave little behind.

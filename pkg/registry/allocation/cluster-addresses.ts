@@ -11,7 +11,7 @@ export interface Owner {
   readonly name: string;
 }
 
-/** Why an address cannot be had, in the words that clients are told. */
+/** Allocation errors, with the messages that clients receive. */
 export class AddressFault extends Error {
   override readonly name = "AddressFault";
 }
@@ -20,8 +20,8 @@ export class AddressFault extends Error {
 const blindTries = 4;
 
 /**
- * Addresses of services. Each one that is in use is an IPAddress object, named like it: whoever
- * creates the object has the address, whichever replica it asks.
+ * Cluster IPs of services. Each allocated address is an IPAddress object of the same name, so that
+ * its creation is an atomic allocation across all replicas.
  */
 export class ClusterAddresses {
   constructor(

@@ -80,7 +80,7 @@ export class ConvertedEntries {
     return bytesOf(converted as JsonObject);
   }
 
-  /** Whether the value begins as one of this version does, or says later that it is one. */
+  /** Whether the value is already in this version, by its first bytes or by its parsed apiVersion. */
   #isOwn(value: Uint8Array): boolean {
     const { kind, groupVersion } = this.#resource;
     const head = `{"kind":"${kind.kind}","apiVersion":"${groupVersion}"`;

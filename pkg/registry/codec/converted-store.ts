@@ -18,8 +18,8 @@ interface Asking {
 }
 
 /**
- * A store in which everything of one resource lies in the version of that resource: what a webhook
- * has to convert is converted on the way in and out. The registry above need not know of it.
+ * A store whose entries of one resource all have the version of that resource: entries that need a
+ * conversion webhook are converted on reads and writes, transparently to the registry.
  */
 export function convertedStore(
   store: ObjectStore,
@@ -77,8 +77,8 @@ const mostChanges = 500;
 
 /**
  * A collection in another version. Subscribers are notified of changes once they are
- * converted, from a log of its own, which begins when the first one follows and is as long as that
- * of the collection below.
+ * converted, from a change log of its own, which starts with the first subscriber and is as long as
+ * that of the underlying collection.
  */
 class ConvertedCollection implements Collection, Subscriber {
   readonly #base: Collection;

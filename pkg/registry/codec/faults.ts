@@ -11,7 +11,7 @@ import {
 } from "#meta";
 import type { StoreFault, StoreFaultDetail } from "#storage";
 
-/** What a client is told when the store could not do what the registry asked. */
+/** The StatusError for a storage error. */
 export function faultError(fault: StoreFault): StatusError {
   return errorOf(fault.detail);
 }

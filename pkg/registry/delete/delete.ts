@@ -330,7 +330,7 @@ export function checkDeletePreconditions(
   );
 }
 
-/** Kinds whose deletion begins with a mark have words of their own for the same. */
+/** Kinds with a terminating phase have their own error texts for failed preconditions. */
 function checkPreconditions(
   request: ResourceRequest,
   current: StoredItem,

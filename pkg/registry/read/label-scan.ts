@@ -15,7 +15,7 @@ const CLOSE_LIST = 0x5d;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 const METADATA = Buffer.from('"metadata":{');
-/** Where `metadata` begins, if it comes right after kind and apiVersion. */
+/** Offset in bytes within which `metadata` starts, if it directly follows kind and apiVersion. */
 const NEAR = 200;
 
 /**
@@ -55,7 +55,7 @@ function parseLabels(text: string): Labels | undefined {
   }
 }
 
-/** The place behind the value that begins at `start`; -1 for what is no compact JSON. */
+/** Offset after the value that starts at `start`; -1 for text that is not compact JSON. */
 function endOfValue(text: Buffer, start: number): number {
   const first = text[start];
   if (first === QUOTE) return endOfString(text, start);

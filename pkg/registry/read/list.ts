@@ -199,7 +199,7 @@ function entriesBehind(key: string, runs: readonly (readonly Entry[])[]): number
   return total - 1 - runs[0]!.findIndex((entry) => entry.key === key);
 }
 
-/** A list without a limit: only the first chunk is read before the answer begins. */
+/** A list without a limit: only the first chunk is read before the response starts. */
 async function everything(walk: ListPlan, snapshot: Snapshot): Promise<ItemList> {
   const first = await read(walk, snapshot, { limit: chunk, after: startOf(walk) });
   const chunks = chunksOf(walk, snapshot, first);

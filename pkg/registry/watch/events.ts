@@ -42,7 +42,7 @@ function isUnknown({ entry, previous }: Change): boolean {
   return entry === undefined || entry.createRevision !== entry.modRevision;
 }
 
-/** Without a selection what exists was there before; else the client lists anew. */
+/** Without a selector an existing object is known to have matched before; else the client relists. */
 function beforeUnknown(selection: Selection, now: boolean): boolean {
   if (selection.empty && now) return true;
   throw expired("too old resource version: the state before a change is gone");

@@ -47,7 +47,7 @@ export interface WebhookClient {
    * as `post` does.
    */
   send(body: object | string, signal?: AbortSignal): Promise<void>;
-  /** Lets go of connections that are kept open. */
+  /** Closes idle keep-alive connections. */
   close(): void;
 }
 

@@ -7,7 +7,7 @@ import type { State, Step } from "./state.ts";
 /** Steps made durable by one write at most. */
 const GROUP = 1024;
 
-/** A step that was computed and is not durable yet; nobody has seen it. */
+/** A computed step that is not durable yet, and so not visible to readers. */
 interface Pending {
   readonly step: Step;
   readonly time: number;
@@ -136,7 +136,7 @@ function promiseWithResolvers(): PromiseWithResolvers {
     resolve = onResolve;
     reject = onReject;
   });
-  promise.catch(() => undefined); // the caller of add gets it; nobody else need listen
+  promise.catch(() => undefined); // handled by the caller of `add`
   return { promise, resolve, reject };
 }
 

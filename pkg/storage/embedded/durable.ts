@@ -19,8 +19,8 @@ export interface DurableBackendOptions {
 const QUOTA_BYTES = 4 * 1024 * 1024 * 1024;
 
 /**
- * A store that survives the process, `kill -9` and power loss: a transaction resolves after it was
- * synced to the disk, and nobody sees it earlier. Rejects with StoreFault `unavailable` when
+ * A store that survives a restart, `kill -9` and power loss: a transaction resolves, and becomes
+ * visible to readers, only after it has been synced to disk. Rejects with StoreFault `unavailable` when
  * another process has the directory open, `corrupt` when what is in it cannot be trusted.
  */
 export async function durableBackend(options: DurableBackendOptions): Promise<EmbeddedStore> {

@@ -52,7 +52,7 @@ function readOwner(path: string): Owner | undefined {
     const { pid, started, boot } = value as Owner;
     return Number.isInteger(pid) && pid > 0 ? { pid, started, boot } : undefined;
   } catch {
-    return undefined; // not there, or torn by a power failure: nobody's
+    return undefined; // absent, or torn by a power failure: no owner
   }
 }
 

@@ -68,7 +68,7 @@ const aesSizes = [16, 24, 32];
 const secretboxSizes = [32];
 
 /**
- * Parses and checks the text of the file; what is told of faults shows no secret.
+ * Parses and validates the encryption configuration; error messages contain no secrets.
  * @throws ConfigurationFault
  */
 export function parseEncryptionConfiguration(text: string): EncryptionConfiguration {

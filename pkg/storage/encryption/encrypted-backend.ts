@@ -67,8 +67,8 @@ export function encryptedBackend(backend: Backend, encryption: Encryption): Back
 }
 
 /**
- * Whoever keeps entries has to read them again when the keys change: some are stale now, others can
- * be read now that could not be before.
+ * Decrypts watch batches. Caches have to read entries again when the keys change: some are stale
+ * then, and others that were unreadable can be decrypted.
  */
 async function* decryptBatches(
   batches: AsyncIterable<WatchBatch>,

@@ -71,7 +71,7 @@ export function keyService({ endpoint, timeoutMs }: KeyServiceOptions): KeyServi
   };
 }
 
-/** The library is loaded by those who use it only. */
+/** The gRPC library is imported on first use, since most servers have no KMS. */
 async function connect(endpoint: string): Promise<Client> {
   const { Client: GrpcClient, credentials } = await import("@grpc/grpc-js");
   return new GrpcClient(endpoint, credentials.createInsecure());

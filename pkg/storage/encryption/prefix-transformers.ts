@@ -1,8 +1,8 @@
 import { type Transformed, TransformFault, type Transformer, startsWith } from "./transformer.ts";
 
 /**
- * The keys of one set of resources: the first one writes, all read. A value that another than the
- * first opened is stale: it wants to be written anew.
+ * The transformers of one set of resources: the first one encrypts, all decrypt. A value that
+ * another one than the first decrypts is stale and should be rewritten.
  */
 export class PrefixTransformers {
   readonly #sealers: readonly Transformer[];

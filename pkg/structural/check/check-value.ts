@@ -10,8 +10,8 @@ import { MOST_TOLD } from "../schema/limits.ts";
 import { isInteger, isJsonInteger, numberFaults } from "./number-rules.ts";
 
 /**
- * Checks a value against its schema, as far as rules in CEL are not concerned. Kinds of faults come
- * in the order in which the reference looks for them; each fault is told once.
+ * Validates a value against its schema, without CEL rules. Errors are ordered by kind as in the
+ * reference implementation; each error is reported once.
  */
 export function checkValue(
   value: unknown,
@@ -50,9 +50,9 @@ function tell(found: readonly FieldProblem[], problems: Problems): void {
 }
 
 /**
- * `check` and its parts give the number of things that were right: of several schemas one of which
- * must hold, the one with the most is the one that is told about. The reference counts each kind of
- * check that there is for a value, passed or not, and some kinds once more if they are passed.
+ * `check` and its parts return the number of matches: for `oneOf` and `anyOf`, the errors of the
+ * schema with the most matches are reported. The reference counts each kind of check that applies
+ * to a value, passed or not, and some kinds once more if they pass.
  */
 class ValueWalk {
   readonly found: FieldProblem[] = [];
@@ -119,7 +119,7 @@ class ValueWalk {
     if (isFormatted?.(text) === false) this.typeFault(schema.format, text);
   }
 
-  /** Only the first fault is told. */
+  /** Reports only the first error. */
   private checkTextRules(text: string, schema: CompiledSchema): void {
     const { maxLength, minLength, pattern } = schema.source;
     if (maxLength !== undefined && isLonger(text, Number(maxLength))) {

@@ -96,7 +96,7 @@ class PathReader {
   }
 }
 
-/** Where the quote ends that begins at `start`. */
+/** Offset of the closing quote of the string that starts at `start`. */
 function endOfQuote(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at++) {
     if (text[at] === "\\") at++;

@@ -4,7 +4,7 @@ import { MOST_TOLD } from "../schema/limits.ts";
 
 type JsonObject = Record<string, unknown>;
 
-/** Looked after by whoever knows what metadata is, never by a schema. */
+/** Fields that the API server validates itself, never by the schema of a custom resource. */
 export const metaFields: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata"]);
 
 /**

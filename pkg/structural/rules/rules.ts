@@ -1,4 +1,4 @@
-/** Rules in CEL at work: what they are asked, what they may cost, and what failures are told as. */
+/** Evaluation of CEL validation rules: variables, cost budget and errors. */
 import { isJsonObject, type JsonObject } from "#base";
 import { adapt, costLimits, OptionalValue, type Outcome } from "#cel";
 import { goQuote, problemText } from "#meta";

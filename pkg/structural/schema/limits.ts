@@ -1,5 +1,5 @@
 /**
- * Problems, and paths of unknown fields, that are told of one object. Nobody reads more, and a body
- * of a few bytes per problem would make an answer of many megabytes.
+ * Maximum number of reported errors, and of unknown field paths, per object. A body with an error
+ * every few bytes would otherwise produce a response of many megabytes.
  */
 export const MOST_TOLD = 1_000;

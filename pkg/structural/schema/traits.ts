@@ -1,6 +1,6 @@
 import type { JsonSchema } from "./json-schema.ts";
 
-/** What there is somewhere in a schema: whoever looks for it can pass by the rest. */
+/** Features that occur somewhere in a schema, so that walks can skip subtrees without them. */
 export const traits = {
   default: 1,
   embedded: 2,

@@ -182,8 +182,8 @@ export class Channel {
   }
 
   /**
-   * Finds out about a member that is silent because it, or the way to it, has stopped. Members hang
-   * up on those who ask without having a call.
+   * Detects an unresponsive member with keepalive pings, sent only during calls: etcd closes the
+   * connection of a client that pings without an active call.
    */
   #probe(keepAliveMs: number): void {
     const session = this.#session;
@@ -235,7 +235,7 @@ function socketTo({ protocol, hostname, port }: URL, tls: EtcdTls): Socket {
 
 type Headers = Readonly<Record<string, string | readonly string[] | number | undefined>>;
 
-/** How a call ends; its messages are read by somebody else. */
+/** Headers, trailers and status of a call, without its messages. */
 class Answer {
   #headers: Headers | undefined;
   #trailers: Headers | undefined;
