@@ -20,6 +20,7 @@ import {
   string,
   structs,
 } from "./struct/declare.ts";
+import { parseJson } from "./json/json-parse.ts";
 import { ScalarFault } from "./fault/scalar-fault.ts";
 import type { LazyType, ScalarType, Type } from "./struct/types.ts";
 
@@ -67,7 +68,7 @@ export const anything: ScalarType<unknown> = scalar<unknown>({
   fromJson: (value) => value,
   wire: v1("Anything", "Any value.", { text: value(1, string, "JSON.") }),
   toWire: (value) => ({ text: JSON.stringify(value) }),
-  fromWire: (message: { text?: string }) => JSON.parse(message.text ?? "null"),
+  fromWire: (message: { text?: string }) => parseJson(message.text ?? "null").value,
   openapi: {},
   zero: null,
 });

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 import { textWithin, trustServers } from "#base";
+import { parseJson } from "#schema";
 
 export interface FetchOptions {
   /** PEM of the authorities that may vouch for the place; absent = those of the system. */
@@ -17,7 +18,7 @@ const longestDocument = 1024 * 1024;
 export async function fetchJson(url: string, options: FetchOptions): Promise<unknown> {
   const text = await fetchText(url, options);
   try {
-    return JSON.parse(text) as unknown;
+    return parseJson(text).value;
   } catch (error) {
     throw new Error(`Get ${JSON.stringify(url)}: ${(error as Error).message}`, { cause: error });
   }

@@ -214,6 +214,7 @@ function isWithinWeight(struct: Resource["struct"], document: any): boolean {
  */
 function checkStillOfKind({ resource }: ResourceRequest, document: unknown): void {
   if (typeof document !== "object" || document === null) return;
+  if (!Array.isArray(document)) jsonTypeMeta(document);
   const { kind, apiVersion } = document as Readonly<Record<string, unknown>>;
   const sameKind = kind === undefined || kind === resource.kind.kind;
   const sameVersion = apiVersion === undefined || apiVersion === resource.groupVersion;

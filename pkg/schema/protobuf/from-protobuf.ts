@@ -1,6 +1,6 @@
 import { assign, memoize } from "#base";
 import { checkDepth, MAX_RECURSION, tooDeep } from "../fault/depth.ts";
-import { DecodeFault } from "../fault/faults.ts";
+import { DecodeFault, JsonFault } from "../fault/faults.ts";
 import { dropsZero, type JsonField, resolved } from "../struct/layout.ts";
 import { WireReader } from "./wire-reader.ts";
 import { noWireForm, wireTypeOf } from "./to-protobuf.ts";
@@ -32,7 +32,7 @@ export function fromProtobuf<S extends StructType<any>>(
   } catch (fault) {
     if (fault instanceof ScalarFault) throw new DecodeFault(fault.message);
     // A scalar may find that its bytes are not the JSON they should be.
-    if (fault instanceof SyntaxError) throw new DecodeFault(fault.message);
+    if (fault instanceof JsonFault) throw new DecodeFault(fault.message);
     throw fault;
   }
 }

@@ -7,6 +7,7 @@ import {
   plainFailure,
   requestBounds,
   withinBounds,
+  YamlFault,
 } from "#meta";
 import { DecodeFault, fromJson, fromProtobuf, JsonFault, unwrapEnvelope } from "#schema";
 import type { Format } from "../response/negotiation.ts";
@@ -33,7 +34,8 @@ export function deleteOptionsOfBody(body: Uint8Array, format: Format): RawDelete
       ignoreReadError: options.ignoreStoreReadErrorWithClusterBreakingPotential ?? false,
     };
   } catch (fault) {
-    if (fault instanceof DecodeFault) throw plainFailure(fault.message);
+    if (fault instanceof DecodeFault || fault instanceof YamlFault)
+      throw plainFailure(fault.message);
     throw fault;
   }
 }
@@ -62,8 +64,7 @@ function decode(body: Uint8Array, format: Format): any {
       const message = `json: cannot unmarshal ${type} into Go value of type ${GO_TYPE_META}`;
       throw plainFailure(`couldn't get version/kind; json parse error: ${message}`);
     }
-    const { kind, apiVersion } = value as Record<string, unknown>;
-    checkKind(kind ?? "", apiVersion ?? "v1");
+    checkKind(textIn(value, "kind"), textIn(value, "apiVersion") || "v1");
   }
   return fromJson(deleteOptionsStruct, value ?? {}, { root: true });
 }
@@ -77,10 +78,19 @@ function parsedJson(body: Uint8Array): unknown {
   }
 }
 
-function checkKind(kind: unknown, apiVersion: unknown): void {
+/** `kind` and `apiVersion` are read before all else. */
+function textIn(value: object, name: "apiVersion" | "kind"): string {
+  const text: unknown = (value as Readonly<Record<string, unknown>>)[name] ?? "";
+  if (typeof text === "string") return text;
+  const into = `Go struct field .${name} of type string`;
+  const message = `json: cannot unmarshal ${jsonTypeName(text)} into ${into}`;
+  throw plainFailure(`couldn't get version/kind; json parse error: ${message}`);
+}
+
+function checkKind(kind: string, apiVersion: string): void {
   if (kind === "" || kind === "DeleteOptions") return;
-  const named = `no kind ${goQuote(String(kind))} is registered for version`;
-  throw plainFailure(`${named} ${goQuote(String(apiVersion))} ${SCHEME}`);
+  const named = `no kind ${goQuote(kind)} is registered for version`;
+  throw plainFailure(`${named} ${goQuote(apiVersion)} ${SCHEME}`);
 }
 
 function jsonTypeName(value: unknown): string {

@@ -27,6 +27,17 @@ describe("Node", () => {
           "CIDR for each IP family",
       ],
     ],
+    ...(
+      [
+        ["x", "invalid character 'x' looking for beginning of value"],
+        ["[", "unexpected end of JSON input"],
+        ["{}", "json: cannot unmarshal object into Go value of type []v1.Taint"],
+        ["[1]", "json: cannot unmarshal number into Go value of type v1.Taint"],
+      ] as const
+    ).map(([text, told]): readonly [Sketch, readonly string[]] => [
+      { metadata: { annotations: { "scheduler.alpha.kubernetes.io/taints": text } } },
+      [`Invalid metadata.annotations = "scheduler.alpha.kubernetes.io/taints": ${told}`],
+    ]),
     [{ spec: { taints: [{ key: "k" }] } }, ["Required metadata.taints[0].effect"]],
     [
       {

@@ -1,11 +1,11 @@
 import { deepClone, networkOf, parseCidr } from "#base";
-import { Path, type Problems } from "#schema";
+import { DecodeFault, fromJson, JsonFault, parseJson, Path, type Problems } from "#schema";
 import { type HookContext, kind, kubernetes } from "#meta";
 import { networkWarnings, NOT_A_NETWORK } from "../../networking/ip.ts";
 import { goShape } from "../../go-shape.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../../printing.ts";
 import { entry, repeatedPlaces, sortedKeys } from "../../strategy.ts";
-import { type Node, nodeAddress, nodeV1, type Taint } from "./node-types.ts";
+import { type Node, nodeAddress, nodeV1, type Taint, taint } from "./node-types.ts";
 import { nodeProxyOptions } from "../pod/pod-options.ts";
 import { roundAmounts } from "../shared/resource-amounts.ts";
 import { checkResourceQuantity } from "../shared/resource-names.ts";
@@ -50,18 +50,29 @@ function prepareUpdate(node: Node, old: Node, context: HookContext): void {
 function checkOldTaints({ metadata }: Node, problems: Problems): void {
   const text = entry(metadata.annotations, taintsAnnotation);
   if (!text) return;
-  let taints: unknown;
-  try {
-    taints = JSON.parse(text);
-  } catch (error) {
-    const message = error instanceof Error ? error.message : "";
-    return problems.invalid(annotationsPath, taintsAnnotation, message);
+  const all = oldTaints(text);
+  if (typeof all === "string") {
+    return problems.invalid(annotationsPath, taintsAnnotation, all);
   }
-  if (!Array.isArray(taints)) return;
-  const all = taints.map(({ key = "", value = "", effect = "" }: Partial<Taint>) => {
-    return { key, value, effect };
-  });
   checkTaints(all, annotationsPath.child(taintsAnnotation), problems);
+}
+
+/** The taints of the annotation, or what Go's decoder says of its text. */
+function oldTaints(text: string): readonly Taint[] | string {
+  try {
+    const { value } = parseJson(text);
+    if (value === null) return [];
+    if (Array.isArray(value)) return value.map((each) => fromJson(taint, each ?? {}));
+    return `json: cannot unmarshal ${goJsonType(value)} into Go value of type []v1.Taint`;
+  } catch (error) {
+    if (error instanceof JsonFault || error instanceof DecodeFault) return error.message;
+    throw error;
+  }
+}
+
+function goJsonType(value: unknown): string {
+  if (typeof value === "boolean") return "bool";
+  return typeof value === "bigint" ? "number" : typeof value;
 }
 
 function checkResources({ status }: Node, problems: Problems): void {
