@@ -130,7 +130,7 @@ export const systemRoles: readonly DefaultRole[] = [
       get list patch update watch | resource.{api} | resourceclaims/status;
       update | core | pods/finalizers;
       get list watch | resource.{api} | resourceslices;
-      create delete | resource.{api} | resourceclaims;
+      [DRAExtendedResource] create delete | resource.{api} | resourceclaims;
       [DRADeviceTaints] get list watch | resource.{api} | devicetaintrules;
     `,
   },

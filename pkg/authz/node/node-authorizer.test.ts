@@ -63,6 +63,11 @@ function authorizer(): NodeAuthorizer {
   const rules = [
     { verbs: ["list"], apiGroups: [""], resources: ["services"] },
     { verbs: ["get", "list"], apiGroups: [""], resources: ["nodes"] },
+    {
+      verbs: ["create", "get", "list", "watch"],
+      apiGroups: ["certificates.k8s.io"],
+      resources: ["podcertificaterequests"],
+    },
   ];
   const made = new NodeAuthorizer({ domain: kubernetes, rules });
   const index = (plural: string) => made.followed().find((each) => each.plural === plural)!.index;
@@ -86,6 +91,8 @@ describe("the authorizer of nodes", () => {
   }
 
   const none = "no relationship found between node 'n1' and this object";
+  const tokensOnly = "can only create tokens for individual service accounts";
+  const certificates = "podcertificaterequests.certificates.k8s.io";
   const cases: readonly (readonly [string, string])[] = [
     ["get configmaps ns/settings", "yes"],
     ["get persistentvolumeclaims ns/claim", "yes"],
@@ -118,6 +125,24 @@ describe("the authorizer of nodes", () => {
     ["list nodes", "node 'n1' cannot read all nodes, only its own Node object"],
     ["list pods", "can only list/watch pods with spec.nodeName field selector"],
     ["delete services", ""],
+    ["get persistentvolumeclaims/status ns/claim", "can only get/update/patch this type"],
+    ["patch persistentvolumeclaims/status ns/claim", "yes"],
+    ["create serviceaccounts/token ns/", tokensOnly],
+    ["list serviceaccounts ns/", tokensOnly],
+    ["delete serviceaccounts ns/app", tokensOnly],
+    ["get serviceaccounts/token ns/app", tokensOnly],
+    ["create serviceaccounts ns/app", "can only create token subresource of serviceaccount"],
+    ["create serviceaccounts/x ns/app", "can only create token subresource of serviceaccount"],
+    [`create ${certificates} ns/`, "yes"],
+    [`delete ${certificates} ns/a`, "nodes may not delete podcertificaterequests"],
+    [
+      `list ${certificates} ns/`,
+      "can only list/watch podcertificaterequests with nodeName field selector",
+    ],
+    [
+      "update podcertificaterequests.certificates.k8s.io/status ns/a",
+      "nodes may not access the status subresource of PodCertificateRequests",
+    ],
   ];
   for (const [text, answer] of cases) {
     it(`answers ${text} with ${JSON.stringify(answer)}`, async () => {

@@ -79,9 +79,9 @@ export class NodeAuthorizer implements Authorizer {
       case resolve("volumeattachments.storage.{api}", domain):
         return this.getObjection(node, "volumeattachments", request);
       case "serviceaccounts":
-        return subresource === "token"
-          ? this.tokenObjection(node, request)
-          : this.readObjection(node, "serviceaccounts", request);
+        return request.verb === "get" && subresource === ""
+          ? this.readObjection(node, "serviceaccounts", request)
+          : this.tokenObjection(node, request);
       case resolve("leases.coordination.{api}", domain):
         return leaseObjection(node, request);
       case resolve("csinodes.storage.{api}", domain):
@@ -117,7 +117,8 @@ export class NodeAuthorizer implements Authorizer {
   }
 
   private statusObjection(node: string, request: RequestInfo): string {
-    if (!["update", "patch", "get"].includes(request.verb)) {
+    if (request.verb !== "update" && request.verb !== "patch") {
+      // The text is that of Kubernetes, which refuses to get the status as well.
       return "can only get/update/patch this type";
     }
     return this.needObjection(node, "persistentvolumeclaims", request);
@@ -126,6 +127,9 @@ export class NodeAuthorizer implements Authorizer {
   private tokenObjection(node: string, request: RequestInfo): string {
     if (request.verb !== "create" || request.name === "") {
       return "can only create tokens for individual service accounts";
+    }
+    if (request.subresource !== "token") {
+      return "can only create token subresource of serviceaccount";
     }
     return this.needObjection(node, "serviceaccounts", request);
   }
@@ -159,6 +163,10 @@ export class NodeAuthorizer implements Authorizer {
     return `only the following verbs are allowed for a ResourceSlice: ${verbs}`;
   }
 
+  private hasRuleAbout(resource: string): boolean {
+    return this.options.rules.some(({ resources = [] }) => resources.includes(resource));
+  }
+
   /** Nodes have rules about these only while their feature gate is on. */
   private certificateObjection(
     node: string,
@@ -166,10 +174,15 @@ export class NodeAuthorizer implements Authorizer {
   ): string | undefined {
     const { request, fieldTerms = [] } = attributes;
     const { verb, subresource } = request;
-    if (subresource !== "" || !reading.includes(verb)) return undefined;
+    if (!this.hasRuleAbout("podcertificaterequests")) return undefined;
+    if (subresource !== "") {
+      return "nodes may not access the status subresource of PodCertificateRequests";
+    }
+    if (verb === "create") return "";
     if (verb === "get") return this.needObjection(node, "podcertificaterequests", request);
-    if (selectsNode(fieldTerms, node)) return undefined;
-    return "can only list/watch podcertificaterequests with spec.nodeName field selector";
+    if (!reading.includes(verb)) return `nodes may not ${verb} podcertificaterequests`;
+    if (selectsNode(fieldTerms, node)) return "";
+    return "can only list/watch podcertificaterequests with nodeName field selector";
   }
 }
 

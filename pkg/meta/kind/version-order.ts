@@ -16,11 +16,17 @@ export function compareVersions(a: string, b: string): number {
 const stabilities = ["alpha", "beta"];
 
 function versionParts(version: string) {
-  const match = /^v([1-9][0-9]*)(?:(alpha|beta)([1-9][0-9]*))?$/.exec(version);
+  const match = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version);
   if (match === null) return undefined;
-  const [, major, stage, minor] = match;
+  const [, major = "", stage, minor = "0"] = match;
+  if (!isInt64(major) || !isInt64(minor)) return undefined;
   const stability = stage === undefined ? stabilities.length : stabilities.indexOf(stage);
-  return { stability, major: Number(major), minor: Number(minor ?? 0) };
+  return { stability, major: Number(major), minor: Number(minor) };
+}
+
+/** Larger numbers make a version a name like any other. */
+function isInt64(digits: string): boolean {
+  return BigInt(digits) < 2n ** 63n;
 }
 
 function compareText(a: string, b: string): number {

@@ -278,6 +278,12 @@ describe("order of versions", () => {
     const want = "v10 v2 v1 v11beta2 v10beta3 v3beta1 v12alpha1 v11alpha2 foo1 foo10".split(" ");
     assert.deepEqual([...want].sort().sort(compareVersions), want);
   });
+
+  it("takes zeros, and no numbers beyond 64 bits", () => {
+    const large = "v9223372036854775808";
+    const want = ["v9223372036854775807", "v01", "v0", "v1beta0", "v0beta1", "foo", large];
+    assert.deepEqual([...want].sort().sort(compareVersions), want);
+  });
 });
 
 function hash(text: string): string {
