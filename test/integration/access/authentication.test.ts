@@ -316,7 +316,12 @@ describe("authentication", () => {
       assert.equal((await call({ token: idToken(claims) })).code, 401, JSON.stringify(claims));
     }
     const long = idToken({ groups: ["x".repeat(70_000)] });
-    assert.ok([401, 431].includes((await call({ token: long })).code));
+    // Beyond the header bound; Node 24 closes the connection before the client has read the 431.
+    const refused = await call({ token: long }).then(
+      ({ code }) => code,
+      ({ code }) => code,
+    );
+    assert.ok([401, 431, "ECONNRESET"].includes(refused), String(refused));
   });
 
   it("asks the webhook about tokens that nobody else knows, and not twice", async () => {
