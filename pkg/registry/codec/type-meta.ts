@@ -2,6 +2,7 @@ import { badRequest, groupVersionOf, type Resource } from "#meta";
 import { DecodeFault } from "#schema";
 import type { RegistryContext } from "../context.ts";
 import { jsonType } from "./json-type.ts";
+import { removedResource } from "./removed-versions.ts";
 
 /** What an object says that it is. */
 export interface TypeMeta {
@@ -69,7 +70,8 @@ function knownKind(
   if (found !== undefined) return found;
   const [group = ""] = apiVersion.includes("/") ? apiVersion.split("/") : [];
   const related = catalog.inGroup(group);
-  const former = related.find((resource) => wasServed(resource, named));
+  const former =
+    related.find((resource) => wasServed(resource, named)) ?? removedResource(catalog, named);
   if (former !== undefined) return former;
   const ofLists = related.some(
     ({ groupVersion, kind }) => groupVersion === named.apiVersion && kind.listKind === named.kind,

@@ -1,0 +1,64 @@
+import { type Catalog, type Resource, resolve } from "#meta";
+
+/**
+ * Versions that Kubernetes 1.34 does not serve, or not by default, but whose kinds its scheme knows:
+ * bodies in them are refused for their version, not as unknown.
+ */
+const removed: readonly (readonly [groupVersion: string, kinds: string])[] = [
+  ["apps/v1beta1", "Deployment StatefulSet ControllerRevision"],
+  ["apps/v1beta2", "Deployment StatefulSet DaemonSet ReplicaSet ControllerRevision"],
+  ["extensions/v1beta1", "Deployment DaemonSet ReplicaSet Ingress NetworkPolicy"],
+  ["batch/v1beta1", "CronJob"],
+  ["autoscaling/v2beta1", "HorizontalPodAutoscaler"],
+  ["autoscaling/v2beta2", "HorizontalPodAutoscaler"],
+  ["policy/v1beta1", "PodDisruptionBudget Eviction"],
+  ["networking.{api}/v1beta1", "Ingress IngressClass IPAddress ServiceCIDR"],
+  ["node.{api}/v1alpha1", "RuntimeClass"],
+  ["node.{api}/v1beta1", "RuntimeClass"],
+  ["storage.{api}/v1alpha1", "VolumeAttachment CSIStorageCapacity VolumeAttributesClass"],
+  [
+    "storage.{api}/v1beta1",
+    "StorageClass VolumeAttachment CSIDriver CSINode CSIStorageCapacity VolumeAttributesClass",
+  ],
+  ["scheduling.{api}/v1alpha1", "PriorityClass"],
+  ["scheduling.{api}/v1beta1", "PriorityClass"],
+  ["coordination.{api}/v1beta1", "Lease"],
+  ["discovery.{api}/v1beta1", "EndpointSlice"],
+  ["events.{api}/v1beta1", "Event"],
+  ["flowcontrol.apiserver.{api}/v1beta1", "FlowSchema PriorityLevelConfiguration"],
+  ["flowcontrol.apiserver.{api}/v1beta2", "FlowSchema PriorityLevelConfiguration"],
+  ["flowcontrol.apiserver.{api}/v1beta3", "FlowSchema PriorityLevelConfiguration"],
+  ["certificates.{api}/v1beta1", "CertificateSigningRequest"],
+  [
+    "admissionregistration.{api}/v1beta1",
+    "ValidatingWebhookConfiguration MutatingWebhookConfiguration ValidatingAdmissionPolicy " +
+      "ValidatingAdmissionPolicyBinding",
+  ],
+  [
+    "admissionregistration.{api}/v1alpha1",
+    "ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding",
+  ],
+];
+
+/** Groups that the kinds of `extensions` have moved to. */
+const formerlyExtensions = ["apps", "networking.{api}"];
+
+interface NamedKind {
+  readonly apiVersion: string;
+  readonly kind: string;
+}
+
+/** The resource of today whose kind was served in the version that an object names. */
+export function removedResource(catalog: Catalog, named: NamedKind): Resource | undefined {
+  const { domain } = catalog;
+  const isKnown = removed.some(
+    ([groupVersion, kinds]) =>
+      resolve(groupVersion, domain) === named.apiVersion && kinds.split(" ").includes(named.kind),
+  );
+  if (!isKnown) return undefined;
+  const [group = ""] = named.apiVersion.split("/");
+  const groups = group === "extensions" ? formerlyExtensions : [group];
+  return groups
+    .flatMap((each) => catalog.inGroup(resolve(each, domain)))
+    .find(({ kind }) => kind.kind === named.kind);
+}
