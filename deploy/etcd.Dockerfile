@@ -3,7 +3,7 @@ RUN apt-get update \
   && apt-get install -y --no-install-recommends etcd-server \
   && rm -rf /var/lib/apt/lists/* \
   && mkdir /data && chown 65532:65532 /data && chmod 700 /data
-# Debian's release runs on 64-bit ARM only when it is told to; elsewhere it warns and goes on.
+# Debian's etcd starts on 64-bit ARM only with this variable; on other platforms it logs a warning.
 ENV ETCD_UNSUPPORTED_ARCH=arm64
 USER 65532:65532
 ENTRYPOINT ["etcd"]

@@ -85,7 +85,7 @@ describe("keelson controller-manager", () => {
     return server.fetch(url, { method: "POST", headers, body: JSON.stringify(object) });
   }
 
-  /** A quota knows what is used when somebody counts it. */
+  /** Creates a quota and waits for its calculated usage. */
   async function counts(): Promise<void> {
     const quotas = "/api/v1/namespaces/default/resourcequotas";
     const hard = { services: "5", "count/leases.coordination.k8s.io": "2" };
@@ -97,7 +97,7 @@ describe("keelson controller-manager", () => {
     await until(counted, () => managers.map(({ text }) => text()).join("\n"));
   }
 
-  /** A kubelet has its certificate when somebody approves of it, and somebody signs it. */
+  /** Creates a CSR of a kubelet and waits for its certificate. */
   async function signs(name: string): Promise<void> {
     const requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
     const names = { commonName: `system:node:${name}`, organizations: ["system:nodes"] };
@@ -117,7 +117,7 @@ describe("keelson controller-manager", () => {
     await until(signed, () => managers.map(({ text }) => text()).join("\n"));
   }
 
-  /** A namespace goes when somebody empties it. */
+  /** Deletes a namespace and waits until it has been finalized. */
   async function cleansUp(name: string): Promise<void> {
     await post("/api/v1/namespaces", { metadata: { name } });
     await post(`/api/v1/namespaces/${name}/configmaps`, { metadata: { name: "a" } });
@@ -144,7 +144,7 @@ describe("keelson controller-manager", () => {
     assert.equal(await holder(), "");
   });
 
-  it("ends when it is told to while it begins to lead", async () => {
+  it("exits on a signal while it becomes the leader", async () => {
     const { port, release } = await holdPort(0);
     await release();
     const { child, ended, text } = manager(

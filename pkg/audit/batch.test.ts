@@ -8,7 +8,7 @@ function event(id: number, requestObject?: string): AuditEvent {
   return { id: String(id), requestObject } as AuditEvent;
 }
 
-/** A backend that keeps what it gets once it is let go on. */
+/** A backend whose writes complete only when the test releases them. */
 class Slow implements Backend {
   readonly batches: (readonly string[])[] = [];
   private readonly waiting: (() => void)[] = [];

@@ -45,7 +45,7 @@ describe("rotating files", () => {
     assert.equal(statSync(path.join(folder, "logs", "audit.log")).mode & 0o777, 0o600);
   });
 
-  it("begin anew when they are full, under names that tell when", async () => {
+  it("are rotated when they are full, with the time in the backup's name", async () => {
     const file = await open();
     for (const letter of "abc") await file.append(line(letter));
     await file.append(Buffer.from("longer than a file may be\n"));

@@ -36,7 +36,7 @@ describe("the union of authenticators", () => {
     assert.deepEqual(groups, ["devs", "ops", "system:authenticated"]);
   });
 
-  it("refuses a token that nobody knows, and two headers", async () => {
+  it("rejects an unknown token, and two Authorization headers", async () => {
     await assert.rejects(async () => union.authenticate(bearer("Bearer wrong")), is401);
     await assert.rejects(
       async () => union.authenticate(bearer("Bearer secret", "Bearer secret")),
@@ -44,7 +44,7 @@ describe("the union of authenticators", () => {
     );
   });
 
-  it("refuses everybody without a credential where nobody may be anonymous", async () => {
+  it("rejects requests without credentials when anonymous access is off", async () => {
     const strict = new UnionAuthenticator({
       authenticators,
       anonymous: (path) => path === "/healthz",

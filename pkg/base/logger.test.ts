@@ -47,7 +47,7 @@ describe("a logger", () => {
     }
   });
 
-  it("says as much as it is told to, and errors always", () => {
+  it("logs up to its verbosity, and errors always", () => {
     const { lines, logger } = written("text");
     logger.info(1, "detail");
     assert.equal(logger.shows(1), false);

@@ -238,7 +238,7 @@ describe("server", () => {
     );
   });
 
-  it("does not call it forbidden when nobody could say", async () => {
+  it("returns 500 instead of 403 when authorization fails", async () => {
     const decision = { verdict: "no-opinion", reason: "", error: "hook <down>" } as const;
     const server = serverOf({}, { authorizer: { authorize: async () => decision } });
     const { status, text } = await ask(server, { url: `${OBJECT}?a=b&c` });

@@ -41,7 +41,7 @@ describe("object store", () => {
     assert.equal((await store.list("/configmaps/", {})).entries.length, 1);
   });
 
-  it("creates once, updates and deletes the version it is told", async () => {
+  it("creates once, updates and deletes only the expected version", async () => {
     const first = await create("/a/x", "1");
     assert.equal(await store.create("/a/x", bytes("2")), undefined);
     const second = await store.update("/a/x", first.modRevision, bytes("2"));

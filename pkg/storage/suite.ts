@@ -320,7 +320,7 @@ function registerEndTests(factory: () => Promise<Backend>, options: SuiteOptions
   });
 
   if (options.fresh === true) {
-    it("begins at revision 1, and the first write is 2", async () => {
+    it("starts at revision 1, and the first write is 2", async () => {
       await using backend = await factory();
       assert.equal(await backend.revision(), 1);
       const then = [{ put: "/suite-end/first", value: new Uint8Array(1) }];

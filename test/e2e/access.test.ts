@@ -43,7 +43,7 @@ describe("access, with kubectl", () => {
   const attempt = (words: string, input?: string) => kubectl.attempt(words, input);
   const ok = async (words: string, input?: string) => (await kubectl.ok(words, input)).trim();
 
-  /** Words by which kubectl becomes somebody whose certificate openssl makes. */
+  /** kubectl flags for a user whose client certificate openssl creates. */
   async function certified(name: string, subject: string): Promise<string> {
     const files = ["-keyout", `${name}.key`, "-out", `${name}.csr`, "-subj", subject];
     await kubectl.run("openssl", ["req", "-newkey", "rsa:2048", "-nodes", ...files]);
@@ -55,7 +55,7 @@ describe("access, with kubectl", () => {
     return `${url} --client-certificate=${name}.crt --client-key=${name}.key`;
   }
 
-  /** As somebody else than the admin of the kubeconfig: without its certificate. */
+  /** Runs as another user than the admin of the kubeconfig: without its certificate. */
   function withToken(token: string): string {
     const url = `--server=${server.url} --insecure-skip-tls-verify --kubeconfig=/dev/null`;
     return `${url} --token=${token}`;

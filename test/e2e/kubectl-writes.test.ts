@@ -82,7 +82,7 @@ describe("kubectl, writes", () => {
     assert.deepEqual(await images(), ["main:2", "side:1"]);
     const lost = await kubectl.attempt("apply --server-side -f -", manifest("main:1"));
     assert.match(lost.error, /conflict with "other"/);
-    // A field that is named no more stays while somebody else names it.
+    // A field that is dropped from the applied configuration stays while another manager owns it.
     await kubectl.ok(`${other} --force-conflicts`, manifest("main:2"));
     await kubectl.ok("apply --server-side -f -", manifest("main:2", { replicas: 2 }));
     await kubectl.ok("apply --server-side -f -", manifest("main:2"));

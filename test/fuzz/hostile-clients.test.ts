@@ -134,7 +134,7 @@ describe("a client that does not read its watch", () => {
   });
 });
 
-describe("requests that nobody waits for", () => {
+describe("requests whose clients have disconnected", () => {
   it("are not served when their stream was reset before they start", async () => {
     let authenticated = 0;
     const authenticator: Authenticator = {

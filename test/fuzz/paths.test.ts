@@ -1,6 +1,6 @@
 /**
  * Odd paths: what is authorized is what is served. Whatever a path looks like, an answer holds only
- * objects that the parsed request names, and somebody who may see one object never sees another.
+ * objects that the parsed request names, and a user with access to one object never sees another.
  * The seed of a failing run is in its message.
  */
 import assert from "node:assert/strict";

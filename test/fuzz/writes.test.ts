@@ -328,12 +328,12 @@ const lies: readonly (readonly [what: string, entries: unknown])[] = [
   ["numbers for fields", [{ ...entry, fieldsV1: { "f:data": 5 } }]],
   ["unknown steps", [{ ...entry, fieldsV1: { "z:what": {}, "f:data": { "q:x": {} } } }]],
   ["steps that are none", [{ ...entry, fieldsV1: { "": {}, x: {}, "k:{": {}, "i:1e9": {} } }]],
-  ["keys nobody has", [{ ...entry, fieldsV1: { "f:data": { 'k:{"a":[[[1]]]}': {} } } }]],
+  ["keys of no item", [{ ...entry, fieldsV1: { "f:data": { 'k:{"a":[[[1]]]}': {} } } }]],
   ["values of any kind", [{ ...entry, fieldsV1: { "f:data": { 'v:{"a":{"b":null}}': {} } } }]],
   ["an unknown operation", [{ ...entry, operation: "Steal", fieldsV1: own }]],
   ["another type of fields", [{ ...entry, fieldsType: "FieldsV9", fieldsV1: own }]],
   ["an odd time", [{ ...entry, time: "9999-12-31T23:59:59Z", fieldsV1: own }]],
-  ["a subresource of nobody", [{ ...entry, subresource: "nothing", fieldsV1: own }]],
+  ["an unknown subresource", [{ ...entry, subresource: "nothing", fieldsV1: own }]],
   ["a long name", [{ ...entry, manager: "m".repeat(10_000), fieldsV1: own }]],
 ];
 

@@ -53,7 +53,7 @@ describe("the model's check of histories", () => {
     ["a read before a write is there", [read(4, 6, [5, "one"])]],
     ["a read after a write is there", [read(4, 6, [8, "three"])]],
     ["a list", [list(3.5, 3.6, 6, both)]],
-    ["a write that nobody knows of", [write([2, 3], "a", { value: "x", outcome: "unknown" })]],
+    ["a write of unknown outcome", [write([2, 3], "a", { value: "x", outcome: "unknown" })]],
     ["a refused write", [write([2, 3], "a", { value: "x", outcome: "refused" })]],
   ];
   for (const [what, operations] of good) {
@@ -78,9 +78,9 @@ describe("the model's check of histories", () => {
     });
   }
 
-  it("finds writes that nobody asked for, that happened twice, or against their condition", () => {
+  it("finds writes that no client requested, that happened twice, or against their precondition", () => {
     const more = (change: Change) => checkHistory(writes, [...changes, change]).join();
-    assert.match(more({ revision: 10, key: "a", value: "x" }), /asked for by nobody/);
+    assert.match(more({ revision: 10, key: "a", value: "x" }), /requested by no client/);
     assert.match(more({ revision: 10, key: "b", value: "two" }), /happened twice/);
     const wrong = write([4, 6], "a", { value: "three", expected: 4, revision: 8 });
     const swapped = [...writes.slice(0, 2), wrong, writes[3]!];

@@ -83,7 +83,7 @@ function checkWrites(writes: readonly Write[], past: Past): readonly string[] {
     const { key, value, revision } = change;
     const write = value === undefined ? deletionOf(change, deletions, past) : byValue.get(value);
     const what = `change ${revision} of ${key}`;
-    if (write === undefined) faults.push(`${what} was asked for by nobody`);
+    if (write === undefined) faults.push(`${what} was requested by no client`);
     else if (write.outcome === "refused") faults.push(`${what} was refused, but happened`);
     if (value === undefined || write === undefined) continue;
     if (seen.has(value)) faults.push(`${what} happened twice`);
@@ -246,7 +246,7 @@ export function checkWatcher(
     } else if (next?.revision !== revision || next.key !== event.key) {
       faults.push(`the event ${revision} came instead of ${next?.revision ?? "none"}`);
     } else if (event.type !== typeOf(next, past)) {
-      faults.push(`the event ${revision} is told as ${event.type}`);
+      faults.push(`the event ${revision} is reported as ${event.type}`);
     }
     position = Math.max(position, revision);
   }

@@ -105,7 +105,7 @@ describe("a cluster on this machine", function () {
       const said = ({ name }: LocalProcess) => lines.exec(lastLines(logOf(name)))?.[1];
       const follower = cluster.managers.find((each) => said(each) === `${before} leads`);
       const leader = cluster.managers.find((each) => each !== follower);
-      assert.ok(follower !== undefined && leader !== undefined, `nobody follows "${before}"`);
+      assert.ok(follower !== undefined && leader !== undefined, `no follower of "${before}"`);
       return { before, leader };
     });
     await leader.kill();

@@ -2,7 +2,7 @@ import { type Clock, seededRandom } from "#base";
 import { type ApiObject, type Client, type Handle, runElection } from "#client";
 import { namespace, pause } from "./traffic.ts";
 
-/** When somebody led, in milliseconds of the clock that all have in common. */
+/** A term of a leader, in milliseconds of a clock that all processes share. */
 export interface Term {
   readonly leader: string;
   readonly begin: number;
@@ -49,7 +49,7 @@ export async function runCandidate(options: CandidateOptions): Promise<void> {
   while (!signal.aborted) await runElection(election);
 }
 
-/** Once nothing is wrong any more, somebody leads. */
+/** After the faults have ended, one candidate leads. */
 export async function checkLed(client: Client): Promise<readonly string[]> {
   const faults = [managerLease, candidateLease].map(async (lease) => {
     const { metadata: before } = await client.get(leases, lease);
@@ -57,7 +57,7 @@ export async function checkLed(client: Client): Promise<readonly string[]> {
       const { metadata } = await client.get(leases, lease);
       if (metadata.resourceVersion !== before.resourceVersion) return [];
     }
-    return [`nobody renews the lease ${lease.name}`];
+    return [`no candidate renews the lease ${lease.name}`];
   });
   return (await Promise.all(faults)).flat();
 }

@@ -35,7 +35,7 @@ async function crash(process: LocalProcess, random: Random): Promise<void> {
   await start(process);
 }
 
-/** Whoever runs it starts it again when it gives up because it cannot reach the store. */
+/** Restarts the server when it exits because it cannot reach the store. */
 async function start(process: LocalProcess): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {

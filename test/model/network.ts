@@ -35,7 +35,7 @@ export class Network {
   /** `users`: processes by name, for links of which it is not known who uses them. */
   constructor(private readonly users: () => ReadonlyMap<string, number>) {}
 
-  /** Lays a link; resolves with the port where it begins. */
+  /** Creates a link; resolves with its local port. */
   async lay({ from, to, port }: Link): Promise<number> {
     const server = createServer({ allowHalfOpen: true }, (client) => {
       this.begin(new Connection({ from, to, port, client }));

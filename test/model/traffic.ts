@@ -205,7 +205,7 @@ function foundIn(items: readonly Thing[]): ReadonlyMap<string, Version> {
   return new Map(own.map((item) => [item.metadata.name, versionOf(item)]));
 }
 
-/** Watches, and goes on where the last watch ended; lists anew only when it is told to. */
+/** Watches, and resumes where the last watch ended; relists only after a 410. */
 export async function runWatcher(
   client: Client,
   told: Told[],

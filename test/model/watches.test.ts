@@ -94,7 +94,7 @@ class Observer {
     try {
       const resourceVersion = random.pick(["", "0"]);
       const list = await api.list(this.path, { ...this.selector, resourceVersion });
-      // Any version may be older than what was seen already, and begins anew from there.
+      // Any version may be older than what was seen already, and the watch restarts from there.
       this.state.clear();
       for await (const item of list.items) this.state.set(item.key, item.revision);
       this.seen = list.revision;
@@ -244,7 +244,7 @@ describe("watches tell the whole story", () => {
     await law(backend, { seed, tolerates: () => false, disturb, window: 10 });
   });
 
-  it(`while the cache begins anew again and again (seed ${seed})`, async () => {
+  it(`while the watch cache is reset repeatedly (seed ${seed})`, async () => {
     await using backend = new Faulty(memoryBackend());
     const disturb = async (random: Random): Promise<void> => {
       for (let i = 0; i < 20; i++) {

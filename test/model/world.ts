@@ -67,7 +67,7 @@ export async function startWorld(options: ClusterOptions): Promise<World> {
   }
 }
 
-/** Controller managers end when they lose the lead; as elsewhere, somebody starts them again. */
+/** Controller managers exit when they lose the lease, and are restarted as in a real cluster. */
 async function tend(manager: LocalProcess, signal: AbortSignal): Promise<void> {
   const over = new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
   for (;;) {

@@ -106,7 +106,7 @@ describe("wire contracts in proto/", () => {
     if (process.env["UPDATE"] === "1") update(printed);
   });
 
-  it("are those of the declarations (UPDATE=1 prints them anew)", () => {
+  it("are those of the declarations (UPDATE=1 regenerates them)", () => {
     assert.deepEqual([...existingFiles()].sort(), [...printed.keys()].sort());
     const stale = [...printed].filter(
       ([file, text]) => readFileSync(path.join(root, file), "utf8") !== text,

@@ -80,7 +80,7 @@ describe("certificates of clients", () => {
       await assert.rejects(ask(alice), is401);
     });
 
-    it("are nobody's without a name, and nothing without a certificate", async () => {
+    it("authenticate no user without a common name or without a certificate", async () => {
       assert.equal(await ask(await issue(users, "")), undefined);
       assert.equal(await clients.authenticate(sent({})), undefined);
     });
@@ -151,7 +151,7 @@ describe("certificates of clients", () => {
       assert.equal(second.name, "carol");
     });
 
-    it("count from nobody else", async () => {
+    it("are ignored from other clients", async () => {
       assert.equal((await union.authenticate(sent({ headers: said }))).name, "system:anonymous");
       const own = await union.authenticate(sent({ certificate: alice, headers: said }));
       assert.deepEqual([own.name, own.groups[0]], ["alice", "devs"]);

@@ -110,7 +110,7 @@ describe("tokens of service accounts", () => {
     await refused(token({ nbf: start / 1000 + 1 }), /not valid yet/);
   });
 
-  it("end with the account, with the pod, and with either made anew", async () => {
+  it("become invalid when the account or the pod is deleted or recreated", async () => {
     const bound = token({}, { pod: { name: "p", uid: "pod-uid" } });
     stored.set("pods ns/p", "new-uid");
     await refused(bound, /^pod UID \(new-uid\) does not match/);

@@ -67,7 +67,7 @@ describe("requests for tokens", () => {
     await assert.rejects(ask({ expirationSeconds: 599 }), /may not specify a duration less than/);
   });
 
-  it("of pods get a year in silence, unless the server is told not to", async () => {
+  it("of pods are extended to a year, unless extension is disabled", async () => {
     const ref = { kind: "Pod", apiVersion: "v1", name: "p" };
     const spec = { expirationSeconds: 3607, boundObjectRef: ref };
     const year = 365 * 24 * 3600;

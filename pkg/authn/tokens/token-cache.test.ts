@@ -64,7 +64,7 @@ describe("remembered tokens", () => {
     }
   });
 
-  it("that nobody knows are asked about again sooner", async () => {
+  it("that are unknown expire from the cache sooner", async () => {
     answer = async () => undefined;
     await tokens.authenticateToken("t", []);
     now += 99;

@@ -52,7 +52,7 @@ describe("rules that include others", () => {
     ],
     ["all paths", { verbs: ["*"], nonResourceURLs: ["*"] }, '{NonResourceURLs:["*"], Verbs:["*"]}'],
   ];
-  it("are told apart, however many things a rule names", () => {
+  it("are distinguished, however many items a rule names", () => {
     const words = (count: number) => Array.from({ length: count }, (_, n) => `w${n}`).join(" ");
     const many = rule(words(1000), words(1000), words(1000));
     assert.deepEqual(uncoveredRules(held, [many]), [many]);

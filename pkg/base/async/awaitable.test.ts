@@ -12,7 +12,7 @@ describe("awaitable", () => {
     assert.equal(await later, 2);
   });
 
-  it("asks one after the other until somebody answers", async () => {
+  it("asks one after the other until one returns a result", async () => {
     const asked: string[] = [];
     const answers: Readonly<Record<string, Awaitable<number | undefined>>> = {
       silent: undefined,

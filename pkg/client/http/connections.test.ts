@@ -36,7 +36,7 @@ describe("connections", () => {
     return send({ method: "GET", path: "/", headers: {}, signal });
   }
 
-  it("are given up when nobody answers, and the request was untouched", async () => {
+  it("fail when the peer does not respond, and the request was not processed", async () => {
     const { port } = server.address() as AddressInfo;
     await assert.rejects(sendTo(port, fast), (error) => {
       assert.ok(error instanceof ConnectionError);
@@ -44,7 +44,7 @@ describe("connections", () => {
     });
   });
 
-  it("are refused at once where nobody listens", async () => {
+  it("fail at once when the port is closed", async () => {
     await assert.rejects(sendTo(1, systemClock), /^ConnectionError: connect ECONNREFUSED/);
   });
 

@@ -51,7 +51,7 @@ describe("certificatesigningrequest-approving-controller", () => {
     assert.match(message, /^Auto approving kubelet client certificate after/);
   });
 
-  it("leaves other users, other signers and other subjects to somebody else", async () => {
+  it("ignores requests of other users, signers and subjects", async () => {
     await post("forbidden");
     await run.until(async () => (await run.test.names(group)).includes("forbidden"));
     allowed = ["nodeclient"];

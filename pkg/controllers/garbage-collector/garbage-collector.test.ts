@@ -51,7 +51,7 @@ describe("garbage collector", () => {
     }
   }
 
-  it("deletes what nobody owns any more, and keeps what somebody does", async () => {
+  it("deletes objects whose owners are all gone, and keeps the others", async () => {
     const first = await make("first", []);
     const second = await make("second", []);
     await make("both", [ref("first", first), ref("second", second)]);

@@ -114,13 +114,16 @@ describe("coordinated leader election", () => {
 
   it("lets the oldest emulated version lead, and hands over when an older one comes", async () => {
     candidate("newer", "1.34.0");
-    await until(() => leading[0] === "newer", "nobody leads");
+    await until(() => leading[0] === "newer", "no candidate leads");
     const lease = await read("v1/namespaces/default/leases/lock");
     assert.equal(lease.spec.strategy, "OldestEmulationVersion");
     const older = candidate("older", "1.33.0");
     await until(() => leading[0] === "older", "the older one does not lead");
     older.abort();
-    await until(() => leading[0] === "newer" || leading.length === 0, "nobody left");
+    await until(
+      () => leading[0] === "newer" || leading.length === 0,
+      "the leader did not step down",
+    );
   });
 
   it("asks candidates whether they are there, and does not elect who is silent", async () => {
@@ -138,7 +141,7 @@ describe("coordinated leader election", () => {
       const { spec } = await read("v1beta1/namespaces/default/leasecandidates/silent");
       return spec?.pingTime !== undefined;
     };
-    await until(asked, "nobody asked");
+    await until(asked, "no candidate was pinged");
     await until(() => leading[0] === "newer", "the one that is there does not lead");
     await clock.sleep(20_000);
     assert.deepEqual(leading, ["newer"]);

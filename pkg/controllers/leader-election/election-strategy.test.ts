@@ -26,7 +26,7 @@ describe("election strategy", () => {
     });
   }
 
-  it("picks nobody of none", () => assert.equal(pickBestLeader([]), undefined));
+  it("returns undefined without candidates", () => assert.equal(pickBestLeader([]), undefined));
 
   it("is that of the newest binaries, if they agree", () => {
     const agree = candidates("a 1.33.0 1.33.0 Other", "b 1.34.0 1.33.0");

@@ -76,7 +76,7 @@ describe("aggregation of cluster roles", () => {
     await settles("all", "nodes");
   });
 
-  it("takes back what somebody writes into a sum", async () => {
+  it("reverts manual changes of an aggregated ClusterRole", async () => {
     await settles("sum", "nodes pods");
     await test.patch(path("sum"), { rules: [rule("everything")] });
     await settles("sum", "nodes pods");

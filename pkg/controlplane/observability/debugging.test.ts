@@ -25,7 +25,7 @@ describe("the inside of a server", () => {
       body: JSON.stringify({ metadata: { name } }),
     });
 
-  it("is shown only to those who may see it", async () => {
+  it("is served to authorized users only", async () => {
     await start({ tokens: "t,eve,1" });
     const headers = { authorization: "Bearer t" };
     for (const path of ["/debug/cache", "/debug/queues", "/debug/pprof/", "/debug/flags/v"]) {
@@ -118,7 +118,7 @@ describe("the inside of a server", () => {
     assert.equal((await ask("/debug/cache")).status, 200);
   });
 
-  it("is told in plain words where that is switched on", async () => {
+  it("is served as text where that is enabled", async () => {
     await start();
     assert.equal((await ask("/statusz")).status, 404);
     await server!.close();

@@ -179,14 +179,14 @@ describe("tracing", () => {
     assert.ok(collector.spans.every((span) => span.trace === traceId));
   });
 
-  it("records nothing that no client asks for unless it is told to", async () => {
+  it("records no traces of its own without a sampling rate", async () => {
     await start(0);
     assert.equal((await create()).status, 201);
     await end();
     assert.deepEqual(collector.spans, []);
   });
 
-  it("lets nobody but the trusted decide what is recorded, and links to them", async () => {
+  it("follows the sampling decision of trusted clients only, and links to the others", async () => {
     const tokens = 'eve-token,eve,1,"makers"';
     await start(1_000_000, { tokens, authorization: ["AlwaysAllow"] });
     const authorization = "Bearer eve-token";
@@ -198,7 +198,7 @@ describe("tracing", () => {
     assert.deepEqual(root.links, [traceId]);
   });
 
-  /** A server that asks a webhook who may do what; what the webhook hears of traces. */
+  /** A server with an authorization webhook, and the trace headers that the webhook receives. */
   const startAsking = async (rate: number, group: string): Promise<readonly unknown[]> => {
     const heard: unknown[] = [];
     const webhook = createHttpServer((request, response) => {

@@ -40,7 +40,7 @@ describe("allocation: repair", () => {
     assert.deepEqual(await ports(), [spec.ports[0].nodePort]);
   });
 
-  it("gives back what nobody holds, but not at once", async () => {
+  it("releases leaked allocations, but not at once", async () => {
     const { spec } = await create("a");
     await lose("/services/specs/ns/a");
     assert.deepEqual((await repair()).leakedAddresses, []);

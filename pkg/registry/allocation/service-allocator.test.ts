@@ -84,7 +84,7 @@ describe("service allocator", () => {
     );
   });
 
-  it("gives back what a change of type leaves over", async () => {
+  it("releases what a change of the service type no longer needs", async () => {
     const test = await withNetwork();
     const { spec } = await create(test, "a", {
       type: "LoadBalancer",

@@ -41,7 +41,7 @@ describe("graceful deletion", () => {
     assert.equal(await isThere(), false);
   });
 
-  it("lets pods go at once that nobody runs", async () => {
+  it("deletes unscheduled pods at once", async () => {
     await make({ nodeName: "" });
     const { deletionGracePeriodSeconds, deletionTimestamp } = await remove(30);
     assert.deepEqual([deletionGracePeriodSeconds, Boolean(deletionTimestamp)], [0, true]);

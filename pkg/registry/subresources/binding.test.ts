@@ -18,7 +18,7 @@ describe("binding subresource", () => {
       target: { name: "node-1" },
     });
 
-  it("assigns a pod once, whoever asks", async () => {
+  it("assigns a pod to a node only once", async () => {
     const { item } = await bind("p", { annotations: { why: "fits" }, labels: { no: "no" } });
     assert.equal(item.object.status, "Success");
     const { metadata, spec, status } = (await test.get("v1/pods/ns/p")).object;

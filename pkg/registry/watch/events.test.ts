@@ -80,7 +80,7 @@ describe("watch events", () => {
     }
   });
 
-  it("begins with what is there", async () => {
+  it("starts with the existing objects", async () => {
     await fill("ab");
     const b = await api.store.revision();
     const initial = [`ADDED a@${b - 1}`, `ADDED b@${b}`];

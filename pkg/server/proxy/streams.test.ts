@@ -96,7 +96,7 @@ describe("streams", () => {
     assert.equal(await (await ask(`${proxy}/`)).text(), "GET /");
   });
 
-  it("tells when there is nobody", async () => {
+  it("reports a backend that cannot be reached", async () => {
     to = { port: "1" };
     const response = await ask(`${proxy}/x`);
     const { message } = (await response.json()) as { message: string };

@@ -29,7 +29,7 @@ class TestResponseStream extends CountingResponseStream {
   put(chunks: readonly Uint8Array[], free?: () => void): Promise<void> | undefined {
     assert.equal(this.waiting, 0, "nothing is written while there is no room");
     for (const chunk of chunks) this.chunks.push(Uint8Array.from(chunk));
-    // Whoever sends may use the memory again: nobody else may look at it.
+    // Overwrites chunks that were sent: their memory may be reused.
     const sent = (): void => {
       for (const chunk of chunks) chunk.fill(0x21);
       free?.();
@@ -127,7 +127,7 @@ describe("response writer", () => {
     });
   }
 
-  it("share a fixed amount of memory, and the last ones are told to come later", async () => {
+  it("share a fixed amount of memory, and are rejected with 429 beyond it", async () => {
     const memory = new ResponseBufferPool(40 * 4 * 16 * 1024, 3);
     const write = async (writer: ResponseWriter, bytes: number): Promise<void> => {
       for (let left = bytes; left > 0; left -= 1000) {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { WriteLimiter } from "./write-limiter.ts";
 
 describe("the pace of writes", () => {
-  it("begins eight per turn of the event loop, in order", async () => {
+  it("starts eight per turn of the event loop, in order", async () => {
     const pace = new WriteLimiter();
     const begun: number[] = [];
     for (let n = 0; n < 20; n++) {

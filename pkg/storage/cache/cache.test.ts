@@ -73,7 +73,7 @@ describe("cache", () => {
     assert.equal(backend.revisions, before, "a known revision needs no question");
   });
 
-  it("knows what this process has written, for reads that ask nobody", async () => {
+  it("contains the writes of this process, for reads from the cache", async () => {
     await things.filled();
     const made = await store.create(`${prefix}a`, bytes("1"));
     assert.equal(things.written, made?.modRevision);

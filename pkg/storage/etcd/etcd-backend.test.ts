@@ -173,7 +173,7 @@ describe("etcd backend", () => {
     assert.equal(entries.length, 20);
   });
 
-  it("lets go of a call whose signal aborts", async () => {
+  it("cancels a call whose signal aborts", async () => {
     const abort = new AbortController();
     const work = backend.range({ ...all, signal: abort.signal });
     abort.abort(new Error("enough"));
@@ -227,7 +227,7 @@ describe("etcd backend", () => {
     await watch.stop();
   });
 
-  it("compacts once per interval, whoever does it", async () => {
+  it("compacts once per interval across all replicas", async () => {
     const compacted: number[] = [];
     const counting: Backend = {
       ...bound(backend),
@@ -309,7 +309,7 @@ describe("etcd backend, one member that crashes", () => {
     assert.ok(Date.now() - begin < 2_000);
   });
 
-  it("lets nobody wait for an answer when it is closed", async () => {
+  it("fails pending calls when it is closed", async () => {
     await using etcd = await startEtcd();
     const backend = connect(etcd, { requestTimeoutMs: 600_000, readAttemptMs: 600_000 });
     await put(backend, "/x");

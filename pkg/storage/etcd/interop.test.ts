@@ -70,7 +70,7 @@ describe("etcd beside other clients", () => {
     assert.equal(grantedTTL, "3660");
   });
 
-  it("takes a new lease when the one in use was revoked by somebody", async () => {
+  it("grants a new lease when the one in use was revoked", async () => {
     await store.create("/leased/a", envelope, { ttlSeconds: 7_200 });
     const { kvs } = await plain.get("/registry/leased/a").exec();
     await plain.leaseClient.leaseRevoke({ ID: kvs[0]?.lease ?? "0" });

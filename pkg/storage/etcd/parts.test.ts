@@ -5,7 +5,7 @@ import { CoalescedRead } from "./coalesced-read.ts";
 import { LeasePool } from "./leases.ts";
 
 describe("etcd group read", () => {
-  it("shares a read only among those who asked before it started", async () => {
+  it("shares a read only among callers from before its start", async () => {
     const answers: ((value: number) => void)[] = [];
     const group = new CoalescedRead(() => new Promise<number>((resolve) => answers.push(resolve)));
     const [a, b] = [group.read(), group.read()];

@@ -144,7 +144,7 @@ describe("hostile values", () => {
     ]);
   });
 
-  it("are told of a thousand faults at most", () => {
+  it("report at most a thousand errors", () => {
     const many = Array.from({ length: 100_000 }, (_, index) => index);
     assert.equal(faults({ type: "array", items: text }, many).length, 1_000);
     const rules = { "x-kubernetes-validations": [{ rule: "false" }] };

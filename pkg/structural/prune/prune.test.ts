@@ -49,7 +49,7 @@ describe("pruning", () => {
     });
   }
 
-  it("refuses what nobody could read again", () => {
+  it("rejects objects that could not be decoded again", () => {
     const nested = (depth: number) => `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
     const keepsAll: JsonSchema = { [keeps]: true };
     assert.deepEqual(pruned(keepsAll, nested(400)), [nested(400)]);

@@ -40,7 +40,7 @@ describe("rules of a structural schema", () => {
     ]);
   });
 
-  it("of the root see the name, and are told of no field", () => {
+  it("of the root see metadata.name, and report no field path", () => {
     const schema = { ...field(both), ...rules({ rule: "self.metadata.name == 'x'" }) };
     assert.deepEqual(told(schema, {}), [
       "<nil>: Invalid value: \"object\": failed rule: self.metadata.name == 'x'",

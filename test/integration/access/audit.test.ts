@@ -234,7 +234,7 @@ describe("audit", () => {
     assert.equal(event!["responseStatus"].code, 403);
   });
 
-  it("records a watch when it begins and when it ends", async () => {
+  it("records a watch when it starts and when it ends", async () => {
     const life = new AbortController();
     const { signal } = life;
     const watch = await server.fetch("/api/v1/services?watch=1", { signal });

@@ -223,7 +223,7 @@ describe("authentication", () => {
     assert.deepEqual(names, ["carol", "carol"]);
   });
 
-  it("begins every connection anew, since a resumed one has lost certificates", async () => {
+  it("does not resume TLS sessions, since these lose intermediate certificates", async () => {
     let session: Buffer | undefined;
     const isResumed = () =>
       new Promise<boolean>((resolve, reject) => {
@@ -274,7 +274,7 @@ describe("authentication", () => {
     assert.equal((await call({ client: forged })).code, 401);
   });
 
-  it("believes a proxy in front, and nobody who only speaks like one", async () => {
+  it("trusts the front proxy, and ignores its headers from other clients", async () => {
     const headers = {
       "X-Remote-User": "bob",
       "x-remote-uid": "7",
@@ -324,7 +324,7 @@ describe("authentication", () => {
     assert.ok([401, 431, "ECONNRESET"].includes(refused), String(refused));
   });
 
-  it("asks the webhook about tokens that nobody else knows, and not twice", async () => {
+  it("asks the webhook about otherwise unknown tokens, once per token", async () => {
     const user = await userOf({ token: "hooktoken" });
     assert.deepEqual([user.username, user.extra], ["hooked", { "acme.com/a": ["b"] }]);
     await userOf({ token: "hooktoken" });
@@ -338,7 +338,7 @@ describe("authentication", () => {
     assert.ok(!reviews.some(({ token }) => token === server.token));
   });
 
-  it("lets nobody be anonymous but where the configuration says", async () => {
+  it("allows anonymous requests only where the configuration does", async () => {
     assert.equal((await call({ path: "/livez" })).code, 200);
     for (const target of ["/livez/ping", "/livez/", "/version", "/api", "//livez"]) {
       assert.equal((await call({ path: target })).code, 401, target);
@@ -405,7 +405,7 @@ describe("authentication", () => {
     put("serving.key", second.privateKey);
     put("configuration", configuration([], {}));
     await until("frank comes in", async () => (await call({ client: frank })).code === 201);
-    // An open connection is judged anew.
+    // An open connection is authenticated again.
     assert.equal((await call({ agent })).code, 401);
     agent.destroy();
     assert.equal((await call({ client: carol })).code, 401);
@@ -426,7 +426,9 @@ describe("authentication", () => {
     // What cannot be used changes nothing.
     put("configuration", "jwt: [");
     put("users.crt", "nothing");
-    await until("the faults are told", async () => reported.some((line) => line.includes("yaml")));
+    await until("the errors are reported", async () =>
+      reported.some((line) => line.includes("yaml")),
+    );
     assert.equal((await userOf({ client: frank })).username, "frank");
     // The file no longer says who is anonymous, so that the flag does.
     assert.equal((await call({ path: "/version" })).code, 200);

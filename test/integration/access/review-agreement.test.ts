@@ -134,7 +134,7 @@ class World {
     }
   }
 
-  /** Waits until the server knows all that was built: it hears of its own writes a little later. */
+  /** Waits until the authorizer has seen all objects: it receives the server's own writes late. */
   async settle(): Promise<void> {
     const metadata = { name: "last" };
     const rules = [{ verbs: ["get"], apiGroups: [""], resources: ["secrets"] }];

@@ -23,7 +23,7 @@ function admitting(plugins: Readonly<Record<string, object | null>>): Promise<Ru
   });
 }
 
-describe("admission plugins that are told what to do", () => {
+describe("admission plugins with configuration", () => {
   let server: RunningServer | undefined;
   afterEach(async () => {
     await server?.close();

@@ -134,7 +134,7 @@ describe("quotas that are kept", () => {
     await uses("books", { [name]: "0" });
   });
 
-  it("never let in more than they allow, whoever counts meanwhile", async () => {
+  it("never admit more than the hard limit while usage is recalculated", async () => {
     const secrets = `${core}/secrets`;
     await limit("few", { secrets: "5" });
     await uses("few", { secrets: "0" });

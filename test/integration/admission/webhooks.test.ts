@@ -104,7 +104,7 @@ describe("admission webhooks", () => {
     });
   });
 
-  it("lets webhooks change objects in order, and asks again whoever wants it", async () => {
+  it("calls mutating webhooks in order, and reinvokes those with reinvocationPolicy IfNeeded", async () => {
     webhook.answers(({ request }, path) => {
       const { data = {} } = request.object ?? {};
       const order = `${data.order ?? ""}${path.slice(1)}`;

@@ -236,7 +236,7 @@ describe("leader election", () => {
   });
 
   for (const network of ["cut", "lost"] as const) {
-    it(`a leader whose network is ${network} stops before another begins`, async () => {
+    it(`a leader whose network is ${network} stops before another one starts`, async () => {
       const first = candidate("a");
       await clock.pass(1);
       candidate("b");

@@ -94,7 +94,7 @@ describe("certificate requests", () => {
     organizations: ["system:nodes"],
   });
 
-  it("of kubelets are approved for those who may let nodes join, and signed", async () => {
+  it("of kubelets are approved for bootstrap users, and signed", async () => {
     const { request } = await makeRequest(kubelet("n"));
     const signer = "kube-apiserver-client-kubelet";
     await ask({ name: "stranger", signer, request, as: "askers" });

@@ -65,7 +65,7 @@ describe("objects of the server itself", () => {
     });
     await change(`${levels}/system`, shares(7));
     await change(`${levels}/workload-low`, { ...shares(7), ...annotated("false") });
-    // Without a word, but changed: it is somebody else's from now on.
+    // Changed without the annotation: from now on the server leaves the object alone.
     await change(`${levels}/node-high`, { ...shares(7), ...annotated(null) });
     await change(`${levels}/exempt`, { spec: { exempt: { lendablePercent: 5 } } });
     await ask(server, "DELETE", `${flow}/flowschemas/probes`);

@@ -1,4 +1,4 @@
-/** A conversion webhook on this machine that does as it is told. */
+/** A local conversion webhook with configurable behaviour. */
 import type { ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";

@@ -239,7 +239,7 @@ describe("custom resources", () => {
         ]);
         return Object.fromEntries(entries);
       };
-      // Whoever made the object owns that there is a spec.
+      // The manager that created the object owns `spec` itself.
       const one = ["example.com/v1"];
       const as = (manager: string, apiVersion: string) =>
         `${at("boats", "owned", apiVersion)}?fieldManager=${manager}`;
@@ -327,7 +327,7 @@ describe("custom resources", () => {
     for (const [what, behaviour, message] of lies) {
       it(`are refused after ${what}`, async () => {
         await send("POST", at("boats"), object("Boat", "b9", { size: 9 }));
-        // Written anew, so that nothing was converted before.
+        // Rewritten, so that no conversion is cached.
         await send("PATCH", at("boats", "b9"), { metadata: { labels: { turn: what.slice(-4) } } });
         webhook.behaviour = behaviour;
         const refused = await send("GET", at("boats", "b9", "v2"));

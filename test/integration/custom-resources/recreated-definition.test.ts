@@ -54,7 +54,7 @@ describe("a definition that comes again with another schema", () => {
     const over = new AbortController();
     const odd: unknown[] = [];
     const told = { made: 0, refused: 0, seen: 0 };
-    /** Gone, going, changed by somebody faster, or not there yet: what clients must expect. */
+    /** Errors that clients must expect: not found, terminating, conflict, or not served yet. */
     const expected = new Set([404, 403, 409, 429]);
     const note = ([code, body]: [number, any]): void => {
       const objects = body.items ?? [body];

@@ -1,4 +1,4 @@
-/** How a server begins, tells of itself, and ends, over real connections. */
+/** Start, health checks and shutdown of a server, over real connections. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { connect, type ClientHttp2Session } from "node:http2";
@@ -20,7 +20,7 @@ function open(server: RunningServer): ClientHttp2Session {
 
 interface Asked {
   readonly answer: Promise<Answer>;
-  /** Resolves when the answer begins. */
+  /** Resolves when the response starts. */
   readonly began: Promise<void>;
 }
 
@@ -55,7 +55,7 @@ function askOnce(server: RunningServer, path: string): Promise<Answer> {
 }
 
 describe("the end of a server", () => {
-  it("is told by readyz while everything is served still", async () => {
+  it("fails readyz while requests are still served", async () => {
     const server = await startServer({ port: 0, controllers: false });
     assert.match((await askOnce(server, "/readyz?verbose")).text, /\[\+\]shutdown ok/);
     const closed = server.close({ delayMs: 300 });

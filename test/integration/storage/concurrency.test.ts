@@ -94,13 +94,13 @@ describe("200 writers through three replicas", function () {
     assert.equal(after.metadata.resourceVersion, body.metadata.resourceVersion);
   });
 
-  it("deletions with a uid spare what was created anew under the name", async () => {
+  it("deletions with a uid precondition spare a recreated object of the same name", async () => {
     const path = `${configMaps}/reborn`;
     const object = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "reborn" } };
     let { body: current } = await send(0, "POST", configMaps, object);
     for (let round = 0; round < 10; round++) {
       const { uid } = current.metadata;
-      // All of them mean this one; while they try it is deleted and created anew.
+      // All of them mean this one; while they try it is deleted and recreated.
       const pinned = { preconditions: { uid } };
       const stale = Array.from({ length: 10 }, (_, n) => send(n, "DELETE", path, pinned));
       const recreated = await recreate(path, object);

@@ -1,4 +1,4 @@
-/** What clients are told when etcd's disk is full, and how things go on afterwards. */
+/** Errors that clients receive when etcd's disk is full, and recovery afterwards. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { type EtcdCluster, startEtcd } from "../../../pkg/storage/etcd/testing.ts";
