@@ -1,6 +1,6 @@
 import type { AuditEvent } from "./event.ts";
 
-/** Where events go. */
+/** A destination of audit events. */
 export interface Backend {
   /**
    * Takes events. A promise resolves when they are kept and rejects when they are not; undefined

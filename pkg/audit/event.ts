@@ -17,10 +17,10 @@ export interface AuditEvent {
   /** What the path does not tell of the object, or "". */
   readonly object: ObjectNames;
   readonly response: EventResponse | undefined;
-  /** JSON text. */
+  /** The request body as JSON text. */
   readonly requestObject: string | undefined;
   readonly responseObject: string | undefined;
-  /** Microseconds since 1970. */
+  /** Time of the request's arrival, in microseconds since 1970. */
   readonly received: number;
   readonly reached: number;
   readonly annotations: ReadonlyMap<string, string>;

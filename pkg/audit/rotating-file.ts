@@ -152,7 +152,7 @@ export class RotatingFile implements LineSink {
     }
   }
 
-  /** The youngest first. */
+  /** Rotated files, newest first. */
   private async backups(): Promise<readonly { readonly file: string; readonly time: number }[]> {
     const { dir, name, ext } = path.parse(this.file);
     const found: { file: string; time: number }[] = [];

@@ -11,7 +11,7 @@ export function authorizeCreateByUpdate(authorizer: Authorizer): AdmissionHandle
   };
 }
 
-/** Throws 403. */
+/** Checks that the user may create the object. Throws StatusError 403. */
 async function mayCreate(
   authorizer: Authorizer,
   target: ResourceRequest,

@@ -105,7 +105,7 @@ export interface Discovery {
 export interface Place {
   /** Absent or "" for cluster scope. */
   readonly namespace?: string;
-  /** Absent for collections. */
+  /** Name of the object; absent for collections. */
   readonly name?: string;
   readonly subresource?: string;
 }

@@ -97,7 +97,7 @@ export class EventRecorder {
       try {
         await this.send(draft);
       } catch (error) {
-        if (!signal.aborted) report("event", error);
+        if (!signal.aborted) report("Failed to record an Event", error);
       }
     }
   }

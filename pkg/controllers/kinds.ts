@@ -21,7 +21,7 @@ export interface ConfigMap extends ApiObject {
 
 export interface Secret extends ApiObject {
   readonly type?: string;
-  /** Base64. */
+  /** Values in Base64. */
   readonly data?: Readonly<Record<string, string>>;
 }
 

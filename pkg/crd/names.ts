@@ -20,7 +20,7 @@ export interface TakenNames {
 interface Deciding {
   readonly taken: TakenNames;
   readonly domain: Domain;
-  /** RFC 3339. */
+  /** Current time in RFC 3339 format. */
   readonly now: string;
 }
 

@@ -12,14 +12,14 @@ import type {
   WriteOptions,
 } from "./contract.ts";
 
-/** What the server looks after objects with. */
+/** Dependencies of the server components that manage objects through the registry. */
 export interface ServerAccess {
   readonly registry: Registry;
   readonly catalog: Catalog;
   readonly clock: Clock;
-  /** Ends it. */
+  /** Aborts when the server shuts down. */
   readonly signal: AbortSignal;
-  /** Told of what went wrong and will be tried again. */
+  /** Called with errors of attempts that will be retried. */
   readonly report: (what: string, error: unknown) => void;
 }
 

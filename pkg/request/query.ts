@@ -31,7 +31,7 @@ export class Query {
     return this.values.has(name);
   }
 
-  /** The first value. */
+  /** The first value of a parameter. */
   get(name: string): string | undefined {
     return this.values.get(name)?.[0];
   }

@@ -40,7 +40,7 @@ import { installStages } from "./stages/stages.ts";
 import { bindExchange, type KoaMessages, koaMessages } from "./transport/koa-messages.ts";
 import { type KubeletTls, Tunnels } from "./proxy/tunnels.ts";
 
-/** PEM texts. */
+/** Certificates and keys in PEM format. */
 export interface TlsOptions {
   readonly cert: string | Uint8Array;
   readonly key: string | Uint8Array;
@@ -107,9 +107,9 @@ export interface KeelsonServer {
   renewTls(tls: TlsOptions): void;
   /** Undefined unless it listens. */
   readonly port: number | undefined;
-  /** Where it listens. */
+  /** Host and port on which the server listens. */
   readonly address: { readonly host: string; readonly port: number };
-  /** A request without a connection; it passes through all the same stages. */
+  /** Handles an in-process request, which passes through all stages of the server. */
   handle(request: LocalRequest): Promise<LocalResponse>;
 }
 

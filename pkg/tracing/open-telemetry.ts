@@ -94,7 +94,7 @@ function reporting(exporter: SpanExporter, report: (error: unknown) => void): Sp
 
 class OpenTelemetryTracer implements Tracer {
   readonly isOn = true;
-  /** What runs now. */
+  /** Trace context of the current asynchronous call. */
   private readonly running = new AsyncLocalStorage<Context>();
 
   constructor(

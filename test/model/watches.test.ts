@@ -20,7 +20,7 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 interface World {
   readonly api: TestRegistry;
   readonly random: Random;
-  /** Ends the traffic. */
+  /** Stops the traffic. */
   readonly stop: AbortController;
   /** What the store may answer while it is disturbed. */
   readonly tolerates: (error: unknown) => boolean;

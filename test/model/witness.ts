@@ -40,7 +40,7 @@ export class Witness {
     return this.changes;
   }
 
-  /** Looks no further. */
+  /** Stops watching. */
   async end(): Promise<void> {
     this.#stop.abort();
     await this.#reading;

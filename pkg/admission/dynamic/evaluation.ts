@@ -63,7 +63,7 @@ export class Evaluation {
         : { ...scope.bindings, variables: this.#lazily(variables) };
   }
 
-  /** Throws BudgetSpent. */
+  /** Evaluates an expression. Throws CostBudgetError. */
   async run({ text, program, fault }: Expression): Promise<Result> {
     if (program === undefined) return { error: `compilation error: ${fault ?? ""}` };
     const { inquiry } = this.scope;

@@ -59,7 +59,7 @@ export interface Binding extends ApiObject {
 export interface BoundPolicy<P extends Policy> {
   readonly policy: P;
   readonly binding: Binding;
-  /** Both must select. */
+  /** Selectors of the policy and of the binding; both must match. */
   readonly selectors: readonly Selectors[];
 }
 

@@ -64,7 +64,7 @@ export const compiledValidation = memoize((policy: ValidatingPolicy): Compiled =
 
 /** A validation that did not hold, or could not be told. */
 export interface Failure {
-  /** Of the validation. */
+  /** Index of the validation in `spec.validations`. */
   readonly index: number;
   readonly message: string;
   /** A Status' reason. */

@@ -13,7 +13,7 @@ interface ClaimSource {
  * The endpoint of a distributed claim (OpenID Connect Core 1.0, section
  * 5.6.2): `{"_claim_names":{"groups":"s"},"_claim_sources":{"s":{"endpoint":"https://…"}}}`.
  * Undefined when the claim is not distributed, or has no endpoint.
- * @throws TokenFault
+ * @throws InvalidTokenError
  */
 export function sourceOf(claims: Claims, claim: string): ClaimSource | undefined {
   if (Object.hasOwn(claims, claim) || claims["_claim_names"] === undefined) return undefined;

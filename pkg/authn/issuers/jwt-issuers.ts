@@ -17,9 +17,9 @@ import { IssuerKeys } from "./issuer-keys.ts";
 export interface JwtAuthenticatorOptions {
   readonly clock: Clock;
   readonly domain: Domain;
-  /** Ends all fetching. */
+  /** Aborts all fetches of keys and claims. */
   readonly signal: AbortSignal;
-  /** Told of issuers whose keys cannot be fetched. */
+  /** Called when the keys of an issuer cannot be fetched. */
   readonly report: (error: unknown) => void;
 }
 

@@ -21,7 +21,7 @@ export class AsyncQueue<T> implements AsyncIterableIterator<T> {
     this.#onReturn = onReturn;
   }
 
-  /** Items that wait. */
+  /** Number of queued items. */
   get size(): number {
     return this.#items.length - this.#taken;
   }

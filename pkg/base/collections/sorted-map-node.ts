@@ -23,7 +23,7 @@ interface Inner<V> {
   /** The first key below each child. */
   readonly keys: readonly string[];
   readonly children: readonly Node<V>[];
-  /** Entries below. */
+  /** Number of entries in the subtree. */
   readonly size: number;
 }
 

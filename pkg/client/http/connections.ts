@@ -22,7 +22,7 @@ export interface ConnectionOptions {
    */
   readonly endpoint: () => Endpoint;
   readonly clock: Clock;
-  /** Ends all connections. */
+  /** Closes all connections when it aborts. */
   readonly signal: AbortSignal;
 }
 

@@ -65,7 +65,7 @@ class Reflection<T extends ApiObject> {
         ended = false;
         const failed = this.backoff.failed("");
         if (isLost(error)) this.version = undefined;
-        else if (failed > 0) report(`watch of ${resource.plural}`, error);
+        else if (failed > 0) report(`Failed to list or watch ${resource.plural}`, error);
       }
       if (clock.monotonic() - began >= lastingMs) {
         this.backoff.forget("");

@@ -26,7 +26,7 @@ export interface ElectionTimes {
   readonly leaseDurationMs: number;
   /** A leader that could not renew for so long leads no more. */
   readonly renewDeadlineMs: number;
-  /** Between attempts. */
+  /** Delay between attempts to acquire or renew the lease, in milliseconds. */
   readonly retryPeriodMs: number;
 }
 
@@ -53,7 +53,7 @@ const jitter = 1.2;
 export interface ElectionOptions extends ElectionTimes {
   readonly client: Client;
   readonly namespace: string;
-  /** Of the lease. */
+  /** Name of the lease. */
   readonly name: string;
   /** Differs from that of every other candidate. */
   readonly identity: string;
@@ -219,7 +219,8 @@ class Election {
     try {
       return await withDeadline({ clock, ms, signal }, (within) => this.takeOrRenew(within));
     } catch (error) {
-      if (!signal.aborted && !isConflict(error)) report(`lease ${namespace}/${name}`, error);
+      if (!signal.aborted && !isConflict(error))
+        report(`Failed to acquire or renew Lease ${namespace}/${name}`, error);
       return false;
     }
   }
@@ -313,7 +314,7 @@ class Election {
     const { clock, renewDeadlineMs: ms, report } = this.options;
     const { signal } = new AbortController();
     await withDeadline({ clock, ms, signal }, (within) => this.writeReleased(within)).catch(
-      (error: unknown) => report("release of the lease", error),
+      (error: unknown) => report("Failed to release the Lease", error),
     );
   }
 

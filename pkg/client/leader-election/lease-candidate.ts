@@ -48,7 +48,7 @@ export async function runCandidacy(options: CandidacyOptions): Promise<void> {
       await stand(options, resource, informer.get(`${namespace}/${name}`));
     } catch (error) {
       if (signal.aborted) return;
-      report(`candidate ${namespace}/${name}`, error);
+      report(`Failed to renew LeaseCandidate ${namespace}/${name}`, error);
       await clock.sleep(retryMs, signal).then(tell, () => undefined);
     }
   };

@@ -51,7 +51,7 @@ export function conditionOf(
 }
 
 interface CertificateController {
-  /** Of the controller. */
+  /** Name of the controller. */
   readonly name: string;
   readonly subresource: "status" | "approval";
   /** The new status; undefined = unchanged. */

@@ -13,7 +13,7 @@ export interface PerNamespaceObject<T extends ApiObject> {
   readonly controller: string;
   readonly resource: Handle<T>;
   readonly name: string;
-  /** Without metadata. */
+  /** Desired content of the object, without metadata. */
   readonly content: Omit<T, "metadata">;
   /** The desired state of an existing object; the same object = no change. */
   readonly repaired?: (present: T) => T;

@@ -89,7 +89,7 @@ export class ConfiguredAuthorizers implements Authorizer {
     parts.life.addEventListener("abort", () => close(this.clients), { once: true });
   }
 
-  /** Besides webhooks. */
+  /** Types of the configured authorizers, without webhooks. */
   get types(): ReadonlySet<string> {
     return this.known ?? new Set();
   }

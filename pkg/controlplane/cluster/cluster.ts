@@ -36,7 +36,7 @@ export interface Link {
 
 /** The topology of docker-compose.yml as processes of this machine. */
 export interface Cluster {
-  /** Of the balancer. */
+  /** URL of the load balancer. */
   readonly url: string;
   readonly kubeconfig: string;
   readonly directory: string;

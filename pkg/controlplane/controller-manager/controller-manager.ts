@@ -25,7 +25,7 @@ const component = "kube-controller-manager";
 const namespaceRateFactor = 20;
 
 export interface LeaderElectionOptions {
-  /** Of the Lease. */
+  /** Namespace of the leader election Lease. */
   readonly namespace: string;
   readonly name: string;
   readonly leaseDurationMs: number;

@@ -18,7 +18,7 @@ type Message =
 
 /** A worker that does not respond within this time is left out. */
 const answerMs = 2_000;
-/** Longer than answerMs. */
+/** Time limit in ms for the metrics of all workers; longer than `answerMs`. */
 const gatheredMs = 3_000;
 
 /** In a worker: responds with its own metrics, and serves the metrics of all workers. */

@@ -12,7 +12,7 @@ import { assert, formatIp, ipFamily, parseCidr, parseIp } from "#base";
 export class AddressRange {
   private constructor(
     readonly family: "IPv4" | "IPv6",
-    /** The network itself. */
+    /** Network address of the range. */
     private readonly base: bigint,
     /** Number of usable addresses. */
     readonly count: number,

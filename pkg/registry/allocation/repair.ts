@@ -27,7 +27,7 @@ class ServiceRepair {
     private readonly allocator: ServiceAllocator,
   ) {}
 
-  /** One round. */
+  /** Runs one round of repair. */
   async run(): Promise<RepairReport> {
     // Read before the services: what is taken after this is not looked at.
     const taken = await this.allocator.addresses.taken();

@@ -149,7 +149,7 @@ interface Held {
 }
 
 interface WantedAddress {
-  /** Undefined for any. */
+  /** Requested address; undefined = any. */
   readonly wanted: string | undefined;
   readonly family: string;
   readonly owner: Owner;
@@ -160,7 +160,7 @@ function ownerOf({ namespace }: ResourceRequest, { metadata }: Service): Owner {
   return { namespace: metadata.namespace ?? namespace, name: metadata.name ?? "" };
 }
 
-/** In canonical form. */
+/** The cluster IPs of a service, in canonical form. */
 export function addressesOf(service: Service | undefined): readonly string[] {
   if (service === undefined || !needsClusterIp(service)) return [];
   const all = service.spec.clusterIPs ?? [];

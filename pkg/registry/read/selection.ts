@@ -4,7 +4,7 @@ import type { StoredItem } from "../codec/stored.ts";
 
 /** Which objects of a collection a client wants. */
 export interface Selection {
-  /** Everything matches. */
+  /** True when no selector is set, so that every item matches. */
   readonly empty: boolean;
   readonly matches: (item: StoredItem) => boolean;
   /** The one name that can match, where the selector says so. */

@@ -14,7 +14,7 @@ export interface WebhookPlace {
 }
 
 interface WebhookCall {
-  /** JSON. */
+  /** Request body as JSON text. */
   readonly body: string;
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;

@@ -103,7 +103,7 @@ export class RequestMetrics {
     this.families.inflight.with([kind]).value = taken;
   }
 
-  /** Takes milliseconds. */
+  /** Observer of a filter's latency, which takes milliseconds. */
   filter(name: string): (milliseconds: number) => void {
     const series = this.families.filter.with([name]);
     return (milliseconds) => series.observe(milliseconds / 1000);

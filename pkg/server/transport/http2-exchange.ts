@@ -29,7 +29,7 @@ export interface Http2Request {
 
 interface Http2ExchangeOptions {
   readonly auditId: string;
-  /** In milliseconds. */
+  /** Time limit for the request body, in milliseconds. */
   readonly bodyTimeout: number;
   readonly common: ResponseHeaders;
   /** Called when nothing of the stream is left. */

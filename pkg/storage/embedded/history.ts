@@ -30,7 +30,7 @@ export const defaultRetention: Retention = {
 export interface DeadVersion {
   readonly key: string;
   readonly revision: number;
-  /** Of its value. */
+  /** Size of the value in bytes. */
   readonly bytes: number;
 }
 

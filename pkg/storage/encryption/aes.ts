@@ -4,7 +4,7 @@ import { TransformFault } from "./transformer.ts";
 /** Encrypts and decrypts bytes with one key. `key` is authenticated by those that can. */
 export interface Cipher {
   encrypt(plain: Uint8Array, key: string): Buffer;
-  /** Throws SealFault. */
+  /** Decrypts a stored value. Throws TransformFault. */
   decrypt(sealed: Uint8Array, key: string): Buffer;
 }
 

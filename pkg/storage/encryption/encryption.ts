@@ -111,7 +111,7 @@ export class Encryption {
     return this.#rules.length > 0;
   }
 
-  /** Throws SealFault. */
+  /** Encrypts a value for storage. Throws TransformFault. */
   encrypt(plain: Uint8Array, key: string): Uint8Array | Promise<Uint8Array> {
     return this.#ringOf(key).transformToStorage(plain, key);
   }
@@ -141,7 +141,7 @@ export class Encryption {
     const fault = `unable to transform key ${JSON.stringify(key)}: ${error.message}`;
     if (!this.#reported.has(key) && this.#reported.size < mostReported) {
       this.#reported.add(key);
-      this.#options.report("encryption", fault);
+      this.#options.report("Failed to decrypt an entry", fault);
     }
     return { ...entry, value: new Uint8Array(0), encryption: { fault, stale: false } };
   }
@@ -154,7 +154,7 @@ export class Encryption {
       service: keyService({ endpoint, timeoutMs: timeoutMs(configuration) }),
       clock,
       signal,
-      report: (error) => report(`key service ${name}`, error),
+      report: (error) => report(`KMS plugin ${name} failed`, error),
       onKeyChange: () => this.#announce(),
     });
   }

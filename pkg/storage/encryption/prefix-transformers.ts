@@ -7,7 +7,7 @@ import { type Transformed, TransformFault, type Transformer, startsWith } from "
 export class PrefixTransformers {
   readonly #sealers: readonly Transformer[];
 
-  /** At least one. */
+  /** `sealers` holds at least one transformer; the first one encrypts. */
   constructor(sealers: readonly Transformer[]) {
     this.#sealers = sealers;
   }

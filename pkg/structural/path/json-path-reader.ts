@@ -1,4 +1,4 @@
-/** Reads JSONPath texts. */
+/** Parses JSONPath expressions. */
 
 /** What is wrong with a path. */
 export class PathFault extends Error {

@@ -217,7 +217,7 @@ class RuleWalk {
   }
 }
 
-/** Bytes. */
+/** Maximum length of a rule's message, in bytes. */
 const LONGEST_MESSAGE = 5 * 1024;
 
 const OUT_OF_BUDGET =
