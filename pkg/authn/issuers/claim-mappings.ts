@@ -12,7 +12,7 @@ import { evaluated, type Rule } from "./expressions.ts";
 
 /**
  * The user by the mappings and rules of the configuration.
- * @throws TokenFault that names the first rule that the claims break, worded as Kubernetes words it
+ * @throws InvalidTokenError that names the first rule that the claims break, worded as Kubernetes words it
  */
 export function userOfClaims(claims: Claims, options: JwtIssuerOptions, domain: Domain): User {
   const { configuration, rules } = options;

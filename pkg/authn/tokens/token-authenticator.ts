@@ -22,7 +22,7 @@ export interface TokenAuthenticator {
   /**
    * Undefined = not a token of this kind.
    * @param audiences who is about to take the token
-   * @throws TokenFault
+   * @throws InvalidTokenError
    */
   authenticateToken(
     token: string,

@@ -38,7 +38,7 @@ export class WebhookTokenAuthenticator implements TokenAuthenticator {
     return common.length === 0 ? undefined : { user, audiences: common };
   }
 
-  /** @throws TokenFault when the call fails; a reviewer may learn why. */
+  /** @throws InvalidTokenError when the call fails; a reviewer may learn why. */
   private async review(token: string, audiences: readonly string[]): Promise<JsonObject> {
     const { client, domain, version, report } = this.options;
     const question = {

@@ -10,7 +10,7 @@ import {
 } from "./kms-messages.ts";
 import { TransformFault } from "./transformer.ts";
 
-/** The three calls of a key management service. Each throws SealFault. */
+/** The KMS v2 calls Status, Encrypt and Decrypt. Each throws TransformFault. */
 export interface KeyService {
   status(): Promise<Infer<typeof statusResponse>>;
   encrypt(request: Infer<typeof encryptRequest>): Promise<Infer<typeof encryptResponse>>;

@@ -16,7 +16,7 @@ export class PrefixTransformers {
     return this.#sealers[0]!.transformToStorage(plain, key);
   }
 
-  /** Throws SealFault when no key fits. */
+  /** Throws TransformFault when no key fits. */
   transformFromStorage(stored: Uint8Array, key: string): Transformed | Promise<Transformed> {
     return this.#openFrom(0, { stored, key, faults: [] });
   }

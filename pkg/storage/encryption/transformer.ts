@@ -13,11 +13,11 @@ export interface Transformer {
   /** `k8s:enc:<algorithm>:<version>:<key>:`; "" for values as they are. */
   readonly prefix: string;
   /**
-   * Throws SealFault. `key` is the place of the value in the store; it is authenticated where the
+   * Throws TransformFault. `key` is the place of the value in the store; it is authenticated where the
    * algorithm can, so that a value copied elsewhere does not open there.
    */
   transformToStorage(plain: Uint8Array, key: string): Uint8Array | Promise<Uint8Array>;
-  /** `sealed` goes without the prefix. Throws SealFault. */
+  /** `sealed` goes without the prefix. Throws TransformFault. */
   transformFromStorage(sealed: Uint8Array, key: string): Transformed | Promise<Transformed>;
 }
 
