@@ -72,6 +72,8 @@ export interface ServerOptions extends Lifecycle {
   readonly tracer?: Tracer;
   /** Additional documents, by path. */
   readonly documents?: ReadonlyMap<string, ServerDocument>;
+  /** Whether a path belongs to a group version of another server; absent = none does. */
+  readonly isAggregated?: (path: string) => boolean;
   /** How kubelets are spoken to; without an authority their certificates are not checked. */
   readonly kubelet?: KubeletTls;
   /** Absent: plain HTTP/1.1, for use inside one machine. */
@@ -255,6 +257,7 @@ class HttpServer implements KeelsonServer {
       closing,
       retryAfterWhenClosing: options.retryAfterWhenClosing ?? false,
       documents: options.documents ?? new Map(),
+      isAggregated: options.isAggregated ?? (() => false),
       tunnels: new Tunnels(options.kubelet ?? {}),
       debugging: options.debugging && new Debugging(options.debugging),
     });

@@ -3,6 +3,7 @@ import { serveDefinitions, type ServedDefinitions } from "#crd";
 import { createRegistry, type Registry } from "#registry";
 import { createServer, type KeelsonServer, type TlsOptions } from "#server";
 import { type AccessControl, buildAccessControl } from "../authorization/access-control.ts";
+import { AggregatedVersions } from "./aggregated-versions.ts";
 import type { Admission } from "#admission";
 import { buildAdmission } from "../admission.ts";
 import { type Auditing, buildAuditing } from "../observability/audit.ts";
@@ -19,6 +20,7 @@ export interface Assembly extends ServerDependencies {
   readonly auditing: Auditing;
   readonly server: KeelsonServer;
   readonly definitions: ServedDefinitions;
+  readonly aggregated: AggregatedVersions;
 }
 
 const defaultEventTtlSeconds = 3600;
@@ -43,13 +45,14 @@ export async function assemble(foundation: ServerDependencies): Promise<Assembly
   });
   const registry: Registry = registryOf(foundation, access, admission);
   const auditing = await buildAuditing(options, { ...foundation, domain: catalog.domain });
-  const server = serverOf({ ...foundation, access, registry, auditing });
+  const aggregated = new AggregatedVersions(catalog.domain);
+  const server = serverOf({ ...foundation, access, registry, auditing, aggregated });
   const replica = { ...foundation, registry };
   const definitions = serveDefinitions({
     ...replica,
     settleMs: () => replicaSettleMs(replica, () => server.port),
   });
-  return { ...foundation, access, admission, registry, auditing, server, definitions };
+  return { ...foundation, access, admission, registry, auditing, server, definitions, aggregated };
 }
 
 function registryOf(
@@ -75,9 +78,9 @@ function registryOf(
   });
 }
 
-type Parts = ServerDependencies & Pick<Assembly, "access" | "registry" | "auditing">;
+type Parts = ServerDependencies & Pick<Assembly, "access" | "registry" | "auditing" | "aggregated">;
 
-function serverOf({ access, auditing, registry, ...foundation }: Parts): KeelsonServer {
+function serverOf({ access, aggregated, auditing, registry, ...foundation }: Parts): KeelsonServer {
   const { options, catalog, clock, metrics, tracer, postStartHooks, storageChecks } = foundation;
   const { credentials, files } = foundation;
   const renew = (tls: TlsOptions) => server.renewTls(tls);
@@ -90,6 +93,7 @@ function serverOf({ access, auditing, registry, ...foundation }: Parts): Keelson
     authenticator: access.authenticator,
     authorizer: access.authorizer,
     documents: access.documents,
+    isAggregated: aggregated.includes,
     auditor: auditing.auditor,
     health: [...storageChecks, ...postStartHooks.checks],
     debugging: debuggingOptions(foundation),

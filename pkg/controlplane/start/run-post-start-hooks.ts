@@ -15,8 +15,17 @@ const defaultPort = 6443;
 
 /** Creates bootstrap objects, syncs informers, listens, and publishes the Service `kubernetes`. */
 export async function runPostStartHooks(assembly: Assembly): Promise<void> {
-  const { registry, catalog, clock, signal, access, admission, definitions, postStartHooks } =
-    assembly;
+  const {
+    registry,
+    catalog,
+    clock,
+    signal,
+    access,
+    admission,
+    definitions,
+    postStartHooks,
+    aggregated,
+  } = assembly;
   await postStartHooks.run(
     [
       "poststarthook/start-system-namespaces-controller",
@@ -31,7 +40,10 @@ export async function runPostStartHooks(assembly: Assembly): Promise<void> {
   await postStartHooks.run(["poststarthook/start-legacy-token-tracking-controller"], noteTracking);
   const objects = () => ensureServerObjects(assembly);
   await postStartHooks.run(["poststarthook/priority-and-fairness-config-producer"], objects);
-  const followed = [followKinds(access.followed, assembly), admission.follow(assembly)];
+  const followed = [
+    followKinds([...access.followed, aggregated.followed], assembly),
+    admission.follow(assembly),
+  ];
   await postStartHooks.run(["informer-sync"], () => Promise.all(followed));
   await postStartHooks.run(
     ["poststarthook/start-apiextensions-controllers", "poststarthook/crd-informer-synced"],

@@ -58,6 +58,8 @@ export interface ServerParts {
   /** While the server shuts down it responds 429 with Retry-After, except to health checks. */
   readonly retryAfterWhenClosing: boolean;
   readonly documents: ReadonlyMap<string, ServerDocument>;
+  /** Whether a path belongs to a group version of another server, which is not proxied to. */
+  readonly isAggregated: (path: string) => boolean;
   readonly tunnels: Tunnels;
   /** Absent = the inside of the server is not shown. */
   readonly debugging: Debugging | undefined;
@@ -273,6 +275,10 @@ function dispatch(parts: ServerParts): Stage<RequestState, Nothing> {
     name: "dispatch",
     run: (context) => {
       const { state } = context;
+      if (parts.isAggregated(state.info.path)) {
+        state.record.code = 503;
+        return sendText(state.exchange, 503, "service unavailable\n");
+      }
       return runRoutes(api, context, () => {
         // The router adds its own members to Koa's context before it calls a handler.
         const routed = context as RouterContext<RequestState>;
