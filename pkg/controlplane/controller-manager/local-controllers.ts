@@ -55,6 +55,8 @@ export async function runLocalControllers(local: LocalControllers): Promise<void
   const server = { ...context, hostname: hostname(), port: port ?? 0 };
   // Callers that await the start run first.
   await setImmediate();
+  // A server may be closed before its controllers have begun.
+  if (local.signal.aborted) return;
   await Promise.all([
     runServerObjects(local, context),
     port !== undefined && hasLease(local) ? runIdentityLease(server) : undefined,
