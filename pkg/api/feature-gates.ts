@@ -129,7 +129,7 @@ const consulted = `
   DRADeviceTaints DRAExtendedResource DRAPartitionableDevices DRAPrioritizedList
   DRAResourceClaimDeviceStatus DeploymentReplicaSetTerminatingReplicas EnvFiles
   HPAConfigurableTolerance HPAScaleToZero HostnameOverride ImageVolume
-  InPlacePodVerticalScalingAllocatedStatus JobManagedBy MaxUnavailableStatefulSet
+  InPlacePodVerticalScaling JobManagedBy MaxUnavailableStatefulSet
   MutableCSINodeAllocatableCount MutatingAdmissionPolicy PodCertificateRequest
   PodLogsQuerySplitStreams PodTopologyLabelsAdmission PreferSameTrafficDistribution
   ReadWriteOncePod RecoverVolumeExpansionFailure RecursiveReadOnlyMounts ResourceHealthStatus
