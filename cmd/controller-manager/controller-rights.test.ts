@@ -72,7 +72,7 @@ describe("controllers with the rights of their service accounts", () => {
       spec: {
         capacity: { storage: "1Gi" },
         accessModes: ["ReadWriteOnce"],
-        hostPath: { path: "/tmp/x" },
+        hostPath: { path: "/data" },
       },
     });
     const classes = "/apis/storage.k8s.io/v1/volumeattributesclasses";

@@ -1,28 +1,12 @@
 /** Names of properties as expressions spell them, and back. */
+import { isReserved } from "./grammar.ts";
 
-const words: ReadonlySet<string> = new Set([
-  "true",
-  "false",
-  "null",
-  "in",
-  "as",
-  "break",
-  "const",
-  "continue",
-  "else",
-  "for",
-  "function",
-  "if",
-  "import",
-  "let",
-  "loop",
-  "package",
-  "namespace",
-  "return",
-  "var",
-  "void",
-  "while",
-]);
+/** Whether an expression must escape the name of a property. */
+function isWord(name: string): boolean {
+  return isReserved(name) || literals.has(name);
+}
+
+const literals: ReadonlySet<string> = new Set(["true", "false", "null", "in"]);
 
 const escapes: Readonly<Record<string, string>> = {
   __: "__underscores__",
@@ -34,7 +18,7 @@ const escapes: Readonly<Record<string, string>> = {
 /** The escaped name; undefined where no expression can spell the property. */
 export function escapeProperty(name: string): string | undefined {
   if (!/^[A-Za-z_./-][A-Za-z0-9_./-]*$/.test(name)) return undefined;
-  if (words.has(name)) return `__${name}__`;
+  if (isWord(name)) return `__${name}__`;
   const escaped = name.replace(/__|[./-]/g, (part) => escapes[part] ?? part);
   return /^[0-9]/.test(escaped) ? undefined : escaped;
 }
@@ -44,9 +28,9 @@ export function escapeProperty(name: string): string | undefined {
  * stands for itself as well.
  */
 export function unescapeProperty(escaped: string): string | undefined {
-  if (words.has(escaped)) return escaped;
+  if (isWord(escaped)) return escaped;
   const word = /^__([a-z]+)__$/.exec(escaped)?.[1];
-  if (word !== undefined && words.has(word)) return word;
+  if (word !== undefined && isWord(word)) return word;
   const name = escaped.replace(/__(underscores|dot|dash|slash)__/g, (_all, part: string) =>
     part === "underscores" ? "__" : ({ dot: ".", dash: "-", slash: "/" }[part] ?? ""),
   );

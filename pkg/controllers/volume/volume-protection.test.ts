@@ -175,7 +175,7 @@ describe("persistentvolume-protection-controller", () => {
     const spec = {
       capacity: { storage: "1Gi" },
       accessModes: ["ReadWriteOnce"],
-      hostPath: { path: "/tmp/x" },
+      hostPath: { path: "/data" },
     };
     for (const name of ["bound", "free"]) await test.post(volumes, { metadata: { name }, spec });
     const isProtected = async (name: string) => {
