@@ -11,7 +11,7 @@ export const layers: readonly (readonly string[])[] = [
   ["api"],
   ["registry"],
   ["client"],
-  ["authn", "audit", "authz", "admission", "crd", "controllers", "tracing"],
+  ["authn", "audit", "authz", "admission", "crd", "controllers", "tracing", "flowcontrol"],
   ["server"],
   ["controlplane"],
 ];
