@@ -27,6 +27,8 @@ export interface EnvironmentOptions {
    * patterns, times and clauses of `format`, and literals of mixed types.
    */
   readonly validates?: boolean;
+  /** Whether the macro `cel.bind(name, value, expression)` is known; false by default. */
+  readonly bindings?: boolean;
 }
 
 /**
@@ -35,6 +37,7 @@ export interface EnvironmentOptions {
  */
 export class Environment implements Declarations {
   readonly validates: boolean;
+  readonly bindings: boolean;
   private readonly variables: ReadonlyMap<string, CelType>;
   private readonly types: ReadonlyMap<string, CelType>;
   private readonly openType: string | undefined;
@@ -47,6 +50,7 @@ export class Environment implements Declarations {
     this.types = new Map(Object.entries(options.types ?? {}));
     this.openType = options.openType;
     this.validates = options.validates ?? true;
+    this.bindings = options.bindings ?? false;
   }
 
   /** An environment with all of Kubernetes' libraries. */

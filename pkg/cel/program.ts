@@ -45,7 +45,7 @@ export type Outcome =
  * immutable and may be kept and used for ever.
  */
 export function compile(text: string, environment: Environment): Compilation {
-  const { source, expression, issues } = parse(text);
+  const { source, expression, issues } = parse(text, { bindings: environment.bindings });
   if (expression === undefined) return failure(issues);
   const checked = check(expression, source, environment);
   if (checked.issues.length > 0) return failure(checked.issues);

@@ -36,6 +36,7 @@ const fields: ReadonlyMap<string, CelType> = new Map([
 ]);
 
 const environment = Environment.kubernetes({
+  bindings: true,
   variables: {
     device: objectOf({
       name: "kubernetes.DRADevice",

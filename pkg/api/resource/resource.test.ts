@@ -132,6 +132,7 @@ describe("DeviceClass", () => {
     const memory = 'device.capacity["a.io"].memory.isGreaterThan(quantity("1Gi"))';
     assert.deepEqual(faults(memory), []);
     assert.deepEqual(faults('device.attributes["a.io"].shared'), []);
+    assert.deepEqual(faults('cel.bind(a, device.attributes["a.io"], a.shared && a.fast)'), []);
     assert.deepEqual(faults("1"), [
       `Invalid ${place} = "1": must evaluate to bool or the unknown type, not int`,
     ]);

@@ -12,6 +12,12 @@ export class MacroFault extends Error {
   }
 }
 
+/** Macros beyond those that every environment has. */
+export interface MacroOptions {
+  /** Whether `cel.bind(name, value, expression)` is a macro. */
+  readonly bindings?: boolean;
+}
+
 interface MacroCall {
   readonly at: number;
   readonly name: string;
@@ -24,11 +30,15 @@ const ACCUMULATOR = "@result";
 const NOT_IDENTIFIER = "argument is not an identifier";
 const NOT_SIMPLE = "argument must be a simple name";
 
-/** What the call stands for, or undefined if it is no macro. Throws MacroFault. */
-export function expandMacro(node: MacroCall): Expression | undefined {
+/** Expands a macro call, or gives undefined for another call. Throws MacroFault. */
+export function expandMacro(
+  node: MacroCall,
+  { bindings = false }: MacroOptions = {},
+): Expression | undefined {
   const { target, name } = node;
   const count = node.arguments.length;
   if (target === undefined) return name === "has" && count === 1 ? presence(node) : undefined;
+  if (bindings && isBind(node)) return binding(node);
   return Object.hasOwn(receivers, `${name}/${count}`)
     ? receivers[`${name}/${count}`]?.(node, target)
     : undefined;
@@ -229,6 +239,22 @@ function bound(
     step: identifier(at, name),
     result,
   };
+}
+
+function isBind({ name, target, arguments: { length } }: MacroCall): boolean {
+  const isNamespace = target?.kind === "identifier" && target.name === "cel" && !target.rooted;
+  return isNamespace && name === "bind" && length === 3;
+}
+
+function binding({ at, arguments: [variable, initial, result] }: MacroCall): Expression {
+  if (variable?.kind !== "identifier" || variable.rooted) {
+    const message = "cel.bind() variable names must be simple identifiers";
+    throw new MacroFault(variable?.at ?? at, message);
+  }
+  return bound(at, variable.name, {
+    initial: initial ?? only([]),
+    result: result ?? only([]),
+  });
 }
 
 function optionalMap(node: MacroCall, target: Expression): Expression {

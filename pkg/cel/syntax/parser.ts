@@ -5,7 +5,7 @@
 import { call, type Expression, identifier, literal } from "./ast.ts";
 import { LiteralFault, doubleLiteral, intLiteral, literalOf } from "./literals.ts";
 import type { Token } from "./lexer.ts";
-import { expandMacro, MacroFault } from "./macros.ts";
+import { expandMacro, MacroFault, type MacroOptions } from "./macros.ts";
 import { type CompileIssue, codePoints, Source } from "./source.ts";
 import { Abandoned, TokenStream } from "./token-stream.ts";
 import { parseList, parseMap, parseStruct } from "./parse-aggregates.ts";
@@ -21,14 +21,14 @@ export interface Parsed {
 }
 
 /** Reads a whole expression; `expression` is there when there are no issues. */
-export function parse(text: string): Parsed {
+export function parse(text: string, macros: MacroOptions = {}): Parsed {
   const source = new Source(text);
   const size = codePoints(text);
   if (size > LONGEST) {
     const message = `expression code point size exceeds limit: size: ${size}, limit ${LONGEST}`;
     return { source, expression: undefined, issues: [{ line: -1, column: -1, message }] };
   }
-  const parser = new Parser(source);
+  const parser = new Parser(source, macros);
   const expression = parser.whole();
   return {
     source,
@@ -39,6 +39,13 @@ export function parse(text: string): Parsed {
 
 class Parser extends TokenStream {
   private depth = 0;
+
+  constructor(
+    source: Source,
+    private readonly macros: MacroOptions,
+  ) {
+    super(source);
+  }
 
   whole(): Expression | undefined {
     try {
@@ -194,7 +201,7 @@ class Parser extends TokenStream {
     const text = rooted ? `.${name.text}` : name.text;
     try {
       const node = { at, name: text, target, arguments: args };
-      return expandMacro(node) ?? { kind: "call", ...node };
+      return expandMacro(node, this.macros) ?? { kind: "call", ...node };
     } catch (error) {
       if (!(error instanceof MacroFault)) throw error;
       this.report(error.at, error.message);
