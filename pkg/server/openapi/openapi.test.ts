@@ -58,7 +58,7 @@ describe("openapi v3", () => {
     assert.equal((await ask(toyV1, { "if-none-match": etag })).status, 304);
     assert.equal((await ask(toyV1, { accept: "text/html" })).status, 406);
     assert.equal((await ask(toyV1, { accept: "text/html,*/*" })).status, 200);
-    for (const unknown of ["apis/none/v1", "api/v9", "apis/toys.k8s.io/v2"]) {
+    for (const unknown of ["apis/none/v1", "api/v9", "apis/toys.k8s.io/v2", ""]) {
       assert.equal((await ask(`/openapi/v3/${unknown}`)).status, 404, unknown);
     }
     for (const other of ["/openapi", "/openapi/v1", "/openapi/v2/x", "/api"]) {

@@ -28,7 +28,7 @@ export async function openApiResponse(
     const document = await openApiV2Document(catalog);
     return contentResponse(document, { version: "v2", headers, caching: {} });
   }
-  if (path === V3 || path === `${V3}/`) return indexResponse(catalog);
+  if (path === V3) return indexResponse(catalog);
   if (!path.startsWith(`${V3}/`)) return undefined;
   const address = path.slice(V3.length + 1);
   const entry = openApiV3Documents(catalog).get(address);

@@ -15,6 +15,7 @@ function chosen(accept: string | undefined, offer: Offer): string {
 }
 
 const table = "application/json;as=Table;g=meta.k8s.io;v=v1";
+const onlyThese = "only the following media types are accepted";
 
 const cases: readonly (readonly [Offer, string | undefined, string])[] = [
   ["object", undefined, "json"],
@@ -26,17 +27,29 @@ const cases: readonly (readonly [Offer, string | undefined, string])[] = [
   ["object", "text/html,*/*;q=0.8", "json"],
   ["object", "application/json;q=0", "json"],
   ["object", "application/json;stream=watch", "json"],
-  ["object", "application/json;stream=other", "406 only the following media types are accepted"],
+  ["object", "application/json;stream=other", `406 ${onlyThese}`],
   ["object", "application/*", "406 406"],
   ["object", "Application/JSON", "406 406"],
   ["object", ",", "406 406"],
+  ["object", "application/json;stream=", "json"],
+  ["object", "application/json;sv=v1", "json"],
+  ...["as=", "v=v1", "g=meta.k8s.io", "g=meta.k8s.io;v=v1", "as=Table;v=v1", "sv=v2"].map(
+    (each) => ["object", `application/json;${each}`, `406 ${onlyThese}`] as const,
+  ),
+  ["object", "application/json;v=v1,application/yaml", "yaml"],
+  ["virtual", "application/json", "json"],
+  ["virtual", table.replace("Table", "PartialObjectMetadata"), "json PartialObjectMetadata v1"],
+  ["virtual", table, `406 ${onlyThese}`],
+  ["status", "application/json;stream=watch", `406 ${onlyThese}`],
+  ["status", "application/json;sv=v1", `406 ${onlyThese}`],
+  ["status", "application/json;g=meta.k8s.io", `406 ${onlyThese}`],
   ["list", table, "json Table v1"],
   ["list", table.replace("v=v1", "v=v1beta1"), "json Table v1beta1"],
-  ["list", table.replace("v=v1", "v=v9"), "406 only the following media types are accepted"],
+  ["list", table.replace("v=v1", "v=v9"), `406 ${onlyThese}`],
   ["list", `${table.replace("v=v1", "v=v9")},application/json`, "json"],
   ["list", `application/json;q=0.1,${table};q=0.9`, "json Table v1"],
   ["list", `application/json,${table}`, "json"],
-  ["watch", "application/yaml", "406 only the following media types are accepted"],
+  ["watch", "application/yaml", `406 ${onlyThese}`],
   ["watch", "application/vnd.kubernetes.protobuf", "protobuf"],
 ];
 

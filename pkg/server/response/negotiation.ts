@@ -30,9 +30,10 @@ export interface Negotiated {
 
 /**
  * What a route offers: `object` one object or a write, `list` a collection, `watch` a stream,
- * `status` errors, which are never transformed.
+ * `virtual` the response to a create that stores nothing, which has metadata and no table, `status`
+ * errors and documents, which are never transformed.
  */
-export type Offer = "object" | "list" | "watch" | "status";
+export type Offer = "object" | "list" | "watch" | "virtual" | "status";
 
 export interface Clause {
   readonly type: string;
@@ -140,23 +141,30 @@ function withParameters(
   { parameters }: Clause,
   { format, offer, metaGroup }: { format: Format; offer: Offer; metaGroup: string },
 ): Negotiated | undefined {
-  const stream = parameters.get("stream");
-  if (stream !== undefined && (stream !== "watch" || offer === "status")) return undefined;
+  if (!allows(parameters.get("stream"), "watch", offer)) return undefined;
+  if (!allows(parameters.get("sv"), "v1", offer)) return undefined;
   const pretty = parameters.get("pretty") === "1";
-  const kind = parameters.get("as");
-  if (kind === undefined) return { format, as: undefined, pretty };
-  const version = parameters.get("v");
-  if (offer === "status" || parameters.get("g") !== metaGroup) return undefined;
+  const [kind, group, version] = ["as", "g", "v"].map((name) => parameters.get(name));
+  if (kind === undefined && group === undefined && version === undefined) {
+    return { format, as: undefined, pretty };
+  }
+  if (offer === "status" || group !== metaGroup) return undefined;
   if (version !== "v1" && version !== "v1beta1") return undefined;
   switch (kind) {
     case "Table":
-      return format === "protobuf" ? undefined : { format, as: { kind, version }, pretty };
+      if (format === "protobuf" || offer === "virtual") return undefined;
+      return { format, as: { kind, version }, pretty };
     case "PartialObjectMetadata":
     case "PartialObjectMetadataList":
       return { format, as: { kind, version }, pretty };
     default:
       return undefined;
   }
+}
+
+/** Whether a parameter is absent, empty, or the one value that API resources know. */
+function allows(parameter: string | undefined, known: string, offer: Offer): boolean {
+  return !parameter || (parameter === known && offer !== "status");
 }
 
 /** Clauses of an Accept header, best first; equal ones as sent, wildcards after exact types. */

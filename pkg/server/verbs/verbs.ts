@@ -234,12 +234,9 @@ class VerbRun {
 
   private async write(verb: "create" | "update"): Promise<void> {
     const { exchange, query } = this.request;
-    const negotiated = this.negotiate(this.isQuestion ? "status" : "object");
+    const negotiated = this.negotiate(this.isVirtual ? "virtual" : "object");
     const format = bodyFormat(exchange.header("content-type"), this.isCustom);
-    const body = await this.body(
-      format,
-      this.isQuestion ? requestBounds.transientBytes : undefined,
-    );
+    const body = await this.body(format, this.isVirtual ? requestBounds.transientBytes : undefined);
     const kind = verb === "create" ? "CreateOptions" : "UpdateOptions";
     const options = writeOptions(query, { kind, domain: this.domain });
     this.tableView(negotiated);
@@ -251,8 +248,8 @@ class VerbRun {
     return this.sendWritten(written, negotiated);
   }
 
-  /** What can only be created is never shown as a table. */
-  private get isQuestion(): boolean {
+  /** Reviews, tokens, evictions and bindings: resources that can only be created store no object. */
+  private get isVirtual(): boolean {
     const { resource, subresource } = this.request.route;
     const below = resource.kind.subresources.find(({ name }) => name === subresource);
     const verbs: readonly string[] = below?.verbs ?? resource.kind.verbs;
@@ -399,7 +396,7 @@ class VerbRun {
 
   private oneObject(item: Item, negotiated: Negotiated): readonly (string | Uint8Array)[] {
     const { as, format } = negotiated;
-    if (as === undefined) return itemPieces(item, format);
+    if (as === undefined || isStatus(item)) return itemPieces(item, format);
     if (as.kind === "PartialObjectMetadataList") throw noListRequested(item.resource);
     const table = this.tableView(negotiated);
     if (table === undefined) {
@@ -435,6 +432,11 @@ class VerbRun {
       writer.abandon();
     }
   }
+}
+
+/** Evictions and bindings answer with a Status, which stays a Status whatever is asked for. */
+function isStatus({ resource }: Item): boolean {
+  return resource.groupVersion === "v1" && resource.kind.kind === "Status";
 }
 
 const negotiatorOf = memoize(({ domain }: Catalog) => new Negotiator(metaGroupOf(domain)));
