@@ -361,7 +361,11 @@ export const certificateSigningRequest = kind(certificateSigningRequestV1, {
       approval: ["object", "change"],
     },
     name: "path-segment",
-    resets: { "": ["spec", "status"], approval: ["spec", "status.certificate"] },
+    resets: {
+      "": ["spec", "status"],
+      status: ["spec", "status.conditions"],
+      approval: ["spec", "status.certificate"],
+    },
   },
   hooks: {
     prepareCreate,

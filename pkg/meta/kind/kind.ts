@@ -195,8 +195,8 @@ export interface KindRules {
    */
   readonly allowedInTerminatingNamespace: boolean;
   /**
-   * By endpoint ("" for the main one): dotted paths of what it leaves as it is, so that nobody
-   * comes to own them by way of it. Absent: the main one `status`, the status subresource `spec`.
+   * Fields that an endpoint ("" for the main one) resets to their stored values, as dotted paths: a
+   * write through it does not own them. Source: GetResetFields of Kubernetes' strategies. Absent: the main one `status`, the status subresource `spec`.
    */
   readonly resets?: Readonly<Record<string, readonly string[]>>;
   /** By endpoint: all that it writes, where that is easier said; `*` is any step. */

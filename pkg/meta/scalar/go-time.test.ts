@@ -90,6 +90,7 @@ describe("other scalars", () => {
 
   it("an int-or-string number is a 32-bit integer", () => {
     assert.equal(intOrString.fromJson(-5), -5);
+    assert.equal(intOrString.fromNumber?.("-0"), 0);
     const fault = faultOf(() => intOrString.fromJson(2 ** 31));
     assert.deepEqual(fault.mismatch, { value: "number 2147483648", goType: "int32" });
     assert.deepEqual(faultOf(() => intOrString.fromJson(true)).mismatch?.value, "bool");

@@ -130,6 +130,7 @@ export const intOrString: ScalarType<number | string> = scalar<number | string>(
     return int32From(value);
   },
   fromNumber: (literal) => {
+    if (literal === "-0") return 0;
     throw ScalarFault.mismatched(`number ${literal}`, "int32");
   },
   wire: structs(INTSTR)("IntOrString", "Integer or string on the wire.", {

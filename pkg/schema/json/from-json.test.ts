@@ -96,6 +96,13 @@ describe("fromJson", () => {
     assert.equal(big("9007199254740991"), 9007199254740991);
   });
 
+  it("reads -0 as the integer 0, as Go does", () => {
+    for (const field of ["count", "big"]) {
+      const { spec } = read(`{"spec":{"${field}":-0}}`) as any;
+      assert(Object.is(spec[field] ?? 0, 0), field);
+    }
+  });
+
   it("gives a scalar the digits of a number where they matter", () => {
     assert.deepEqual((read('{"spec":{"amounts":{"a":1e3,"b":1000}}}') as any).spec.amounts, {
       a: "1e3",
@@ -147,6 +154,10 @@ describe("fromJson", () => {
       "object into Go struct field Meta.metadata.tags of type string",
     ],
     ['{"metadata":{"made":5}}', "number into Go struct field Meta.metadata.made of type string"],
+    [
+      '{"spec":{"count":-0.0}}',
+      "number -0.0 into Go struct field ThingSpec.spec.count of type int32",
+    ],
     [
       '{"spec":{"count":15.5}}',
       "number 15.5 into Go struct field ThingSpec.spec.count of type int32",

@@ -2,7 +2,7 @@ import { assign, memoize } from "#base";
 import { canonicalBase64 } from "./base64.ts";
 import { checkDepth, MAX_RECURSION, tooDeep } from "../fault/depth.ts";
 import { DecodeFault } from "../fault/faults.ts";
-import { literalAt } from "./json-literals.ts";
+import { literalAt, NEGATIVE_ZERO } from "./json-literals.ts";
 import { dropsZero, goTypeName, jsonFields, type JsonField, resolved } from "../struct/layout.ts";
 import { ScalarFault } from "../fault/scalar-fault.ts";
 import type { Infer, ListType, MapType, ScalarType, StructType, Type } from "../struct/types.ts";
@@ -163,8 +163,13 @@ const decodeBool: Decode = (value) => {
   return value;
 };
 
+/** Whether the digits of a whole number are an integer's: not `1.0`, not `1e1`, but `-0` is. */
+function isInteger(literal: string | undefined): boolean {
+  return literal === undefined || literal === NEGATIVE_ZERO;
+}
+
 const decodeInt32: Decode = (value, place) => {
-  if (typeof value === "number" && (value | 0) === value && place.literal === undefined) {
+  if (typeof value === "number" && (value | 0) === value && isInteger(place.literal)) {
     return value + 0;
   }
   throw refusedNumber(value, "int32", place);
@@ -174,7 +179,7 @@ const INT64_MAX = 2n ** 63n - 1n;
 const INT64_MIN = -(2n ** 63n);
 
 const decodeInt64: Decode = (value, place) => {
-  if (typeof value === "number" && Number.isSafeInteger(value) && place.literal === undefined) {
+  if (typeof value === "number" && Number.isSafeInteger(value) && isInteger(place.literal)) {
     return value + 0;
   }
   if (typeof value === "bigint" && value >= INT64_MIN && value <= INT64_MAX) {

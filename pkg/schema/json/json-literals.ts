@@ -8,6 +8,9 @@ import { assign } from "#base";
  */
 const literals = Symbol("number literals");
 
+/** The one integer that JavaScript spells otherwise: Go reads it as 0. */
+export const NEGATIVE_ZERO = "-0";
+
 type Holder = { [literals]?: Map<string | number, string> };
 
 export function keepLiteral(holder: object, key: string | number, literal: string): void {

@@ -43,7 +43,6 @@ export const resourceClaim = kind(struct, {
   rules: {
     metadataOnUpdate: { "": ["object", "change"] },
     deleteReturnsObject: true,
-    resets: { "": ["status"], status: ["metadata", "spec"] },
   },
   hooks: {
     default: ({ spec }) => fillClaimDefaults(spec),

@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { builtinKinds } from "#api";
+import { setOf } from "#fieldmanager";
+import { trackedFieldsOf } from "./managed-fields-scope.ts";
+
+/**
+ * Fields that writes through an endpoint reset, where it is not the usual: `status` for the main
+ * endpoint of kinds that have one, `spec` for `/status`. Source: GetResetFields of the strategies of
+ * Kubernetes 1.34.
+ */
+const UNUSUAL: Readonly<Record<string, readonly string[]>> = {
+  "APIService/status": ["metadata", "spec"],
+  "CertificateSigningRequest/": ["spec", "status"],
+  "CertificateSigningRequest/approval": ["spec", "status.certificate"],
+  "CertificateSigningRequest/status": ["spec", "status.conditions"],
+  "CustomResourceDefinition/status": ["metadata", "spec"],
+  "Deployment/status": ["metadata.labels", "spec"],
+  "FlowSchema/status": ["metadata", "spec"],
+  "Namespace/finalize": ["status"],
+  "Pod/status": ["metadata.deletionTimestamp", "metadata.ownerReferences", "spec"],
+  "PriorityLevelConfiguration/status": ["metadata", "spec"],
+  "StorageVersion/status": ["metadata", "spec"],
+  "StorageVersionMigration/status": ["metadata", "spec"],
+  "ValidatingAdmissionPolicy/status": ["metadata", "spec"],
+  "VolumeAttachment/status": ["metadata", "spec"],
+};
+
+/** Endpoints that store the object itself: what else there is takes another kind. */
+const STORING = ["", "status", "approval", "finalize"];
+
+describe("registry/write/managed-fields-scope", () => {
+  for (const kind of builtinKinds) {
+    const names = kind.subresources.map(({ name }) => name);
+    for (const endpoint of STORING.filter((each) => each === "" || names.includes(each))) {
+      const key = `${kind.kind}/${endpoint}`;
+      it(`${key} resets the fields that Kubernetes resets`, () => {
+        const hasStatus = names.includes("status");
+        const usual = endpoint === "status" ? ["spec"] : hasStatus ? ["status"] : [];
+        const paths = (UNUSUAL[key] ?? usual).map((path) =>
+          path.split(".").map((step) => `f:${step}`),
+        );
+        assert.deepEqual(trackedFieldsOf(kind, endpoint), { ignored: setOf(...paths) });
+      });
+    }
+  }
+
+  it("knows every kind of the table", () => {
+    const known = new Set(builtinKinds.map(({ kind }) => kind));
+    for (const key of Object.keys(UNUSUAL)) assert(known.has(key.split("/")[0] ?? ""), key);
+  });
+});
