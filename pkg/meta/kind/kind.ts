@@ -196,7 +196,8 @@ export interface KindRules {
   readonly allowedInTerminatingNamespace: boolean;
   /**
    * Fields that an endpoint ("" for the main one) resets to their stored values, as dotted paths: a
-   * write through it does not own them. Source: GetResetFields of Kubernetes' strategies. Absent: the main one `status`, the status subresource `spec`.
+   * write through it does not own them. Absent: the main one `status`, the status subresource
+   * `spec`. Source: GetResetFields of Kubernetes' strategies.
    */
   readonly resets?: Readonly<Record<string, readonly string[]>>;
   /** By endpoint: all that it writes, where that is easier said; `*` is any step. */
