@@ -57,5 +57,6 @@ export {
   parseIp,
   parseStrictIp,
 } from "./network/ip-address.ts";
+export { dialFailure, dialTimedOut, hostAndPort } from "./network/dial-failure.ts";
 export { type ServerTrust, trustAuthorities, trustServers } from "./network/trust-anchors.ts";
 export { compareSemver, parseSemver, type SemanticVersion } from "./text/semantic-version.ts";

@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import type { CustomResourceDefinition } from "#api";
 import { isJsonObject, type JsonObject } from "#base";
 import { type ObjectConversion, plainFailure, printJson, resolve } from "#meta";
+import { serviceReader } from "#registry";
 import { CallFault, callWebhook, noTracer, webhookPlace } from "#request";
 import type { DefinitionOptions } from "./options.ts";
 import { restoredMetadata } from "./converted-metadata.ts";
-import { serviceReader } from "./service-reader.ts";
 
 type Webhook = NonNullable<NonNullable<CustomResourceDefinition["spec"]["conversion"]>["webhook"]>;
 

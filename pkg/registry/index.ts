@@ -17,4 +17,5 @@ export {
   type ServerAccess,
   loopbackRequest,
 } from "./loopback-requests.ts";
+export { serviceReader } from "./service-reader.ts";
 export { createRegistry } from "./registry.ts";

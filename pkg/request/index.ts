@@ -15,15 +15,24 @@ export {
   CallFault,
   callWebhook,
   type Endpoint,
+  escapePath,
   KubeconfigFault,
   parseKubeconfig,
-  type ServiceReader,
   type WebhookClient,
   webhookClient,
   type WebhookClientConfig,
   WebhookFault,
   webhookPlace,
 } from "./webhook/index.ts";
+export {
+  resolveService,
+  type ResolvableService,
+  type ServiceAddress,
+  type ServiceReader,
+  type ServiceRouting,
+  type ServiceSlice,
+  UnresolvedService,
+} from "./services/resolve-service.ts";
 export {
   type Instruments,
   type MetricDefinition,

@@ -1,3 +1,5 @@
+import { compareUtf8 } from "#base";
+
 /**
  * The query of a request, read the way Go's net/url reads it, since clients rely on what it
  * drops.
@@ -25,6 +27,15 @@ export class Query {
       else list.push(value);
     }
     return new Query(values);
+  }
+
+  /** `a=1&b=2`, sorted by name, as Go writes what it has read. */
+  encoded(): string {
+    const names = [...this.values.keys()].sort(compareUtf8);
+    const pairs = names.flatMap((name) =>
+      this.all(name).map((value): [string, string] => [name, value]),
+    );
+    return new URLSearchParams(pairs).toString();
   }
 
   has(name: string): boolean {

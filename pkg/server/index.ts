@@ -13,5 +13,6 @@ export { defaultLimits, type Limits } from "./limits.ts";
 export type { LocalResponse, LocalRequest } from "./transport/local-exchange.ts";
 export type { ServerDocument } from "./routes/document-routes.ts";
 export { type MetricsSnapshot, PrometheusMetrics } from "./metrics/metrics.ts";
+export type { Aggregation } from "./proxy/aggregated.ts";
 export type { KubeletTls } from "./proxy/tunnels.ts";
 export { versionInfo } from "./version.ts";

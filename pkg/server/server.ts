@@ -38,6 +38,7 @@ import { rejectPlainHttp } from "./transport/plain-http.ts";
 import { EventLoopLagMonitor } from "./ops/event-loop-lag-monitor.ts";
 import { installStages } from "./stages/stages.ts";
 import { bindExchange, type KoaMessages, koaMessages } from "./transport/koa-messages.ts";
+import type { Aggregation } from "./proxy/aggregated.ts";
 import { type KubeletTls, Tunnels } from "./proxy/tunnels.ts";
 
 /** Certificates and keys in PEM format. */
@@ -72,8 +73,8 @@ export interface ServerOptions extends Lifecycle {
   readonly tracer?: Tracer;
   /** Additional documents, by path. */
   readonly documents?: ReadonlyMap<string, ServerDocument>;
-  /** Whether a path belongs to a group version of another server; absent = none does. */
-  readonly isAggregated?: (path: string) => boolean;
+  /** Absent = no requests are proxied to other API servers. */
+  readonly aggregation?: Aggregation;
   /** How kubelets are spoken to; without an authority their certificates are not checked. */
   readonly kubelet?: KubeletTls;
   /** Absent: plain HTTP/1.1, for use inside one machine. */
@@ -257,7 +258,7 @@ class HttpServer implements KeelsonServer {
       closing,
       retryAfterWhenClosing: options.retryAfterWhenClosing ?? false,
       documents: options.documents ?? new Map(),
-      isAggregated: options.isAggregated ?? (() => false),
+      aggregation: options.aggregation,
       tunnels: new Tunnels(options.kubelet ?? {}),
       debugging: options.debugging && new Debugging(options.debugging),
     });

@@ -11,7 +11,17 @@ export const layers: readonly (readonly string[])[] = [
   ["api"],
   ["registry"],
   ["client"],
-  ["authn", "audit", "authz", "admission", "crd", "controllers", "tracing", "flowcontrol"],
+  [
+    "authn",
+    "audit",
+    "authz",
+    "admission",
+    "crd",
+    "aggregator",
+    "controllers",
+    "tracing",
+    "flowcontrol",
+  ],
   ["server"],
   ["controlplane"],
 ];

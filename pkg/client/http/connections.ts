@@ -7,7 +7,7 @@ import {
 } from "node:http2";
 import type { Clock } from "#base";
 import type { Endpoint } from "#request";
-import { DeadlineExceeded } from "../deadline.ts";
+import { Http2Connection } from "./http2-connection.ts";
 import {
   ConnectionError,
   type HttpResponse,
@@ -25,14 +25,6 @@ export interface ConnectionOptions {
   /** Closes all connections when it aborts. */
   readonly signal: AbortSignal;
 }
-
-/** A connection that says nothing is asked whether it lives, and has so long to answer. */
-const pingIntervalMs = 30_000;
-const pingAnswerMs = 15_000;
-/** A connection that is not there after so long is given up. */
-const connectMs = 10_000;
-/** More requests than that go on another connection. */
-const streamsPerConnection = 200;
 
 /** Sends requests over as few HTTP/2 connections as will do. */
 export function http2Transport(options: ConnectionOptions): RoundTrip {
@@ -67,92 +59,36 @@ class Pool {
 }
 
 class Connection {
-  readonly session: ClientHttp2Session;
-  private readonly life = new AbortController();
-  private streams = 0;
-  private leaving = false;
-  private connected = false;
-  /** A request was not answered in time: others go elsewhere until it is known to live. */
-  private doubted = false;
+  private readonly connection: Http2Connection;
 
   constructor(
     private readonly endpoint: Endpoint,
-    private readonly clock: Clock,
+    clock: Clock,
   ) {
-    this.session = connect(endpoint.url.origin, { ...endpoint.tls });
-    this.session.once("connect", () => (this.connected = true));
-    this.session.once("goaway", () => (this.leaving = true));
-    this.session.once("close", () => this.life.abort());
-    // Requests tell of it.
-    this.session.on("error", () => undefined);
-    void this.keepAlive();
+    this.connection = new Http2Connection(connect(endpoint.url.origin, { ...endpoint.tls }), clock);
+  }
+
+  get session(): ClientHttp2Session {
+    return this.connection.session;
   }
 
   get hasRoom(): boolean {
-    const { session, leaving, streams, doubted } = this;
-    const most = session.remoteSettings?.maxConcurrentStreams ?? streamsPerConnection;
-    const usable = !session.closed && !session.destroyed && !leaving && !doubted;
-    return usable && streams < Math.min(most, streamsPerConnection);
-  }
-
-  private async keepAlive(): Promise<void> {
-    const { session } = this;
-    await this.pause(connectMs);
-    if (!this.connected) session.destroy(new Error("the server does not answer"));
-    while (!session.destroyed) {
-      await this.pause(pingIntervalMs);
-      if (session.destroyed || session.closed) return;
-      await this.probe();
-    }
-  }
-
-  /** Sends a PING, and closes the connection if the peer does not acknowledge it in time. */
-  private async probe(): Promise<void> {
-    const { session } = this;
-    let isSilent = true;
-    session.ping((error) => {
-      if (error !== null) return;
-      isSilent = false;
-      this.doubted = false;
-    });
-    await this.pause(pingAnswerMs);
-    if (isSilent && !session.destroyed) session.destroy(new Error("the server is silent"));
-  }
-
-  private pause(ms: number): Promise<void> {
-    const { signal } = this.life;
-    return this.clock.sleep(ms, signal, { background: true }).catch(() => undefined);
-  }
-
-  private doubt(): void {
-    if (this.doubted || this.session.destroyed) return;
-    this.doubted = true;
-    void this.probe();
+    return this.connection.hasRoom;
   }
 
   send(request: HttpRequest): Promise<HttpResponse> {
     const { method, path, headers, body, signal } = request;
     const authorization = this.endpoint.authorization();
     const prefix = this.endpoint.url.pathname.replace(/\/$/, "");
-    const stream = this.session.request(
+    const stream = this.connection.request(
       {
         ...headers,
         ...(authorization === undefined ? {} : { authorization }),
         ":method": method,
         ":path": `${prefix}${path}`,
       },
-      { endStream: body === undefined },
+      { endStream: body === undefined, signal },
     );
-    this.streams += 1;
-    const leave = () => {
-      stream.close(constants.NGHTTP2_CANCEL);
-      if (signal.reason instanceof DeadlineExceeded) this.doubt();
-    };
-    signal.addEventListener("abort", leave, { once: true });
-    stream.once("close", () => {
-      this.streams -= 1;
-      signal.removeEventListener("abort", leave);
-    });
     if (body !== undefined) stream.end(body);
     return this.answerOf(stream, signal);
   }
@@ -196,6 +132,6 @@ class Connection {
     // Requests that wait for the connection fail as cancelled, with the real error as the cause.
     const cause = error?.cause instanceof Error ? error.cause : error;
     const message = cause?.message ?? "the connection was closed before the answer";
-    return new ConnectionError(message, refused || !this.connected);
+    return new ConnectionError(message, refused || !this.connection.connected);
   }
 }

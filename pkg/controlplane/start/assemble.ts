@@ -1,9 +1,10 @@
 /** Assembles the parts of a server. */
+import { ApiServices } from "#aggregator";
 import { serveDefinitions, type ServedDefinitions } from "#crd";
 import { createRegistry, type Registry } from "#registry";
 import { createServer, type KeelsonServer, type TlsOptions } from "#server";
+import { aggregationOf } from "./aggregation.ts";
 import { type AccessControl, buildAccessControl } from "../authorization/access-control.ts";
-import { AggregatedVersions } from "./aggregated-versions.ts";
 import type { Admission } from "#admission";
 import { buildAdmission } from "../admission.ts";
 import { type Auditing, buildAuditing } from "../observability/audit.ts";
@@ -20,7 +21,7 @@ export interface Assembly extends ServerDependencies {
   readonly auditing: Auditing;
   readonly server: KeelsonServer;
   readonly definitions: ServedDefinitions;
-  readonly aggregated: AggregatedVersions;
+  readonly apiServices: ApiServices;
 }
 
 const defaultEventTtlSeconds = 3600;
@@ -45,14 +46,14 @@ export async function assemble(foundation: ServerDependencies): Promise<Assembly
   });
   const registry: Registry = registryOf(foundation, access, admission);
   const auditing = await buildAuditing(options, { ...foundation, domain: catalog.domain });
-  const aggregated = new AggregatedVersions(catalog.domain);
-  const server = serverOf({ ...foundation, access, registry, auditing, aggregated });
+  const apiServices = new ApiServices(catalog.domain);
+  const server = serverOf({ ...foundation, access, registry, auditing, apiServices });
   const replica = { ...foundation, registry };
   const definitions = serveDefinitions({
     ...replica,
     settleMs: () => replicaSettleMs(replica, () => server.port),
   });
-  return { ...foundation, access, admission, registry, auditing, server, definitions, aggregated };
+  return { ...foundation, access, admission, registry, auditing, server, definitions, apiServices };
 }
 
 function registryOf(
@@ -78,9 +79,16 @@ function registryOf(
   });
 }
 
-type Parts = ServerDependencies & Pick<Assembly, "access" | "registry" | "auditing" | "aggregated">;
+type Parts = ServerDependencies &
+  Pick<Assembly, "access" | "registry" | "auditing" | "apiServices">;
 
-function serverOf({ access, aggregated, auditing, registry, ...foundation }: Parts): KeelsonServer {
+function serverOf({
+  access,
+  apiServices,
+  auditing,
+  registry,
+  ...foundation
+}: Parts): KeelsonServer {
   const { options, catalog, clock, metrics, tracer, postStartHooks, storageChecks } = foundation;
   const { credentials, files } = foundation;
   const renew = (tls: TlsOptions) => server.renewTls(tls);
@@ -93,7 +101,7 @@ function serverOf({ access, aggregated, auditing, registry, ...foundation }: Par
     authenticator: access.authenticator,
     authorizer: access.authorizer,
     documents: access.documents,
-    isAggregated: aggregated.includes,
+    aggregation: aggregationOf(foundation, { apiServices, registry }),
     auditor: auditing.auditor,
     health: [...storageChecks, ...postStartHooks.checks],
     debugging: debuggingOptions(foundation),

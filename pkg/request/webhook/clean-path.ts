@@ -7,8 +7,12 @@ import { posix } from "node:path";
  */
 export function cleanPath(path: string): string {
   const joined = posix.join("/", path);
-  const clean = joined.length > 1 ? joined.replace(/\/$/, "") : joined;
-  return encodeURIComponent(clean)
+  return escapePath(joined.length > 1 ? joined.replace(/\/$/, "") : joined);
+}
+
+/** Percent-encodes a decoded path as Go's `URL.EscapedPath` does. */
+export function escapePath(path: string): string {
+  return encodeURIComponent(path.toWellFormed())
     .replace(/%2[46BCF]|%3[ABD]|%40/g, decodeURIComponent)
     .replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 }

@@ -2,5 +2,6 @@
 export { type WebhookClient, webhookClient, WebhookFault } from "./client.ts";
 export { type Endpoint, KubeconfigFault, parseKubeconfig } from "./kubeconfig.ts";
 export { CallFault } from "./call-fault.ts";
+export { escapePath } from "./clean-path.ts";
 export { callWebhook } from "./call.ts";
-export { type ServiceReader, type WebhookClientConfig, webhookPlace } from "./service-place.ts";
+export { type WebhookClientConfig, webhookPlace } from "./service-place.ts";

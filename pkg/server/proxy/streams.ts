@@ -276,7 +276,7 @@ function generic(code: number): { readonly reason: string; readonly words: strin
 type Upgraded = Extract<TunnelResponse, { readonly kind: "upgraded" }>;
 
 /** Lets both ends speak with each other until one leaves. */
-async function join(response: Upgraded, exchange: Exchange): Promise<void> {
+export async function join(response: Upgraded, exchange: Exchange): Promise<void> {
   const { upgrade } = exchange;
   const { socket: far, head, message } = response;
   if (upgrade === undefined) {

@@ -2,7 +2,7 @@ import { type Agent, type IncomingMessage, request as httpRequest } from "node:h
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
 import type { Duplex, Readable } from "node:stream";
-import { trustServers } from "#base";
+import { dialFailure, dialTimedOut, hostAndPort, trustServers } from "#base";
 import type { Destination } from "#registry";
 
 /** PEM texts: who this server is to kubelets, and whom it takes for one. */
@@ -59,7 +59,10 @@ export class Tunnels {
     return new Promise((resolve, reject) => {
       const { body, signal } = request;
       const outgoing = this.start(to, request);
-      const timer = setTimeout(() => outgoing.destroy(new DialFault(timedOut(to))), dialTimeout);
+      const timer = setTimeout(
+        () => outgoing.destroy(new DialFault(dialTimedOut(placeOf(to)))),
+        dialTimeout,
+      );
       const abort = () => outgoing.destroy();
       signal.addEventListener("abort", abort, { once: true });
       outgoing.once("close", () => {
@@ -107,38 +110,14 @@ function pem(text: string | Uint8Array): string {
   return typeof text === "string" ? text : Buffer.from(text).toString("utf8");
 }
 
-/** `10.0.0.9:80`, `[fd00::9]:80`. */
-function placeOf({ host, port, scheme }: Destination): string {
-  const number = port || (scheme === "https" ? "443" : "80");
-  return `${host.includes(":") ? `[${host}]` : host}:${number}`;
+function placeOf({ host, port, scheme }: Destination) {
+  return { host, port: port || (scheme === "https" ? "443" : "80") };
 }
 
 export function urlOf(to: Destination): string {
-  return `${to.scheme}://${placeOf(to)}${to.path}${to.query === "" ? "" : `?${to.query}`}`;
-}
-
-function timedOut(to: Destination): string {
-  return `dial tcp ${placeOf(to)}: i/o timeout`;
+  return `${to.scheme}://${hostAndPort(placeOf(to))}${to.path}${to.query === "" ? "" : `?${to.query}`}`;
 }
 
 function fault(to: Destination, error: NodeJS.ErrnoException): DialFault {
-  if (error instanceof DialFault) return error;
-  const place = placeOf(to);
-  switch (error.code) {
-    case "ECONNREFUSED":
-      return new DialFault(`dial tcp ${place}: connect: connection refused`);
-    case "EHOSTUNREACH":
-      return new DialFault(`dial tcp ${place}: connect: no route to host`);
-    case "ENETUNREACH":
-      return new DialFault(`dial tcp ${place}: connect: network is unreachable`);
-    case "ETIMEDOUT":
-      return new DialFault(timedOut(to));
-    case "ENOTFOUND":
-    case "EAI_AGAIN":
-      return new DialFault(`dial tcp: lookup ${to.host}: no such host`);
-    case "ECONNRESET":
-      return new DialFault("EOF");
-    default:
-      return new DialFault(error.message);
-  }
+  return error instanceof DialFault ? error : new DialFault(dialFailure(placeOf(to), error));
 }

@@ -38,6 +38,7 @@ import { documentRoutes, notFound, type ServerDocument } from "../routes/documen
 import { describeRequest } from "./request-description.ts";
 import { requestTimeout } from "./request-timeout.ts";
 import { trace } from "./tracing.ts";
+import { type Aggregation, proxyToBackend } from "../proxy/aggregated.ts";
 import type { Tunnels } from "../proxy/tunnels.ts";
 
 /** What the stages work with; made once per server. */
@@ -58,8 +59,8 @@ export interface ServerParts {
   /** While the server shuts down it responds 429 with Retry-After, except to health checks. */
   readonly retryAfterWhenClosing: boolean;
   readonly documents: ReadonlyMap<string, ServerDocument>;
-  /** Whether a path belongs to a group version of another server, which is not proxied to. */
-  readonly isAggregated: (path: string) => boolean;
+  /** Absent = no requests are proxied to other API servers. */
+  readonly aggregation: Aggregation | undefined;
   readonly tunnels: Tunnels;
   /** Absent = the inside of the server is not shown. */
   readonly debugging: Debugging | undefined;
@@ -271,13 +272,16 @@ function termsOf(
 function dispatch(parts: ServerParts): Stage<RequestState, Nothing> {
   const api = apiRoutes(parts);
   const documents = documentRoutes(parts).routes();
+  const { catalog, closing, limits, tracer } = parts;
+  const proxying = { domain: catalog.domain, closing, tracer, bodyLimit: limits.bodyBytes };
   return {
     name: "dispatch",
     run: (context) => {
       const { state } = context;
-      if (parts.isAggregated(state.info.path)) {
-        state.record.code = 503;
-        return sendText(state.exchange, 503, "service unavailable\n");
+      const { aggregation } = parts;
+      const apiService = aggregation?.apiServices.remoteFor(state.info.path);
+      if (aggregation !== undefined && apiService !== undefined) {
+        return proxyToBackend({ ...proxying, aggregation }, state, apiService);
       }
       return runRoutes(api, context, () => {
         // The router adds its own members to Koa's context before it calls a handler.

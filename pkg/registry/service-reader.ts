@@ -1,13 +1,16 @@
 import { type Catalog, ignoreNotFound, resolve, type Resource } from "#meta";
-import { listAll, type ServerAccess, loopbackRequest } from "#registry";
-import type { ServiceReader } from "#request";
+import type { ServiceReader, ServiceSlice } from "#request";
+import { listAll, loopbackRequest, type ServerAccess } from "./loopback-requests.ts";
 
-type ServiceSlices = Awaited<ReturnType<ServiceReader["slices"]>>[number][];
-
-/** What a cache knows of services: where they led an instant ago will do. */
+/** Services come from the watch cache, which may be a moment behind the store. */
 const resourceVersion = "0";
 
-export function serviceReader({ registry, catalog, signal }: ServerAccess): ServiceReader {
+/** Reads Services and their EndpointSlices from the registry. */
+export function serviceReader({
+  registry,
+  catalog,
+  signal,
+}: Pick<ServerAccess, "registry" | "catalog" | "signal">): ServiceReader {
   const { domain } = catalog;
   return {
     service: async (place) => {
@@ -19,7 +22,7 @@ export function serviceReader({ registry, catalog, signal }: ServerAccess): Serv
       const labelSelector = `${resolve("{label}/service-name", domain)}=${name}`;
       const options = { ...listAll, resourceVersion, labelSelector };
       const list = await registry.list(loopbackRequest(slices, { namespace }, { signal }), options);
-      const objects: ServiceSlices = [];
+      const objects: ServiceSlice[] = [];
       for await (const { object } of list.items) objects.push(object);
       return objects;
     },

@@ -1,0 +1,84 @@
+import type { User } from "#request";
+import type { BackendRequest } from "../contract.ts";
+
+type Headers = Record<string, string | string[]>;
+
+/** Belong to one connection (RFC 9110, section 7.6.1). */
+const hopByHop = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-connection",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "http2-settings",
+]);
+
+/** Tell this server who the client is, or are set by the transport. */
+const ownHeaders = new Set(["authorization", "host", "expect"]);
+const ownPrefixes = [":", "x-remote-", "impersonate-"];
+
+/**
+ * Headers of a request to a backend: those of the client, without its credentials and all that
+ * belongs to its connection, and the user in `X-Remote-*`. A name with underscores counts as one with
+ * hyphens: some servers take them for the same.
+ */
+export function requestHeaders({ headers, user }: BackendRequest): Headers {
+  const named = connectionHeaders(headers["connection"]);
+  const sent: Headers = {};
+  for (const [name, value] of Object.entries(headers)) {
+    const plain = name.toLowerCase().replaceAll("_", "-");
+    if (hopByHop.has(plain) || ownHeaders.has(plain) || named.has(name.toLowerCase())) continue;
+    if (ownPrefixes.some((prefix) => plain.startsWith(prefix))) continue;
+    sent[name.toLowerCase()] = typeof value === "string" ? value : [...value];
+  }
+  return { ...sent, ...userHeaders(user) };
+}
+
+/** Headers of a backend's response that are the client's business. */
+export function responseHeaders(
+  headers: Readonly<Record<string, string | readonly string[] | undefined>>,
+): Headers {
+  const named = connectionHeaders(headers["connection"]);
+  const kept: Headers = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === undefined || name.startsWith(":")) continue;
+    if (hopByHop.has(name) || named.has(name)) continue;
+    kept[name] = typeof value === "string" ? value : [...value];
+  }
+  return kept;
+}
+
+/** Names that a Connection header declares to belong to the connection. */
+function connectionHeaders(value: string | readonly string[] | undefined): ReadonlySet<string> {
+  const text = value === undefined ? "" : [value].flat().join(",");
+  return new Set(text.split(",").map((name) => name.trim().toLowerCase()));
+}
+
+function userHeaders({ name, uid, groups, extra }: User): Headers {
+  const headers: Headers = { "x-remote-user": latin1(name) };
+  if (uid !== "") headers["x-remote-uid"] = latin1(uid);
+  if (groups.length > 0) headers["x-remote-group"] = groups.map(latin1);
+  for (const [key, values] of extra) {
+    headers[`x-remote-extra-${escapedKey(key)}`] = values.map(latin1);
+  }
+  return headers;
+}
+
+/** Node writes header values as Latin-1; Kubernetes expects UTF-8. */
+function latin1(text: string): string {
+  return Buffer.from(text, "utf8").toString("latin1");
+}
+
+/** Percent-encodes bytes that the name of a header must not have; names are case-insensitive. */
+function escapedKey(key: string): string {
+  return Buffer.from(key.toLowerCase(), "utf8")
+    .toString("latin1")
+    .replace(/[^a-z0-9!#$&'*+.^_`|~-]/g, (char) => {
+      const hex = char.charCodeAt(0).toString(16).padStart(2, "0");
+      return `%${hex.toUpperCase()}`;
+    });
+}

@@ -1,0 +1,146 @@
+import type { IncomingMessage } from "node:http";
+import { Agent, request as httpsRequest, type RequestOptions } from "node:https";
+import { Readable, type Duplex } from "node:stream";
+import { dialFailure, dialTimedOut } from "#base";
+import type { ServiceAddress } from "#request";
+import { BackendError, type BackendResponse } from "../contract.ts";
+import { bodyStream } from "./body-stream.ts";
+import { type BackendTls, dial, dialMs, tlsOptions } from "./dial.ts";
+import { responseHeaders } from "./headers.ts";
+
+/** A request with all headers that the backend gets. */
+export interface OutgoingRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string | string[]>>;
+  readonly body: Readable | Uint8Array | undefined;
+  /** Ends the exchange, body included. */
+  readonly signal: AbortSignal;
+  /** Called once, when nothing more of the exchange happens. */
+  readonly onClose: () => void;
+}
+
+/** Response of a backend to a request for another protocol. */
+export type UpgradeResponse =
+  | { readonly kind: "response"; readonly response: BackendResponse }
+  | {
+      readonly kind: "upgraded";
+      readonly message: IncomingMessage;
+      readonly socket: Duplex;
+      readonly head: Uint8Array;
+    };
+
+/** A kept connection was closed before the backend took the request. */
+class StaleConnection extends BackendError {
+  constructor(message: string) {
+    super("unreachable", message, true);
+  }
+}
+
+const http1 = ["http/1.1"] as const;
+/** Connections to one address; further requests wait. */
+const mostConnections = 1_000;
+const mostIdle = 32;
+const idleMs = 90_000;
+
+/** Connections of HTTP/1.1 to one address. */
+export class Http1Connections {
+  private readonly agent: Agent;
+
+  constructor(
+    private readonly address: ServiceAddress,
+    tls: BackendTls,
+  ) {
+    this.agent = new Agent({
+      ...tlsOptions(tls, http1),
+      keepAlive: true,
+      maxSockets: mostConnections,
+      maxFreeSockets: mostIdle,
+      timeout: idleMs,
+    });
+  }
+
+  /** @throws BackendError, or the signal's reason */
+  async send(request: OutgoingRequest): Promise<BackendResponse> {
+    const { address, agent } = this;
+    const options = { ...address, agent };
+    const answer = await exchange(options, address, request).catch((error: unknown) => {
+      // It opens another connection, since the idle ones are closed with this one.
+      if (error instanceof StaleConnection) return exchange(options, address, request);
+      throw error;
+    });
+    if (answer.kind === "response") return answer.response;
+    answer.socket.destroy();
+    throw new BackendError("unreachable", "unexpected switch of protocols");
+  }
+
+  close(): void {
+    this.agent.destroy();
+  }
+}
+
+/** Sends a request on a connection of its own, which may be switched to another protocol. */
+export async function sendUpgrade(
+  address: ServiceAddress,
+  tls: BackendTls,
+  request: OutgoingRequest,
+): Promise<UpgradeResponse> {
+  const { signal } = request;
+  const socket = await dial(address, tls, { protocols: http1, signal });
+  return exchange({ ...address, createConnection: () => socket }, address, request);
+}
+
+function exchange(
+  options: RequestOptions,
+  address: ServiceAddress,
+  { method, path, headers, body, signal, onClose }: OutgoingRequest,
+): Promise<UpgradeResponse> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const request = httpsRequest({ ...options, method, path, headers });
+    let wasSent = false;
+    const timer = setTimeout(() => {
+      request.destroy(new BackendError("unreachable", dialTimedOut(address), true));
+    }, dialMs);
+    const abort = () => request.destroy();
+    signal.addEventListener("abort", abort, { once: true });
+    request.once("socket", (socket) => {
+      const sent = () => {
+        clearTimeout(timer);
+        wasSent = true;
+      };
+      const isReady = request.reusedSocket || options.createConnection !== undefined;
+      if (isReady) sent();
+      else socket.once("secureConnect", sent);
+    });
+    request.once("close", () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", abort);
+      onClose();
+    });
+    request.once("error", (error: NodeJS.ErrnoException) => {
+      if (signal.aborted) return reject(signal.reason as Error);
+      if (error instanceof BackendError) return reject(error);
+      const isStale = request.reusedSocket && error.code === "ECONNRESET" && method === "GET";
+      const why = dialFailure(address, error);
+      reject(isStale ? new StaleConnection(why) : new BackendError("unreachable", why, !wasSent));
+    });
+    request.once("response", (message) =>
+      resolve({ kind: "response", response: responseOf(message, signal) }),
+    );
+    request.once("upgrade", (message, socket, head) => {
+      signal.removeEventListener("abort", abort);
+      resolve({ kind: "upgraded", message, socket, head });
+    });
+    if (body instanceof Readable) body.pipe(request);
+    else request.end(body);
+  });
+}
+
+function responseOf(message: IncomingMessage, signal: AbortSignal): BackendResponse {
+  return {
+    status: message.statusCode ?? 502,
+    headers: responseHeaders(message.headers),
+    body: bodyStream({ source: message, isWhole: () => message.complete, signal }),
+  };
+}

@@ -1,0 +1,241 @@
+import type { Readable } from "node:stream";
+import {
+  type ApiServices,
+  BackendError,
+  type BackendRequest,
+  type BackendResponse,
+  type Backends,
+  isAvailable,
+  type RemoteApiService,
+} from "#aggregator";
+import { withoutBearerProtocol } from "#authn";
+import type { Domain } from "#meta";
+import {
+  escapePath,
+  pathParts,
+  type Query,
+  type RequestInfo,
+  type Tracer,
+  type User,
+} from "#request";
+import type { RequestRecord } from "../metrics/requests.ts";
+import { sendText } from "../response/response-writer.ts";
+import { type Exchange, onlyReads } from "../transport/exchange.ts";
+import type { Shutdown } from "../transport/shutdown.ts";
+import { join } from "./streams.ts";
+
+/** Other API servers behind this one. */
+export interface Aggregation {
+  readonly apiServices: ApiServices;
+  readonly backends: Backends;
+  /** Whether front proxies tell this server the user in the header, given in lower case. */
+  readonly isUserHeader: (name: string) => boolean;
+}
+
+export interface AggregationParts {
+  readonly aggregation: Aggregation;
+  readonly domain: Domain;
+  readonly tracer: Tracer;
+  readonly bodyLimit: number;
+  /** Long-running responses end when the server closes. */
+  readonly closing: Shutdown;
+}
+
+export interface AggregatedRequest {
+  readonly exchange: Exchange;
+  readonly record: RequestRecord;
+  readonly info: RequestInfo;
+  readonly query: Query;
+  readonly user: User;
+}
+
+/** Time for a discovery document of another server, in ms, as in kube-apiserver. */
+const discoveryMs = 5_000;
+
+/** Passes an authorized request to the server behind an APIService, and its response back. */
+export async function proxyToBackend(
+  parts: AggregationParts,
+  request: AggregatedRequest,
+  apiService: RemoteApiService,
+): Promise<void> {
+  const { exchange, record } = request;
+  if (!isAvailable(apiService)) return sendFailure(request, "service unavailable");
+  const body = await bodyOf(exchange, parts.bodyLimit);
+  const outgoing: BackendRequest = {
+    method: exchange.method,
+    path: targetOf(request),
+    headers: forwardedHeaders(parts, request),
+    body,
+    user: request.user,
+    signal: exchange.signal,
+    timeoutMs: isDiscovery(request.info) && !record.longRunning ? discoveryMs : undefined,
+  };
+  try {
+    if (exchange.upgrade === undefined) await proxyPlain(parts, request, { apiService, outgoing });
+    else await proxyUpgrade(parts, request, { apiService, outgoing });
+  } catch (error) {
+    if (!(error instanceof BackendError) || exchange.response.started) throw error;
+    sendFailure(request, failureText(error, exchange));
+  } finally {
+    discardRest(body);
+  }
+}
+
+interface Outgoing {
+  readonly apiService: RemoteApiService;
+  readonly outgoing: BackendRequest;
+}
+
+async function proxyPlain(
+  { aggregation, tracer, closing }: AggregationParts,
+  request: AggregatedRequest,
+  { apiService, outgoing }: Outgoing,
+): Promise<void> {
+  const { record } = request;
+  const attributes = { "http.request.method": outgoing.method, "url.path": request.info.path };
+  const response = await tracer.call("proxy", attributes, (trace) =>
+    aggregation.backends.send(apiService, {
+      ...outgoing,
+      headers: { ...outgoing.headers, ...trace },
+    }),
+  );
+  const { body } = response;
+  let isClosing = false;
+  const end = () => {
+    isClosing = true;
+    body.destroy();
+  };
+  const forget = record.longRunning ? closing.add(end) : () => false;
+  try {
+    await sendResponse(request, response);
+  } catch (error) {
+    if (!isClosing) throw error;
+    request.exchange.response.end();
+  } finally {
+    forget();
+    body.destroy();
+  }
+}
+
+async function proxyUpgrade(
+  { aggregation, closing }: AggregationParts,
+  request: AggregatedRequest,
+  { apiService, outgoing }: Outgoing,
+): Promise<void> {
+  const { exchange } = request;
+  const protocol = exchange.header("upgrade") ?? "";
+  const answer = await aggregation.backends.upgrade(apiService, { ...outgoing, protocol });
+  if (answer.kind === "upgraded") {
+    const forget = closing.add(() => void answer.socket.destroy());
+    try {
+      return await join(answer, exchange);
+    } finally {
+      forget();
+    }
+  }
+  const { response } = answer;
+  if (response.status >= 400) return sendResponse(request, response);
+  response.body.destroy();
+  sendFailure(request, `invalid upgrade response: status code ${response.status}`);
+}
+
+/** Path and query as they were understood here: the backend must not read them otherwise. */
+function targetOf({ info, query }: AggregatedRequest): string {
+  const encoded = query.encoded();
+  return `${escapePath(info.path)}${encoded === "" ? "" : `?${encoded}`}`;
+}
+
+function isDiscovery({ isResource, path }: RequestInfo): boolean {
+  return !isResource && pathParts(path).length === 3;
+}
+
+/** Undefined for a request without a body. */
+async function bodyOf(
+  exchange: Exchange,
+  limit: number,
+): Promise<Readable | Uint8Array | undefined> {
+  if (onlyReads(exchange.method) || exchange.upgrade !== undefined) return undefined;
+  if (exchange.stream !== undefined) return hasBody(exchange) ? exchange.stream() : undefined;
+  const bytes = await exchange.body(limit);
+  return bytes.byteLength === 0 ? undefined : bytes;
+}
+
+function hasBody(exchange: Exchange): boolean {
+  const length = exchange.header("content-length");
+  if (length !== undefined) return length !== "0";
+  const isHttp2 = exchange.header(":method") !== undefined;
+  return isHttp2 || exchange.header("transfer-encoding") !== undefined;
+}
+
+/** A body that the backend did not read would block the client's connection. */
+function discardRest(body: Readable | Uint8Array | undefined): void {
+  if (body === undefined || body instanceof Uint8Array) return;
+  body.unpipe();
+  body.resume();
+}
+
+function forwardedHeaders(
+  { aggregation, domain }: AggregationParts,
+  { exchange, info }: AggregatedRequest,
+): Record<string, string | readonly string[]> {
+  const headers: Record<string, string | readonly string[]> = {};
+  for (const [name, values] of exchange.headersBelow("")) {
+    if (aggregation.isUserHeader(name)) continue;
+    headers[name] = values.length === 1 ? values[0]! : values;
+  }
+  const protocols = headers["sec-websocket-protocol"];
+  if (protocols !== undefined) {
+    headers["sec-websocket-protocol"] = withoutBearerProtocol([protocols].flat().join(","), domain);
+  }
+  const host = exchange.header("host") ?? exchange.header(":authority");
+  const clients = [headers["x-forwarded-for"] ?? [], exchange.remoteAddress ?? []].flat();
+  return {
+    ...headers,
+    "audit-id": exchange.auditId,
+    "x-forwarded-uri": escapePath(info.path),
+    "x-forwarded-proto": "https",
+    ...(host === undefined ? {} : { "x-forwarded-host": host }),
+    ...(clients.length === 0 ? {} : { "x-forwarded-for": clients.join(", ") }),
+  };
+}
+
+async function sendResponse(request: AggregatedRequest, answer: BackendResponse): Promise<void> {
+  const { exchange, record } = request;
+  const { status, headers, body } = answer;
+  if (isRedirect(answer)) {
+    record.code = 502;
+    body.destroy();
+    const text = "the backend attempted to redirect this request, which is not permitted";
+    return sendText(exchange, 502, text);
+  }
+  record.code = status;
+  const { response } = exchange;
+  response.start(status, headers);
+  response.flush();
+  try {
+    for await (const chunk of body) {
+      const wait = response.write([chunk as Uint8Array]);
+      if (wait !== undefined) await wait;
+    }
+  } catch (error) {
+    if (exchange.signal.aborted) throw exchange.signal.reason;
+    throw error;
+  }
+  response.end();
+}
+
+/** A backend must not send clients, with their credentials, elsewhere. */
+function isRedirect({ status, headers }: BackendResponse): boolean {
+  return status >= 300 && status <= 399 && headers["location"] !== undefined;
+}
+
+function failureText({ failure, message }: BackendError, { upgrade }: Exchange): string {
+  if (failure === "unresolved") return "service unavailable";
+  if (upgrade !== undefined) return `error dialing backend: ${message}`;
+  return `error trying to reach service: ${message}`;
+}
+
+function sendFailure({ exchange, record }: AggregatedRequest, text: string): void {
+  record.code = 503;
+  sendText(exchange, 503, `${text}\n`);
+}
