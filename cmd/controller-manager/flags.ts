@@ -121,6 +121,18 @@ const controllerFlags = {
     "number of namespaces that are synced concurrently",
     atLeast1,
   ),
+  "concurrent-rc-syncs": flag(
+    "int",
+    defaultControllerSettings.replicationControllerWorkers,
+    "number of replication controllers that are synced concurrently",
+    atLeast1,
+  ),
+  "concurrent-replicaset-syncs": flag(
+    "int",
+    defaultControllerSettings.replicaSetWorkers,
+    "number of replica sets that are synced concurrently",
+    atLeast1,
+  ),
   "concurrent-resource-quota-syncs": flag(
     "int",
     defaultControllerSettings.quotaWorkers,

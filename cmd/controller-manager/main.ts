@@ -118,6 +118,8 @@ function settingsOf(values: Values): ControllerSettings {
     garbageCollectorWorkers: values["concurrent-gc-syncs"],
     quotaWorkers: values["concurrent-resource-quota-syncs"],
     quotaResyncMs: values["resource-quota-sync-period"],
+    replicaSetWorkers: values["concurrent-replicaset-syncs"],
+    replicationControllerWorkers: values["concurrent-rc-syncs"],
   };
   const signing = signingOf(values);
   const common = { ...workers, settleMs, rootCa, ...(signing === undefined ? {} : { signing }) };

@@ -17,6 +17,12 @@ import { runValidatingAdmissionPolicyStatus } from "./admission/validating-admis
 import { type QuotaOptions, runResourceQuotaController } from "./core/resource-quota-controller.ts";
 import { runRootCaPublisher } from "./core/root-ca-publisher.ts";
 import { runServiceAccountController } from "./core/service-account-controller.ts";
+import {
+  type ReplicaSetOptions,
+  type ReplicationControllerOptions,
+  runReplicaSetController,
+  runReplicationController,
+} from "./apps/replicaset/replica-set-controller.ts";
 import { runDisruptionController } from "./disruption/disruption-controller.ts";
 import { runServiceCidrController } from "./network/service-cidr-controller.ts";
 import { runPersistentVolumeClaimProtection } from "./volume/pvc-protection-controller.ts";
@@ -26,7 +32,13 @@ import { runTokenCleaner } from "./bootstrap/token-cleaner.ts";
 
 /** Settings of single controllers. */
 export interface ControllerSettings
-  extends NamespaceOptions, GarbageCollectorOptions, QuotaOptions, BootstrapSignerOptions {
+  extends
+    NamespaceOptions,
+    GarbageCollectorOptions,
+    QuotaOptions,
+    BootstrapSignerOptions,
+    ReplicaSetOptions,
+    ReplicationControllerOptions {
   /** CA certificates of the API server (PEM); "" = they are not published. */
   readonly rootCa: string;
   /** Signs tokens for service account token Secrets; absent = these are not filled. */
@@ -41,6 +53,8 @@ export const defaultControllerSettings = {
   garbageCollectorWorkers: 20,
   quotaWorkers: 5,
   quotaResyncMs: 300_000,
+  replicaSetWorkers: 5,
+  replicationControllerWorkers: 5,
 } as const;
 
 /** Maximum validity of a signed certificate: kube-controller-manager's default, one year. */
@@ -168,6 +182,20 @@ const controllerDescriptors: readonly ControllerDescriptor[] = [
     serviceAccount: "disruption-controller",
     enabledByDefault: true,
     run: runDisruptionController,
+  },
+  {
+    name: "replicaset-controller",
+    alias: "replicaset",
+    serviceAccount: "replicaset-controller",
+    enabledByDefault: true,
+    run: runReplicaSetController,
+  },
+  {
+    name: "replicationcontroller-controller",
+    alias: "replicationcontroller",
+    serviceAccount: "replication-controller",
+    enabledByDefault: true,
+    run: runReplicationController,
   },
   {
     name: "service-cidr-controller",

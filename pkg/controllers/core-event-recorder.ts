@@ -1,7 +1,8 @@
 import { AsyncQueue, randomText, setBounded } from "#base";
 import { type ApiObject, type Draft, type Handle, TokenBucket } from "#client";
-import { formatSeconds, groupVersionOf, isNotFound } from "#meta";
+import { groupVersionOf, isNotFound } from "#meta";
 import { type ControllerContext, isTerminating } from "./controller-context.ts";
+import { formatTime } from "./time.ts";
 
 interface CoreEvent extends ApiObject {
   readonly involvedObject: object;
@@ -28,6 +29,19 @@ const mostWaiting = 1_000;
 const mostRemembered = 4_096;
 /** Per object, as kube-controller-manager limits them: 25 at once, then one in five minutes. */
 const objectRate = { perSecond: 1 / 300, burst: 25 };
+/**
+ * Of the Events of one object and reason, these many different ones within the interval are told
+ * apart; the later ones are one Event, whose message is that of the last.
+ */
+const mostSimilar = 10;
+const similarIntervalMs = 600_000;
+const combined = "(combined from similar events): ";
+
+/** Different Events of one object, type and reason. */
+interface Similar {
+  readonly messages: Set<string>;
+  at: number;
+}
 
 type Happening = Pick<CoreEvent, "type" | "reason" | "message">;
 
@@ -36,6 +50,7 @@ export class CoreEventRecorder {
   private readonly waiting = new AsyncQueue<Draft<CoreEvent>>(mostWaiting);
   private readonly recorded = new Map<string, CoreEvent>();
   private readonly buckets = new Map<string, TokenBucket>();
+  private readonly similar = new Map<string, Similar>();
 
   constructor(
     private readonly context: ControllerContext,
@@ -48,7 +63,7 @@ export class CoreEventRecorder {
     const { clock, random } = this.context;
     const { namespace = "", name, uid, resourceVersion } = metadata;
     if (!this.bucketOf(uid).takeIfThere()) return;
-    const now = formatSeconds({ seconds: Math.floor(clock.now() / 1000), nanos: 0 });
+    const now = formatTime(clock.now());
     const apiVersion = groupVersionOf(resource.group, resource.version);
     const suffix = randomText(random, 16, "0123456789abcdef");
     this.waiting.push({
@@ -81,24 +96,40 @@ export class CoreEventRecorder {
 
   private async send(draft: Draft<CoreEvent>): Promise<void> {
     const { client } = this.context;
-    const { resourceVersion: _version, ...involved } =
-      draft.involvedObject as ApiObject["metadata"];
-    const key = JSON.stringify([involved, draft.type, draft.reason, draft.message]);
+    const { key, event } = this.correlate(draft);
     const before = this.recorded.get(key);
     const sent =
       before === undefined
-        ? await client.create(events, draft)
-        : await this.repeat(before, draft).catch((error: unknown) => {
+        ? await client.create(events, event)
+        : await this.repeat(before, event).catch((error: unknown) => {
             // The Event has expired meanwhile.
-            if (isNotFound(error)) return client.create(events, draft);
+            if (isNotFound(error)) return client.create(events, event);
             throw error;
           });
     setBounded(this.recorded, [key, sent], mostRemembered);
   }
 
-  private repeat({ metadata, count }: CoreEvent, { lastTimestamp }: Draft<CoreEvent>) {
+  /** The Event to record, and what it shares with its repetitions. */
+  private correlate(draft: Draft<CoreEvent>): { key: string; event: Draft<CoreEvent> } {
+    const { resourceVersion: _version, ...involved } =
+      draft.involvedObject as ApiObject["metadata"];
+    const group = JSON.stringify([involved, draft.type, draft.reason]);
+    const key = JSON.stringify([group, draft.message]);
+    const now = this.context.clock.now();
+    const known = this.similar.get(group);
+    const isRecent = known !== undefined && now - known.at <= similarIntervalMs;
+    const messages = isRecent ? known.messages : new Set<string>();
+    messages.add(draft.message);
+    setBounded(this.similar, [group, { messages, at: now }], mostRemembered);
+    if (messages.size < mostSimilar) return { key, event: draft };
+    // The set needs no more than what shows that it is full.
+    messages.delete(messages.values().next().value ?? "");
+    return { key: group, event: { ...draft, message: combined + draft.message } };
+  }
+
+  private repeat({ metadata, count }: CoreEvent, { message, lastTimestamp }: Draft<CoreEvent>) {
     const { namespace = "", name } = metadata;
-    const body = { count: count + 1, lastTimestamp };
+    const body = { count: count + 1, message, lastTimestamp };
     return this.context.client.patch(events, { namespace, name }, { type: "merge", body });
   }
 }

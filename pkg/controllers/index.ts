@@ -7,6 +7,7 @@ export {
   signingDurationMs,
   defaultControllerSettings,
 } from "./controller-descriptors.ts";
+export { controllerMetrics } from "./controller-metrics.ts";
 export { runCoordinatedElection } from "./leader-election/coordinated-election.ts";
 export { runLeaseEndpointReconciler } from "./network/lease-endpoint-reconciler.ts";
 export {

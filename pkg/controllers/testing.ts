@@ -1,6 +1,7 @@
+import assert from "node:assert/strict";
 import { setMaxListeners } from "node:events";
 import { type Clock, seededRandom, systemClock } from "#base";
-import { Informers, RegistryClient } from "#client";
+import { type Client, Informers, RegistryClient } from "#client";
 import { type Catalog, internalError } from "#meta";
 import type { Registry } from "#registry";
 import { noInstruments, type User } from "#request";
@@ -26,6 +27,66 @@ export function contextOn(parts: Parts): ControllerContext {
 
 type Verb = "get" | "list" | "create" | "update" | "patch" | "delete" | "deleteCollection";
 
+const writeVerbs: ReadonlySet<string> = new Set(["create", "update", "patch", "delete"]);
+
+type Call = (...words: readonly [{ readonly plural: string }, ...unknown[]]) => unknown;
+
+/** A client whose calls go through `around`, which gets the verb, the resource and the call itself. */
+function intercepted(
+  client: Client,
+  around: (verb: string, plural: string, call: () => Promise<unknown>) => Promise<unknown>,
+): Client {
+  return new Proxy(client, {
+    get(target, property) {
+      const value: unknown = Reflect.get(target, property, target);
+      if (typeof value !== "function") return value;
+      const verb = String(property);
+      const method = value as Call;
+      if (verb === "watch" || verb === "onServed") return method.bind(target);
+      return (...words: Parameters<Call>) =>
+        around(verb, words[0]?.plural, async () => method.apply(target, words));
+    },
+  });
+}
+
+/** Holds back what watches deliver, by plural of the resource. */
+class WatchGate {
+  private readonly held = new Map<string, Promise<void>>();
+  private readonly openers = new Map<string, () => void>();
+
+  hold(plural: string): void {
+    this.held.set(plural, new Promise((resolve) => this.openers.set(plural, resolve)));
+  }
+
+  release(plural: string): void {
+    this.openers.get(plural)?.();
+    this.held.delete(plural);
+  }
+
+  releaseAll(): void {
+    for (const plural of this.held.keys()) this.release(plural);
+  }
+
+  client(client: Client): Client {
+    const watch: Client["watch"] = (resource, options) =>
+      this.delayed(resource.plural, client.watch(resource, options));
+    return new Proxy(client, {
+      get: (target, property) => {
+        if (property === "watch") return watch;
+        const value: unknown = Reflect.get(target, property, target);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+  }
+
+  private async *delayed<T>(plural: string, events: AsyncIterable<T>): AsyncGenerator<T> {
+    for await (const event of events) {
+      await this.held.get(plural);
+      yield event;
+    }
+  }
+}
+
 /** A controller that runs on a registry in memory, with its failures recorded. */
 export interface ControllerTest {
   readonly test: TestRegistry;
@@ -33,6 +94,9 @@ export interface ControllerTest {
   readonly reports: readonly string[];
   /** Lets the next calls of the controller's client fail with a 500. */
   failNext(verb: Verb, plural: string, times: number): void;
+  /** Stops and resumes what the controller's informers of a resource see, which makes them stale. */
+  holdInformer(plural: string): void;
+  releaseInformer(plural: string): void;
   /** Calls of the controller's client so far, failed ones included. */
   calls(verb: Verb, plural: string): number;
   /** Resolves once `what` answers something truthy, with that; fails after some seconds. */
@@ -55,31 +119,29 @@ export async function startController(
   const context = contextOn({ ...test, clock, signal: life.signal, report });
   const failures = new Map<string, number>();
   const calls = new Map<string, number>();
-  const client = new Proxy(context.client, {
-    get(target, property) {
-      const value: unknown = Reflect.get(target, property, target);
-      if (typeof value !== "function") return value;
-      return (...words: readonly [{ readonly plural: string }, ...unknown[]]) => {
-        const key = `${String(property)} ${words[0]?.plural}`;
-        calls.set(key, (calls.get(key) ?? 0) + 1);
-        const left = failures.get(key) ?? 0;
-        failures.set(key, Math.max(left - 1, 0));
-        if (left > 0) return Promise.reject(internalError("injected"));
-        return value.apply(target, words) as unknown;
-      };
-    },
+  const client = intercepted(context.client, (verb, plural, call) => {
+    const key = `${verb} ${plural}`;
+    calls.set(key, (calls.get(key) ?? 0) + 1);
+    const left = failures.get(key) ?? 0;
+    failures.set(key, Math.max(left - 1, 0));
+    return left > 0 ? Promise.reject(internalError("injected")) : call();
   });
-  const running = run({ ...context, client });
+  const gate = new WatchGate();
+  const informers = new Informers({ ...context, client: gate.client(context.client) });
+  const running = run({ ...context, client, informers });
   return {
     test,
     reports,
     failNext: (verb, plural, times) => void failures.set(`${verb} ${plural}`, times),
+    holdInformer: (plural) => gate.hold(plural),
+    releaseInformer: (plural) => gate.release(plural),
     calls: (verb, plural) => calls.get(`${verb} ${plural}`) ?? 0,
     until,
     stop: async () => {
       life.abort();
+      gate.releaseAll();
       await running;
-      await context.informers.ended();
+      await informers.ended();
     },
   };
 }
@@ -90,5 +152,137 @@ async function until<T>(what: () => Promise<T>): Promise<NonNullable<T>> {
     if (found) return found;
     if (tries > 1000) throw new Error("the expected state was never reached");
     await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+export interface CrashScenario {
+  /** The controllers of the process that crashes. */
+  readonly controllers: readonly ((context: ControllerContext) => Promise<void>)[];
+  /**
+   * Makes and changes objects, and waits in between for what the controllers make of them. Plays
+   * what other programs do, such as kubelets. Time passes only while it waits with `until`.
+   */
+  readonly play: (run: Pick<ControllerTest, "test" | "until">) => Promise<void>;
+  /** What must be the same in the end, without generated names and times. */
+  readonly endState: (test: TestRegistry) => Promise<unknown>;
+  /** Crashes after every so many writes only, where a scenario has very many; default 1. */
+  readonly stride?: number;
+}
+
+/**
+ * Plays a scenario once without a crash, then once for each write of the controllers (Events apart),
+ * after which their process dies and another one takes over: the write is done, but its response
+ * never arrives. Fails unless the end state is the same each time, and is final. Answers the number
+ * of crashes.
+ */
+export async function crashAfterEveryWrite(scenario: CrashScenario): Promise<number> {
+  const wanted = await playWithCrash(scenario, Infinity);
+  let crashes = 0;
+  for (let write = 1; ; write += scenario.stride ?? 1) {
+    const found = await playWithCrash(scenario, write, wanted.state);
+    if (!found.hasCrashed) return crashes;
+    crashes++;
+    assert.deepEqual(found.state, wanted.state, `after a crash at write ${write}`);
+  }
+}
+
+/** Time that passes between two looks at a state, so that delays and backoffs end. */
+const stepMs = 250;
+/** Looks at a state until it counts as final. */
+const finalLooks = 40;
+
+async function playWithCrash(
+  { controllers, play, endState }: CrashScenario,
+  crashAt: number,
+  wanted?: unknown,
+): Promise<{ readonly state: unknown; readonly hasCrashed: boolean }> {
+  const test = await testRegistry();
+  const processes = new CrashingProcesses(test, controllers, crashAt);
+  const step = async () => {
+    processes.check();
+    test.clock.advance(stepMs);
+    for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+  };
+  const untilInSteps: ControllerTest["until"] = async (what) => {
+    for (let tries = 0; ; tries++) {
+      const found = await what();
+      if (found) return found;
+      if (tries > 2_000) throw new Error(`the expected state was never reached: crash ${crashAt}`);
+      await step();
+    }
+  };
+  const settled = async () => {
+    let last = { state: "", writes: -1 };
+    for (let looks = 0, tries = 0; looks < finalLooks && tries < 2_000; tries++) {
+      const now = { state: JSON.stringify(await endState(test)), writes: processes.writes };
+      const isWanted = wanted === undefined || now.state === JSON.stringify(wanted);
+      looks = isWanted && now.state === last.state && now.writes === last.writes ? looks + 1 : 0;
+      last = now;
+      await step();
+    }
+  };
+  processes.start();
+  try {
+    await play({ test, until: untilInSteps });
+    await settled();
+    return { state: await endState(test), hasCrashed: processes.hasCrashed };
+  } finally {
+    await processes.stop();
+  }
+}
+
+/** Controllers in a process that dies after a write, and in the next one. */
+class CrashingProcesses {
+  /** Writes so far, except those of Events. */
+  writes = 0;
+  hasCrashed = false;
+  private life = new AbortController();
+  private running: Promise<unknown> = Promise.resolve();
+  private fault: unknown;
+
+  constructor(
+    private readonly test: TestRegistry,
+    private readonly controllers: CrashScenario["controllers"],
+    private readonly crashAt: number,
+  ) {}
+
+  start(): void {
+    const life = new AbortController();
+    this.life = life;
+    setMaxListeners(0, life.signal);
+    const report = () => undefined;
+    const context = contextOn({ ...this.test, signal: life.signal, report });
+    const client = intercepted(context.client, async (verb, plural, call) => {
+      life.signal.throwIfAborted();
+      const isCounted = writeVerbs.has(verb) && plural !== "events";
+      const isLast = isCounted && ++this.writes === this.crashAt;
+      const result = await call();
+      if (isLast) this.crash();
+      life.signal.throwIfAborted();
+      return result;
+    });
+    const work = Promise.all(this.controllers.map((run) => run({ ...context, client })));
+    this.running = work
+      .then(() => context.informers.ended())
+      .catch((error: unknown) => {
+        if (!life.signal.aborted) this.fault = error;
+      });
+  }
+
+  /** Throws what ended the controllers, if they failed. */
+  check(): void {
+    if (this.fault !== undefined) throw this.fault;
+  }
+
+  async stop(): Promise<void> {
+    this.life.abort();
+    await this.running;
+    this.check();
+  }
+
+  private crash(): void {
+    this.hasCrashed = true;
+    this.life.abort(new Error("crashed"));
+    this.start();
   }
 }

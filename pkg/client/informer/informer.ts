@@ -9,10 +9,11 @@ export type InformerEvent<T extends ApiObject> =
 
 type Handler<T extends ApiObject> = (change: InformerEvent<T>) => void;
 
-/** By name of the index: the values under which an object is found. */
-export type Indexes<T extends ApiObject> = Readonly<
-  Record<string, (object: T) => readonly string[]>
->;
+/** The values under which an object is found in an index. */
+type IndexFunction<T extends ApiObject> = (object: T) => readonly string[];
+
+/** Index functions by name of the index. */
+export type Indexes<T extends ApiObject> = Readonly<Record<string, IndexFunction<T>>>;
 
 export interface InformerOptions<T extends ApiObject> {
   readonly client: Client;
@@ -36,13 +37,23 @@ export function objectKey({ metadata }: ApiObject): string {
 /** A local cache of a collection that notifies its handlers of changes. */
 export class Informer<T extends ApiObject> {
   private readonly objects = new Map<string, T>();
+  private readonly indexes: Map<string, IndexFunction<T>>;
   private readonly byIndex = new Map<string, Map<string, Set<string>>>();
   private readonly handlers = new Set<Handler<T>>();
   private readonly waiting: (() => void)[] = [];
   private isSynced = false;
 
   constructor(private readonly options: InformerOptions<T>) {
-    for (const name of Object.keys(options.indexes ?? {})) this.byIndex.set(name, new Map());
+    this.indexes = new Map(Object.entries(options.indexes ?? {}));
+    for (const name of this.indexes.keys()) this.byIndex.set(name, new Map());
+  }
+
+  /** Adds an index unless there is one of this name, which all users of the informer share. */
+  addIndex(name: string, valuesOf: IndexFunction<T>): void {
+    if (this.indexes.has(name)) return;
+    this.indexes.set(name, valuesOf);
+    this.byIndex.set(name, new Map());
+    for (const [key, object] of this.objects) this.insert(name, key, valuesOf(object));
   }
 
   /** Keeps the copy up to date until the signal aborts. */
@@ -80,7 +91,7 @@ export class Informer<T extends ApiObject> {
     return this.objects.values();
   }
 
-  /** What has `value` in an index that the options name. */
+  /** What has `value` in an index that the options name or that was added. */
   indexed(index: string, value: string): readonly T[] {
     const keys = this.byIndex.get(index)?.get(value) ?? [];
     return [...keys].map((key) => this.objects.get(key)!);
@@ -132,18 +143,20 @@ export class Informer<T extends ApiObject> {
   }
 
   private index(key: string, object: T): void {
-    for (const [name, valuesOf] of Object.entries(this.options.indexes ?? {})) {
-      const index = this.byIndex.get(name)!;
-      for (const value of valuesOf(object)) {
-        const keys = index.get(value);
-        if (keys === undefined) index.set(value, new Set([key]));
-        else keys.add(key);
-      }
+    for (const [name, valuesOf] of this.indexes) this.insert(name, key, valuesOf(object));
+  }
+
+  private insert(name: string, key: string, values: readonly string[]): void {
+    const index = this.byIndex.get(name)!;
+    for (const value of values) {
+      const keys = index.get(value);
+      if (keys === undefined) index.set(value, new Set([key]));
+      else keys.add(key);
     }
   }
 
   private unindex(key: string, object: T): void {
-    for (const [name, valuesOf] of Object.entries(this.options.indexes ?? {})) {
+    for (const [name, valuesOf] of this.indexes) {
       const index = this.byIndex.get(name)!;
       for (const value of valuesOf(object)) {
         const keys = index.get(value);

@@ -3,7 +3,7 @@ import { deepEqual } from "#base";
 import { ignoreConflict } from "#meta";
 import { type SigningToken, signingToken, tokenSecrets } from "./bootstrap-tokens.ts";
 import { type ControllerContext, enqueueOnChange, newWorkQueue } from "../controller-context.ts";
-import { configMaps } from "../kinds.ts";
+import { configMaps } from "../kinds/core.ts";
 
 const namespace = "kube-public";
 const name = "cluster-info";

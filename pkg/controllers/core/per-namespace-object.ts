@@ -6,7 +6,7 @@ import {
   isTerminating,
   newWorkQueue,
 } from "../controller-context.ts";
-import { type Namespace, namespaces } from "../kinds.ts";
+import { type Namespace, namespaces } from "../kinds/core.ts";
 
 /** An object that every namespace should have. */
 export interface PerNamespaceObject<T extends ApiObject> {

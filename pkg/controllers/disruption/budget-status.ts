@@ -1,7 +1,7 @@
 /** Arithmetic of PodDisruptionBudget statuses. */
 import { deepEqual } from "#base";
 import type { LabelSelector } from "#meta";
-import type { Pod } from "../kinds.ts";
+import type { Pod } from "../kinds/pod.ts";
 import type { Budget, BudgetCondition, BudgetStatus } from "./disruption-kinds.ts";
 
 /** Time within which an evicted pod should be terminating; after it the eviction does not count. */

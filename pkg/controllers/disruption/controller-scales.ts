@@ -1,8 +1,8 @@
 import { type Handle, type Informer, type Informers, type OwnerReference } from "#client";
-import type { ApiObject } from "#client";
 import { goQuote, groupVersionOf, isNotFound } from "#meta";
 import type { ControllerContext } from "../controller-context.ts";
-import type { Pod } from "../kinds.ts";
+import type { Pod } from "../kinds/pod.ts";
+import { controllerOf } from "../owners/controller-ref.ts";
 import {
   deployments,
   replicaSets,
@@ -114,10 +114,6 @@ export class ControllerScales {
       });
     return found?.metadata.uid === uid ? scaleIn(found) : undefined;
   }
-}
-
-export function controllerOf({ metadata }: ApiObject): OwnerReference | undefined {
-  return metadata.ownerReferences?.find(({ controller }) => controller === true);
 }
 
 function groupOf({ apiVersion }: OwnerReference): string {

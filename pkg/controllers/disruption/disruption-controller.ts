@@ -10,7 +10,7 @@ import { formatSeconds, goQuote, isConflict, isNotFound, selectorFromLabelSelect
 import { ByNamespace } from "../by-namespace.ts";
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
 import { CoreEventRecorder } from "../core-event-recorder.ts";
-import { type Pod, pods as podHandle } from "../kinds.ts";
+import { type Pod, pods as podHandle } from "../kinds/pod.ts";
 import {
   countHealthy,
   disruptedPodsOf,

@@ -1,7 +1,7 @@
 /** PodDisruptionBudgets and owners of pods, as far as the disruption controller knows them. */
 import type { ApiObject, Handle } from "#client";
 import type { LabelSelector } from "#meta";
-import type { Condition } from "../kinds.ts";
+import type { Condition } from "../kinds/core.ts";
 
 export interface BudgetCondition extends Condition {
   readonly observedGeneration?: number | bigint;

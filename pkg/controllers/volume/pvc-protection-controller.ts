@@ -2,7 +2,7 @@ import { type InformerEvent, objectKey, RequeueAfter } from "#client";
 import { resolve } from "#meta";
 import { ByNamespace } from "../by-namespace.ts";
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
-import { type Pod, pods as podHandle } from "../kinds.ts";
+import { type Pod, pods as podHandle } from "../kinds/pod.ts";
 import { needsProtectionSync, syncProtection } from "./protection-finalizer.ts";
 import { type PersistentVolumeClaim, persistentVolumeClaims } from "./volume-kinds.ts";
 

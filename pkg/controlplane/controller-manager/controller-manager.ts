@@ -12,7 +12,11 @@ import {
   runCandidacy,
   runElection,
 } from "#client";
-import type { ControllerDescriptor, ControllerSettings } from "#controllers";
+import {
+  type ControllerDescriptor,
+  controllerMetrics,
+  type ControllerSettings,
+} from "#controllers";
 import { type Domain, resolve } from "#meta";
 import type { KeyPair } from "#pki";
 import type { Endpoint, Instruments } from "#request";
@@ -85,7 +89,7 @@ class ControllerManager {
   private readonly identity = `${hostname()}_${cryptoRandom.uuid()}`;
 
   constructor(private readonly options: ControllerManagerOptions) {
-    this.metrics.instruments.define(clientMetrics);
+    this.metrics.instruments.define([...clientMetrics, ...controllerMetrics]);
     this.instruments = this.metrics.instruments;
     this.report = (what, error) => options.logger.error(what, error);
   }

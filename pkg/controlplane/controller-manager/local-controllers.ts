@@ -6,6 +6,7 @@ import { type Clock, cryptoRandom } from "#base";
 import { clientMetrics, Informers, RegistryClient, runElection, usualTimes } from "#client";
 import {
   type ControllerContext,
+  controllerMetrics,
   runCoordinatedElection,
   runIdentityLease,
   runServerObjects,
@@ -50,7 +51,7 @@ export interface LocalControllers {
  */
 export async function runLocalControllers(local: LocalControllers): Promise<void> {
   const { metrics, options, port } = local;
-  metrics.instruments.define(clientMetrics);
+  metrics.instruments.define([...clientMetrics, ...controllerMetrics]);
   const context = contextOf(local, apiserver, apiserverAgent);
   const server = { ...context, hostname: hostname(), port: port ?? 0 };
   // Callers that await the start run first.

@@ -1,4 +1,4 @@
-/** The kinds that controllers know, as far as they know them. */
+/** Kinds of the core group that controllers know, as far as they know them. */
 import type { ApiObject, Handle } from "#client";
 import type { Amounts } from "#quota";
 
@@ -38,18 +38,6 @@ export interface ResourceQuota extends ApiObject {
   readonly status?: { readonly hard?: Amounts; readonly used?: Amounts };
 }
 
-export interface Pod extends ApiObject {
-  readonly spec?: {
-    readonly nodeName?: string;
-    readonly volumes?: readonly {
-      readonly name: string;
-      readonly persistentVolumeClaim?: { readonly claimName: string };
-      readonly ephemeral?: object;
-    }[];
-  };
-  readonly status?: { readonly phase?: string; readonly conditions?: readonly Condition[] };
-}
-
 function core<T extends ApiObject>(plural: string, kind: string, namespaced = true): Handle<T> {
   return { group: "", version: "v1", plural, kind, namespaced };
 }
@@ -57,7 +45,6 @@ function core<T extends ApiObject>(plural: string, kind: string, namespaced = tr
 export const namespaces = core<Namespace>("namespaces", "Namespace", false);
 export const configMaps = core<ConfigMap>("configmaps", "ConfigMap");
 export const secrets = core<Secret>("secrets", "Secret");
-export const pods = core<Pod>("pods", "Pod");
 export const serviceAccounts = core<ServiceAccount>("serviceaccounts", "ServiceAccount");
 
 export const resourceQuotas = core<ResourceQuota>("resourcequotas", "ResourceQuota");

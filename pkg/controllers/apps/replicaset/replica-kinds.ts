@@ -1,0 +1,41 @@
+import type { Handle } from "#client";
+import {
+  type ReplicaSet,
+  replicaSets,
+  type ReplicationController,
+  replicationControllers,
+} from "../../kinds/apps.ts";
+import { selectorOf } from "../../owners/selectors.ts";
+
+/** A workload that keeps a number of equal pods. */
+export type ReplicaWorkload = ReplicaSet | ReplicationController;
+
+/** How the two kinds of such workloads differ. */
+export interface ReplicaKind<T extends ReplicaWorkload> {
+  readonly resource: Handle<T>;
+  /** Names of kube-controller-manager. */
+  readonly queue: string;
+  readonly component: string;
+  readonly selectorOf: (workload: T) => ReturnType<typeof selectorOf>;
+}
+
+export const replicaSetKind: ReplicaKind<ReplicaSet> = {
+  resource: replicaSets,
+  queue: "replicaset",
+  component: "replicaset-controller",
+  selectorOf: ({ spec }) => selectorOf(spec.selector),
+};
+
+const mapSelectors = new WeakMap<object, ReturnType<typeof selectorOf>>();
+
+export const replicationControllerKind: ReplicaKind<ReplicationController> = {
+  resource: replicationControllers,
+  queue: "replicationmanager",
+  component: "replication-controller",
+  selectorOf: ({ spec }) => {
+    const matchLabels = spec.selector ?? {};
+    const found = mapSelectors.get(matchLabels) ?? selectorOf({ matchLabels });
+    mapSelectors.set(matchLabels, found);
+    return found;
+  },
+};

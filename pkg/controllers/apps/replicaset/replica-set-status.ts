@@ -1,0 +1,81 @@
+import { deepEqual } from "#base";
+import { formatTime } from "../../time.ts";
+import type { ReplicaSetStatus } from "../../kinds/apps.ts";
+import type { Condition } from "../../kinds/core.ts";
+import type { Pod } from "../../kinds/pod.ts";
+import { selectorOf } from "../../owners/selectors.ts";
+import { isAvailable, isReady } from "../../pods/pod-state.ts";
+import type { ReplicaWorkload } from "./replica-kinds.ts";
+
+const replicaFailure = "ReplicaFailure";
+
+export interface StatusInput {
+  /** Active pods of the workload. */
+  readonly pods: readonly Pod[];
+  /** Why pods could not be created or deleted; undefined = they could. */
+  readonly failure: Error | undefined;
+  /** Time in milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** The status of a ReplicaSet or ReplicationController with these pods. */
+export function nextReplicaStatus(
+  { metadata, spec, status }: ReplicaWorkload,
+  { pods, failure, now }: StatusInput,
+): ReplicaSetStatus {
+  const labels = templateSelector(spec.template.metadata?.labels);
+  let [labeled, ready, available] = [0, 0, 0];
+  for (const pod of pods) {
+    if (labels.matches(pod.metadata.labels ?? {})) labeled++;
+    if (!isReady(pod)) continue;
+    ready++;
+    if (isAvailable(pod, spec.minReadySeconds, now)) available++;
+  }
+  const before = status?.conditions ?? [];
+  const difference = pods.length - spec.replicas;
+  return {
+    replicas: pods.length,
+    fullyLabeledReplicas: labeled,
+    readyReplicas: ready,
+    availableReplicas: available,
+    ...(metadata.generation === undefined ? {} : { observedGeneration: metadata.generation }),
+    conditions: conditionsAfter(before, failure, { difference, now }),
+  };
+}
+
+/** Whether the status of the object says something else. */
+export function isStatusChanged({ status }: ReplicaWorkload, next: ReplicaSetStatus): boolean {
+  const fields = [
+    "replicas",
+    "fullyLabeledReplicas",
+    "readyReplicas",
+    "availableReplicas",
+    "observedGeneration",
+  ] as const;
+  const isOther = fields.some((field) => Number(status?.[field] ?? 0) !== Number(next[field] ?? 0));
+  return isOther || !deepEqual(status?.conditions ?? [], next.conditions ?? []);
+}
+
+/** The labels of a template as a selector; fully labeled pods have them all. */
+function templateSelector(labels: Readonly<Record<string, string>> = {}) {
+  return selectorOf({ matchLabels: labels });
+}
+
+/** A condition that is there already is kept as it is, whatever fails now. */
+function conditionsAfter(
+  before: readonly Condition[],
+  failure: Error | undefined,
+  { difference, now }: { readonly difference: number; readonly now: number },
+): readonly Condition[] {
+  if (failure === undefined) return before.filter(({ type }) => type !== replicaFailure);
+  if (before.some(({ type }) => type === replicaFailure)) return before;
+  const reason = difference < 0 ? "FailedCreate" : difference > 0 ? "FailedDelete" : undefined;
+  const condition: Condition = {
+    type: replicaFailure,
+    status: "True",
+    lastTransitionTime: formatTime(now),
+    ...(reason === undefined ? {} : { reason }),
+    message: failure.message,
+  };
+  return [...before, condition];
+}

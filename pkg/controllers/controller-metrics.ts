@@ -1,0 +1,5 @@
+import type { MetricDefinition } from "#request";
+import { deletionAgeRatio } from "./apps/replicaset/replica-set-metrics.ts";
+
+/** Metrics of single controllers, with the names of kube-controller-manager. */
+export const controllerMetrics: readonly MetricDefinition[] = [deletionAgeRatio];

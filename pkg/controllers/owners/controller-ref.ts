@@ -1,0 +1,19 @@
+import type { ApiObject, Handle, OwnerReference } from "#client";
+import { groupVersionOf } from "#meta";
+
+/** The reference to the controller of an object; undefined = it is an orphan. */
+export function controllerOf({ metadata }: ApiObject): OwnerReference | undefined {
+  return metadata.ownerReferences?.find(({ controller }) => controller === true);
+}
+
+/** The reference that makes `owner` the controller of an object. */
+export function controllerRef(resource: Handle, { metadata }: ApiObject): OwnerReference {
+  return {
+    apiVersion: groupVersionOf(resource.group, resource.version),
+    kind: resource.kind,
+    name: metadata.name,
+    uid: metadata.uid,
+    controller: true,
+    blockOwnerDeletion: true,
+  };
+}

@@ -1,0 +1,45 @@
+import type { Pod, PodCondition } from "../kinds/pod.ts";
+
+/** What the status of a pod means for its controller. */
+
+export function conditionOf(pod: Pod, type: string): PodCondition | undefined {
+  return pod.status?.conditions?.find((each) => each.type === type);
+}
+
+export function isReady(pod: Pod): boolean {
+  return conditionOf(pod, "Ready")?.status === "True";
+}
+
+/** Time since which a pod is ready, in milliseconds since 1970; undefined = not ready, or unknown. */
+export function readySince(pod: Pod): number | undefined {
+  const ready = conditionOf(pod, "Ready");
+  if (ready?.status !== "True" || ready.lastTransitionTime === undefined) return undefined;
+  return Date.parse(ready.lastTransitionTime);
+}
+
+/** Milliseconds until a pod has been ready for `minReadySeconds`; undefined = it is not ready. */
+export function availableInMs(
+  pod: Pod,
+  minReadySeconds: number | undefined,
+  now: number,
+): number | undefined {
+  if (!isReady(pod)) return undefined;
+  if (minReadySeconds === undefined || minReadySeconds === 0) return 0;
+  const since = readySince(pod);
+  return since === undefined ? undefined : Math.max(0, since + minReadySeconds * 1000 - now);
+}
+
+/** Whether a pod has been ready for `minReadySeconds`. */
+export function isAvailable(pod: Pod, minReadySeconds: number | undefined, now: number): boolean {
+  return availableInMs(pod, minReadySeconds, now) === 0;
+}
+
+/** Whether all containers of a pod have ended for good. */
+function isTerminal({ status }: Pod): boolean {
+  return status?.phase === "Succeeded" || status?.phase === "Failed";
+}
+
+/** Whether a pod runs or will run. */
+export function isActive(pod: Pod): boolean {
+  return !isTerminal(pod) && pod.metadata.deletionTimestamp === undefined;
+}
