@@ -149,6 +149,8 @@ export { bootstrapObjects } from "./bootstrap.ts";
 export { accessDefaults } from "./bootstrap/access-defaults.ts";
 export { apiRanks } from "./bootstrap/api-services.ts";
 export { type FlowControlDefault, flowControlDefaults } from "./bootstrap/flow-control.ts";
+export type { FlowSchema } from "./flowcontrol/flow-schema.ts";
+export type { PriorityLevel } from "./flowcontrol/priority-level-configuration.ts";
 export * from "./meta/index.ts";
 export { parseRequest } from "./certificates/pkcs10.ts";
 export { qualityClassOf } from "./core/pod/qos-class.ts";

@@ -63,6 +63,7 @@ export class RequestAudit implements AuditTrail {
   /** Writes of ResponseStarted events, which the start of a response cannot wait for. */
   private pending: Promise<void> | undefined;
   private isLong = false;
+  private queuedMs = 0;
 
   constructor(
     request: AuditedRequest,
@@ -106,6 +107,10 @@ export class RequestAudit implements AuditTrail {
     });
   }
 
+  queued(milliseconds: number): void {
+    this.queuedMs = milliseconds;
+  }
+
   started(code: number): void {
     this.isLong = true;
     this.setCode(code);
@@ -145,6 +150,9 @@ export class RequestAudit implements AuditTrail {
     if (this.isLong || micros <= slowMicros) return;
     const key = resolve("apiserver.latency.{api}/total", this.parts.domain);
     this.annotate(key, formatDuration(BigInt(Math.round(micros)) * 1000n));
+    if (this.queuedMs === 0) return;
+    const queueKey = resolve("apiserver.latency.{api}/apf-queue-wait", this.parts.domain);
+    this.annotate(queueKey, formatDuration(BigInt(Math.round(this.queuedMs * 1e6))));
   }
 
   private shown(json: string): string {

@@ -1,2 +1,6 @@
 /** flowcontrol: API Priority and Fairness: which requests execute, which wait, which are rejected. */
 export type * from "./contract.ts";
+export { ClassifiedRequest, FlowController } from "./flow-controller.ts";
+export { FlowControlConfiguration } from "./configuration/flow-control-configuration.ts";
+export { WatchTracker } from "./estimates/watch-tracker.ts";
+export { WorkEstimator } from "./estimates/work-estimator.ts";

@@ -1,6 +1,7 @@
 import type { JsonObject } from "#base";
 import type { HookContext, Resource, Status } from "#meta";
 import type { RequestNotes, User } from "#request";
+import type { CachedSize } from "#storage";
 import type { ConnectRequest, Destination } from "./connect/destination.ts";
 
 /**
@@ -12,6 +13,8 @@ export interface Registry {
   list(request: ResourceRequest, options: ListOptions): Promise<ItemList>;
   /** Whether the cache knows, without waiting, that the collection is empty. */
   isKnownEmpty(request: Pick<ResourceRequest, "resource" | "namespace">): boolean;
+  /** Size of a collection in the cache; undefined while the cache is not filled. */
+  cachedSize(request: Pick<ResourceRequest, "resource" | "namespace">): CachedSize | undefined;
   watch(request: ResourceRequest, options: WatchOptions): AsyncIterable<ItemEvent>;
   /** As `watch`, in batches: events that arrive together are delivered and encoded together. */
   watchBatches(request: ResourceRequest, options: WatchOptions): AsyncIterableIterator<EventBatch>;
@@ -153,6 +156,8 @@ export interface WatchOptions extends ListOptions {
   readonly allowBookmarks: boolean;
   readonly sendInitialEvents: boolean | undefined;
   readonly timeoutSeconds: number | undefined;
+  /** Called once when the initial events, or the past changes, have been delivered. */
+  readonly initialized?: (() => void) | undefined;
 }
 
 export interface WriteOptions {

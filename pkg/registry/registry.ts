@@ -46,6 +46,10 @@ export function createRegistry(options: RegistryOptions): Registry {
       of(request)
         .store.collection(request.resource.keyPrefix)
         .isKnownEmpty(collectionPrefix(request)),
+    cachedSize: (request) =>
+      of(request)
+        .store.collection(request.resource.keyPrefix)
+        .cachedSize(collectionPrefix(request)),
     watch: (request, watchOptions) => watch(batches(request, watchOptions)),
     watchBatches: batches,
     create: (request, body, writeOptions) =>

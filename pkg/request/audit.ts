@@ -52,6 +52,8 @@ export interface AuditTrail extends RequestNotes {
   actsAs(user: User): void;
   /** @throws AuditFault when a request that cannot be recorded is not to be served */
   received(): Promise<void> | undefined;
+  /** The request waited so many milliseconds for seats. */
+  queued(milliseconds: number): void;
   /** The first bytes of a long answer are on their way. */
   started(code: number): void;
   /** The answer is over; never rejects. */

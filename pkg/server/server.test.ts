@@ -49,6 +49,7 @@ function registryOf(verbs: Partial<Registry>): Registry {
     connect: unused,
     namespaceLifecycle: () => undefined,
     isKnownEmpty: () => false,
+    cachedSize: () => undefined,
   };
   return { ...all, ...verbs };
 }

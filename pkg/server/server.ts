@@ -16,6 +16,7 @@ import type { Duplex } from "node:stream";
 import type { Server as TlsServer } from "node:tls";
 import Koa from "koa";
 import { type Clock, createLogger, type Logger, systemClock, trustAuthorities } from "#base";
+import type { FlowController } from "#flowcontrol";
 import type { Catalog } from "#meta";
 import type { Registry } from "#registry";
 import { type Auditor, type Authenticator, type Authorizer, noTracer, type Tracer } from "#request";
@@ -81,6 +82,8 @@ export interface ServerOptions extends Lifecycle {
   readonly tls?: TlsOptions | undefined;
   readonly clock?: Clock;
   readonly limits?: Partial<Limits>;
+  /** API Priority and Fairness; absent = `limits` bound the requests in flight. */
+  readonly flowControl?: FlowController | undefined;
   readonly health?: readonly HealthCheck[];
   readonly metrics?: PrometheusMetrics;
   /** A number in [0, 1). */
@@ -252,6 +255,7 @@ class HttpServer implements KeelsonServer {
       tracer: options.tracer ?? noTracer,
       clock: options.clock ?? systemClock,
       limits,
+      flowControl: options.flowControl,
       metrics,
       health: this.healthOf(options),
       logger,

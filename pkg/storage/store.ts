@@ -118,6 +118,8 @@ export interface Collection {
    * this store; false when it takes a look to tell.
    */
   isKnownEmpty(prefix: string): boolean;
+  /** Size of what is cached below `prefix`; undefined while the cache is not filled. */
+  cachedSize(prefix: string): CachedSize | undefined;
   /** Resolves when the collection is in the cache. */
   filled(signal?: AbortSignal): Promise<void>;
   /** The newest revision that a write through this store made here; 0 = none. */
@@ -134,6 +136,13 @@ export interface Collection {
   ): AsyncIterable<{ readonly changes: readonly Change[]; readonly revision: number }>;
   /** Answers how to end the subscription. */
   subscribe(subscriber: Subscriber): () => void;
+}
+
+/** How much of a collection is in the cache. */
+export interface CachedSize {
+  readonly objects: number;
+  /** Stored size in bytes; of a part of the collection by the average of the whole. */
+  readonly bytes: number;
 }
 
 interface Found {

@@ -1,5 +1,6 @@
 import type { Resource } from "#meta";
 import type {
+  CachedSize,
   Change,
   Collection,
   Entry,
@@ -122,6 +123,10 @@ class ConvertedCollection implements Collection, Subscriber {
 
   isKnownEmpty(prefix: string): boolean {
     return this.#base.isKnownEmpty(prefix);
+  }
+
+  cachedSize(prefix: string): CachedSize | undefined {
+    return this.#base.cachedSize(prefix);
   }
 
   filled(signal?: AbortSignal): Promise<void> {

@@ -135,6 +135,7 @@ class Watch implements AsyncIterableIterator<EventBatch> {
     const bookmarks = options.allowBookmarks ? bookmarksUntil(this.#deadline) : undefined;
     const now = registry.clock.monotonic();
     this.#watcher = new CacheWatcher(dispatcher, { watcherSet, position, bookmarks }, now);
+    options.initialized?.();
   }
 
   /** The initial events or the history up to now; returns the revision it reached. */

@@ -11,6 +11,8 @@ const record: RequestRecord = {
   scope: "resource",
   dryRun: false,
   longRunning: false,
+  queueWaitMs: 0,
+  seatedMs: 0,
   code: 200,
   bytes: 1500,
 };

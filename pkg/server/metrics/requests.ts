@@ -1,3 +1,4 @@
+import type { ClassifiedRequest } from "#flowcontrol";
 import { requestMetrics } from "./definitions.ts";
 import type { Family, Series } from "./family.ts";
 import type { ServerInstruments } from "./instruments.ts";
@@ -17,6 +18,12 @@ export interface RequestRecord {
   code: number;
   /** Of the response's body. */
   bytes: number;
+  /** Time in ms that the request waited for seats. */
+  queueWaitMs: number;
+  /** Time in ms from then on until it released them. */
+  seatedMs: number;
+  /** Absent = API Priority and Fairness has not classified the request. */
+  flow?: ClassifiedRequest;
 }
 
 /** Of a request of which nothing is known yet. */
@@ -32,6 +39,8 @@ export function emptyRecord(): RequestRecord {
     longRunning: false,
     code: 0,
     bytes: 0,
+    queueWaitMs: 0,
+    seatedMs: 0,
   };
 }
 
@@ -90,7 +99,7 @@ export class RequestMetrics {
     if (code === 429 || code === 504) this.noteTermination(record);
     if (longRunning) return;
     alike.duration.observe(seconds);
-    alike.sli.observe(seconds);
+    alike.sli.observe(Math.max(0, seconds - record.queueWaitMs / 1000));
     alike.sizes?.observe(record.bytes);
   }
 

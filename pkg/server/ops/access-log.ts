@@ -1,5 +1,6 @@
 /** One log line per finished request. */
 import type { LogFields } from "#base";
+import type { ClassifiedRequest } from "#flowcontrol";
 import type { Exchange } from "../transport/exchange.ts";
 import type { RequestRecord } from "../metrics/requests.ts";
 
@@ -26,6 +27,22 @@ export function accessFields({ exchange, record, milliseconds }: Finished): LogF
     "audit-ID": exchange.auditId,
     srcIP: exchange.remoteAddress ?? "",
     resp: record.code,
+    ...(record.flow === undefined ? {} : flowFields(record.flow, record)),
+  };
+}
+
+const longestFlowName = 64;
+
+/** What API Priority and Fairness decided, under kube-apiserver's names. */
+function flowFields(flow: ClassifiedRequest, { verb, seatedMs }: RequestRecord): LogFields {
+  const { initialSeats, finalSeats, additionalLatency } = flow.estimate;
+  return {
+    apf_pl: flow.priorityLevel.name.slice(0, longestFlowName),
+    apf_fs: flow.flowSchema.name.slice(0, longestFlowName),
+    apf_iseats: initialSeats,
+    apf_fseats: finalSeats,
+    apf_additionalLatency: `${additionalLatency}ms`,
+    [verb === "watch" ? "apf_init_latency" : "apf_execution_time"]: `${seatedMs.toFixed(3)}ms`,
   };
 }
 

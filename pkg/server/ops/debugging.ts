@@ -16,6 +16,8 @@ export interface DebuggingOptions {
   readonly values: ReadonlyMap<string, () => object | Promise<object>>;
   /** Plain texts, by path. */
   readonly texts: ReadonlyMap<string, () => string>;
+  /** Plain texts that the index of paths does not list, by path. */
+  readonly unlistedTexts?: ReadonlyMap<string, (query: Query) => string>;
 }
 
 interface Asked {
@@ -48,8 +50,8 @@ export class Debugging {
 
   /** False when there is no such path. */
   async serve(asked: Asked): Promise<boolean> {
-    const { exchange, path } = asked;
-    const { values, texts, profiling } = this.options;
+    const { exchange, path, query } = asked;
+    const { values, texts, unlistedTexts, profiling } = this.options;
     const value = path.startsWith("/debug/") ? values.get(path.slice("/debug/".length)) : undefined;
     if (value !== undefined) {
       sendJson(exchange, JSON.stringify(await value(), undefined, 2));
@@ -58,6 +60,12 @@ export class Debugging {
     const text = texts.get(path);
     if (text !== undefined) {
       sendPlain(exchange, text());
+      return true;
+    }
+    const unlisted = unlistedTexts?.get(path);
+    if (unlisted !== undefined) {
+      const headers = { "content-type": "text/plain; charset=utf-8" };
+      sendResponse(exchange, { status: 200, headers }, unlisted(query));
       return true;
     }
     return profiling && this.sendMeasured(asked);

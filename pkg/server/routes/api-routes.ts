@@ -27,11 +27,11 @@ export function apiRoutes(parts: VerbParts & StreamParts): Router<RequestState> 
     return runStream(parts, { exchange, info, query, user, stream });
   });
   router.all(resources, ({ state }, next) => {
-    const { exchange, info, query, resource, user, trail } = state;
+    const { exchange, info, query, resource, user, trail, initialized } = state;
     if (!isServed(parts.catalog, state)) return next();
     if (resource === undefined) throw genericFailure(404);
     const route = findRoute(resource, exchange.method, info);
-    return runVerb(parts, { exchange, info, query, user, route, notes: trail });
+    return runVerb(parts, { exchange, info, query, user, route, notes: trail, initialized });
   });
   return router;
 }

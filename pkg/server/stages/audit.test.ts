@@ -18,6 +18,7 @@ async function heard(get: () => Promise<never>, refuses = false): Promise<readon
     sent: () => undefined,
     answeredStatus: ({ code }) => void lines.push(`status ${code}`),
     actsAs: () => undefined,
+    queued: () => undefined,
     received: () => (refuses ? Promise.reject(new AuditFault("no room")) : undefined),
     started: (code) => void lines.push(`started ${code}`),
     completed: async ({ code }: AuditedAnswer) => void lines.push(`completed ${code}`),

@@ -2,6 +2,7 @@ import type { RouterContext } from "@koa/router";
 import type Koa from "koa";
 import { fieldTermsOf, labelTermsOf } from "#authz";
 import { afterwards, type Clock, type Logger, rescued, whenThere } from "#base";
+import type { FlowController } from "#flowcontrol";
 import { type Catalog, internalError, StatusError, unauthorized } from "#meta";
 import {
   type AuthorizationAttributes,
@@ -21,9 +22,19 @@ import { sendText } from "../response/response-writer.ts";
 import { audit, auditRefusal, noteDecision } from "./audit.ts";
 import { account } from "./account.ts";
 import { limitStarts, refuseDuringShutdown } from "./admit-request.ts";
-import { flowControl } from "./flow-control.ts";
+import { maxInFlight } from "./flow-control/max-in-flight.ts";
+import { priorityAndFairness } from "./flow-control/priority-and-fairness.ts";
 import { MiddlewareChain, type Stage } from "./middleware-chain.ts";
-import type { Arrived, Audited, Authenticated, Nothing, Parsed, RequestState } from "./state.ts";
+import type {
+  Admitted,
+  Arrived,
+  Audited,
+  Authenticated,
+  Nothing,
+  Parsed,
+  RequestState,
+  Timed,
+} from "./state.ts";
 import type { Shutdown } from "../transport/shutdown.ts";
 import type { Debugging } from "../ops/debugging.ts";
 import { ClientGone } from "../transport/exchange.ts";
@@ -52,6 +63,8 @@ export interface ServerParts {
   readonly tracer: Tracer;
   readonly clock: Clock;
   readonly limits: Limits;
+  /** Absent = API Priority and Fairness is off, and the limits bound the requests in flight. */
+  readonly flowControl: FlowController | undefined;
   readonly metrics: PrometheusMetrics;
   readonly health: Health;
   readonly logger: Logger;
@@ -135,11 +148,12 @@ function requestInfo({ catalog }: ServerParts): Stage<Arrived, Parsed> {
 /**
  * Gives every request but watches an end; the client may ask for an earlier one with `?timeout=`.
  */
-function deadline({ limits }: ServerParts): Stage<Arrived & Parsed, Nothing> {
+function deadline({ limits, clock }: ServerParts): Stage<Arrived & Parsed, Timed> {
   return {
     name: "deadline",
     run: ({ state: { exchange, record, query } }, next) => {
-      if (record.longRunning) return next({});
+      const received = clock.monotonic();
+      if (record.longRunning) return next({ timeoutMs: limits.requestTimeout, received });
       const milliseconds = requestTimeout(query.get("timeout"), limits.requestTimeout);
       return new Promise((resolve, reject) => {
         const timer = setTimeout(() => {
@@ -147,7 +161,8 @@ function deadline({ limits }: ServerParts): Stage<Arrived & Parsed, Nothing> {
           exchange.abort(reason);
           reject(reason);
         }, milliseconds);
-        afterwards(next({}), () => clearTimeout(timer)).then(resolve, reject);
+        const work = next({ timeoutMs: milliseconds, received });
+        afterwards(work, () => clearTimeout(timer)).then(resolve, reject);
       });
     },
   };
@@ -215,6 +230,15 @@ function impersonate({
       });
     },
   };
+}
+
+/** Gives the request seats, or rejects it with 429. */
+function flowControl(
+  parts: ServerParts,
+): Stage<Arrived & Parsed & Timed & Authenticated & Audited, Admitted> {
+  const { flowControl: controller } = parts;
+  if (controller === undefined) return maxInFlight(parts);
+  return priorityAndFairness({ ...parts, flowControl: controller });
 }
 
 /** Asks whether the user may do this. */

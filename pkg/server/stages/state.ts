@@ -17,6 +17,13 @@ export interface Parsed {
   readonly resource: Resource | undefined;
 }
 
+export interface Timed {
+  /** Time in ms that the request has; for a long-running one, that of an ordinary request. */
+  readonly timeoutMs: number;
+  /** `Clock.monotonic()` in ms at which that time began. */
+  readonly received: number;
+}
+
 export interface Authenticated {
   readonly user: User;
 }
@@ -26,8 +33,13 @@ export interface Audited {
   readonly trail: AuditTrail | undefined;
 }
 
+export interface Admitted {
+  /** Called when a watch is initialized: it occupies no seats from then on. */
+  readonly initialized: (() => void) | undefined;
+}
+
 /** State of a request that reaches a route. */
-export type RequestState = Arrived & Parsed & Authenticated & Audited;
+export type RequestState = Arrived & Parsed & Authenticated & Audited & Admitted;
 
 /** What a stage adds that adds nothing. */
 export type Nothing = Readonly<Record<never, never>>;

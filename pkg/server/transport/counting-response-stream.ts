@@ -6,6 +6,7 @@ export abstract class CountingResponseStream implements ResponseStream {
   observer: ResponseObserver | undefined;
   handedOver = false;
   private code: number | undefined;
+  private added: ResponseHeaders | undefined;
   private count = 0;
 
   get started(): boolean {
@@ -20,11 +21,16 @@ export abstract class CountingResponseStream implements ResponseStream {
     return this.count;
   }
 
+  addHeaders(headers: ResponseHeaders): void {
+    this.added = this.added === undefined ? headers : { ...this.added, ...headers };
+  }
+
   start(status: number, headers: ResponseHeaders): void {
     if (this.code !== undefined) return;
     this.code = status;
-    this.begin(status, headers);
-    this.observer?.started(status, headers);
+    const all = this.added === undefined ? headers : { ...this.added, ...headers };
+    this.begin(status, all);
+    this.observer?.started(status, all);
   }
 
   handOver(status: number): void {

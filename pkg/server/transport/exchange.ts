@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex, Readable } from "node:stream";
+import type { Awaitable } from "#base";
 import type { PeerCertificate } from "#request";
 
 /**
@@ -45,8 +46,8 @@ export interface Exchange {
 export interface BodyObserver {
   waiting(): void;
   received(bytes: number): void;
-  /** The body is complete. */
-  arrived(): void;
+  /** The body is complete; it is handed on when a promise that this returns resolves. */
+  arrived(): Awaitable<void>;
   /** Nothing more is read, whether the body is complete or not. */
   ended(): void;
 }
@@ -76,6 +77,8 @@ export interface ResponseStream {
   readonly sent: number;
   /** Observes everything that is sent from now on. */
   observer: ResponseObserver | undefined;
+  /** Adds headers to the response, whatever its status; those that it starts with win. */
+  addHeaders(headers: ResponseHeaders): void;
   /** Sets status and headers, which leave with the first bytes; a second call does nothing. */
   start(status: number, headers: ResponseHeaders): void;
   /** The connection now speaks another protocol, outside of this response. */

@@ -1,7 +1,7 @@
 import type { X509Certificate } from "node:crypto";
 import type { Readable } from "node:stream";
 import type { TLSSocket } from "node:tls";
-import { memoize } from "#base";
+import { type Awaitable, memoize } from "#base";
 import type { PeerCertificate } from "#request";
 import type { BodyObserver } from "./exchange.ts";
 import { bodyTooLarge, deadlineExceeded } from "../response/failures.ts";
@@ -117,6 +117,10 @@ export function gather(body: Readable, options: GatherOptions): Promise<Uint8Arr
         return false;
       }
     };
+    const succeed = () => {
+      settle();
+      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size));
+    };
     const onData = (chunk: Uint8Array) => {
       size += chunk.byteLength;
       if (size > limit) return fail(bodyTooLarge(limit));
@@ -124,9 +128,10 @@ export function gather(body: Readable, options: GatherOptions): Promise<Uint8Arr
       chunks.push(chunk);
     };
     const onEnd = () => {
-      if (!tell(() => observer?.arrived())) return;
-      settle();
-      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size));
+      let wait: Awaitable<void> = undefined;
+      if (!tell(() => (wait = observer?.arrived()))) return;
+      if (wait === undefined) return succeed();
+      Promise.resolve(wait).then(succeed, fail);
     };
     const timer = setTimeout(() => fail(deadlineExceeded()), milliseconds);
     if (life.reason !== undefined) return fail(life.reason);

@@ -89,6 +89,8 @@ export interface VerbRequest {
   readonly route: Route;
   /** Absent when the request is not audited. */
   readonly notes?: RequestNotes | undefined;
+  /** Called when a watch is initialized. */
+  readonly initialized?: (() => void) | undefined;
 }
 
 /** Carries a verb out on the registry and writes the response. */
@@ -168,7 +170,7 @@ class VerbRun {
   }
 
   private async watch(): Promise<void> {
-    const { exchange, query, route } = this.request;
+    const { exchange, query, route, initialized } = this.request;
     const negotiated = this.negotiate("watch");
     const sent = watchOptions(query);
     const table = this.tableView(negotiated);
@@ -184,7 +186,8 @@ class VerbRun {
     if (exchange.signal.aborted) end();
     try {
       const target: ResourceRequest = { ...this.target, name: "", context: watching };
-      const events = this.parts.registry.watchBatches(target, { ...sent, fieldSelector });
+      const options = { ...sent, fieldSelector, initialized };
+      const events = this.parts.registry.watchBatches(target, options);
       const view = {
         ...negotiated,
         resource: route.resource,

@@ -1,6 +1,7 @@
 import { assert, ownBytes, ownText, SortedMap } from "#base";
 import { type Backend, type Entry, prefixEnd, type StoreEvent, StoreFault } from "../backend.ts";
 import type {
+  CachedSize,
   Change,
   Collection,
   CollectionStatistics,
@@ -122,6 +123,14 @@ export class Cacher implements Collection, EventHandler {
   isKnownEmpty(prefix: string): boolean {
     if (this.#watchCache === undefined || this.#revision < this.#written) return false;
     return this.#watchCache.entries.count(prefix, prefixEnd(prefix)) === 0;
+  }
+
+  cachedSize(prefix: string): CachedSize | undefined {
+    if (this.#watchCache === undefined) return undefined;
+    const { entries, statistics } = this.#watchCache;
+    if (prefix === this.#options.prefix) return statistics;
+    const objects = entries.count(prefix, prefixEnd(prefix));
+    return { objects, bytes: (statistics.bytes * objects) / Math.max(1, statistics.objects) };
   }
 
   async filled(signal?: AbortSignal): Promise<void> {

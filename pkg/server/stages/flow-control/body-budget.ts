@@ -1,17 +1,19 @@
-import { seatsTaken } from "../response/failures.ts";
-import type { BodyObserver } from "../transport/exchange.ts";
-import type { Limits } from "../limits.ts";
+import type { Awaitable } from "#base";
+import { seatsTaken } from "../../response/failures.ts";
+import type { BodyObserver } from "../../transport/exchange.ts";
+import type { Limits } from "../../limits.ts";
 
 /** What a body counts at least, in bytes: its stream takes memory before its first byte. */
 const SMALLEST = 16 * 1024;
 /** A user's bodies may take this share of the budget. */
 const USER_SHARE = 1 / 4;
 
-/** The seat of a request, which it gives up while it waits for its body. */
+/** The seat of a request. A slow sender of a body must not keep it from others. */
 export interface Seat {
+  /** The request waits for its body from now on. */
   release(): void;
-  /** @throws StatusError 429 when none is free. */
-  take(): void;
+  /** The body is complete. Throws, or rejects with, StatusError 429 when there is no seat. */
+  take(): Awaitable<void>;
 }
 
 export interface BodyOwner {

@@ -29,7 +29,7 @@ describe("BodyBudget", () => {
     assert.equal(seat.isTaken, false);
     for (let index = 0; index < 10; index++) body.received(10 * kib);
     assert.equal(budget.bytes, 100 * kib);
-    body.arrived();
+    void body.arrived();
     assert.equal(seat.isTaken, true);
     body.ended();
     body.ended();
