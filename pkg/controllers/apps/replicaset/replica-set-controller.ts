@@ -8,8 +8,8 @@ import { claimObjects } from "../../owners/claim.ts";
 import { controllerOf } from "../../owners/controller-ref.ts";
 import { OwnedObjects } from "../../owners/owned-objects.ts";
 import { inDeletionOrder } from "../../pods/deletion-order.ts";
-import { Expectations } from "../../pods/expectations.ts";
-import { watchOwnedPods } from "../../pods/owned-pod-events.ts";
+import { Expectations } from "../../owners/expectations.ts";
+import { watchOwned } from "../../owners/owned-object-events.ts";
 import { PodControl, podFromTemplate } from "../../pods/pod-control.ts";
 import { availableInMs, isActive, isReady } from "../../pods/pod-state.ts";
 import { slowStart } from "../../pods/slow-start.ts";
@@ -81,8 +81,8 @@ class ReplicaController<T extends ReplicaWorkload> {
       if (type === "deleted") this.expectations.forget(key);
       this.queue.add(key);
     });
-    watchOwnedPods({
-      pods: this.pods,
+    watchOwned({
+      objects: this.pods,
       owners: this.workloads,
       kind: this.kind.resource.kind,
       matches: (workload, labels) => this.matches(workload, labels),
