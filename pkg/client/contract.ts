@@ -37,6 +37,11 @@ export interface Client {
   ): Promise<T>;
   patch<T extends ApiObject>(resource: Handle<T>, at: Place, patch: Patch): Promise<T>;
   delete(resource: Handle, at: Place, options?: DeleteOptions): Promise<void>;
+  /**
+   * Reads a path with its query, for APIs whose paths are not those of resources, like
+   * `/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop/pods/*&#47;requests`. Answers the JSON value.
+   */
+  getRaw(path: string, options?: CallOptions): Promise<unknown>;
   /** Deletes what a namespace has of a resource. */
   deleteCollection(resource: Handle, at: Place, options?: DeleteOptions): Promise<void>;
 }

@@ -36,6 +36,15 @@ export interface RegistryClientOptions {
   readonly userAgent: string;
   /** The life of the client: calls under way end with it. */
   readonly signal: AbortSignal;
+  /** Reads paths that are not in the catalog, as the user; absent = there are none. */
+  readonly getRaw?: (path: string, asking: RawRead) => Promise<unknown>;
+}
+
+/** The client that reads a path. */
+export interface RawRead {
+  readonly user: User;
+  readonly userAgent: string;
+  readonly signal: AbortSignal;
 }
 
 /**
@@ -137,6 +146,12 @@ export class RegistryClient implements Client {
     const options = { ...defaultWriteOptions, patchType: patch.type, fieldManager, force };
     const { item } = await this.options.registry.patch(target, jsonBody(patch.body), options);
     return shown(target, item);
+  }
+
+  getRaw(path: string, { signal: call }: CallOptions = {}): Promise<unknown> {
+    const { user, userAgent, signal, getRaw } = this.options;
+    if (getRaw === undefined) return Promise.reject(genericFailure(404));
+    return getRaw(path, { user, userAgent, signal: call ?? signal });
   }
 
   async delete(resource: Handle, at: Place, options: DeleteOptions = {}): Promise<void> {

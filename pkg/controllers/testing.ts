@@ -16,6 +16,8 @@ interface Parts {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly report: (what: string, error: unknown) => void;
+  /** Answers paths of APIs that other servers would provide. */
+  readonly getRaw?: (path: string) => Promise<unknown>;
 }
 
 /** What controllers are given, with nothing between them and the registry. */
@@ -108,15 +110,21 @@ export interface ControllerTest {
 /** Starts a controller on a registry of its own, or on `test`. */
 export async function startController(
   run: (context: ControllerContext) => Promise<void>,
-  options: { readonly test?: TestRegistry; readonly clock?: Clock } = {},
+  options: { readonly test?: TestRegistry } & Partial<Pick<Parts, "clock" | "getRaw">> = {},
 ): Promise<ControllerTest> {
   const test = options.test ?? (await testRegistry());
-  const { clock = systemClock } = options;
+  const { clock = systemClock, getRaw } = options;
   const life = new AbortController();
   setMaxListeners(0, life.signal);
   const reports: string[] = [];
   const report = (what: string, error: unknown) => void reports.push(`${what}: ${String(error)}`);
-  const context = contextOn({ ...test, clock, signal: life.signal, report });
+  const context = contextOn({
+    ...test,
+    clock,
+    signal: life.signal,
+    report,
+    ...(getRaw === undefined ? {} : { getRaw }),
+  });
   const failures = new Map<string, number>();
   const calls = new Map<string, number>();
   const client = intercepted(context.client, (verb, plural, call) => {

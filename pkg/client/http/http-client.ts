@@ -1,7 +1,15 @@
 import type { Clock } from "#base";
-import { type Domain, groupVersionOf, resolve, type Status, StatusError } from "#meta";
+import {
+  type Domain,
+  genericFailure,
+  groupVersionOf,
+  resolve,
+  type Status,
+  StatusError,
+} from "#meta";
 import type {
   ApiObject,
+  CallOptions,
   Client,
   DeleteOptions,
   Discovery,
@@ -159,6 +167,10 @@ export class HttpClient implements Client {
     return this.object({ ...call, contentType: patchTypes[type] });
   }
 
+  async getRaw(path: string, { signal }: CallOptions = {}): Promise<unknown> {
+    return JSON.parse(await this.text({ method: "GET", path, signal }));
+  }
+
   async delete(resource: Handle, at: Place, options: DeleteOptions = {}): Promise<void> {
     const { signal, propagationPolicy, preconditions } = options;
     const body = { kind: "DeleteOptions", apiVersion: "v1", propagationPolicy, preconditions };
@@ -213,6 +225,7 @@ export class HttpClient implements Client {
     signal.throwIfAborted();
     const status = statusIn(text);
     if (status !== undefined) return new StatusError(status);
+    if (answer.status === 404) return genericFailure(404);
     const message = `the server answered ${answer.status}: ${text.slice(0, 1024)}`;
     const bare = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure" } as const;
     return new StatusError({ ...bare, message, code: answer.status });
