@@ -1,8 +1,9 @@
 import { usualTimes } from "#client";
-import { defaultControllerSettings, selectControllers, signingDurationMs } from "#controllers";
+import { selectControllers } from "#controllers";
 import type { FlagGroup } from "../flags/help.ts";
 import { loggingFlags } from "../flags/logging-flags.ts";
 import { flag } from "../flags/parse.ts";
+import { controllerFlags } from "./controller-flags.ts";
 
 const atLeast1 = { minimum: 1 };
 const everyController = selectControllers(["*", "bootstrapsigner", "tokencleaner"]);
@@ -90,70 +91,6 @@ const secureServingFlags = {
     "string",
     "",
     "file with the CA certificates that verify client certificates (PEM)",
-  ),
-} as const;
-
-const controllerFlags = {
-  "cluster-signing-cert-file": flag(
-    "string",
-    "",
-    "file with the CA certificate that issues certificates for CertificateSigningRequests (PEM)",
-  ),
-  "cluster-signing-key-file": flag(
-    "string",
-    "",
-    "file with the private key of --cluster-signing-cert-file (PEM)",
-  ),
-  "cluster-signing-duration": flag(
-    "duration",
-    signingDurationMs,
-    "maximum validity of signed certificates; spec.expirationSeconds may ask for less",
-  ),
-  "concurrent-gc-syncs": flag(
-    "int",
-    defaultControllerSettings.garbageCollectorWorkers,
-    "number of garbage collector workers that run concurrently",
-    atLeast1,
-  ),
-  "concurrent-namespace-syncs": flag(
-    "int",
-    defaultControllerSettings.namespaceWorkers,
-    "number of namespaces that are synced concurrently",
-    atLeast1,
-  ),
-  "concurrent-rc-syncs": flag(
-    "int",
-    defaultControllerSettings.replicationControllerWorkers,
-    "number of replication controllers that are synced concurrently",
-    atLeast1,
-  ),
-  "concurrent-replicaset-syncs": flag(
-    "int",
-    defaultControllerSettings.replicaSetWorkers,
-    "number of replica sets that are synced concurrently",
-    atLeast1,
-  ),
-  "concurrent-resource-quota-syncs": flag(
-    "int",
-    defaultControllerSettings.quotaWorkers,
-    "number of resource quotas that are synced concurrently",
-    atLeast1,
-  ),
-  "resource-quota-sync-period": flag(
-    "duration",
-    defaultControllerSettings.quotaResyncMs,
-    "period after which the usage of all resource quotas is counted again",
-  ),
-  "root-ca-file": flag(
-    "string",
-    "",
-    "file with the CA certificates of the API server (PEM), published in service account token " +
-      "Secrets and the ConfigMap kube-root-ca.crt of each namespace",
-  ),
-  "service-account-private-key-file": flag(
-    "string",
-    "",
-    "file with the private key that signs tokens in service account token Secrets (PEM)",
   ),
 } as const;
 

@@ -15,6 +15,7 @@ import { type Endpoint, KubeconfigFault, parseKubeconfig } from "#request";
 import { logFormat } from "../flags/logging-flags.ts";
 import { type FlagValues, parseFlags, UsageError } from "../flags/parse.ts";
 import { controllerManagerFlags } from "./flags.ts";
+import { tuningOf } from "./controller-flags.ts";
 
 type Values = FlagValues<typeof controllerManagerFlags>;
 
@@ -113,16 +114,13 @@ function selected(words: readonly string[]): readonly ControllerDescriptor[] {
 function settingsOf(values: Values): ControllerSettings {
   const rootCa = readIfNamed(values, "root-ca-file");
   const pem = readIfNamed(values, "service-account-private-key-file");
-  const workers = {
-    namespaceWorkers: values["concurrent-namespace-syncs"],
-    garbageCollectorWorkers: values["concurrent-gc-syncs"],
-    quotaWorkers: values["concurrent-resource-quota-syncs"],
-    quotaResyncMs: values["resource-quota-sync-period"],
-    replicaSetWorkers: values["concurrent-replicaset-syncs"],
-    replicationControllerWorkers: values["concurrent-rc-syncs"],
-  };
   const signing = signingOf(values);
-  const common = { ...workers, settleMs, rootCa, ...(signing === undefined ? {} : { signing }) };
+  const common = {
+    ...tuningOf(values),
+    settleMs,
+    rootCa,
+    ...(signing === undefined ? {} : { signing }),
+  };
   if (pem === "") return common;
   const key = parseSigningKey(pem);
   return { ...common, signToken: (claims) => signToken(claims, key) };

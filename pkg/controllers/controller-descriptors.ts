@@ -1,4 +1,9 @@
 import {
+  type AutoscalerOptions,
+  defaultAutoscalerOptions,
+  runHorizontalPodAutoscaler,
+} from "./autoscaling/horizontal-pod-autoscaler-controller.ts";
+import {
   type ServiceAccountTokenOptions,
   runServiceAccountTokenController,
 } from "./core/service-account-token-controller.ts";
@@ -36,6 +41,7 @@ export interface ControllerSettings
     NamespaceOptions,
     GarbageCollectorOptions,
     QuotaOptions,
+    AutoscalerOptions,
     BootstrapSignerOptions,
     ReplicaSetOptions,
     ReplicationControllerOptions {
@@ -55,6 +61,7 @@ export const defaultControllerSettings = {
   quotaResyncMs: 300_000,
   replicaSetWorkers: 5,
   replicationControllerWorkers: 5,
+  ...defaultAutoscalerOptions,
 } as const;
 
 /** Maximum validity of a signed certificate: kube-controller-manager's default, one year. */
@@ -196,6 +203,13 @@ const controllerDescriptors: readonly ControllerDescriptor[] = [
     serviceAccount: "replication-controller",
     enabledByDefault: true,
     run: runReplicationController,
+  },
+  {
+    name: "horizontal-pod-autoscaler-controller",
+    alias: "horizontalpodautoscaling",
+    serviceAccount: "horizontal-pod-autoscaler",
+    enabledByDefault: true,
+    run: runHorizontalPodAutoscaler,
   },
   {
     name: "service-cidr-controller",

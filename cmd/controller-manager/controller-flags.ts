@@ -1,0 +1,124 @@
+import {
+  type ControllerSettings,
+  defaultControllerSettings,
+  signingDurationMs,
+} from "#controllers";
+import { flag, type FlagValues } from "../flags/parse.ts";
+
+const atLeast1 = { minimum: 1 };
+
+/** Flags of single controllers, with kube-controller-manager's names and defaults. */
+export const controllerFlags = {
+  "cluster-signing-cert-file": flag(
+    "string",
+    "",
+    "file with the CA certificate that issues certificates for CertificateSigningRequests (PEM)",
+  ),
+  "cluster-signing-key-file": flag(
+    "string",
+    "",
+    "file with the private key of --cluster-signing-cert-file (PEM)",
+  ),
+  "cluster-signing-duration": flag(
+    "duration",
+    signingDurationMs,
+    "maximum validity of signed certificates; spec.expirationSeconds may ask for less",
+  ),
+  "concurrent-gc-syncs": flag(
+    "int",
+    defaultControllerSettings.garbageCollectorWorkers,
+    "number of garbage collector workers that run concurrently",
+    atLeast1,
+  ),
+  "concurrent-horizontal-pod-autoscaler-syncs": flag(
+    "int",
+    defaultControllerSettings.autoscalerWorkers,
+    "number of horizontal pod autoscalers that are synced concurrently",
+    atLeast1,
+  ),
+  "concurrent-namespace-syncs": flag(
+    "int",
+    defaultControllerSettings.namespaceWorkers,
+    "number of namespaces that are synced concurrently",
+    atLeast1,
+  ),
+  "concurrent-rc-syncs": flag(
+    "int",
+    defaultControllerSettings.replicationControllerWorkers,
+    "number of replication controllers that are synced concurrently",
+    atLeast1,
+  ),
+  "concurrent-replicaset-syncs": flag(
+    "int",
+    defaultControllerSettings.replicaSetWorkers,
+    "number of replica sets that are synced concurrently",
+    atLeast1,
+  ),
+  "concurrent-resource-quota-syncs": flag(
+    "int",
+    defaultControllerSettings.quotaWorkers,
+    "number of resource quotas that are synced concurrently",
+    atLeast1,
+  ),
+  "horizontal-pod-autoscaler-cpu-initialization-period": flag(
+    "duration",
+    defaultControllerSettings.cpuInitializationMs,
+    "period after the start of a pod in which its CPU samples count only once it is ready",
+  ),
+  "horizontal-pod-autoscaler-downscale-stabilization": flag(
+    "duration",
+    defaultControllerSettings.downscaleStabilizationMs,
+    "period in which an autoscaler does not scale below any recommendation that it made",
+  ),
+  "horizontal-pod-autoscaler-initial-readiness-delay": flag(
+    "duration",
+    defaultControllerSettings.initialReadinessMs,
+    "period after the start of a pod in which changes of its readiness count as its start-up",
+  ),
+  "horizontal-pod-autoscaler-sync-period": flag(
+    "duration",
+    defaultControllerSettings.autoscalerSyncMs,
+    "period between two looks at a horizontal pod autoscaler",
+  ),
+  "horizontal-pod-autoscaler-tolerance": flag(
+    "float",
+    defaultControllerSettings.autoscalerTolerance,
+    "smallest relative distance of a metric from its target that changes a replica count",
+  ),
+  "resource-quota-sync-period": flag(
+    "duration",
+    defaultControllerSettings.quotaResyncMs,
+    "period after which the usage of all resource quotas is counted again",
+  ),
+  "root-ca-file": flag(
+    "string",
+    "",
+    "file with the CA certificates of the API server (PEM), published in service account token " +
+      "Secrets and the ConfigMap kube-root-ca.crt of each namespace",
+  ),
+  "service-account-private-key-file": flag(
+    "string",
+    "",
+    "file with the private key that signs tokens in service account token Secrets (PEM)",
+  ),
+} as const;
+
+type Values = FlagValues<typeof controllerFlags>;
+
+/** Settings of controllers that are numbers and periods, from their flags. */
+export function tuningOf(values: Values): Omit<ControllerSettings, "rootCa" | "settleMs"> {
+  return {
+    namespaceWorkers: values["concurrent-namespace-syncs"],
+    garbageCollectorWorkers: values["concurrent-gc-syncs"],
+    quotaWorkers: values["concurrent-resource-quota-syncs"],
+    quotaResyncMs: values["resource-quota-sync-period"],
+    replicaSetWorkers: values["concurrent-replicaset-syncs"],
+    replicationControllerWorkers: values["concurrent-rc-syncs"],
+    autoscalerWorkers: values["concurrent-horizontal-pod-autoscaler-syncs"],
+    autoscalerSyncMs: values["horizontal-pod-autoscaler-sync-period"],
+    downscaleStabilizationMs: values["horizontal-pod-autoscaler-downscale-stabilization"],
+    autoscalerTolerance: values["horizontal-pod-autoscaler-tolerance"],
+    cpuInitializationMs: values["horizontal-pod-autoscaler-cpu-initialization-period"],
+    initialReadinessMs: values["horizontal-pod-autoscaler-initial-readiness-delay"],
+  };
+}
