@@ -187,7 +187,7 @@ class HorizontalPodAutoscalerController {
       if (error instanceof InvalidReference) throw error;
       const { kind, name } = reference;
       const shown = `${kind}/${namespace}/${name}`;
-      throw new Error(`failed to query scale subresource for ${shown}: ${text}`);
+      throw new Error(`failed to query scale subresource for ${shown}: ${text}`, { cause: error });
     }
   }
 
@@ -338,7 +338,7 @@ class HorizontalPodAutoscalerController {
       await this.write(draft, { currentReplicas, desiredReplicas, currentMetrics: metrics });
       const { kind, name } = autoscaler.spec.scaleTargetRef;
       const shown = `${kind}/${autoscaler.metadata.namespace}/${name}`;
-      throw new Error(`failed to rescale ${shown}: ${text}`);
+      throw new Error(`failed to rescale ${shown}: ${text}`, { cause: error });
     }
     const message = `the HPA controller was able to update the target scale to ${replicas}`;
     draft.set({ type: "AbleToScale", status: "True", reason: "SucceededRescale", message });
@@ -366,7 +366,8 @@ class HorizontalPodAutoscalerController {
       await this.context.client.update(autoscalerHandle, object, { subresource: "status" });
     } catch (error) {
       this.warn(autoscaler, "FailedUpdateStatus", textOf(error));
-      throw new Error(`failed to update status for ${autoscaler.metadata.name}: ${textOf(error)}`);
+      const { name } = autoscaler.metadata;
+      throw new Error(`failed to update status for ${name}: ${textOf(error)}`, { cause: error });
     }
   }
 }
