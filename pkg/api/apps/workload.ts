@@ -52,7 +52,7 @@ export function checkCollisions(
   { path, problems }: { readonly path: Path; readonly problems: Problems },
 ): void {
   if (before === undefined || (now !== undefined && now >= before)) return;
-  problems.invalid(path.child("collisionCount"), now ?? null, "cannot be decremented");
+  problems.invalid(path.child("collisionCount"), now ?? 0, "cannot be decremented");
 }
 
 type IntOrString = number | string;

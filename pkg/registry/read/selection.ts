@@ -53,7 +53,8 @@ export function selectionOf(request: ResourceRequest, options: ListOptions): Sel
   const labels = parseLabelSelector(options.labelSelector);
   const fields = parseFieldSelector(options.fieldSelector);
   const own = resource.served.selectableFields ?? resource.kind.selectableFields;
-  const known = (field: string) => Object.hasOwn(keyFields, field) || Object.hasOwn(own, field);
+  const known = (field: string) =>
+    Object.hasOwn(own, field) || (Object.hasOwn(keyFields, field) && isKeyed(field, resource));
   for (const { field } of fields.requirements) {
     if (!known(field)) throw unknownField(field, own, resource);
   }
@@ -90,9 +91,15 @@ function namespaceOf(request: ResourceRequest, namespace: string | undefined): s
     : namespace;
 }
 
-/** Kinds with fields of their own answer otherwise than those without. */
+/** Custom resources of cluster scope have no namespace to select by; built-in kinds' is "". */
+function isKeyed(field: string, { kind }: Resource): boolean {
+  const isNowhere = kind.custom !== undefined && kind.scope === "Cluster";
+  return !isNowhere || field !== "metadata.namespace";
+}
+
+/** Custom resources and kinds with fields of their own have another message than the rest. */
 function unknownField(field: string, own: Fields, resource: Resource): Error {
-  if (Object.keys(own).length === 0) {
+  if (Object.keys(own).length === 0 && resource.kind.custom === undefined) {
     const known = 'only "metadata.name", "metadata.namespace"';
     return badRequest(`${JSON.stringify(field)} is not a known field selector: ${known}`);
   }

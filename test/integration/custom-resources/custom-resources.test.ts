@@ -157,6 +157,29 @@ describe("custom resources", () => {
     assert.deepEqual(schema.properties.spec.properties.size, { type: "integer" });
   });
 
+  it("are selected by name, by namespace where they have one, and by selectable fields", async () => {
+    const selected = [{ jsonPath: ".spec.size" }];
+    const versions = [{ ...version("v1", sized, { storage: true }), selectableFields: selected }];
+    await define("keys", versions);
+    await define("maps", [version("v1", sized, { storage: true })], { scope: "Cluster" });
+    const maps = `/apis/${group}/v1/maps`;
+    const select = async (path: string, field: string) => {
+      const { kind, code, message } = await send("GET", `${path}?fieldSelector=${field}%3Dx`);
+      return message === undefined ? kind : `${code} ${message}`;
+    };
+    const refused = (field: string) => `400 field label not supported: ${field}`;
+    for (const [path, field, expected] of [
+      [at("keys"), "spec.size", "KeyList"],
+      [at("keys"), "metadata.namespace", "KeyList"],
+      [at("keys"), "spec.other", refused("spec.other")],
+      [maps, "metadata.name", "MapList"],
+      [maps, "metadata.namespace", refused("metadata.namespace")],
+      [maps, "spec.size", refused("spec.size")],
+    ] as const) {
+      assert.equal(await select(path, field), expected, field);
+    }
+  });
+
   it("of two definitions the first one has a name", async () => {
     const first = [version("v1", sized, { storage: true })];
     await define("cats", first, { names: { plural: "cats", kind: "Cat", shortNames: ["ct"] } });

@@ -1,4 +1,5 @@
 import { deepClone, deepEqual } from "#base";
+import { changedFields } from "../shared/changed-fields.ts";
 import {
   required,
   type Infer,
@@ -285,11 +286,12 @@ function checkUpdate(
     const path = Path.of("metadata.annotations").child(oldClassAnnotation);
     problems.invalid(path, is, FIELD_IMMUTABLE);
   }
-  if (!deepEqual(withoutAllowedChanges(claim, old), old.spec)) {
+  const kept = withoutAllowedChanges(claim, old);
+  if (!deepEqual(kept, old.spec)) {
     const detail =
       "spec is immutable after creation except resources.requests and volumeAttributesClassName " +
       "for bound claims";
-    problems.forbidden(specPath, detail);
+    problems.forbidden(specPath, `${detail}\n${changedFields(kept, old.spec)}`);
   }
   checkSize(claim, old, problems);
   const modes = { now: claim.spec.volumeMode, before: old.spec.volumeMode };

@@ -64,7 +64,7 @@ describe("PersistentVolume", () => {
     assert.deepEqual(write({ ...csi, controllerExpandSecretRef: secret }), []);
     assert.deepEqual(write({ ...csi, nodeExpandSecretRef: secret }), [
       "Forbidden spec.persistentvolumesource: spec.persistentvolumesource is immutable after " +
-        "creation",
+        "creation\nchanged: csi",
     ]);
   });
   it("notes when its phase changed", () => {
@@ -126,11 +126,11 @@ describe("PersistentVolumeClaim", () => {
       updated(persistentVolumeClaim, old, { spec: { accessModes, resources, ...spec } }).complaints;
     const fixed =
       "Forbidden spec: spec is immutable after creation except resources.requests and " +
-      "volumeAttributesClassName for bound claims";
+      "volumeAttributesClassName for bound claims\nchanged: ";
     assert.deepEqual(write({ volumeName: "v", storageClassName: "c" }), []);
-    assert.deepEqual(write({ accessModes: ["ReadOnlyMany"] }), [fixed]);
+    assert.deepEqual(write({ accessModes: ["ReadOnlyMany"] }), [`${fixed}accessModes`]);
     const larger = { resources: { requests: { storage: "2Gi" } } };
-    assert.deepEqual(write(larger), [fixed]);
+    assert.deepEqual(write(larger), [`${fixed}resources`]);
     old.object.status = { phase: "Bound", capacity: { storage: "1Gi" } };
     assert.deepEqual(write(larger), []);
     assert.deepEqual(write({ resources: { requests: { storage: "512Mi" } } }), [

@@ -1,4 +1,5 @@
 import { append, deepClone, deepEqual } from "#base";
+import { changedFields } from "../shared/changed-fields.ts";
 import { type Infer, named, pointer, Path, value, type Problems, string, structs } from "#schema";
 import { type HookContext, kind, kubernetes, objectMeta, resolve, time } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../../printing.ts";
@@ -114,8 +115,8 @@ function validate(volume: PersistentVolume, problems: Problems): void {
 }
 
 /** All sources of a volume. */
-function sourcesOf(spec: Spec): unknown {
-  return sourceNames.map((name) => spec[name] ?? null);
+function sourcesOf(spec: Spec): object {
+  return Object.fromEntries(sourceNames.map((name) => [name, spec[name]]));
 }
 
 /** The source stays as it is, but for a secret that can be added once. */
@@ -174,7 +175,8 @@ function validateUpdate(volume: PersistentVolume, old: PersistentVolume, problem
   const { spec } = volume;
   if (!keepsSource(spec, old.spec)) {
     const detail = "spec.persistentvolumesource is immutable after creation";
-    problems.forbidden(path.child("persistentvolumesource"), detail);
+    const changed = changedFields(sourcesOf(spec), sourcesOf(old.spec));
+    problems.forbidden(path.child("persistentvolumesource"), `${detail}\n${changed}`);
   }
   const modes = { now: spec.volumeMode, before: old.spec.volumeMode };
   mustNotChange(problems, Path.of("volumeMode"), modes);

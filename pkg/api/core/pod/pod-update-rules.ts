@@ -1,5 +1,6 @@
 /** What may change in a pod, and where. */
 import { deepClone, deepEqual } from "#base";
+import { changedFields } from "../shared/changed-fields.ts";
 import { Path, type Problems } from "#schema";
 import { entry, firstByName, memberOf, sortedKeys } from "../../strategy.ts";
 import { checkImageSpace } from "./container/container-rules.ts";
@@ -29,11 +30,8 @@ export function checkSpecChange(spec: PodSpec, old: PodSpec, problems: Problems)
   const kept = withChangeable(spec, old);
   if ((old.schedulingGates ?? []).length > 0) checkGatedChange(kept, old, problems);
   if (deepEqual(kept, old)) return;
-  const fields = Object.keys({ ...kept, ...old }).filter(
-    (field) => !deepEqual(kept[field as keyof PodSpec], old[field as keyof PodSpec]),
-  );
   const detail = `pod updates may not change fields other than ${changeable}`;
-  problems.forbidden(specPath, `${detail}\nchanged: ${fields.sort().join(", ")}`);
+  problems.forbidden(specPath, `${detail}\n${changedFields(kept, old)}`);
 }
 
 interface Images {

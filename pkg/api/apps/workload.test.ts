@@ -33,6 +33,22 @@ for (const [name, kind] of Object.entries(kinds)) {
       ]);
     });
 
+    if (name !== "replicaSet")
+      it("counts hash collisions upwards, and shows an absent count as 0", () => {
+        const old = make({});
+        const write = (status: Sketch) =>
+          updated(kind, old, { spec: base, status }, { subresource: "status" }).complaints;
+        old.object.status.collisionCount = 2;
+        assert.deepEqual(write({ collisionCount: 3 }), []);
+        for (const [now, shown] of [
+          [1, 1],
+          [undefined, 0],
+        ]) {
+          const complaint = `Invalid status.collisionCount = ${shown}: cannot be decremented`;
+          assert.deepEqual(write({ collisionCount: now }), [complaint]);
+        }
+      });
+
     it("keeps its selector, which its pods have", () => {
       const app = { app: "a", more: "b" };
       const moved = { ...template, metadata: { labels: app } };
