@@ -25,14 +25,15 @@ export class Connection {
     this.session.on("error", (error) => console.error(`connection: ${error.message}`));
   }
 
-  open(method: string, path: string, body?: Buffer, accept = "application/json") {
+  open(method: string, path: string, body?: Buffer, options: CallOptions = {}) {
+    const { accept = "application/json", contentType = "application/json" } = options;
     const stream = this.session.request(
       {
         ":method": method,
         ":path": path,
         authorization: `Bearer ${this.aim.token}`,
         accept,
-        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...(body === undefined ? {} : { "content-type": contentType }),
       },
       { endStream: body === undefined },
     );
@@ -43,7 +44,7 @@ export class Connection {
   /** A whole answer; the body is counted and, unless `keep`, thrown away. */
   call(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const stream = this.open(method, path, options.body, options.accept);
+      const stream = this.open(method, path, options.body, options);
       const chunks: Buffer[] = [];
       let status = 0;
       stream.on("response", (headers) => (status = headers[":status"] ?? 0));
@@ -63,6 +64,8 @@ export class Connection {
 export interface CallOptions {
   readonly body?: Buffer;
   readonly accept?: string;
+  /** Of the body; default JSON. */
+  readonly contentType?: string;
   readonly keep?: boolean;
 }
 

@@ -1,9 +1,12 @@
 /**
- * Compares two builds: CPU time of the server process per GET and per create of a ConfigMap of
- * 1 KB, over 4 connections with 16 streams each. Both servers run all the time and are measured in turns,
- * so that what else the machine does meets both. Needs h2load (Debian: nghttp2-client).
+ * Compares two builds: CPU time of the server process per GET, create, LIST (of 100), update and
+ * patch of ConfigMaps of 1 KB, 64 at a time over 4 connections. Both servers run all the time and
+ * are measured in turns, so that what else the machine does meets both. GET, create and LIST need
+ * h2load (Debian: nghttp2-client); updates and patches, each of which must change its object, come
+ * from Node.
  *
  *     node --conditions=source --import=tsx test/bench/compare-requests.ts <A> <B> [rounds]
+ *       [--backend=memory|etcd] [--only=GET,create,LIST,update,patch,apply]
  *
  * A and B are directories of clones in which `node scripts/build.mjs` has run. Two runs of one
  * build show how far apart figures may be without meaning anything.
@@ -12,26 +15,89 @@ import { type ChildProcess, spawn } from "node:child_process";
 import fs from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { parseArgs } from "node:util";
+import { type EtcdCluster, startEtcd } from "../../pkg/storage/etcd/testing.ts";
 import { type Aim, configMap, Connection } from "./client.ts";
 import { type Load, loadCalls } from "./load.ts";
 
-const [first, second, rounds = "30"] = process.argv.slice(2);
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    backend: { type: "string", default: "memory" },
+    only: { type: "string", default: "GET,create,LIST,update,patch,apply" },
+  },
+});
+const [first, second, rounds = "30"] = positionals;
 if (first === undefined || second === undefined) throw new Error("two directories are needed");
 
 const collection = "/api/v1/namespaces/default/configmaps";
-const object = Buffer.from(configMap({ name: "one" }));
-const common = { connections: 4, inFlight: 64, accept: "application/json" };
-const loads: Readonly<Record<string, { readonly load: Load; readonly calls: number }>> = {
-  GET: { load: { ...common, path: `${collection}/one` }, calls: 20_000 },
-  create: {
-    load: { ...common, path: collection, body: configMap({ generateName: "c-" }) },
-    calls: 4_000,
-  },
+const listed = "/api/v1/namespaces/lists/configmaps";
+const connections = 4;
+const inFlight = 64;
+
+interface Measured {
+  readonly calls: number;
+  readonly run: (aim: Aim, calls: number) => Promise<void>;
+}
+
+function h2load(load: Pick<Load, "path" | "body">, calls: number): Measured {
+  const common = { connections, inFlight, accept: "application/json" };
+  return { calls, run: (aim, count) => loadCalls(aim, { ...common, ...load }, count) };
+}
+
+const payload = (n: number): string => `${n}-`.padEnd(1000, "x");
+const written = (n: number): string => `written-${n % inFlight}`;
+let changes = 0;
+
+/** Calls that change an object each; every worker has an object of its own. */
+function changing(
+  method: "PUT" | "PATCH",
+  contentType: string,
+  bodyOf: (worker: number, change: number) => Buffer,
+): Measured {
+  const run = async (aim: Aim, calls: number): Promise<void> => {
+    const sessions = Array.from({ length: connections }, () => new Connection(aim));
+    let left = calls;
+    const work = async (_each: unknown, worker: number): Promise<void> => {
+      while (left-- > 0) {
+        const body = bodyOf(worker, changes++);
+        const url = `${collection}/${written(worker)}${query(contentType)}`;
+        const session = sessions[worker % connections]!;
+        const { status, body: text } = await session.call(method, url, { body, contentType });
+        if (status !== 200) throw new Error(`${status}: ${text.toString()}`);
+      }
+    };
+    try {
+      await Promise.all(Array.from({ length: inFlight }, work));
+    } finally {
+      for (const session of sessions) session.close();
+    }
+  };
+  return { calls: 4_000, run };
+}
+
+const query = (contentType: string): string =>
+  contentType.includes("apply") ? "?fieldManager=bench&force=true" : "";
+
+const merge = (_worker: number, n: number): Buffer =>
+  Buffer.from(JSON.stringify({ data: { payload: payload(n) } }));
+const whole = (worker: number, n: number): Buffer =>
+  configMap({ name: written(worker) }, payload(n));
+
+const all: Readonly<Record<string, Measured>> = {
+  GET: h2load({ path: `${collection}/one` }, 20_000),
+  create: h2load({ path: collection, body: configMap({ generateName: "c-" }) }, 4_000),
+  LIST: h2load({ path: listed }, 2_000),
+  update: changing("PUT", "application/json", whole),
+  patch: changing("PATCH", "application/merge-patch+json", merge),
+  apply: changing("PATCH", "application/apply-patch+yaml", whole),
 };
+const chosen = options.only.split(",").map((name) => [name, all[name]!] as const);
 
 interface Build {
   readonly child: ChildProcess;
   readonly aim: Aim;
+  readonly etcd: EtcdCluster | undefined;
 }
 
 const scratch = fs.mkdtempSync(path.join(tmpdir(), "compare-requests-"));
@@ -39,10 +105,15 @@ const tokens = path.join(scratch, "tokens.csv");
 fs.writeFileSync(tokens, 'secret,bench,bench,"system:masters"\n');
 
 async function start(directory: string, name: string): Promise<Build> {
+  const etcd = options.backend === "etcd" ? await startEtcd() : undefined;
+  const storage =
+    etcd === undefined
+      ? ["--storage-backend=memory"]
+      : ["--storage-backend=etcd3", `--etcd-servers=${etcd.endpoints[0]}`];
   const flags = [
     "--secure-port=0",
     "--bind-address=127.0.0.1",
-    "--storage-backend=memory",
+    ...storage,
     `--data-dir=${path.join(scratch, name)}`,
     `--token-auth-file=${tokens}`,
   ];
@@ -59,7 +130,7 @@ async function start(directory: string, name: string): Promise<Build> {
     child.stderr.on("data", read);
     child.once("exit", () => reject(new Error(text)));
   });
-  return { child, aim: { url, token: "secret" } };
+  return { child, etcd, aim: { url, token: "secret" } };
 }
 
 /** CPU time of all threads of the process, in µs. */
@@ -76,24 +147,35 @@ function quantile(values: readonly number[], share: number): number {
   return sorted[Math.floor(sorted.length * share)]!;
 }
 
-const builds = [await start(first, "a"), await start(second, "b")] as const;
-for (const { aim } of builds) {
+async function call(aim: Aim, url: string, body: Buffer): Promise<void> {
   const connection = new Connection(aim);
-  await connection.call("POST", collection, { body: object });
+  const { status, body: text } = await connection.call("POST", url, { body });
   connection.close();
-  for (const { load, calls } of Object.values(loads)) await loadCalls(aim, load, calls);
+  if (status !== 201) throw new Error(`${status}: ${text.toString()}`);
 }
 
-for (const [name, { load, calls }] of Object.entries(loads)) {
+async function prepare(aim: Aim): Promise<void> {
+  const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: "lists" } };
+  await call(aim, "/api/v1/namespaces", Buffer.from(JSON.stringify(namespace)));
+  await call(aim, collection, configMap({ name: "one" }));
+  for (let n = 0; n < 100; n++) await call(aim, listed, configMap({ name: `l-${n}` }));
+  for (let n = 0; n < inFlight; n++) await call(aim, collection, configMap({ name: written(n) }));
+  for (const [, { run, calls }] of chosen) await run(aim, calls);
+}
+
+const builds = [await start(first, "a"), await start(second, "b")] as const;
+for (const { aim } of builds) await prepare(aim);
+
+for (const [name, { run, calls }] of chosen) {
   const costs: readonly [number[], number[]] = [[], []];
   for (let round = 0; round < Number(rounds); round++) {
     for (const which of round % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
       const before = cpuOf(builds[which]);
-      await loadCalls(builds[which].aim, load, calls);
+      await run(builds[which].aim, calls);
       costs[which].push((cpuOf(builds[which]) - before) / calls);
     }
   }
-  for (const share of [0, 0.1, 0.5]) {
+  for (const share of [0, 0.25, 0.5]) {
     const [a, b] = [quantile(costs[0], share), quantile(costs[1], share)];
     const ratio = (b / a).toFixed(3);
     console.log(
@@ -102,8 +184,9 @@ for (const [name, { load, calls }] of Object.entries(loads)) {
   }
 }
 
-for (const { child } of builds) {
+for (const { child, etcd } of builds) {
   child.removeAllListeners("exit");
   child.kill();
+  await etcd?.[Symbol.asyncDispose]();
 }
 fs.rmSync(scratch, { recursive: true });

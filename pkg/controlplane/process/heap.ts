@@ -13,13 +13,14 @@ export function limitHeapGrowth(): void {
 }
 
 /** What young objects get when there is work, in both halves together. */
-const youngBytes = 16 * 2 ** 20;
+const youngBytes = 32 * 2 ** 20;
 /** The room is doubled at most about once in half a second, also under full load. */
 const lookMs = 100;
 
 /**
- * To be called when the start is over: the room for young objects then grows with the work, up to
- * half of what V8 would give it. The same work is done in the same time, in shorter pauses.
+ * To be called when the start is over: the room for young objects then grows with the work. Under
+ * full load, halves of 8 MiB instead of 16 cost a GET a fifth more CPU for collections, because the
+ * requests in flight are copied twice as often.
  */
 export function allowHeapGrowth(): void {
   growYoungBy(2);

@@ -4,7 +4,7 @@ import type { Shutdown } from "../transport/shutdown.ts";
 import { StartLimiter } from "../transport/start-limiter.ts";
 import { WriteLimiter } from "../transport/write-limiter.ts";
 import type { Stage } from "./middleware-chain.ts";
-import type { Arrived, Nothing } from "./state.ts";
+import { type Arrived, type Nothing, nothing } from "./state.ts";
 
 interface ShutdownParts {
   readonly closing: Shutdown;
@@ -19,7 +19,7 @@ export function refuseDuringShutdown(parts: ShutdownParts): Stage<Arrived, Nothi
     name: "refuseDuringShutdown",
     isIdle: !retryAfterWhenClosing,
     run: ({ state: { exchange } }, next) => {
-      if (!closing.closing || isHealthCheck(exchange)) return next({});
+      if (!closing.closing || isHealthCheck(exchange)) return next(nothing);
       const headers = { "content-type": "text/plain; charset=utf-8", "retry-after": "5" };
       const text = "The apiserver is shutting down, please try again later.\n";
       return sendResponse(exchange, { status: 429, headers }, text);
@@ -42,7 +42,7 @@ export function limitStarts(): Stage<Arrived, Nothing> {
     name: "limitStarts",
     run: ({ state: { exchange } }, next) => {
       const wait = waitFor(exchange, starts, writes);
-      if (wait === undefined && !exchange.response.closed) return next({});
+      if (wait === undefined && !exchange.response.closed) return next(nothing);
       return afterWait(wait, exchange, next);
     },
   };
@@ -64,6 +64,6 @@ async function afterWait(
   next: (added: Nothing) => Promise<void>,
 ): Promise<void> {
   await wait;
-  if (!response.closed) return next({});
+  if (!response.closed) return next(nothing);
   response.destroy();
 }

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
-import Koa from "koa";
-import { MiddlewareChain, type Stage, type StageObserver } from "./middleware-chain.ts";
+import { koaForStages, MiddlewareChain, type Stage, type StageObserver } from "./middleware-chain.ts";
 
 interface Start {
   readonly log: string[];
@@ -33,7 +32,7 @@ async function run(
   observerOf: (stage: string) => StageObserver | undefined = () => undefined,
 ): Promise<readonly string[]> {
   const log: string[] = [];
-  const app = new Koa();
+  const app = koaForStages();
   app.on("error", (error: Error) => log.push(`error ${error.message}`));
   app.use((context, next) => {
     context.state["log"] = log;

@@ -25,15 +25,16 @@ import { limitStarts, refuseDuringShutdown } from "./admit-request.ts";
 import { maxInFlight } from "./flow-control/max-in-flight.ts";
 import { priorityAndFairness } from "./flow-control/priority-and-fairness.ts";
 import { MiddlewareChain, type Stage } from "./middleware-chain.ts";
-import type {
-  Admitted,
-  Arrived,
-  Audited,
-  Authenticated,
-  Nothing,
-  Parsed,
-  RequestState,
-  Timed,
+import {
+  type Admitted,
+  type Arrived,
+  type Audited,
+  type Authenticated,
+  type Nothing,
+  nothing,
+  type Parsed,
+  type RequestState,
+  type Timed,
 } from "./state.ts";
 import type { Shutdown } from "../transport/shutdown.ts";
 import type { Debugging } from "../ops/debugging.ts";
@@ -102,7 +103,7 @@ function recover({ logger }: ServerParts): Stage<Arrived, Nothing> {
   return {
     name: "recover",
     run: ({ state: { exchange, record } }, next) =>
-      next({}).catch((error: unknown) => {
+      next(nothing).catch((error: unknown) => {
         const { response } = exchange;
         if (error instanceof ClientGone || exchange.reason instanceof ClientGone) {
           record.code = 499;
@@ -256,7 +257,7 @@ function authorize({
         metrics.access.authorized(decision, (performance.now() - started) / 1000);
         noteDecision(trail, decision, catalog);
         const { verdict, reason, error = "" } = decision;
-        if (verdict === "allow") return next({});
+        if (verdict === "allow") return next(nothing);
         if (error === "") throw forbidden(attributes, reason);
         // No authorizer denied the request, but one of them failed.
         record.code = 500;

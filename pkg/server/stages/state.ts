@@ -43,3 +43,4 @@ export type RequestState = Arrived & Parsed & Authenticated & Audited & Admitted
 
 /** What a stage adds that adds nothing. */
 export type Nothing = Readonly<Record<never, never>>;
+export const nothing: Nothing = {};
