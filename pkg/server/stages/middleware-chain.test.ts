@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
-import { koaForStages, MiddlewareChain, type Stage, type StageObserver } from "./middleware-chain.ts";
+import {
+  koaForStages,
+  MiddlewareChain,
+  type Stage,
+  type StageObserver,
+} from "./middleware-chain.ts";
 
 interface Start {
   readonly log: string[];
