@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { systemClock, type Clock } from "#base";
 import { startCompactor } from "./compactor.ts";
 import { memoryBackend } from "./embedded/index.ts";
-import type { Backend } from "./backend.ts";
+import { type Backend, StoreFault } from "./backend.ts";
 
 /** A clock whose sleepers all wake at `tick`. */
 function manualClock(): { readonly clock: Clock; tick(): Promise<void> } {
@@ -33,6 +33,30 @@ describe("compactor", () => {
       () => true,
       () => false,
     );
+
+  it("compacts a store that has no space for its key", async () => {
+    await using backend = memoryBackend({});
+    const { clock, tick } = manualClock();
+    const faults: unknown[] = [];
+    const full = {
+      txn: () => Promise.reject(new StoreFault({ kind: "no-space" })),
+      compact: (revision: number) => backend.compact(revision),
+      revision: () => backend.revision(),
+    };
+    await using _compactor = startCompactor(full, {
+      clock,
+      intervalMs: 1,
+      key: "/compact",
+      onFault: (fault) => faults.push(fault),
+    });
+    const first = await write(backend);
+    await write(backend);
+    await tick();
+    assert.equal(await readable(backend, first), true);
+    await tick();
+    assert.equal(await readable(backend, first), false);
+    assert.deepEqual(faults, []);
+  });
 
   it("forgets in each round what was old a round ago, and nothing in the first", async () => {
     await using backend = memoryBackend({});

@@ -1,5 +1,7 @@
 import type { Clock } from "#base";
-import { StoreFault, type Backend } from "./backend.ts";
+import { StoreFault, type Backend, type TransactionResult } from "./backend.ts";
+
+type CompactedBackend = Pick<Backend, "txn" | "compact" | "revision">;
 
 interface CompactorOptions {
   readonly clock: Clock;
@@ -22,7 +24,7 @@ interface Round {
  * the key that it saw a round ago, and only the one that does so compacts, to the store's revision
  * of a round ago. The first round never compacts. Stops when disposed.
  */
-export function startCompactor(backend: Backend, options: CompactorOptions): AsyncDisposable {
+export function startCompactor(backend: CompactedBackend, options: CompactorOptions): AsyncDisposable {
   const stop = new AbortController();
   const running = run(backend, options, stop.signal);
   return {
@@ -34,7 +36,7 @@ export function startCompactor(backend: Backend, options: CompactorOptions): Asy
 }
 
 async function run(
-  backend: Backend,
+  backend: CompactedBackend,
   options: CompactorOptions,
   signal: AbortSignal,
 ): Promise<void> {
@@ -50,16 +52,15 @@ async function run(
 }
 
 async function compactOnce(
-  backend: Backend,
+  backend: CompactedBackend,
   key: string,
   { last, signal }: { readonly last: Round; readonly signal: AbortSignal },
 ): Promise<Round> {
-  const result = await backend.txn({
-    compare: [{ key, modRevision: last.keyRevision }],
-    then: [{ put: key, value: Buffer.from(String(last.revision)) }],
-    otherwise: [key],
-    signal,
-  });
+  const result = await turn(backend, key, { last, signal });
+  if (result === undefined) {
+    if (last.revision > 0) await compact(backend, last.revision);
+    return { keyRevision: last.keyRevision, revision: await backend.revision(signal) };
+  }
   if (!result.succeeded) {
     // Another replica has compacted in this interval.
     return { keyRevision: result.read[0]?.modRevision ?? 0, revision: result.revision };
@@ -68,7 +69,29 @@ async function compactOnce(
   return { keyRevision: result.revision, revision: result.revision };
 }
 
-async function compact(backend: Backend, revision: number): Promise<void> {
+/**
+ * Takes the turn to compact. Undefined when the store has no space for that: then each replica
+ * compacts, because compaction is what makes room, and a second one does no harm.
+ */
+async function turn(
+  backend: CompactedBackend,
+  key: string,
+  { last, signal }: { readonly last: Round; readonly signal: AbortSignal },
+): Promise<TransactionResult | undefined> {
+  try {
+    return await backend.txn({
+      compare: [{ key, modRevision: last.keyRevision }],
+      then: [{ put: key, value: Buffer.from(String(last.revision)) }],
+      otherwise: [key],
+      signal,
+    });
+  } catch (error) {
+    if (error instanceof StoreFault && error.detail.kind === "no-space") return undefined;
+    throw error;
+  }
+}
+
+async function compact(backend: CompactedBackend, revision: number): Promise<void> {
   try {
     await backend.compact(revision);
   } catch (error) {

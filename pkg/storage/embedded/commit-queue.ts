@@ -41,6 +41,8 @@ export class CommitQueue {
   readonly #options: CommitQueueOptions;
   #pending: Pending[] = [];
   #dead: DeadVersion[] = [];
+  /** Settled when the dead versions are gone from the disk. */
+  #forgotten: PromiseWithResolvers | undefined;
   #newest: Pending | undefined;
   #running: Promise<void> | undefined;
   #broken: StoreFault | undefined;
@@ -66,10 +68,17 @@ export class CommitQueue {
     return pending.done.promise;
   }
 
-  /** Versions to forget with one of the next groups. */
-  forget(dead: readonly DeadVersion[]): void {
+  /**
+   * Removes versions with one of the next groups, or alone after a group that found no space.
+   * Resolves when they are gone from the disk; a rejection is handled already.
+   */
+  forget(dead: readonly DeadVersion[]): Promise<void> {
+    if (dead.length === 0) return Promise.resolve();
     for (const version of dead) this.#dead.push(version);
+    this.#forgotten ??= promiseWithResolvers();
+    const { promise } = this.#forgotten;
     this.#start();
+    return promise;
   }
 
   /** Resolves when all that was added so far is durable. Rejects when it could not be. */
@@ -100,14 +109,24 @@ export class CommitQueue {
       this.#lastGroup = group.length;
       const dead = this.#dead;
       this.#dead = [];
+      const forgotten = this.#forgotten;
+      this.#forgotten = undefined;
       try {
         const steps = group.map((pending) => pending.step);
         await this.#options.journal.commit({ steps, dead, oldest: this.#options.oldest() });
       } catch (error) {
+        const fault = toFault(error);
         this.#dead = [...dead, ...this.#dead];
-        this.#fail(group, toFault(error));
+        this.#fail(group, fault);
+        const isRetried = group.length > 0 && this.#broken === undefined;
+        this.#forgotten = joined(forgotten, this.#forgotten);
+        // The next round removes the dead versions alone, which needs no room.
+        if (isRetried) continue;
+        this.#forgotten?.reject(fault);
+        this.#forgotten = undefined;
         break;
       }
+      forgotten?.resolve();
       for (const pending of group) {
         this.#options.publish(pending.step, pending.time);
         if (this.#newest === pending) this.#newest = undefined;
@@ -129,6 +148,16 @@ export class CommitQueue {
   }
 }
 
+/** Settles both as the first one. */
+function joined(
+  first: PromiseWithResolvers | undefined,
+  second: PromiseWithResolvers | undefined,
+): PromiseWithResolvers | undefined {
+  if (first === undefined || second === undefined) return first ?? second;
+  first.promise.then(second.resolve, second.reject);
+  return first;
+}
+
 function promiseWithResolvers(): PromiseWithResolvers {
   let resolve!: () => void;
   let reject!: (fault: StoreFault) => void;
@@ -136,7 +165,7 @@ function promiseWithResolvers(): PromiseWithResolvers {
     resolve = onResolve;
     reject = onReject;
   });
-  promise.catch(() => undefined); // handled by the caller of `add`
+  promise.catch(() => undefined); // handled by the caller, if it waits
   return { promise, resolve, reject };
 }
 

@@ -150,6 +150,34 @@ describe("durable backend", () => {
   });
 });
 
+describe("a full durable store", () => {
+  after(removeDirectories);
+
+  it("forgets its history for a write that finds no space", async () => {
+    const directory = newDirectory();
+    await using backend = await durableBackend({ directory, quotaBytes: 100_000 });
+    const s = new Subject(backend);
+    const { revision } = await s.write({ a: "1".repeat(40_000) });
+    await s.write({ a: "2".repeat(40_000) });
+    await s.write({ a: undefined });
+    assert.equal((await s.write({ b: "3".repeat(90_000) })).succeeded, true);
+    assert.equal((await s.faultOf(backend.get("/a", { revision }))).kind, "compacted");
+    assert.equal((await s.faultOf(s.write({ c: "4".repeat(90_000) }))).kind, "no-space");
+    assert.equal((await s.write({ d: "5" })).succeeded, true);
+  });
+
+  it("serves concurrent writers that find no space together", async () => {
+    const directory = newDirectory();
+    await using backend = await durableBackend({ directory, quotaBytes: 100_000 });
+    const s = new Subject(backend);
+    await s.write({ a: "1".repeat(90_000) });
+    await s.write({ a: undefined });
+    const names = Array.from({ length: 10 }, (_, index) => `b${index}`);
+    const writes = await Promise.all(names.map((name) => s.write({ [name]: "2".repeat(8_000) })));
+    assert.deepEqual([...new Set(writes.map(({ succeeded }) => succeeded))], [true]);
+  });
+});
+
 describe("a damaged data file", () => {
   after(removeDirectories);
 

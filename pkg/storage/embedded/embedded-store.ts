@@ -53,6 +53,7 @@ export class EmbeddedStore implements Backend, Watched {
   readonly #expiry: Alarm;
   readonly #progress: Alarm;
   #closed = false;
+  #makingRoom: Promise<boolean> | undefined;
 
   constructor({ clock, history, limits, journal }: EmbeddedOptions) {
     this.history = history;
@@ -96,7 +97,18 @@ export class EmbeddedStore implements Backend, Watched {
     return { entries: keysOnly ? found.map(withoutValue) : found, count, revision };
   }
 
+  /** Runs a transaction; one that finds no space runs again if forgetting the history makes room. */
   async txn(transaction: Transaction): Promise<TransactionResult> {
+    try {
+      return await this.#attempt(transaction);
+    } catch (error) {
+      const isFull = error instanceof StoreFault && error.detail.kind === "no-space";
+      if (!isFull || !(await this.#makeRoom())) throw error;
+      return this.#attempt(transaction);
+    }
+  }
+
+  async #attempt(transaction: Transaction): Promise<TransactionResult> {
     this.#admit(transaction.signal);
     this.#checkSize(transaction);
     const head = this.#head;
@@ -126,7 +138,7 @@ export class EmbeddedStore implements Backend, Watched {
     this.#admit(undefined);
     const current = this.history.state.revision;
     if (revision > current) throw new StoreFault({ kind: "future-revision", current });
-    this.#forget(revision);
+    void this.#forget(revision);
     await this.#commits?.settled();
   }
 
@@ -192,14 +204,34 @@ export class EmbeddedStore implements Backend, Watched {
   #publish(step: Step, time: number): void {
     this.history.append(step, time);
     const target = this.history.overdue(this.#limits.retention, time);
-    if (target !== undefined) this.#forget(target);
+    if (target !== undefined) void this.#forget(target);
     if (!this.#closed) this.#expiry.set(nextDeadline(step.state));
     for (const watcher of this.#watchers) watcher.wake();
   }
 
-  #forget(revision: number): void {
+  async #forget(revision: number): Promise<void> {
     const dead = this.history.compact(revision);
-    this.#commits?.forget(dead);
+    await this.#commits?.forget(dead);
+  }
+
+  /**
+   * Compacts to the current revision: on a full disk, room for writes counts for more than the
+   * history, which watches could resume from. Resolves to whether there was a history to forget.
+   */
+  #makeRoom(): Promise<boolean> {
+    this.#makingRoom ??= this.#forgetHistory().finally(() => {
+      this.#makingRoom = undefined;
+    });
+    return this.#makingRoom;
+  }
+
+  async #forgetHistory(): Promise<boolean> {
+    const { oldest, state } = this.history;
+    if (oldest === state.revision) return false;
+    return this.#forget(state.revision).then(
+      () => true,
+      () => false,
+    );
   }
 
   async #expire(): Promise<void> {
