@@ -24,7 +24,10 @@ interface Round {
  * the key that it saw a round ago, and only the one that does so compacts, to the store's revision
  * of a round ago. The first round never compacts. Stops when disposed.
  */
-export function startCompactor(backend: CompactedBackend, options: CompactorOptions): AsyncDisposable {
+export function startCompactor(
+  backend: CompactedBackend,
+  options: CompactorOptions,
+): AsyncDisposable {
   const stop = new AbortController();
   const running = run(backend, options, stop.signal);
   return {
