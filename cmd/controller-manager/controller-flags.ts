@@ -4,6 +4,7 @@ import {
   signingDurationMs,
 } from "#controllers";
 import { flag, type FlagValues } from "../flags/parse.ts";
+import { batchFlags, batchSettings } from "./batch-flags.ts";
 
 const atLeast1 = { minimum: 1 };
 
@@ -24,6 +25,7 @@ export const controllerFlags = {
     signingDurationMs,
     "maximum validity of signed certificates; spec.expirationSeconds may ask for less",
   ),
+  ...batchFlags,
   "concurrent-gc-syncs": flag(
     "int",
     defaultControllerSettings.garbageCollectorWorkers,
@@ -114,6 +116,7 @@ export function tuningOf(values: Values): Omit<ControllerSettings, "rootCa" | "s
     quotaResyncMs: values["resource-quota-sync-period"],
     replicaSetWorkers: values["concurrent-replicaset-syncs"],
     replicationControllerWorkers: values["concurrent-rc-syncs"],
+    ...batchSettings(values),
     autoscalerWorkers: values["concurrent-horizontal-pod-autoscaler-syncs"],
     autoscalerSyncMs: values["horizontal-pod-autoscaler-sync-period"],
     downscaleStabilizationMs: values["horizontal-pod-autoscaler-downscale-stabilization"],

@@ -130,6 +130,13 @@ export type {
   DefinitionNames,
   DefinitionVersion,
 } from "./apiextensions/definition-structs.ts";
+export {
+  type CronField,
+  type CronFields,
+  type CronSchedule,
+  isTimeZone,
+  parseCronSchedule,
+} from "./batch/cron-schedule.ts";
 export { checkScale, scaleV1 } from "./autoscaling/scale.ts";
 export {
   compileExpression,

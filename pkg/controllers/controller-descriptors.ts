@@ -28,6 +28,7 @@ import {
   runReplicaSetController,
   runReplicationController,
 } from "./apps/replicaset/replica-set-controller.ts";
+import { batchControllers, type BatchSettings, defaultBatchSettings } from "./batch/batch-controllers.ts";
 import { runDisruptionController } from "./disruption/disruption-controller.ts";
 import { runServiceCidrController } from "./network/service-cidr-controller.ts";
 import { runPersistentVolumeClaimProtection } from "./volume/pvc-protection-controller.ts";
@@ -44,7 +45,8 @@ export interface ControllerSettings
     AutoscalerOptions,
     BootstrapSignerOptions,
     ReplicaSetOptions,
-    ReplicationControllerOptions {
+    ReplicationControllerOptions,
+    BatchSettings {
   /** CA certificates of the API server (PEM); "" = they are not published. */
   readonly rootCa: string;
   /** Signs tokens for service account token Secrets; absent = these are not filled. */
@@ -62,6 +64,7 @@ export const defaultControllerSettings = {
   replicaSetWorkers: 5,
   replicationControllerWorkers: 5,
   ...defaultAutoscalerOptions,
+  ...defaultBatchSettings,
 } as const;
 
 /** Maximum validity of a signed certificate: kube-controller-manager's default, one year. */
@@ -204,6 +207,7 @@ const controllerDescriptors: readonly ControllerDescriptor[] = [
     enabledByDefault: true,
     run: runReplicationController,
   },
+  ...batchControllers,
   {
     name: "horizontal-pod-autoscaler-controller",
     alias: "horizontalpodautoscaling",

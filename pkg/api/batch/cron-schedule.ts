@@ -1,4 +1,4 @@
-/** Schedules of the cron table, as Kubernetes reads them, in its words for what is wrong. */
+/** Parser of CronJob schedules, with the error messages of Kubernetes. */
 import { parseDuration } from "#meta";
 
 interface Bounds {
@@ -18,15 +18,39 @@ const bounds: readonly Bounds[] = [
   { least: 0, most: 6, names: days },
 ];
 
-const descriptors = [
-  "@yearly",
-  "@annually",
-  "@monthly",
-  "@weekly",
-  "@daily",
-  "@midnight",
-  "@hourly",
-];
+/** Descriptors and the fields that they stand for. */
+const descriptors: ReadonlyMap<string, string> = new Map([
+  ["@yearly", "0 0 1 1 *"],
+  ["@annually", "0 0 1 1 *"],
+  ["@monthly", "0 0 1 * *"],
+  ["@weekly", "0 0 * * 0"],
+  ["@daily", "0 0 * * *"],
+  ["@midnight", "0 0 * * *"],
+  ["@hourly", "0 * * * *"],
+]);
+
+/** Values that a field of the schedule matches. */
+export interface CronField {
+  readonly values: ReadonlySet<number>;
+  /** Whether the field is `*` or `?`, without a step above 1. */
+  readonly isWildcard: boolean;
+}
+
+/** A schedule of calendar fields. */
+export interface CronFields {
+  readonly minute: CronField;
+  readonly hour: CronField;
+  readonly dayOfMonth: CronField;
+  /** 1 = January. */
+  readonly month: CronField;
+  /** 0 = Sunday. */
+  readonly dayOfWeek: CronField;
+  /** Zone of the prefix `TZ=` or `CRON_TZ=`; undefined = the local zone of the process. */
+  readonly timeZone: string | undefined;
+}
+
+/** A parsed schedule: calendar fields, or the constant delay of `@every`. */
+export type CronSchedule = CronFields | { readonly everyMs: number };
 
 /** Names of the IANA data base are told apart by their case; `Local` is what Go adds. */
 export function isTimeZone(name: string): boolean {
@@ -40,44 +64,84 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** What is wrong with a schedule; undefined if nothing. */
+/** Returns what is wrong with a schedule; undefined if nothing is. */
 export function scheduleFault(schedule: string): string | undefined {
+  const parsed = parseCronSchedule(schedule);
+  return typeof parsed === "string" ? parsed : undefined;
+}
+
+/** Parses a schedule of five fields or a descriptor; returns a message if it is invalid. */
+export function parseCronSchedule(schedule: string): CronSchedule | string {
   let text = schedule;
+  let timeZone: string | undefined;
   const zoned = /^(?:CRON_)?TZ=(\S*)\s*/.exec(text);
   if (zoned !== null) {
     const zone = zoned[1] ?? "";
     if (!isTimeZone(zone)) return `provided bad location ${zone}: unknown time zone ${zone}`;
     text = text.slice(zoned[0].length);
+    timeZone = zone === "Local" ? undefined : zone;
   }
-  if (text.startsWith("@")) return descriptorFault(text);
-  const fields = text.split(/\s+/).filter((field) => field !== "");
-  if (fields.length !== bounds.length) {
-    const shown = `[${fields.join(" ")}]`;
-    return `expected exactly ${bounds.length} fields, found ${fields.length}: ${shown}`;
+  if (text.startsWith("@every ")) return parseEvery(text);
+  if (text.startsWith("@")) {
+    const described = descriptors.get(text);
+    if (described === undefined) return `unrecognized descriptor: ${text}`;
+    text = described;
   }
-  return fields.map((field, index) => fieldFault(field, bounds[index] as Bounds)).find(Boolean);
+  const words = text.split(/\s+/).filter((field) => field !== "");
+  if (words.length !== bounds.length) {
+    const shown = `[${words.join(" ")}]`;
+    return `expected exactly ${bounds.length} fields, found ${words.length}: ${shown}`;
+  }
+  const fields: CronField[] = [];
+  for (const [index, word] of words.entries()) {
+    const field = parseField(word, bounds[index]!);
+    if (typeof field === "string") return field;
+    fields.push(field);
+  }
+  const [minute, hour, dayOfMonth, month, dayOfWeek] = fields as [
+    CronField,
+    CronField,
+    CronField,
+    CronField,
+    CronField,
+  ];
+  return { minute, hour, dayOfMonth, month, dayOfWeek, timeZone };
 }
 
-function descriptorFault(text: string): string | undefined {
-  if (descriptors.includes(text)) return undefined;
-  const every = "@every ";
-  if (!text.startsWith(every)) return `unrecognized descriptor: ${text}`;
+/** Delays below one second count as one second; fractions of a second are cut. */
+function parseEvery(text: string): CronSchedule | string {
   try {
-    parseDuration(text.slice(every.length));
-    return undefined;
+    const seconds = parseDuration(text.slice("@every ".length)) / 1_000_000_000n;
+    return { everyMs: Math.max(Number(seconds), 1) * 1000 };
   } catch (fault) {
     return `failed to parse duration ${text}: ${(fault as Error).message}`;
   }
 }
 
-function fieldFault(field: string, limits: Bounds): string | undefined {
-  const ranges = field.split(",").filter((range) => range !== "");
-  return ranges.map((range) => rangeFault(range, limits)).find(Boolean);
+function parseField(field: string, limits: Bounds): CronField | string {
+  const values = new Set<number>();
+  let isWildcard = false;
+  for (const range of field.split(",")) {
+    if (range === "") continue;
+    const parsed = parseRange(range, limits);
+    if (typeof parsed === "string") return parsed;
+    const { start, end, step } = parsed;
+    for (let value = start; value <= end; value += step) values.add(value);
+    isWildcard ||= parsed.isWildcard;
+  }
+  return { values, isWildcard };
+}
+
+interface Range {
+  readonly start: number;
+  readonly end: number;
+  readonly step: number;
+  readonly isWildcard: boolean;
 }
 
 /** `*`, `5`, `1-5`, `1-59/2`; names instead of numbers where there are any. */
-function rangeFault(range: string, { least, most, names }: Bounds): string | undefined {
-  const [whole = "", step, ...moreSteps] = range.split("/");
+function parseRange(range: string, { least, most, names }: Bounds): Range | string {
+  const [whole = "", stepText, ...moreSteps] = range.split("/");
   const [low = "", high, ...moreHigh] = whole.split("-");
   const isAll = low === "*" || low === "?";
   const start = isAll ? least : numberOf(low, names);
@@ -87,13 +151,14 @@ function rangeFault(range: string, { least, most, names }: Bounds): string | und
   if (!isAll && high !== undefined) end = numberOf(high, names);
   if (typeof end === "string") return end;
   if (moreSteps.length > 0) return `too many slashes: ${range}`;
-  const by = step === undefined ? 1 : numberOf(step, []);
-  if (typeof by === "string") return by;
-  if (step !== undefined && high === undefined) end = most;
+  const step = stepText === undefined ? 1 : numberOf(stepText, []);
+  if (typeof step === "string") return step;
+  if (stepText !== undefined && high === undefined) end = most;
   if (start < least) return `beginning of range (${start}) below minimum (${least}): ${range}`;
   if (end > most) return `end of range (${end}) above maximum (${most}): ${range}`;
   if (start > end) return `beginning of range (${start}) beyond end of range (${end}): ${range}`;
-  return by === 0 ? `step of range should be a positive number: ${range}` : undefined;
+  if (step === 0) return `step of range should be a positive number: ${range}`;
+  return { start, end, step, isWildcard: isAll && step === 1 };
 }
 
 /** Longer ones are too large, whatever their zeros. */

@@ -6,6 +6,10 @@ export function controllerOf({ metadata }: ApiObject): OwnerReference | undefine
   return metadata.ownerReferences?.find(({ controller }) => controller === true);
 }
 
+export function isControlledBy(object: ApiObject, { metadata }: ApiObject): boolean {
+  return controllerOf(object)?.uid === metadata.uid;
+}
+
 /** The reference that makes `owner` the controller of an object. */
 export function controllerRef(resource: Handle, { metadata }: ApiObject): OwnerReference {
   return {

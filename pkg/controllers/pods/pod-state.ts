@@ -35,7 +35,7 @@ export function isAvailable(pod: Pod, minReadySeconds: number | undefined, now: 
 }
 
 /** Whether all containers of a pod have ended for good. */
-function isTerminal({ status }: Pod): boolean {
+export function isTerminal({ status }: Pod): boolean {
   return status?.phase === "Succeeded" || status?.phase === "Failed";
 }
 

@@ -1,0 +1,34 @@
+/** Times at which pods finished. */
+import type { ContainerStatus, Pod } from "../../kinds/pod.ts";
+
+/**
+ * When a finished pod finished, in milliseconds since 1970: the latest end of its containers, else
+ * the time of the condition Ready=False, else the time of its deletion, else that of its creation.
+ */
+export function finishTimeOf({ metadata, spec, status }: Pod): number {
+  const sidecars = new Set(
+    (spec?.initContainers ?? [])
+      .filter(({ restartPolicy }) => restartPolicy === "Always")
+      .map(({ name }) => name),
+  );
+  const containers = [
+    ...(status?.containerStatuses ?? []),
+    ...(status?.initContainerStatuses ?? []).filter(({ name }) => sidecars.has(name)),
+  ];
+  const ends = containers.map(endOf);
+  if (ends.length > 0 && ends.every((end) => end !== undefined)) return Math.max(...ends);
+  const ready = status?.conditions?.find(({ type }) => type === "Ready");
+  if (ready?.status === "False" && ready.lastTransitionTime !== undefined) {
+    return Date.parse(ready.lastTransitionTime);
+  }
+  const { creationTimestamp = 0, deletionTimestamp, deletionGracePeriodSeconds = 0 } = metadata;
+  if (deletionTimestamp !== undefined) {
+    return Date.parse(deletionTimestamp) - Number(deletionGracePeriodSeconds) * 1000;
+  }
+  return new Date(creationTimestamp).getTime();
+}
+
+function endOf({ state }: ContainerStatus): number | undefined {
+  const finishedAt = state?.terminated?.finishedAt;
+  return finishedAt === undefined || finishedAt === null ? undefined : Date.parse(finishedAt);
+}

@@ -1,0 +1,67 @@
+/** Pod failure policies of Jobs. */
+import type { OnExitCodes, PodFailurePolicy, PodFailurePolicyRule } from "../../kinds/batch.ts";
+import type { ContainerStatus, Pod, PodCondition, PodStatus } from "../../kinds/pod.ts";
+
+/** What the policy decides about a failed pod. */
+export interface FailureDecision {
+  /** Action of the first rule that matches; undefined = none does. */
+  readonly action: PodFailurePolicyRule["action"] | undefined;
+  /** Whether the failure counts towards the backoff limits. */
+  readonly isCounted: boolean;
+  /** Why the Job fails, if the action is FailJob. */
+  readonly message: string | undefined;
+}
+
+const counted: FailureDecision = { action: undefined, isCounted: true, message: undefined };
+
+/** Decides about a failed pod by the first rule that matches it. */
+export function decideFailure(policy: PodFailurePolicy | undefined, pod: Pod): FailureDecision {
+  for (const [index, rule] of (policy?.rules ?? []).entries()) {
+    const reason = matchRule(rule, pod);
+    if (reason === undefined) continue;
+    const { action } = rule;
+    const message =
+      action === "FailJob" ? `${reason} matching ${action} rule at index ${index}` : undefined;
+    return { action, isCounted: action !== "Ignore", message };
+  }
+  return counted;
+}
+
+/** Returns the beginning of the message; undefined if the rule does not match. */
+function matchRule({ onExitCodes, onPodConditions }: PodFailurePolicyRule, pod: Pod) {
+  const { metadata, status = {} } = pod;
+  const shown = `${metadata.namespace}/${metadata.name}`;
+  if (onExitCodes !== undefined) {
+    const container =
+      findContainer(status.containerStatuses, onExitCodes) ??
+      findContainer(status.initContainerStatuses, onExitCodes);
+    if (container === undefined) return undefined;
+    const code = container.state?.terminated?.exitCode ?? 0;
+    return `Container ${container.name} for pod ${shown} failed with exit code ${code}`;
+  }
+  const condition = findCondition(status, onPodConditions ?? []);
+  return condition === undefined ? undefined : `Pod ${shown} has condition ${condition.type}`;
+}
+
+/** The first terminated container whose exit code matches; exit code 0 never does. */
+function findContainer(
+  statuses: readonly ContainerStatus[] = [],
+  { containerName, operator, values }: OnExitCodes,
+): ContainerStatus | undefined {
+  return statuses.find(({ name, state }) => {
+    const code = state?.terminated?.exitCode ?? 0;
+    if (code === 0 || (containerName !== undefined && containerName !== name)) return false;
+    return values.includes(code) === (operator === "In");
+  });
+}
+
+function findCondition(
+  { conditions = [] }: PodStatus,
+  patterns: NonNullable<PodFailurePolicyRule["onPodConditions"]>,
+): PodCondition | undefined {
+  return conditions.find((condition) =>
+    patterns.some(
+      ({ type, status = "True" }) => type === condition.type && status === condition.status,
+    ),
+  );
+}
