@@ -28,7 +28,11 @@ import {
   runReplicaSetController,
   runReplicationController,
 } from "./apps/replicaset/replica-set-controller.ts";
-import { batchControllers, type BatchSettings, defaultBatchSettings } from "./batch/batch-controllers.ts";
+import {
+  batchControllers,
+  type BatchSettings,
+  defaultBatchSettings,
+} from "./batch/batch-controllers.ts";
 import { runDisruptionController } from "./disruption/disruption-controller.ts";
 import { runServiceCidrController } from "./network/service-cidr-controller.ts";
 import { runPersistentVolumeClaimProtection } from "./volume/pvc-protection-controller.ts";
