@@ -7,8 +7,8 @@ import { claimObjects } from "../../owners/claim.ts";
 import { isControlledBy } from "../../owners/controller-ref.ts";
 import { OwnedObjects } from "../../owners/owned-objects.ts";
 import { selectorOf } from "../../owners/selectors.ts";
-import { Expectations } from "../../pods/expectations.ts";
-import { watchOwnedPods } from "../../pods/owned-pod-events.ts";
+import { Expectations } from "../../owners/expectations.ts";
+import { watchOwned } from "../../owners/owned-object-events.ts";
 import { PodControl } from "../../pods/pod-control.ts";
 import { formatTime } from "../../time.ts";
 import { FinalizerRemovals } from "./finalizer-removals.ts";
@@ -74,8 +74,8 @@ class JobController {
     const { expectations, jobs, pods } = this;
     jobs.subscribe((change) => this.jobChanged(change));
     pods.subscribe((change) => this.podChanged(change));
-    watchOwnedPods({
-      pods,
+    watchOwned({
+      objects: pods,
       owners: jobs,
       kind: jobResource.kind,
       matches: ({ spec }, labels) => selectorOf(spec.selector).matches(labels),

@@ -3,7 +3,7 @@ import { type Client, objectKey } from "#client";
 import { isNotFound } from "#meta";
 import { isTerminating } from "../../controller-context.ts";
 import { type Pod, pods as podResource } from "../../kinds/pod.ts";
-import type { Expectations } from "../../pods/expectations.ts";
+import type { Expectations } from "../../owners/expectations.ts";
 import type { PodControl } from "../../pods/pod-control.ts";
 import { isReady } from "../../pods/pod-state.ts";
 import { slowStart } from "../../pods/slow-start.ts";
