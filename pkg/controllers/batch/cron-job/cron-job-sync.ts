@@ -1,5 +1,5 @@
 import { type CronSchedule, isTimeZone, parseCronSchedule } from "#api";
-import { goQuote, groupVersionOf, isConflict, isNotFound } from "#meta";
+import { goQuote, groupVersionOf, isConflict, isNotFound, kubernetes } from "#meta";
 import { type ControllerContext, isTerminating } from "../../controller-context.ts";
 import type { CoreEventRecorder } from "../../core-event-recorder.ts";
 import {
@@ -180,7 +180,7 @@ export class CronJobSync {
       this.warn(
         "UnsupportedSchedule",
         `CRON_TZ or TZ used in schedule ${goQuote(schedule)} is not officially supported, see ` +
-          "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details",
+          `https://${kubernetes.label}/docs/concepts/workloads/controllers/cron-jobs/ for more details`,
       );
     }
     const parsed = parseCronSchedule(effectiveSchedule(this.current));

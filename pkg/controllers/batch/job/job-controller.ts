@@ -239,8 +239,9 @@ class JobController {
     if (present === undefined ? !isSuspended : present.status === value) return false;
     const word = isSuspended ? "Suspended" : "Resumed";
     const message = `Job ${word.toLowerCase()}`;
-    const condition = newCondition("Suspended", `Job${word}`, message, now, value);
-    status.conditions = withCondition(status.conditions ?? [], condition);
+    const condition = newCondition("Suspended", `Job${word}`, message, now);
+    const next = { ...condition, status: value } as const;
+    status.conditions = withCondition(status.conditions ?? [], next);
     // The active deadline counts from when the Job was resumed.
     if (!isSuspended) status.startTime = formatTime(now);
     this.recorder.record(jobResource, job, { type: "Normal", reason: word, message });

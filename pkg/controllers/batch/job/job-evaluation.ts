@@ -66,15 +66,16 @@ export interface JobState extends EvaluationInput {
   finished: JobCondition | undefined;
 }
 
+/** A condition that has become true at `now`, in milliseconds since 1970. */
 export function newCondition(
   type: string,
   reason: string,
   message: string,
   now: number,
-  status: "True" | "False" = "True",
 ): JobCondition {
   const time = formatTime(now);
-  return { type, status, lastProbeTime: time, lastTransitionTime: time, reason, message };
+  const times = { lastProbeTime: time, lastTransitionTime: time };
+  return { type, status: "True", ...times, reason, message };
 }
 
 export function evaluateJob(input: EvaluationInput): JobState {
