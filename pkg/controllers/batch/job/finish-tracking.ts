@@ -8,7 +8,7 @@ import type { Client } from "#client";
 import { ignoreNotFound } from "#meta";
 import type { Job, JobStatus } from "../../kinds/batch.ts";
 import { type Pod, pods as podResource } from "../../kinds/pod.ts";
-import { formatIntervals, countIndexes, hasIndex } from "./index-intervals.ts";
+import { formatIntervals, countIndexes, hasIndex } from "./policy/index-intervals.ts";
 import {
   hasValidIndex,
   type JobState,
@@ -19,7 +19,7 @@ import type { FinalizerRemovals } from "./finalizer-removals.ts";
 import type { JobMetrics } from "./job-metrics.ts";
 import { completionIndexOf, finalizerRemoval, hasTrackingFinalizer, isFailed } from "./job-pods.ts";
 import { findCondition, isIndexed, withCondition } from "./job-spec.ts";
-import { decideFailure } from "./pod-failure-policy.ts";
+import { decideFailure } from "./policy/pod-failure-policy.ts";
 
 /** UIDs in the status at most, which keeps it below about 20 KB. */
 const mostUncounted = 500;

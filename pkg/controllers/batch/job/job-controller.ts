@@ -19,7 +19,7 @@ import { jobNames, type JobNames } from "./job-names.ts";
 import { finishedConditionOf, isFinished, findCondition, withCondition } from "./job-spec.ts";
 import { deleteActivePods, managePods, type SyncAction } from "./manage-pods.ts";
 import { OrphanPods } from "./orphan-pods.ts";
-import { PodBackoffs } from "./pod-backoff.ts";
+import { PodBackoffs } from "./policy/pod-backoff.ts";
 import { WrittenObjects } from "../written-objects.ts";
 
 export interface JobControllerOptions {

@@ -3,14 +3,14 @@ import type { Job, JobCondition, JobSpec, JobStatus } from "../../kinds/batch.ts
 import type { Pod } from "../../kinds/pod.ts";
 import { isActive, isReady } from "../../pods/pod-state.ts";
 import { formatTime } from "../../time.ts";
-import { finishTimeOf } from "./finish-time.ts";
+import { finishTimeOf } from "./policy/finish-time.ts";
 import {
   countIndexes,
   hasIndex,
   type Intervals,
   parseIntervals,
   withIndexes,
-} from "./index-intervals.ts";
+} from "./policy/index-intervals.ts";
 import type { JobNames } from "./job-names.ts";
 import {
   allIndexFailuresOf,
@@ -23,9 +23,9 @@ import {
   isPodTerminating,
 } from "./job-pods.ts";
 import { findCondition, isIndexed } from "./job-spec.ts";
-import type { BackoffRecord, PodBackoffs } from "./pod-backoff.ts";
-import { decideFailure } from "./pod-failure-policy.ts";
-import { metSuccessRule } from "./success-policy.ts";
+import type { BackoffRecord, PodBackoffs } from "./policy/pod-backoff.ts";
+import { decideFailure } from "./policy/pod-failure-policy.ts";
+import { metSuccessRule } from "./policy/success-policy.ts";
 
 export type MutableStatus = { -readonly [K in keyof JobStatus]: JobStatus[K] };
 

@@ -3,7 +3,7 @@ import type { Instruments, MetricDefinition } from "#request";
 import type { JobCondition, JobSpec, JobStatus } from "../../kinds/batch.ts";
 import type { Pod } from "../../kinds/pod.ts";
 import { isTerminal } from "../../pods/pod-state.ts";
-import { countIndexes, parseIntervals } from "./index-intervals.ts";
+import { countIndexes, parseIntervals } from "./policy/index-intervals.ts";
 import type { JobNames } from "./job-names.ts";
 import { hasTrackingFinalizer } from "./job-pods.ts";
 import { completionModeOf, isIndexed } from "./job-spec.ts";

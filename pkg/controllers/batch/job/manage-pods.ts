@@ -12,7 +12,7 @@ import type { JobMetrics } from "./job-metrics.ts";
 import { finalizerRemoval, hasTrackingFinalizer } from "./job-pods.ts";
 import { isIndexed, replacesOnlyTerminated } from "./job-spec.ts";
 import { missingIndexes, newPod, readyIndexes } from "./new-pods.ts";
-import { remainingDelay } from "./pod-backoff.ts";
+import { remainingDelay } from "./policy/pod-backoff.ts";
 import { podsToRemove } from "./pods-to-remove.ts";
 
 /** Pods that one sync creates or deletes at most. */

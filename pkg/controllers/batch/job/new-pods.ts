@@ -3,8 +3,8 @@ import type { Draft } from "#client";
 import { jobs } from "../../kinds/batch.ts";
 import type { Container, Pod, PodSpec } from "../../kinds/pod.ts";
 import { podFromTemplate } from "../../pods/pod-control.ts";
-import { finishTimeOf } from "./finish-time.ts";
-import { firstMissing, merge, withIndexes } from "./index-intervals.ts";
+import { finishTimeOf } from "./policy/finish-time.ts";
+import { firstMissing, merge, withIndexes } from "./policy/index-intervals.ts";
 import type { JobState } from "./job-evaluation.ts";
 import {
   allIndexFailuresOf,
@@ -14,8 +14,8 @@ import {
   isPodTerminating,
 } from "./job-pods.ts";
 import { isIndexed, replacesOnlyTerminated } from "./job-spec.ts";
-import { remainingDelay } from "./pod-backoff.ts";
-import { decideFailure } from "./pod-failure-policy.ts";
+import { remainingDelay } from "./policy/pod-backoff.ts";
+import { decideFailure } from "./policy/pod-failure-policy.ts";
 
 const indexVariable = "JOB_COMPLETION_INDEX";
 /** The API server adds five characters to a generated name, which holds 63. */

@@ -1,5 +1,5 @@
 /** Times at which pods finished. */
-import type { ContainerStatus, Pod } from "../../kinds/pod.ts";
+import type { ContainerStatus, Pod } from "../../../kinds/pod.ts";
 
 /**
  * When a finished pod finished, in milliseconds since 1970: the latest end of its containers, else

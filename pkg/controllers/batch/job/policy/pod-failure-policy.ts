@@ -1,6 +1,6 @@
 /** Pod failure policies of Jobs. */
-import type { OnExitCodes, PodFailurePolicy, PodFailurePolicyRule } from "../../kinds/batch.ts";
-import type { ContainerStatus, Pod, PodCondition, PodStatus } from "../../kinds/pod.ts";
+import type { OnExitCodes, PodFailurePolicy, PodFailurePolicyRule } from "../../../kinds/batch.ts";
+import type { ContainerStatus, Pod, PodCondition, PodStatus } from "../../../kinds/pod.ts";
 
 /** What the policy decides about a failed pod. */
 export interface FailureDecision {
