@@ -114,13 +114,10 @@ export interface RequestDispatcher {
    * removed when idle. The settings must pass `queuingFault`.
    */
   configure(levels: readonly PriorityLevelSettings[], totalConcurrency: number): void;
-  /** Whether a request may be started at the level: it is configured, or still draining. */
-  has(level: string): boolean;
   /**
    * Asks for the request's seats. The result is no promise if it is known at once, as it is for
-   * every request that finds its seats free. Never rejects.
-   *
-   * @param level Must satisfy `has`.
+   * every request that finds its seats free. Never rejects. A level that was removed after the
+   * request was classified has no seats: the client's retry is classified by the new configuration.
    */
   start(level: string, request: FlowRequest, wait: WaitLimits): Awaitable<Admission | Rejection>;
   /**

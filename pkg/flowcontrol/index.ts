@@ -4,3 +4,7 @@ export { ClassifiedRequest, FlowController } from "./flow-controller.ts";
 export { FlowControlConfiguration } from "./configuration/flow-control-configuration.ts";
 export { WatchTracker } from "./estimates/watch-tracker.ts";
 export { WorkEstimator } from "./estimates/work-estimator.ts";
+export { FairDispatcher } from "./dispatch/dispatcher.ts";
+export { flowControlMetrics } from "./metrics/definitions.ts";
+export { FlowControlMetrics } from "./metrics/recorder.ts";
+export { queuingFault } from "./queuing/shuffle-sharding.ts";

@@ -21,8 +21,11 @@ export interface Instruments {
   set(metric: string, labels: MetricLabels, value: number): void;
   /** Records a value in a histogram. */
   observe(metric: string, labels: MetricLabels, value: number): void;
-  /** A function that does `observe` with fixed labels, for frequent observations. */
-  observer(metric: string, labels: MetricLabels): (value: number) => void;
+  /**
+   * A function that does `observe` with fixed labels, for frequent observations. An observation of
+   * weight n (default 1) counts as n of the same value.
+   */
+  observer(metric: string, labels: MetricLabels): (value: number, weight?: number) => void;
   /** Calls `refresh` before each scrape, to update gauges that are computed on demand. */
   beforeRead(refresh: () => void | Promise<void>): void;
 }

@@ -15,13 +15,14 @@ export class Series {
     this.counts = bounds.map(() => 0);
   }
 
-  observe(value: number): void {
-    this.count++;
-    this.value += value;
+  /** Counts as `weight` observations of the value. */
+  observe(value: number, weight = 1): void {
+    this.count += weight;
+    this.value += value * weight;
     const { bounds } = this;
     let bucket = 0;
     while (bucket < bounds.length && value > bounds[bucket]!) bucket++;
-    if (bucket < bounds.length) this.counts[bucket]!++;
+    if (bucket < bounds.length) this.counts[bucket]! += weight;
   }
 }
 

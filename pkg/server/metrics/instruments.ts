@@ -38,9 +38,9 @@ export class ServerInstruments implements Instruments {
     this.series(metric, labels).observe(value);
   }
 
-  observer(metric: string, labels: MetricLabels): (value: number) => void {
+  observer(metric: string, labels: MetricLabels): (value: number, weight?: number) => void {
     const series = this.series(metric, labels);
-    return (value) => series.observe(value);
+    return (value, weight) => series.observe(value, weight);
   }
 
   beforeRead(refresh: () => void | Promise<void>): void {

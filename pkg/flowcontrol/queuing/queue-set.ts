@@ -1,0 +1,335 @@
+import { assert, type Awaitable, type Clock } from "#base";
+import type {
+  Admission,
+  DispatchProgress,
+  FlowRequest,
+  PriorityLevelMetrics,
+  QueuingSettings,
+  Rejection,
+  RejectionReason,
+  WaitLimits,
+} from "../contract.ts";
+import { Flows } from "./flows.ts";
+import { epochWork, ProgressMeter } from "./progress-meter.ts";
+import type { Queue } from "./queue.ts";
+import { Queues } from "./queues.ts";
+import { RequestList } from "./request-list.ts";
+import { RetryAfter } from "./retry-after.ts";
+import { type AccountParts, SeatAccounts } from "./seat-accounts.ts";
+import { estimatedServiceMs, type RequestOwner, SeatRequest } from "./seat-request.ts";
+import { seatsTimesDuration, toSeatSeconds } from "./seat-seconds.ts";
+import type { Timers } from "./timers.ts";
+
+/** Parts of a queue set that come from elsewhere. */
+export interface QueueSetParts extends AccountParts {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  /** Secret of shuffle sharding. */
+  readonly salt: string;
+  /** Called when the last request of the level has finished or left. */
+  readonly onIdle: () => void;
+}
+
+/** Limits of a queue set. */
+export interface QueueSetLimits {
+  /** Requests are admitted whatever the seats in use. */
+  readonly isExempt: boolean;
+  /** Undefined = requests that find no seat are rejected. */
+  readonly queuing: QueuingSettings | undefined;
+}
+
+type RequestQueue = Queue<SeatRequest>;
+
+interface Places extends WaitLimits {
+  readonly lengthLimit: number;
+}
+
+/**
+ * Seats and queues of one priority level: Fair Queuing for Server Requests, as KEP-1040 describes
+ * it. A request is dispatched from the queue whose oldest request would finish first if each queue
+ * got an equal share of the seats.
+ */
+export class QueueSet implements RequestOwner {
+  readonly accounts: SeatAccounts;
+  readonly queues = new Queues();
+  /** Executing requests that came through no queue. */
+  readonly queueless = new RequestList<SeatRequest>();
+  private readonly metrics: PriorityLevelMetrics;
+  private readonly flows: Flows;
+  private readonly retryAfter = new RetryAfter();
+  private readonly meter: ProgressMeter;
+  private isExempt = false;
+  private queuing: QueuingSettings | undefined;
+  private limit = 0;
+  /** Seats in use by requests that came through a queue. */
+  private queuedSeatsInUse = 0;
+  private dispatchR = 0;
+  private latestS = 0;
+
+  constructor(private readonly parts: QueueSetParts) {
+    this.accounts = new SeatAccounts(parts);
+    this.metrics = parts.metrics;
+    this.flows = new Flows(parts.metrics, parts.salt);
+    this.meter = new ProgressMeter(parts.clock.monotonic());
+    parts.metrics.observeProgress(() => this.progress());
+  }
+
+  get isIdle(): boolean {
+    return this.accounts.requestsWaiting === 0 && this.accounts.requestsExecuting === 0;
+  }
+
+  /** Changes the queues. Waiting requests stay where they are. */
+  configure({ isExempt, queuing }: QueueSetLimits): void {
+    const { queues, handSize } = this.queuing ?? { queues: 0, handSize: 0 };
+    if (queues !== queuing?.queues || handSize !== queuing.handSize) this.flows.dealAgain();
+    this.isExempt = isExempt;
+    this.queuing = queuing;
+    this.queues.configure(queuing);
+    const places = queuing === undefined ? 1 : queuing.queues * queuing.queueLengthLimit;
+    this.metrics.waitingRequests.setDenominator(places, this.parts.clock.monotonic());
+  }
+
+  /** Changes the concurrency limit, and dispatches what now finds a seat. */
+  setLimit(limit: number, denominator: number): void {
+    const now = this.synchronize();
+    this.limit = limit;
+    this.metrics.executingRequests.setDenominator(denominator, now);
+    this.metrics.executingSeats.setDenominator(denominator, now);
+    this.metrics.seatDemand.setDenominator(denominator, now);
+    this.dispatch(now);
+  }
+
+  start(request: FlowRequest, wait: WaitLimits): Awaitable<Admission | Rejection> {
+    const now = this.synchronize();
+    const { metrics } = this.flows.schema(request.flowSchema);
+    const made = new SeatRequest(this, request, metrics, now);
+    metrics.estimatedSeats(made.seats);
+    if (this.queuing === undefined) return this.startWithoutQueue(made, now);
+    const { flowSchema, flowDistinguisher } = request;
+    const hand = this.flows.hand(flowSchema, flowDistinguisher, this.queuing);
+    const queue = this.queues.choose(hand);
+    if (this.accounts.requestsWaiting === 0 && this.limit > this.accounts.seatsInUse) {
+      if (this.fits(made)) return this.startAtOnce(made, queue, now);
+    }
+    const lengthLimit = this.queuing.queueLengthLimit;
+    const { signal, deadline } = wait;
+    return this.enqueue(made, queue, { signal, deadline, lengthLimit });
+  }
+
+  /** Ejects all waiting requests as cancelled. */
+  close(): void {
+    const now = this.synchronize();
+    for (let queue = this.queues.next(); queue !== undefined; queue = this.queues.next()) {
+      const request = queue.waiting.first;
+      if (request !== undefined) this.eject(request, "cancelled", now);
+    }
+  }
+
+  finish(request: SeatRequest): void {
+    const now = this.synchronize();
+    this.accounts.finished(request, now);
+    const { queue } = request;
+    if (queue === undefined) this.queueless.remove(request);
+    else {
+      const { initialSeats } = request.request.estimate;
+      const lateness = now - request.startedAt - estimatedServiceMs;
+      this.queues.finish(queue, request, seatsTimesDuration(initialSeats, lateness));
+    }
+    if (request.additionalLatency > 0) {
+      request.phase = "lingering";
+      request.dueAt = now + request.additionalLatency;
+      this.parts.timers.start(request);
+    } else this.vacate(request, now);
+    this.dispatch(now);
+    this.noteIfIdle();
+  }
+
+  cancel(request: SeatRequest): void {
+    const now = this.synchronize();
+    this.eject(request, "cancelled", now);
+    this.dispatch(now);
+    this.noteIfIdle();
+  }
+
+  elapse(request: SeatRequest): void {
+    const now = this.synchronize();
+    if (request.phase === "waiting") {
+      this.eject(request, "time-out", now);
+      this.dispatch(now);
+      this.noteIfIdle();
+    } else if (request.phase === "lingering") {
+      this.vacate(request, now);
+      this.dispatch(now);
+    }
+  }
+
+  private startWithoutQueue(request: SeatRequest, now: number): Admission | Rejection {
+    if (!this.isExempt) {
+      const fits = this.fits(request);
+      request.metrics.waited(0, fits);
+      if (!fits) return this.reject(request, "concurrency-limit", now);
+    }
+    this.queueless.append(request);
+    this.admit(request, now);
+    return request;
+  }
+
+  private startAtOnce(request: SeatRequest, queue: RequestQueue, now: number): Admission {
+    request.queue = queue;
+    request.metrics.queueLength(1);
+    request.metrics.waited(0, true);
+    request.limitFinalSeats(this.limit);
+    this.dispatchR = this.meter.current;
+    this.latestS = this.queues.dispatchAtOnce(queue, request, this.meter.current);
+    this.queuedSeatsInUse += request.seats;
+    this.admit(request, now);
+    return request;
+  }
+
+  /**
+   * A full queue rejects, even if some seats are free that the next request cannot use because it
+   * needs more of them; Kubernetes lets the queue grow in that case.
+   */
+  private enqueue(
+    request: SeatRequest,
+    queue: RequestQueue,
+    { signal, deadline, lengthLimit }: Places,
+  ): Awaitable<Admission | Rejection> {
+    const now = request.arrivedAt;
+    const reason = refusal(queue, lengthLimit, { signal, isLate: deadline <= now });
+    if (reason !== undefined) {
+      request.metrics.waited(0, false);
+      return this.reject(request, reason, now);
+    }
+    request.queue = queue;
+    request.phase = "waiting";
+    request.dueAt = deadline;
+    this.queues.enqueue(queue, request, this.meter.current);
+    this.accounts.enqueued(request, now);
+    request.metrics.queueLength(queue.waiting.length);
+    this.parts.timers.start(request);
+    const result = request.wait(signal);
+    this.dispatch(now);
+    return result;
+  }
+
+  private dispatch(now: number): void {
+    while (this.isExempt || this.accounts.seatsInUse < this.limit) {
+      const queue = this.queues.next();
+      const request = queue?.waiting.first;
+      if (queue === undefined || request === undefined) return;
+      if (request.dueAt <= now) this.eject(request, "time-out", now);
+      else if (this.fits(request)) this.dispatchFrom(queue, request, now);
+      else return request.metrics.notAccommodated();
+    }
+  }
+
+  private dispatchFrom(queue: RequestQueue, request: SeatRequest, now: number): void {
+    this.parts.timers.cancel(request);
+    this.accounts.dequeued(request, now);
+    request.limitFinalSeats(this.limit);
+    this.dispatchR = this.meter.current;
+    this.latestS = this.queues.dispatch(queue, request);
+    this.queuedSeatsInUse += request.seats;
+    request.waited = now - request.arrivedAt;
+    request.metrics.waited(request.waited / 1000, true);
+    this.admit(request, now);
+    request.settle(request);
+  }
+
+  private admit(request: SeatRequest, now: number): void {
+    request.phase = "executing";
+    request.startedAt = now;
+    this.accounts.started(request, now);
+  }
+
+  /** A request wider than the limit executes alone. */
+  private fits({ seats }: SeatRequest): boolean {
+    if (this.isExempt) return true;
+    if (seats > this.limit) return this.accounts.requestsExecuting === 0;
+    return this.accounts.seatsInUse + seats <= this.limit;
+  }
+
+  private vacate(request: SeatRequest, now: number): void {
+    request.phase = "done";
+    this.accounts.vacated(request, now);
+    if (request.queue !== undefined) {
+      this.queuedSeatsInUse -= request.seats;
+      this.queues.vacate(request.queue, request.seats);
+    }
+  }
+
+  /** Takes a waiting request out of its queue and rejects it. */
+  private eject(request: SeatRequest, reason: "time-out" | "cancelled", now: number): void {
+    const { queue } = request;
+    assert(queue !== undefined && request.phase === "waiting", "the request waits in a queue");
+    this.parts.timers.cancel(request);
+    this.queues.eject(queue, request);
+    this.accounts.dequeued(request, now);
+    request.metrics.waited((now - request.arrivedAt) / 1000, false);
+    request.settle(this.reject(request, reason, now));
+  }
+
+  private reject(request: SeatRequest, reason: RejectionReason, now: number): Rejection {
+    request.phase = "done";
+    this.accounts.rejectedFor(reason, now);
+    request.metrics.rejected(reason);
+    return { admitted: false, reason, retryAfter: this.retryAfter.reject(now) };
+  }
+
+  private noteIfIdle(): void {
+    if (this.isIdle) this.parts.onIdle();
+  }
+
+  /** Brings the progress meter up to date; precedes every change of requests or limits. */
+  private synchronize(): number {
+    const now = this.parts.clock.monotonic();
+    const { active } = this.queues;
+    const seats = active === 0 ? 0 : this.usableSeats() / active;
+    if (this.meter.advance(now, seats)) {
+      this.queues.rewind(epochWork);
+      this.metrics.epochAdvanced(true);
+    }
+    return now;
+  }
+
+  /** Seats that the queues together could use now. */
+  private usableSeats(): number {
+    return Math.min(this.queuedSeatsInUse + this.accounts.seatsWaiting, this.limit);
+  }
+
+  private progress(): DispatchProgress {
+    this.synchronize();
+    const queues = this.queues.nonEmpty();
+    const starts = queues.map(({ nextDispatchR }) => nextDispatchR);
+    const discounted = queues.map(
+      ({ nextDispatchR, seatsInUse }) =>
+        nextDispatchR - seatsTimesDuration(seatsInUse, estimatedServiceMs),
+    );
+    return {
+      currentR: toSeatSeconds(this.meter.current),
+      dispatchR: toSeatSeconds(this.dispatchR),
+      latestS: toSeatSeconds(this.latestS),
+      nextS: bounds(starts),
+      nextDiscountedS: bounds(discounted),
+    };
+  }
+}
+
+function bounds(work: readonly number[]): readonly [min: number, max: number] | undefined {
+  if (work.length === 0) return undefined;
+  const least = work.reduce((a, b) => Math.min(a, b));
+  const most = work.reduce((a, b) => Math.max(a, b));
+  return [toSeatSeconds(least), toSeatSeconds(most)];
+}
+
+/** The reason why a request cannot join a queue. */
+function refusal(
+  queue: RequestQueue,
+  lengthLimit: number,
+  { signal, isLate }: { readonly signal: AbortSignal; readonly isLate: boolean },
+): RejectionReason | undefined {
+  if (queue.waiting.length >= lengthLimit) return "queue-full";
+  if (signal.aborted) return "cancelled";
+  return isLate ? "time-out" : undefined;
+}

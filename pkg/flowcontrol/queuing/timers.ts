@@ -1,0 +1,68 @@
+import type { Clock } from "#base";
+import { type HeapElement, IndexedHeap } from "./indexed-heap.ts";
+
+/** Something that happens at a time of the monotonic clock. */
+export interface Timed extends HeapElement {
+  /** In ms of `Clock.monotonic()`. */
+  dueAt: number;
+  due(now: number): void;
+}
+
+/** Any number of timers on one sleep of the clock. They do not keep the process alive. */
+export class Timers {
+  private readonly heap = new IndexedHeap<Timed>((a, b) => a.dueAt < b.dueAt);
+  private wakesAt = Infinity;
+  private sleep: AbortController | undefined;
+  private isClosed = false;
+
+  constructor(private readonly clock: Clock) {}
+
+  /** Starts the timer at its `dueAt`; starts it again if it runs. Infinity never comes. */
+  start(timer: Timed): void {
+    if (this.isClosed) return;
+    if (timer.dueAt === Infinity) this.heap.remove(timer);
+    else this.heap.place(timer);
+    this.arm();
+  }
+
+  cancel(timer: Timed): void {
+    this.heap.remove(timer);
+  }
+
+  /** Cancels all timers and starts none from now on. */
+  close(): void {
+    this.isClosed = true;
+    this.heap.clear();
+    this.sleep?.abort();
+  }
+
+  /** A sleep that ends too early arms itself again: timers that are canceled often cost nothing. */
+  private arm(): void {
+    const dueAt = this.heap.first()?.dueAt ?? Infinity;
+    if (dueAt >= this.wakesAt) return;
+    this.sleep?.abort();
+    const sleep = new AbortController();
+    this.sleep = sleep;
+    this.wakesAt = dueAt;
+    const ms = Math.max(0, Math.ceil(dueAt - this.clock.monotonic()));
+    this.clock.sleep(ms, sleep.signal, { background: true }).then(
+      () => this.wake(sleep),
+      (error: unknown) => {
+        if (!sleep.signal.aborted) throw error;
+      },
+    );
+  }
+
+  private wake(sleep: AbortController): void {
+    if (sleep !== this.sleep) return;
+    this.sleep = undefined;
+    this.wakesAt = Infinity;
+    const now = this.clock.monotonic();
+    for (let next = this.heap.first(); next !== undefined; next = this.heap.first()) {
+      if (next.dueAt > now) break;
+      this.heap.remove(next);
+      next.due(now);
+    }
+    this.arm();
+  }
+}
