@@ -16,3 +16,23 @@ export {
   isAvailable,
   type RemoteApiService,
 } from "./api-services.ts";
+export { Downloader } from "./download/download.ts";
+export { DiscoveryManager, type DiscoveryManagerOptions } from "./discovery/discovery-manager.ts";
+export { orderGroups, type RankedVersion } from "./discovery/group-order.ts";
+export {
+  type DiscoverySnapshot,
+  noApiServices,
+  type RegisteredVersion,
+  type VersionDiscovery,
+} from "./discovery/version-discovery.ts";
+export { mergeSpecs } from "./openapi/merge-specs.ts";
+export type { RemoteSpec } from "./openapi/remote-spec.ts";
+export { OpenApiV2Specs } from "./openapi/openapi-v2.ts";
+export {
+  maxPassedBytes,
+  OpenApiV3Roots,
+  type PassedDocument,
+  type RemoteDocument,
+} from "./openapi/openapi-v3.ts";
+export { AggregatingClient } from "./client/aggregating-client.ts";
+export { backendClient } from "./client/backend-client.ts";

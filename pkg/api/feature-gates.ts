@@ -122,9 +122,10 @@ const deprecatedOn = `
 
 /** Gates that this program consults; a test compares them with the source. */
 const consulted = `
-  APIServerIdentity AllowInsecureKubeletCertificateSigningRequests AllowServiceLBStatusOnNonLB
-  CSIStorageCapacity ClusterTrustBundle ClusterTrustBundleProjection ComponentFlagz
-  ComponentStatusz ContainerRestartRules ContainerStopSignals CoordinatedLeaderElection
+  APIServerIdentity AggregatedDiscoveryRemoveBetaType
+  AllowInsecureKubeletCertificateSigningRequests AllowServiceLBStatusOnNonLB CSIStorageCapacity
+  ClusterTrustBundle ClusterTrustBundleProjection ComponentFlagz ComponentStatusz
+  ContainerRestartRules ContainerStopSignals CoordinatedLeaderElection
   CrossNamespaceVolumeDataSource DRAAdminAccess DRAConsumableCapacity DRADeviceBindingConditions
   DRADeviceTaints DRAExtendedResource DRAPartitionableDevices DRAPrioritizedList
   DRAResourceClaimDeviceStatus DeploymentReplicaSetTerminatingReplicas EnvFiles

@@ -11,7 +11,7 @@ export type { DebuggingOptions } from "./ops/debugging.ts";
 export type { HealthCheck, HealthEndpoint } from "./ops/health.ts";
 export { defaultLimits, type Limits } from "./limits.ts";
 export type { LocalResponse, LocalRequest } from "./transport/local-exchange.ts";
-export type { ServerDocument } from "./routes/document-routes.ts";
+export type { AggregatedDocuments, ServerDocument } from "./routes/document-routes.ts";
 export { type MetricsSnapshot, PrometheusMetrics } from "./metrics/metrics.ts";
 export type { Aggregation } from "./proxy/aggregated.ts";
 export type { KubeletTls } from "./proxy/tunnels.ts";

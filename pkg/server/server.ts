@@ -17,6 +17,7 @@ import type { Server as TlsServer } from "node:tls";
 import type Koa from "koa";
 import { type Clock, createLogger, type Logger, systemClock, trustAuthorities } from "#base";
 import type { FlowController } from "#flowcontrol";
+import { noApiServices } from "#aggregator";
 import type { Catalog } from "#meta";
 import type { Registry } from "#registry";
 import { type Auditor, type Authenticator, type Authorizer, noTracer, type Tracer } from "#request";
@@ -33,7 +34,7 @@ import {
 } from "./transport/local-exchange.ts";
 import { PrometheusMetrics } from "./metrics/metrics.ts";
 import { serverMetrics } from "./metrics/definitions.ts";
-import type { ServerDocument } from "./routes/document-routes.ts";
+import type { AggregatedDocuments, ServerDocument } from "./routes/document-routes.ts";
 import { Http1Exchange } from "./transport/http1-exchange.ts";
 import { rejectPlainHttp } from "./transport/plain-http.ts";
 import { EventLoopLagMonitor } from "./ops/event-loop-lag-monitor.ts";
@@ -77,6 +78,8 @@ export interface ServerOptions extends Lifecycle {
   readonly documents?: ReadonlyMap<string, ServerDocument>;
   /** Absent = no requests are proxied to other API servers. */
   readonly aggregation?: Aggregation;
+  /** Discovery and OpenAPI of other servers; absent = none are aggregated. */
+  readonly aggregated?: AggregatedDocuments;
   /** How kubelets are spoken to; without an authority their certificates are not checked. */
   readonly kubelet?: KubeletTls;
   /** Absent: plain HTTP/1.1, for use inside one machine. */
@@ -120,6 +123,15 @@ export interface KeelsonServer {
   handle(request: LocalRequest): Promise<LocalResponse>;
 }
 
+const noAggregatedDocuments: AggregatedDocuments = {
+  discovery: { current: noApiServices },
+  servesBetaDiscovery: false,
+  openApiV2: { current: [] },
+  openApiV3: {
+    current: new Map(),
+    open: () => Promise.reject(new Error("no other server is aggregated")),
+  },
+};
 const COMMON_HEADERS = { "cache-control": "no-cache, private" };
 const DEFAULT_GRACE = 5_000;
 const LONGEST_ID = 64;
@@ -264,6 +276,7 @@ class HttpServer implements KeelsonServer {
       retryAfterWhenClosing: options.retryAfterWhenClosing ?? false,
       documents: options.documents ?? new Map(),
       aggregation: options.aggregation,
+      aggregated: options.aggregated ?? noAggregatedDocuments,
       tunnels: new Tunnels(options.kubelet ?? {}),
       debugging: options.debugging && new Debugging(options.debugging),
     });

@@ -233,7 +233,8 @@ export class HttpClient implements Client {
 
   private accepted(form: string, metadataOnly: boolean): string {
     const group = resolve("meta.{api}", this.domain);
-    return metadataOnly ? `application/json;as=${form};g=${group};v=v1` : plainJson;
+    // Servers that know no such form send the whole objects.
+    return metadataOnly ? `application/json;as=${form};g=${group};v=v1,${plainJson}` : plainJson;
   }
 
   private eventOf<T extends ApiObject>(line: string): WatchEvent<T> {

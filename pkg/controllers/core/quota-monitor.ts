@@ -5,6 +5,7 @@ import {
   reflect,
   type ReflectorSink,
 } from "#client";
+import { groupVersionOf } from "#meta";
 import { type Evaluator, evaluatorFor } from "#quota";
 import type { ControllerContext } from "../controller-context.ts";
 
@@ -77,9 +78,13 @@ export class QuotaMonitor {
   }
 
   private async discover(): Promise<void> {
-    const { resources } = await this.context.client.discover();
+    const { resources, failures } = await this.context.client.discover();
     const found = new Map<string, DiscoveredResource>();
-    for (const resource of resources) {
+    // Group versions whose discovery failed have the resources that they had.
+    const kept = (this.served ?? []).filter(({ group, version }) =>
+      failures.has(groupVersionOf(group, version)),
+    );
+    for (const resource of [...resources, ...kept]) {
       const { namespaced, verbs, plural } = resource;
       const usable = namespaced && verbs.includes("list") && verbs.includes("watch");
       const name = nameOf(resource);

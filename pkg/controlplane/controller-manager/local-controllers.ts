@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import { setImmediate } from "node:timers/promises";
 import { signToken } from "#authn";
 import { type Clock, cryptoRandom } from "#base";
-import { clientMetrics, Informers, RegistryClient, runElection, usualTimes } from "#client";
+import { clientMetrics, Informers, runElection, usualTimes } from "#client";
 import {
   type ControllerContext,
   controllerMetrics,
@@ -21,6 +21,7 @@ import type { User } from "#request";
 import type { PrometheusMetrics } from "#server";
 import { hasLease } from "../cluster/server-identity.ts";
 import { localhost, reachableAddress, urlHost } from "../network.ts";
+import type { AggregatedApis } from "../start/aggregated-apis.ts";
 import { namespaceSettleMs, type StartOptions } from "../options.ts";
 import { serviceAccountKeys } from "../authentication/service-accounts.ts";
 
@@ -29,6 +30,7 @@ const controllerUser: User = { ...apiserver, name: "system:kube-controller-manag
 
 export interface LocalControllers {
   readonly registry: Registry;
+  readonly aggregated: AggregatedApis;
   readonly catalog: Catalog;
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -122,7 +124,7 @@ async function runControllers(local: LocalControllers): Promise<void> {
 
 function contextOf(local: LocalControllers, user: User, userAgent: string): ControllerContext {
   const { clock, signal, report, metrics } = local;
-  const client = new RegistryClient({ ...local, user, userAgent });
+  const client = local.aggregated.client(local.registry, { user, userAgent, signal });
   const common = { client, clock, random: cryptoRandom, signal, report };
   return { ...common, informers: new Informers(common), instruments: metrics.instruments };
 }

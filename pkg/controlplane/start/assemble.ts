@@ -2,7 +2,8 @@
 import { ApiServices } from "#aggregator";
 import { serveDefinitions, type ServedDefinitions } from "#crd";
 import { createRegistry, type Registry } from "#registry";
-import { createServer, type KeelsonServer, type TlsOptions } from "#server";
+import { type Aggregation, createServer, type KeelsonServer, type TlsOptions } from "#server";
+import { type AggregatedApis, aggregatedApis } from "./aggregated-apis.ts";
 import { aggregationOf } from "./aggregation.ts";
 import { type AccessControl, buildAccessControl } from "../authorization/access-control.ts";
 import type { Admission } from "#admission";
@@ -22,6 +23,7 @@ export interface Assembly extends ServerDependencies {
   readonly server: KeelsonServer;
   readonly definitions: ServedDefinitions;
   readonly apiServices: ApiServices;
+  readonly aggregated: AggregatedApis;
 }
 
 const defaultEventTtlSeconds = 3600;
@@ -47,13 +49,16 @@ export async function assemble(foundation: ServerDependencies): Promise<Assembly
   const registry: Registry = registryOf(foundation, access, admission);
   const auditing = await buildAuditing(options, { ...foundation, domain: catalog.domain });
   const apiServices = new ApiServices(catalog.domain);
-  const server = serverOf({ ...foundation, access, registry, auditing, apiServices });
+  const aggregation = aggregationOf(foundation, { apiServices, registry });
+  const aggregated = aggregatedApis(foundation, aggregation);
+  const server = serverOf({ ...foundation, access, registry, auditing, aggregation, aggregated });
   const replica = { ...foundation, registry };
   const definitions = serveDefinitions({
     ...replica,
     settleMs: () => replicaSettleMs(replica, () => server.port),
   });
-  return { ...foundation, access, admission, registry, auditing, server, definitions, apiServices };
+  const parts = { access, admission, registry, auditing, server, definitions };
+  return { ...foundation, ...parts, apiServices, aggregated };
 }
 
 function registryOf(
@@ -80,11 +85,14 @@ function registryOf(
 }
 
 type Parts = ServerDependencies &
-  Pick<Assembly, "access" | "registry" | "auditing" | "apiServices">;
+  Pick<Assembly, "access" | "registry" | "auditing" | "aggregated"> & {
+    readonly aggregation: Aggregation;
+  };
 
 function serverOf({
   access,
-  apiServices,
+  aggregated,
+  aggregation,
   auditing,
   registry,
   ...foundation
@@ -101,7 +109,8 @@ function serverOf({
     authenticator: access.authenticator,
     authorizer: access.authorizer,
     documents: access.documents,
-    aggregation: aggregationOf(foundation, { apiServices, registry }),
+    aggregation,
+    aggregated,
     auditor: auditing.auditor,
     health: [...storageChecks, ...postStartHooks.checks],
     debugging: debuggingOptions(foundation),

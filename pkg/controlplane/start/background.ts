@@ -16,7 +16,7 @@ const defaultCompactionMs = 300_000;
 
 /** Runs until the signal aborts. */
 export async function runBackground(assembly: Assembly): Promise<void> {
-  const { options, server, credentials, definitions, files, signal } = assembly;
+  const { options, server, credentials, definitions, aggregated, files, signal } = assembly;
   const port = options.port === undefined ? undefined : server.address.port;
   const authority = credentials?.generated?.authority;
   const ownAuthority = authority?.certificate ?? "";
@@ -25,6 +25,7 @@ export async function runBackground(assembly: Assembly): Promise<void> {
   compact(assembly);
   await Promise.all([
     definitions.done,
+    aggregated.run(),
     files.follow(signal),
     publishClusterAuthenticationTrust({ ...assembly, ownAuthority }, signal),
     runServiceIpRepair(assembly),

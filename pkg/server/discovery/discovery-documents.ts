@@ -2,7 +2,13 @@
 import { createHash } from "node:crypto";
 import { memoize } from "#base";
 import { type Catalog, type Resource, resolve } from "#meta";
-import { type ServedGroup, servedGroup, servedGroups, type ServedVersion } from "./group-order.ts";
+import {
+  type DiscoveredGroup,
+  discoveredGroups,
+  type DiscoveredVersion,
+  type DiscoveryView,
+} from "./discovered-groups.ts";
+import type { ServedVersion } from "./group-order.ts";
 
 /**
  * An object on its way out: kind and apiVersion (absent in the oldest two documents) and its
@@ -15,28 +21,28 @@ export interface Document {
 }
 
 /** `/api`: the versions of the core group. */
-export function apiVersions(catalog: Catalog): Document {
-  const core = servedGroup(catalog, "");
+export function apiVersions(view: DiscoveryView): Document {
+  const core = discoveredGroups(view).listed.find(({ name }) => name === "");
   return {
     kind: "APIVersions",
-    versions: (core?.versions ?? []).map((served) => served.version),
+    versions: (core?.versions ?? []).map(({ version }) => version),
     // Clients talk to the address that they already have; nothing is known that would be better.
     serverAddressByClientCIDRs: [{ clientCIDR: "0.0.0.0/0", serverAddress: "" }],
   };
 }
 
 /** `/apis`: every group but core. */
-export function apiGroupList(catalog: Catalog): Document {
-  const groups = servedGroups(catalog).filter((group) => group.name !== "");
+export function apiGroupList(view: DiscoveryView): Document {
+  const groups = discoveredGroups(view).listed.filter((group) => group.name !== "");
   return { kind: "APIGroupList", apiVersion: "v1", groups: groups.map(groupEntry) };
 }
 
 /** `/apis/<group>`. */
-export function apiGroup(group: ServedGroup): Document {
+export function apiGroup(group: DiscoveredGroup): Document {
   return { kind: "APIGroup", apiVersion: "v1", ...groupEntry(group) };
 }
 
-function groupEntry(group: ServedGroup) {
+function groupEntry(group: DiscoveredGroup) {
   const versions = group.versions.map(({ groupVersion, version }) => ({ groupVersion, version }));
   return { name: group.name, versions, preferredVersion: versions[0] };
 }
@@ -124,26 +130,57 @@ function subresources(resource: Resource, catalog: Catalog): SubresourceEntry[] 
   return custom === undefined ? entries.sort((a, b) => (a.name < b.name ? -1 : 1)) : entries;
 }
 
+/** Versions of aggregated discovery that clients may ask for. */
+export type AggregatedVersion = "v2" | "v2beta1";
+
 /** Aggregated discovery of `/api` (the core group alone) or `/apis` (all others). */
-export function groupDiscoveryList(catalog: Catalog, core: boolean): Document {
-  const groups = servedGroups(catalog).filter((group) => (group.name === "") === core);
-  return listOf(
-    catalog,
-    groups.map((group) => groupDiscovery(group, catalog).value),
-  );
+export function groupDiscoveryList(
+  view: DiscoveryView,
+  core: boolean,
+  version: AggregatedVersion,
+): Document {
+  const { catalog } = view;
+  const items = groupsBelow(view, core).map(({ name, versions }) => ({
+    ...groupHead(name),
+    versions: versions.map((each) => printedVersion(each, catalog).value),
+  }));
+  return listOf(catalog, version, items);
 }
 
-function listOf(catalog: Catalog, items: readonly unknown[]): Document {
-  const apiVersion = `${discoveryGroup(catalog)}/v2`;
+function groupsBelow(view: DiscoveryView, core: boolean): readonly DiscoveredGroup[] {
+  return discoveredGroups(view).aggregated.filter((group) => (group.name === "") === core);
+}
+
+function listOf(catalog: Catalog, version: AggregatedVersion, items: readonly unknown[]): Document {
+  const apiVersion = `${discoveryGroup(catalog)}/${version}`;
   return { kind: "APIGroupDiscoveryList", apiVersion, metadata: {}, items };
 }
 
-/** Aggregated discovery as JSON text; a change of one group encodes only that group again. */
-export function groupDiscoveryText(catalog: Catalog, core: boolean): string {
-  const groups = servedGroups(catalog).filter((group) => (group.name === "") === core);
-  const { items: _items, ...rest } = listOf(catalog, []);
-  const head = `${JSON.stringify(rest).slice(0, -1)},"items":[`;
-  return `${head}${groups.map((group) => groupDiscovery(group, catalog).text).join(",")}]}`;
+function groupHead(name: string) {
+  return { metadata: name === "" ? {} : { name } };
+}
+
+/**
+ * Aggregated discovery as JSON text; a change of one group version encodes only that one again. The
+ * versions of the document differ in nothing but its `apiVersion`.
+ */
+export function groupDiscoveryText(
+  view: DiscoveryView,
+  core: boolean,
+  version: AggregatedVersion,
+): string {
+  const { catalog } = view;
+  const { items: _items, ...rest } = listOf(catalog, version, []);
+  const groups = groupsBelow(view, core).map(({ name, versions }) => {
+    const texts = versions.map((each) => printedVersion(each, catalog).text);
+    return `${openObject(groupHead(name))},"versions":[${texts.join(",")}]}`;
+  });
+  return `${openObject(rest)},"items":[${groups.join(",")}]}`;
+}
+
+/** JSON without the brace at the end. */
+function openObject(value: object): string {
+  return JSON.stringify(value).slice(0, -1);
 }
 
 interface Printed {
@@ -151,18 +188,15 @@ interface Printed {
   readonly text: string;
 }
 
-function groupDiscovery(group: ServedGroup, catalog: Catalog): Printed {
-  return printedGroups(group)(catalog);
+function printedVersion(discovered: DiscoveredVersion, catalog: Catalog): Printed {
+  if ("remote" in discovered) return printed(discovered.remote);
+  return printedServed(discovered.served)(catalog);
 }
 
-const printedGroups = memoize((group: ServedGroup) =>
-  memoize((catalog: Catalog): Printed => {
-    const value = {
-      metadata: group.name === "" ? {} : { name: group.name },
-      versions: group.versions.map((served) => versionDiscovery(served, catalog)),
-    };
-    return { value, text: JSON.stringify(value) };
-  }),
+const printed = memoize((value: object): Printed => ({ value, text: JSON.stringify(value) }));
+
+const printedServed = memoize((served: ServedVersion) =>
+  memoize((catalog: Catalog): Printed => printed(versionDiscovery(served, catalog))),
 );
 
 export function discoveryGroup(catalog: Catalog): string {

@@ -1,29 +1,35 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
+import { type DiscoverySnapshot, noApiServices, type RegisteredVersion } from "#aggregator";
 import { apiGroup, apiGroupDiscoveryList, apiGroupList, apiResourceList, apiVersions } from "#api";
-import { compareVersions, type Status, StatusError } from "#meta";
+import { type Catalog, compareVersions, type Status, StatusError } from "#meta";
 import { fromProtobuf, type StructType, toJsonValue, unwrapEnvelope } from "#schema";
+import type { DiscoveryView } from "./discovered-groups.ts";
 import { discoveryResponse, rootResponse } from "./discovery.ts";
 import { lateKind, toyCatalog } from "./toy-catalog.ts";
 
-const catalog = toyCatalog();
+function viewOf(catalog: Catalog, registered: DiscoverySnapshot = noApiServices): DiscoveryView {
+  return { catalog, registered, servesBeta: false };
+}
+
+const view = viewOf(toyCatalog());
 const allVerbs = "create delete deletecollection get list patch update watch".split(" ");
 const aggregatedV2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
-function read(path: string, accept?: string): any {
-  const response = discoveryResponse(catalog, path, accept, undefined);
+function read(path: string, accept?: string, on = view): any {
+  const response = discoveryResponse(on, path, accept, undefined);
   if (response === undefined) return undefined;
   return JSON.parse(Buffer.from(response.body).toString());
 }
 
 function statusOf(path: string, accept?: string): number | undefined {
-  return refusal(path, accept)?.code ?? discoveryResponse(catalog, path, accept, undefined)?.status;
+  return refusal(path, accept)?.code ?? discoveryResponse(view, path, accept, undefined)?.status;
 }
 
 /** The status that is thrown instead of a response. */
 function refusal(path: string, accept?: string): Status | undefined {
   try {
-    discoveryResponse(catalog, path, accept, undefined);
+    discoveryResponse(view, path, accept, undefined);
     return undefined;
   } catch (error) {
     if (error instanceof StatusError) return error.status;
@@ -100,12 +106,12 @@ describe("discovery", () => {
     const unknown = ["/api/v2", "/apis/none", "/apis/none/v1", "/apis/toys.k8s.io/v9", "/apis//v1"];
     const others = ["/apis/toys.k8s.io/v1/toys", "/healthz", "/openapi", "/apis/v1"];
     for (const path of [...unknown, ...others]) {
-      assert.equal(discoveryResponse(catalog, path, undefined, undefined), undefined, path);
+      assert.equal(discoveryResponse(view, path, undefined, undefined), undefined, path);
     }
   });
 
   it("indexes every path", () => {
-    const { body } = rootResponse(catalog, ["/healthz/ping"]);
+    const { body } = rootResponse(view, ["/healthz/ping"]);
     const { paths } = JSON.parse(Buffer.from(body).toString()) as { paths: string[] };
     assert.deepEqual(paths, [...paths].sort());
     const groups = ["/api/v1", "/apis/toys.k8s.io", "/apis/toys.k8s.io/v1beta1"];
@@ -115,15 +121,14 @@ describe("discovery", () => {
   });
 
   it("says which documents respond to GET alone", () => {
-    const methods = (path: string) =>
-      discoveryResponse(catalog, path, undefined, undefined)?.methods;
+    const methods = (path: string) => discoveryResponse(view, path, undefined, undefined)?.methods;
     for (const path of ["/api", "/api/v1", "/apis/toys.k8s.io/v1", "/version/"]) {
       assert.equal(methods(path), "get", path);
     }
     for (const path of ["/apis", "/apis/toys.k8s.io"]) {
       assert.equal(methods(path), "any", path);
     }
-    assert.equal(rootResponse(catalog, []).methods, "any");
+    assert.equal(rootResponse(view, []).methods, "any");
   });
 
   it("has a version of strings", () => {
@@ -178,13 +183,13 @@ describe("aggregated discovery", () => {
   });
 
   it("responds with 304 to the tag of the same content, and another tag when a kind is added", () => {
-    const first = discoveryResponse(catalog, "/apis", aggregatedV2, undefined);
+    const first = discoveryResponse(view, "/apis", aggregatedV2, undefined);
     const { etag = "" } = first?.headers ?? {};
     assert.match(etag, /^"[0-9A-F]{128}"$/);
-    const again = discoveryResponse(toyCatalog(), "/apis", aggregatedV2, etag);
+    const again = discoveryResponse(viewOf(toyCatalog()), "/apis", aggregatedV2, etag);
     assert.deepEqual([again?.status, again?.headers["etag"], again?.body.length], [304, etag, 0]);
     const grown = discoveryResponse(
-      toyCatalog(lateKind("example.com")),
+      viewOf(toyCatalog(lateKind("example.com"))),
       "/apis",
       aggregatedV2,
       etag,
@@ -226,7 +231,7 @@ describe("aggregated discovery", () => {
 
 describe("forms of discovery", () => {
   const bytes = (path: string, accept: string) => {
-    const response = discoveryResponse(catalog, path, accept, undefined);
+    const response = discoveryResponse(view, path, accept, undefined);
     assert.equal(response?.headers["content-type"], accept);
     return response.body;
   };
@@ -271,6 +276,97 @@ describe("forms of discovery", () => {
       assert.deepEqual(got, want);
     });
   }
+});
+
+describe("discovery of other servers", () => {
+  const resources = [
+    {
+      resource: "nodes",
+      responseKind: { group: "", version: "", kind: "NodeMetrics" },
+      scope: "Cluster",
+      singularResource: "",
+      verbs: ["get", "list"],
+    },
+  ];
+
+  function registeredVersion(name: string, rest: Partial<RegisteredVersion>): RegisteredVersion {
+    const [group = "", version = ""] = name.split("/");
+    return { group, version, groupPriorityMinimum: 100, versionPriority: 100, ...rest };
+  }
+
+  function viewWith(...all: readonly RegisteredVersion[]): DiscoveryView {
+    const versions = new Map(all.map((each) => [`${each.group}/${each.version}`, each]));
+    return viewOf(toyCatalog(lateKind("example.com")), { versions });
+  }
+
+  const metrics = registeredVersion("metrics.k8s.io/v1beta1", {
+    remote: { version: "v1beta1", resources, freshness: "Current" },
+  });
+  const stale = registeredVersion("metrics.k8s.io/v1beta1", {
+    remote: { version: "v1beta1", freshness: "Stale" },
+  });
+
+  it("lists their groups, unavailable ones too, and leaves their versions to them", () => {
+    for (const registered of [metrics, stale]) {
+      const on = viewWith(registered);
+      const names = read("/apis", undefined, on).groups.map(({ name }: any) => name);
+      assert.deepEqual(names, ["example.com", "toys.k8s.io", "metrics.k8s.io"]);
+      const { versions } = read("/apis/metrics.k8s.io", undefined, on);
+      assert.deepEqual(versions, [{ groupVersion: "metrics.k8s.io/v1beta1", version: "v1beta1" }]);
+      assert.equal(read("/apis/metrics.k8s.io/v1beta1", undefined, on), undefined);
+      const { body } = rootResponse(on, []);
+      const { paths } = JSON.parse(Buffer.from(body).toString()) as { paths: string[] };
+      assert.ok(paths.includes("/apis/metrics.k8s.io/v1beta1"));
+    }
+  });
+
+  it("has their resources in aggregated discovery, under another entity tag", () => {
+    const on = viewWith(metrics);
+    assert.deepEqual(read("/apis", aggregatedV2, on).items.at(-1), {
+      metadata: { name: "metrics.k8s.io" },
+      versions: [{ version: "v1beta1", resources, freshness: "Current" }],
+    });
+    const gone = read("/apis", aggregatedV2, viewWith(stale)).items.at(-1);
+    assert.deepEqual(gone.versions, [{ version: "v1beta1", freshness: "Stale" }]);
+    const tags = [view, on, viewWith(stale)].map(
+      (each) => discoveryResponse(each, "/apis", aggregatedV2, undefined)?.headers["etag"],
+    );
+    assert.equal(new Set(tags).size, 3);
+  });
+
+  it("orders groups and versions by the priorities of their APIServices", () => {
+    const first = registeredVersion("metrics.k8s.io/v1beta1", {
+      ...metrics,
+      groupPriorityMinimum: 19_000,
+    });
+    const beta = registeredVersion("toys.k8s.io/v1beta1", { versionPriority: 200 });
+    const late = registeredVersion("example.com/v1", { groupPriorityMinimum: 2_000 });
+    const on = viewWith(first, beta, late);
+    for (const names of [
+      read("/apis", undefined, on).groups.map(({ name }: any) => name),
+      read("/apis", aggregatedV2, on).items.map(({ metadata }: any) => metadata.name),
+    ]) {
+      assert.deepEqual(names, ["metrics.k8s.io", "example.com", "toys.k8s.io"]);
+    }
+    assert.equal(read("/apis/toys.k8s.io", undefined, on).preferredVersion.version, "v1beta1");
+  });
+
+  it("gives a version to the server that an APIService assigns it to", () => {
+    const remote = { version: "v1", resources, freshness: "Current" } as const;
+    const on = viewWith(registeredVersion("example.com/v1", { remote }));
+    assert.equal(read("/apis/example.com/v1", undefined, on), undefined);
+    const { versions } = read("/apis", aggregatedV2, on).items.at(-1);
+    assert.deepEqual(versions, [remote]);
+  });
+
+  it("serves v2beta1 only where it is switched on", () => {
+    const v2beta1 = aggregatedV2.replace("v=v2", "v=v2beta1");
+    const on = { ...viewWith(metrics), servesBeta: true };
+    const beta = read("/apis", v2beta1, on);
+    assert.equal(beta.apiVersion, "apidiscovery.k8s.io/v2beta1");
+    assert.deepEqual(beta.items, read("/apis", aggregatedV2, on).items);
+    assert.equal(statusOf("/apis", v2beta1), 406);
+  });
 });
 
 describe("order of versions", () => {

@@ -3,8 +3,10 @@
  * aggregated form.
  */
 import { createHash } from "node:crypto";
-import type { Catalog } from "#meta";
+import type { DiscoverySnapshot } from "#aggregator";
+import { memoize } from "#base";
 import {
+  type AggregatedVersion,
   apiGroup,
   apiGroupList,
   apiResourceList,
@@ -17,7 +19,7 @@ import {
 import { encodeDocument, jsonBytes } from "./document-encoding.ts";
 import type { DocumentResponse } from "./document-response.ts";
 import { notRepresentable } from "../response/failures.ts";
-import { servedGroup, servedGroups } from "./group-order.ts";
+import { discoveredGroups, type DiscoveryView } from "./discovered-groups.ts";
 import { memoizeContent } from "./memoize-parts.ts";
 import {
   covers,
@@ -35,19 +37,19 @@ import { versionInfo } from "../version.ts";
  * @throws StatusError 406 when no form is acceptable
  */
 export function discoveryResponse(
-  catalog: Catalog,
+  view: DiscoveryView,
   path: string,
   accept: string | undefined,
   ifNoneMatch: string | undefined,
 ): DocumentResponse | undefined {
   const trimmed = path.endsWith("/") ? path.slice(0, -1) : path;
   if (trimmed === "/version") return versionResponse(accept);
-  const found = findDocument(catalog, trimmed.split("/").slice(1));
+  const found = findDocument(view, trimmed.split("/").slice(1));
   if (found === undefined) return undefined;
   if (path === "/api" || path === "/apis") {
-    const format = aggregatedFormat(accept, discoveryGroup(catalog));
-    if (format !== undefined) {
-      return aggregatedResponse(catalog, { core: path === "/api", format, ifNoneMatch });
+    const form = aggregatedForm(accept, view);
+    if (form !== undefined) {
+      return aggregatedResponse(view, { core: path === "/api", ...form, ifNoneMatch });
     }
   }
   const { format } = negotiate(accept, "status", "");
@@ -62,77 +64,97 @@ interface FoundDocument {
 }
 
 /** Documents of a version and `/api` are routes for GET; the aggregator's respond to any method. */
-function findDocument(catalog: Catalog, parts: readonly string[]): FoundDocument | undefined {
+function findDocument(view: DiscoveryView, parts: readonly string[]): FoundDocument | undefined {
   const [prefix, ...rest] = parts;
   if (prefix === "api" && rest.length === 0) {
-    return { make: () => apiVersions(catalog), methods: "get" };
+    return { make: () => apiVersions(view), methods: "get" };
   }
   if (prefix === "apis" && rest.length === 0) {
-    return { make: () => apiGroupList(catalog), methods: "any" };
+    return { make: () => apiGroupList(view), methods: "any" };
   }
-  const [groupName, version, ...more] = prefix === "api" ? ["", ...rest] : rest;
+  const [groupName = "", version, ...more] = prefix === "api" ? ["", ...rest] : rest;
   if ((prefix !== "api" && prefix !== "apis") || more.length > 0) return undefined;
   // The core group has no name by which it could be found below `/apis`.
   if (prefix === "apis" && groupName === "") return undefined;
-  const group = servedGroup(catalog, groupName ?? "");
+  const group = discoveredGroups(view).listed.find(({ name }) => name === groupName);
   if (group === undefined) return undefined;
   if (version === undefined) return { make: () => apiGroup(group), methods: "any" };
-  const served = group.versions.find((candidate) => candidate.version === version);
-  if (served === undefined) return undefined;
-  return { make: () => apiResourceList(served, catalog), methods: "get" };
+  const found = group.versions.find((candidate) => candidate.version === version);
+  // The resources of another server are that server's to list.
+  if (found === undefined || !("served" in found)) return undefined;
+  return { make: () => apiResourceList(found.served, view.catalog), methods: "get" };
 }
 
 const formats: readonly Format[] = ["json", "yaml", "protobuf"];
 
-/**
- * The format of the best clause that asks for aggregated discovery in a version that is spoken
- * here.
- */
-function aggregatedFormat(accept: string | undefined, group: string): Format | undefined {
+interface AggregatedForm {
+  readonly format: Format;
+  readonly version: AggregatedVersion;
+}
+
+/** What the best clause asks for of those that ask for aggregated discovery. */
+function aggregatedForm(
+  accept: string | undefined,
+  { catalog, servesBeta }: DiscoveryView,
+): AggregatedForm | undefined {
+  const group = discoveryGroup(catalog);
   for (const clause of parseAccept(accept ?? "")) {
     const { parameters } = clause;
-    if (parameters.get("g") !== group || parameters.get("v") !== "v2") continue;
+    const version = parameters.get("v");
+    if (parameters.get("g") !== group) continue;
+    if (version !== "v2" && !(servesBeta && version === "v2beta1")) continue;
     if (parameters.get("as") !== "APIGroupDiscoveryList") continue;
-    const found = formats.find((format) => covers(clause, mediaTypes[format]));
-    if (found !== undefined) return found;
+    const format = formats.find((each) => covers(clause, mediaTypes[each]));
+    if (format !== undefined) return { format, version };
   }
   return undefined;
 }
 
-interface AggregatedRequest {
+interface AggregatedRequest extends AggregatedForm {
   readonly core: boolean;
-  readonly format: Format;
   readonly ifNoneMatch: string | undefined;
 }
 
-function aggregatedResponse(catalog: Catalog, request: AggregatedRequest): DocumentResponse {
-  const { document, text, etag } = aggregated(catalog)[request.core ? "core" : "others"];
-  const form = `g=${discoveryGroup(catalog)};v=v2;as=APIGroupDiscoveryList`;
+function aggregatedResponse(view: DiscoveryView, request: AggregatedRequest): DocumentResponse {
+  const { core, format, version } = request;
+  const { text, etag } = aggregated(view.catalog)(view.registered)[core ? "core" : "others"]();
+  const form = `g=${discoveryGroup(view.catalog)};v=${version};as=APIGroupDiscoveryList`;
   const headers = {
-    "content-type": `${mediaTypes[request.format]};${form}`,
+    "content-type": `${mediaTypes[format]};${form}`,
     etag,
     vary: "Accept",
     "cache-control": "public",
   };
-  const methods = request.core ? "get" : "any";
+  const methods = core ? "get" : "any";
   if (request.ifNoneMatch === etag) {
     return { status: 304, headers: { etag, vary: "Accept" }, body: new Uint8Array(), methods };
   }
-  const { format } = request;
-  const body = format === "json" ? Buffer.from(`${text}\n`) : encodeDocument(document(), format);
+  const json = () => (version === "v2" ? text : groupDiscoveryText(view, core, version));
+  const body =
+    format === "json"
+      ? Buffer.from(`${json()}\n`)
+      : encodeDocument(groupDiscoveryList(view, core, version), format);
   return { status: 200, headers, body, methods };
 }
 
 /** The tag is that of the content, whatever the form it is sent in. */
-const aggregated = memoizeContent((catalog) => {
-  const tagged = (core: boolean) => {
-    const text = groupDiscoveryText(catalog, core);
-    const digest = createHash("sha512").update(text).digest("hex");
-    const document = () => groupDiscoveryList(catalog, core);
-    return { document, text, etag: `"${digest.toUpperCase()}"` };
-  };
-  return { core: tagged(true), others: tagged(false) };
-});
+const aggregated = memoizeContent((catalog) =>
+  memoize((registered: DiscoverySnapshot) => {
+    const view = { catalog, registered, servesBeta: false };
+    const tagged = (core: boolean) =>
+      lazily(() => {
+        const text = groupDiscoveryText(view, core, "v2");
+        const digest = createHash("sha512").update(text).digest("hex");
+        return { text, etag: `"${digest.toUpperCase()}"` };
+      });
+    return { core: tagged(true), others: tagged(false) };
+  }),
+);
+
+function lazily<V>(make: () => V): () => V {
+  let made: { readonly value: V } | undefined;
+  return () => (made ??= { value: make() }).value;
+}
 
 function versionResponse(accept: string | undefined): DocumentResponse {
   if (!routeAccepts(accept, [mediaTypes.json])) throw notRepresentable([mediaTypes.json]);
@@ -163,9 +185,9 @@ const fixedPaths: readonly string[] = [
 ];
 
 /** What `/` lists: every path that is served, in alphabetical order, `others` among them. */
-export function rootResponse(catalog: Catalog, others: readonly string[]): DocumentResponse {
+export function rootResponse(view: DiscoveryView, others: readonly string[]): DocumentResponse {
   const paths = new Set([...fixedPaths, ...others]);
-  for (const group of servedGroups(catalog)) {
+  for (const group of discoveredGroups(view).listed) {
     const base = group.name === "" ? "/api" : `/apis/${group.name}`;
     paths.add(base);
     for (const { version } of group.versions) paths.add(`${base}/${version}`);

@@ -29,17 +29,36 @@ export class Entry {
   readonly json: Uint8Array;
   private encoded: Uint8Array | undefined;
 
+  /** `value` is an object, or the compact JSON of one. */
   constructor(
     readonly name: string,
-    value: object,
+    value: object | string,
     private readonly shape: Shape,
   ) {
-    this.json = Buffer.from(`${JSON.stringify(name)}:${JSON.stringify(value)}`);
+    const text = typeof value === "string" ? value : JSON.stringify(value);
+    this.json = Buffer.from(`${JSON.stringify(name)}:${text}`);
+  }
+
+  /** Compact JSON of the value. */
+  get valueText(): string {
+    const keyBytes = Buffer.byteLength(JSON.stringify(this.name)) + 1;
+    return Buffer.from(this.json.subarray(keyBytes)).toString();
   }
 
   /** The Protobuf field with the member. Cached after the first call. */
   encode(): Uint8Array {
     return (this.encoded ??= encodeAlong(this.shape, JSON.parse(`{${this.json}}`)));
+  }
+}
+
+/** An entry from another server: where it has a value of an unexpected type, Protobuf leaves it out. */
+export class RemoteEntry extends Entry {
+  override encode(): Uint8Array {
+    try {
+      return super.encode();
+    } catch {
+      return new Uint8Array();
+    }
   }
 }
 

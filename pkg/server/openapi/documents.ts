@@ -35,8 +35,11 @@ export interface OpenApiDocument {
   readonly json: readonly Uint8Array[];
   /** SHA-512 of `json`, upper-case hexadecimal: part of the document's address, and its tag. */
   readonly hash: string;
-  /** gnostic's Document message. Its parts are encoded on the first call. */
-  readonly protobuf: () => Promise<readonly Uint8Array[]>;
+  /**
+   * gnostic's Document message; its parts are encoded on the first call. Absent = the document has
+   * no such form.
+   */
+  readonly protobuf?: () => Promise<readonly Uint8Array[]>;
 }
 
 /** Paths and root structs of one document, from which a dialect prints it. */
@@ -119,7 +122,12 @@ const resourcePaths = new Map<Dialect, KeptEntries>([[swagger, memoizeParts()]])
 type KeptEntries = ReturnType<typeof memoizeParts<readonly Entry[]>>;
 
 /** The whole API in one Swagger 2.0 document. Concurrent requests share the work. */
-export const openApiV2Document = memoizeContent((catalog): Promise<OpenApiDocument> => {
+export const openApiV2Document = memoizeContent(async (catalog): Promise<OpenApiDocument> =>
+  printedDocument(swagger, await openApiV2Entries(catalog)),
+);
+
+/** The parts of that document. */
+export const openApiV2Entries = memoizeContent((catalog): Promise<DocumentEntries> => {
   const { domain } = catalog;
   const groups = servedGroups(catalog);
   const served = groups.flatMap((group) => group.versions);
@@ -133,17 +141,21 @@ export const openApiV2Document = memoizeContent((catalog): Promise<OpenApiDocume
     // Last, so that these replace the parts' own, which know one group version each.
     { paths: [], roots: sharedRoots(served, domain) },
   ];
-  return printed(swagger, {
+  return entriesOf(swagger, {
     paths: parts.flatMap(({ paths }) => paths),
     roots: parts.flatMap(({ roots }) => roots),
   });
 });
 
-/** Prints a document in slices, as it may have thousands of kinds. */
-async function printed(
+async function printed(dialect: Dialect, part: Part): Promise<OpenApiDocument> {
+  return printedDocument(dialect, await entriesOf(dialect, part));
+}
+
+/** Prints the parts of a document in slices, as it may have thousands of kinds. */
+async function entriesOf(
   dialect: Dialect,
   { paths, roots, title = "Kubernetes" }: Part,
-): Promise<OpenApiDocument> {
+): Promise<DocumentEntries> {
   const turn = yieldEvery();
   const named = new Map<string, Entry>();
   for (const source of paths) {
@@ -156,12 +168,18 @@ async function printed(
     await turn();
   }
   const info = { title, version: versionInfo().gitVersion };
-  const entries = { info, paths: sorted([...named.values()]), schemas: sorted(schemas) };
+  return { info, paths: sorted([...named.values()]), schemas: sorted(schemas) };
+}
+
+export async function printedDocument(
+  dialect: Dialect,
+  entries: DocumentEntries,
+): Promise<OpenApiDocument> {
   const json = dialect.json(entries);
   return { json, hash: await hashOf(json), protobuf: () => encodedInSlices(dialect, entries) };
 }
 
-function sorted(entries: readonly Entry[]): Entry[] {
+export function sorted(entries: Iterable<Entry>): Entry[] {
   return [...entries].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 

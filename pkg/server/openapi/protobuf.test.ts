@@ -105,7 +105,8 @@ describe("openapi as protobuf", () => {
     it(`is what ${accept} gets, with parameters by their place`, async () => {
       const headers = { accept };
       const none = new URLSearchParams();
-      const response = await openApiResponse(toyCatalog(), "/openapi/v2", none, headers);
+      const view = { catalog: toyCatalog(), remoteSpecs: [], remoteDocuments: new Map() };
+      const response = await openApiResponse(view, "/openapi/v2", none, headers);
       assert.equal(response?.headers["content-type"], `${prefix}.v1.0+protobuf`);
       const { paths } = decode("V2", Buffer.concat(response.body));
       const { value } = paths.path.find((item: any) => item.name === "/api/v1/boxes/{name}");

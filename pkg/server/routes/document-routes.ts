@@ -1,12 +1,15 @@
 import { Router } from "@koa/router";
 import { yieldEvery } from "#base";
+import type { DiscoverySnapshot, OpenApiV3Roots, RemoteSpec } from "#aggregator";
 import { type Catalog, genericFailure } from "#meta";
 import { sendResponse, sendText, gzipAbove, ResponseWriter } from "../response/response-writer.ts";
 import { responseBufferPoolOf } from "../response/response-buffer-pool.ts";
 import type { Debugging } from "../ops/debugging.ts";
+import type { DiscoveryView } from "../discovery/discovered-groups.ts";
 import { discoveryResponse, rootResponse } from "../discovery/discovery.ts";
 import type { DocumentResponse } from "../discovery/document-response.ts";
-import { openApiResponse } from "../openapi/openapi.ts";
+import { openApiResponse, type OpenApiView } from "../openapi/openapi.ts";
+import { passDocument, queryOf } from "../openapi/passed-document.ts";
 import type { RequestState } from "../stages/state.ts";
 import type { Exchange } from "../transport/exchange.ts";
 import { isServed } from "./api-routes.ts";
@@ -21,9 +24,19 @@ export interface ServerDocument {
   readonly body: string;
 }
 
+/** Documents about the group versions of other servers. */
+export interface AggregatedDocuments {
+  readonly discovery: { readonly current: DiscoverySnapshot };
+  /** Whether aggregated discovery is also served as v2beta1. */
+  readonly servesBetaDiscovery: boolean;
+  readonly openApiV2: { readonly current: readonly RemoteSpec[] };
+  readonly openApiV3: Pick<OpenApiV3Roots, "current" | "open">;
+}
+
 export interface DocumentParts {
   readonly documents: ReadonlyMap<string, ServerDocument>;
   readonly catalog: Catalog;
+  readonly aggregated: AggregatedDocuments;
   readonly health: Health;
   readonly limits: Limits;
   readonly metrics: PrometheusMetrics;
@@ -46,7 +59,17 @@ const patterns = {
 
 /** Routes of everything that is no resource: health, metrics, debugging, and documents. */
 export function documentRoutes(parts: DocumentParts): Router<RequestState> {
-  const { catalog, health, limits, metrics, debugging } = parts;
+  const { catalog, aggregated, health, limits, metrics, debugging } = parts;
+  const view = (): DiscoveryView => ({
+    catalog,
+    registered: aggregated.discovery.current,
+    servesBeta: aggregated.servesBetaDiscovery,
+  });
+  const openApiView = (): OpenApiView => ({
+    catalog,
+    remoteSpecs: aggregated.openApiV2.current,
+    remoteDocuments: aggregated.openApiV3.current,
+  });
   const router = new Router<RequestState>({ sensitive: true, strict: true });
   router.all(patterns.health, async ({ state: { exchange, info, query } }, next) => {
     if (!(await health.serve(exchange, info.path, query))) await next();
@@ -61,18 +84,20 @@ export function documentRoutes(parts: DocumentParts): Router<RequestState> {
   });
   router.all("/", ({ state: { exchange } }) => {
     const others = [...health.paths, ...(debugging?.paths ?? [])];
-    return sendDocument(exchange, rootResponse(catalog, others), limits);
+    return sendDocument(exchange, rootResponse(view(), others), limits);
   });
   for (const [path, document] of parts.documents) {
     router.all(path, ({ state }) => sendFixed(state.exchange, document));
   }
-  router.all(patterns.openApi, async ({ state: { exchange, info } }, next) => {
-    const document = await openApiDocument(catalog, exchange, info.path);
+  router.all(patterns.openApi, async ({ state: { exchange, info, user } }, next) => {
+    if (await passDocument(aggregated.openApiV3, { exchange, path: info.path, user, limits }))
+      return;
+    const document = await openApiDocument(openApiView(), exchange, info.path);
     await (document === undefined ? next() : sendDocument(exchange, document, limits));
   });
   router.all(patterns.discovery, async ({ state: { exchange, info } }, next) => {
     const [accept, tag] = [exchange.header("accept"), exchange.header("if-none-match")];
-    const document = discoveryResponse(catalog, info.path, accept, tag);
+    const document = discoveryResponse(view(), info.path, accept, tag);
     await (document === undefined ? next() : sendDocument(exchange, document, limits));
   });
   return router;
@@ -113,14 +138,13 @@ function sendFixed(exchange: Exchange, { contentType, body }: ServerDocument): v
 type AnyDocument = DocumentResponse<Uint8Array | readonly Uint8Array[]>;
 
 function openApiDocument(
-  catalog: Catalog,
+  view: OpenApiView,
   exchange: Exchange,
   path: string,
 ): Promise<AnyDocument | undefined> {
   const names = ["accept", "accept-encoding", "if-none-match", "if-modified-since"];
   const headers = Object.fromEntries(names.map((name) => [name, exchange.header(name)]));
-  const query = new URLSearchParams(exchange.url.split("?").slice(1).join("?"));
-  return openApiResponse(catalog, path, query, headers);
+  return openApiResponse(view, path, queryOf(exchange), headers);
 }
 
 async function sendDocument(

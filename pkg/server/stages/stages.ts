@@ -46,7 +46,12 @@ import { actingUser } from "./impersonation.ts";
 import type { Limits } from "../limits.ts";
 import type { PrometheusMetrics } from "../metrics/metrics.ts";
 import { apiRoutes, runRoutes } from "../routes/api-routes.ts";
-import { documentRoutes, notFound, type ServerDocument } from "../routes/document-routes.ts";
+import {
+  type AggregatedDocuments,
+  documentRoutes,
+  notFound,
+  type ServerDocument,
+} from "../routes/document-routes.ts";
 import { describeRequest } from "./request-description.ts";
 import { requestTimeout } from "./request-timeout.ts";
 import { trace } from "./tracing.ts";
@@ -75,6 +80,7 @@ export interface ServerParts {
   readonly documents: ReadonlyMap<string, ServerDocument>;
   /** Absent = no requests are proxied to other API servers. */
   readonly aggregation: Aggregation | undefined;
+  readonly aggregated: AggregatedDocuments;
   readonly tunnels: Tunnels;
   /** Absent = the inside of the server is not shown. */
   readonly debugging: Debugging | undefined;

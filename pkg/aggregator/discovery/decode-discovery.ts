@@ -1,0 +1,166 @@
+/** Reads the discovery documents of other servers; what no client could use is left out. */
+import { isJsonObject, type JsonObject, yieldEvery } from "#base";
+import { groupVersionOf } from "#meta";
+import { JsonSpan, JsonSpanError } from "../download/json-span.ts";
+import type {
+  DiscoveredVersions,
+  ResourceDiscovery,
+  SubresourceDiscovery,
+} from "./version-discovery.ts";
+
+/** An APIGroupDiscoveryList, v2 or v2beta1; a null document has no items. */
+export async function decodeAggregated(body: Buffer): Promise<DiscoveredVersions> {
+  const found = new Map<string, readonly ResourceDiscovery[]>();
+  const turn = yieldEvery();
+  const list = await JsonSpan.of(body).members();
+  for (const item of (await list.get("items")?.elements()) ?? []) {
+    const group = await item.members();
+    const name = textOf(objectOf(group.get("metadata")?.parse())["name"]);
+    for (const each of (await group.get("versions")?.elements()) ?? []) {
+      const version = await each.members();
+      const resources = await parsedElements(version.get("resources"));
+      const key = groupVersionOf(name, textOf(version.get("version")?.parse()));
+      found.set(key, deduplicated(resources.flatMap(aggregatedResource)));
+      await turn();
+    }
+  }
+  return found;
+}
+
+/**
+ * An APIResourceList of the group version.
+ * @throws JsonSpanError if it is another document, or that of another group version
+ */
+export async function decodeLegacy(
+  body: Buffer,
+  groupVersion: string,
+): Promise<readonly ResourceDiscovery[]> {
+  const list = await JsonSpan.of(body).members();
+  const kind = textOf(list.get("kind")?.parse());
+  const found = textOf(list.get("groupVersion")?.parse());
+  if (kind !== "APIResourceList" || found !== groupVersion) {
+    const what = `${kind || "a document"} of ${JSON.stringify(found)}`;
+    throw new JsonSpanError(`expected the APIResourceList of ${groupVersion}, not ${what}`);
+  }
+  const all = (await parsedElements(list.get("resources"))).map(objectOf);
+  const subresources = new Map<string, JsonObject[]>();
+  for (const each of all) {
+    const [parent = "", subresource] = textOf(each["name"]).split("/");
+    if (subresource === undefined) continue;
+    const below = subresources.get(parent) ?? [];
+    below.push(each);
+    subresources.set(parent, below);
+  }
+  const isTop = (each: JsonObject) => !textOf(each["name"]).includes("/");
+  const parents = all.filter(isTop);
+  const names = new Set(parents.map((each) => textOf(each["name"])));
+  // A subresource without its resource still says that there is one.
+  const orphans = [...subresources].filter(([name]) => !names.has(name));
+  const implied = orphans.map(([name, [first]]) => ({ name, namespaced: first?.["namespaced"] }));
+  return deduplicated(
+    [...parents, ...implied].flatMap((each) =>
+      legacyResource(each, subresources.get(textOf(each["name"])) ?? []),
+    ),
+  );
+}
+
+async function parsedElements(list: JsonSpan | undefined): Promise<unknown[]> {
+  const turn = yieldEvery();
+  const parsed: unknown[] = [];
+  for (const each of (await list?.elements()) ?? []) {
+    parsed.push(each.parse());
+    await turn();
+  }
+  return parsed;
+}
+
+function aggregatedResource(value: unknown): ResourceDiscovery[] {
+  const from = objectOf(value);
+  const below = listOf(from["subresources"]).flatMap(aggregatedSubresource);
+  return resourceOf(textOf(from["resource"]), {
+    responseKind: kindOf(from["responseKind"]),
+    scope: textOf(from["scope"]),
+    singularResource: textOf(from["singularResource"]),
+    verbs: textsOf(from["verbs"]),
+    ...namesOf(from),
+    ...(below.length > 0 ? { subresources: below } : {}),
+  });
+}
+
+function aggregatedSubresource(value: unknown): SubresourceDiscovery[] {
+  const from = objectOf(value);
+  const subresource = textOf(from["subresource"]);
+  const acceptedTypes = listOf(from["acceptedTypes"]).map(kindOf);
+  const entry = {
+    subresource,
+    responseKind: kindOf(from["responseKind"]),
+    ...(acceptedTypes.length > 0 ? { acceptedTypes } : {}),
+    verbs: textsOf(from["verbs"]),
+  };
+  return isPathSegment(subresource) ? [entry] : [];
+}
+
+function legacyResource(from: JsonObject, below: readonly JsonObject[]): ResourceDiscovery[] {
+  const subresources = below.flatMap((each) => {
+    const subresource = textOf(each["name"]).split("/").slice(1).join("/");
+    const entry = { subresource, responseKind: kindOf(each), verbs: textsOf(each["verbs"]) };
+    return isPathSegment(subresource) ? [entry] : [];
+  });
+  return resourceOf(textOf(from["name"]), {
+    responseKind: kindOf(from),
+    scope: from["namespaced"] === true ? "Namespaced" : "Cluster",
+    singularResource: textOf(from["singularName"]),
+    verbs: textsOf(from["verbs"]),
+    ...namesOf(from),
+    ...(subresources.length > 0 ? { subresources } : {}),
+  });
+}
+
+function resourceOf(
+  resource: string,
+  rest: Omit<ResourceDiscovery, "resource">,
+): ResourceDiscovery[] {
+  const isScope = rest.scope === "Namespaced" || rest.scope === "Cluster";
+  return isPathSegment(resource) && isScope ? [{ resource, ...rest }] : [];
+}
+
+function namesOf(from: JsonObject) {
+  const [shortNames, categories] = [textsOf(from["shortNames"]), textsOf(from["categories"])];
+  return {
+    ...(shortNames.length > 0 ? { shortNames } : {}),
+    ...(categories.length > 0 ? { categories } : {}),
+  };
+}
+
+/** The first resource of a name counts. */
+function deduplicated(resources: readonly ResourceDiscovery[]): readonly ResourceDiscovery[] {
+  const found = new Map<string, ResourceDiscovery>();
+  for (const each of resources) if (!found.has(each.resource)) found.set(each.resource, each);
+  return [...found.values()];
+}
+
+function kindOf(value: unknown) {
+  const { group, version, kind } = objectOf(value);
+  return { group: textOf(group), version: textOf(version), kind: textOf(kind) };
+}
+
+/** Part of a path without characters that would make it another path. */
+function isPathSegment(name: string): boolean {
+  return /^[\w.-]{1,253}$/.test(name) && name !== "." && name !== "..";
+}
+
+function objectOf(value: unknown): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+function textsOf(value: unknown): readonly string[] {
+  return listOf(value).filter((each) => typeof each === "string");
+}

@@ -1,0 +1,192 @@
+/**
+ * JSON documents of other servers, read member by member: a scan in slices finds where the members
+ * of an object begin and end, and only members that are needed are parsed. However large and deep a
+ * document is, the event loop is held for some milliseconds at most.
+ */
+import { yieldEvery } from "#base";
+
+/** Nesting of a document, beyond which it is refused. */
+const maxDepth = 256;
+/** Members of one object, or elements of one array. */
+const maxMembers = 100_000;
+const maxKeyBytes = 4_096;
+/** Size of a value that is parsed in one go; 2 MB take about 20 ms. */
+const maxValueBytes = 2 * 1024 * 1024;
+/** Bytes that are scanned between two looks at the clock. */
+const sliceBytes = 64 * 1024;
+
+/** A document that is no JSON, or exceeds a bound. */
+export class JsonSpanError extends Error {
+  override readonly name = "JsonSpanError";
+}
+
+const quote = 0x22;
+const comma = 0x2c;
+const colon = 0x3a;
+const backslash = 0x5c;
+const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d];
+
+/** A value within a document, as its bytes. */
+export class JsonSpan {
+  private constructor(
+    private readonly bytes: Buffer,
+    private readonly start: number,
+    private readonly end: number,
+  ) {}
+
+  static of(bytes: Buffer): JsonSpan {
+    // A byte order mark is no part of the document.
+    const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+    return new JsonSpan(bytes, hasMark ? 3 : 0, bytes.length);
+  }
+
+  /**
+   * Parses the value.
+   * @throws JsonSpanError if it is too large, too deep, or no JSON
+   */
+  parse(): unknown {
+    if (this.end - this.start > maxValueBytes) {
+      throw new JsonSpanError(`a value is larger than ${maxValueBytes} bytes`);
+    }
+    const scan = new Scan(this.bytes, this.start, this.end);
+    while (!scan.skipValue(this.end));
+    try {
+      return JSON.parse(this.bytes.toString("utf8", this.start, this.end)) as unknown;
+    } catch (error) {
+      throw new JsonSpanError((error as Error).message);
+    }
+  }
+
+  /**
+   * The members of an object; the last one of a name counts. None for null.
+   * @throws JsonSpanError if the value is no object, or exceeds a bound
+   */
+  async members(): Promise<ReadonlyMap<string, JsonSpan>> {
+    const found = new Map<string, JsonSpan>();
+    for await (const { key, value } of this.children(openBrace, closeBrace)) found.set(key, value);
+    return found;
+  }
+
+  /**
+   * The elements of an array. None for null.
+   * @throws JsonSpanError if the value is no array, or exceeds a bound
+   */
+  async elements(): Promise<readonly JsonSpan[]> {
+    const found: JsonSpan[] = [];
+    for await (const { value } of this.children(openBracket, closeBracket)) found.push(value);
+    return found;
+  }
+
+  private async *children(open: number, close: number) {
+    const { bytes, end } = this;
+    const turn = yieldEvery();
+    const scan = new Scan(bytes, this.start, end);
+    if (scan.skipNull()) return;
+    scan.expect(open);
+    if (scan.accept(close)) return;
+    for (let count = 1; ; count++) {
+      if (count > maxMembers) throw new JsonSpanError(`more than ${maxMembers} members`);
+      const key = open === openBrace ? scan.key() : "";
+      const from = scan.valueStart();
+      while (!scan.skipValue(scan.position + sliceBytes)) await turn();
+      yield { key, value: new JsonSpan(bytes, from, scan.position) };
+      await turn();
+      if (scan.accept(close)) return;
+      scan.expect(comma);
+    }
+  }
+}
+
+/** A position in a document, and where in a value it is. */
+class Scan {
+  private depth = 0;
+  private inString = false;
+
+  constructor(
+    private readonly bytes: Buffer,
+    public position: number,
+    private readonly end: number,
+  ) {}
+
+  accept(byte: number): boolean {
+    this.skipSpace();
+    if (this.position >= this.end || this.bytes[this.position] !== byte) return false;
+    this.position += 1;
+    return true;
+  }
+
+  expect(byte: number): void {
+    if (this.accept(byte)) return;
+    const found = this.position < this.end ? "unexpected character" : "unexpected end";
+    throw new JsonSpanError(`${found} at byte ${this.position}`);
+  }
+
+  skipNull(): boolean {
+    this.skipSpace();
+    return this.bytes.toString("latin1", this.position, this.position + 4) === "null";
+  }
+
+  valueStart(): number {
+    this.skipSpace();
+    return this.position;
+  }
+
+  /** The name of a member, and the colon after it. */
+  key(): string {
+    this.expect(quote);
+    const start = this.position - 1;
+    for (;;) {
+      const byte = this.bytes[this.position];
+      if (this.position >= this.end || this.position - start > maxKeyBytes) {
+        throw new JsonSpanError(`a name does not end within ${maxKeyBytes} bytes`);
+      }
+      this.position += byte === backslash ? 2 : 1;
+      if (byte === quote) break;
+    }
+    const text = this.bytes.toString("utf8", start, this.position);
+    this.expect(colon);
+    try {
+      return JSON.parse(text) as string;
+    } catch (error) {
+      throw new JsonSpanError((error as Error).message);
+    }
+  }
+
+  /** Moves on by a slice; whether the value has ended. A value ends with its document at the latest. */
+  skipValue(sliceEnd: number): boolean {
+    const { bytes, end } = this;
+    const stop = Math.min(sliceEnd, end);
+    let { position, depth, inString } = this;
+    let isOver = false;
+    while (position < stop && !isOver) {
+      const byte = bytes[position]!;
+      if (inString) {
+        if (byte === backslash) position += 1;
+        else if (byte === quote) inString = false;
+      } else if (byte === quote) inString = true;
+      else if (byte === openBrace || byte === openBracket) {
+        depth += 1;
+        if (depth > maxDepth) throw new JsonSpanError(`nested deeper than ${maxDepth} levels`);
+      } else if (byte === closeBrace || byte === closeBracket) {
+        isOver = depth === 0;
+        depth -= 1;
+      } else if (byte === comma) isOver = depth === 0;
+      if (!isOver) position += 1;
+    }
+    Object.assign(this, { position, depth, inString });
+    if (isOver) this.depth = 0;
+    if (!isOver && position >= end && (inString || depth > 0)) {
+      throw new JsonSpanError("unexpected end");
+    }
+    return isOver || position >= end;
+  }
+
+  private skipSpace(): void {
+    const { bytes, end } = this;
+    while (this.position < end && isSpace(bytes[this.position]!)) this.position += 1;
+  }
+}
+
+function isSpace(byte: number): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}

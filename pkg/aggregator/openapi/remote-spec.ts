@@ -1,0 +1,146 @@
+/** Reads the Swagger 2.0 document of another server: the part that is about one group version. */
+import { append, isJsonObject, type JsonObject, yieldEvery } from "#base";
+import { JsonSpan, JsonSpanError } from "../download/json-span.ts";
+
+/** Paths of a group version, and the definitions that they need. */
+export interface RemoteSpec {
+  /** JSON of the path items, by path. */
+  readonly paths: ReadonlyMap<string, string>;
+  /** JSON of the schemas, by name. */
+  readonly definitions: ReadonlyMap<string, string>;
+}
+
+/** Size of what is kept of a document, as JSON. */
+const maxKeptBytes = 16 * 1024 * 1024;
+export const kindsExtension = "x-kubernetes-group-version-kind";
+
+interface SpecOwner {
+  readonly group: string;
+  readonly version: string;
+}
+
+/**
+ * Keeps the paths below `/apis/GROUP/VERSION/` and the definitions that these refer to. A definition
+ * keeps those of its kinds that are in the group: no server describes the kinds of another one.
+ * @throws JsonSpanError if the document is none, or exceeds a bound
+ */
+export async function readSpec(body: Buffer, owner: SpecOwner): Promise<RemoteSpec> {
+  const document = await JsonSpan.of(body).members();
+  if (document.get("swagger")?.parse() !== "2.0")
+    throw new JsonSpanError("no Swagger 2.0 document");
+  const all = {
+    paths: await membersOf(document, "paths"),
+    parameters: await membersOf(document, "parameters"),
+    definitions: await membersOf(document, "definitions"),
+  };
+  return new SpecReader(all, owner).read();
+}
+
+async function membersOf(document: ReadonlyMap<string, JsonSpan>, name: string): Promise<Members> {
+  return (await document.get(name)?.members()) ?? new Map<string, JsonSpan>();
+}
+
+type Members = ReadonlyMap<string, JsonSpan>;
+
+class SpecReader {
+  private kept = 0;
+  private readonly turn = yieldEvery();
+
+  constructor(
+    private readonly all: Readonly<Record<"paths" | "parameters" | "definitions", Members>>,
+    private readonly owner: SpecOwner,
+  ) {}
+
+  async read(): Promise<RemoteSpec> {
+    const { group, version } = this.owner;
+    const prefix = `/apis/${group}/${version}/`;
+    const paths = new Map<string, string>();
+    for (const [path, span] of this.all.paths) {
+      if (!path.startsWith(prefix)) continue;
+      paths.set(path, this.keep(this.inlined(span.parse())));
+      await this.turn();
+    }
+    return { paths, definitions: await this.definitionsOf(paths.values()) };
+  }
+
+  private async definitionsOf(texts: Iterable<string>): Promise<ReadonlyMap<string, string>> {
+    const definitions = new Map<string, string>();
+    const pending = [...texts].flatMap(referencesIn);
+    for (let name = pending.pop(); name !== undefined; name = pending.pop()) {
+      const span = this.all.definitions.get(name);
+      if (span === undefined || definitions.has(name)) continue;
+      const text = this.keep(this.withOwnKinds(span.parse()));
+      definitions.set(name, text);
+      append(pending, referencesIn(text));
+      await this.turn();
+    }
+    return definitions;
+  }
+
+  private keep(value: unknown): string {
+    if (!isJsonObject(value)) throw new JsonSpanError("a path or definition is no object");
+    const text = JSON.stringify(value);
+    this.kept += text.length;
+    if (this.kept > maxKeptBytes)
+      throw new JsonSpanError(`more than ${maxKeptBytes} bytes of schemas`);
+    return text;
+  }
+
+  /** The path item with shared parameters in the places that refer to them. */
+  private inlined(item: unknown): unknown {
+    if (!isJsonObject(item)) return item;
+    const result: Record<string, unknown> = {};
+    for (const [key, value] of Object.entries(item)) {
+      if (key === "parameters") result[key] = this.parametersOf(value);
+      else if (isJsonObject(value) && Array.isArray(value["parameters"])) {
+        result[key] = { ...value, parameters: this.parametersOf(value["parameters"]) };
+      } else result[key] = value;
+    }
+    return result;
+  }
+
+  private parametersOf(list: unknown): readonly unknown[] {
+    return Array.isArray(list) ? list.map((each: unknown) => this.parameter(each)) : [];
+  }
+
+  private parameter(value: unknown): unknown {
+    const reference = isJsonObject(value) ? value["$ref"] : undefined;
+    if (typeof reference !== "string" || !reference.startsWith("#/parameters/")) return value;
+    const span = this.all.parameters.get(reference.slice("#/parameters/".length));
+    if (span === undefined) throw new JsonSpanError(`${reference} does not exist`);
+    const parameter = span.parse();
+    // A large parameter that many paths refer to must not multiply.
+    this.kept += JSON.stringify(parameter).length;
+    if (this.kept > maxKeptBytes)
+      throw new JsonSpanError(`more than ${maxKeptBytes} bytes of schemas`);
+    return parameter;
+  }
+
+  private withOwnKinds(schema: unknown): unknown {
+    if (!isJsonObject(schema) || !Object.hasOwn(schema, kindsExtension)) return schema;
+    const { [kindsExtension]: kinds, ...rest } = schema;
+    const own = kindsOf(kinds).filter(({ group }) => group === this.owner.group);
+    return own.length === 0 ? rest : { ...rest, [kindsExtension]: own };
+  }
+}
+
+/** The kinds in the value of the extension. */
+export function kindsOf(value: unknown): readonly JsonObject[] {
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+}
+
+const references = /"\$ref":"#\/definitions\/([^"\\]*)"/g;
+
+/** Names of the definitions that compact JSON refers to. */
+export function referencesIn(text: string): string[] {
+  return Array.from(text.matchAll(references), ([, name = ""]) => name);
+}
+
+/** Compact JSON with references to other names. */
+export function renameReferences(text: string, names: ReadonlyMap<string, string>): string {
+  if (names.size === 0) return text;
+  return text.replace(references, (whole, name: string) => {
+    const renamed = names.get(name);
+    return renamed === undefined ? whole : `"$ref":${JSON.stringify(`#/definitions/${renamed}`)}`;
+  });
+}
