@@ -7,6 +7,8 @@ interface Row {
   /** Group, version and resource; objects of a namespace are made in `n`. */
   readonly resource: string;
   readonly isClusterScoped?: boolean;
+  /** Name of the object; x if absent. */
+  readonly name?: string;
   readonly object: Readonly<Record<string, unknown>>;
   /** Field that is changed -> its new value, and the field of the cause where that is another. */
   readonly changes: Readonly<Record<string, readonly [value: unknown, cause?: string]>>;
@@ -23,6 +25,10 @@ const workload = { selector: { matchLabels }, template };
 const more = { matchLabels: { app: "a", b: "c" } };
 const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "r" };
 const once = { ...template, spec: { ...template.spec, restartPolicy: "Never" } };
+const claimRequest = (name: string) => ({
+  name,
+  exactly: { deviceClassName: "gpu.example.com" },
+});
 const resources = { requests: { storage: "1Gi" } };
 
 const rows: readonly Row[] = [
@@ -60,8 +66,200 @@ const rows: readonly Row[] = [
       "spec.completionMode": ["Indexed"],
       "spec.managedBy": ["example.com/x"],
       "spec.podFailurePolicy": [{ rules: [] }],
+      "spec.selector": [{ matchLabels: { other: "x" } }],
+      "spec.template.metadata.annotations": [{ a: "b" }, "spec.template"],
+      "spec.template.spec.activeDeadlineSeconds": [5, "spec.template"],
+      "spec.template.spec.containers": [[{ name: "c", image: "other" }], "spec.template"],
     },
     mutable: { "spec.parallelism": 2, "spec.backoffLimit": 1 },
+  },
+  {
+    resource: "batch/v1/jobs",
+    name: "indexed",
+    object: {
+      spec: {
+        template: once,
+        completions: 2,
+        parallelism: 2,
+        completionMode: "Indexed",
+        backoffLimitPerIndex: 1,
+      },
+    },
+    changes: {
+      "spec.backoffLimitPerIndex": [2],
+      "spec.successPolicy": [{ rules: [{ succeededCount: 1 }] }],
+      "spec.completions": [3],
+    },
+    mutable: { "spec.maxFailedIndexes": 1, "spec.suspend": true },
+  },
+  {
+    resource: "batch/v1/jobs",
+    name: "suspended",
+    object: { spec: { template: once, suspend: true } },
+    changes: { "spec.template.spec.activeDeadlineSeconds": [5, "spec.template"] },
+    mutable: {
+      "spec.template.metadata.annotations": { a: "b" },
+      "spec.template.spec.nodeSelector": { a: "b" },
+      "spec.template.spec.tolerations": [{ key: "a", operator: "Exists" }],
+    },
+  },
+  {
+    resource: "v1/pods",
+    object: { spec: { ...template.spec, nodeName: "n", hostname: "h" } },
+    changes: Object.fromEntries(
+      Object.entries({
+        nodeName: "other",
+        hostname: "other",
+        restartPolicy: "Never",
+        serviceAccountName: "other",
+        nodeSelector: { a: "b" },
+        priority: 5,
+        volumes: [{ name: "v", emptyDir: {} }],
+        hostNetwork: true,
+        terminationGracePeriodSeconds: 5,
+        runtimeClassName: "other",
+        schedulingGates: [{ name: "example.com/g" }],
+      }).map(([field, value]) => [
+        `spec.${field}`,
+        [value, field === "schedulingGates" ? "spec.schedulingGates[0].name" : "spec"],
+      ]),
+    ),
+    mutable: {
+      "spec.activeDeadlineSeconds": 100,
+      "spec.tolerations": [{ key: "a", operator: "Exists" }],
+      "metadata.labels": { a: "b" },
+    },
+  },
+  {
+    resource: "v1/configmaps",
+    object: { immutable: true, data: { a: "b" }, binaryData: { b: "YQ==" } },
+    changes: {
+      data: [{ a: "c" }],
+      binaryData: [{ b: "Yg==" }],
+      immutable: [false],
+    },
+    mutable: { "metadata.annotations": { a: "b" } },
+  },
+  {
+    resource: "v1/secrets",
+    name: "frozen",
+    object: { immutable: true, data: { a: "YQ==" } },
+    changes: { data: [{ a: "Yg==" }], immutable: [false] },
+    mutable: { "metadata.annotations": { a: "b" } },
+  },
+  {
+    resource: "v1/nodes",
+    isClusterScoped: true,
+    object: { spec: { podCIDRs: ["10.1.0.0/24"], providerID: "a://b" } },
+    changes: {
+      "spec.podCIDR": ["10.2.0.0/24", "spec.podCIDRs"],
+      "spec.providerID": ["a://c"],
+    },
+    mutable: { "spec.unschedulable": true },
+  },
+  {
+    resource: "v1/persistentvolumes",
+    isClusterScoped: true,
+    object: {
+      spec: {
+        accessModes: ["ReadWriteOnce"],
+        capacity: { storage: "1Gi" },
+        csi: { driver: "example.com", volumeHandle: "h" },
+        nodeAffinity: {
+          required: {
+            nodeSelectorTerms: [
+              { matchExpressions: [{ key: "a", operator: "In", values: ["b"] }] },
+            ],
+          },
+        },
+      },
+    },
+    changes: {
+      "spec.csi.volumeHandle": ["other", "spec.persistentvolumesource"],
+      "spec.volumeMode": ["Block", "volumeMode"],
+      "spec.nodeAffinity": [
+        {
+          required: {
+            nodeSelectorTerms: [
+              { matchExpressions: [{ key: "a", operator: "In", values: ["c"] }] },
+            ],
+          },
+        },
+        "nodeAffinity",
+      ],
+    },
+    mutable: { "spec.persistentVolumeReclaimPolicy": "Delete", "spec.mountOptions": ["ro"] },
+  },
+  {
+    resource: "networking.k8s.io/v1/ipaddresses",
+    isClusterScoped: true,
+    name: "192.0.2.9",
+    object: { spec: { parentRef: { resource: "services", namespace: "n", name: "a" } } },
+    changes: { "spec.parentRef.name": ["b", "spec.parentRef"] },
+    mutable: { "metadata.labels": { a: "b" } },
+  },
+  {
+    resource: "networking.k8s.io/v1/servicecidrs",
+    isClusterScoped: true,
+    object: { spec: { cidrs: ["10.96.0.0/24"] } },
+    changes: { "spec.cidrs": [["10.97.0.0/24"], "spec.cidrs[0]"] },
+    mutable: { "metadata.labels": { a: "b" } },
+  },
+  {
+    resource: "storage.k8s.io/v1/volumeattachments",
+    isClusterScoped: true,
+    object: { spec: { attacher: "a", nodeName: "n", source: { persistentVolumeName: "p" } } },
+    changes: {
+      "spec.attacher": ["b", "spec"],
+      "spec.nodeName": ["m", "spec"],
+      "spec.source.persistentVolumeName": ["q", "spec"],
+    },
+    mutable: { "metadata.labels": { a: "b" } },
+  },
+  {
+    resource: "storage.k8s.io/v1/volumeattributesclasses",
+    isClusterScoped: true,
+    object: { driverName: "d", parameters: { a: "b" } },
+    changes: { driverName: ["e"], parameters: [{ a: "c" }] },
+    mutable: { "metadata.labels": { a: "b" } },
+  },
+  {
+    resource: "storage.k8s.io/v1/csinodes",
+    isClusterScoped: true,
+    object: { spec: { drivers: [{ name: "d", nodeID: "i", topologyKeys: ["z"] }] } },
+    changes: {
+      "spec.drivers": [[{ name: "d", nodeID: "j", topologyKeys: ["z"] }], "spec.drivers"],
+    },
+    mutable: { "metadata.labels": { a: "b" } },
+  },
+  {
+    resource: "resource.k8s.io/v1/resourceclaims",
+    object: { spec: { devices: { requests: [claimRequest("a")] } } },
+    changes: { "spec.devices.requests": [[claimRequest("b")], "spec"] },
+    mutable: { "metadata.labels": { a: "b" } },
+  },
+  {
+    resource: "resource.k8s.io/v1/resourceclaimtemplates",
+    object: { spec: { spec: { devices: { requests: [claimRequest("a")] } } } },
+    changes: { "spec.spec.devices.requests": [[claimRequest("b")], "spec"] },
+    mutable: { "metadata.labels": { a: "b" } },
+  },
+  {
+    resource: "resource.k8s.io/v1/resourceslices",
+    isClusterScoped: true,
+    object: {
+      spec: {
+        driver: "d.example.com",
+        nodeName: "n",
+        pool: { name: "p", generation: 1, resourceSliceCount: 1 },
+      },
+    },
+    changes: {
+      "spec.driver": ["e.example.com"],
+      "spec.nodeName": ["m"],
+      "spec.pool.name": ["q"],
+    },
+    mutable: { "spec.pool.generation": 2 },
   },
   {
     resource: "v1/persistentvolumeclaims",
@@ -181,12 +379,12 @@ describe("immutable fields", () => {
     test = await testRegistry();
     await test.post("v1/namespaces", { metadata: { name: "n" } });
   });
-  for (const { resource, isClusterScoped, object, changes, mutable } of rows) {
+  for (const { resource, isClusterScoped, name = "x", object, changes, mutable } of rows) {
     const collection = `${resource}/${isClusterScoped ? "" : "n"}`;
-    const address = `${collection}/x`;
-    describe(resource, () => {
+    const address = `${collection}/${name}`;
+    describe(`${resource} ${name}`, () => {
       before(async () => {
-        await test.post(collection, { ...object, metadata: { name: "x" } });
+        await test.post(collection, { ...object, metadata: { name } });
       });
       for (const [path, [value, cause = path]] of Object.entries(changes)) {
         it(`${path} stays`, async () => {
