@@ -1,3 +1,4 @@
+import type { Handle } from "#client";
 import { type Domain, groupVersionOf, resolve } from "#meta";
 import { pathParts } from "#request";
 import type { ApiService } from "./contract.ts";
@@ -80,7 +81,7 @@ export class ApiServices {
   }
 }
 
-function isRemote(apiService: ApiService): apiService is RemoteApiService {
+export function isRemote(apiService: ApiService): apiService is RemoteApiService {
   return apiService.spec.service !== undefined;
 }
 
@@ -92,6 +93,12 @@ export function isAvailable({ status }: ApiService): boolean {
 
 function groupVersionKey({ spec }: ApiService): string {
   return groupVersionOf(spec.group ?? "", spec.version ?? "");
+}
+
+/** The resource of APIServices. */
+export function apiServiceHandle(domain: Domain): Handle<ApiService> {
+  const group = apiRegistrationGroup(domain);
+  return { group, version: "v1", plural: "apiservices", kind: "APIService", namespaced: false };
 }
 
 function apiRegistrationGroup(domain: Domain): string {

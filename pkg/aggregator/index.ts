@@ -10,6 +10,12 @@ export {
   type ServiceReference,
 } from "./contract.ts";
 export { Backends, type BackendsOptions } from "./transport/backends.ts";
+export { aggregatorMetrics } from "./metrics.ts";
+export {
+  type AvailabilityOptions,
+  runAvailability,
+} from "./availability/availability-controllers.ts";
+export { runDefinitionRegistration } from "./registration/definition-registration.ts";
 export {
   type ApiServiceListener,
   ApiServices,

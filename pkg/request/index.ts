@@ -25,6 +25,7 @@ export {
   webhookPlace,
 } from "./webhook/index.ts";
 export {
+  isReadyEndpoint,
   resolveService,
   type ResolvableService,
   type ServiceAddress,

@@ -19,6 +19,8 @@ export interface Instruments {
   add(metric: string, labels: MetricLabels, amount: number): void;
   /** Sets a gauge. */
   set(metric: string, labels: MetricLabels, value: number): void;
+  /** Removes the value of a gauge or counter with these labels. */
+  remove(metric: string, labels: MetricLabels): void;
   /** Records a value in a histogram. */
   observe(metric: string, labels: MetricLabels, value: number): void;
   /**
@@ -34,6 +36,7 @@ export interface Instruments {
 export const noInstruments: Instruments = {
   add: () => undefined,
   set: () => undefined,
+  remove: () => undefined,
   observe: () => undefined,
   observer: () => () => undefined,
   beforeRead: () => undefined,

@@ -7,6 +7,7 @@ import {
   type ServiceReader,
   type ServiceRouting,
   UnresolvedService,
+  type User,
 } from "#request";
 import {
   BackendError,
@@ -37,6 +38,20 @@ const usualPort = 443;
 const resolvedMs = 1_000;
 /** Connections of a pool without requests are closed after so long. */
 const idleMs = 90_000;
+
+interface Probe {
+  readonly address: ServiceAddress;
+  readonly path: string;
+  readonly timeoutMs: number;
+}
+
+/** User of the aggregator's own requests, who may read every discovery document. */
+const aggregatorUser: User = {
+  name: "system:kube-aggregator",
+  uid: "",
+  groups: ["system:masters"],
+  extra: new Map(),
+};
 
 interface Pooled {
   readonly pool: ConnectionPool;
@@ -82,6 +97,30 @@ export class Backends implements BackendTransport {
       return sendUpgrade(address, tls, { ...outgoing, headers });
     });
 
+  /** Addresses of the Service, in the order in which they are tried. */
+  readonly addressesOf = (apiService: ApiService): Promise<readonly ServiceAddress[]> =>
+    this.resolve(apiService);
+
+  /** Asks one address for a document without verifying its certificate; answers the status code. */
+  readonly probe = async (apiService: ApiService, asked: Probe): Promise<number> => {
+    const { address, path, timeoutMs } = asked;
+    const { signal } = this.options;
+    const tls = { ...this.tlsOf(apiService), isInsecure: true };
+    const request = { method: "GET", path, headers: {}, user: aggregatorUser, signal, timeoutMs };
+    const lifetime = new RequestLifetime(request);
+    try {
+      const { status, body } = await lifetime.attempt((own) => {
+        const headers = { ...requestHeaders(request), host: hostAndPort(address) };
+        const outgoing = { method: "GET", path, headers, body: undefined, ...own };
+        return this.pooledSend(address, tls, outgoing);
+      });
+      body.destroy();
+      return status;
+    } finally {
+      lifetime.end();
+    }
+  };
+
   private async attempts<T>(
     apiService: ApiService,
     request: BackendRequest,
@@ -91,7 +130,7 @@ export class Backends implements BackendTransport {
     const headers = requestHeaders(request);
     const lifetime = new RequestLifetime(request);
     try {
-      const addresses = await this.addressesOf(apiService);
+      const addresses = await this.resolve(apiService);
       for (const [index, address] of addresses.entries()) {
         try {
           return await lifetime.attempt((own) => {
@@ -121,7 +160,7 @@ export class Backends implements BackendTransport {
     };
   }
 
-  private async addressesOf({ spec }: ApiService): Promise<readonly ServiceAddress[]> {
+  private async resolve({ spec }: ApiService): Promise<readonly ServiceAddress[]> {
     const { reader, routing, random, clock } = this.options;
     const { namespace = "", name = "", port = usualPort } = spec.service ?? {};
     const key = `${namespace}/${name}:${port}`;

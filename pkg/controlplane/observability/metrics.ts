@@ -1,6 +1,8 @@
 import { admissionMetrics } from "#admission";
+import { aggregatorMetrics } from "#aggregator";
 import { featureStages } from "#api";
 import { tokenCacheMetrics } from "#authn";
+import { clientMetrics } from "#client";
 import type { MetricDefinition } from "#request";
 import { PrometheusMetrics } from "#server";
 import { storageMetrics } from "../storage/storage-metrics.ts";
@@ -19,7 +21,13 @@ const shownStages = { alpha: "ALPHA", beta: "BETA", stable: "", deprecated: "DEP
 export function buildMetrics(isOn: (feature: string) => boolean): PrometheusMetrics {
   const metrics = new PrometheusMetrics();
   const { instruments } = metrics;
-  const ofParts = [...storageMetrics, ...admissionMetrics, ...tokenCacheMetrics];
+  const ofParts = [
+    ...clientMetrics,
+    ...storageMetrics,
+    ...admissionMetrics,
+    ...tokenCacheMetrics,
+    ...aggregatorMetrics,
+  ];
   instruments.define([...ofParts, featureEnabled]);
   for (const [name, stage] of featureStages()) {
     const labels = { name, stage: shownStages[stage] };

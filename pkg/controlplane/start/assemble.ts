@@ -1,5 +1,4 @@
 /** Assembles the parts of a server. */
-import { ApiServices } from "#aggregator";
 import { serveDefinitions, type ServedDefinitions } from "#crd";
 import { createRegistry, type Registry } from "#registry";
 import { type Aggregation, createServer, type KeelsonServer, type TlsOptions } from "#server";
@@ -22,7 +21,7 @@ export interface Assembly extends ServerDependencies {
   readonly auditing: Auditing;
   readonly server: KeelsonServer;
   readonly definitions: ServedDefinitions;
-  readonly apiServices: ApiServices;
+  readonly aggregation: Aggregation;
   readonly aggregated: AggregatedApis;
 }
 
@@ -48,8 +47,7 @@ export async function assemble(foundation: ServerDependencies): Promise<Assembly
   });
   const registry: Registry = registryOf(foundation, access, admission);
   const auditing = await buildAuditing(options, { ...foundation, domain: catalog.domain });
-  const apiServices = new ApiServices(catalog.domain);
-  const aggregation = aggregationOf(foundation, { apiServices, registry });
+  const aggregation = aggregationOf(foundation, registry);
   const aggregated = aggregatedApis(foundation, aggregation);
   const server = serverOf({ ...foundation, access, registry, auditing, aggregation, aggregated });
   const replica = { ...foundation, registry };
@@ -58,7 +56,7 @@ export async function assemble(foundation: ServerDependencies): Promise<Assembly
     settleMs: () => replicaSettleMs(replica, () => server.port),
   });
   const parts = { access, admission, registry, auditing, server, definitions };
-  return { ...foundation, ...parts, apiServices, aggregated };
+  return { ...foundation, ...parts, aggregation, aggregated };
 }
 
 function registryOf(
@@ -85,9 +83,7 @@ function registryOf(
 }
 
 type Parts = ServerDependencies &
-  Pick<Assembly, "access" | "registry" | "auditing" | "aggregated"> & {
-    readonly aggregation: Aggregation;
-  };
+  Pick<Assembly, "access" | "registry" | "auditing" | "aggregation" | "aggregated">;
 
 function serverOf({
   access,

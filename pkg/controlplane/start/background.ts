@@ -6,6 +6,7 @@ import {
   runSystemNamespaces,
 } from "#controllers";
 import { startCompactor } from "#storage";
+import { runAggregation } from "./aggregation.ts";
 import type { Assembly } from "./assemble.ts";
 import { publishClusterAuthenticationTrust } from "../authentication/cluster-authentication-trust.ts";
 import { runLocalControllers } from "../controller-manager/local-controllers.ts";
@@ -32,6 +33,7 @@ export async function runBackground(assembly: Assembly): Promise<void> {
     runSystemNamespaces(assembly),
     runKubernetesService(kubernetesServiceOf(assembly, port)),
     runEndpoints(assembly, port),
+    runAggregation(assembly),
     runLocalControllers(local),
   ]);
 }

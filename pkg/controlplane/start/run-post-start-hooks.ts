@@ -24,7 +24,7 @@ export async function runPostStartHooks(assembly: Assembly): Promise<void> {
     admission,
     definitions,
     postStartHooks,
-    apiServices,
+    aggregation,
   } = assembly;
   await postStartHooks.run(
     [
@@ -41,7 +41,7 @@ export async function runPostStartHooks(assembly: Assembly): Promise<void> {
   const objects = () => ensureServerObjects(assembly);
   await postStartHooks.run(["poststarthook/priority-and-fairness-config-producer"], objects);
   const followed = [
-    followKinds([...access.followed, apiServices.followed], assembly),
+    followKinds([...access.followed, aggregation.apiServices.followed], assembly),
     admission.follow(assembly),
   ];
   await postStartHooks.run(["informer-sync"], () => Promise.all(followed));

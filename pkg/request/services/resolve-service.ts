@@ -101,7 +101,7 @@ export async function resolveService(
 }
 
 /** An endpoint without a known condition counts as ready. */
-function isReadyEndpoint({
+export function isReadyEndpoint({
   conditions,
 }: {
   readonly conditions?: { readonly ready?: boolean };

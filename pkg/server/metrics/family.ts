@@ -57,6 +57,11 @@ export class Family {
     return made;
   }
 
+  /** Removes the series with these values of the labels. */
+  remove(values: readonly string[]): void {
+    this.series.delete(values.join(separator));
+  }
+
   /** All values, and how those of several processes are joined, as prom-client reads them. */
   snapshot() {
     const { kind, addsUp = kind !== "gauge" } = this.definition;

@@ -34,6 +34,11 @@ export class ServerInstruments implements Instruments {
     this.series(metric, labels).value = value;
   }
 
+  remove(metric: string, labels: MetricLabels): void {
+    const family = this.families.get(metric);
+    family?.remove(family.definition.labels.map((name) => labels[name] ?? ""));
+  }
+
   observe(metric: string, labels: MetricLabels, value: number): void {
     this.series(metric, labels).observe(value);
   }

@@ -1,0 +1,125 @@
+import { hostAndPort } from "#base";
+import {
+  isReadyEndpoint,
+  type ResolvableService,
+  type ServiceAddress,
+  type ServiceReader,
+  type ServiceSlice,
+} from "#request";
+import type { RemoteApiService } from "../api-services.ts";
+import { BackendError } from "../contract.ts";
+import type { Availability } from "./conditions.ts";
+
+/** Asks a server for its discovery document, at one of the addresses of its Service. */
+export interface DiscoveryProbe {
+  /** @throws BackendError if the Service leads nowhere */
+  readonly addressesOf: (apiService: RemoteApiService) => Promise<readonly ServiceAddress[]>;
+  /**
+   * Answers the status code.
+   * @throws BackendError
+   */
+  readonly probe: (
+    apiService: RemoteApiService,
+    request: {
+      readonly address: ServiceAddress;
+      readonly path: string;
+      readonly timeoutMs: number;
+    },
+  ) => Promise<number>;
+}
+
+interface CheckParts {
+  readonly reader: ServiceReader;
+  readonly discovery: DiscoveryProbe;
+}
+
+/** Tries in all; each may reach another endpoint. */
+const attempts = 5;
+const probeMs = 5_000;
+const usualPort = 443;
+
+/**
+ * Whether requests can be proxied to the Service of an APIService, by kube-aggregator's rules: the
+ * Service exists, has the port and a ready endpoint, and the server answers its discovery document.
+ * The serving certificate is not verified.
+ */
+export async function checkAvailability(
+  { reader, discovery }: CheckParts,
+  apiService: RemoteApiService,
+): Promise<Availability> {
+  const { namespace, name, port = usualPort } = apiService.spec.service;
+  const subject = `service/${name} in ${JSON.stringify(namespace)}`;
+  const service = await reader.service({ namespace, name });
+  if (service === undefined) return failed("ServiceNotFound", `${subject} is not present`);
+  if ((service.spec.type ?? "ClusterIP") === "ClusterIP") {
+    const found = portOf(service, port);
+    if (found === undefined) {
+      return failed("ServicePortError", `${subject} is not listening on port ${port}`);
+    }
+    const slices = await reader.slices({ namespace, name });
+    if (slices.length === 0) {
+      return failed("EndpointsNotFound", `cannot find endpointslices for ${subject}`);
+    }
+    const portName = found.name ?? "";
+    if (!slices.some((slice) => hasEndpoint(slice, portName))) {
+      const missing = `have no addresses with port name ${JSON.stringify(portName)}`;
+      return failed("MissingEndpoints", `endpointslices for ${subject} ${missing}`);
+    }
+  }
+  const failure = await discoveryFailure(discovery, apiService);
+  if (failure !== undefined) return failed("FailedDiscoveryCheck", failure);
+  return { status: "True", reason: "Passed", message: "all checks passed" };
+}
+
+function failed(reason: string, message: string): Availability {
+  return { status: "False", reason, message };
+}
+
+function portOf({ spec }: ResolvableService, port: number) {
+  return spec.ports?.find((each) => each.port === port);
+}
+
+function hasEndpoint({ endpoints, ports }: ServiceSlice, portName: string): boolean {
+  const isReady = endpoints?.some(isReadyEndpoint) ?? false;
+  const hasPort = ports?.some(({ name = "", port }) => name === portName && port !== undefined);
+  return isReady && hasPort === true;
+}
+
+/** Why the discovery document cannot be had from any tried address; undefined = one gave it. */
+async function discoveryFailure(
+  discovery: DiscoveryProbe,
+  apiService: RemoteApiService,
+): Promise<string | undefined> {
+  const first = await attempt(discovery, apiService);
+  if (first === undefined) return undefined;
+  const others = Array.from({ length: attempts - 1 }, () => attempt(discovery, apiService));
+  const results = await Promise.all(others);
+  return results.includes(undefined) ? undefined : (results.at(-1) ?? first);
+}
+
+async function attempt(
+  discovery: DiscoveryProbe,
+  apiService: RemoteApiService,
+): Promise<string | undefined> {
+  const { group = "", version = "" } = apiService.spec;
+  const path = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
+  try {
+    const [address] = await discovery.addressesOf(apiService);
+    if (address === undefined) return "no addresses";
+    const url = `https://${hostAndPort(address)}${path}`;
+    const failing = `failing or missing response from ${url}`;
+    try {
+      const code = await discovery.probe(apiService, { address, path, timeoutMs: probeMs });
+      const isGood = code >= 200 && code < 300;
+      return isGood ? undefined : `${failing}: bad status from ${url}: ${code}`;
+    } catch (error) {
+      if (!(error instanceof BackendError)) throw error;
+      const isLate = error.failure === "timeout";
+      const late = " (Client.Timeout exceeded while awaiting headers)";
+      return `${failing}: Get ${JSON.stringify(url)}: ${error.message}${isLate ? late : ""}`;
+    }
+  } catch (error) {
+    if (error instanceof BackendError) return error.message;
+    throw error;
+  }
+}
