@@ -4,7 +4,6 @@ import { cryptoRandom } from "#base";
 import { RegistryClient } from "#client";
 import { apiserver, apiserverAgent, type Registry, serviceReader } from "#registry";
 import type { Aggregation } from "#server";
-import type { Assembly } from "./assemble.ts";
 import type { ServerDependencies } from "./build-dependencies.ts";
 
 /** What the server needs to proxy requests to other API servers. */
@@ -36,7 +35,9 @@ export function aggregationOf(
 }
 
 /** Maintains APIServices and their conditions until the signal aborts. */
-export async function runAggregation(assembly: Assembly): Promise<void> {
+export async function runAggregation(
+  assembly: ServerDependencies & { readonly aggregation: Aggregation; readonly registry: Registry },
+): Promise<void> {
   // Callers that await the start run first.
   await setImmediate();
   if (assembly.signal.aborted) return;
