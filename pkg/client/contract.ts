@@ -148,6 +148,8 @@ export type Patch = CallOptions & { readonly body: unknown } & (
 
 export interface DeleteOptions extends CallOptions {
   readonly propagationPolicy?: "Orphan" | "Background" | "Foreground";
+  /** Absent = what the object asks for; 0 = at once. */
+  readonly gracePeriodSeconds?: number;
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
 }
 

@@ -207,8 +207,9 @@ function listOptions(options: ListOptions) {
   };
 }
 
-function deleteOptions({ propagationPolicy, preconditions }: DeleteOptions) {
-  return { ...defaultDeleteOptions, propagationPolicy, preconditions };
+function deleteOptions(options: DeleteOptions) {
+  const { propagationPolicy, preconditions, gracePeriodSeconds } = options;
+  return { ...defaultDeleteOptions, propagationPolicy, preconditions, gracePeriodSeconds };
 }
 
 /** The object in the version that was asked for. */

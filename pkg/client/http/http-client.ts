@@ -172,8 +172,8 @@ export class HttpClient implements Client {
   }
 
   async delete(resource: Handle, at: Place, options: DeleteOptions = {}): Promise<void> {
-    const { signal, propagationPolicy, preconditions } = options;
-    const body = { kind: "DeleteOptions", apiVersion: "v1", propagationPolicy, preconditions };
+    const { signal, ...asked } = options;
+    const body = { kind: "DeleteOptions", apiVersion: "v1", ...asked };
     await this.text({ method: "DELETE", path: pathOf(resource, at), body, signal });
   }
 

@@ -1,0 +1,170 @@
+import type { Informer } from "#client";
+import { ignoreNotFound, isNotFound } from "#meta";
+import type { ControllerContext } from "../controller-context.ts";
+import { type Node, nodes as nodeHandle } from "../kinds/node.ts";
+import { type Pod, type PodCondition, pods as podHandle } from "../kinds/pod.ts";
+import { formatTime } from "../time.ts";
+import type { DeletionReason } from "./pod-garbage-collector-metrics.ts";
+
+export interface PodGarbageCollectorOptions {
+  /** Number of ended pods that are kept; 0 or less = all. */
+  readonly terminatedPodThreshold: number;
+}
+
+/** kube-controller-manager's. */
+export const defaultTerminatedPodThreshold = 12_500;
+
+const intervalMs = 20_000;
+/** Time for a node to come to the informer before its pods count as orphans. */
+const quarantineMs = 40_000;
+const outOfService = "node.kubernetes.io/out-of-service";
+const nodeGone = {
+  type: "DisruptionTarget",
+  status: "True",
+  reason: "DeletionByPodGC",
+  message: "PodGC: node no longer exists",
+} as const;
+
+/**
+ * Deletes pods that no kubelet will delete: of nodes that are gone or out of service, terminating
+ * ones that were never bound, and the oldest ended ones beyond a number.
+ */
+export async function runPodGarbageCollector(
+  context: ControllerContext,
+  { terminatedPodThreshold }: PodGarbageCollectorOptions,
+): Promise<void> {
+  const { clock, informers, signal } = context;
+  const collector = new PodGarbageCollector(context);
+  const pods = informers.of(podHandle);
+  await Promise.all([pods.untilSynced(), informers.of(nodeHandle).untilSynced()]);
+  while (!signal.aborted) {
+    const all = [...pods.all()];
+    if (terminatedPodThreshold > 0) await collector.deleteEnded(all, terminatedPodThreshold);
+    await collector.deleteOutOfService(all);
+    await collector.deleteOrphans(all);
+    await collector.deleteUnbound(all);
+    await clock.sleep(intervalMs, signal, { background: true }).catch(() => undefined);
+  }
+}
+
+class PodGarbageCollector {
+  private readonly nodes: Informer<Node>;
+  /** Time since which pods name a node that the informer does not know, by its name. */
+  private readonly quarantined = new Map<string, number>();
+
+  constructor(private readonly context: ControllerContext) {
+    this.nodes = context.informers.of(nodeHandle);
+  }
+
+  /** Evicted pods go first, then the oldest. */
+  async deleteEnded(pods: readonly Pod[], kept: number): Promise<void> {
+    const ended = pods.filter(({ status }) => !unended.has(status?.phase ?? ""));
+    const surplus = ended.length - kept;
+    if (surplus > 0) await this.deleteAll(oldestFirst(ended).slice(0, surplus), "terminated");
+  }
+
+  /** Pods that a kubelet cannot end any more. */
+  async deleteOutOfService(pods: readonly Pod[]): Promise<void> {
+    const stuck = pods.filter(({ metadata, spec }) => {
+      const node = metadata.deletionTimestamp && this.nodes.get(spec?.nodeName ?? "");
+      return node ? isOutOfService(node) : false;
+    });
+    await this.deleteAll(oldestFirst(stuck), "out-of-service");
+  }
+
+  async deleteOrphans(pods: readonly Pod[]): Promise<void> {
+    const gone = await this.goneNodes(pods);
+    const orphans = pods.filter(({ spec }) => gone.has(spec?.nodeName ?? ""));
+    await this.deleteAll(orphans, "orphaned", nodeGone);
+  }
+
+  async deleteUnbound(pods: readonly Pod[]): Promise<void> {
+    const unbound = pods.filter(
+      ({ metadata, spec }) => metadata.deletionTimestamp !== undefined && !spec?.nodeName,
+    );
+    await this.deleteAll(unbound, "unscheduled");
+  }
+
+  /** Nodes that pods name, and that a live read confirms to be gone after the quarantine. */
+  private async goneNodes(pods: readonly Pod[]): Promise<ReadonlySet<string>> {
+    const { client, clock, report } = this.context;
+    const named = new Set(pods.map(({ spec }) => spec?.nodeName ?? ""));
+    const missing = [...named].filter((name) => name !== "" && this.nodes.get(name) === undefined);
+    for (const name of this.quarantined.keys()) {
+      if (!missing.includes(name)) this.quarantined.delete(name);
+    }
+    const gone = new Set<string>();
+    for (const name of missing) {
+      const since = this.quarantined.get(name) ?? clock.now();
+      this.quarantined.set(name, since);
+      if (clock.now() < since + quarantineMs) continue;
+      await client.get(nodeHandle, { name }, { metadataOnly: true }).catch((error: unknown) => {
+        if (isNotFound(error)) gone.add(name);
+        else report(`Failed to look for the node ${name}`, error);
+      });
+    }
+    return gone;
+  }
+
+  private async deleteAll(
+    pods: readonly Pod[],
+    reason: DeletionReason,
+    condition?: PodCondition,
+  ): Promise<void> {
+    const { instruments, report, signal } = this.context;
+    await Promise.all(
+      pods.map(async (pod) => {
+        const { namespace = "", name } = pod.metadata;
+        const labels = { namespace, reason };
+        try {
+          await this.failAndDelete(pod, condition);
+        } catch (error) {
+          instruments.add("pod_gc_collector_force_delete_pod_errors_total", labels, 1);
+          if (!signal.aborted) report(`Failed to delete the pod ${namespace}/${name}`, error);
+        }
+        instruments.add("pod_gc_collector_force_delete_pods_total", labels, 1);
+      }),
+    );
+  }
+
+  /** An orphan would show as running for ever: it fails before it goes. */
+  private async failAndDelete(pod: Pod, condition: PodCondition | undefined): Promise<void> {
+    const { client, clock } = this.context;
+    const { namespace = "", name, uid, generation } = pod.metadata;
+    const { phase, conditions = [] } = pod.status ?? {};
+    if (phase !== "Succeeded" && phase !== "Failed") {
+      const observedGeneration = Number(generation ?? 0);
+      const before = conditions.find(({ type }) => type === condition?.type);
+      const lastTransitionTime =
+        before?.status === condition?.status && before?.lastTransitionTime !== undefined
+          ? before.lastTransitionTime
+          : formatTime(clock.now());
+      const added =
+        condition === undefined ? [] : [{ ...condition, observedGeneration, lastTransitionTime }];
+      const status = { phase: "Failed", observedGeneration, conditions: added };
+      const body = { metadata: { uid }, status };
+      const patch = { type: "strategic", body } as const;
+      await client.patch(podHandle, { namespace, name, subresource: "status" }, patch);
+    }
+    await client
+      .delete(podHandle, { namespace, name }, { gracePeriodSeconds: 0 })
+      .catch(ignoreNotFound);
+  }
+}
+
+const unended: ReadonlySet<string> = new Set(["Pending", "Running", "Unknown"]);
+
+function isOutOfService({ spec, status }: Node): boolean {
+  const ready = status?.conditions?.find(({ type }) => type === "Ready");
+  const tainted = (spec?.taints ?? []).some(({ key }) => key === outOfService);
+  return ready?.status !== "True" && tainted;
+}
+
+function oldestFirst(pods: readonly Pod[]): readonly Pod[] {
+  const isEvicted = ({ status }: Pod) => status?.phase === "Failed" && status.reason === "Evicted";
+  const ageKey = ({ metadata }: Pod) => `${metadata.creationTimestamp ?? ""} ${metadata.name}`;
+  return pods.toSorted((a, b) => {
+    if (isEvicted(a) !== isEvicted(b)) return isEvicted(a) ? -1 : 1;
+    return ageKey(a) < ageKey(b) ? -1 : 1;
+  });
+}
