@@ -26,6 +26,12 @@ export const controllerFlags = {
     "maximum validity of signed certificates; spec.expirationSeconds may ask for less",
   ),
   ...batchFlags,
+  "concurrent-ephemeralvolume-syncs": flag(
+    "int",
+    defaultControllerSettings.ephemeralVolumeWorkers,
+    "number of pods whose ephemeral volumes are synced concurrently",
+    atLeast1,
+  ),
   "concurrent-gc-syncs": flag(
     "int",
     defaultControllerSettings.garbageCollectorWorkers,
@@ -87,6 +93,12 @@ export const controllerFlags = {
     defaultControllerSettings.autoscalerTolerance,
     "smallest relative distance of a metric from its target that changes a replica count",
   ),
+  "legacy-service-account-token-clean-up-period": flag(
+    "duration",
+    defaultControllerSettings.legacyTokenCleanUpMs,
+    "period after the last use of a generated service account token until it is invalid, and from " +
+      "then until it is deleted",
+  ),
   "resource-quota-sync-period": flag(
     "duration",
     defaultControllerSettings.quotaResyncMs,
@@ -103,6 +115,11 @@ export const controllerFlags = {
     "",
     "file with the private key that signs tokens in service account token Secrets (PEM)",
   ),
+  "terminated-pod-gc-threshold": flag(
+    "int",
+    defaultControllerSettings.terminatedPodThreshold,
+    "number of ended pods that are kept; 0 or less keeps all",
+  ),
 } as const;
 
 type Values = FlagValues<typeof controllerFlags>;
@@ -117,6 +134,9 @@ export function tuningOf(values: Values): Omit<ControllerSettings, "rootCa" | "s
     replicaSetWorkers: values["concurrent-replicaset-syncs"],
     replicationControllerWorkers: values["concurrent-rc-syncs"],
     ...batchSettings(values),
+    ephemeralVolumeWorkers: values["concurrent-ephemeralvolume-syncs"],
+    legacyTokenCleanUpMs: values["legacy-service-account-token-clean-up-period"],
+    terminatedPodThreshold: values["terminated-pod-gc-threshold"],
     autoscalerWorkers: values["concurrent-horizontal-pod-autoscaler-syncs"],
     autoscalerSyncMs: values["horizontal-pod-autoscaler-sync-period"],
     downscaleStabilizationMs: values["horizontal-pod-autoscaler-downscale-stabilization"],

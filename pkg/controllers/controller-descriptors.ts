@@ -1,4 +1,22 @@
 import {
+  defaultLegacyTokenCleanUpMs,
+  type LegacyTokenCleanerOptions,
+  runLegacyTokenCleaner,
+} from "./core/legacy-token-cleaner.ts";
+import {
+  defaultTerminatedPodThreshold,
+  type PodGarbageCollectorOptions,
+  runPodGarbageCollector,
+} from "./pod-garbage-collector/pod-garbage-collector.ts";
+import {
+  type EphemeralVolumeOptions,
+  runEphemeralVolumeController,
+} from "./volume/ephemeral-volume-controller.ts";
+import { runPodCertificateRequestCleaner } from "./certificates/pod-certificate-request-cleaner.ts";
+import { runTrustBundlePublisher } from "./certificates/trust-bundle-publisher.ts";
+import { runStorageVersionGarbageCollector } from "./storage-version/storage-version-garbage-collector.ts";
+import { runStorageVersionMigrator } from "./storage-version/storage-version-migrator.ts";
+import {
   type AutoscalerOptions,
   defaultAutoscalerOptions,
   runHorizontalPodAutoscaler,
@@ -47,6 +65,9 @@ export interface ControllerSettings
     GarbageCollectorOptions,
     QuotaOptions,
     AutoscalerOptions,
+    LegacyTokenCleanerOptions,
+    PodGarbageCollectorOptions,
+    EphemeralVolumeOptions,
     BootstrapSignerOptions,
     ReplicaSetOptions,
     ReplicationControllerOptions,
@@ -69,6 +90,9 @@ export const defaultControllerSettings = {
   replicationControllerWorkers: 5,
   ...defaultAutoscalerOptions,
   ...defaultBatchSettings,
+  ephemeralVolumeWorkers: 5,
+  legacyTokenCleanUpMs: defaultLegacyTokenCleanUpMs,
+  terminatedPodThreshold: defaultTerminatedPodThreshold,
 } as const;
 
 /** Maximum validity of a signed certificate: kube-controller-manager's default, one year. */
@@ -212,6 +236,55 @@ const controllerDescriptors: readonly ControllerDescriptor[] = [
     run: runReplicationController,
   },
   ...batchControllers,
+  {
+    name: "pod-garbage-collector-controller",
+    alias: "podgc",
+    serviceAccount: "pod-garbage-collector",
+    enabledByDefault: true,
+    run: runPodGarbageCollector,
+  },
+  {
+    name: "ephemeral-volume-controller",
+    alias: "ephemeral-volume",
+    serviceAccount: "ephemeral-volume-controller",
+    enabledByDefault: true,
+    run: runEphemeralVolumeController,
+  },
+  {
+    name: "legacy-serviceaccount-token-cleaner-controller",
+    alias: "legacy-service-account-token-cleaner",
+    serviceAccount: "legacy-service-account-token-cleaner",
+    enabledByDefault: true,
+    run: runLegacyTokenCleaner,
+  },
+  {
+    name: "storageversion-garbage-collector-controller",
+    alias: "storage-version-gc",
+    serviceAccount: "storage-version-garbage-collector",
+    enabledByDefault: true,
+    run: runStorageVersionGarbageCollector,
+  },
+  {
+    name: "storage-version-migrator-controller",
+    alias: "svm",
+    serviceAccount: "storage-version-migrator-controller",
+    enabledByDefault: true,
+    run: runStorageVersionMigrator,
+  },
+  {
+    name: "podcertificaterequest-cleaner-controller",
+    serviceAccount: "podcertificaterequestcleaner",
+    enabledByDefault: true,
+    run: runPodCertificateRequestCleaner,
+  },
+  {
+    name: "kube-apiserver-serving-clustertrustbundle-publisher-controller",
+    serviceAccount: "kube-apiserver-serving-clustertrustbundle-publisher",
+    enabledByDefault: true,
+    run: async (context, { rootCa }) => {
+      if (rootCa !== "") await runTrustBundlePublisher(context, rootCa);
+    },
+  },
   {
     name: "horizontal-pod-autoscaler-controller",
     alias: "horizontalpodautoscaling",

@@ -1,6 +1,15 @@
 import type { MetricDefinition } from "#request";
 import { batchMetrics } from "./batch/batch-controllers.ts";
+import { autoscalerMetrics } from "./autoscaling/autoscaler-metrics.ts";
+import { podGarbageCollectorMetrics } from "./pod-garbage-collector/pod-garbage-collector-metrics.ts";
+import { ephemeralVolumeMetrics } from "./volume/ephemeral-volume-metrics.ts";
 import { deletionAgeRatio } from "./apps/replicaset/replica-set-metrics.ts";
 
 /** Metrics of single controllers, with the names of kube-controller-manager. */
-export const controllerMetrics: readonly MetricDefinition[] = [deletionAgeRatio, ...batchMetrics];
+export const controllerMetrics: readonly MetricDefinition[] = [
+  deletionAgeRatio,
+  ...batchMetrics,
+  ...autoscalerMetrics,
+  ...podGarbageCollectorMetrics,
+  ...ephemeralVolumeMetrics,
+];

@@ -8,6 +8,7 @@ import {
   type Autoscaler,
   autoscalers as autoscalerHandle,
   type AutoscalerStatus,
+  type MetricSpec,
   type MetricStatus,
   type Scale,
 } from "./autoscaling-kinds.ts";
@@ -18,7 +19,13 @@ import {
   StatusDraft,
   validMetric,
 } from "./autoscaler-status.ts";
-import { evaluateMetric, MetricError, unknownMetric } from "./metric-evaluation.ts";
+import {
+  evaluateMetric,
+  type Evaluation,
+  MetricError,
+  type MetricProposal,
+  unknownMetric,
+} from "./metric-evaluation.ts";
 import { MetricsClient } from "./metrics-client.ts";
 import { type ScaledPod, scaledPods } from "./pod-samples.ts";
 import { ReplicaCalculator, type Tolerances } from "./replica-calculator.ts";
@@ -242,7 +249,7 @@ class HorizontalPodAutoscalerController {
     const failures: MetricError[] = [];
     for (const metric of metrics) {
       try {
-        const { status, ...proposal } = await evaluateMetric(metric, evaluation);
+        const { status, ...proposal } = await this.measured(metric, autoscaler, evaluation);
         statuses.push(status);
         if (best.replicas === 0 || proposal.replicas > best.replicas) best = proposal;
       } catch (error) {
@@ -261,6 +268,32 @@ class HorizontalPodAutoscalerController {
       throw new Undecided(message, first.condition, statuses);
     }
     return { ...best, metrics: statuses, failure: new Error(message) };
+  }
+
+  private async measured(
+    metric: MetricSpec,
+    { status }: Autoscaler,
+    evaluation: Evaluation,
+  ): Promise<MetricProposal> {
+    const { clock, instruments } = this.context;
+    const began = clock.monotonic();
+    const observe = (action: string, error: string) => {
+      const labels = { action, error, metric_type: metric.type };
+      const seconds = (clock.monotonic() - began) / 1000;
+      instruments.add("horizontal_pod_autoscaler_controller_metric_computation_total", labels, 1);
+      const duration = "horizontal_pod_autoscaler_controller_metric_computation_duration_seconds";
+      instruments.observe(duration, labels, seconds);
+    };
+    try {
+      const proposal = await evaluateMetric(metric, evaluation);
+      const change = proposal.replicas - (status?.currentReplicas ?? 0);
+      observe(change > 0 ? "scale_up" : change < 0 ? "scale_down" : "none", "none");
+      return proposal;
+    } catch (error) {
+      const isSpec = error instanceof MetricError && error.reason === "InvalidMetricSourceType";
+      observe("none", isSpec ? "spec" : "internal");
+      throw error;
+    }
   }
 
   /** The pods of the target. @throws Undecided if they cannot be told from those of others */

@@ -14,7 +14,8 @@ describe("kube-apiserver-serving-clustertrustbundle-publisher-controller", () =>
   let trustBundle: string;
   beforeEach(async () => {
     test = await testRegistry();
-    trustBundle = (await createAuthority()).certificate;
+    trustBundle = (await createAuthority("kubernetes", { validDays: 1, now: Date.now() }))
+      .certificate;
     run = await startController((context) => runTrustBundlePublisher(context, trustBundle), {
       test,
     });
