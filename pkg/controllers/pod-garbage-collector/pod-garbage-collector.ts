@@ -1,5 +1,5 @@
 import type { Informer } from "#client";
-import { ignoreNotFound, isNotFound } from "#meta";
+import { ignoreNotFound, isNotFound, resolve } from "#meta";
 import type { ControllerContext } from "../controller-context.ts";
 import { type Node, nodes as nodeHandle } from "../kinds/node.ts";
 import { type Pod, type PodCondition, pods as podHandle } from "../kinds/pod.ts";
@@ -17,7 +17,6 @@ export const defaultTerminatedPodThreshold = 12_500;
 const intervalMs = 20_000;
 /** Time for a node to come to the informer before its pods count as orphans. */
 const quarantineMs = 40_000;
-const outOfService = "node.kubernetes.io/out-of-service";
 const nodeGone = {
   type: "DisruptionTarget",
   status: "True",
@@ -63,11 +62,17 @@ class PodGarbageCollector {
     if (surplus > 0) await this.deleteAll(oldestFirst(ended).slice(0, surplus), "terminated");
   }
 
+  private isOutOfService({ spec, status }: Node): boolean {
+    const taint = resolve("node.{label}/out-of-service", this.context.client.domain);
+    const ready = status?.conditions?.find(({ type }) => type === "Ready");
+    return ready?.status !== "True" && (spec?.taints ?? []).some(({ key }) => key === taint);
+  }
+
   /** Pods that a kubelet cannot end any more. */
   async deleteOutOfService(pods: readonly Pod[]): Promise<void> {
     const stuck = pods.filter(({ metadata, spec }) => {
       const node = metadata.deletionTimestamp && this.nodes.get(spec?.nodeName ?? "");
-      return node ? isOutOfService(node) : false;
+      return node ? this.isOutOfService(node) : false;
     });
     await this.deleteAll(oldestFirst(stuck), "out-of-service");
   }
@@ -153,12 +158,6 @@ class PodGarbageCollector {
 }
 
 const unended: ReadonlySet<string> = new Set(["Pending", "Running", "Unknown"]);
-
-function isOutOfService({ spec, status }: Node): boolean {
-  const ready = status?.conditions?.find(({ type }) => type === "Ready");
-  const tainted = (spec?.taints ?? []).some(({ key }) => key === outOfService);
-  return ready?.status !== "True" && tainted;
-}
 
 function oldestFirst(pods: readonly Pod[]): readonly Pod[] {
   const isEvicted = ({ status }: Pod) => status?.phase === "Failed" && status.reason === "Evicted";
