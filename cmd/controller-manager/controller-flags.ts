@@ -4,6 +4,7 @@ import {
   signingDurationMs,
 } from "#controllers";
 import { flag, type FlagValues } from "../flags/parse.ts";
+import { appsFlags, appsSettings } from "./apps-flags.ts";
 import { batchFlags, batchSettings } from "./batch-flags.ts";
 
 const atLeast1 = { minimum: 1 };
@@ -25,6 +26,7 @@ export const controllerFlags = {
     signingDurationMs,
     "maximum validity of signed certificates; spec.expirationSeconds may ask for less",
   ),
+  ...appsFlags,
   ...batchFlags,
   "concurrent-ephemeralvolume-syncs": flag(
     "int",
@@ -48,18 +50,6 @@ export const controllerFlags = {
     "int",
     defaultControllerSettings.namespaceWorkers,
     "number of namespaces that are synced concurrently",
-    atLeast1,
-  ),
-  "concurrent-rc-syncs": flag(
-    "int",
-    defaultControllerSettings.replicationControllerWorkers,
-    "number of replication controllers that are synced concurrently",
-    atLeast1,
-  ),
-  "concurrent-replicaset-syncs": flag(
-    "int",
-    defaultControllerSettings.replicaSetWorkers,
-    "number of replica sets that are synced concurrently",
     atLeast1,
   ),
   "concurrent-resource-quota-syncs": flag(
@@ -131,8 +121,7 @@ export function tuningOf(values: Values): Omit<ControllerSettings, "rootCa" | "s
     garbageCollectorWorkers: values["concurrent-gc-syncs"],
     quotaWorkers: values["concurrent-resource-quota-syncs"],
     quotaResyncMs: values["resource-quota-sync-period"],
-    replicaSetWorkers: values["concurrent-replicaset-syncs"],
-    replicationControllerWorkers: values["concurrent-rc-syncs"],
+    ...appsSettings(values),
     ...batchSettings(values),
     ephemeralVolumeWorkers: values["concurrent-ephemeralvolume-syncs"],
     legacyTokenCleanUpMs: values["legacy-service-account-token-clean-up-period"],

@@ -154,6 +154,28 @@ describe("controllers with the rights of their service accounts", () => {
     await until(`${cidrs}/extra`, isGone);
   });
 
+  it("roll out workloads", async () => {
+    const labels = { app: "workload" };
+    const template = { metadata: { labels }, spec: { containers: [container] } };
+    const spec = { replicas: 1, selector: { matchLabels: labels }, template };
+    const apps = "/apis/apps/v1/namespaces/default";
+    const isRunning = ({ status }: any) => status?.replicas === 1;
+    await send("POST", `${apps}/deployments`, { metadata: { name: "d" }, spec });
+    await until(`${apps}/deployments/d`, isRunning);
+    const controllers = "/api/v1/namespaces/default/replicationcontrollers";
+    const selector = { app: "old" };
+    await send("POST", controllers, {
+      metadata: { name: "old" },
+      spec: { selector, template: { ...template, metadata: { labels: selector } } },
+    });
+    await until(`${controllers}/old`, isRunning);
+    await send("PATCH", `${apps}/deployments/d`, { spec: { replicas: 0 } });
+    await until(`${apps}/deployments/d`, ({ status }) => status?.replicas === undefined);
+    await until("/api/v1/namespaces/default/events", ({ items }) =>
+      items.some(({ reason }: any) => reason === "SuccessfulDelete"),
+    );
+  });
+
   it("are refused nothing", () => {
     assert.deepEqual(
       errors.filter((each) => /forbidden/i.test(each)),

@@ -41,11 +41,10 @@ import { type QuotaOptions, runResourceQuotaController } from "./core/resource-q
 import { runRootCaPublisher } from "./core/root-ca-publisher.ts";
 import { runServiceAccountController } from "./core/service-account-controller.ts";
 import {
-  type ReplicaSetOptions,
-  type ReplicationControllerOptions,
-  runReplicaSetController,
-  runReplicationController,
-} from "./apps/replicaset/replica-set-controller.ts";
+  appsControllers,
+  type AppsSettings,
+  defaultAppsSettings,
+} from "./apps/apps-controllers.ts";
 import {
   batchControllers,
   type BatchSettings,
@@ -69,8 +68,7 @@ export interface ControllerSettings
     PodGarbageCollectorOptions,
     EphemeralVolumeOptions,
     BootstrapSignerOptions,
-    ReplicaSetOptions,
-    ReplicationControllerOptions,
+    AppsSettings,
     BatchSettings {
   /** CA certificates of the API server (PEM); "" = they are not published. */
   readonly rootCa: string;
@@ -86,8 +84,7 @@ export const defaultControllerSettings = {
   garbageCollectorWorkers: 20,
   quotaWorkers: 5,
   quotaResyncMs: 300_000,
-  replicaSetWorkers: 5,
-  replicationControllerWorkers: 5,
+  ...defaultAppsSettings,
   ...defaultAutoscalerOptions,
   ...defaultBatchSettings,
   ephemeralVolumeWorkers: 5,
@@ -221,20 +218,7 @@ const controllerDescriptors: readonly ControllerDescriptor[] = [
     enabledByDefault: true,
     run: runDisruptionController,
   },
-  {
-    name: "replicaset-controller",
-    alias: "replicaset",
-    serviceAccount: "replicaset-controller",
-    enabledByDefault: true,
-    run: runReplicaSetController,
-  },
-  {
-    name: "replicationcontroller-controller",
-    alias: "replicationcontroller",
-    serviceAccount: "replication-controller",
-    enabledByDefault: true,
-    run: runReplicationController,
-  },
+  ...appsControllers,
   ...batchControllers,
   {
     name: "pod-garbage-collector-controller",

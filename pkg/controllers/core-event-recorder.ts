@@ -122,8 +122,8 @@ export class CoreEventRecorder {
     messages.add(draft.message);
     setBounded(this.similar, [group, { messages, at: now }], mostRemembered);
     if (messages.size < mostSimilar) return { key, event: draft };
-    // The set needs no more than what shows that it is full.
-    messages.delete(messages.values().next().value ?? "");
+    // Those that are told apart already are counted on.
+    messages.delete(draft.message);
     return { key: group, event: { ...draft, message: combined + draft.message } };
   }
 

@@ -197,7 +197,7 @@ export async function crashAfterEveryWrite(scenario: CrashScenario): Promise<num
 /** Time that passes between two looks at a state, so that delays and backoffs end. */
 const stepMs = 250;
 /** Looks at a state until it counts as final. */
-const finalLooks = 40;
+const finalLooks = 20;
 
 async function playWithCrash(
   { controllers, play, endState }: CrashScenario,
@@ -241,7 +241,7 @@ async function playWithCrash(
 
 /** Controllers in a process that dies after a write, and in the next one. */
 class CrashingProcesses {
-  /** Writes so far, except those of Events. */
+  /** Successful writes so far, except those of Events. */
   writes = 0;
   hasCrashed = false;
   private life = new AbortController();
@@ -262,10 +262,10 @@ class CrashingProcesses {
     const context = contextOn({ ...this.test, signal: life.signal, report });
     const client = intercepted(context.client, async (verb, plural, call) => {
       life.signal.throwIfAborted();
-      const isCounted = writeVerbs.has(verb) && plural !== "events";
-      const isLast = isCounted && ++this.writes === this.crashAt;
       const result = await call();
-      if (isLast) this.crash();
+      life.signal.throwIfAborted();
+      const isCounted = writeVerbs.has(verb) && plural !== "events";
+      if (isCounted && ++this.writes === this.crashAt) this.crash();
       life.signal.throwIfAborted();
       return result;
     });

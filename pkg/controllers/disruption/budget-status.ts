@@ -9,16 +9,6 @@ const deletionTimeoutMs = 120_000;
 
 const conditionType = "DisruptionAllowed";
 
-/** An absolute number, or a percentage of `total` rounded up. */
-export function scaledValue(value: number | string, total: number): number {
-  if (typeof value === "number") return value;
-  const [, percent] = /^(\d+)%$/.exec(value) ?? [];
-  if (percent === undefined) {
-    throw new Error("invalid value for IntOrString: invalid type: string is not a percentage");
-  }
-  return Math.ceil((Number(percent) * total) / 100);
-}
-
 /** Whether the budget is relative to the number of pods that their controllers should have. */
 export function isOfScale({ spec }: Budget): boolean {
   return spec?.maxUnavailable !== undefined || typeof spec?.minAvailable === "string";

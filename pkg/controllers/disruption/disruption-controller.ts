@@ -11,13 +11,13 @@ import { ByNamespace } from "../by-namespace.ts";
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
 import { CoreEventRecorder } from "../core-event-recorder.ts";
 import { type Pod, pods as podHandle } from "../kinds/pod.ts";
+import { scaledValue } from "../scaled-value.ts";
 import {
   countHealthy,
   disruptedPodsOf,
   failedStatus,
   isOfScale,
   nextStatus,
-  scaledValue,
   shownSelector,
 } from "./budget-status.ts";
 import { ControllerScales } from "./controller-scales.ts";

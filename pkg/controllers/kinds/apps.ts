@@ -34,11 +34,49 @@ export interface ReplicationController extends ApiObject {
   readonly status?: ReplicaSetStatus;
 }
 
+export interface DeploymentCondition extends Condition {
+  readonly lastUpdateTime?: string;
+}
+
+export interface DeploymentStatus {
+  readonly observedGeneration?: number | bigint;
+  readonly replicas?: number;
+  readonly updatedReplicas?: number;
+  readonly readyReplicas?: number;
+  readonly availableReplicas?: number;
+  readonly unavailableReplicas?: number;
+  /** Count of hash collisions of ReplicaSet names. */
+  readonly collisionCount?: number;
+  readonly conditions?: readonly DeploymentCondition[];
+}
+
+export interface Deployment extends ApiObject {
+  readonly spec: {
+    readonly replicas: number;
+    readonly minReadySeconds?: number;
+    readonly selector: LabelSelector;
+    readonly template: PodTemplateSpec;
+    readonly paused?: boolean;
+    readonly progressDeadlineSeconds?: number;
+    readonly revisionHistoryLimit?: number;
+    readonly strategy: {
+      readonly type: "RollingUpdate" | "Recreate";
+      readonly rollingUpdate?: {
+        readonly maxSurge?: number | string;
+        readonly maxUnavailable?: number | string;
+      };
+    };
+  };
+  readonly status?: DeploymentStatus;
+}
+
 function apps<T extends ApiObject>(plural: string, kind: string): Handle<T> {
   return { group: "apps", version: "v1", plural, kind, namespaced: true };
 }
 
 export const replicaSets = apps<ReplicaSet>("replicasets", "ReplicaSet");
+
+export const deployments = apps<Deployment>("deployments", "Deployment");
 
 export const replicationControllers: Handle<ReplicationController> = {
   group: "",

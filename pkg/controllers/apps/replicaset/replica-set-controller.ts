@@ -13,6 +13,7 @@ import { watchOwned } from "../../owners/owned-object-events.ts";
 import { PodControl, podFromTemplate } from "../../pods/pod-control.ts";
 import { availableInMs, isActive, isReady } from "../../pods/pod-state.ts";
 import { slowStart } from "../../pods/slow-start.ts";
+import { WrittenObjects } from "../../written-objects.ts";
 import {
   type ReplicaKind,
   replicaSetKind,
@@ -53,6 +54,7 @@ class ReplicaController<T extends ReplicaWorkload> {
   private readonly queue: WorkQueue;
   private readonly workloads: Informer<T>;
   private readonly pods: Informer<Pod>;
+  private readonly written: WrittenObjects<T>;
   private readonly ownedWorkloads: OwnedObjects<T>;
   private readonly ownedPods: OwnedObjects<Pod>;
   private readonly expectations: Expectations;
@@ -67,6 +69,7 @@ class ReplicaController<T extends ReplicaWorkload> {
     this.queue = newWorkQueue(context, kind.queue);
     this.workloads = informers.of(kind.resource);
     this.pods = informers.of(podHandle);
+    this.written = new WrittenObjects(this.workloads);
     this.ownedWorkloads = new OwnedObjects(this.workloads);
     this.ownedPods = new OwnedObjects(this.pods);
     this.expectations = new Expectations(clock);
@@ -95,7 +98,7 @@ class ReplicaController<T extends ReplicaWorkload> {
   }
 
   private async sync(key: string): Promise<void> {
-    const workload = this.workloads.get(key);
+    const workload = this.written.latest(key);
     if (workload === undefined) return;
     const isCacheCurrent = this.expectations.areSatisfied(key);
     const pods = await this.claimPods(workload);
@@ -209,8 +212,11 @@ class ReplicaController<T extends ReplicaWorkload> {
     if (!isStatusChanged(workload, status)) return;
     const { client } = this.context;
     const { namespace = "", name, uid } = workload.metadata;
-    const write = (object: T) =>
-      client.update<T>(this.kind.resource, { ...object, status }, { subresource: "status" });
+    const write = async (object: T) => {
+      const next = { ...object, status };
+      const options = { subresource: "status" };
+      this.written.add(await client.update<T>(this.kind.resource, next, options));
+    };
     await write(workload).catch(async () => {
       const fresh = await client.get<T>(this.kind.resource, { namespace, name });
       if (fresh.metadata.uid === uid) await write(fresh);

@@ -12,7 +12,7 @@ import {
 } from "../../kinds/batch.ts";
 import { controllerOf } from "../../owners/controller-ref.ts";
 import { OwnedObjects } from "../../owners/owned-objects.ts";
-import { WrittenObjects } from "../written-objects.ts";
+import { WrittenObjects } from "../../written-objects.ts";
 import { CronJobSync, creationSkewMetric, effectiveSchedule } from "./cron-job-sync.ts";
 import { nextSyncDelay } from "./missed-schedules.ts";
 

@@ -20,7 +20,7 @@ import { finishedConditionOf, isFinished, findCondition, withCondition } from ".
 import { deleteActivePods, managePods, type SyncAction } from "./manage-pods.ts";
 import { OrphanPods } from "./orphan-pods.ts";
 import { PodBackoffs } from "./policy/pod-backoff.ts";
-import { WrittenObjects } from "../written-objects.ts";
+import { WrittenObjects } from "../../written-objects.ts";
 
 export interface JobControllerOptions {
   /** Jobs that are synced concurrently. */

@@ -26,9 +26,13 @@ export class WrittenObjects<T extends ApiObject> {
   /** The newest known state; undefined = the object is gone. */
   latest(key: string): T | undefined {
     const shown = this.informer.get(key);
-    const known = this.written.get(key);
-    if (shown === undefined || known === undefined) return shown;
-    return isNewer(known, shown) ? known : shown;
+    return shown === undefined ? undefined : this.newest(shown);
+  }
+
+  /** The newest known state of an object that the informer shows. */
+  newest(shown: T): T {
+    const known = this.written.get(objectKey(shown));
+    return known !== undefined && isNewer(known, shown) ? known : shown;
   }
 }
 

@@ -1,0 +1,34 @@
+import { type ControllerSettings, defaultControllerSettings } from "#controllers";
+import { flag, type FlagValues } from "../flags/parse.ts";
+
+const atLeast1 = { minimum: 1 };
+
+/** Flags of the controllers of workloads. */
+export const appsFlags = {
+  "concurrent-deployment-syncs": flag(
+    "int",
+    defaultControllerSettings.deploymentWorkers,
+    "number of Deployments that are synced concurrently",
+    atLeast1,
+  ),
+  "concurrent-rc-syncs": flag(
+    "int",
+    defaultControllerSettings.replicationControllerWorkers,
+    "number of ReplicationControllers that are synced concurrently",
+    atLeast1,
+  ),
+  "concurrent-replicaset-syncs": flag(
+    "int",
+    defaultControllerSettings.replicaSetWorkers,
+    "number of ReplicaSets that are synced concurrently",
+    atLeast1,
+  ),
+} as const;
+
+export function appsSettings(values: FlagValues<typeof appsFlags>) {
+  return {
+    deploymentWorkers: values["concurrent-deployment-syncs"],
+    replicaSetWorkers: values["concurrent-replicaset-syncs"],
+    replicationControllerWorkers: values["concurrent-rc-syncs"],
+  } satisfies Partial<ControllerSettings>;
+}

@@ -1,0 +1,45 @@
+/** The controllers of workloads, with the names of kube-controller-manager. */
+import {
+  type DeploymentOptions,
+  runDeploymentController,
+} from "./deployment/deployment-controller.ts";
+import {
+  type ReplicaSetOptions,
+  type ReplicationControllerOptions,
+  runReplicaSetController,
+  runReplicationController,
+} from "./replicaset/replica-set-controller.ts";
+
+export interface AppsSettings
+  extends DeploymentOptions, ReplicaSetOptions, ReplicationControllerOptions {}
+
+/** Defaults of kube-controller-manager. */
+export const defaultAppsSettings = {
+  deploymentWorkers: 5,
+  replicaSetWorkers: 5,
+  replicationControllerWorkers: 5,
+} as const;
+
+export const appsControllers = [
+  {
+    name: "deployment-controller",
+    alias: "deployment",
+    serviceAccount: "deployment-controller",
+    enabledByDefault: true,
+    run: runDeploymentController,
+  },
+  {
+    name: "replicaset-controller",
+    alias: "replicaset",
+    serviceAccount: "replicaset-controller",
+    enabledByDefault: true,
+    run: runReplicaSetController,
+  },
+  {
+    name: "replicationcontroller-controller",
+    alias: "replicationcontroller",
+    serviceAccount: "replication-controller",
+    enabledByDefault: true,
+    run: runReplicationController,
+  },
+] as const;

@@ -1,0 +1,185 @@
+import { type Informer, type InformerEvent, objectKey, type WorkQueue } from "#client";
+import { type ControllerContext, isTerminating, newWorkQueue } from "../../controller-context.ts";
+import { CoreEventRecorder } from "../../core-event-recorder.ts";
+import { type Deployment, deployments, type ReplicaSet, replicaSets } from "../../kinds/apps.ts";
+import { type Pod, pods as podHandle } from "../../kinds/pod.ts";
+import { claimObjects } from "../../owners/claim.ts";
+import { controllerOf } from "../../owners/controller-ref.ts";
+import { watchOwned } from "../../owners/owned-object-events.ts";
+import { OwnedObjects } from "../../owners/owned-objects.ts";
+import { selectorOf } from "../../owners/selectors.ts";
+import { WrittenObjects } from "../../written-objects.ts";
+import { DeploymentAnnotations } from "./deployment-annotations.ts";
+import { conditionOf, progressing, reasons, withCondition } from "./deployment-conditions.ts";
+import { DeploymentSync, type DeploymentTools } from "./deployment-sync.ts";
+import { rollBack } from "./rollback.ts";
+import { isComplete, progressDeadline } from "./rolling-limits.ts";
+import { recreate, rollOut } from "./rollout.ts";
+import { isScaled, scaleOnly, writeCounts } from "./scaling.ts";
+
+const component = "deployment-controller";
+
+export interface DeploymentOptions {
+  readonly deploymentWorkers: number;
+}
+
+/** Rolls out the pod templates of Deployments by way of ReplicaSets. */
+export async function runDeploymentController(
+  context: ControllerContext,
+  { deploymentWorkers }: DeploymentOptions,
+): Promise<void> {
+  await new DeploymentController(context).run(deploymentWorkers);
+}
+
+class DeploymentController {
+  private readonly queue: WorkQueue;
+  private readonly deployments: Informer<Deployment>;
+  private readonly sets: Informer<ReplicaSet>;
+  private readonly pods: Informer<Pod>;
+  private readonly ownedSets: OwnedObjects<ReplicaSet>;
+  private readonly ownedPods: OwnedObjects<Pod>;
+  private readonly recorder: CoreEventRecorder;
+  private readonly tools: DeploymentTools;
+
+  constructor(private readonly context: ControllerContext) {
+    const { informers, client, clock } = context;
+    this.queue = newWorkQueue(context, "deployment");
+    this.deployments = informers.of(deployments);
+    this.sets = informers.of(replicaSets);
+    this.pods = informers.of(podHandle);
+    this.ownedSets = new OwnedObjects(this.sets);
+    this.ownedPods = new OwnedObjects(this.pods);
+    this.recorder = new CoreEventRecorder(context, component);
+    const annotations = new DeploymentAnnotations(client.domain);
+    this.tools = {
+      client,
+      clock,
+      recorder: this.recorder,
+      annotations,
+      writtenDeployments: new WrittenObjects(this.deployments),
+      writtenSets: new WrittenObjects(this.sets),
+    };
+  }
+
+  async run(workers: number): Promise<void> {
+    this.deployments.subscribe(({ object }) => this.queue.add(objectKey(object)));
+    watchOwned({
+      objects: this.sets,
+      owners: this.deployments,
+      kind: deployments.kind,
+      matches: ({ spec }, labels) => {
+        const selector = selectorOf(spec.selector);
+        return !selector.empty && selector.matches(labels);
+      },
+      changed: (deployment) => this.queue.add(objectKey(deployment)),
+    });
+    this.pods.subscribe((change) => this.podChanged(change));
+    const informers = [this.deployments, this.sets, this.pods];
+    await Promise.all(informers.map((informer) => informer.untilSynced()));
+    const work = (key: string) => this.sync(key);
+    await Promise.all([this.recorder.run(), this.queue.run(work, { workers })]);
+  }
+
+  /** A Deployment that recreates waits until its last old pod is gone. */
+  private podChanged({ type, object }: InformerEvent<Pod>): void {
+    if (type !== "deleted") return;
+    const owner = controllerOf(object);
+    if (owner?.kind !== replicaSets.kind) return;
+    const { namespace = "" } = object.metadata;
+    const set = this.sets.get(`${namespace}/${owner.name}`);
+    const controller = set?.metadata.uid === owner.uid ? controllerOf(set) : undefined;
+    if (controller?.kind !== deployments.kind) return;
+    const deployment = this.deployments.get(`${namespace}/${controller.name}`);
+    if (deployment?.metadata.uid !== controller.uid) return;
+    if (deployment.spec.strategy.type !== "Recreate") return;
+    const sets = this.ownedSets.of(deployment);
+    if (sets.every((each) => this.ownedPods.of(each).length === 0)) {
+      this.queue.add(objectKey(deployment));
+    }
+  }
+
+  private async sync(key: string): Promise<void> {
+    const deployment = this.tools.writtenDeployments.latest(key);
+    if (deployment === undefined) return;
+    if (selectorOf(deployment.spec.selector).empty) return this.refuseSelector(deployment);
+    try {
+      const sync = new DeploymentSync(this.tools, deployment, await this.claimSets(deployment));
+      await this.proceed(sync);
+      this.requeueForDeadline(sync.deployment);
+    } catch (error) {
+      if (!isTerminating(error)) throw error;
+    }
+  }
+
+  private async proceed(sync: DeploymentSync): Promise<void> {
+    const { metadata, spec } = sync.deployment;
+    if (metadata.deletionTimestamp !== undefined) {
+      await sync.syncRevision({ create: false });
+      return writeCounts(sync);
+    }
+    await this.notePause(sync);
+    if (spec.paused === true) return scaleOnly(sync);
+    const rollback = this.tools.annotations.rollbackOf(sync.deployment);
+    if (rollback !== undefined) return rollBack(sync, rollback);
+    if (isScaled(sync)) return scaleOnly(sync);
+    if (spec.strategy.type === "RollingUpdate") return rollOut(sync);
+    await recreate(sync, (set) => this.ownedPods.of(set));
+  }
+
+  private claimSets(deployment: Deployment): Promise<readonly ReplicaSet[]> {
+    const selector = selectorOf(deployment.spec.selector);
+    const candidates = [
+      ...this.ownedSets.of(deployment),
+      ...this.ownedSets.orphansBeside(deployment),
+    ].map((set) => this.tools.writtenSets.newest(set));
+    return claimObjects(candidates, {
+      client: this.context.client,
+      resource: replicaSets,
+      owner: deployment,
+      ownerResource: deployments,
+      matches: ({ metadata }) => selector.matches(metadata.labels ?? {}),
+    });
+  }
+
+  /** A rollout that is paused makes no progress, and misses no deadline. */
+  private async notePause(sync: DeploymentSync): Promise<void> {
+    const { spec, status = {} } = sync.deployment;
+    if (progressDeadline(sync.deployment) === undefined) return;
+    const current = conditionOf(status.conditions, "Progressing");
+    if (current?.reason === reasons.timedOut) return;
+    const isPaused = spec.paused === true;
+    if (isPaused === (current?.reason === reasons.paused)) return;
+    const stated = isPaused
+      ? progressing(reasons.paused, "Deployment is paused", "Unknown")
+      : progressing(reasons.resumed, "Deployment is resumed", "Unknown");
+    const conditions = withCondition(status.conditions, stated, sync.now);
+    await sync.writeStatus({ ...status, conditions });
+  }
+
+  private async refuseSelector(deployment: Deployment): Promise<void> {
+    const message = "This deployment is selecting all pods. A non-empty selector is required.";
+    this.recorder.record(deployments, deployment, {
+      type: "Warning",
+      reason: "SelectingAll",
+      message,
+    });
+    const { generation } = deployment.metadata;
+    if (generation === undefined) return;
+    const sync = new DeploymentSync(this.tools, deployment, []);
+    await sync.writeStatus({ ...deployment.status, observedGeneration: generation });
+  }
+
+  /** Looks again when the deadline has passed without progress. */
+  private requeueForDeadline(deployment: Deployment): void {
+    const { metadata, spec, status = {} } = deployment;
+    const deadline = progressDeadline(deployment);
+    const condition = conditionOf(status.conditions, "Progressing");
+    const isOver = metadata.deletionTimestamp !== undefined || spec.paused === true;
+    if (isOver || deadline === undefined || condition === undefined) return;
+    if (isComplete(deployment, status) || condition.reason === reasons.timedOut) return;
+    const since = Date.parse(condition.lastUpdateTime ?? "");
+    const leftMs = since + deadline * 1000 - this.context.clock.now();
+    // The times of conditions are cut to seconds.
+    this.queue.addAfter(objectKey(deployment), Math.max(0, leftMs) + 1_000);
+  }
+}
