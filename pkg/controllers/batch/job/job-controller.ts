@@ -10,7 +10,6 @@ import { selectorOf } from "../../owners/selectors.ts";
 import { Expectations } from "../../owners/expectations.ts";
 import { watchOwned } from "../../owners/owned-object-events.ts";
 import { PodControl } from "../../pods/pod-control.ts";
-import { formatTime } from "../../time.ts";
 import { FinalizerRemovals } from "./finalizer-removals.ts";
 import { type Tracked, trackFinishes } from "./finish-tracking.ts";
 import { evaluateJob, type JobState, newCondition, remainingActiveMs } from "./job-evaluation.ts";
@@ -242,8 +241,6 @@ class JobController {
     const condition = newCondition("Suspended", `Job${word}`, message, now);
     const next = { ...condition, status: value } as const;
     status.conditions = withCondition(status.conditions ?? [], next);
-    // The active deadline counts from when the Job was resumed.
-    if (!isSuspended) status.startTime = formatTime(now);
     this.recorder.record(jobResource, job, { type: "Normal", reason: word, message });
     return true;
   }

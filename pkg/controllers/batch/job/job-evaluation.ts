@@ -83,7 +83,11 @@ export function evaluateJob(input: EvaluationInput): JobState {
   const { spec } = job;
   const status: MutableStatus = { ...job.status };
   status.uncountedTerminatedPods ??= {};
-  if (status.startTime === undefined && spec.suspend !== true) status.startTime = formatTime(now);
+  // A resumed Job starts again, so that its active deadline does not count the suspension.
+  const isResumed = findCondition(status, "Suspended")?.status === "True";
+  if (spec.suspend !== true && (status.startTime === undefined || isResumed)) {
+    status.startTime = formatTime(now);
+  }
   const uncounted = status.uncountedTerminatedPods;
   const isNew = (pod: Pod, known: readonly string[] = []) =>
     isCountable(pod, input) && !known.includes(pod.metadata.uid);
