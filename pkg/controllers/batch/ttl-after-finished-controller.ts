@@ -51,7 +51,7 @@ export async function runTtlAfterFinishedController(
     if (fresh === undefined || expiry === undefined) return;
     const { uid } = fresh.metadata;
     const options = { propagationPolicy: "Foreground", preconditions: { uid } } as const;
-    await client.delete(jobResource, { namespace, name }, options);
+    await client.delete(jobResource, { namespace, name }, options).catch(ignoreNotFound);
     instruments.observe(durationMetric, {}, (clock.now() - expiry) / 1000);
   };
   await queue.run(work, { workers });

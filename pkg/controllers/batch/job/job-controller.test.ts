@@ -318,7 +318,8 @@ describe("job-controller: counting", () => {
         await run.stop();
         run = await startController(runJobs, { test, clock: test.clock });
       };
-    }));
+    }),
+  );
 
   it(slow("stale informers"), () =>
     underLaw(6, (seed) => {
@@ -330,7 +331,8 @@ describe("job-controller: counting", () => {
         held.add(plural);
         run.holdInformer(plural);
       };
-    }));
+    }),
+  );
 
   it(slow("failing requests"), () =>
     underLaw(6, (seed) => {
@@ -343,7 +345,8 @@ describe("job-controller: counting", () => {
         ] as const);
         if (random.below(3) === 0) run.failNext(verb, plural, 1 + random.below(3));
       };
-    }));
+    }),
+  );
 });
 
 describe("job-controller: crashes", () => {
