@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { setMaxListeners } from "node:events";
-import { seededRandom } from "#base";
+import { type Clock, seededRandom } from "#base";
 import { SlowClock } from "./testing.ts";
 import { RequeueAfter, WorkQueue } from "./work-queue.ts";
 
@@ -92,6 +92,30 @@ describe("work queue", () => {
     });
     await clock.pass(10_000);
     assert.deepEqual(times, [100, 3_100]);
+  });
+
+  it("sleeps no longer than timers of Node can, and wakes a key early instead", async () => {
+    const sleeps: number[] = [];
+    const sleep: SlowClock["sleep"] = (ms, signal) => {
+      sleeps.push(ms);
+      return clock.sleep(ms, signal);
+    };
+    const counting: Clock = {
+      now: () => clock.now(),
+      nowMicros: () => clock.nowMicros(),
+      monotonic: () => clock.monotonic(),
+      sleep,
+    };
+    const report = () => undefined;
+    const far = new WorkQueue({ name: "far", clock: counting, signal: life.signal, report });
+    far.addAfter("a", 365 * 86_400_000);
+    let worked = 0;
+    void far.run(async () => {
+      worked++;
+    });
+    await clock.pass(25 * 86_400_000);
+    assert.equal(worked, 1);
+    assert.deepEqual(sleeps, [2 ** 31 - 1]);
   });
 
   it("never loses a key nor works on one twice at a time, with many workers", async () => {

@@ -30,6 +30,15 @@ export class RequeueAfter extends Error {
   }
 }
 
+interface Delay {
+  /** Monotonic time in milliseconds. */
+  readonly at: number;
+  /** Aborts to end the sleep. */
+  readonly life: AbortController;
+}
+
+/** Longest sleep of a timer of Node, about 24 days. */
+const longestSleepMs = 2 ** 31 - 1;
 const usualDelays = { firstMs: 5, longestMs: 1_000_000 };
 /** Of all keys together, after failures. */
 const retryRate = { perSecond: 10, burst: 100 };
@@ -47,8 +56,8 @@ export class WorkQueue {
   private readonly atWork = new Map<string, number>();
   /** Added while they were at work. */
   private readonly dirty = new Set<string>();
-  /** Keys that will be added at a time, in milliseconds since 1970. */
-  private readonly delayed = new Map<string, number>();
+  /** Keys that will be added later. */
+  private readonly delayed = new Map<string, Delay>();
   private readonly idle: (() => void)[] = [];
   private readonly backoff: Backoff;
   private readonly bucket: TokenBucket;
@@ -77,17 +86,23 @@ export class WorkQueue {
     this.idle.shift()?.();
   }
 
-  /** Adds the key after a delay, or at the earlier time that it is already waiting for. */
+  /**
+   * Adds the key after a delay, or at the earlier time that it is already waiting for. After more
+   * than 24 days it may be added early.
+   */
   addAfter(key: string, delayMs: number): void {
     if (delayMs <= 0) return this.add(key);
     const { clock, signal } = this.options;
+    if (signal.aborted) return;
     const at = clock.monotonic() + delayMs;
-    if ((this.delayed.get(key) ?? Infinity) <= at) return;
-    this.delayed.set(key, at);
-    clock.sleep(delayMs, signal, { background: true }).then(
+    const known = this.delayed.get(key);
+    if (known !== undefined && known.at <= at) return;
+    known?.life.abort();
+    const life = new AbortController();
+    this.delayed.set(key, { at, life });
+    const sleepMs = Math.min(delayMs, longestSleepMs);
+    clock.sleep(sleepMs, life.signal, { background: true }).then(
       () => {
-        // Another delay of the same key may have become the earlier one.
-        if (this.delayed.get(key) !== at) return;
         this.delayed.delete(key);
         this.add(key);
       },
@@ -143,6 +158,8 @@ export class WorkQueue {
 
   private wakeAll(): void {
     for (const wake of this.idle.splice(0)) wake();
+    for (const { life } of this.delayed.values()) life.abort();
+    this.delayed.clear();
   }
 
   private tellDepth(): void {
