@@ -11,7 +11,7 @@ const names = {
   bool: `
     aggregator-reject-forwarding-redirect contention-profiling emulation-forward-compatible
     enable-aggregator-routing enable-garbage-collector enable-logs-handler
-    enable-priority-and-fairness log-json-split-stream log-text-split-stream permit-address-sharing
+    log-json-split-stream log-text-split-stream permit-address-sharing
     permit-port-sharing runtime-config-emulation-forward-compatible
     send-retry-after-while-not-ready-once watch-cache`,
   int: `

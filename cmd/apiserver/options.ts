@@ -20,7 +20,7 @@ import { auditOptions } from "./audit-flags.ts";
 import type { FlagGroup } from "../flags/help.ts";
 import { apiserverFlags, singleProcessFlags, singleProcessGroups } from "./flags.ts";
 import { observingOptions } from "./observing-flags.ts";
-import { checkWorkers, sharedLimits } from "./sharing-flags.ts";
+import { checkWorkers, priorityAndFairness, sharedLimits } from "./sharing-flags.ts";
 
 type Values = FlagValues<typeof apiserverFlags>;
 
@@ -113,6 +113,7 @@ export function startOptions(values: Values): StartOptions {
       goawayChance: values["goaway-chance"],
       retryAfterWhenClosing: values["shutdown-send-retry-after"],
     },
+    priorityAndFairness: priorityAndFairness(values),
     limits: {
       ...sharedLimits(values),
       requestTimeout: values["request-timeout"],

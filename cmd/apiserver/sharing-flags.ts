@@ -5,16 +5,24 @@ const atLeast0 = { minimum: 0 };
 
 /** Limits on what is served at a time. */
 export const inflightFlags = {
+  "enable-priority-and-fairness": flag(
+    "bool",
+    true,
+    "queue and dispatch requests by FlowSchemas and PriorityLevelConfigurations, so that one " +
+      "client cannot starve others; if false, requests beyond the in-flight limits are rejected",
+  ),
   "max-requests-inflight": flag(
     "int",
     400,
-    "maximum number of non-mutating requests in flight, without watches; 0 = no limit",
+    "maximum number of non-mutating requests in flight, without watches; with " +
+      "--enable-priority-and-fairness, the sum of both in-flight limits is the server's " +
+      "concurrency limit, which its priority levels share; 0 = no limit",
     atLeast0,
   ),
   "max-mutating-requests-inflight": flag(
     "int",
     200,
-    "maximum number of mutating requests in flight; 0 = no limit",
+    "maximum number of mutating requests in flight; see --max-requests-inflight; 0 = no limit",
     atLeast0,
   ),
   "list-memory-budget": flag(
@@ -29,8 +37,9 @@ export const workerFlags = {
   workers: flag(
     "int",
     1,
-    "number of processes behind --secure-port, each a replica with its share of the limits; more " +
-      "than 1 needs --storage-backend=etcd3",
+    "number of processes behind --secure-port, each a replica with its share of the in-flight " +
+      "limits, and so of the seats of every priority level; more than 1 needs " +
+      "--storage-backend=etcd3",
     { minimum: 1, maximum: 128 },
   ),
 } as const;
@@ -46,6 +55,22 @@ export function sharedLimits(values: Values): NonNullable<StartOptions["limits"]
     writesInFlight: share(values["max-mutating-requests-inflight"]),
     responseBufferBytes: Math.ceil((values["list-memory-budget"] * 2 ** 20) / workers),
   };
+}
+
+/**
+ * Whether API Priority and Fairness is on.
+ * @throws UsageError if it would have no seats to share
+ */
+export function priorityAndFairness(values: Values): boolean {
+  const isOn = values["enable-priority-and-fairness"];
+  const seats = values["max-requests-inflight"] + values["max-mutating-requests-inflight"];
+  if (isOn && seats <= 0) {
+    throw new UsageError(
+      "--max-requests-inflight and --max-mutating-requests-inflight must not both be 0 with " +
+        "--enable-priority-and-fairness",
+    );
+  }
+  return isOn;
 }
 
 /**

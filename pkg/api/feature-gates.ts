@@ -135,7 +135,8 @@ const consulted = `
   PodLogsQuerySplitStreams PodTopologyLabelsAdmission PreferSameTrafficDistribution
   ReadWriteOncePod RecoverVolumeExpansionFailure RecursiveReadOnlyMounts ResourceHealthStatus
   SELinuxMount SELinuxMountReadWriteOncePod ServiceAccountNodeAudienceRestriction
-  ServiceTrafficDistribution StorageVersionAPI StorageVersionMigrator SupplementalGroupsPolicy
+  ServiceTrafficDistribution SizeBasedListCostEstimate StorageVersionAPI StorageVersionMigrator
+  SupplementalGroupsPolicy
   UserNamespacesPodSecurityStandards UserNamespacesSupport ValidatingAdmissionPolicy
   VolumeAttributesClass`;
 

@@ -111,6 +111,12 @@ export interface StartOptions {
   readonly flags?: ReadonlyMap<string, string>;
   readonly lifecycle?: Lifecycle;
   readonly limits?: Partial<Limits>;
+  /**
+   * Queue and dispatch requests by FlowSchemas and PriorityLevelConfigurations, which share
+   * `readsInFlight` + `writesInFlight` seats; default true. Without it, these limit the requests in
+   * flight.
+   */
+  readonly priorityAndFairness?: boolean;
   readonly clock?: Clock;
   /** Default: errors only, to standard error. */
   readonly logger?: AdjustableLogger;

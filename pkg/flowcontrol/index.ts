@@ -8,3 +8,4 @@ export { FairDispatcher } from "./dispatch/dispatcher.ts";
 export { flowControlMetrics } from "./metrics/definitions.ts";
 export { FlowControlMetrics } from "./metrics/recorder.ts";
 export { queuingFault } from "./queuing/shuffle-sharding.ts";
+export { controlledRegistry } from "./controlled-registry.ts";

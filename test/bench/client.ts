@@ -4,11 +4,15 @@ import http2 from "node:http2";
 export interface Aim {
   readonly url: string;
   readonly token: string;
+  /** Sent with every request, to impersonate a user for example. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface Answer {
   readonly status: number;
   readonly body: Buffer;
+  /** Value of Retry-After in seconds; 0 = none. */
+  readonly retryAfter: number;
 }
 
 /** One HTTP/2 connection with the few calls that loads need. */
@@ -33,6 +37,7 @@ export class Connection {
         ":path": path,
         authorization: `Bearer ${this.aim.token}`,
         accept,
+        ...this.aim.headers,
         ...(body === undefined ? {} : { "content-type": contentType }),
       },
       { endStream: body === undefined },
@@ -47,11 +52,15 @@ export class Connection {
       const stream = this.open(method, path, options.body, options);
       const chunks: Buffer[] = [];
       let status = 0;
-      stream.on("response", (headers) => (status = headers[":status"] ?? 0));
+      let retryAfter = 0;
+      stream.on("response", (headers) => {
+        status = headers[":status"] ?? 0;
+        retryAfter = Number(headers["retry-after"] ?? 0);
+      });
       stream.on("data", (chunk: Buffer) => {
         if (options.keep || status >= 400) chunks.push(chunk);
       });
-      stream.on("end", () => resolve({ status, body: Buffer.concat(chunks) }));
+      stream.on("end", () => resolve({ status, body: Buffer.concat(chunks), retryAfter }));
       stream.on("error", reject);
     });
   }

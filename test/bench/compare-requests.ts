@@ -11,7 +11,6 @@
  * A and B are directories of clones in which `node scripts/build.mjs` has run. Two runs of one
  * build show how far apart figures may be without meaning anything.
  */
-import { type ChildProcess, spawn } from "node:child_process";
 import fs from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -19,6 +18,7 @@ import { parseArgs } from "node:util";
 import { type EtcdCluster, startEtcd } from "../../pkg/storage/etcd/testing.ts";
 import { type Aim, configMap, Connection } from "./client.ts";
 import { type Load, loadCalls } from "./load.ts";
+import { cpuOf, quantile, type ServerProcess, startServerProcess } from "./processes.ts";
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
@@ -94,8 +94,7 @@ const all: Readonly<Record<string, Measured>> = {
 };
 const chosen = options.only.split(",").map((name) => [name, all[name]!] as const);
 
-interface Build {
-  readonly child: ChildProcess;
+interface Build extends ServerProcess {
   readonly aim: Aim;
   readonly etcd: EtcdCluster | undefined;
 }
@@ -111,40 +110,12 @@ async function start(directory: string, name: string): Promise<Build> {
       ? ["--storage-backend=memory"]
       : ["--storage-backend=etcd3", `--etcd-servers=${etcd.endpoints[0]}`];
   const flags = [
-    "--secure-port=0",
-    "--bind-address=127.0.0.1",
     ...storage,
     `--data-dir=${path.join(scratch, name)}`,
     `--token-auth-file=${tokens}`,
   ];
-  const words = ["dist/keelson.js", "apiserver", ...flags];
-  const child = spawn("node", words, { cwd: directory, stdio: ["ignore", "pipe", "pipe"] });
-  const url = await new Promise<string>((resolve, reject) => {
-    let text = "";
-    const read = (chunk: Buffer): void => {
-      text += chunk.toString();
-      const found = /https:\/\/127\.0\.0\.1:\d+/.exec(text);
-      if (found !== null) resolve(found[0]);
-    };
-    child.stdout.on("data", read);
-    child.stderr.on("data", read);
-    child.once("exit", () => reject(new Error(text)));
-  });
-  return { child, etcd, aim: { url, token: "secret" } };
-}
-
-/** CPU time of all threads of the process, in µs. */
-function cpuOf({ child }: Build): number {
-  const tasks = `/proc/${child.pid}/task`;
-  const times = fs.readdirSync(tasks).map((task) => {
-    return Number(fs.readFileSync(`${tasks}/${task}/schedstat`, "utf8").split(" ")[0]);
-  });
-  return times.reduce((sum, nanoseconds) => sum + nanoseconds, 0) / 1_000;
-}
-
-function quantile(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((left, right) => left - right);
-  return sorted[Math.floor(sorted.length * share)]!;
+  const started = await startServerProcess(flags, directory);
+  return { ...started, etcd, aim: { url: started.url, token: "secret" } };
 }
 
 async function call(aim: Aim, url: string, body: Buffer): Promise<void> {

@@ -100,7 +100,7 @@ export async function transactions(endpoint: string, seconds: number): Promise<n
       then: [{ put: key, value }],
       otherwise: [],
     });
-    return { status: 201, body: value };
+    return { status: 201, body: value, retryAfter: 0 };
   };
   return await rate(seconds, 32, write);
 }

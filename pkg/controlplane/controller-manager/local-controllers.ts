@@ -14,6 +14,7 @@ import {
   signingDurationMs,
   defaultControllerSettings,
 } from "#controllers";
+import { controlledRegistry, type FlowController } from "#flowcontrol";
 import { type Catalog, resolve } from "#meta";
 import type { KeyPair } from "#pki";
 import { apiserver, apiserverAgent, type Registry } from "#registry";
@@ -37,6 +38,8 @@ export interface LocalControllers {
   readonly report: (what: string, error: unknown) => void;
   readonly metrics: PrometheusMetrics;
   readonly options: StartOptions;
+  /** Undefined = API Priority and Fairness is off. */
+  readonly flowControl: { readonly controller: FlowController } | undefined;
   /** Whether a feature gate is on. */
   readonly gates: (name: string) => boolean;
   /** CA certificates of this server (PEM); "" = it has no certificate. */
@@ -123,8 +126,12 @@ async function runControllers(local: LocalControllers): Promise<void> {
 }
 
 function contextOf(local: LocalControllers, user: User, userAgent: string): ControllerContext {
-  const { clock, signal, report, metrics } = local;
-  const client = local.aggregated.client(local.registry, { user, userAgent, signal });
+  const { clock, signal, report, metrics, flowControl } = local;
+  const registry =
+    flowControl === undefined
+      ? local.registry
+      : controlledRegistry(local.registry, flowControl.controller, clock);
+  const client = local.aggregated.client(registry, { user, userAgent, signal });
   const common = { client, clock, random: cryptoRandom, signal, report };
   return { ...common, informers: new Informers(common), instruments: metrics.instruments };
 }

@@ -4,6 +4,7 @@ import { createRegistry, type Registry } from "#registry";
 import { type Aggregation, createServer, type KeelsonServer, type TlsOptions } from "#server";
 import { type AggregatedApis, aggregatedApis } from "./aggregated-apis.ts";
 import { aggregationOf } from "./aggregation.ts";
+import { buildFlowControl, type FlowControl } from "./flow-control.ts";
 import { type AccessControl, buildAccessControl } from "../authorization/access-control.ts";
 import type { Admission } from "#admission";
 import { buildAdmission } from "../admission.ts";
@@ -23,6 +24,8 @@ export interface Assembly extends ServerDependencies {
   readonly definitions: ServedDefinitions;
   readonly aggregation: Aggregation;
   readonly aggregated: AggregatedApis;
+  /** Undefined = API Priority and Fairness is off. */
+  readonly flowControl: FlowControl | undefined;
 }
 
 const defaultEventTtlSeconds = 3600;
@@ -49,14 +52,15 @@ export async function assemble(foundation: ServerDependencies): Promise<Assembly
   const auditing = await buildAuditing(options, { ...foundation, domain: catalog.domain });
   const aggregation = aggregationOf(foundation, registry);
   const aggregated = aggregatedApis(foundation, aggregation);
-  const server = serverOf({ ...foundation, access, registry, auditing, aggregation, aggregated });
+  const flowControl = buildFlowControl(foundation);
+  const parts = { access, registry, auditing, aggregation, aggregated, flowControl };
+  const server = serverOf({ ...foundation, ...parts });
   const replica = { ...foundation, registry };
   const definitions = serveDefinitions({
     ...replica,
     settleMs: () => replicaSettleMs(replica, () => server.port),
   });
-  const parts = { access, admission, registry, auditing, server, definitions };
-  return { ...foundation, ...parts, aggregation, aggregated };
+  return { ...foundation, ...parts, admission, server, definitions };
 }
 
 function registryOf(
@@ -83,13 +87,14 @@ function registryOf(
 }
 
 type Parts = ServerDependencies &
-  Pick<Assembly, "access" | "registry" | "auditing" | "aggregation" | "aggregated">;
+  Pick<Assembly, "access" | "registry" | "auditing" | "aggregation" | "aggregated" | "flowControl">;
 
 function serverOf({
   access,
   aggregated,
   aggregation,
   auditing,
+  flowControl,
   registry,
   ...foundation
 }: Parts): KeelsonServer {
@@ -109,10 +114,11 @@ function serverOf({
     aggregated,
     auditor: auditing.auditor,
     health: [...storageChecks, ...postStartHooks.checks],
-    debugging: debuggingOptions(foundation),
+    debugging: { ...debuggingOptions(foundation), unlistedTexts: flowControl?.dumps ?? new Map() },
     tls: credentials && followedTls(options, credentials, { files, renew }),
     kubelet: options.kubelet ?? {},
     limits: options.limits ?? {},
+    flowControl: flowControl?.controller,
     ...(options.lifecycle ?? {}),
     logger: options.logger,
   });

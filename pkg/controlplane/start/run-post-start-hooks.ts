@@ -23,6 +23,7 @@ export async function runPostStartHooks(assembly: Assembly): Promise<void> {
     access,
     admission,
     definitions,
+    flowControl,
     postStartHooks,
     aggregation,
   } = assembly;
@@ -41,7 +42,10 @@ export async function runPostStartHooks(assembly: Assembly): Promise<void> {
   const objects = () => ensureServerObjects(assembly);
   await postStartHooks.run(["poststarthook/priority-and-fairness-config-producer"], objects);
   const followed = [
-    followKinds([...access.followed, aggregation.apiServices.followed], assembly),
+    followKinds(
+      [...access.followed, aggregation.apiServices.followed, ...(flowControl?.followed ?? [])],
+      assembly,
+    ),
     admission.follow(assembly),
   ];
   await postStartHooks.run(["informer-sync"], () => Promise.all(followed));

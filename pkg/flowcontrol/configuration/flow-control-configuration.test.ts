@@ -45,7 +45,6 @@ describe("flow control configuration", () => {
     configuration = new FlowControlConfiguration({
       domain: domainOf(),
       dispatcher: { configure: (levels) => void applied.push(levels) },
-      queuingFault: ({ name }) => (name === "unfit" ? "too many queues" : undefined),
       totalConcurrency: 600,
       report: (what) => void reports.push(what),
       later: (work) => void later.push(work),
@@ -103,7 +102,12 @@ describe("flow control configuration", () => {
 
   it("ignores levels with broken specs, and reports them", () => {
     const broken = [
-      levelOf("unfit"),
+      levelOf("unfit", {
+        limitResponse: {
+          type: "Queue",
+          queuing: { queues: 4, handSize: 5, queueLengthLimit: 1 },
+        },
+      }),
       levelOf("negative", { nominalConcurrencyShares: -1 }),
       levelOf("queueless", { limitResponse: { type: "Queue" } }),
       { ...levelOf("typeless"), spec: { type: "Exempt" } } as PriorityLevelObject,

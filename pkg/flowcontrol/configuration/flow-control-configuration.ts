@@ -8,13 +8,12 @@ import {
   type FlowSchemaObject,
 } from "../classification/classifier.ts";
 import type { PriorityLevelSettings, RequestDispatcher } from "../contract.ts";
+import { queuingFault } from "../queuing/shuffle-sharding.ts";
 import { exemptName, type PriorityLevelObject, settingsOf } from "./priority-level-settings.ts";
 
 export interface ConfigurationOptions {
   readonly domain: Domain;
   readonly dispatcher: Pick<RequestDispatcher, "configure">;
-  /** Checks queues as dispatch needs them; answers what is wrong. */
-  readonly queuingFault: (settings: PriorityLevelSettings) => string | undefined;
   /** Seats of the server, which the levels share. */
   readonly totalConcurrency: number;
   /** Reports an object that is ignored because its spec is invalid. */
@@ -144,8 +143,9 @@ export class FlowControlConfiguration {
 
   private settingsOf(level: PriorityLevelObject): PriorityLevelSettings | undefined {
     const settings = settingsOf(level);
-    const fault =
-      settings === undefined ? "its spec is broken" : this.options.queuingFault(settings);
+    const queuing = settings?.type === "Limited" ? settings.queuing : undefined;
+    const queueFault = queuing === undefined ? undefined : queuingFault(queuing);
+    const fault = settings === undefined ? "its spec is broken" : queueFault;
     if (fault === undefined) return settings;
     const { name } = level.metadata;
     this.options.report(`Ignoring PriorityLevelConfiguration ${name}`, new Error(fault));

@@ -1,6 +1,7 @@
 /** One log line per finished request. */
 import type { LogFields } from "#base";
 import type { ClassifiedRequest } from "#flowcontrol";
+import { formatDuration } from "#meta";
 import type { Exchange } from "../transport/exchange.ts";
 import type { RequestRecord } from "../metrics/requests.ts";
 
@@ -41,7 +42,7 @@ function flowFields(flow: ClassifiedRequest, { verb, seatedMs }: RequestRecord):
     apf_fs: flow.flowSchema.name.slice(0, longestFlowName),
     apf_iseats: initialSeats,
     apf_fseats: finalSeats,
-    apf_additionalLatency: `${additionalLatency}ms`,
+    apf_additionalLatency: formatDuration(BigInt(Math.round(additionalLatency * 1e6))),
     [verb === "watch" ? "apf_init_latency" : "apf_execution_time"]: `${seatedMs.toFixed(3)}ms`,
   };
 }
