@@ -12,8 +12,10 @@ export class FlowRecorder implements FlowMetrics {
   private queuedSeats = 0;
   private executingRequests = 0;
   private executingSeats = 0;
-  /** Since the last publication. */
+  /** Since the last publication, as are the next two. */
   private dispatches = 0;
+  private failedDispatches = 0;
+  private readonly rejections = new Map<RejectionReason, number>();
 
   constructor(
     private readonly instruments: Instruments,
@@ -30,7 +32,7 @@ export class FlowRecorder implements FlowMetrics {
   }
 
   rejected(reason: RejectionReason): void {
-    this.instruments.add(metrics.rejected.name, { ...this.labels, reason }, 1);
+    this.rejections.set(reason, (this.rejections.get(reason) ?? 0) + 1);
   }
 
   dispatched(): void {
@@ -58,13 +60,20 @@ export class FlowRecorder implements FlowMetrics {
   }
 
   notAccommodated(): void {
-    this.instruments.add(metrics.notAccommodated.name, this.labels, 1);
+    this.failedDispatches++;
   }
 
   publish(): void {
     const { instruments, labels } = this;
     if (this.dispatches > 0) instruments.add(metrics.dispatched.name, labels, this.dispatches);
     this.dispatches = 0;
+    for (const [reason, count] of this.rejections) {
+      instruments.add(metrics.rejected.name, { ...labels, reason }, count);
+    }
+    this.rejections.clear();
+    const failed = this.failedDispatches;
+    if (failed > 0) instruments.add(metrics.notAccommodated.name, labels, failed);
+    this.failedDispatches = 0;
     instruments.set(metrics.queuedRequests.name, labels, this.queuedRequests);
     instruments.set(metrics.queuedSeats.name, labels, this.queuedSeats);
     instruments.set(metrics.executingRequests.name, labels, this.executingRequests);
