@@ -8,8 +8,6 @@ const allowed: Readonly<Record<string, string>> = {
   wireKinds: "prints proto/ and test/golden, which tests do",
   keyOfEvent: "the counterpart of revisionOfEvent, which the product calls",
   seededRandom: "randomness of tests that can be repeated",
-  FairDispatcher: "the request stage, which is being built, starts requests with it",
-  FlowControlMetrics: "the request stage, which is being built, makes it",
   silentLogger: "a logger for tests of several folders",
   "SeatRequest.handleEvent": "AbortSignal calls it",
   "OpaqueJson.toJSON": "JSON.stringify calls it",

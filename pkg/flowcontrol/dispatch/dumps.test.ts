@@ -26,9 +26,9 @@ describe("dumps", () => {
   it("show priority levels in columns of their widest cell", async () => {
     const on = await busy();
     const client = new AbortController();
-    on.start({ flow: "alice", seats: 4, signal: client.signal });
+    void on.start({ flow: "alice", seats: 4, signal: client.signal });
     client.abort();
-    on.start({ flow: "alice", seats: 4, patience: 10 });
+    void on.start({ flow: "alice", seats: 4, patience: 10 });
     await on.clock.pass(20);
     assert.equal(
       on.dispatcher.dumpPriorityLevels(),
