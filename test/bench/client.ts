@@ -73,7 +73,7 @@ export class Connection {
 export interface CallOptions {
   readonly body?: Buffer;
   readonly accept?: string;
-  /** Of the body; default JSON. */
+  /** Media type of the body; default JSON. */
   readonly contentType?: string;
   readonly keep?: boolean;
 }

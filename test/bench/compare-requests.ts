@@ -6,10 +6,12 @@
  * from Node.
  *
  *     node --conditions=source --import=tsx test/bench/compare-requests.ts <A> <B> [rounds]
- *       [--backend=memory|etcd] [--only=GET,create,LIST,update,patch,apply]
+ *       [--nodes=<node of A>,<node of B>] [--backend=memory|etcd]
+ *       [--only=GET,create,LIST,update,patch,apply]
  *
- * A and B are directories of clones in which `node scripts/build.mjs` has run. Two runs of one
- * build show how far apart figures may be without meaning anything.
+ * A and B are directories of clones in which `node scripts/build.mjs` has run; with --nodes they may
+ * be the same, to compare two versions of Node. Two runs of one build show how far apart figures may
+ * be without meaning anything.
  */
 import fs from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,6 +26,7 @@ const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     backend: { type: "string", default: "memory" },
+    nodes: { type: "string", default: "" },
     only: { type: "string", default: "GET,create,LIST,update,patch,apply" },
   },
 });
@@ -103,7 +106,17 @@ const scratch = fs.mkdtempSync(path.join(tmpdir(), "compare-requests-"));
 const tokens = path.join(scratch, "tokens.csv");
 fs.writeFileSync(tokens, 'secret,bench,bench,"system:masters"\n');
 
-async function start(directory: string, name: string): Promise<Build> {
+const [firstNode = process.execPath, secondNode = process.execPath] = options.nodes
+  .split(",")
+  .filter((node) => node !== "");
+
+interface Started {
+  readonly directory: string;
+  readonly node: string;
+  readonly name: string;
+}
+
+async function start({ directory, node, name }: Started): Promise<Build> {
   const etcd = options.backend === "etcd" ? await startEtcd() : undefined;
   const storage =
     etcd === undefined
@@ -114,7 +127,7 @@ async function start(directory: string, name: string): Promise<Build> {
     `--data-dir=${path.join(scratch, name)}`,
     `--token-auth-file=${tokens}`,
   ];
-  const started = await startServerProcess(flags, directory);
+  const started = await startServerProcess(flags, directory, node);
   return { ...started, etcd, aim: { url: started.url, token: "secret" } };
 }
 
@@ -134,7 +147,10 @@ async function prepare(aim: Aim): Promise<void> {
   for (const [, { run, calls }] of chosen) await run(aim, calls);
 }
 
-const builds = [await start(first, "a"), await start(second, "b")] as const;
+const builds = [
+  await start({ directory: first, node: firstNode, name: "a" }),
+  await start({ directory: second, node: secondNode, name: "b" }),
+] as const;
 for (const { aim } of builds) await prepare(aim);
 
 for (const [name, { run, calls }] of chosen) {

@@ -43,7 +43,7 @@ async function own(aim: Aim, load: Load, seconds: number): Promise<number> {
 
 /** Streams whose bytes are counted and thrown away. */
 export interface Held {
-  /** To be called when nothing more is to come; the bytes of all bodies. */
+  /** Ends the load and returns the bytes of all bodies. */
   end(): Promise<number>;
 }
 

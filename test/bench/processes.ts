@@ -12,10 +12,11 @@ export interface ServerProcess {
 export function startServerProcess(
   flags: readonly string[],
   directory: string = root,
+  node: string = process.execPath,
 ): Promise<ServerProcess> {
   const common = ["apiserver", "--secure-port=0", "--bind-address=127.0.0.1"];
   const words = ["dist/keelson.js", ...common, ...flags];
-  const child = spawn(process.execPath, words, {
+  const child = spawn(node, words, {
     cwd: directory,
     stdio: ["ignore", "pipe", "pipe"],
   });
