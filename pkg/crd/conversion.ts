@@ -135,7 +135,7 @@ function convertedObjects(answer: unknown, expected: Expected): readonly unknown
 
 interface Place {
   readonly prefix: string;
-  /** Of several objects, which one. */
+  /** Index of the object where there are several. */
   readonly index: number | undefined;
   readonly apiVersion: string;
 }
