@@ -75,7 +75,7 @@ function namesDefault({ doc, default: fallback }: Field): boolean {
   return written(fallback).every((value) => told.includes(value));
 }
 
-/** Of sets too large to list, examples are enough. */
+/** Limit of values that a description lists; beyond it, examples are enough. */
 const MOST_VALUES = 25;
 
 function namesValues({ doc }: Field, values: readonly string[]): boolean {

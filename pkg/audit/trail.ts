@@ -185,7 +185,7 @@ function withoutTokens(url: string): string {
   return url.replace(secretParameter, "$1REDACTED");
 }
 
-/** Of an object, of the members of a list and of the objects in a table. */
+/** Removes managedFields of an object, of a list's members and of a table's objects. */
 function withoutManagedFields(json: string): string {
   if (!json.includes('"managedFields"')) return json;
   const { value } = parseJson(json);

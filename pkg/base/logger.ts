@@ -24,7 +24,7 @@ interface LoggerOptions {
   /** Takes a line, without its end. */
   readonly write: (line: string) => void;
   readonly clock?: Clock;
-  /** Of the process, shown in each line of text. */
+  /** ID of the process, shown in each line of text. */
   readonly processId?: number;
 }
 

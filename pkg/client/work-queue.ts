@@ -40,7 +40,7 @@ interface Delay {
 /** Longest sleep of a timer of Node, about 24 days. */
 const longestSleepMs = 2 ** 31 - 1;
 const usualDelays = { firstMs: 5, longestMs: 1_000_000 };
-/** Of all keys together, after failures. */
+/** Rate limit of retries over all keys. */
 const retryRate = { perSecond: 10, burst: 100 };
 /** The first failures are often conflicts with others, which pass. */
 const quietFailures = 3;

@@ -20,7 +20,7 @@ export interface ManagedFieldsEntry {
   readonly subresource?: string;
 }
 
-/** Who set what: a manager by way of an operation, an endpoint and (for updates) a version. */
+/** Manager of fields: identified by operation, endpoint and (for updates) version. */
 export interface Manager {
   readonly name: string;
   readonly operation: "Apply" | "Update";

@@ -2,7 +2,7 @@ import "reflect-metadata";
 import * as x509 from "@peculiar/x509";
 import { importSigningKey, type KeyPair, serialNumber } from "./certificates.ts";
 
-/** Whom a certificate request is for. */
+/** Subject of a certificate request. */
 export interface RequestedNames {
   readonly commonName: string;
   readonly organizations: readonly string[];

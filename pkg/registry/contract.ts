@@ -268,7 +268,7 @@ export interface VirtualCreate {
   readonly warn: (text: string) => void;
 }
 
-/** Who answers questions of one kind. */
+/** Handler of a kind that is created without being stored, such as a review. */
 export interface CreateHandler {
   /** The kind of bodies where it is not that of the path: `TokenRequest`. */
   readonly bodyKind?: { readonly groupVersion: string; readonly kind: string };

@@ -23,7 +23,7 @@ export interface ServerAccess {
   readonly report: (what: string, error: unknown) => void;
 }
 
-/** Who the API server is to itself. */
+/** User of the API server's own requests. */
 export const apiserver: User = {
   name: "system:apiserver",
   uid: "",

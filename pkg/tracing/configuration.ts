@@ -5,7 +5,7 @@ import { int32, pointer, Path, Problems, string, structs } from "#schema";
 export interface TracingConfiguration {
   /** `http://host:port` of a collector that takes OTLP over gRPC, without TLS. */
   readonly endpoint: string;
-  /** Of requests whose clients have not decided. */
+  /** Sampling rate of requests whose clients have not decided. */
   readonly samplingRatePerMillion: number;
 }
 

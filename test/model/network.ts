@@ -147,7 +147,7 @@ class Connection {
   }
 }
 
-/** Whose process is at the other end of a connection inside this machine; only Linux tells. */
+/** Process at the other end of a local connection; only Linux tells. */
 function ownerOf(
   { remotePort = 0, localPort = 0 }: Socket,
   processes: ReadonlyMap<string, number>,

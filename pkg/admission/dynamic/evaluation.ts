@@ -24,7 +24,7 @@ export interface Variable extends Expression {
 
 /** The expressions of one configuration have spent together what they may. */
 export class CostBudgetError extends Error {
-  override readonly name = "BudgetSpent";
+  override readonly name = "CostBudgetError";
   constructor() {
     super(
       "validation failed due to running out of cost budget, " +

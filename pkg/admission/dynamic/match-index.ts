@@ -28,7 +28,7 @@ interface Match {
 /** What is to be looked at for one sort of request; only names are left to be compared. */
 interface Candidate<T> {
   readonly entry: T;
-  /** Of each of the entry's matchings. */
+  /** Resource rules of each of the entry's matches. */
   readonly matches: readonly Match[];
 }
 

@@ -2,7 +2,7 @@ import { boxedList, list, map, value, string, structs } from "#schema";
 
 const v1 = structs("api/authentication/v1");
 
-/** Who someone is, as authentication has it. */
+/** Identity of a user, as authentication established it. */
 export const userInfo = v1("UserInfo", "Attributes of a user, as needed for authorization.", {
   username: value(1, string, "Unique name of the user among all active users."),
   uid: value(2, string, "Identifier that stays unique even when a username is reused."),

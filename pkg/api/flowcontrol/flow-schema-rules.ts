@@ -1,4 +1,4 @@
-/** Whom a rule is for, and which of their requests. */
+/** Subjects of a FlowSchema's rule, and the requests that it matches. */
 import type { Path, Problems } from "#schema";
 import { isDns1123Label, isDns1123Subdomain } from "#meta";
 import { invalidEach } from "../strategy.ts";

@@ -2,7 +2,7 @@ import type { X509Certificate } from "node:crypto";
 import { parseCertificates } from "./certificate-authorities.ts";
 import type { RequestHeaderNames } from "./front-proxy.ts";
 
-/** Whom a server trusts to say who a client is. */
+/** Certificate authorities and headers by which a server authenticates clients. */
 export interface ClusterAuthenticationInfo {
   /** PEM of the authorities of client certificates. */
   readonly clientCa: string;

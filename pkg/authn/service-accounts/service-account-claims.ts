@@ -8,7 +8,7 @@ export interface NamedObject {
   readonly uid: string;
 }
 
-/** Whose a token is and what it depends on; times in seconds since 1970. */
+/** Account of a token and the objects it is bound to; times in seconds since 1970. */
 export interface AccountClaims {
   readonly namespace: string;
   readonly account: NamedObject;
@@ -23,7 +23,7 @@ export interface AccountClaims {
   readonly staleAfter: number | undefined;
 }
 
-/** Who signed the tokens that lie in Secrets, in the days before tokens expired. */
+/** Issuer of legacy tokens, which are stored in Secrets and do not expire. */
 export const legacyIssuer = "kubernetes/serviceaccount";
 
 export interface LegacyClaims {

@@ -6,7 +6,7 @@ import { unauthorized } from "../unauthorized.ts";
 import { withAuthenticatedGroup } from "../authenticated-group.ts";
 import { webSocketToken } from "./websocket-bearer-token.ts";
 
-/** Whose a token is. */
+/** User that a token authenticates. */
 export interface TokenIdentity {
   readonly user: User;
   /** Those asked for that the token is meant for; absent = whatever the API server stands for. */
@@ -15,7 +15,7 @@ export interface TokenIdentity {
 
 /** A token is of this kind, and no good; the message may be told to reviewers. */
 export class InvalidTokenError extends Error {
-  override readonly name = "TokenFault";
+  override readonly name = "InvalidTokenError";
 }
 
 export interface TokenAuthenticator {

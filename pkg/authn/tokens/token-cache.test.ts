@@ -149,7 +149,10 @@ describe("the webhook for tokens", () => {
   });
 
   it("may say why not, and may fail", async () => {
-    await assert.rejects(ask({ status: { error: "locked out" } }), /^TokenFault: locked out$/);
+    await assert.rejects(
+      ask({ status: { error: "locked out" } }),
+      /^InvalidTokenError: locked out$/,
+    );
     assert.equal(reported.length, 0);
     await assert.rejects(ask(new WebhookFault("Post: no", 500, false)), InvalidTokenError);
     assert.equal(reported.length, 1);

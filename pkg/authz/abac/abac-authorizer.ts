@@ -1,4 +1,4 @@
-/** Who may do what by a file of policies, one per line (`--authorization-mode=ABAC`). */
+/** Authorizes by a file of policies, one per line (`--authorization-mode=ABAC`). */
 import { isJsonObject, type JsonObject } from "#base";
 import { ConfigurationFault, type Domain, resolve } from "#meta";
 import { JsonFault, parseJson } from "#schema";

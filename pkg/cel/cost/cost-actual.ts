@@ -158,7 +158,7 @@ function validation(first: Value, second: Value): number {
   return search(sizeOf(second), pattern);
 }
 
-/** Of a named format. */
+/** Length of a named format's pattern, which its cost grows with. */
 function patternLength(format: unknown): number {
   if (typeof format !== "object" || format === null || !("patternLength" in format)) return 0;
   return Number(format.patternLength);

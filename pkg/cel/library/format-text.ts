@@ -81,7 +81,7 @@ function hexadecimal(value: Value): string | undefined {
   return isBytes ? Buffer.from(value as string).toString("hex") : undefined;
 }
 
-/** Of a double, or of the texts that name the doubles without digits. */
+/** Number of a double, or of a text that names one without digits; else undefined. */
 function realOf(value: Value): number | undefined {
   if (value instanceof Double) return value.value;
   const isNamed = value === "NaN" || value === "Infinity" || value === "-Infinity";

@@ -19,7 +19,7 @@ import { CelFault, Double, Duration, Entries, Items, Uint, type Value } from "..
 
 export interface Message {
   readonly fields: ReadonlyMap<string, CelType>;
-  /** Of the value: wrappers and JSON are dynamic. */
+  /** Type of the value: wrappers and JSON are dynamic. */
   readonly type: CelType;
   make(fields: Readonly<Record<string, Value>>): Value;
 }

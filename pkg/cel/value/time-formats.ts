@@ -2,7 +2,7 @@
 import { parseDurationText, parseTimestampText } from "./time.ts";
 import { CelFault, type Duration, type Timestamp } from "./values.ts";
 
-/** Of the formats `date-time` and `date`: the time and the zone may be absent. */
+/** Parses the formats `date-time` and `date`: the time and the zone may be absent. */
 export function parseMoment(text: string): Timestamp {
   const [, day = "", time = "00:00:00", zone = "Z"] =
     /^(\d{4}-\d{2}-\d{2})(?:[Tt ]([\d:.]+))?([Zz]|[+-]\d{2}:?\d{2})?$/.exec(text) ?? [];
@@ -20,7 +20,7 @@ const words: readonly (readonly [RegExp, string])[] = [
   [/^(?:h|hrs?|hours?)$/, "h"],
 ];
 
-/** Of the format `duration`: Go's notation, or one number with a unit in words. */
+/** Parses the format `duration`: Go's notation, or one number with a unit in words. */
 export function parseSpan(text: string): Duration {
   const [, count = "", word = ""] = /^(\d{1,18})\s*([A-Za-z\u00b5]+)$/.exec(text) ?? [];
   if (/^d(?:ays?)?$/.test(word)) return parseDurationText(`${BigInt(count) * 24n}h`);

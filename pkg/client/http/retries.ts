@@ -10,7 +10,7 @@ import {
 
 export interface RetryOptions {
   readonly clock: Clock;
-  /** Of the server, for figures. */
+  /** Host of the server, for metrics. */
   readonly host: string;
   readonly instruments: Instruments;
   /** How often this client may ask; absent = as often as it likes. */

@@ -1,4 +1,4 @@
-/** Who is let in without credentials, by the flags of authentication and authorization. */
+/** Anonymous access by the flags of authentication and authorization. */
 import assert from "node:assert/strict";
 import { request } from "node:https";
 import { generateSigningKey } from "#authn";

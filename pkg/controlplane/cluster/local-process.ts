@@ -13,7 +13,7 @@ interface ProcessOptions {
 
 /** A process exited before it served; the message has the end of its output. */
 export class ProcessEndedError extends Error {
-  override readonly name = "EndedError";
+  override readonly name = "ProcessEndedError";
 }
 
 /** Time that a process has until it serves. */

@@ -47,7 +47,7 @@ export interface CredentialOptions {
 
 /** An authority, or a certificate that is issued by one. */
 export interface PairOptions extends Pick<CredentialOptions, "directory" | "now"> {
-  /** Of the files, without their endings. */
+  /** Base name of the files, without their endings. */
   readonly name: string;
   /**
    * What to do with files of the user that cannot be used here: fail, or leave them alone and keep

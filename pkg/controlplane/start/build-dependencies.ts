@@ -52,7 +52,7 @@ export interface ServerDependencies {
   readonly postStartHooks: PostStartHooks;
   /** Aborts to end all background work. */
   readonly life: AbortController;
-  /** Of `life`. */
+  /** Signal of `life`. */
   readonly signal: AbortSignal;
 }
 

@@ -134,7 +134,7 @@ export interface Subresource {
   readonly isText?: boolean;
   /** The struct whose fields are the query parameters. */
   readonly options?: StructType<any>;
-  /** Of `scale`: where the object keeps its number of replicas. */
+  /** Paths of the replica counts that `scale` reads and writes. */
   readonly scale?: ScaleAccess;
 }
 
@@ -158,7 +158,7 @@ export interface ScaleAccess<Hub = any> {
   readonly path?: string;
 }
 
-/** Of metadata: `object`, what it is by itself; `change`, how an update changed it. */
+/** Checks of metadata: `object` of the object by itself, `change` of what an update changed. */
 export type MetadataCheck = "object" | "change";
 
 /** The switches that Kubernetes calls a strategy. */
@@ -233,7 +233,7 @@ export interface HookContext {
   readonly requestVersion: string;
   /** "" for the main resource. */
   readonly subresource: string;
-  /** Who writes; absent where a stored object is read. */
+  /** User who writes; absent where a stored object is read. */
   readonly user?:
     | {
         readonly name: string;

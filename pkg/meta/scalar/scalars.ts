@@ -33,7 +33,7 @@ const RUNTIME = "apimachinery/pkg/runtime";
 
 const meta = structs(META);
 
-/** On the wire a zero time is an empty message, so both fields are absent rather than zero. */
+/** Wire form of a time. A zero time is an empty message: both fields are absent, not zero. */
 interface TimeMessage {
   readonly seconds?: Int64;
   readonly nanos?: number;

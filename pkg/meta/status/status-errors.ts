@@ -25,7 +25,7 @@ interface Failure {
   readonly reason?: string;
   readonly message: string;
   readonly details?: StatusDetails;
-  /** Of the list that a client may go on with. */
+  /** Continue token of the list that a client may resume. */
   readonly continueToken?: string;
 }
 

@@ -43,7 +43,7 @@ export class NamespaceCache {
     return state;
   }
 
-  /** To be called after a write to the namespace. */
+  /** Drops what is known of a namespace; called after a write to it. */
   invalidate(name: string): void {
     this.#invalidations += 1;
     this.#states.delete(name);

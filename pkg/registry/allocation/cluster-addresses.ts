@@ -5,7 +5,7 @@ import { timestamp } from "../write/metadata.ts";
 import { encodeStored, StoredItem } from "../codec/stored.ts";
 import { AddressRange, canonicalAddress } from "./address-range.ts";
 
-/** Whose address it is. */
+/** Service that an address is allocated to. */
 export interface Owner {
   readonly namespace: string;
   readonly name: string;

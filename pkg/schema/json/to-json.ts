@@ -73,7 +73,7 @@ const SHORT = 48;
 /** What must be escaped, or may be half of a surrogate pair. */
 const UNPLAIN = /[^ !#-[\]-\ud7ff]/;
 
-/** To look is cheaper than to copy: what needs no escape becomes part of the text as it is. */
+/** Copies text without escapes as it is: a scan is cheaper than a copy. */
 function printString(text: string): string {
   const { length } = text;
   if (length > SHORT) return UNPLAIN.test(text) ? JSON.stringify(text) : `"${text}"`;

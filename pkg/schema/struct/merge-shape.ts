@@ -22,6 +22,6 @@ export interface MapShape {
   /** One unit. */
   readonly atomic: boolean;
   readonly fields: ReadonlyMap<string, MergeShape>;
-  /** Of keys that are no declared fields; undefined: there are none. */
+  /** Shape of the values of undeclared keys; undefined where there are none. */
   readonly element: MergeShape | undefined;
 }

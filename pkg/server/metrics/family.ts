@@ -2,7 +2,7 @@ import type { MetricDefinition } from "#request";
 
 /** Figures with the same labels: what happens often only adds plain numbers to it. */
 export class Series {
-  /** Of a counter or gauge; the sum of a histogram. */
+  /** Value of a counter or gauge; sum of a histogram. */
   value = 0;
   count = 0;
   /** How many were at most the bucket's bound and above that of the one before. */

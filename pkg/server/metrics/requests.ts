@@ -16,7 +16,7 @@ export interface RequestRecord {
   /** Release without the API that was asked for, "" = none yet; absent = it is not deprecated. */
   removedRelease?: string;
   code: number;
-  /** Of the response's body. */
+  /** Size of the response's body in bytes. */
   bytes: number;
   /** Time in ms that the request waited for seats. */
   queueWaitMs: number;

@@ -8,7 +8,7 @@ import { covers, parseAccept } from "../response/negotiation.ts";
 import { memoryStatistics, Profiler, ProfilerBusy } from "./profiling.ts";
 
 export interface DebuggingOptions {
-  /** Whose detail `PUT /debug/flags/v` sets. */
+  /** Logger whose verbosity `PUT /debug/flags/v` sets. */
   readonly logger: AdjustableLogger;
   /** Whether there is `/debug/pprof/` and `/debug/flags/v`. */
   readonly profiling: boolean;

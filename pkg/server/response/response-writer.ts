@@ -117,7 +117,7 @@ export class ResponseWriter {
     if (this.response.closed) throw new ClientGone("the client has left");
   }
 
-  /** To be called at the end, good or bad: frees the compressor and the share of memory. */
+  /** Frees the compressor and the reserved memory; called at the end in every case. */
   abandon(): void {
     this.gzip?.destroy();
     if (this.entered) this.options.memory.leave();

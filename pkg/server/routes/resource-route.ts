@@ -17,7 +17,7 @@ import { pathParts, type RequestInfo } from "#request";
 export interface Route {
   readonly resource: Resource;
   readonly verb: Verb;
-  /** Of the path; "" for collections, also where a field selector names one object. */
+  /** Name in the path; "" for collections, also where a field selector names one object. */
   readonly name: string;
   readonly namespace: string;
   readonly subresource: string;

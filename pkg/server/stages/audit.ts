@@ -72,7 +72,7 @@ export function auditRefusal(
   return refusal;
 }
 
-/** Who decided, and how. */
+/** Records the authorizer's decision and its reason. */
 export function noteDecision(
   trail: AuditTrail | undefined,
   { verdict, reason }: Decision,

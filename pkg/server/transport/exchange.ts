@@ -69,7 +69,7 @@ export type ResponseHeaders = Readonly<Record<string, string | readonly string[]
  */
 export interface ResponseStream {
   readonly started: boolean;
-  /** Of the response; undefined until it has started. */
+  /** Status code of the response; undefined until it has started. */
   readonly status: number | undefined;
   /** No more can be written: it was ended or cut off, or the client has left. */
   readonly closed: boolean;

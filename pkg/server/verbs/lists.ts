@@ -278,7 +278,7 @@ async function writeProtobufList(
 /** Items encoded between two checks whether to yield and whether the client is still there. */
 const SLICE = 64;
 
-/** To be awaited between slices; throws ClientGone when the client has left. */
+/** Yields between slices of a list; throws ClientGone when the client has disconnected. */
 function turnOf(writer: ResponseWriter): () => Promise<void> | undefined {
   const turn = yieldEvery();
   return () => {

@@ -53,7 +53,7 @@ export class WatchCache {
   #from: number;
   #count = 0;
   #bytes = 0;
-  /** Of the values of the newest state. */
+  /** Size of the values of the newest state, in bytes. */
   #entryBytes = 0;
   readonly #replayed = new Map<number, SortedMap<Entry>>();
 

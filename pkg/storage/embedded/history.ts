@@ -15,7 +15,7 @@ export interface Retention {
   /** What is younger than this many milliseconds is kept, within the other two bounds. */
   readonly milliseconds: number;
   readonly revisions: number;
-  /** Of values that were replaced or deleted, with 200 bytes added for each event. */
+  /** Size of replaced and deleted values in bytes, plus 200 bytes for each event. */
   readonly bytes: number;
 }
 

@@ -23,7 +23,7 @@ export interface VersionRecord {
 
 /** What must agree with the versions. Written with every group. */
 export interface Head {
-  /** Of the layout; another number is refused. */
+  /** Version of the layout; other versions are refused. */
   readonly format: 1;
   /** The newest revision. */
   readonly revision: number;

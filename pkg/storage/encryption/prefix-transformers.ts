@@ -57,7 +57,7 @@ function markStale(opened: Transformed, index: number): Transformed {
   return index === 0 || opened.stale ? opened : { ...opened, stale: true };
 }
 
-/** Anything else than a SealFault is a bug and goes its way. */
+/** Rethrows every error but a TransformFault. */
 function messageOf(error: unknown): string {
   if (error instanceof TransformFault) return error.message;
   throw error;

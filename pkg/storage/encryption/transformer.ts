@@ -5,7 +5,7 @@ const encryptedPrefix = "k8s:enc:";
 
 /** Why a value cannot be opened, or one cannot be sealed now. */
 export class TransformFault extends Error {
-  override readonly name = "SealFault";
+  override readonly name = "TransformFault";
 }
 
 /** One key, or one key service: seals values and opens those whose prefix is its own. */

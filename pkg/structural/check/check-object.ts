@@ -54,7 +54,7 @@ function checkStatus(object: JsonObject, schema: CompiledSchema, { old, problems
   checkValue(object["status"], status, { prefix: "status", old: old?.["status"], problems });
 }
 
-/** Who has duplicates may keep them. */
+/** Duplicates that the stored object already has are allowed. */
 function checkUniqueness(
   object: JsonObject,
   schema: CompiledSchema,

@@ -46,7 +46,7 @@ function keyIn(item: unknown, names: readonly string[]): string | undefined {
   return isJsonObject(item) ? keyText(item, names) : undefined;
 }
 
-/** Of items with the same keys, the first counts. */
+/** Indexes items by their keys; the first of equal keys counts. */
 function keyed(list: readonly unknown[], names: readonly string[]): Map<unknown, unknown> {
   const found = new Map<unknown, unknown>();
   for (const item of list) {

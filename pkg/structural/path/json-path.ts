@@ -22,7 +22,7 @@ export class JsonPath {
   }
 }
 
-/** Of one step: `..` after `..` would find values again and again. */
+/** Limit of values that one step finds: `..` after `..` finds the same ones repeatedly. */
 const MOST_FOUND = 10_000;
 
 function follow(values: readonly unknown[], steps: readonly PathStep[]): readonly unknown[] {

@@ -13,7 +13,7 @@ export function mergeShape(schema: CompiledSchema): MergeShape {
 }
 
 const known = memoize((schema: CompiledSchema) => shapeOf(schema, false));
-/** Of what is inside of a schema that keeps unknown fields. */
+/** Merge shape inside a schema that preserves unknown fields. */
 const lenient = memoize((schema: CompiledSchema) => shapeOf(schema, true));
 
 function shapeOf(schema: CompiledSchema, isLenient: boolean): MergeShape {

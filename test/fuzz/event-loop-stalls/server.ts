@@ -35,7 +35,7 @@ function threadCpu(): number {
 let longestTurnMs = 0;
 let looking: NodeJS.Timeout | undefined;
 
-/** On a busy machine a stall is longer than the work that causes it, so the work is measured, too. */
+/** Measures CPU time as well: on a busy machine a stall is longer than the work that causes it. */
 function lookAtTurns(): void {
   if (process.platform !== "linux") return;
   let before = threadCpu();

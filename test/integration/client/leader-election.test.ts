@@ -27,7 +27,7 @@ describe("leader election", () => {
   let test: TestRegistry;
   let clock: SlowClock;
   let candidates: Candidate[];
-  /** Who began to lead, in order. */
+  /** Candidates that began to lead, in order. */
   let leaders: string[];
   let together: string[];
 

@@ -38,7 +38,7 @@ function ask(session: ClientHttp2Session, path: string, { token }: RunningServer
   return { answer, began };
 }
 
-/** On a connection of its own. */
+/** Sends a request on a connection of its own. */
 function askOnce(server: RunningServer, path: string): Promise<Answer> {
   const headers = { authorization: `Bearer ${server.token}` };
   return new Promise((resolve, reject) => {

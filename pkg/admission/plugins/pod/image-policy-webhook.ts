@@ -84,7 +84,7 @@ interface Verdict {
 
 interface CachedVerdict {
   readonly verdict: Verdict;
-  /** On the monotonic clock. */
+  /** Expiry on the monotonic clock, in ms. */
   readonly until: number;
 }
 

@@ -69,7 +69,7 @@ async function classOf(objects: ObjectReader, attributes: AdmissionAttributes): 
   throw refuse(attributes, `no PriorityClass with name ${name} was found`);
 }
 
-/** Of several global defaults, the one with the lowest value; undefined without any. */
+/** Default PriorityClass: of several, the one with the lowest value; undefined without any. */
 async function defaultClass(objects: ObjectReader, life: RequestContext): Promise<any> {
   const all = await objects.list(classes, life);
   const [lowest] = all

@@ -99,7 +99,7 @@ function annotationWarnings({ metadata }: Template, path: Path, domain: Domain) 
 const NO_SECCOMP = `non-functional in v1.27+; use the "seccompProfile" field instead`;
 const OLD_APP_ARMOR = `deprecated since v1.30; use the "appArmorProfile" field instead`;
 
-/** Of new pods, before the field is filled from the annotation. */
+/** Warns of new pods, before the field is filled from the annotation. */
 export function appArmorWarnings(
   { metadata, spec }: Template,
   { domain }: Pick<HookContext, "domain">,

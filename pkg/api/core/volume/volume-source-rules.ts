@@ -193,7 +193,7 @@ export function checkIscsi(
   checkTarget(source, path, { problems, namesPrefixes: true });
 }
 
-/** Of a PersistentVolume: volume name and portal make up a name of at most 64 characters. */
+/** Checks a PersistentVolume's source: its name and portal form at most 64 characters. */
 export function checkVolumeIscsi(
   source: Parameters<typeof checkIscsi>[0],
   path: Path,

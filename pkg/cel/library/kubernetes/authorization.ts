@@ -21,7 +21,7 @@ export interface AccessQuestion {
   readonly verb: string;
   /** For someone else than the user of the request. */
   readonly serviceAccount?: { readonly namespace: string; readonly name: string };
-  /** Of a request without a resource; then the rest is absent. */
+  /** Path of a non-resource request; then the rest is absent. */
   readonly path?: string;
   readonly group?: string;
   readonly resource?: string;

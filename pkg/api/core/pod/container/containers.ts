@@ -320,7 +320,7 @@ const containerFields = {
 
 export const container = v1("Container", "Container that runs within a pod.", containerFields);
 
-/** On the wire a message of its own with the same fields and numbers as Container. */
+/** Wire form of EphemeralContainer: a message with Container's fields and numbers. */
 const ephemeralContainerCommon = v1(
   "EphemeralContainerCommon",
   "Fields that ephemeral containers share with regular ones.",
