@@ -18,9 +18,9 @@ const youngBytes = 32 * 2 ** 20;
 const lookMs = 100;
 
 /**
- * To be called when the start is over: the room for young objects then grows with the work. Under
- * full load, halves of 8 MiB instead of 16 cost a GET a fifth more CPU for collections, because the
- * requests in flight are copied twice as often.
+ * To be called when the start is over: the room for young objects then grows with the work. With
+ * halves of 8 MiB instead of 16 the requests in flight are copied twice as often: 100,000 GETs took
+ * 9.1 instead of 7.2 s of CPU in one run each on a shared machine.
  */
 export function allowHeapGrowth(): void {
   growYoungBy(2);
