@@ -137,7 +137,10 @@ export interface RequestDispatcher {
    * query parameter includeRequestDetails is not empty.
    */
   dumpRequests(includeDetails: boolean): string;
-  /** Stops all timers and rejects the waiting requests as "cancelled". */
+  /**
+   * Stops all timers and rejects the waiting requests as "cancelled". From now on requests are
+   * admitted at once or rejected, and a final phase takes no time.
+   */
   close(): void;
 }
 

@@ -188,13 +188,19 @@ describe("dispatcher", () => {
     assert.equal(done.filter(({ admitted }) => admitted).length, 5);
   });
 
-  it("rejects the waiting requests when it closes, and leaves no timer", async () => {
-    const on = new TestDispatcher([fair], 1);
-    on.execute({}, 10);
+  it("lets no request wait and no seat linger once it is closed", async () => {
+    const on = new TestDispatcher([fair], 2);
+    const lingering = { finalSeats: 1, additionalLatency: 1e6 };
+    on.execute(lingering, 10);
+    await on.clock.pass(20);
+    on.execute(lingering, 10);
     const waiting = on.start({ patience: 1000 });
+    const cancelled = { admitted: false, reason: "cancelled", retryAfter: 1 };
     on.dispatcher.close();
-    assert.deepEqual(await waiting, { admitted: false, reason: "cancelled", retryAfter: 1 });
-    await on.clock.pass(100_000);
+    assert.deepEqual(await waiting, cancelled);
+    assert.equal(on.state().seatsInUse, 1);
+    assert.deepEqual(on.startNow({ seats: 2 }), cancelled);
+    await on.clock.pass(100);
     assert.equal(on.state().seatsInUse, 0);
   });
 

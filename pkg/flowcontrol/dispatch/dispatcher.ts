@@ -36,6 +36,7 @@ export class FairDispatcher implements RequestDispatcher {
   private readonly adjustment: Timed;
   private totalConcurrency = 0;
   private nominalSum = 0;
+  private isClosed = false;
 
   constructor(private readonly parts: DispatcherParts) {
     const { clock, random, metrics } = parts;
@@ -43,6 +44,7 @@ export class FairDispatcher implements RequestDispatcher {
     this.current = new CurrentRequests(metrics);
     this.salt = Buffer.from(random.bytes(saltBytes)).toString("hex");
     const due = (now: number) => {
+      if (this.isClosed) return;
       if (this.removeDrained()) this.divide();
       else this.adjust();
       this.scheduleAdjustment(now);
@@ -52,6 +54,7 @@ export class FairDispatcher implements RequestDispatcher {
   }
 
   configure(levels: readonly PriorityLevelSettings[], totalConcurrency: number): void {
+    if (this.isClosed) return;
     for (const settings of levels) {
       const queuing = settings.type === "Limited" ? settings.queuing : undefined;
       const fault = queuing === undefined ? undefined : queuingFault(queuing);
@@ -98,6 +101,7 @@ export class FairDispatcher implements RequestDispatcher {
   }
 
   close(): void {
+    this.isClosed = true;
     for (const level of this.byName.values()) level.queueSet.close();
     this.timers.close();
   }

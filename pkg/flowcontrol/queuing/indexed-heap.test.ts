@@ -30,15 +30,4 @@ describe("indexed heap", () => {
       assert.deepEqual(new Set(heap.values()), inside);
     }
   });
-
-  it("knows no element after it was cleared", () => {
-    const heap = new IndexedHeap<Element>((a, b) => a.key < b.key);
-    const element = { key: 1, heapIndex: -1 };
-    heap.place(element);
-    heap.clear();
-    assert.equal(heap.first(), undefined);
-    heap.remove(element);
-    heap.place(element);
-    assert.equal(heap.first(), element);
-  });
 });

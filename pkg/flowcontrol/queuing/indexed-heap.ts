@@ -38,11 +38,6 @@ export class IndexedHeap<T extends HeapElement> {
     this.sink(last);
   }
 
-  clear(): void {
-    for (const element of this.elements) element.heapIndex = -1;
-    this.elements.length = 0;
-  }
-
   private rise(element: T): void {
     let index = element.heapIndex;
     while (index > 0) {

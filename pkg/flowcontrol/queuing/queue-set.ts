@@ -61,6 +61,7 @@ export class QueueSet implements RequestOwner {
   private isExempt = false;
   private queuing: QueuingSettings | undefined;
   private limit = 0;
+  private isClosed = false;
   /** Seats in use by requests that came through a queue. */
   private queuedSeatsInUse = 0;
   private dispatchR = 0;
@@ -116,8 +117,9 @@ export class QueueSet implements RequestOwner {
     return this.enqueue(made, queue, { signal, deadline, lengthLimit });
   }
 
-  /** Ejects all waiting requests as cancelled. */
+  /** Ejects all waiting requests as cancelled; from now on no request waits. */
   close(): void {
+    this.isClosed = true;
     const now = this.synchronize();
     for (let queue = this.queues.next(); queue !== undefined; queue = this.queues.next()) {
       const request = queue.waiting.first;
@@ -196,7 +198,8 @@ export class QueueSet implements RequestOwner {
     { signal, deadline, lengthLimit }: Places,
   ): Awaitable<Admission | Rejection> {
     const now = request.arrivedAt;
-    const reason = refusal(queue, lengthLimit, { signal, isLate: deadline <= now });
+    const isCancelled = this.isClosed || signal.aborted;
+    const reason = refusal(queue, lengthLimit, { isCancelled, isLate: deadline <= now });
     if (reason !== undefined) {
       request.metrics.waited(0, false);
       return this.reject(request, reason, now);
@@ -327,9 +330,9 @@ function bounds(work: readonly number[]): readonly [min: number, max: number] | 
 function refusal(
   queue: RequestQueue,
   lengthLimit: number,
-  { signal, isLate }: { readonly signal: AbortSignal; readonly isLate: boolean },
+  { isCancelled, isLate }: { readonly isCancelled: boolean; readonly isLate: boolean },
 ): RejectionReason | undefined {
   if (queue.waiting.length >= lengthLimit) return "queue-full";
-  if (signal.aborted) return "cancelled";
+  if (isCancelled) return "cancelled";
   return isLate ? "time-out" : undefined;
 }

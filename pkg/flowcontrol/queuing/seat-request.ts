@@ -75,7 +75,8 @@ export class SeatRequest implements Admission, Timed, Linked<SeatRequest> {
    * Reduces final seats that exceed the level's limit; the final phase takes longer instead, so
    * that the work stays the same.
    */
-  limitFinalSeats(limit: number): void {
+  limitFinalSeats(levelLimit: number): void {
+    const limit = Math.max(1, levelLimit);
     if (this.finalSeats <= limit) return;
     const finalWork = seatsTimesDuration(this.finalSeats, this.additionalLatency);
     this.finalSeats = limit;

@@ -19,7 +19,7 @@ export class Timers {
 
   /** Starts the timer at its `dueAt`; starts it again if it runs. Infinity never comes. */
   start(timer: Timed): void {
-    if (this.isClosed) return;
+    if (this.isClosed) return timer.due(this.clock.monotonic());
     if (timer.dueAt === Infinity) this.heap.remove(timer);
     else this.heap.place(timer);
     this.arm();
@@ -29,11 +29,11 @@ export class Timers {
     this.heap.remove(timer);
   }
 
-  /** Cancels all timers and starts none from now on. */
+  /** Ends all timers now. Those that are started from now on end at once. */
   close(): void {
     this.isClosed = true;
-    this.heap.clear();
     this.sleep?.abort();
+    this.expire(Infinity);
   }
 
   /** A sleep that ends too early arms itself again: timers that are canceled often cost nothing. */
@@ -57,12 +57,16 @@ export class Timers {
     if (sleep !== this.sleep) return;
     this.sleep = undefined;
     this.wakesAt = Infinity;
+    this.expire(this.clock.monotonic());
+    this.arm();
+  }
+
+  private expire(until: number): void {
     const now = this.clock.monotonic();
     for (let next = this.heap.first(); next !== undefined; next = this.heap.first()) {
-      if (next.dueAt > now) break;
+      if (next.dueAt > until) break;
       this.heap.remove(next);
       next.due(now);
     }
-    this.arm();
   }
 }
