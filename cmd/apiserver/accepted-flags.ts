@@ -9,8 +9,8 @@ import { type Flag, flag, UsageError } from "../flags/parse.ts";
 /** By type: names, separated by spaces. */
 const names = {
   bool: `
-    aggregator-reject-forwarding-redirect contention-profiling emulation-forward-compatible
-    enable-aggregator-routing enable-garbage-collector enable-logs-handler
+    contention-profiling emulation-forward-compatible
+    enable-garbage-collector enable-logs-handler
     log-json-split-stream log-text-split-stream permit-address-sharing
     permit-port-sharing runtime-config-emulation-forward-compatible
     send-retry-after-while-not-ready-once watch-cache`,
@@ -27,7 +27,7 @@ const names = {
   string: `
     allow-metric-labels-manifest endpoint-reconciler-type external-hostname
     log-json-info-buffer-size log-text-info-buffer-size peer-advertise-ip peer-advertise-port
-    peer-ca-file proxy-client-cert-file proxy-client-key-file show-hidden-metrics-for-version
+    peer-ca-file show-hidden-metrics-for-version
     vmodule`,
 } as const;
 

@@ -1,6 +1,7 @@
 import { flag } from "../flags/parse.ts";
 import type { FlagGroup } from "../flags/help.ts";
 import { auditFlags } from "./audit-flags.ts";
+import { aggregationFlags } from "./aggregation-flags.ts";
 import { authenticationFlags } from "./authentication-flags.ts";
 import { authorizationFlags } from "./authorization-flags.ts";
 import { featureFlags, logFlags, traceFlags } from "./observing-flags.ts";
@@ -208,6 +209,7 @@ export const singleProcessGroups = [
   { heading: "Features", flags: featureFlags },
   { heading: "Authentication", flags: authenticationFlags },
   { heading: "Authorization", flags: authorizationFlags },
+  { heading: "Aggregation", flags: aggregationFlags },
   { heading: "API enablement", flags: enablementFlags },
   { heading: "Admission", flags: admissionFlags },
   { heading: "Logs", flags: logFlags },
@@ -229,6 +231,7 @@ export const singleProcessFlags = {
   ...featureFlags,
   ...authenticationFlags,
   ...authorizationFlags,
+  ...aggregationFlags,
   ...enablementFlags,
   ...admissionFlags,
   ...logFlags,

@@ -14,6 +14,7 @@ import {
   type StartOptions,
   type StorageOptions,
 } from "#controlplane";
+import { aggregationOptions } from "./aggregation-flags.ts";
 import { authenticationOptions, reloadedFile } from "./authentication-flags.ts";
 import { authorizationOptions } from "./authorization-flags.ts";
 import { auditOptions } from "./audit-flags.ts";
@@ -81,6 +82,7 @@ export function startOptions(values: Values): StartOptions {
     bootstrapTokens: values["enable-bootstrap-token-auth"],
     ...optional("serviceAccounts", serviceAccountOptions(values)),
     ...authorizationOptions(values),
+    ...aggregationOptions(values),
     ...optional("authorizationPolicies", readFlagFile(values, "authorization-policy-file")),
     admissionPlugins: {
       enable: values["enable-admission-plugins"],

@@ -10,6 +10,7 @@ export {
   type ServiceReference,
 } from "./contract.ts";
 export { Backends, type BackendsOptions } from "./transport/backends.ts";
+export type { ClientCertificate } from "./transport/dial.ts";
 export { aggregatorMetrics } from "./metrics.ts";
 export {
   type AvailabilityOptions,

@@ -30,6 +30,19 @@ export interface AuditOptions {
   readonly webhook?: WebhookDelivery | undefined;
 }
 
+/** How this server reaches other API servers. */
+export interface AggregationOptions {
+  /**
+   * Client certificate of this server (PEM). Default: a generated one, unless `frontProxy` is given,
+   * and none for a server that does not listen.
+   */
+  readonly client?: { readonly certificate: TextSource; readonly privateKey: TextSource };
+  /** Reach Services at ready endpoints only, never at their cluster address; default false. */
+  readonly endpointsOnly?: boolean;
+  /** Answer 502 in place of redirects of other servers; default true. */
+  readonly rejectRedirects?: boolean;
+}
+
 /** Options of `startServer`. Without any, the server stores objects in memory and does not listen. */
 export interface StartOptions {
   /** Default: in memory. */
@@ -45,6 +58,8 @@ export interface StartOptions {
   /** CA certificates that verify client certificates, besides the generated one (PEM). */
   readonly clientCa?: TextSource;
   readonly frontProxy?: FrontProxyOptions;
+  /** Requests to other API servers, which APIServices register. */
+  readonly aggregation?: AggregationOptions;
   /** Serve HTTP/2 besides HTTP/1.1; default true. */
   readonly http2?: boolean;
   readonly tlsMinVersion?: "TLSv1.2" | "TLSv1.3";

@@ -29,7 +29,8 @@ export async function publishClusterAuthenticationTrust(
   signal: AbortSignal,
 ): Promise<void> {
   const { options, ownAuthority, clock, report } = parts;
-  if (ownAuthority === "" && options.clientCa === undefined) return;
+  const { clientCa, frontProxy } = options;
+  if (ownAuthority === "" && clientCa === undefined && frontProxy === undefined) return;
   const trust = followedTrust(parts, ownAuthority);
   while (!signal.aborted) {
     try {

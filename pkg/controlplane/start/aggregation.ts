@@ -1,23 +1,32 @@
+import { createSecureContext } from "node:tls";
 import { setImmediate } from "node:timers/promises";
-import { ApiServices, Backends, runAvailability, runDefinitionRegistration } from "#aggregator";
+import {
+  ApiServices,
+  Backends,
+  type ClientCertificate,
+  runAvailability,
+  runDefinitionRegistration,
+} from "#aggregator";
 import { cryptoRandom } from "#base";
 import { RegistryClient } from "#client";
 import { apiserver, apiserverAgent, type Registry, serviceReader } from "#registry";
 import type { Aggregation } from "#server";
+import type { FileReloader } from "../files/file-reloader.ts";
+import type { StartOptions } from "../options.ts";
 import type { ServerDependencies } from "./build-dependencies.ts";
 
 /** What the server needs to proxy requests to other API servers. */
 export function aggregationOf(
-  { options, catalog, clock, signal }: ServerDependencies,
+  { options, catalog, clock, files, signal }: ServerDependencies,
   registry: Registry,
 ): Aggregation {
   const apiServices = new ApiServices(catalog.domain);
   const backends = new Backends({
     reader: serviceReader({ registry, catalog, signal }),
-    routing: "any",
+    routing: options.aggregation?.endpointsOnly ? "endpoints" : "any",
     random: cryptoRandom,
     clock,
-    client: () => undefined,
+    client: followedClient(options, files),
     signal,
   });
   const {
@@ -31,7 +40,24 @@ export function aggregationOf(
   const prefixes = lower(extraPrefix);
   const isUserHeader = (name: string) =>
     names.has(name) || prefixes.some((prefix) => name.startsWith(prefix));
-  return { apiServices, backends, isUserHeader };
+  const rejectsRedirects = options.aggregation?.rejectRedirects ?? true;
+  return { apiServices, backends, isUserHeader, rejectsRedirects };
+}
+
+/** The client certificate of this server, which is reloaded when its files change. */
+function followedClient(
+  { aggregation }: StartOptions,
+  files: FileReloader,
+): () => ClientCertificate | undefined {
+  let current: ClientCertificate | undefined;
+  const { client } = aggregation ?? {};
+  if (client === undefined) return () => undefined;
+  files.use([client.certificate, client.privateKey], (certificate = "", privateKey = "") => {
+    // Throws for what is no key, and for a key that is another's.
+    createSecureContext({ cert: certificate, key: privateKey });
+    current = { certificate, privateKey };
+  });
+  return () => current;
 }
 
 /** Maintains APIServices and their conditions until the signal aborts. */

@@ -8,6 +8,7 @@ import type { Tracer } from "#request";
 import type { HealthCheck, PrometheusMetrics } from "#server";
 import { type Backend, type ObjectStore, objectStore } from "#storage";
 import { type Credentials, ensureCredentials } from "../credentials/credentials.ts";
+import { withFrontProxy } from "../credentials/front-proxy.ts";
 import { encryptAtRest } from "../storage/encryption.ts";
 import { FileReloader } from "../files/file-reloader.ts";
 import type { ResolvedOptions } from "../observability/logging.ts";
@@ -60,9 +61,10 @@ const storageCheckMs = 2_000;
 
 export async function buildDependencies(
   opened: OpenStorage,
-  options: ResolvedOptions,
+  given: ResolvedOptions,
   clock: Clock,
 ): Promise<ServerDependencies> {
+  const options = await withFrontProxy(given, clock);
   const { report, storageRoot = "/registry" } = options;
   const domain = domainOf(options.apiDomain, options.labelDomain);
   const gates = featureGates(options.featureGates ?? new Map());

@@ -139,6 +139,8 @@ describe("startServer", () => {
         "admin.token",
         "apiserver.key",
         "ca.key",
+        "front-proxy-ca.key",
+        "front-proxy-client.key",
         "sa.key",
       ]);
       for (const name of files) {

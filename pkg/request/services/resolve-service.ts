@@ -50,11 +50,11 @@ export interface ServiceAddress {
 
 /**
  * Which addresses of a Service connections go to. `endpoints`: its ready endpoints
- * (`--enable-aggregator-routing=true`). `cluster`: its cluster address (`=false`). `any`: the ready
- * endpoints if there are any, else the cluster address, since an API server need not run where
- * cluster addresses are routed.
+ * (`--enable-aggregator-routing`). `any`: those if there are any, else the cluster address, since an
+ * API server need not run where cluster addresses are routed; and the name of a Service of type
+ * ExternalName.
  */
-export type ServiceRouting = "any" | "cluster" | "endpoints";
+export type ServiceRouting = "any" | "endpoints";
 
 /** A Service leads nowhere; the message is kube-apiserver's. */
 export class UnresolvedService extends Error {
@@ -83,14 +83,10 @@ export async function resolveService(
     throw new UnresolvedService(`unsupported service type ${JSON.stringify(type)}`);
   }
   const isHeadless = clusterIP === "" || clusterIP === "None";
-  if (routing === "cluster" && isHeadless) {
-    throw new UnresolvedService('cannot route to service with ClusterIP "None"');
-  }
   const found = ports.find((each) => each.port === port);
   if (found === undefined) {
     throw new UnresolvedService(`no service port ${port} found for service ${quoted}`);
   }
-  if (routing === "cluster") return [{ host: clusterIP, port }];
   const endpoints = readyEndpoints(await reader.slices(place), found.name ?? "", {
     family: service.spec.ipFamilies?.[0],
     random,

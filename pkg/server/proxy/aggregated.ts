@@ -30,6 +30,8 @@ export interface Aggregation {
   readonly backends: Backends;
   /** Whether front proxies tell this server the user in the header, given in lower case. */
   readonly isUserHeader: (name: string) => boolean;
+  /** Whether redirects of other servers are answered with 502. */
+  readonly rejectsRedirects: boolean;
 }
 
 export interface AggregationParts {
@@ -74,8 +76,10 @@ export async function proxyToBackend(
     if (exchange.upgrade === undefined) await proxyPlain(parts, request, { apiService, outgoing });
     else await proxyUpgrade(parts, request, { apiService, outgoing });
   } catch (error) {
-    if (!(error instanceof BackendError) || exchange.response.started) throw error;
-    sendFailure(request, failureText(error, exchange));
+    if (!(error instanceof BackendError)) throw error;
+    // A half-sent response cannot be corrected, only cut off.
+    if (exchange.response.started) exchange.response.destroy();
+    else sendFailure(request, failureText(error, exchange));
   } finally {
     discardRest(body);
   }
@@ -107,7 +111,7 @@ async function proxyPlain(
   };
   const forget = record.longRunning ? closing.add(end) : () => false;
   try {
-    await sendResponse(request, response);
+    await sendResponse(aggregation, request, response);
   } catch (error) {
     if (!isClosing) throw error;
     request.exchange.response.end();
@@ -134,7 +138,7 @@ async function proxyUpgrade(
     }
   }
   const { response } = answer;
-  if (response.status >= 400) return sendResponse(request, response);
+  if (response.status >= 400) return sendResponse(aggregation, request, response);
   response.body.destroy();
   sendFailure(request, `invalid upgrade response: status code ${response.status}`);
 }
@@ -199,10 +203,14 @@ function forwardedHeaders(
   };
 }
 
-async function sendResponse(request: AggregatedRequest, answer: BackendResponse): Promise<void> {
+async function sendResponse(
+  { rejectsRedirects }: Aggregation,
+  request: AggregatedRequest,
+  answer: BackendResponse,
+): Promise<void> {
   const { exchange, record } = request;
   const { status, headers, body } = answer;
-  if (isRedirect(answer)) {
+  if (rejectsRedirects && isRedirect(answer)) {
     record.code = 502;
     body.destroy();
     const text = "the backend attempted to redirect this request, which is not permitted";

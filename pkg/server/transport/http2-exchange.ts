@@ -1,9 +1,4 @@
-import {
-  constants,
-  type Http2Session,
-  type IncomingHttpHeaders,
-  type ServerHttp2Stream,
-} from "node:http2";
+import { type Http2Session, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import type { Readable } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import { memoize } from "#base";
@@ -184,7 +179,8 @@ class Http2ResponseStream extends CountingResponseStream {
   destroy(): void {
     if (this.closed) return;
     this.ended = true;
-    this.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    // `close` would end the stream before it resets it, as if the response were complete.
+    this.stream.destroy(new Error("the response is cut off"));
   }
 
   /** `endStream`: nothing follows the headers. */
