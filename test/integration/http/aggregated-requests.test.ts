@@ -138,15 +138,13 @@ describe("requests to aggregated servers", () => {
       });
 
       it("wait for a client that does not read", async () => {
-        let written = 0;
-        let noted = 0;
-        let isBlocked = false;
+        const flow = { written: 0, isBlocked: false };
         backends.get(group)!.handlers.set("endless", (_request, response) => {
           response.writeHead(200);
           const chunk = Buffer.alloc(64 * 1024);
           const more = () => {
-            while (!response.destroyed && response.write(chunk)) written += chunk.length;
-            isBlocked = true;
+            while (!response.destroyed && response.write(chunk)) flow.written += chunk.length;
+            flow.isBlocked = true;
           };
           response.on("drain", more);
           more();
@@ -155,11 +153,11 @@ describe("requests to aggregated servers", () => {
         await once(stream, "response");
         stream.pause();
         // Nothing is written any more between two looks.
-        do {
-          noted = written;
+        for (let noted = -1; !flow.isBlocked || noted !== flow.written;) {
+          noted = flow.written;
           await delay(100);
-        } while (!isBlocked || noted !== written);
-        assert.ok(written < 32 * 2 ** 20, `${written} bytes were taken`);
+        }
+        assert.ok(flow.written < 32 * 2 ** 20, `${flow.written} bytes were taken`);
         stream.close(constants.NGHTTP2_CANCEL);
       });
 
