@@ -14,7 +14,7 @@ import {
 import type { AddressInfo, Server, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Server as TlsServer } from "node:tls";
-import type Koa from "koa";
+import Koa from "koa";
 import { type Clock, createLogger, type Logger, systemClock, trustAuthorities } from "#base";
 import type { FlowController } from "#flowcontrol";
 import { noApiServices } from "#aggregator";
@@ -38,7 +38,6 @@ import type { AggregatedDocuments, ServerDocument } from "./routes/document-rout
 import { Http1Exchange } from "./transport/http1-exchange.ts";
 import { rejectPlainHttp } from "./transport/plain-http.ts";
 import { EventLoopLagMonitor } from "./ops/event-loop-lag-monitor.ts";
-import { koaForStages } from "./stages/middleware-chain.ts";
 import { installStages } from "./stages/stages.ts";
 import { bindExchange, type KoaMessages, koaMessages } from "./transport/koa-messages.ts";
 import type { Aggregation } from "./proxy/aggregated.ts";
@@ -254,7 +253,7 @@ class HttpServer implements KeelsonServer {
   private makeApp(): Koa {
     const { options, closing, limits, metrics, logger } = this;
     const { catalog, registry, authenticator, authorizer, auditor } = options;
-    const app = koaForStages();
+    const app = new Koa();
     // The stages handle all errors; Koa reports those of connections, which end their exchange.
     app.on("error", (error: unknown) => {
       logger.info(connectionLevel, "Connection failed", { err: String(error) });

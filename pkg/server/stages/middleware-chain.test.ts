@@ -1,12 +1,8 @@
 import assert from "node:assert/strict";
 import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
-import {
-  koaForStages,
-  MiddlewareChain,
-  type Stage,
-  type StageObserver,
-} from "./middleware-chain.ts";
+import Koa from "koa";
+import { MiddlewareChain, type Stage, type StageObserver } from "./middleware-chain.ts";
 
 interface Start {
   readonly log: string[];
@@ -37,7 +33,7 @@ async function run(
   observerOf: (stage: string) => StageObserver | undefined = () => undefined,
 ): Promise<readonly string[]> {
   const log: string[] = [];
-  const app = koaForStages();
+  const app = new Koa();
   app.on("error", (error: Error) => log.push(`error ${error.message}`));
   app.use((context, next) => {
     context.state["log"] = log;

@@ -1,4 +1,4 @@
-import Koa from "koa";
+import type Koa from "koa";
 import { afterwards, type Awaitable } from "#base";
 import type { Span } from "#request";
 import { nothing } from "./state.ts";
@@ -116,11 +116,11 @@ class Passage {
 
 const done = Promise.resolve();
 
-/** A middleware may end at once, and may also throw before its first wait. */
-function started<Context, Next>(
-  run: (context: Context, next: Next) => Awaitable<void>,
-  context: Context,
-  next: Next,
+/** A stage may end at once, and may also throw before its first wait. */
+function started(
+  run: Stage<any, any>["run"],
+  context: StageContext<any>,
+  next: (added: object) => Promise<void>,
 ): Promise<void> {
   try {
     return run(context, next) ?? done;
@@ -128,23 +128,3 @@ function started<Context, Next>(
     return Promise.reject(error as Error);
   }
 }
-
-/** A Koa application for stages. */
-export function koaForStages(): Koa {
-  // An option of Koa's that its types lack.
-  return new Koa({ compose: composeMiddleware } as object);
-}
-
-/**
- * Composes middleware without the bound function and the promise that Koa's own `compose` makes
- * per middleware and request. Those take a tenth of the memory of a GET, to refuse a second call of
- * `next`, which no stage makes.
- */
-function composeMiddleware(middleware: readonly Koa.Middleware[]): Composed {
-  return middleware.reduceRight<Composed>(
-    (rest, run) => (context) => started(run, context, () => rest(context)),
-    () => done,
-  );
-}
-
-type Composed = (context: Parameters<Koa.Middleware>[0]) => Promise<void>;
