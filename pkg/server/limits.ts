@@ -7,6 +7,8 @@ export interface Limits {
   readonly headersTimeout: number;
   /** Until the whole body is there, from its first wait on. */
   readonly bodyTimeout: number;
+  /** For which a request keeps its seats while its body arrives. */
+  readonly bodySeatTime: number;
   /** Longest time for a request that is no watch; clients may ask for less with `?timeout=`. */
   readonly requestTimeout: number;
   /** A watch whose client takes nothing for so long is ended. */
@@ -42,6 +44,7 @@ export const defaultLimits: Limits = {
   headerBytes: 64 * 1024,
   headersTimeout: 32_000,
   bodyTimeout: 60_000,
+  bodySeatTime: 5_000,
   requestTimeout: 60_000,
   watchPatience: 30_000,
   idleTimeout: 180_000,

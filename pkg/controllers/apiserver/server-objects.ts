@@ -17,5 +17,8 @@ export async function runServerObjects(
   access: ServerAccess,
   context: ControllerContext,
 ): Promise<void> {
-  await Promise.all([runFlowControlDefaults(access), runFlowSchemaStatus(context)]);
+  await Promise.all([
+    runFlowControlDefaults(access, context.informers),
+    runFlowSchemaStatus(context),
+  ]);
 }

@@ -1,20 +1,50 @@
 import { type FlowControlDefault, flowControlDefaults } from "#api";
 import { deepEqual } from "#base";
-import { resolve } from "#meta";
+import type { Informers } from "#client";
+import { type Domain, resolve } from "#meta";
 import type { ServerAccess } from "#registry";
 import { ensureDefaultObjects } from "../apiserver/default-objects.ts";
 
 const intervalMs = 60_000;
+/** Between two rounds: servers that disagree must not keep each other busy. */
+const pauseMs = 250;
 const fieldManager = "api-priority-and-fairness-config-producer-v1";
 
-/** Maintains the default FlowSchemas and PriorityLevelConfigurations until the signal aborts. */
-export async function runFlowControlDefaults(options: ServerAccess): Promise<void> {
-  const { clock, signal, report } = options;
+/**
+ * Maintains the default FlowSchemas and PriorityLevelConfigurations until the signal aborts: every
+ * minute, and at once when a mandatory one is changed or deleted.
+ */
+export async function runFlowControlDefaults(
+  options: ServerAccess,
+  informers: Informers,
+): Promise<void> {
+  const { clock, signal, report, catalog } = options;
+  let changed = new AbortController();
+  onMandatoryChange(informers, catalog.domain, () => changed.abort());
   while (!signal.aborted) {
-    await clock.sleep(intervalMs, signal).catch(() => undefined);
+    await clock.sleep(pauseMs, signal).catch(() => undefined);
+    const either = AbortSignal.any([signal, changed.signal]);
+    await clock.sleep(intervalMs, either).catch(() => undefined);
     if (signal.aborted) return;
+    changed = new AbortController();
     await ensureFlowControlDefaults(options).catch((error: unknown) => {
       if (!signal.aborted) report("Failed to sync the flow control defaults", error);
+    });
+  }
+}
+
+/** Calls back when a mandatory object is changed or deleted. */
+function onMandatoryChange(informers: Informers, domain: Domain, callback: () => void): void {
+  const { levels, schemas } = flowControlDefaults(domain);
+  const served = { group: groupOf(domain), version: "v1", namespaced: false };
+  const kinds = [
+    { plural: "flowschemas", kind: "FlowSchema", defaults: schemas },
+    { plural: "prioritylevelconfigurations", kind: "PriorityLevelConfiguration", defaults: levels },
+  ];
+  for (const { plural, kind, defaults } of kinds) {
+    const names = new Set(defaults.filter((each) => each.mandatory).map(({ name }) => name));
+    informers.of({ ...served, plural, kind }).subscribe(({ type, object }) => {
+      if (type !== "added" && names.has(object.metadata.name)) callback();
     });
   }
 }
@@ -27,7 +57,7 @@ export async function ensureFlowControlDefaults(options: ServerAccess): Promise<
   const { domain } = options.catalog;
   const { levels, schemas } = flowControlDefaults(domain);
   const annotation = resolve("apf.{label}/autoupdate-spec", domain);
-  const group = resolve("flowcontrol.apiserver.{api}", domain);
+  const group = groupOf(domain);
   const ensure = async (plural: string, defaults: readonly FlowControlDefault<any>[]) => {
     const resource = options.catalog.find(group, "v1", plural);
     if (resource === undefined) return;
@@ -42,20 +72,33 @@ export async function ensureFlowControlDefaults(options: ServerAccess): Promise<
       repaired: (present, { spec }) => {
         const { metadata } = present;
         const mayUpdate = mandatory.has(metadata.name) || isOurs(present, annotation);
-        const annotations = { ...metadata.annotations, [annotation]: String(mayUpdate) };
+        const isSaid = parseBool(metadata.annotations?.[annotation]) === mayUpdate;
+        const annotations = isSaid
+          ? metadata.annotations
+          : { ...metadata.annotations, [annotation]: String(mayUpdate) };
         const repaired = { ...present, metadata: { ...metadata, annotations } };
         return mayUpdate ? { ...repaired, spec: specOf(present.spec, spec) } : repaired;
       },
-      isObsolete: ({ metadata }) => metadata.annotations?.[annotation] === "true",
+      isObsolete: ({ metadata }) => parseBool(metadata.annotations?.[annotation]) === true,
     });
   };
   await ensure("prioritylevelconfigurations", levels);
   await ensure("flowschemas", schemas);
 }
 
+function groupOf(domain: Domain): string {
+  return resolve("flowcontrol.apiserver.{api}", domain);
+}
+
+/** What the annotation says, as Go's ParseBool reads it; else whether the spec was never changed. */
 function isOurs({ metadata }: any, annotation: string): boolean {
-  const said = metadata.annotations?.[annotation];
-  return said === "true" || (said !== "false" && metadata.generation === 1);
+  return parseBool(metadata.annotations?.[annotation]) ?? metadata.generation === 1;
+}
+
+function parseBool(text: string | undefined): boolean | undefined {
+  if (["1", "t", "T", "true", "True", "TRUE"].includes(text ?? "")) return true;
+  if (["0", "f", "F", "false", "False", "FALSE"].includes(text ?? "")) return false;
+  return undefined;
 }
 
 /** Keeps `exempt` of an Exempt level: it may be configured by the administrator. */

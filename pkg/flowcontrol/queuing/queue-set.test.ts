@@ -61,6 +61,32 @@ describe("queue set", () => {
     assert.ok(Math.max(...waits) <= 20, `waited ${Math.max(...waits)} ms: at most one execution`);
   });
 
+  it("gives a mouse its turn at once, although wide and long requests leave a seat idle", async () => {
+    const on = new TestDispatcher([{ ...fair, queuing: manyQueues.queuing }], 49);
+    for (let client = 0; client < 300; client++) {
+      const elephant = { flow: "elephant", seats: 8, patience: 15_000 };
+      loop(
+        on,
+        elephant,
+        () => 600,
+        () => undefined,
+      );
+    }
+    const waits: number[] = [];
+    for (let at = 10_000; at < 30_000; at += 50) {
+      on.clock.after(at, () => {
+        on.execute({ flow: "mouse" }, 5, (result) => {
+          waits.push(result.admitted ? result.waited : Infinity);
+        });
+      });
+    }
+    await on.clock.pass(32_000);
+    assert.equal(waits.length, 400);
+    const longest = Math.max(...waits);
+    assert.ok(longest <= 600, `waited ${longest} ms: at most one execution`);
+    assert.ok(waits.filter((wait) => wait === 0).length > 350, "mostly at once");
+  });
+
   it("leaves no seat idle while a request waits", async () => {
     const random = seededRandom(11);
     const on = new TestDispatcher([fair], 10);
@@ -135,7 +161,9 @@ describe("queue set", () => {
   });
 
   it("charges flows for seats, and for the time that they take", async () => {
-    const on = new TestDispatcher([manyQueues], 12);
+    // A queue for each flow: hands that overlap would change the shares.
+    const ownQueues = { ...fair, queuing: { queues: 512, handSize: 1, queueLengthLimit: 1000 } };
+    const on = new TestDispatcher([ownQueues], 12);
     const served = { narrow: 0, wide: 0, slow: 0 };
     for (let client = 0; client < 60; client++) {
       loop(

@@ -40,6 +40,9 @@ export interface QueueSetLimits {
 
 type RequestQueue = Queue<SeatRequest>;
 
+/** Least time in ms between two charges for requests that take longer than estimated. */
+const chargeIntervalMs = 5;
+
 interface Places extends WaitLimits {
   readonly lengthLimit: number;
 }
@@ -64,6 +67,8 @@ export class QueueSet implements RequestOwner {
   private isClosed = false;
   /** Seats in use by requests that came through a queue. */
   private queuedSeatsInUse = 0;
+  /** Monotonic time in ms. */
+  private chargedAt = 0;
   private dispatchR = 0;
   private latestS = 0;
 
@@ -134,7 +139,7 @@ export class QueueSet implements RequestOwner {
     if (queue === undefined) this.queueless.remove(request);
     else {
       const { initialSeats } = request.request.estimate;
-      const lateness = now - request.startedAt - estimatedServiceMs;
+      const lateness = now - request.startedAt - request.chargedMs;
       this.queues.finish(queue, request, seatsTimesDuration(initialSeats, lateness));
     }
     if (request.additionalLatency > 0) {
@@ -217,6 +222,10 @@ export class QueueSet implements RequestOwner {
   }
 
   private dispatch(now: number): void {
+    if (this.accounts.requestsWaiting > 0 && now - this.chargedAt >= chargeIntervalMs) {
+      this.chargedAt = now;
+      this.queues.chargeOverdue(now);
+    }
     while (this.isExempt || this.accounts.seatsInUse < this.limit) {
       const queue = this.queues.next();
       const request = queue?.waiting.first;

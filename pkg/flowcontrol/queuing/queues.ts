@@ -54,10 +54,16 @@ export class Queues {
     return this.waiting.first();
   }
 
-  /** Appends a request that arrives at R = `currentR`. */
+  /**
+   * Appends a request that arrives at R = `currentR`. It counts as arrived with the progress of the
+   * queue that is next, if that is behind R: R assumes that all seats are used, but wide requests
+   * leave some idle, and a queue that just became active must not wait until all have caught up.
+   */
   enqueue(queue: RequestQueue, request: SeatRequest, currentR: number): void {
-    this.activate(queue, currentR);
-    request.arrivalR = currentR;
+    const next = this.waiting.first();
+    const arrivalR = next === undefined ? currentR : Math.min(currentR, next.nextDispatchR);
+    this.activate(queue, arrivalR);
+    request.arrivalR = arrivalR;
     queue.append(request);
     this.waiting.place(queue);
   }
@@ -91,6 +97,21 @@ export class Queues {
     queue.advance(lateness);
     this.reorder(queue);
     this.deactivateIfIdle(queue);
+  }
+
+  /**
+   * Charges queues for executing requests that take longer than estimated, as far as that has not
+   * been done. Kubernetes does so when a request finishes; until then, a queue whose requests take
+   * long seems to have had little and gets seats before one that just became active.
+   */
+  chargeOverdue(now: number): void {
+    for (const queue of this.queues.values()) {
+      let work = 0;
+      for (const request of queue.executing) work += request.charge(now);
+      if (work === 0) continue;
+      queue.advance(work);
+      this.reorder(queue);
+    }
   }
 
   /** The request's seats are free. */
@@ -138,7 +159,8 @@ export class Queues {
   private activate(queue: RequestQueue, currentR: number): void {
     if (!queue.isIdle) return;
     this.active++;
-    queue.nextDispatchR = currentR;
+    // What it was charged for still counts where the progress of others stands still.
+    if (queue.nextDispatchR < currentR) queue.nextDispatchR = currentR;
   }
 
   private deactivateIfIdle(queue: RequestQueue): void {

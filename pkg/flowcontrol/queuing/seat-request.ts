@@ -42,6 +42,8 @@ export class SeatRequest implements Admission, Timed, Linked<SeatRequest> {
   arrivalR = 0;
   /** Monotonic time in ms; 0 while it has not started. */
   startedAt = 0;
+  /** Execution time in ms that its queue has been charged for. */
+  chargedMs = estimatedServiceMs;
   dueAt = Infinity;
   heapIndex = -1;
   previous: SeatRequest | undefined;
@@ -82,6 +84,15 @@ export class SeatRequest implements Admission, Timed, Linked<SeatRequest> {
     this.finalSeats = limit;
     this.additionalLatency = durationPerSeat(finalWork, limit);
     this.seats = Math.max(this.request.estimate.initialSeats, limit);
+  }
+
+  /** Work of the execution time that its queue has not been charged for; 0 if it is early. */
+  charge(now: number): number {
+    const elapsed = now - this.startedAt;
+    if (elapsed <= this.chargedMs) return 0;
+    const work = seatsTimesDuration(this.request.estimate.initialSeats, elapsed - this.chargedMs);
+    this.chargedMs = elapsed;
+    return work;
   }
 
   /** Waits for `settle`, the deadline or the client's departure. */

@@ -31,8 +31,6 @@ type Needs = Arrived & Parsed & Timed & Authenticated & Audited;
 const waitShare = 1 / 4;
 /** Longest wait in ms, whatever time a request has. */
 const longestWaitMs = 60_000;
-/** Time in ms for which a request keeps its seats while its body arrives. */
-const bodySeatMs = 5_000;
 const uncounted: Admitted = { initialized: undefined };
 
 /**
@@ -60,7 +58,7 @@ export function priorityAndFairness(parts: FairnessParts): Stage<Needs, Admitted
       record.queueWaitMs = result.waited;
       if (result.waited > 0) trail?.queued(result.waited);
       const restart = () => request.start(new RequestWait(exchange, clock.monotonic() + waitMs));
-      const seats = new RequestSeats(result, restart);
+      const seats = new RequestSeats(result, restart, limits.bodySeatTime);
       const admitted = clock.monotonic();
       const release = () => {
         if (seats.end()) record.seatedMs = clock.monotonic() - admitted;
@@ -143,10 +141,12 @@ class RequestSeats implements Seat {
   constructor(
     private admission: Admission | undefined,
     private readonly restart: () => Awaitable<Admission | Rejection>,
+    /** Time in ms for which the seats are kept while the body arrives. */
+    private readonly keptMs: number,
   ) {}
 
   release(): void {
-    this.timer = setTimeout(() => this.free(), bodySeatMs);
+    this.timer = setTimeout(() => this.free(), this.keptMs);
   }
 
   take(): Awaitable<void> {
