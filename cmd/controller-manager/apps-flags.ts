@@ -23,6 +23,12 @@ export const appsFlags = {
     "number of ReplicaSets that are synced concurrently",
     atLeast1,
   ),
+  "concurrent-statefulset-syncs": flag(
+    "int",
+    defaultControllerSettings.statefulSetWorkers,
+    "number of StatefulSets that are synced concurrently",
+    atLeast1,
+  ),
 } as const;
 
 export function appsSettings(values: FlagValues<typeof appsFlags>) {
@@ -30,5 +36,6 @@ export function appsSettings(values: FlagValues<typeof appsFlags>) {
     deploymentWorkers: values["concurrent-deployment-syncs"],
     replicaSetWorkers: values["concurrent-replicaset-syncs"],
     replicationControllerWorkers: values["concurrent-rc-syncs"],
+    statefulSetWorkers: values["concurrent-statefulset-syncs"],
   } satisfies Partial<ControllerSettings>;
 }

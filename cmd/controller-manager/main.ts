@@ -117,6 +117,7 @@ function settingsOf(values: Values): ControllerSettings {
   const signing = signingOf(values);
   const common = {
     ...tuningOf(values),
+    gates: featureGates(values["feature-gates"]),
     settleMs,
     rootCa,
     ...(signing === undefined ? {} : { signing }),

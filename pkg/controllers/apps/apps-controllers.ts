@@ -9,15 +9,20 @@ import {
   runReplicaSetController,
   runReplicationController,
 } from "./replicaset/replica-set-controller.ts";
+import {
+  runStatefulSetController,
+  type StatefulSetOptions,
+} from "./statefulset/stateful-set-controller.ts";
 
 export interface AppsSettings
-  extends DeploymentOptions, ReplicaSetOptions, ReplicationControllerOptions {}
+  extends DeploymentOptions, ReplicaSetOptions, ReplicationControllerOptions, StatefulSetOptions {}
 
 /** Defaults of kube-controller-manager. */
 export const defaultAppsSettings = {
   deploymentWorkers: 5,
   replicaSetWorkers: 5,
   replicationControllerWorkers: 5,
+  statefulSetWorkers: 5,
 } as const;
 
 export const appsControllers = [
@@ -41,5 +46,12 @@ export const appsControllers = [
     serviceAccount: "replication-controller",
     enabledByDefault: true,
     run: runReplicationController,
+  },
+  {
+    name: "statefulset-controller",
+    alias: "statefulset",
+    serviceAccount: "statefulset-controller",
+    enabledByDefault: true,
+    run: runStatefulSetController,
   },
 ] as const;

@@ -1,5 +1,5 @@
 /** Kinds of the group apps and ReplicationControllers, as far as controllers know them. */
-import type { ApiObject, Handle } from "#client";
+import type { ApiObject, Handle, Metadata } from "#client";
 import type { LabelSelector } from "#meta";
 import type { Condition } from "./core.ts";
 import type { PodTemplateSpec } from "./pod.ts";
@@ -70,12 +70,69 @@ export interface Deployment extends ApiObject {
   readonly status?: DeploymentStatus;
 }
 
+export interface StatefulSetStatus {
+  readonly observedGeneration?: number | bigint;
+  readonly replicas: number;
+  readonly readyReplicas?: number;
+  readonly availableReplicas?: number;
+  readonly currentReplicas?: number;
+  readonly updatedReplicas?: number;
+  /** Names of ControllerRevisions. */
+  readonly currentRevision?: string;
+  readonly updateRevision?: string;
+  readonly collisionCount?: number;
+  readonly conditions?: readonly Condition[];
+}
+
+/** A PersistentVolumeClaim of each pod; its name is that of the volume. */
+export interface VolumeClaimTemplate {
+  readonly metadata?: Partial<Metadata>;
+  readonly spec?: object;
+}
+
+export interface StatefulSet extends ApiObject {
+  readonly spec: {
+    readonly replicas: number;
+    readonly minReadySeconds?: number;
+    readonly revisionHistoryLimit?: number;
+    readonly selector: LabelSelector;
+    readonly template: PodTemplateSpec;
+    readonly serviceName?: string;
+    readonly podManagementPolicy?: "OrderedReady" | "Parallel";
+    readonly ordinals?: { readonly start?: number };
+    readonly volumeClaimTemplates?: readonly VolumeClaimTemplate[];
+    readonly persistentVolumeClaimRetentionPolicy?: {
+      readonly whenDeleted?: "Retain" | "Delete";
+      readonly whenScaled?: "Retain" | "Delete";
+    };
+    readonly updateStrategy: {
+      readonly type?: "RollingUpdate" | "OnDelete";
+      readonly rollingUpdate?: {
+        readonly partition?: number;
+        readonly maxUnavailable?: number | string;
+      };
+    };
+  };
+  readonly status?: StatefulSetStatus;
+}
+
+export interface ControllerRevision extends ApiObject {
+  /** A patch of the workload: `{"spec":{"template":{…,"$patch":"replace"}}}`. */
+  readonly data?: unknown;
+  readonly revision: number | bigint;
+}
+
 function apps<T extends ApiObject>(plural: string, kind: string): Handle<T> {
   return { group: "apps", version: "v1", plural, kind, namespaced: true };
 }
 
 export const replicaSets = apps<ReplicaSet>("replicasets", "ReplicaSet");
 
+export const statefulSets = apps<StatefulSet>("statefulsets", "StatefulSet");
+export const controllerRevisions = apps<ControllerRevision>(
+  "controllerrevisions",
+  "ControllerRevision",
+);
 export const deployments = apps<Deployment>("deployments", "Deployment");
 
 export const replicationControllers: Handle<ReplicationController> = {

@@ -20,12 +20,19 @@ export function podTemplateHash(template: object, collisionCount?: number): stri
 }
 
 /** A number in decimal, each digit replaced by a letter or digit that generated names may have. */
-function safeEncode(hash: number): string {
+export function safeEncode(hash: number): string {
   return String(hash).replace(/\d/g, (digit) => safeAlphabet[digit.charCodeAt(0) % 27]!);
 }
 
 function fnv1a(basis: number, bytes: Uint8Array): number {
   let hash = basis;
   for (const byte of bytes) hash = Math.imul(hash ^ byte, prime);
+  return hash >>> 0;
+}
+
+/** 32-bit FNV-1, which multiplies before it mixes in a byte. */
+export function fnv1(bytes: Uint8Array): number {
+  let hash = offsetBasis;
+  for (const byte of bytes) hash = Math.imul(hash, prime) ^ byte;
   return hash >>> 0;
 }

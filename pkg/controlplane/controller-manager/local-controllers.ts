@@ -113,6 +113,7 @@ async function runControllers(local: LocalControllers): Promise<void> {
   const { key } = serviceAccountKeys(options.serviceAccounts);
   const settings = {
     ...defaultControllerSettings,
+    gates: local.gates,
     settleMs: namespaceSettleMs(options),
     rootCa,
     ...(authority === undefined ? {} : { signing: { authority, durationMs: signingDurationMs } }),

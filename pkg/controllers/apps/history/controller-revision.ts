@@ -1,0 +1,64 @@
+import { deepEqual, OpaqueJson, printJson } from "#base";
+import type { ControllerRevision } from "../../kinds/apps.ts";
+import type { PodTemplateSpec } from "../../kinds/pod.ts";
+import { fnv1, safeEncode } from "../../pods/template-hash.ts";
+
+/** What a ControllerRevision keeps of a workload, and how revisions are named and compared. */
+
+/** Characters of the workload's name in the names of its revisions. */
+const longestPrefix = 223;
+
+/** The patch that sets the template of a workload. */
+export function templatePatch(template: PodTemplateSpec): object {
+  return { spec: { template: { ...template, $patch: "replace" } } };
+}
+
+/** The template that the patch of a revision sets; undefined = it sets none. */
+export function templateOf({ data }: ControllerRevision): PodTemplateSpec | undefined {
+  const patch = OpaqueJson.valueOf(data) as
+    | { readonly spec?: { readonly template?: PodTemplateSpec & { $patch?: string } } }
+    | undefined;
+  if (patch?.spec?.template === undefined) return undefined;
+  const { $patch: _directive, ...template } = patch.spec.template;
+  return template;
+}
+
+/** Whether two patches are equal; `null` counts as absent, which earlier versions wrote. */
+export function isSameData(left: unknown, right: unknown): boolean {
+  return deepEqual(canonical(left), canonical(right));
+}
+
+/** Hash of a patch, equal to that of Kubernetes for StatefulSets. */
+export function dataHash(data: object, collisionCount: number): string {
+  const text = printJson(canonical(data)).replace(
+    /[<>&\u2028\u2029]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+  return safeEncode(fnv1(Buffer.from(text + collisionCount)));
+}
+
+export function revisionName(workload: string, hash: string): string {
+  return `${workload.slice(0, longestPrefix)}-${hash}`;
+}
+
+/** Older revisions first. */
+export function byRevision(left: ControllerRevision, right: ControllerRevision): number {
+  const created = ({ metadata }: ControllerRevision) =>
+    Date.parse(metadata.creationTimestamp ?? "");
+  return (
+    Number(left.revision) - Number(right.revision) ||
+    created(left) - created(right) ||
+    (left.metadata.name < right.metadata.name ? -1 : 1)
+  );
+}
+
+/** With sorted keys, and without those that are null. */
+function canonical(value: unknown): unknown {
+  const plain = OpaqueJson.valueOf(value);
+  if (Array.isArray(plain)) return plain.map(canonical);
+  if (typeof plain !== "object" || plain === null) return plain;
+  const entries = Object.entries(plain)
+    .filter(([, inner]) => inner !== null && inner !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, inner]) => [key, canonical(inner)]));
+}
