@@ -2,6 +2,7 @@ import path from "node:path";
 import type { ServiceNetwork } from "#registry";
 import {
   type Flag,
+  flag,
   type FlagType,
   type FlagValue,
   type FlagValues,
@@ -30,10 +31,19 @@ const startDefaults = {
   "bind-address": withDefault(apiserverFlags["bind-address"], "127.0.0.1"),
 } as const;
 
-/** Flags of `keelson start`: those of one API server, with defaults for local use. */
-export const startFlags = { ...singleProcessFlags, ...startDefaults } as const;
+const localFlags = {
+  "metrics-server": flag(
+    "bool",
+    false,
+    "run metrics-server with the simulated usage of pods, so that `kubectl top` and " +
+      "HorizontalPodAutoscalers work",
+  ),
+} as const;
 
-export const startGroups: readonly FlagGroup[] = singleProcessGroups.map(({ heading, flags }) => ({
+/** Flags of `keelson start`: those of one API server, with defaults for local use. */
+export const startFlags = { ...singleProcessFlags, ...startDefaults, ...localFlags } as const;
+
+const changedGroups: readonly FlagGroup[] = singleProcessGroups.map(({ heading, flags }) => ({
   heading,
   flags: Object.fromEntries(
     Object.entries(flags).map(([name, declared]) => [
@@ -44,6 +54,11 @@ export const startGroups: readonly FlagGroup[] = singleProcessGroups.map(({ head
     ]),
   ),
 }));
+
+export const startGroups: readonly FlagGroup[] = [
+  ...changedGroups,
+  { heading: "Local cluster", flags: localFlags },
+];
 
 function withDefault<T extends FlagType>(flag: Flag<T>, value: FlagValue<T>): Flag<T> {
   return { ...flag, default: value };

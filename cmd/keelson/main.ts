@@ -109,7 +109,9 @@ const commands: Readonly<Record<string, Command>> = {
 async function runStart(words: readonly string[]): Promise<void> {
   const values = parseFlags({ ...acceptedFlags, ...startFlags }, words) as StartValues;
   warnOfFlags(words, values);
-  const server = await started({ ...startOptions({ ...values, workers: 1 }), controllers: true });
+  const metricsServer = values["metrics-server"];
+  const common = startOptions({ ...values, workers: 1 });
+  const server = await started({ ...common, controllers: true, metricsServer });
   const ended = signalled();
   if (values["storage-backend"] === "memory") {
     console.log(server.kubeconfig);

@@ -93,6 +93,8 @@ export interface StartOptions {
   };
   /** Run the controllers in this process; default true. */
   readonly controllers?: boolean;
+  /** Run metrics-server, with simulated usage, in this process; default false. */
+  readonly metricsServer?: boolean;
   readonly storageRoot?: string;
   /** Absent = values are stored unencrypted. */
   readonly encryption?: EncryptionAtRest;

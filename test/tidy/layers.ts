@@ -22,7 +22,7 @@ export const layers: readonly (readonly string[])[] = [
     "tracing",
     "flowcontrol",
   ],
-  ["server"],
+  ["server", "metrics-server"],
   ["controlplane"],
 ];
 

@@ -11,6 +11,7 @@ import type { Assembly } from "./assemble.ts";
 import { publishClusterAuthenticationTrust } from "../authentication/cluster-authentication-trust.ts";
 import { runLocalControllers } from "../controller-manager/local-controllers.ts";
 import { localhost, reachableAddress } from "../network.ts";
+import { runOwnMetricsServer } from "./metrics-server.ts";
 import { kubernetesServiceOf } from "./run-post-start-hooks.ts";
 
 const defaultCompactionMs = 300_000;
@@ -35,6 +36,7 @@ export async function runBackground(assembly: Assembly): Promise<void> {
     runEndpoints(assembly, port),
     runAggregation(assembly),
     runLocalControllers(local),
+    options.metricsServer === true ? runOwnMetricsServer(assembly) : undefined,
   ]);
 }
 
