@@ -75,7 +75,11 @@ export class ConnectionPool {
       settings: { enablePush: false, initialWindowSize: streamWindow },
     });
     const connection = new Http2Connection(session, clock);
-    const end = () => session.destroy();
+    const end = () => {
+      session.destroy();
+      // A session that the server has ended waits for the end of its socket, which may never come.
+      socket.destroy();
+    };
     signal.addEventListener("abort", end, { once: true });
     session.once("close", () => {
       signal.removeEventListener("abort", end);
