@@ -78,10 +78,28 @@ export function aggregatedDiscovery(domain: Domain): string {
 
 type Schemas = Readonly<Record<string, object>>;
 
+function text(description: string) {
+  return { type: "string", description };
+}
+
+const metadata = {
+  type: "object",
+  description: "Name, namespace, labels and time of the sample.",
+  properties: {
+    name: text("Name of the node or pod."),
+    namespace: text("Namespace of the pod."),
+    creationTimestamp: { ...text("Time of the response."), format: "date-time" },
+    labels: {
+      type: "object",
+      description: "Labels of the node or pod.",
+      additionalProperties: { type: "string" },
+    },
+  },
+};
+
 /** Schemas by name; `reference` makes the reference of the dialect. */
 function schemasOf(domain: Domain, reference: (name: string) => object): Schemas {
   const name = (kind: string) => `io.k8s.metrics.pkg.apis.metrics.v1beta1.${kind}`;
-  const text = (description: string) => ({ type: "string", description });
   const meta = {
     apiVersion: text("Version of the schema of this object."),
     kind: text("Kind of this object."),
@@ -94,20 +112,6 @@ function schemasOf(domain: Domain, reference: (name: string) => object): Schemas
   const sample = {
     timestamp: { ...text("End of the interval that was measured."), format: "date-time" },
     window: text("Length of the interval that was measured."),
-  };
-  const metadata = {
-    type: "object",
-    description: "Name, namespace, labels and time of the sample.",
-    properties: {
-      name: text("Name of the node or pod."),
-      namespace: text("Namespace of the pod."),
-      creationTimestamp: { ...text("Time of the response."), format: "date-time" },
-      labels: {
-        type: "object",
-        description: "Labels of the node or pod.",
-        additionalProperties: { type: "string" },
-      },
-    },
   };
   const object = (kind: string, description: string, properties: object) => ({
     type: "object",

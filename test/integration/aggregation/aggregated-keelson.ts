@@ -1,5 +1,8 @@
 /** A Keelson that serves `widgets.example.com` behind another Keelson. */
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { type RunningServer, startServer, type StartOptions } from "../../../cmd/keelson/index.ts";
 
 const definition = {
@@ -33,37 +36,32 @@ const definition = {
   },
 };
 
-/** The backend trusts every client. */
-const everyone = {
-  apiVersion: "rbac.authorization.k8s.io/v1",
-  kind: "ClusterRoleBinding",
-  metadata: { name: "everyone" },
-  roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" },
-  subjects: [
-    { apiGroup: "rbac.authorization.k8s.io", kind: "Group", name: "system:unauthenticated" },
-  ],
+const userHeaders = {
+  username: ["X-Remote-User"],
+  uid: ["X-Remote-Uid"],
+  group: ["X-Remote-Group"],
+  extraPrefix: ["X-Remote-Extra-"],
 };
-const backendOptions: StartOptions = { port: 0, controllers: false };
 
 export class AggregatedKeelson {
   private constructor(
     readonly front: RunningServer,
     readonly backend: RunningServer,
+    private readonly folder: string,
   ) {}
 
+  /** The backend trusts the users that the server in front names. */
   static async start(options: StartOptions = {}): Promise<AggregatedKeelson> {
-    const quiet = { report: () => undefined };
-    const [front, backend] = await Promise.all([
-      startServer({ ...quiet, ...options }),
-      startServer({ ...quiet, ...backendOptions }),
-    ]);
-    const pair = new AggregatedKeelson(front, backend);
+    const folder = mkdtempSync(path.join(tmpdir(), "keelson-aggregation-"));
+    const common = { port: 0, report: () => undefined };
+    const front = await startServer({ ...common, certificateDirectory: folder, ...options });
+    const ca = { file: path.join(folder, "front-proxy-ca.crt") };
+    const frontProxy = { ca, allowedNames: [], headers: userHeaders };
+    const backend = await startServer({ ...common, controllers: false, frontProxy });
     const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-    await sendTo(backend, "POST", definitions, definition);
-    const bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
-    await sendTo(backend, "POST", bindings, everyone);
+    await sendTo(backend, "POST", definitions, { body: definition });
     await until(async () => (await statusOf(backend, "/apis/example.com/v1/widgets")) === 200);
-    return pair;
+    return new AggregatedKeelson(front, backend, folder);
   }
 
   /** Registers the backend, and waits until the server in front discovers its resources. */
@@ -98,7 +96,7 @@ export class AggregatedKeelson {
   async createNamespace(name: string): Promise<void> {
     const namespace = { kind: "Namespace", apiVersion: "v1", metadata: { name } };
     for (const server of [this.front, this.backend]) {
-      await sendTo(server, "POST", "/api/v1/namespaces", namespace);
+      await sendTo(server, "POST", "/api/v1/namespaces", { body: namespace });
     }
   }
 
@@ -113,11 +111,12 @@ export class AggregatedKeelson {
   /** The JSON that the server in front answers. */
   send(
     method: string,
-    path: string,
+    address: string,
     body?: object,
     headers: Record<string, string> = {},
   ): Promise<any> {
-    return sendTo(this.front, method, path, body, headers);
+    const content = body === undefined ? {} : { body };
+    return sendTo(this.front, method, address, { ...content, headers });
   }
 
   async status(path: string): Promise<number> {
@@ -126,6 +125,7 @@ export class AggregatedKeelson {
 
   async close(): Promise<void> {
     await Promise.all([this.front.close({ graceMs: 0 }), this.backend.close({ graceMs: 0 })]);
+    rmSync(this.folder, { recursive: true, force: true });
   }
 }
 
@@ -138,18 +138,20 @@ async function statusOf(server: RunningServer, path: string): Promise<number> {
 async function sendTo(
   server: RunningServer,
   method: string,
-  path: string,
-  body?: object,
-  headers: Record<string, string> = {},
+  address: string,
+  {
+    body,
+    headers = {},
+  }: { readonly body?: object; readonly headers?: Record<string, string> } = {},
 ): Promise<any> {
   const content = body === undefined ? {} : { body: JSON.stringify(body) };
-  const response = await server.fetch(path, {
+  const response = await server.fetch(address, {
     method,
     headers: { "content-type": "application/json", ...headers },
     ...content,
   });
   const text = await response.text();
-  assert.ok(response.ok, `${method} ${path}: ${response.status} ${text}`);
+  assert.ok(response.ok, `${method} ${address}: ${response.status} ${text}`);
   return JSON.parse(text);
 }
 
