@@ -22,6 +22,5 @@ export {
 } from "./process/workers.ts";
 export { RuntimeConfigError } from "./start/served-catalog.ts";
 export { StartError, toStartError } from "./start/start-error.ts";
-export { type MetricsServerConnection, serveMetrics } from "./start/metrics-server.ts";
 export { startServer } from "./start/start-server.ts";
 export type { StorageOptions } from "./storage/open-storage.ts";

@@ -18,7 +18,7 @@ export async function decodeAggregated(body: Buffer): Promise<DiscoveredVersions
     const name = textOf(objectOf(group.get("metadata")?.parse())["name"]);
     for (const each of (await group.get("versions")?.elements()) ?? []) {
       const version = await each.members();
-      const resources = await parsedElements(version.get("resources"));
+      const resources = await parsedResources(version.get("resources"));
       const key = groupVersionOf(name, textOf(version.get("version")?.parse()));
       found.set(key, deduplicated(resources.flatMap(aggregatedResource)));
       await turn();
@@ -42,7 +42,7 @@ export async function decodeLegacy(
     const what = `${kind || "a document"} of ${JSON.stringify(found)}`;
     throw new JsonSpanError(`expected the APIResourceList of ${groupVersion}, not ${what}`);
   }
-  const all = (await parsedElements(list.get("resources"))).map(objectOf);
+  const all = (await parsedResources(list.get("resources"))).map(objectOf);
   const subresources = new Map<string, JsonObject[]>();
   for (const each of all) {
     const [parent = "", subresource] = textOf(each["name"]).split("/");
@@ -64,10 +64,22 @@ export async function decodeLegacy(
   );
 }
 
-async function parsedElements(list: JsonSpan | undefined): Promise<unknown[]> {
+/** Bounds of one group version, far above those of any that Kubernetes has. */
+const maxResources = 5_000;
+const maxVersionBytes = 2 * 1024 * 1024;
+
+async function parsedResources(list: JsonSpan | undefined): Promise<unknown[]> {
   const turn = yieldEvery();
   const parsed: unknown[] = [];
-  for (const each of (await list?.elements()) ?? []) {
+  if (list === undefined) return parsed;
+  if (list.size > maxVersionBytes) {
+    throw new JsonSpanError(`a group version is larger than ${maxVersionBytes} bytes`);
+  }
+  const elements = await list.elements();
+  if (elements.length > maxResources) {
+    throw new JsonSpanError(`a group version has more than ${maxResources} resources`);
+  }
+  for (const each of elements) {
     parsed.push(each.parse());
     await turn();
   }

@@ -68,6 +68,8 @@ describe("JsonSpan", () => {
     await assert.rejects(valueOf(large), /larger than/);
     const many = spanOf(`[${"1,".repeat(200_000)}1]`);
     await assert.rejects(many.elements(), /more than 100000 members/);
+    const blank = spanOf(`{${" ".repeat(100_000)}}`);
+    await assert.rejects(blank.members(), /white space/);
     const name = spanOf(`{"${"x".repeat(10_000)}":1}`);
     await assert.rejects(name.members(), /does not end within/);
   });

@@ -40,12 +40,17 @@ export class JsonSpan {
     return new JsonSpan(bytes, hasMark ? 3 : 0, bytes.length);
   }
 
+  /** Size in bytes. */
+  get size(): number {
+    return this.end - this.start;
+  }
+
   /**
    * Parses the value.
    * @throws JsonSpanError if it is too large, too deep, or no JSON
    */
   parse(): unknown {
-    if (this.end - this.start > maxValueBytes) {
+    if (this.size > maxValueBytes) {
       throw new JsonSpanError(`a value is larger than ${maxValueBytes} bytes`);
     }
     const scan = new Scan(this.bytes, this.start, this.end);
@@ -182,8 +187,13 @@ class Scan {
   }
 
   private skipSpace(): void {
-    const { bytes, end } = this;
-    while (this.position < end && isSpace(bytes[this.position]!)) this.position += 1;
+    const { bytes, end, position: start } = this;
+    while (this.position < end && isSpace(bytes[this.position]!)) {
+      this.position += 1;
+      if (this.position > start + sliceBytes) {
+        throw new JsonSpanError(`more than ${sliceBytes} bytes of white space`);
+      }
+    }
   }
 }
 
