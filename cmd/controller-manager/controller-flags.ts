@@ -6,6 +6,7 @@ import {
 import { flag, type FlagValues } from "../flags/parse.ts";
 import { appsFlags, appsSettings } from "./apps-flags.ts";
 import { batchFlags, batchSettings } from "./batch-flags.ts";
+import { networkFlags, networkSettings } from "./network-flags.ts";
 
 const atLeast1 = { minimum: 1 };
 
@@ -28,6 +29,7 @@ export const controllerFlags = {
   ),
   ...appsFlags,
   ...batchFlags,
+  ...networkFlags,
   "concurrent-ephemeralvolume-syncs": flag(
     "int",
     defaultControllerSettings.ephemeralVolumeWorkers,
@@ -123,6 +125,7 @@ export function tuningOf(values: Values): Omit<ControllerSettings, "rootCa" | "s
     quotaResyncMs: values["resource-quota-sync-period"],
     ...appsSettings(values),
     ...batchSettings(values),
+    ...networkSettings(values),
     ephemeralVolumeWorkers: values["concurrent-ephemeralvolume-syncs"],
     legacyTokenCleanUpMs: values["legacy-service-account-token-clean-up-period"],
     terminatedPodThreshold: values["terminated-pod-gc-threshold"],

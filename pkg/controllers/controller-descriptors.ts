@@ -51,6 +51,11 @@ import {
   defaultBatchSettings,
 } from "./batch/batch-controllers.ts";
 import { runDisruptionController } from "./disruption/disruption-controller.ts";
+import {
+  defaultNetworkSettings,
+  networkControllers,
+  type NetworkSettings,
+} from "./network/network-controllers.ts";
 import { runServiceCidrController } from "./network/service-cidr-controller.ts";
 import { runPersistentVolumeClaimProtection } from "./volume/pvc-protection-controller.ts";
 import { runPersistentVolumeProtection } from "./volume/pv-protection-controller.ts";
@@ -69,7 +74,8 @@ export interface ControllerSettings
     EphemeralVolumeOptions,
     BootstrapSignerOptions,
     AppsSettings,
-    BatchSettings {
+    BatchSettings,
+    NetworkSettings {
   /** CA certificates of the API server (PEM); "" = they are not published. */
   readonly rootCa: string;
   /** Signs tokens for service account token Secrets; absent = these are not filled. */
@@ -87,6 +93,7 @@ export const defaultControllerSettings = {
   ...defaultAppsSettings,
   ...defaultAutoscalerOptions,
   ...defaultBatchSettings,
+  ...defaultNetworkSettings,
   ephemeralVolumeWorkers: 5,
   legacyTokenCleanUpMs: defaultLegacyTokenCleanUpMs,
   terminatedPodThreshold: defaultTerminatedPodThreshold,
@@ -220,6 +227,7 @@ const controllerDescriptors: readonly ControllerDescriptor[] = [
   },
   ...appsControllers,
   ...batchControllers,
+  ...networkControllers,
   {
     name: "pod-garbage-collector-controller",
     alias: "podgc",

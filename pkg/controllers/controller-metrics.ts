@@ -1,4 +1,5 @@
 import type { MetricDefinition } from "#request";
+import { networkMetrics } from "./network/network-controllers.ts";
 import { batchMetrics } from "./batch/batch-controllers.ts";
 import { autoscalerMetrics } from "./autoscaling/autoscaler-metrics.ts";
 import { podGarbageCollectorMetrics } from "./pod-garbage-collector/pod-garbage-collector-metrics.ts";
@@ -9,6 +10,7 @@ import { deletionAgeRatio } from "./apps/replicaset/replica-set-metrics.ts";
 export const controllerMetrics: readonly MetricDefinition[] = [
   deletionAgeRatio,
   ...batchMetrics,
+  ...networkMetrics,
   ...autoscalerMetrics,
   ...podGarbageCollectorMetrics,
   ...ephemeralVolumeMetrics,

@@ -8,6 +8,7 @@ export {
   defaultControllerSettings,
 } from "./controller-descriptors.ts";
 export { controllerMetrics } from "./controller-metrics.ts";
+export { type NodeIpamSettings, parseNodeIpam } from "./network/node-ipam/node-ipam-settings.ts";
 export { runCoordinatedElection } from "./leader-election/coordinated-election.ts";
 export { runLeaseEndpointReconciler } from "./network/lease-endpoint-reconciler.ts";
 export {

@@ -28,6 +28,13 @@ export interface Container {
   readonly name: string;
   readonly image?: string;
   readonly restartPolicy?: string;
+  readonly ports?: readonly ContainerPort[];
+}
+
+export interface ContainerPort {
+  readonly name?: string;
+  readonly containerPort: number;
+  readonly protocol?: string;
 }
 
 export interface Toleration {
@@ -88,6 +95,8 @@ export interface PodStatus {
   readonly phase?: "Pending" | "Running" | "Succeeded" | "Failed" | "Unknown";
   readonly reason?: string;
   readonly startTime?: string;
+  readonly podIP?: string;
+  readonly podIPs?: readonly { readonly ip: string }[];
   readonly conditions?: readonly PodCondition[];
   readonly containerStatuses?: readonly ContainerStatus[];
   readonly initContainerStatuses?: readonly ContainerStatus[];

@@ -1,0 +1,125 @@
+/** Subsets of the Endpoints of a Service. */
+import { formatIp, ipFamily, parseIp } from "#base";
+import type {
+  EndpointAddress,
+  EndpointPort,
+  EndpointSubset,
+  Service,
+} from "../../kinds/network.ts";
+import type { Pod } from "../../kinds/pod.ts";
+import { isReady } from "../../pods/pod-state.ts";
+import { endpointHostname, isEndpoint, targetPortOf } from "../services/pod-endpoints.ts";
+import { repackSubsets } from "../services/repack-subsets.ts";
+
+/** Addresses in all subsets at most. */
+export const maxCapacity = 1_000;
+
+/** The subsets that the pods of a Service make. */
+export function subsetsOf(service: Service, pods: readonly Pod[]): readonly EndpointSubset[] {
+  const { ports = [], clusterIP, publishNotReadyAddresses: publishes = false } = service.spec ?? {};
+  const subsets: EndpointSubset[] = [];
+  for (const pod of pods) {
+    const address = isEndpoint(pod, publishes) ? addressOf(service, pod) : undefined;
+    if (address === undefined) continue;
+    const field = publishes || isReady(pod) ? "addresses" : "notReadyAddresses";
+    if (ports.length === 0 && clusterIP === "None") subsets.push({ [field]: [address] });
+    for (const servicePort of ports) {
+      const port = targetPortOf(pod, servicePort);
+      if (port === undefined) continue;
+      const { name, protocol = "TCP", appProtocol } = servicePort;
+      const endpointPort: EndpointPort = {
+        ...(name === undefined || name === "" ? {} : { name }),
+        port,
+        protocol,
+        ...(appProtocol === undefined ? {} : { appProtocol }),
+      };
+      subsets.push({ [field]: [address], ports: [endpointPort] });
+    }
+  }
+  return repackSubsets(subsets);
+}
+
+/** The pod's address of the Service's first family; undefined = it has none. */
+function addressOf(service: Service, pod: Pod): EndpointAddress | undefined {
+  const { ipFamilies = [], clusterIP = "" } = service.spec ?? {};
+  const { podIP = "", podIPs = [] } = pod.status ?? {};
+  const hasClusterIp = clusterIP !== "" && clusterIP !== "None";
+  const family = ipFamilies[0] ?? ipFamily(hasClusterIp ? clusterIP : podIP);
+  const found = podIPs.find(({ ip }) => ipFamily(ip) === family);
+  const parsed = found && parseIp(found.ip);
+  if (parsed === undefined) return undefined;
+  const { namespace = "", name, uid } = pod.metadata;
+  const hostname = endpointHostname(pod, service);
+  const { nodeName = "" } = pod.spec ?? {};
+  return {
+    ip: formatIp(parsed),
+    ...(hostname === undefined ? {} : { hostname }),
+    nodeName,
+    targetRef: { kind: "Pod", namespace, name, uid },
+  };
+}
+
+export function countAddresses(subsets: readonly EndpointSubset[]): number {
+  return subsets.reduce(
+    (sum, { addresses = [], notReadyAddresses = [] }) =>
+      sum + addresses.length + notReadyAddresses.length,
+    0,
+  );
+}
+
+/**
+ * Leaves out addresses beyond the capacity: those that are not ready first, then ready ones, of each
+ * subset in proportion.
+ */
+export function truncateSubsets(subsets: readonly EndpointSubset[]): readonly EndpointSubset[] {
+  if (countAddresses(subsets) <= maxCapacity) return subsets;
+  const count = (field: "addresses" | "notReadyAddresses") =>
+    subsets.reduce((sum, subset) => sum + (subset[field]?.length ?? 0), 0);
+  const ready = count("addresses");
+  const cutsReady = ready > maxCapacity;
+  const field = cutsReady ? "addresses" : "notReadyAddresses";
+  const most = cutsReady ? maxCapacity : maxCapacity - ready;
+  const total = count(field);
+  let left = most;
+  return subsets.map((subset) => {
+    const own = subset[field] ?? [];
+    const kept = own.slice(0, Math.min(Math.ceil((own.length / total) * most), left));
+    left -= kept.length;
+    const { notReadyAddresses, addresses, ...rest } = subset;
+    const lists = cutsReady
+      ? { addresses: kept }
+      : { addresses: addresses ?? [], notReadyAddresses: kept };
+    return {
+      ...rest,
+      ...Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0)),
+    };
+  });
+}
+
+/** Whether two lists of subsets are the same, resource versions of the pods apart. */
+export function isSameSubsets(
+  left: readonly EndpointSubset[],
+  right: readonly EndpointSubset[],
+): boolean {
+  return shown(left) === shown(right);
+}
+
+function shown(subsets: readonly EndpointSubset[]): string {
+  const address = ({ ip, hostname = "", nodeName = "", targetRef }: EndpointAddress) => {
+    const { kind, namespace, name, uid } = targetRef ?? {};
+    return [ip, hostname, nodeName, kind, namespace, name, uid];
+  };
+  const port = ({ name = "", port: number, protocol, appProtocol }: EndpointPort) => [
+    name,
+    number,
+    protocol,
+    appProtocol,
+  ];
+  return JSON.stringify(
+    subsets.map(({ addresses = [], notReadyAddresses = [], ports = [] }) => [
+      addresses.map(address),
+      notReadyAddresses.map(address),
+      ports.map(port),
+    ]),
+  );
+}

@@ -1,0 +1,44 @@
+/** Hints of EndpointSlices for `spec.trafficDistribution` of a Service. */
+import type { Endpoint, EndpointSlice } from "../../kinds/network.ts";
+import type { PlannedSlice } from "./slice-plan.ts";
+
+const known: ReadonlySet<string> = new Set(["PreferClose", "PreferSameZone", "PreferSameNode"]);
+
+export function isTrafficDistribution(value: string | undefined): value is string {
+  return value !== undefined && known.has(value);
+}
+
+/** Gives each ready endpoint the hints of its own zone, and node with PreferSameNode. */
+export function addDistributionHints(
+  planned: readonly PlannedSlice[],
+  unchanged: readonly EndpointSlice[],
+  distribution: string,
+): readonly EndpointSlice[] {
+  const withNode = distribution === "PreferSameNode";
+  for (const slice of planned) {
+    slice.endpoints = slice.endpoints.map((each) => withHints(each, withNode));
+  }
+  return unchanged.filter(({ endpoints }) =>
+    endpoints.some((each) => !hasSameHints(each, withHints(each, withNode))),
+  );
+}
+
+function withHints(endpoint: Endpoint, withNode: boolean): Endpoint {
+  const { conditions, zone, nodeName } = endpoint;
+  if (conditions?.ready !== true) return endpoint;
+  const { hints: _hints, ...rest } = endpoint;
+  const hints = {
+    ...(zone === undefined ? {} : { forZones: [{ name: zone }] }),
+    ...(nodeName === undefined || !withNode ? {} : { forNodes: [{ name: nodeName }] }),
+  };
+  return Object.keys(hints).length === 0 ? rest : { ...rest, hints };
+}
+
+function hasSameHints({ hints: left }: Endpoint, { hints: right }: Endpoint): boolean {
+  const shown = (hints: Endpoint["hints"]) =>
+    JSON.stringify([
+      (hints?.forZones ?? []).map(({ name }) => name),
+      (hints?.forNodes ?? []).map(({ name }) => name),
+    ]);
+  return shown(left) === shown(right);
+}
