@@ -85,13 +85,12 @@ export function truncateSubsets(subsets: readonly EndpointSubset[]): readonly En
     const own = subset[field] ?? [];
     const kept = own.slice(0, Math.min(Math.ceil((own.length / total) * most), left));
     left -= kept.length;
-    const { notReadyAddresses, addresses, ...rest } = subset;
-    const lists = cutsReady
-      ? { addresses: kept }
-      : { addresses: addresses ?? [], notReadyAddresses: kept };
+    const { addresses = [], ports } = subset;
+    const readyKept = cutsReady ? kept : addresses;
     return {
-      ...rest,
-      ...Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0)),
+      ...(readyKept.length === 0 ? {} : { addresses: readyKept }),
+      ...(cutsReady || kept.length === 0 ? {} : { notReadyAddresses: kept }),
+      ...(ports === undefined ? {} : { ports }),
     };
   });
 }
