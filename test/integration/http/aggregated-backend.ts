@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createSecureServer } from "node:http2";
 import { createServer } from "node:https";
 import type { AddressInfo, Server, Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import { createAuthority, issueCertificate, type KeyPair } from "#pki";
 import type { RunningServer } from "../../../cmd/keelson/index.ts";
@@ -82,6 +83,13 @@ export class AggregatedBackend {
 export function sendJson([, response]: BackendExchange, value: object): void {
   response.writeHead(200, { "content-type": "application/json" });
   response.end(JSON.stringify(value));
+}
+
+/** Breaks a response off: the socket of HTTP/1.1, the stream of HTTP/2. */
+export function cut(response: ServerResponse): void {
+  const { stream } = response as { readonly stream?: Duplex };
+  if (stream === undefined) response.destroy();
+  else stream.destroy(new Error("cut"));
 }
 
 /** What the backend sees of a request. */

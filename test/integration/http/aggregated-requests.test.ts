@@ -2,14 +2,13 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
-import type { ServerResponse } from "node:http";
 import { connect, constants, type OutgoingHttpHeaders } from "node:http2";
-import type { Duplex } from "node:stream";
 import { connect as tlsConnect } from "node:tls";
 import type { KeyPair } from "#pki";
 import { type RunningServer, startServer } from "../../../cmd/keelson/index.ts";
 import {
   AggregatedBackend,
+  cut,
   getWhenAvailable,
   register,
   seenBy,
@@ -21,13 +20,6 @@ import {
 
 const tokens = 'usertoken,vera,uid-1,"devs,ops"\n';
 const hosts = ["far.default.svc"];
-
-/** Breaks a response off: the socket of HTTP/1.1, the stream of HTTP/2. */
-function cut(response: ServerResponse): void {
-  const { stream } = response as { readonly stream?: Duplex };
-  if (stream === undefined) response.destroy();
-  else stream.destroy(new Error("cut"));
-}
 
 /** Group of the server that speaks HTTP/2, and of the one that does not. */
 const groups = ["two.example.com", "one.example.com"] as const;
