@@ -7,6 +7,7 @@ import { flag, type FlagValues } from "../flags/parse.ts";
 import { appsFlags, appsSettings } from "./apps-flags.ts";
 import { batchFlags, batchSettings } from "./batch-flags.ts";
 import { networkFlags, networkSettings } from "./network-flags.ts";
+import { nodeFlags, nodeSettings } from "./node-flags.ts";
 
 const atLeast1 = { minimum: 1 };
 
@@ -30,6 +31,7 @@ export const controllerFlags = {
   ...appsFlags,
   ...batchFlags,
   ...networkFlags,
+  ...nodeFlags,
   "concurrent-ephemeralvolume-syncs": flag(
     "int",
     defaultControllerSettings.ephemeralVolumeWorkers,
@@ -126,6 +128,7 @@ export function tuningOf(values: Values): Omit<ControllerSettings, "rootCa" | "s
     ...appsSettings(values),
     ...batchSettings(values),
     ...networkSettings(values),
+    ...nodeSettings(values),
     ephemeralVolumeWorkers: values["concurrent-ephemeralvolume-syncs"],
     legacyTokenCleanUpMs: values["legacy-service-account-token-clean-up-period"],
     terminatedPodThreshold: values["terminated-pod-gc-threshold"],

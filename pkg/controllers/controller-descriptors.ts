@@ -50,6 +50,11 @@ import {
   type BatchSettings,
   defaultBatchSettings,
 } from "./batch/batch-controllers.ts";
+import {
+  defaultNodeSettings,
+  nodeControllers,
+  type NodeSettings,
+} from "./node/node-controllers.ts";
 import { runDisruptionController } from "./disruption/disruption-controller.ts";
 import {
   defaultNetworkSettings,
@@ -75,7 +80,8 @@ export interface ControllerSettings
     BootstrapSignerOptions,
     AppsSettings,
     BatchSettings,
-    NetworkSettings {
+    NetworkSettings,
+    NodeSettings {
   /** CA certificates of the API server (PEM); "" = they are not published. */
   readonly rootCa: string;
   /** Signs tokens for service account token Secrets; absent = these are not filled. */
@@ -94,6 +100,7 @@ export const defaultControllerSettings = {
   ...defaultAutoscalerOptions,
   ...defaultBatchSettings,
   ...defaultNetworkSettings,
+  ...defaultNodeSettings,
   ephemeralVolumeWorkers: 5,
   legacyTokenCleanUpMs: defaultLegacyTokenCleanUpMs,
   terminatedPodThreshold: defaultTerminatedPodThreshold,
@@ -228,6 +235,7 @@ const controllerDescriptors: readonly ControllerDescriptor[] = [
   ...appsControllers,
   ...batchControllers,
   ...networkControllers,
+  ...nodeControllers,
   {
     name: "pod-garbage-collector-controller",
     alias: "podgc",

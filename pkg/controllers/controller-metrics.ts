@@ -2,6 +2,7 @@ import type { MetricDefinition } from "#request";
 import { networkMetrics } from "./network/network-controllers.ts";
 import { batchMetrics } from "./batch/batch-controllers.ts";
 import { autoscalerMetrics } from "./autoscaling/autoscaler-metrics.ts";
+import { nodeMetrics } from "./node/node-controllers.ts";
 import { podGarbageCollectorMetrics } from "./pod-garbage-collector/pod-garbage-collector-metrics.ts";
 import { ephemeralVolumeMetrics } from "./volume/ephemeral-volume-metrics.ts";
 import { deletionAgeRatio } from "./apps/replicaset/replica-set-metrics.ts";
@@ -11,6 +12,7 @@ export const controllerMetrics: readonly MetricDefinition[] = [
   deletionAgeRatio,
   ...batchMetrics,
   ...networkMetrics,
+  ...nodeMetrics,
   ...autoscalerMetrics,
   ...podGarbageCollectorMetrics,
   ...ephemeralVolumeMetrics,

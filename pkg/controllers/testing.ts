@@ -175,6 +175,8 @@ export interface CrashScenario {
   readonly endState: (test: TestRegistry) => Promise<unknown>;
   /** Crashes after every so many writes only, where a scenario has very many; default 1. */
   readonly stride?: number;
+  /** Namespaces to begin with; default `ns`. */
+  readonly namespaces?: readonly string[];
 }
 
 /**
@@ -200,11 +202,11 @@ const stepMs = 250;
 const finalLooks = 20;
 
 async function playWithCrash(
-  { controllers, play, endState }: CrashScenario,
+  { controllers, play, endState, namespaces = ["ns"] }: CrashScenario,
   crashAt: number,
   wanted?: unknown,
 ): Promise<{ readonly state: unknown; readonly hasCrashed: boolean }> {
-  const test = await testRegistry();
+  const test = await testRegistry({ namespaces });
   const processes = new CrashingProcesses(test, controllers, crashAt);
   const step = async () => {
     processes.check();

@@ -1,0 +1,115 @@
+import { type Informer, objectKey } from "#client";
+import { type ControllerContext, newWorkQueue } from "../../controller-context.ts";
+import { CoreEventRecorder } from "../../core-event-recorder.ts";
+import { type Node, nodes as nodeHandle } from "../../kinds/node.ts";
+import type { Pod } from "../../kinds/pod.ts";
+import { hasTaint, isSameTaint, swapTaints } from "../node-taints.ts";
+import { podsByNode } from "../pods-by-node.ts";
+import type { NodeNames } from "./node-conditions.ts";
+import { NodeMonitor, type NodeMonitorOptions } from "./node-monitor.ts";
+
+export interface NodeLifecycleOptions extends NodeMonitorOptions {
+  /** Period between two looks at the health of all nodes. */
+  readonly nodeMonitorPeriodMs: number;
+}
+
+/** kube-controller-manager's. */
+export const defaultNodeLifecycleOptions = {
+  nodeMonitorPeriodMs: 5_000,
+  nodeMonitorGraceMs: 50_000,
+  nodeStartupGraceMs: 60_000,
+  nodeEvictionRate: 0.1,
+  secondaryNodeEvictionRate: 0.01,
+  unhealthyZoneThreshold: 0.55,
+  largeClusterSizeThreshold: 50,
+} as const satisfies NodeLifecycleOptions;
+
+const taintingPeriodMs = 100;
+const nodeWorkers = 8;
+const podWorkers = 4;
+
+/**
+ * Watches over nodes: conditions of silent nodes become Unknown and their pods not ready, taints
+ * follow conditions, and nodes that are not ready get NoExecute taints at the rate of their zone.
+ */
+export async function runNodeLifecycleController(
+  context: ControllerContext,
+  options: NodeLifecycleOptions,
+): Promise<void> {
+  const { informers } = context;
+  const recorder = new CoreEventRecorder(context, "node-controller");
+  const nodes = informers.of(nodeHandle);
+  const pods = podsByNode(informers);
+  const monitor = new NodeMonitor(context, options, recorder);
+  const nodeQueue = newWorkQueue(context, "node_lifecycle_controller");
+  const podQueue = newWorkQueue(context, "node_lifecycle_controller_pods");
+  nodes.subscribe(({ type, object }) => {
+    if (type !== "deleted") nodeQueue.add(object.metadata.name);
+  });
+  pods.subscribe((change) => {
+    if (change.type === "deleted" || !change.object.spec?.nodeName) return;
+    const before = change.type === "updated" ? change.before.spec?.nodeName : undefined;
+    if (before !== change.object.spec.nodeName) podQueue.add(objectKey(change.object));
+  });
+  await Promise.all([nodes.untilSynced(), pods.untilSynced(), monitor.untilSynced()]);
+  await Promise.all([
+    recorder.run(),
+    nodeQueue.run((name) => syncNode(context, monitor.names, nodes.get(name)), {
+      workers: nodeWorkers,
+    }),
+    podQueue.run((key) => syncBoundPod(monitor, nodes, pods.get(key)), { workers: podWorkers }),
+    repeat(context, options.nodeMonitorPeriodMs, "Failed to monitor nodes", () => monitor.look()),
+    repeat(context, taintingPeriodMs, "Failed to taint nodes", () => monitor.taintQueued()),
+  ]);
+}
+
+async function repeat(
+  { clock, signal, report }: ControllerContext,
+  periodMs: number,
+  what: string,
+  work: () => Promise<void>,
+): Promise<void> {
+  while (!signal.aborted) {
+    await work().catch((error: unknown) => {
+      if (!signal.aborted) report(what, error);
+    });
+    await clock.sleep(periodMs, signal, { background: true }).catch(() => undefined);
+  }
+}
+
+/** Brings NoSchedule taints in line with conditions, and beta labels in line with stable ones. */
+async function syncNode(
+  context: ControllerContext,
+  names: NodeNames,
+  node: Node | undefined,
+): Promise<void> {
+  if (node === undefined) return;
+  const wanted = names.wantedNoSchedule(node);
+  const add = wanted.filter((taint) => !hasTaint(node, taint));
+  const remove = names
+    .managedNoSchedule(node)
+    .filter((taint) => !wanted.some((each) => isSameTaint(each, taint)));
+  if (add.length > 0 || remove.length > 0) await swapTaints(context, node, { add, remove });
+  const { name, uid, labels: current = {} } = node.metadata;
+  const labels = Object.fromEntries(
+    names.copiedLabels.flatMap(([stable, beta]) => {
+      const value = current[stable];
+      return value === undefined || value === current[beta] ? [] : [[beta, value]];
+    }),
+  );
+  if (Object.keys(labels).length === 0) return;
+  const body = { metadata: { uid, labels } };
+  await context.client.patch(nodeHandle, { name }, { type: "merge", body });
+}
+
+/** Marks a pod not ready that was bound to a node that is not ready. */
+async function syncBoundPod(
+  monitor: NodeMonitor,
+  nodes: Informer<Node>,
+  pod: Pod | undefined,
+): Promise<void> {
+  const name = pod?.spec?.nodeName;
+  if (pod === undefined || !name || nodes.get(name) === undefined) return;
+  const ready = monitor.readyStatusOf(name);
+  if (ready !== undefined && ready !== "True") await monitor.markNotReady([pod]);
+}

@@ -1,0 +1,45 @@
+import type { MetricDefinition } from "#request";
+
+const powers = (first: number) => Array.from({ length: 8 }, (_, index) => first * 4 ** index);
+
+/** Names of kube-controller-manager. */
+export const nodeLifecycleMetrics: readonly MetricDefinition[] = [
+  {
+    name: "node_collector_zone_health",
+    kind: "gauge",
+    help: "Percentage of ready nodes, by zone.",
+    labels: ["zone"],
+  },
+  {
+    name: "node_collector_zone_size",
+    kind: "gauge",
+    help: "Number of nodes, by zone.",
+    labels: ["zone"],
+  },
+  {
+    name: "node_collector_unhealthy_nodes_in_zone",
+    kind: "gauge",
+    help: "Number of nodes that are not ready, by zone.",
+    labels: ["zone"],
+  },
+  {
+    name: "node_collector_evictions_total",
+    kind: "counter",
+    help: "Nodes that were given a NoExecute taint since the start of the controller, by zone.",
+    labels: ["zone"],
+  },
+  {
+    name: "node_collector_update_node_health_duration_seconds",
+    kind: "histogram",
+    help: "Time in seconds that a look at the health of one node took.",
+    labels: [],
+    buckets: powers(0.001),
+  },
+  {
+    name: "node_collector_update_all_nodes_health_duration_seconds",
+    kind: "histogram",
+    help: "Time in seconds that a look at the health of all nodes took.",
+    labels: [],
+    buckets: powers(0.01),
+  },
+];

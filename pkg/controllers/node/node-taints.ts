@@ -1,0 +1,72 @@
+/** Taints of nodes that controllers set and remove. */
+import type { Client } from "#client";
+import { isNotFound } from "#meta";
+import { type ControllerContext, statusCodeOf } from "../controller-context.ts";
+import { type Node, nodes, type Taint } from "../kinds/node.ts";
+import { formatTime } from "../time.ts";
+
+/** Key and effect; values do not tell taints apart. */
+export type TaintId = Pick<Taint, "key" | "effect">;
+
+const maxAttempts = 5;
+
+export function hasTaint({ spec }: Node, wanted: TaintId): boolean {
+  return (spec?.taints ?? []).some((taint) => isSameTaint(taint, wanted));
+}
+
+export function isSameTaint(a: TaintId, b: TaintId): boolean {
+  return a.key === b.key && a.effect === b.effect;
+}
+
+/**
+ * Adds and removes taints in one write. A taint that is present keeps its value and `timeAdded`.
+ * Conflicts are retried with a live read; a node that is gone is left.
+ */
+export async function swapTaints(
+  { client, clock }: Pick<ControllerContext, "client" | "clock">,
+  node: Node,
+  {
+    add = [],
+    remove = [],
+  }: { readonly add?: readonly TaintId[]; readonly remove?: readonly TaintId[] },
+): Promise<void> {
+  await retryOnConflict(client, node, async (current) => {
+    const taints = current.spec?.taints ?? [];
+    const missing = add.filter((taint) => !hasTaint(current, taint));
+    const kept = taints.filter((taint) => !remove.some((each) => isSameTaint(each, taint)));
+    if (missing.length === 0 && kept.length === taints.length) return;
+    const timeAdded = formatTime(clock.now());
+    const next = [...kept, ...missing.map((taint) => ({ ...taint, timeAdded }))];
+    const { name, uid, resourceVersion } = current.metadata;
+    const body = {
+      metadata: { uid, resourceVersion },
+      spec: { taints: next.length === 0 ? null : next },
+    };
+    await client.patch(nodes, { name }, { type: "merge", body });
+  });
+}
+
+/** Repeats a write with the live object after each conflict; does nothing for a node that is gone. */
+async function retryOnConflict(
+  client: Client,
+  node: Node,
+  write: (current: Node) => Promise<void>,
+): Promise<void> {
+  let current = node;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await write(current);
+    } catch (error) {
+      if (isNotFound(error)) return;
+      if (statusCodeOf(error) !== 409 || attempt === maxAttempts) throw error;
+    }
+    try {
+      const { name } = node.metadata;
+      current = await client.get(nodes, { name });
+    } catch (error) {
+      if (isNotFound(error)) return;
+      throw error;
+    }
+    if (current.metadata.uid !== node.metadata.uid) return;
+  }
+}

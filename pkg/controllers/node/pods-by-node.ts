@@ -1,0 +1,15 @@
+import type { Informer, Informers } from "#client";
+import { type Pod, pods } from "../kinds/pod.ts";
+
+const index = "spec.nodeName";
+
+/** The shared informer of pods, with an index of the nodes that they are bound to. */
+export function podsByNode(informers: Informers): Informer<Pod> {
+  const informer = informers.of(pods);
+  informer.addIndex(index, ({ spec }) => (spec?.nodeName ? [spec.nodeName] : []));
+  return informer;
+}
+
+export function podsOn(informer: Informer<Pod>, node: string): readonly Pod[] {
+  return informer.indexed(index, node);
+}
