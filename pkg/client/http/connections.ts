@@ -95,11 +95,15 @@ class Connection {
 
   private answerOf(stream: ClientHttp2Stream, signal: AbortSignal): Promise<HttpResponse> {
     return new Promise((resolve, reject) => {
-      const fail = (error?: Error) => reject(this.faultOf(stream, { signal, error }));
+      let isAnswered = false;
+      const fail = (error?: Error) => {
+        if (!isAnswered) reject(this.faultOf(stream, { signal, error }));
+      };
       // Errors after the response headers reach the reader of the body.
       stream.on("error", fail);
       stream.once("close", () => fail());
       stream.once("response", (headers: IncomingHttpHeaders) => {
+        isAnswered = true;
         resolve({
           status: Number(headers[":status"]),
           header: (name) => String(headers[name] ?? ""),
