@@ -19,6 +19,7 @@ import { aggregationOptions } from "./aggregation-flags.ts";
 import { authenticationOptions, reloadedFile } from "./authentication-flags.ts";
 import { authorizationOptions } from "./authorization-flags.ts";
 import { auditOptions } from "./audit-flags.ts";
+import { localControllerFlags } from "../controller-manager/local-flags.ts";
 import type { FlagGroup } from "../flags/help.ts";
 import { apiserverFlags, singleProcessFlags, singleProcessGroups } from "./flags.ts";
 import { observingOptions } from "./observing-flags.ts";
@@ -40,8 +41,13 @@ const localFlags = {
   ),
 } as const;
 
-/** Flags of `keelson start`: those of one API server, with defaults for local use. */
-export const startFlags = { ...singleProcessFlags, ...startDefaults, ...localFlags } as const;
+/** Flags of `keelson start`: those of one API server and of the controllers, for local use. */
+export const startFlags = {
+  ...singleProcessFlags,
+  ...startDefaults,
+  ...localFlags,
+  ...localControllerFlags,
+} as const;
 
 const changedGroups: readonly FlagGroup[] = singleProcessGroups.map(({ heading, flags }) => ({
   heading,
@@ -58,6 +64,7 @@ const changedGroups: readonly FlagGroup[] = singleProcessGroups.map(({ heading, 
 export const startGroups: readonly FlagGroup[] = [
   ...changedGroups,
   { heading: "Local cluster", flags: localFlags },
+  { heading: "Controllers", flags: localControllerFlags },
 ];
 
 function withDefault<T extends FlagType>(flag: Flag<T>, value: FlagValue<T>): Flag<T> {

@@ -10,17 +10,20 @@ const everyController = selectControllers(["*", "bootstrapsigner", "tokencleaner
 const names = (isOn: boolean) =>
   everyController.filter((each) => each.enabledByDefault === isOn).map(({ name }) => name);
 
+/** Which controllers to run. */
+export const controllersFlag = flag(
+  "list",
+  ["*"],
+  "controllers to run, comma-separated: * for all that are on by default, foo to add " +
+    "controller foo, -foo to remove it; names and aliases of kube-controller-manager. All " +
+    `controllers: ${everyController.map(({ name }) => name).join(", ")}. Off by default: ` +
+    names(false).join(", "),
+);
+
 const genericFlags = {
   kubeconfig: flag("string", "", "kubeconfig file with the API server and the credentials for it"),
   master: flag("string", "", "URL of the API server; overrides the one in --kubeconfig"),
-  controllers: flag(
-    "list",
-    ["*"],
-    "controllers to run, comma-separated: * for all that are on by default, foo to add " +
-      "controller foo, -foo to remove it; names and aliases of kube-controller-manager. All " +
-      `controllers: ${everyController.map(({ name }) => name).join(", ")}. Off by default: ` +
-      names(false).join(", "),
-  ),
+  controllers: controllersFlag,
   "kube-api-content-type": flag(
     "string",
     "",

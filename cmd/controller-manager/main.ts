@@ -5,16 +5,13 @@ import { parseSigningKey, signToken } from "#authn";
 import { systemClock } from "#base";
 import { timesFault } from "#client";
 import { type ControllerManagerOptions, runControllers, standardLogger } from "#controlplane";
-import {
-  type ControllerDescriptor,
-  type ControllerSettings,
-  selectControllers,
-} from "#controllers";
+import { type ControllerSettings } from "#controllers";
 import { domainOf } from "#meta";
 import { type Endpoint, KubeconfigFault, parseKubeconfig } from "#request";
 import { logFormat } from "../flags/logging-flags.ts";
 import { type FlagValues, parseFlags, UsageError } from "../flags/parse.ts";
 import { controllerManagerFlags } from "./flags.ts";
+import { selectedControllers } from "./selected-controllers.ts";
 import { tuningOf } from "./controller-flags.ts";
 
 type Values = FlagValues<typeof controllerManagerFlags>;
@@ -48,7 +45,7 @@ function managerOptions(values: Values): ControllerManagerOptions {
   endpoint();
   return {
     endpoint,
-    controllers: selected(values.controllers),
+    controllers: selectedControllers(values.controllers),
     settings: settingsOf(values),
     leaderElection: values["leader-elect"] ? leaderElectionOf(values) : undefined,
     useServiceAccountCredentials: values["use-service-account-credentials"],
@@ -99,15 +96,6 @@ function endpointOf({ kubeconfig: file, master }: Values): Endpoint {
   } catch (error) {
     if (!(error instanceof KubeconfigFault)) throw fileFault("kubeconfig", error);
     throw new UsageError(`--kubeconfig: ${error.message}`);
-  }
-}
-
-function selected(words: readonly string[]): readonly ControllerDescriptor[] {
-  try {
-    return selectControllers(words.length === 0 ? ["*"] : words);
-  } catch (error) {
-    if (error instanceof RangeError) throw new UsageError(`--controllers: ${error.message}`);
-    throw error;
   }
 }
 

@@ -31,6 +31,7 @@ import {
 import { clusterFlags, runCluster } from "../cluster/main.ts";
 import { codecFlags, runCodec } from "../codec/main.ts";
 import { controllerManagerGroups } from "../controller-manager/flags.ts";
+import { localControllerOptions } from "../controller-manager/local-flags.ts";
 import { runControllerManager } from "../controller-manager/main.ts";
 import { type CommandHelp, helpText } from "../flags/help.ts";
 import { type FlagValues, parseFlags, UsageError } from "../flags/parse.ts";
@@ -111,7 +112,8 @@ async function runStart(words: readonly string[]): Promise<void> {
   warnOfFlags(words, values);
   const metricsServer = values["metrics-server"];
   const common = startOptions({ ...values, workers: 1 });
-  const server = await started({ ...common, controllers: true, metricsServer });
+  const controllerManager = localControllerOptions(values);
+  const server = await started({ ...common, controllers: true, controllerManager, metricsServer });
   const ended = signalled();
   if (values["storage-backend"] === "memory") {
     console.log(server.kubeconfig);

@@ -2,6 +2,7 @@ import type { AdmissionPluginFlags } from "#admission";
 import type { LogDelivery, WebhookDelivery } from "#audit";
 import type { AuthorizationMode } from "#authz";
 import type { AdjustableLogger, Clock } from "#base";
+import type { ControllerDescriptor, ControllerSettings } from "#controllers";
 import type { ServiceNetwork } from "#registry";
 import type { CloseOptions, KubeletTls, Lifecycle, Limits } from "#server";
 import type {
@@ -93,6 +94,12 @@ export interface StartOptions {
   };
   /** Run the controllers in this process; default true. */
   readonly controllers?: boolean;
+  /** Which controllers run in this process, and their settings; absent = the defaults. */
+  readonly controllerManager?: {
+    /** Absent = those that are on by default, and those of bootstrap tokens if they are accepted. */
+    readonly selected?: readonly ControllerDescriptor[];
+    readonly settings?: Partial<ControllerSettings>;
+  };
   /** Run metrics-server, with simulated usage, in this process; default false. */
   readonly metricsServer?: boolean;
   readonly storageRoot?: string;

@@ -113,6 +113,7 @@ async function runControllers(local: LocalControllers): Promise<void> {
   const { key } = serviceAccountKeys(options.serviceAccounts);
   const settings = {
     ...defaultControllerSettings,
+    ...options.controllerManager?.settings,
     gates: local.gates,
     settleMs: namespaceSettleMs(options),
     rootCa,
@@ -122,7 +123,8 @@ async function runControllers(local: LocalControllers): Promise<void> {
   };
   // Servers that accept bootstrap tokens also sign cluster-info and delete expired tokens.
   const ofTokens = options.bootstrapTokens ? ["bootstrapsigner", "tokencleaner"] : [];
-  await Promise.all(selectControllers(["*", ...ofTokens]).map(({ run }) => run(context, settings)));
+  const { selected = selectControllers(["*", ...ofTokens]) } = options.controllerManager ?? {};
+  await Promise.all(selected.map(({ run }) => run(context, settings)));
   await context.informers.ended();
 }
 
