@@ -10,6 +10,7 @@ import { CountingResponseStream } from "../transport/counting-response-stream.ts
 
 /** Keeps what is written; every write is to be waited for when `slow`. */
 class TestResponseStream extends CountingResponseStream {
+  protected readonly common = {};
   readonly chunks: Uint8Array[] = [];
   headers: ResponseHeaders = {};
   ended = false;

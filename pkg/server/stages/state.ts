@@ -34,8 +34,8 @@ export interface Audited {
 }
 
 export interface Admitted {
-  /** Called when a watch is initialized: it occupies no seats from then on. */
-  readonly initialized: (() => void) | undefined;
+  /** Of a watch: called when it is initialized, and occupies no seats from then on. */
+  readonly initialized?: () => void;
 }
 
 /** State of a request that reaches a route. */

@@ -6,7 +6,6 @@ export abstract class CountingResponseStream implements ResponseStream {
   observer: ResponseObserver | undefined;
   handedOver = false;
   private code: number | undefined;
-  private added: ResponseHeaders | undefined;
   private count = 0;
 
   get started(): boolean {
@@ -21,16 +20,15 @@ export abstract class CountingResponseStream implements ResponseStream {
     return this.count;
   }
 
-  addHeaders(headers: ResponseHeaders): void {
-    this.added = this.added === undefined ? headers : { ...this.added, ...headers };
+  addHeader(name: string, value: string): void {
+    this.common[name] = value;
   }
 
   start(status: number, headers: ResponseHeaders): void {
     if (this.code !== undefined) return;
     this.code = status;
-    const all = this.added === undefined ? headers : { ...this.added, ...headers };
-    this.begin(status, all);
-    this.observer?.started(status, all);
+    this.begin(status, headers);
+    this.observer?.started(status, headers);
   }
 
   handOver(status: number): void {
@@ -52,6 +50,8 @@ export abstract class CountingResponseStream implements ResponseStream {
     this.finish(chunk);
   }
 
+  /** Headers of this response, whatever its status. */
+  protected abstract readonly common: Record<string, string>;
   abstract flush(): void;
   abstract destroy(): void;
   abstract readonly closed: boolean;

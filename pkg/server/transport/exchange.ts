@@ -77,8 +77,8 @@ export interface ResponseStream {
   readonly sent: number;
   /** Observes everything that is sent from now on. */
   observer: ResponseObserver | undefined;
-  /** Adds headers to the response, whatever its status; those that it starts with win. */
-  addHeaders(headers: ResponseHeaders): void;
+  /** Adds a header to the response, whatever its status; those that it starts with win. */
+  addHeader(name: string, value: string): void;
   /** Sets status and headers, which leave with the first bytes; a second call does nothing. */
   start(status: number, headers: ResponseHeaders): void;
   /** The connection now speaks another protocol, outside of this response. */

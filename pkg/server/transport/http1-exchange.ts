@@ -17,7 +17,7 @@ import { CountingResponseStream, drained } from "./counting-response-stream.ts";
 interface Http1ExchangeOptions {
   readonly auditId: string;
   readonly bodyTimeout: number;
-  readonly common: ResponseHeaders;
+  readonly common: Record<string, string>;
   readonly upgrade?: Upgrade | undefined;
 }
 
@@ -115,7 +115,7 @@ class Http1ResponseStream extends CountingResponseStream {
 
   constructor(
     private readonly response: ServerResponse,
-    private readonly common: ResponseHeaders,
+    protected readonly common: Record<string, string>,
   ) {
     super();
   }

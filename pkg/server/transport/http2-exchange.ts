@@ -26,7 +26,7 @@ interface Http2ExchangeOptions {
   readonly auditId: string;
   /** Time limit for the request body, in milliseconds. */
   readonly bodyTimeout: number;
-  readonly common: ResponseHeaders;
+  readonly common: Record<string, string>;
   /** Called when nothing of the stream is left. */
   readonly onClose: () => void;
 }
@@ -140,7 +140,7 @@ class Http2ResponseStream extends CountingResponseStream {
 
   constructor(
     private readonly stream: ServerHttp2Stream,
-    private readonly common: ResponseHeaders,
+    protected readonly common: Record<string, string>,
   ) {
     super();
   }

@@ -36,7 +36,7 @@ export class LocalExchange implements Exchange {
 
   constructor(
     private readonly request: LocalRequest,
-    { auditId, common }: { readonly auditId: string; readonly common: ResponseHeaders },
+    { auditId, common }: { readonly auditId: string; readonly common: Record<string, string> },
   ) {
     this.auditId = auditId;
     this.method = request.method;
@@ -89,7 +89,7 @@ export class LocalExchange implements Exchange {
 }
 
 interface LocalResponseStreamOptions {
-  readonly common: ResponseHeaders;
+  readonly common: Record<string, string>;
   readonly begin: (result: LocalResponse) => void;
   readonly leave: () => void;
 }
@@ -102,8 +102,11 @@ class LocalResponseStream extends CountingResponseStream {
   private wakeReader: (() => void) | undefined;
   private wakeWriter: (() => void) | undefined;
 
+  protected readonly common: Record<string, string>;
+
   constructor(private readonly options: LocalResponseStreamOptions) {
     super();
+    this.common = options.common;
   }
 
   get closed(): boolean {
@@ -111,7 +114,7 @@ class LocalResponseStream extends CountingResponseStream {
   }
 
   protected begin(status: number, headers: ResponseHeaders): void {
-    const all = { ...this.options.common, ...headers };
+    const all = { ...this.common, ...headers };
     this.options.begin({ status, headers: all, body: this.read() });
   }
 

@@ -33,6 +33,8 @@ export class WebSocketResponseStream extends CountingResponseStream {
   private readonly socket: Duplex;
   private webSocket: WebSocket | undefined;
   private ended = false;
+  /** None: a handshake has headers of its own. */
+  protected readonly common: Record<string, string> = {};
 
   constructor(
     private readonly exchange: Exchange,

@@ -55,6 +55,12 @@ export async function prepareMouse(admin: Aim): Promise<void> {
   connection.close();
 }
 
+function renew(connection: Connection, n: number) {
+  const body = Buffer.from(JSON.stringify({ spec: { holderIdentity: `holder-${n}` } }));
+  const contentType = "application/merge-patch+json";
+  return connection.call("PATCH", `${leases}/${leaseName}`, { body, contentType });
+}
+
 function lease(holderIdentity: string): object {
   return {
     apiVersion: "coordination.k8s.io/v1",
@@ -74,9 +80,8 @@ export async function runMouse(aims: MouseAims, seconds: number): Promise<MouseF
   const at = (list: readonly Connection[], n: number) => list[n % list.length]!;
   const { mouse, leader, prober } = connections;
   for (const each of [...mouse, ...leader, ...prober]) await each.call("GET", "/readyz");
-  const renewal = (n: number) => Buffer.from(JSON.stringify(lease(`holder-${n}`)));
   const created = configMap({ generateName: "created-" });
-  const [get, create, renew, ready] = await Promise.all([
+  const [get, create, renewal, ready] = await Promise.all([
     measured(seconds, {
       everyMs: 50,
       call: (n) => at(mouse, n).call("GET", `${configMaps}/object`),
@@ -87,12 +92,12 @@ export async function runMouse(aims: MouseAims, seconds: number): Promise<MouseF
     }),
     measured(seconds, {
       everyMs: 2_000,
-      call: (n) => at(leader, n).call("PUT", `${leases}/${leaseName}`, { body: renewal(n) }),
+      call: (n) => renew(at(leader, n), n),
     }),
     measured(seconds, { everyMs: 500, call: (n) => at(prober, n).call("GET", "/readyz") }),
   ]);
   for (const each of Object.values(connections).flat()) each.close();
-  return { get, create, renew, ready };
+  return { get, create, renew: renewal, ready };
 }
 
 async function measured(seconds: number, { everyMs, call }: Beat): Promise<Latency> {

@@ -3,7 +3,7 @@ import type { User } from "#request";
 import type { Limits } from "../../limits.ts";
 import type { PrometheusMetrics, SeatKind } from "../../metrics/metrics.ts";
 import type { Stage } from "../middleware-chain.ts";
-import type { Admitted, Arrived, Authenticated, Parsed } from "../state.ts";
+import { type Admitted, type Arrived, type Authenticated, nothing, type Parsed } from "../state.ts";
 import { BodyBudget, type Seat } from "./body-budget.ts";
 import { InFlight, isExempt, seatKind } from "./in-flight.ts";
 
@@ -11,8 +11,6 @@ interface InFlightParts {
   readonly limits: Limits;
   readonly metrics: PrometheusMetrics;
 }
-
-const admitted: Admitted = { initialized: undefined };
 
 /**
  * Limits the requests in flight and the bodies that are arriving: what the server does with
@@ -36,7 +34,7 @@ export function maxInFlight({
         exchange.bodyObserver = bodies.observer(owner, seat);
       }
       if (record.longRunning) metrics.requests.longRunning(record, 1);
-      return afterwards(next(admitted), () => {
+      return afterwards(next(nothing), () => {
         seat.release();
         if (record.longRunning) metrics.requests.longRunning(record, -1);
       });

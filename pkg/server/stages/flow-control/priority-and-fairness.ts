@@ -11,9 +11,17 @@ import type { Limits } from "../../limits.ts";
 import type { PrometheusMetrics } from "../../metrics/metrics.ts";
 import { seatsTaken } from "../../response/failures.ts";
 import { sendResponse } from "../../response/response-writer.ts";
-import type { Exchange, ResponseHeaders } from "../../transport/exchange.ts";
+import type { Exchange } from "../../transport/exchange.ts";
 import type { Stage } from "../middleware-chain.ts";
-import type { Admitted, Arrived, Audited, Authenticated, Parsed, Timed } from "../state.ts";
+import {
+  type Admitted,
+  type Arrived,
+  type Audited,
+  type Authenticated,
+  nothing,
+  type Parsed,
+  type Timed,
+} from "../state.ts";
 import { BodyBudget, type Seat } from "./body-budget.ts";
 import { InFlight, isExempt, seatKind } from "./in-flight.ts";
 
@@ -31,7 +39,6 @@ type Needs = Arrived & Parsed & Timed & Authenticated & Audited;
 const waitShare = 1 / 4;
 /** Longest wait in ms, whatever time a request has. */
 const longestWaitMs = 60_000;
-const uncounted: Admitted = { initialized: undefined };
 
 /**
  * API Priority and Fairness: each request waits in the queue of its flow until its seats are free.
@@ -45,11 +52,11 @@ export function priorityAndFairness(parts: FairnessParts): Stage<Needs, Admitted
   const run: Stage<Needs, Admitted>["run"] = ({ state }, next) => {
     const { exchange, info, user, query, resource, record, trail, timeoutMs, received } = state;
     const isWatch = info.verb === "watch";
-    if (record.longRunning && !isWatch) return next(uncounted);
+    if (record.longRunning && !isWatch) return next(nothing);
     const { namespace } = info;
     const sizeOf = () => resource && registry.cachedSize({ resource, namespace });
     const request = flowControl.classify({ user, info, query, sizeOf });
-    exchange.response.addHeaders(headersOf(request));
+    tellClassification(exchange, request);
     record.flow = request;
     const waitMs = Math.min(timeoutMs * waitShare, longestWaitMs);
     const wait = new RequestWait(exchange, received + waitMs);
@@ -76,7 +83,7 @@ export function priorityAndFairness(parts: FairnessParts): Stage<Needs, Admitted
         exchange.bodyObserver = bodies.observer(owner, seats);
       }
       inFlight.add(kind, user);
-      return afterwards(next(uncounted), () => {
+      return afterwards(next(nothing), () => {
         inFlight.remove(kind);
         release();
       });
@@ -98,12 +105,10 @@ export function priorityAndFairness(parts: FairnessParts): Stage<Needs, Admitted
   };
 }
 
-/** Headers that tell the objects which classified the request, by uid so that names stay private. */
-function headersOf({ flowSchema, priorityLevel }: ClassifiedRequest): ResponseHeaders {
-  return {
-    "x-kubernetes-pf-flowschema-uid": flowSchema.uid ?? "",
-    "x-kubernetes-pf-prioritylevel-uid": priorityLevel.uid ?? "",
-  };
+/** Names the objects that classified the request, by uid so that their names stay private. */
+function tellClassification({ response }: Exchange, request: ClassifiedRequest): void {
+  response.addHeader("x-kubernetes-pf-flowschema-uid", request.flowSchema.uid ?? "");
+  response.addHeader("x-kubernetes-pf-prioritylevel-uid", request.priorityLevel.uid ?? "");
 }
 
 /** 429 in kube-apiserver's words, unless the request has ended while it waited. */
