@@ -21,9 +21,8 @@ export function controlledRegistry(
 ): Registry {
   const admit = async (verb: string, request: ResourceRequest): Promise<Admission> => {
     const info = infoOf(verb, request);
-    const sizeOf = () => registry.cachedSize(request);
-    const { user, context } = request;
-    const classified = flowControl.classify({ user, info, query: noQuery, sizeOf });
+    const { user, context, resource } = request;
+    const classified = flowControl.classify({ user, info, query: noQuery, resource });
     const { signal } = context;
     const result = await classified.start({ signal, deadline: clock.monotonic() + waitMs });
     if (result.admitted) return result;

@@ -52,7 +52,7 @@ export async function assemble(foundation: ServerDependencies): Promise<Assembly
   const auditing = await buildAuditing(options, { ...foundation, domain: catalog.domain });
   const aggregation = aggregationOf(foundation, registry);
   const aggregated = aggregatedApis(foundation, aggregation);
-  const flowControl = buildFlowControl(foundation);
+  const flowControl = buildFlowControl({ ...foundation, registry });
   const parts = { access, registry, auditing, aggregation, aggregated, flowControl };
   const server = serverOf({ ...foundation, ...parts });
   const replica = { ...foundation, registry };

@@ -11,6 +11,7 @@ import {
   WorkEstimator,
 } from "#flowcontrol";
 import { resolve } from "#meta";
+import type { Registry } from "#registry";
 import type { Query } from "#request";
 import { defaultLimits } from "#server";
 import type { ServerDependencies } from "./build-dependencies.ts";
@@ -26,11 +27,11 @@ export interface FlowControl {
 type Dependencies = Pick<
   ServerDependencies,
   "catalog" | "clock" | "gates" | "metrics" | "options" | "report" | "signal"
->;
+> & { readonly registry: Pick<Registry, "cachedSize"> };
 
 /** Undefined if it is switched off, or the server has no concurrency limit to share. */
 export function buildFlowControl(dependencies: Dependencies): FlowControl | undefined {
-  const { catalog, clock, gates, metrics, options, report, signal } = dependencies;
+  const { catalog, clock, metrics, options, report, signal } = dependencies;
   const totalConcurrency = concurrencyLimit(options.limits);
   if (options.priorityAndFairness === false || totalConcurrency === 0) return undefined;
   const { instruments } = metrics;
@@ -46,8 +47,13 @@ export function buildFlowControl(dependencies: Dependencies): FlowControl | unde
     report,
   });
   const watches = new WatchTracker();
-  const isSizeBased = gates("SizeBasedListCostEstimate");
-  const estimator = new WorkEstimator({ watches, dispatcher, metrics: recorder, isSizeBased });
+  const estimator = new WorkEstimator({
+    watches,
+    dispatcher,
+    metrics: recorder,
+    isSizeBased: dependencies.gates("SizeBasedListCostEstimate"),
+    sizeOf: (collection) => dependencies.registry.cachedSize(collection),
+  });
   return {
     controller: new FlowController({ configuration, dispatcher, estimator, watches }),
     followed: followedKinds(configuration, resolve("flowcontrol.apiserver.{api}", domain)),

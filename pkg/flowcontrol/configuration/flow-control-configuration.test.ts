@@ -54,7 +54,8 @@ describe("flow control configuration", () => {
     for (const work of later.splice(0)) work();
   };
   const levelsOf = (user: User) => {
-    const { flowSchema, priorityLevel } = configuration.classify(user, pods);
+    const flowSchema = configuration.classify(user, pods);
+    const priorityLevel = configuration.levelOf(flowSchema);
     return `${flowSchema.metadata.name} ${priorityLevel.metadata.name}`;
   };
 
@@ -76,7 +77,8 @@ describe("flow control configuration", () => {
     const own = applied[1]?.find(({ name }) => name === "own");
     assert.equal(own?.nominalConcurrencyShares, 7);
     assert.equal(levelsOf(ada), "s own");
-    const { flowSchema, priorityLevel } = configuration.classify(ada, pods);
+    const flowSchema = configuration.classify(ada, pods);
+    const priorityLevel = configuration.levelOf(flowSchema);
     assert.deepEqual([flowSchema.metadata.uid, priorityLevel.metadata.uid], ["uid-s", "uid-own"]);
   });
 
@@ -132,7 +134,7 @@ describe("flow control configuration", () => {
     settle();
     assert.equal(levelsOf(admin), "exempt exempt");
     assert.equal(levelsOf(ada), "catch-all catch-all");
-    assert.equal(configuration.classify(admin, pods).flowSchema.metadata.uid, "uid-exempt");
+    assert.equal(configuration.classify(admin, pods).metadata.uid, "uid-exempt");
     const levels = applied.at(-1) ?? [];
     assert.equal(levels.find(({ name }) => name === "exempt")?.type, "Exempt");
     assert.equal(levels.find(({ name }) => name === "catch-all")?.nominalConcurrencyShares, 5);

@@ -2,11 +2,7 @@ import { flowControlDefaults } from "#api";
 import { deepEqual } from "#base";
 import type { Domain } from "#meta";
 import type { RequestInfo, User } from "#request";
-import {
-  Classifier,
-  flowDistinguisher,
-  type FlowSchemaObject,
-} from "../classification/classifier.ts";
+import { Classifier, type FlowSchemaObject } from "../classification/classifier.ts";
 import type { PriorityLevelSettings, RequestDispatcher } from "../contract.ts";
 import { queuingFault } from "../queuing/shuffle-sharding.ts";
 import { exemptName, type PriorityLevelObject, settingsOf } from "./priority-level-settings.ts";
@@ -20,13 +16,6 @@ export interface ConfigurationOptions {
   readonly report: (what: string, error: unknown) => void;
   /** Calls back later in this turn of the event loop. */
   readonly later?: (work: () => void) => void;
-}
-
-/** FlowSchema and priority level of a request. */
-export interface Classification {
-  readonly flowSchema: FlowSchemaObject;
-  readonly priorityLevel: PriorityLevelObject;
-  readonly flowDistinguisher: string;
 }
 
 /** The index of stored objects of one kind, as followers of the store fill it. */
@@ -65,14 +54,13 @@ export class FlowControlConfiguration {
     this.classifier = this.apply();
   }
 
-  classify(user: User, request: RequestInfo): Classification {
-    const flowSchema = this.classifier.classify(user, request);
-    const { name } = flowSchema.spec.priorityLevelConfiguration;
-    return {
-      flowSchema,
-      priorityLevel: this.levels.get(name)!,
-      flowDistinguisher: flowDistinguisher(flowSchema, user, request),
-    };
+  classify(user: User, request: RequestInfo): FlowSchemaObject {
+    return this.classifier.classify(user, request);
+  }
+
+  /** The priority level of a FlowSchema that `classify` has just returned. */
+  levelOf({ spec }: FlowSchemaObject): PriorityLevelObject {
+    return this.levels.get(spec.priorityLevelConfiguration.name)!;
   }
 
   private indexOf<T extends FlowSchemaObject | PriorityLevelObject>(

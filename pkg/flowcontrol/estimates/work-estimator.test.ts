@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
+import { builtinKinds } from "#api";
+import { Catalog, domainOf } from "#meta";
 import { parseRequestInfo, parseTarget } from "#request";
 import type { WorkEstimate } from "../contract.ts";
 import type { CollectionSize } from "./list-seats.ts";
 import { WatchTracker } from "./watch-tracker.ts";
 import { WorkEstimator } from "./work-estimator.ts";
 
+const configMaps = new Catalog(builtinKinds, domainOf()).find("", "v1", "configmaps");
 const names = { flowSchema: "s", priorityLevel: "level" };
 
 /** A server with `watches` watches of all config maps. */
@@ -16,14 +19,18 @@ function estimatorWith(
   for (let index = 0; index < (options.watches ?? 0); index++) {
     tracker.register(read("GET /api/v1/configmaps?watch=true").info, "");
   }
+  let known: CollectionSize | undefined;
   const estimator = new WorkEstimator({
+    sizeOf: () => known,
     watches: tracker,
     dispatcher: { maxSeats: () => options.maxSeats },
     metrics: { watchCount: (_level, _schema, count) => void counts.push(count) },
     isSizeBased: options.isSizeBased ?? false,
   });
-  const estimate = (text: string, size?: CollectionSize): WorkEstimate =>
-    estimator.estimate({ ...names, ...read(text), sizeOf: () => size });
+  const estimate = (text: string, size?: CollectionSize): WorkEstimate => {
+    known = size;
+    return estimator.estimate({ ...read(text), resource: configMaps }, names);
+  };
   return { estimate, counts };
 }
 

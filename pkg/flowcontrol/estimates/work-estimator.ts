@@ -1,3 +1,4 @@
+import type { Resource } from "#meta";
 import type { Query, RequestInfo } from "#request";
 import type { DispatchMetrics, RequestDispatcher, WorkEstimate } from "../contract.ts";
 import { type CollectionSize, listSeats } from "./list-seats.ts";
@@ -6,12 +7,14 @@ import type { WatchTracker } from "./watch-tracker.ts";
 export interface EstimatedRequest {
   readonly info: RequestInfo;
   readonly query: Query;
-  /** Name of the FlowSchema that matched. */
+  /** Undefined when the path names no resource that is served. */
+  readonly resource: Resource | undefined;
+}
+
+/** Names of the objects that classified a request. */
+interface Names {
   readonly flowSchema: string;
-  /** Name of its priority level. */
   readonly priorityLevel: string;
-  /** Size of the collection that the request addresses; undefined = not known. */
-  readonly sizeOf: () => CollectionSize | undefined;
 }
 
 export interface EstimatorOptions {
@@ -20,6 +23,14 @@ export interface EstimatorOptions {
   readonly metrics: Pick<DispatchMetrics, "watchCount">;
   /** Whether lists are also estimated by the size of their objects. */
   readonly isSizeBased: boolean;
+  /** Size of a collection; undefined = not known. */
+  readonly sizeOf: (request: Collection) => CollectionSize | undefined;
+}
+
+interface Collection {
+  readonly resource: Resource;
+  /** "" = all namespaces. */
+  readonly namespace: string;
 }
 
 /** Most seats of one request. */
@@ -35,28 +46,33 @@ const oneSeat: WorkEstimate = { initialSeats: 1, finalSeats: 0, additionalLatenc
 export class WorkEstimator {
   constructor(private readonly options: EstimatorOptions) {}
 
-  estimate(request: EstimatedRequest): WorkEstimate {
+  estimate(request: EstimatedRequest, names: Names): WorkEstimate {
     switch (request.info.verb) {
       case "list":
-        return this.list(request);
+        return this.list(request, names);
       case "watch":
         // Initial events cost as much as the list; without them a watch starts at once.
-        return request.query.flag("sendInitialEvents") === true ? this.list(request) : oneSeat;
+        return request.query.flag("sendInitialEvents") === true
+          ? this.list(request, names)
+          : oneSeat;
       case "create":
       case "update":
       case "patch":
       case "delete":
-        return this.mutation(request);
+        return this.mutation(request.info, names);
       default:
         return oneSeat;
     }
   }
 
-  private list(request: EstimatedRequest): WorkEstimate {
-    const size = request.info.name === "" ? request.sizeOf() : undefined;
+  private list(request: EstimatedRequest, { priorityLevel }: Names): WorkEstimate {
+    const { info, resource } = request;
+    const { namespace } = info;
+    const isKnown = info.name === "" && resource !== undefined;
+    const size = isKnown ? this.options.sizeOf({ resource, namespace }) : undefined;
     if (size === undefined || size.objects === 0) return oneSeat;
     const seats = listSeats(size, request, this.options.isSizeBased);
-    const initialSeats = Math.min(seats, this.mostSeatsAt(request.priorityLevel));
+    const initialSeats = Math.min(seats, this.mostSeatsAt(priorityLevel));
     return initialSeats <= 1 ? oneSeat : { initialSeats, finalSeats: 0, additionalLatency: 0 };
   }
 
@@ -64,7 +80,7 @@ export class WorkEstimator {
    * Notifying watches takes a tenth of a seat each for some milliseconds after the write. Where that
    * is wider than a request may be, it becomes narrower and longer.
    */
-  private mutation({ info, flowSchema, priorityLevel }: EstimatedRequest): WorkEstimate {
+  private mutation(info: RequestInfo, { flowSchema, priorityLevel }: Names): WorkEstimate {
     // Requesting a token changes no object.
     if (info.resource === "serviceaccounts" && info.subresource === "token") return oneSeat;
     if (!info.isResource) return oneSeat;

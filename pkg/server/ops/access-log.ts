@@ -38,8 +38,8 @@ const longestFlowName = 64;
 function flowFields(flow: ClassifiedRequest, { verb, seatedMs }: RequestRecord): LogFields {
   const { initialSeats, finalSeats, additionalLatency } = flow.estimate;
   return {
-    apf_pl: flow.priorityLevel.name.slice(0, longestFlowName),
-    apf_fs: flow.flowSchema.name.slice(0, longestFlowName),
+    apf_pl: flow.priorityLevel.slice(0, longestFlowName),
+    apf_fs: flow.flowSchema.slice(0, longestFlowName),
     apf_iseats: initialSeats,
     apf_fseats: finalSeats,
     apf_additionalLatency: formatDuration(BigInt(Math.round(additionalLatency * 1e6))),

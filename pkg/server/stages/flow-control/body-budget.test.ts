@@ -8,10 +8,10 @@ const alice = { name: "alice", isExempt: false };
 
 class TestSeat implements Seat {
   isTaken = true;
-  take(): void {
+  bodyArrived(): void {
     this.isTaken = true;
   }
-  release(): void {
+  waitForBody(): void {
     this.isTaken = false;
   }
 }

@@ -11,9 +11,9 @@ const USER_SHARE = 1 / 4;
 /** The seat of a request. A slow sender of a body must not keep it from others. */
 export interface Seat {
   /** The request waits for its body from now on. */
-  release(): void;
+  waitForBody(): void;
   /** The body is complete. Throws, or rejects with, StatusError 429 when there is no seat. */
-  take(): Awaitable<void>;
+  bodyArrived(): Awaitable<void>;
 }
 
 export interface BodyOwner {
@@ -51,14 +51,14 @@ export class BodyBudget {
     };
     return {
       waiting: () => {
-        seat.release();
+        seat.waitForBody();
         hold(SMALLEST);
       },
       received: (bytes) => {
         size += bytes;
         if (size > held) hold(size - held);
       },
-      arrived: () => seat.take(),
+      arrived: () => seat.bodyArrived(),
       ended: () => {
         this.add(owner.name, -held);
         held = 0;

@@ -52,6 +52,14 @@ class RequestSeat implements Seat {
     private readonly user: User,
   ) {}
 
+  bodyArrived(): void {
+    this.take();
+  }
+
+  waitForBody(): void {
+    this.release();
+  }
+
   take(): void {
     this.inFlight.add(this.kind, this.user);
     this.isTaken = true;

@@ -6,7 +6,6 @@ import type {
   Rejection,
   WaitLimits,
 } from "#flowcontrol";
-import type { Registry } from "#registry";
 import type { Limits } from "../../limits.ts";
 import type { PrometheusMetrics } from "../../metrics/metrics.ts";
 import { seatsTaken } from "../../response/failures.ts";
@@ -29,11 +28,11 @@ interface FairnessParts {
   readonly limits: Limits;
   readonly metrics: PrometheusMetrics;
   readonly clock: Clock;
-  readonly registry: Pick<Registry, "cachedSize">;
   readonly flowControl: FlowController;
 }
 
 type Needs = Arrived & Parsed & Timed & Authenticated & Audited;
+type Next = (added: Admitted) => Promise<void>;
 
 /** A request waits for its seats for this part of the time that it has at most. */
 const waitShare = 1 / 4;
@@ -45,58 +44,53 @@ const longestWaitMs = 60_000;
  * A watch occupies its seats until it is initialized; other long-running requests take none.
  */
 export function priorityAndFairness(parts: FairnessParts): Stage<Needs, Admitted> {
-  const { limits, metrics, clock, registry, flowControl } = parts;
+  const { limits, metrics, clock, flowControl } = parts;
   const bounds = { readOnly: Infinity, mutating: Infinity, watch: limits.watches };
   const inFlight = new InFlight(bounds, limits, metrics);
   const bodies = new BodyBudget(limits);
-  const run: Stage<Needs, Admitted>["run"] = ({ state }, next) => {
-    const { exchange, info, user, query, resource, record, trail, timeoutMs, received } = state;
-    const isWatch = info.verb === "watch";
-    if (record.longRunning && !isWatch) return next(nothing);
-    const { namespace } = info;
-    const sizeOf = () => resource && registry.cachedSize({ resource, namespace });
-    const request = flowControl.classify({ user, info, query, sizeOf });
+  const execute = (state: Needs, seats: RequestSeats, next: Next): Promise<void> => {
+    const { exchange, info, user, query } = state;
+    if (info.verb === "watch") {
+      const forget = flowControl.watches.register(info, query.get("fieldSelector") ?? "");
+      return afterwards(next({ initialized: () => seats.end() }), () => {
+        seats.end();
+        forget();
+      });
+    }
+    const kind = seatKind(info.verb);
+    if (kind === "mutating") {
+      const owner = { name: user.name, isExempt: isExempt(user) };
+      exchange.bodyObserver = bodies.observer(owner, seats);
+    }
+    inFlight.add(kind, user);
+    return afterwards(next(nothing), () => {
+      inFlight.remove(kind);
+      seats.end();
+    });
+  };
+  const run = (state: Needs, next: Next): Awaitable<void> => {
+    const { exchange, record } = state;
+    if (record.longRunning && state.info.verb !== "watch") return next(nothing);
+    const request = flowControl.classify(state);
     tellClassification(exchange, request);
     record.flow = request;
-    const waitMs = Math.min(timeoutMs * waitShare, longestWaitMs);
-    const wait = new RequestWait(exchange, received + waitMs);
-    return whenThere(request.start(wait), (result) => {
-      if (!result.admitted) return reject(state, result);
-      record.queueWaitMs = result.waited;
-      if (result.waited > 0) trail?.queued(result.waited);
-      const restart = () => request.start(new RequestWait(exchange, clock.monotonic() + waitMs));
-      const seats = new RequestSeats(result, restart, limits.bodySeatTime);
-      const admitted = clock.monotonic();
-      const release = () => {
-        if (seats.end()) record.seatedMs = clock.monotonic() - admitted;
-      };
-      if (isWatch) {
-        const forget = flowControl.watches.register(info, query.get("fieldSelector") ?? "");
-        return afterwards(next({ initialized: release }), () => {
-          release();
-          forget();
-        });
-      }
-      const kind = seatKind(info.verb);
-      if (kind === "mutating") {
-        const owner = { name: user.name, isExempt: isExempt(user) };
-        exchange.bodyObserver = bodies.observer(owner, seats);
-      }
-      inFlight.add(kind, user);
-      return afterwards(next(nothing), () => {
-        inFlight.remove(kind);
-        release();
-      });
-    });
+    const seats = new RequestSeats(state, request, { clock, keptMs: limits.bodySeatTime });
+    const result = request.start(seats);
+    const proceed = (found: Admission | Rejection) => {
+      if (!found.admitted) return reject(state, found);
+      seats.take(found);
+      return execute(state, seats, next);
+    };
+    return result instanceof Promise ? result.then(proceed) : proceed(result);
   };
   return {
     name: "flowControl",
-    run: (context, next) => {
-      const { record, user } = context.state;
-      if (!record.longRunning) return run(context, next);
+    run: ({ state }, next) => {
+      const { record, user } = state;
+      if (!record.longRunning) return run(state, next);
       inFlight.add("watch", user);
       metrics.requests.longRunning(record, 1);
-      const work = (async () => run(context, next))();
+      const work = (async () => run(state, next))();
       return afterwards(work, () => {
         inFlight.remove("watch");
         metrics.requests.longRunning(record, -1);
@@ -107,8 +101,11 @@ export function priorityAndFairness(parts: FairnessParts): Stage<Needs, Admitted
 
 /** Names the objects that classified the request, by uid so that their names stay private. */
 function tellClassification({ response }: Exchange, request: ClassifiedRequest): void {
-  response.addHeader("x-kubernetes-pf-flowschema-uid", request.flowSchema.uid ?? "");
-  response.addHeader("x-kubernetes-pf-prioritylevel-uid", request.priorityLevel.uid ?? "");
+  response.addHeader("x-kubernetes-pf-flowschema-uid", request.flowSchemaObject.metadata.uid ?? "");
+  response.addHeader(
+    "x-kubernetes-pf-prioritylevel-uid",
+    request.priorityLevelObject.metadata.uid ?? "",
+  );
 }
 
 /** 429 in kube-apiserver's words, unless the request has ended while it waited. */
@@ -123,54 +120,71 @@ function reject({ exchange, record }: Arrived, { retryAfter }: Rejection): void 
   sendResponse(exchange, { status: 429, headers }, "Too many requests, please try again later.\n");
 }
 
-/** Reads the signal of the request only when it has to wait: most requests need none. */
-class RequestWait implements WaitLimits {
-  constructor(
-    private readonly exchange: Exchange,
-    readonly deadline: number,
-  ) {}
-
-  get signal(): AbortSignal {
-    return this.exchange.signal;
-  }
+interface SeatOptions {
+  readonly clock: Clock;
+  /** Time in ms for which the seats are kept while the body arrives. */
+  readonly keptMs: number;
 }
 
 /**
- * The seats of an executing request. It keeps them while its body arrives, but not from others for
- * long: then it gives them up, and waits for seats once more when the body is complete.
+ * The seats of a request, and how long it waits for them. It keeps them while its body arrives, but
+ * not from others for long: then it gives them up, and waits once more when the body is complete.
  */
-class RequestSeats implements Seat {
+class RequestSeats implements Seat, WaitLimits {
+  deadline: number;
+  private readonly waitMs: number;
+  private admission: Admission | undefined;
+  private admittedAt = 0;
   private timer: NodeJS.Timeout | undefined;
   private isOver = false;
 
   constructor(
-    private admission: Admission | undefined,
-    private readonly restart: () => Awaitable<Admission | Rejection>,
-    /** Time in ms for which the seats are kept while the body arrives. */
-    private readonly keptMs: number,
-  ) {}
-
-  release(): void {
-    this.timer = setTimeout(() => this.free(), this.keptMs);
+    private readonly state: Needs,
+    private readonly request: ClassifiedRequest,
+    private readonly options: SeatOptions,
+  ) {
+    this.waitMs = Math.min(state.timeoutMs * waitShare, longestWaitMs);
+    this.deadline = state.received + this.waitMs;
   }
 
-  take(): Awaitable<void> {
+  /** Read only when the request has to wait: most requests need no signal. */
+  get signal(): AbortSignal {
+    return this.state.exchange.signal;
+  }
+
+  /** The request has its seats. */
+  take(admission: Admission): void {
+    const { waited } = admission;
+    const { record, trail } = this.state;
+    this.admission = admission;
+    this.admittedAt = this.options.clock.monotonic();
+    if (waited === 0) return;
+    record.queueWaitMs = waited;
+    trail?.queued(waited);
+  }
+
+  waitForBody(): void {
+    this.timer = setTimeout(() => this.free(), this.options.keptMs);
+  }
+
+  bodyArrived(): Awaitable<void> {
     clearTimeout(this.timer);
     if (this.admission !== undefined || this.isOver) return undefined;
-    return whenThere(this.restart(), (result) => {
+    this.deadline = this.options.clock.monotonic() + this.waitMs;
+    return whenThere(this.request.start(this), (result) => {
       if (!result.admitted) throw seatsTaken(result.retryAfter);
       this.admission = result;
       if (this.isOver) this.free();
     });
   }
 
-  /** The request is over, or the watch initialized. False if it was so before. */
-  end(): boolean {
-    if (this.isOver) return false;
-    clearTimeout(this.timer);
+  /** The request is over, or the watch initialized. */
+  end(): void {
+    if (this.isOver) return;
     this.isOver = true;
+    clearTimeout(this.timer);
+    this.state.record.seatedMs = this.options.clock.monotonic() - this.admittedAt;
     this.free();
-    return true;
   }
 
   private free(): void {
