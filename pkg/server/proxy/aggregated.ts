@@ -50,7 +50,7 @@ export interface AggregatedRequest {
   readonly query: Query;
   readonly user: User;
   /** Frees the seats of a watch: they measure work of this server. */
-  readonly initialized: (() => void) | undefined;
+  readonly initialized?: (() => void) | undefined;
 }
 
 /** Time for a discovery document of another server, in ms, as in kube-apiserver. */
