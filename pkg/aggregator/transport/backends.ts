@@ -1,6 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { Readable } from "node:stream";
-import { type Clock, hostAndPort, type Random } from "#base";
+import { type Clock, hostAndPort, type Random, setBounded } from "#base";
 import {
   resolveService,
   type ServiceAddress,
@@ -16,8 +16,9 @@ import {
   type BackendResponse,
   type BackendTransport,
 } from "../contract.ts";
-import { ConnectionPool } from "./connection-pool.ts";
-import type { BackendTls, ClientCertificate } from "./dial.ts";
+import { cachedReader } from "./cached-reader.ts";
+import { ConnectionPools } from "./connection-pools.ts";
+import { type BackendTls, backendTls, type ClientCertificate } from "./dial.ts";
 import { requestHeaders } from "./headers.ts";
 import { RequestLifetime } from "./request-lifetime.ts";
 import { type OutgoingRequest, sendUpgrade, type UpgradeResponse } from "./http1-request.ts";
@@ -34,10 +35,9 @@ export interface BackendsOptions {
 }
 
 const usualPort = 443;
-/** Addresses of a Service are looked up again after so long. */
-const resolvedMs = 1_000;
-/** Connections of a pool without requests are closed after so long. */
-const idleMs = 90_000;
+/** Time for which an address that did not take a connection is tried last. */
+const avoidedMs = 5_000;
+const mostAvoided = 1_000;
 
 interface Probe {
   readonly address: ServiceAddress;
@@ -53,26 +53,19 @@ const aggregatorUser: User = {
   extra: new Map(),
 };
 
-interface Pooled {
-  readonly pool: ConnectionPool;
-  /** Number of requests under way. */
-  load: number;
-  timer: NodeJS.Timeout | undefined;
-}
-
-interface Resolved {
-  readonly addresses: Promise<readonly ServiceAddress[]>;
-  readonly until: number;
-}
-
 /** Servers behind APIServices, over pooled connections. */
 export class Backends implements BackendTransport {
-  private readonly pools = new Map<string, Pooled>();
-  private readonly resolved = new Map<string, Resolved>();
+  private readonly pools: ConnectionPools;
+  private readonly reader: ServiceReader;
+  private readonly tls = new WeakMap<ApiService, BackendTls>();
+  /** Times until which addresses that did not take a connection are tried last. */
+  private readonly avoided = new Map<string, number>();
 
   constructor(private readonly options: BackendsOptions) {
     // Every connection adds a listener.
     setMaxListeners(0, options.signal);
+    this.pools = new ConnectionPools(options);
+    this.reader = cachedReader(options.reader, options.clock);
   }
 
   /**
@@ -81,7 +74,7 @@ export class Backends implements BackendTransport {
    */
   readonly send = (apiService: ApiService, request: BackendRequest): Promise<BackendResponse> =>
     this.attempts(apiService, request, (address, tls, outgoing) =>
-      this.pooledSend(address, tls, outgoing),
+      this.pools.send(address, tls, outgoing),
     );
 
   /**
@@ -105,14 +98,14 @@ export class Backends implements BackendTransport {
   readonly probe = async (apiService: ApiService, asked: Probe): Promise<number> => {
     const { address, path, timeoutMs } = asked;
     const { signal } = this.options;
-    const tls = { ...this.tlsOf(apiService), isInsecure: true };
+    const tls = backendTls({ ...this.tlsOf(apiService), isInsecure: true });
     const request = { method: "GET", path, headers: {}, user: aggregatorUser, signal, timeoutMs };
     const lifetime = new RequestLifetime(request);
     try {
       const { status, body } = await lifetime.attempt((own) => {
         const headers = { ...requestHeaders(request), host: hostAndPort(address) };
         const outgoing = { method: "GET", path, headers, body: undefined, ...own };
-        return this.pooledSend(address, tls, outgoing);
+        return this.pools.send(address, tls, outgoing);
       });
       body.destroy();
       return status;
@@ -141,6 +134,7 @@ export class Backends implements BackendTransport {
         } catch (error) {
           const isLast = index === addresses.length - 1;
           if (isLast || !mayRepeat(error, request)) throw error;
+          this.avoid(address);
         }
       }
       throw new BackendError("unresolved", "no addresses", true);
@@ -150,75 +144,42 @@ export class Backends implements BackendTransport {
     }
   }
 
-  private tlsOf({ spec }: ApiService): BackendTls {
-    const { service, caBundle = "", insecureSkipTLSVerify: isInsecure = false } = spec;
-    return {
+  /** Made once per version of an APIService and of the client certificate. */
+  private tlsOf(apiService: ApiService): BackendTls {
+    const client = this.options.client();
+    const known = this.tls.get(apiService);
+    if (known !== undefined && known.client === client) return known;
+    const { service, caBundle = "", insecureSkipTLSVerify: isInsecure = false } = apiService.spec;
+    const tls = backendTls({
       serverName: `${service?.name ?? ""}.${service?.namespace ?? ""}.svc`,
       authorities: Buffer.from(caBundle, "base64").toString("utf8"),
       isInsecure,
-      client: this.options.client(),
-    };
+      client,
+    });
+    this.tls.set(apiService, tls);
+    return tls;
   }
 
   private async resolve({ spec }: ApiService): Promise<readonly ServiceAddress[]> {
-    const { reader, routing, random, clock } = this.options;
+    const { routing, random, clock } = this.options;
     const { namespace = "", name = "", port = usualPort } = spec.service ?? {};
-    const key = `${namespace}/${name}:${port}`;
-    let found = this.resolved.get(key);
-    if (found === undefined || found.until < clock.now()) {
-      const addresses = resolveService(reader, { namespace, name, port }, { routing, random });
-      found = { addresses, until: clock.now() + resolvedMs };
-      this.resolved.set(key, found);
-      addresses.catch(() => this.resolved.delete(key));
-    }
     try {
-      return await found.addresses;
+      const place = { namespace, name, port };
+      const found = await resolveService(this.reader, place, { routing, random });
+      const now = clock.monotonic();
+      const isAvoided = (address: ServiceAddress) =>
+        (this.avoided.get(hostAndPort(address)) ?? 0) > now;
+      const good = found.filter((address) => !isAvoided(address));
+      return good.length === found.length ? found : [...good, ...found.filter(isAvoided)];
     } catch (error) {
       if (!(error instanceof UnresolvedService)) throw error;
       throw new BackendError("unresolved", error.message, true);
     }
   }
 
-  private async pooledSend(
-    address: ServiceAddress,
-    tls: BackendTls,
-    outgoing: OutgoingRequest,
-  ): Promise<BackendResponse> {
-    const key = JSON.stringify([address, tls]);
-    const pooled = this.pooled(key, address, tls);
-    pooled.load += 1;
-    clearTimeout(pooled.timer);
-    let isOver = false;
-    const onClose = () => {
-      if (isOver) return;
-      isOver = true;
-      outgoing.onClose();
-      pooled.load -= 1;
-      if (pooled.load === 0) this.closeWhenIdle(key, pooled);
-    };
-    try {
-      return await pooled.pool.send({ ...outgoing, onClose });
-    } catch (error) {
-      onClose();
-      throw error;
-    }
-  }
-
-  private pooled(key: string, address: ServiceAddress, tls: BackendTls): Pooled {
-    const known = this.pools.get(key);
-    if (known !== undefined) return known;
-    const { clock, signal } = this.options;
-    const pool = new ConnectionPool({ address, tls, clock, signal });
-    const made: Pooled = { pool, load: 0, timer: undefined };
-    this.pools.set(key, made);
-    return made;
-  }
-
-  private closeWhenIdle(key: string, pooled: Pooled): void {
-    pooled.timer = setTimeout(() => {
-      this.pools.delete(key);
-      pooled.pool.close();
-    }, idleMs).unref();
+  private avoid(address: ServiceAddress): void {
+    const until = this.options.clock.monotonic() + avoidedMs;
+    setBounded(this.avoided, [hostAndPort(address), until], mostAvoided);
   }
 }
 

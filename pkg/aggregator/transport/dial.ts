@@ -1,10 +1,11 @@
+import { createHash } from "node:crypto";
 import { checkServerIdentity, connect, type PeerCertificate, type TLSSocket } from "node:tls";
 import { dialFailure, dialTimedOut, trustServers } from "#base";
 import type { ServiceAddress } from "#request";
 import { BackendError } from "../contract.ts";
 
 /** TLS of the connections to one backend. */
-export interface BackendTls {
+interface TlsSettings {
   /** Name that the certificate must bear: `metrics-server.kube-system.svc`. */
   readonly serverName: string;
   /** PEM; "" = the authorities that the system trusts. */
@@ -13,6 +14,16 @@ export interface BackendTls {
   readonly isInsecure: boolean;
   /** Client certificate and key of this server, PEM; absent = it has none. */
   readonly client: ClientCertificate | undefined;
+}
+
+/** With a key that is the same for the same settings. */
+export type BackendTls = TlsSettings & { readonly key: string };
+
+export function backendTls(settings: TlsSettings): BackendTls {
+  const { serverName, authorities, isInsecure, client } = settings;
+  const parts = [serverName, authorities, isInsecure, client?.certificate, client?.privateKey];
+  const key = createHash("sha256").update(JSON.stringify(parts)).digest("base64");
+  return { ...settings, key };
 }
 
 /** PEM texts. */

@@ -97,11 +97,11 @@ function exchange(
 ): Promise<UpgradeResponse> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
-    const request = httpsRequest({ ...options, method, path, headers });
+    const request = unsent(() => httpsRequest({ ...options, method, path, headers }));
     let wasSent = false;
-    const timer = setTimeout(() => {
+    let timer: NodeJS.Timeout | undefined;
+    const dialLate = () =>
       request.destroy(new BackendError("unreachable", dialTimedOut(address), true));
-    }, dialMs);
     const abort = () => request.destroy();
     signal.addEventListener("abort", abort, { once: true });
     request.once("socket", (socket) => {
@@ -110,8 +110,9 @@ function exchange(
         wasSent = true;
       };
       const isReady = request.reusedSocket || options.createConnection !== undefined;
-      if (isReady) sent();
-      else socket.once("secureConnect", sent);
+      if (isReady) return sent();
+      timer = setTimeout(dialLate, dialMs);
+      socket.once("secureConnect", sent);
     });
     request.once("close", () => {
       clearTimeout(timer);
@@ -135,6 +136,19 @@ function exchange(
     if (body instanceof Readable) body.pipe(request);
     else request.end(body);
   });
+}
+
+/**
+ * Starts a request. Node refuses header values with control characters, and connections that close
+ * at that moment.
+ * @throws BackendError
+ */
+export function unsent<T>(start: () => T): T {
+  try {
+    return start();
+  } catch (error) {
+    throw new BackendError("unreachable", (error as Error).message, true);
+  }
 }
 
 function responseOf(message: IncomingMessage, signal: AbortSignal): BackendResponse {

@@ -4,7 +4,7 @@ import type { Http2Connection } from "#client";
 import { BackendError, type BackendResponse } from "../contract.ts";
 import { bodyStream } from "./body-stream.ts";
 import { responseHeaders } from "./headers.ts";
-import type { OutgoingRequest } from "./http1-request.ts";
+import { type OutgoingRequest, unsent } from "./http1-request.ts";
 
 /** Sends a request over an HTTP/2 connection. */
 export function sendHttp2(
@@ -16,10 +16,9 @@ export function sendHttp2(
     signal.throwIfAborted();
     const { host: _host, ...rest } = headers;
     const pseudo = { ":method": method, ":path": path, ":authority": authority };
-    const stream = connection.request(
-      { ...rest, ...pseudo, ":scheme": "https" },
-      { endStream: body === undefined, signal },
-    );
+    const all = { ...rest, ...pseudo, ":scheme": "https" };
+    const options = { endStream: body === undefined, signal };
+    const stream = unsent(() => connection.request(all, options));
     const fail = (error?: Error) => reject(failureOf(stream, { error, signal }));
     stream.on("error", fail);
     stream.once("close", () => {

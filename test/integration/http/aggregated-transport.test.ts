@@ -98,12 +98,13 @@ describe("transport to aggregated servers", () => {
 
       it("carries many requests at once", async () => {
         const backend = await start(http2);
-        const all = Array.from({ length: 500 }, (_, index) =>
+        const count = http2 ? 500 : 100;
+        const all = Array.from({ length: count }, (_, index) =>
           textOf("/seen", { method: "POST", body: Buffer.from(`body ${index}`) }),
         );
         const texts = await Promise.all(all);
         texts.forEach((text, index) => assert.equal(JSON.parse(text).body, `body ${index}`));
-        assert.equal(backend.paths.length, 500);
+        assert.equal(backend.paths.length, count);
       });
 
       it("is not held up by bodies that are not read", async () => {
