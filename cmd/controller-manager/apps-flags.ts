@@ -5,6 +5,12 @@ const atLeast1 = { minimum: 1 };
 
 /** Flags of the controllers of workloads. */
 export const appsFlags = {
+  "concurrent-daemonset-syncs": flag(
+    "int",
+    defaultControllerSettings.daemonSetWorkers,
+    "number of DaemonSets that are synced concurrently",
+    atLeast1,
+  ),
   "concurrent-deployment-syncs": flag(
     "int",
     defaultControllerSettings.deploymentWorkers,
@@ -33,6 +39,7 @@ export const appsFlags = {
 
 export function appsSettings(values: FlagValues<typeof appsFlags>) {
   return {
+    daemonSetWorkers: values["concurrent-daemonset-syncs"],
     deploymentWorkers: values["concurrent-deployment-syncs"],
     replicaSetWorkers: values["concurrent-replicaset-syncs"],
     replicationControllerWorkers: values["concurrent-rc-syncs"],

@@ -169,6 +169,34 @@ describe("controllers with the rights of their service accounts", () => {
       spec: { selector, template: { ...template, metadata: { labels: selector } } },
     });
     await until(`${controllers}/old`, isRunning);
+    await send("POST", "/api/v1/nodes", { metadata: { name: "n" } });
+    await send("POST", `${apps}/daemonsets`, {
+      metadata: { name: "agent" },
+      spec: {
+        selector: { matchLabels: { app: "agent" } },
+        template: {
+          metadata: { labels: { app: "agent" } },
+          spec: { containers: [container], tolerations: [{ operator: "Exists" }] },
+        },
+      },
+    });
+    await until(`${apps}/daemonsets/agent`, ({ status }) => status?.currentNumberScheduled === 1);
+    await send("POST", `${apps}/statefulsets`, {
+      metadata: { name: "db" },
+      spec: {
+        serviceName: "db",
+        selector: { matchLabels: { app: "db" } },
+        template: { ...template, metadata: { labels: { app: "db" } } },
+        persistentVolumeClaimRetentionPolicy: { whenDeleted: "Delete" },
+        volumeClaimTemplates: [
+          {
+            metadata: { name: "data" },
+            spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1" } } },
+          },
+        ],
+      },
+    });
+    await until(`${apps}/statefulsets/db`, isRunning);
     await send("PATCH", `${apps}/deployments/d`, { spec: { replicas: 0 } });
     await until(`${apps}/deployments/d`, ({ status }) => status?.replicas === undefined);
     await until("/api/v1/namespaces/default/events", ({ items }) =>

@@ -1,5 +1,9 @@
 /** The controllers of workloads, with the names of kube-controller-manager. */
 import {
+  type DaemonSetOptions,
+  runDaemonSetController,
+} from "./daemonset/daemon-set-controller.ts";
+import {
   type DeploymentOptions,
   runDeploymentController,
 } from "./deployment/deployment-controller.ts";
@@ -15,10 +19,16 @@ import {
 } from "./statefulset/stateful-set-controller.ts";
 
 export interface AppsSettings
-  extends DeploymentOptions, ReplicaSetOptions, ReplicationControllerOptions, StatefulSetOptions {}
+  extends
+    DaemonSetOptions,
+    DeploymentOptions,
+    ReplicaSetOptions,
+    ReplicationControllerOptions,
+    StatefulSetOptions {}
 
 /** Defaults of kube-controller-manager. */
 export const defaultAppsSettings = {
+  daemonSetWorkers: 2,
   deploymentWorkers: 5,
   replicaSetWorkers: 5,
   replicationControllerWorkers: 5,
@@ -26,6 +36,13 @@ export const defaultAppsSettings = {
 } as const;
 
 export const appsControllers = [
+  {
+    name: "daemonset-controller",
+    alias: "daemonset",
+    serviceAccount: "daemon-set-controller",
+    enabledByDefault: true,
+    run: runDaemonSetController,
+  },
   {
     name: "deployment-controller",
     alias: "deployment",

@@ -116,6 +116,35 @@ export interface StatefulSet extends ApiObject {
   readonly status?: StatefulSetStatus;
 }
 
+export interface DaemonSetStatus {
+  readonly observedGeneration?: number | bigint;
+  readonly currentNumberScheduled: number;
+  readonly desiredNumberScheduled: number;
+  readonly numberMisscheduled: number;
+  readonly numberReady: number;
+  readonly updatedNumberScheduled?: number;
+  readonly numberAvailable?: number;
+  readonly numberUnavailable?: number;
+  readonly collisionCount?: number;
+}
+
+export interface DaemonSet extends ApiObject {
+  readonly spec: {
+    readonly minReadySeconds?: number;
+    readonly revisionHistoryLimit?: number;
+    readonly selector: LabelSelector;
+    readonly template: PodTemplateSpec;
+    readonly updateStrategy: {
+      readonly type?: "RollingUpdate" | "OnDelete";
+      readonly rollingUpdate?: {
+        readonly maxSurge?: number | string;
+        readonly maxUnavailable?: number | string;
+      };
+    };
+  };
+  readonly status?: DaemonSetStatus;
+}
+
 export interface ControllerRevision extends ApiObject {
   /** A patch of the workload: `{"spec":{"template":{…,"$patch":"replace"}}}`. */
   readonly data?: unknown;
@@ -129,6 +158,7 @@ function apps<T extends ApiObject>(plural: string, kind: string): Handle<T> {
 export const replicaSets = apps<ReplicaSet>("replicasets", "ReplicaSet");
 
 export const statefulSets = apps<StatefulSet>("statefulsets", "StatefulSet");
+export const daemonSets = apps<DaemonSet>("daemonsets", "DaemonSet");
 export const controllerRevisions = apps<ControllerRevision>(
   "controllerrevisions",
   "ControllerRevision",
