@@ -76,7 +76,10 @@ export class DiscoveryManager {
     return (this.snapshot ??= { versions: this.versions() });
   }
 
-  /** Calls the listener after each change; returns the unsubscribe function. */
+  /**
+   * Calls the listener after each change of what other servers serve; returns the unsubscribe
+   * function.
+   */
   onChange(listener: () => void): () => void {
     this.listeners.add(listener);
     return () => void this.listeners.delete(listener);
@@ -113,7 +116,7 @@ export class DiscoveryManager {
     this.register(name);
   }
 
-  /** Updates what documents show of the APIService, and notifies if that differs. */
+  /** Updates what documents show of the APIService. */
   private register(name: string): void {
     const before = this.registered.get(name);
     const now = this.registeredVersion(name);
@@ -121,6 +124,7 @@ export class DiscoveryManager {
     if (now === undefined) this.registered.delete(name);
     else this.registered.set(name, now);
     this.snapshot = undefined;
+    if (deepEqual(before?.remote, now?.remote)) return;
     for (const listener of this.listeners) listener();
   }
 
