@@ -23,9 +23,13 @@ interface NamedVersion {
   readonly groupVersion: string;
 }
 
-/** A group version, and who serves it. */
+/** A group version, and who serves it: this server, another one, or none. */
 export type DiscoveredVersion = NamedVersion &
-  ({ readonly served: ServedVersion } | { readonly remote: VersionDiscovery });
+  (
+    | { readonly served: ServedVersion }
+    | { readonly remote: VersionDiscovery }
+    | { readonly served?: undefined }
+  );
 
 export interface DiscoveredGroup {
   /** "" is the core group. */
@@ -35,7 +39,7 @@ export interface DiscoveredGroup {
 }
 
 interface DiscoveredGroups {
-  /** In the order of `/apis`. */
+  /** In the order of `/apis`, with versions that an APIService names and no server serves. */
   readonly listed: readonly DiscoveredGroup[];
   /** In the order of aggregated discovery. */
   readonly aggregated: readonly DiscoveredGroup[];
@@ -57,14 +61,19 @@ type Ranked = RankedVersion & { readonly discovered: DiscoveredVersion };
 const groupsOf = memoizeContent((catalog) =>
   memoize((registered: DiscoverySnapshot): DiscoveredGroups => {
     const all = rankedVersions(catalog, registered);
-    const ordered = (ties: "group" | "apiService") =>
-      orderGroups(all, ties).map(({ name, versions }) => ({
-        name,
-        versions: versions.map(({ discovered }) => discovered),
+    const ordered = (versions: readonly Ranked[], ties: "group" | "apiService") =>
+      orderGroups(versions, ties).map((group) => ({
+        name: group.name,
+        versions: group.versions.map(({ discovered }) => discovered),
       }));
-    return { listed: ordered("apiService"), aggregated: ordered("group") };
+    const answered = all.filter(({ discovered }) => isAnswered(discovered));
+    return { listed: ordered(all, "apiService"), aggregated: ordered(answered, "group") };
   }),
 );
+
+function isAnswered(version: DiscoveredVersion): boolean {
+  return "remote" in version || version.served !== undefined;
+}
 
 /** A version that an APIService assigns to another server is that server's. */
 function rankedVersions(catalog: Catalog, { versions }: DiscoverySnapshot): readonly Ranked[] {
@@ -85,11 +94,16 @@ function rankedVersions(catalog: Catalog, { versions }: DiscoverySnapshot): read
     const discovered = { version, groupVersion, served };
     ranked.push({ group, version, groupPriorityMinimum, versionPriority, discovered });
   }
+  const served = new Set(ranked.map(({ discovered }) => discovered.groupVersion));
   for (const { remote, ...rank } of versions.values()) {
-    if (remote === undefined) continue;
     const { group, version } = rank;
     const groupVersion = groupVersionOf(group, version);
-    ranked.push({ ...rank, discovered: { version, groupVersion, remote } });
+    if (served.has(groupVersion)) continue;
+    const discovered = { version, groupVersion };
+    ranked.push({
+      ...rank,
+      discovered: remote === undefined ? discovered : { ...discovered, remote },
+    });
   }
   return ranked;
 }

@@ -1,6 +1,6 @@
 /** The discovery documents as values, in Go's field order; discovery.ts serves them. */
 import { createHash } from "node:crypto";
-import { memoize } from "#base";
+import { assert, memoize } from "#base";
 import { type Catalog, type Resource, resolve } from "#meta";
 import {
   type DiscoveredGroup,
@@ -190,6 +190,7 @@ interface Printed {
 
 function printedVersion(discovered: DiscoveredVersion, catalog: Catalog): Printed {
   if ("remote" in discovered) return printed(discovered.remote);
+  assert(discovered.served !== undefined, "aggregated discovery has versions that are served");
   return printedServed(discovered.served)(catalog);
 }
 

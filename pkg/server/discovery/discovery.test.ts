@@ -359,6 +359,14 @@ describe("discovery of other servers", () => {
     assert.deepEqual(versions, [remote]);
   });
 
+  it("lists the group of an APIService that names no server, without its version", () => {
+    const on = viewWith(registeredVersion("local.com/v1", {}));
+    assert.equal(read("/apis/local.com", undefined, on).preferredVersion.version, "v1");
+    assert.equal(read("/apis/local.com/v1", undefined, on), undefined);
+    const names = read("/apis", aggregatedV2, on).items.map(({ metadata }: any) => metadata.name);
+    assert.ok(!names.includes("local.com"));
+  });
+
   it("serves v2beta1 only where it is switched on", () => {
     const v2beta1 = aggregatedV2.replace("v=v2", "v=v2beta1");
     const on = { ...viewWith(metrics), servesBeta: true };

@@ -81,8 +81,9 @@ function findDocument(view: DiscoveryView, parts: readonly string[]): FoundDocum
   if (version === undefined) return { make: () => apiGroup(group), methods: "any" };
   const found = group.versions.find((candidate) => candidate.version === version);
   // The resources of another server are that server's to list.
-  if (found === undefined || !("served" in found)) return undefined;
-  return { make: () => apiResourceList(found.served, view.catalog), methods: "get" };
+  if (found === undefined || "remote" in found || found.served === undefined) return undefined;
+  const { served } = found;
+  return { make: () => apiResourceList(served, view.catalog), methods: "get" };
 }
 
 const formats: readonly Format[] = ["json", "yaml", "protobuf"];
