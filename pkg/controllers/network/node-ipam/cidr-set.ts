@@ -51,11 +51,13 @@ export class CidrSet {
 
   /** Takes the next free network; undefined = all are in use. */
   allocate(): string | undefined {
-    for (let tries = 0; tries <= this.used.size + this.reserved.length; tries++) {
-      const index = this.afterReserved(this.candidate);
+    let { candidate } = this;
+    for (let tries = 0; tries <= this.used.size; tries++) {
+      const index = this.afterReserved(candidate);
       if (index === undefined) return undefined;
-      this.candidate = (index + 1) % this.size;
+      candidate = (index + 1) % this.size;
       if (this.used.has(index)) continue;
+      this.candidate = candidate;
       this.used.add(index);
       return this.networkAt(index);
     }
