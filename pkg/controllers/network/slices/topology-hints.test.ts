@@ -7,7 +7,7 @@ import { TopologyHints } from "./topology-hints.ts";
 import { addDistributionHints } from "./traffic-distribution.ts";
 import { allocateZones, isOverloaded, zoneRatios } from "./zone-capacities.ts";
 
-function node(name: string, zone: string, cpu: string, more: object = {}, isReady = true): Node {
+function node(name: string, zone: string, cpu: string, { more = {}, isReady = true } = {}): Node {
   const labels = { "topology.kubernetes.io/zone": zone, ...more };
   const status = isReady ? "True" : "False";
   return {
@@ -47,8 +47,8 @@ describe("zoneRatios", () => {
       node("a", "z1", "3"),
       node("b", "z2", "500m"),
       node("c", "z2", "500m"),
-      node("d", "z3", "8", control),
-      node("e", "z3", "8", {}, false),
+      node("d", "z3", "8", { more: control }),
+      node("e", "z3", "8", { isReady: false }),
     ];
     assert.deepEqual(
       zoneRatios(nodes, kubernetes),
