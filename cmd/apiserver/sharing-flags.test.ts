@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { parseFlags, UsageError } from "../flags/parse.ts";
-import { checkWorkers, inflightFlags, sharedLimits, workerFlags } from "./sharing-flags.ts";
+import {
+  checkWorkers,
+  inflightFlags,
+  priorityAndFairness,
+  sharedLimits,
+  workerFlags,
+} from "./sharing-flags.ts";
 
 const sharingFlags = { ...inflightFlags, ...workerFlags };
 
@@ -23,6 +29,16 @@ describe("flags of what processes share", () => {
 
   it("know no limit, also for parts of it", () => {
     assert.equal(limits("--workers=2", "--max-requests-inflight=0").readsInFlight, Infinity);
+  });
+
+  it("need seats for priority and fairness, unless it is off", () => {
+    const none = ["--max-requests-inflight=0", "--max-mutating-requests-inflight=0"];
+    const isOn = (...words: readonly string[]) =>
+      priorityAndFairness(parseFlags(sharingFlags, words));
+    assert.equal(isOn(), true);
+    assert.equal(isOn("--max-requests-inflight=0"), true);
+    assert.equal(isOn(...none, "--enable-priority-and-fairness=false"), false);
+    assert.throws(() => isOn(...none), UsageError);
   });
 
   it("refuse workers that would not do what one process does", () => {

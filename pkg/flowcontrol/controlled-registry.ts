@@ -52,8 +52,8 @@ export function controlledRegistry(
     deleteCollection: (request, list, options) =>
       seated("deletecollection", request, () => registry.deleteCollection(request, list, options)),
     async *watch(request, options) {
-      const forget = flowControl.watches.register(infoOf("watch", request), options.fieldSelector);
       const admission = await admit("watch", request);
+      const forget = flowControl.watches.register(infoOf("watch", request), options.fieldSelector);
       try {
         const initialized = () => admission.release();
         yield* registry.watch(request, { ...options, initialized });

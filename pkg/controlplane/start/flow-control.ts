@@ -14,6 +14,7 @@ import { resolve } from "#meta";
 import type { Registry } from "#registry";
 import type { Query } from "#request";
 import { defaultLimits } from "#server";
+import { isWorker } from "../process/workers.ts";
 import type { ServerDependencies } from "./build-dependencies.ts";
 
 export interface FlowControl {
@@ -34,6 +35,11 @@ export function buildFlowControl(dependencies: Dependencies): FlowControl | unde
   const { catalog, clock, metrics, options, report, signal } = dependencies;
   const totalConcurrency = concurrencyLimit(options.limits);
   if (options.priorityAndFairness === false || totalConcurrency === 0) return undefined;
+  // Workers share the seats of the flags, which an operator has to know.
+  const seatsAre = isWorker() ? "of this worker" : "of this server";
+  options.logger.info(isWorker() ? 0 : 1, `API Priority and Fairness: seats ${seatsAre}`, {
+    seats: totalConcurrency,
+  });
   const { instruments } = metrics;
   instruments.define(Object.values(flowControlMetrics));
   const recorder = new FlowControlMetrics(instruments, clock);
