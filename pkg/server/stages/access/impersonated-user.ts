@@ -1,9 +1,9 @@
 import type { Awaitable } from "#base";
 import { goQuote, isDns1123Label, isDns1123Subdomain, type Domain, resolve } from "#meta";
 import { type Authorizer, type RequestInfo, unescapeKey, type User } from "#request";
-import { sendText } from "../response/response-writer.ts";
-import type { Exchange } from "../transport/exchange.ts";
-import { forbidden } from "../response/failures.ts";
+import { sendText } from "../../response/response-writer.ts";
+import type { Exchange } from "../../transport/exchange.ts";
+import { forbidden } from "../../response/failures.ts";
 
 const prefix = "impersonate-";
 const extraPrefix = `${prefix}extra-`;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { kubernetes, StatusError } from "#meta";
 import type { Authorizer, User } from "#request";
-import type { Exchange } from "../transport/exchange.ts";
-import { actingUser } from "./impersonation.ts";
+import type { Exchange } from "../../transport/exchange.ts";
+import { actingUser } from "./impersonated-user.ts";
 
 describe("impersonation", () => {
   const admin: User = { name: "admin", uid: "", groups: ["g"], extra: new Map() };

@@ -1,0 +1,49 @@
+import { rescued, whenThere } from "#base";
+import { StatusError, unauthorized } from "#meta";
+import type { User } from "#request";
+import { auditRefusal } from "../audit.ts";
+import type { Stage } from "../middleware-chain.ts";
+import type { Arrived, Authenticated, Parsed } from "../state.ts";
+import type { ServerParts } from "../server-parts.ts";
+
+/** Authenticates the request; invalid credentials are rejected, never treated as anonymous. */
+export function authenticate(parts: ServerParts): Stage<Arrived & Parsed, Authenticated> {
+  const { authenticator, logger, metrics, clock } = parts;
+  return {
+    name: "authenticate",
+    run: ({ state }, next) => {
+      const { exchange, info } = state;
+      const { authorization, certificate } = exchange;
+      const headersBelow = (prefix: string) => exchange.headersBelow(prefix);
+      const credentials = { authorization, certificate, headersBelow, path: info.path };
+      let refusal: StatusError | undefined;
+      let why: "failure" | "error" = "failure";
+      const started = performance.now();
+      const tell = (result: { readonly user: User } | "failure" | "error") =>
+        metrics.access.authenticated(result, (performance.now() - started) / 1000);
+      const refuse = (error: unknown) => {
+        if (error instanceof StatusError) refusal = error;
+        else {
+          why = "error";
+          logger.error("Unable to authenticate the request", error, {
+            "audit-ID": exchange.auditId,
+          });
+        }
+        return undefined;
+      };
+      const found = rescued<User | undefined>(
+        () => authenticator.authenticate(credentials),
+        refuse,
+      );
+      return whenThere(found, (user) => {
+        if (user === undefined) {
+          tell(why);
+          throw auditRefusal(parts, state, refusal ?? unauthorized());
+        }
+        tell({ user });
+        if (certificate !== undefined) metrics.access.certificate(certificate, clock.now());
+        return next({ user });
+      });
+    },
+  };
+}

@@ -1,0 +1,29 @@
+import { afterwards } from "#base";
+import type { Stage } from "./middleware-chain.ts";
+import type { Arrived, Parsed, Timed } from "./state.ts";
+import { deadlineExceeded } from "../response/failures.ts";
+import { requestTimeout } from "./request-timeout.ts";
+import type { ServerParts } from "./server-parts.ts";
+
+/**
+ * Gives every request but watches an end; the client may ask for an earlier one with `?timeout=`.
+ */
+export function deadline({ limits, clock }: ServerParts): Stage<Arrived & Parsed, Timed> {
+  return {
+    name: "deadline",
+    run: ({ state: { exchange, record, query } }, next) => {
+      const received = clock.monotonic();
+      if (record.longRunning) return next({ timeoutMs: limits.requestTimeout, received });
+      const milliseconds = requestTimeout(query.get("timeout"), limits.requestTimeout);
+      return new Promise((resolve, reject) => {
+        const timer = setTimeout(() => {
+          const reason = deadlineExceeded();
+          exchange.abort(reason);
+          reject(reason);
+        }, milliseconds);
+        const work = next({ timeoutMs: milliseconds, received });
+        afterwards(work, () => clearTimeout(timer)).then(resolve, reject);
+      });
+    },
+  };
+}

@@ -1,0 +1,33 @@
+import type { RouterContext } from "@koa/router";
+import type { Stage } from "./middleware-chain.ts";
+import type { Nothing, RequestState } from "./state.ts";
+import { apiRoutes, runRoutes } from "../routes/api-routes.ts";
+import { documentRoutes, notFound } from "../routes/document-routes.ts";
+import { proxyToBackend } from "../proxy/aggregated.ts";
+import type { ServerParts } from "./server-parts.ts";
+
+/** Runs the handler of the route: a verb of the registry, a connection, or a document. */
+export function dispatch(parts: ServerParts): Stage<RequestState, Nothing> {
+  const api = apiRoutes(parts);
+  const documents = documentRoutes(parts).routes();
+  const { catalog, closing, limits, tracer } = parts;
+  const proxying = { domain: catalog.domain, closing, tracer, bodyLimit: limits.bodyBytes };
+  return {
+    name: "dispatch",
+    run: (context) => {
+      const { state } = context;
+      const { aggregation } = parts;
+      const apiService = aggregation?.apiServices.remoteFor(state.info.path);
+      if (aggregation !== undefined && apiService !== undefined) {
+        return proxyToBackend({ ...proxying, aggregation }, state, apiService);
+      }
+      return runRoutes(api, context, () => {
+        // The router adds its own members to Koa's context before it calls a handler.
+        const routed = context as RouterContext<RequestState>;
+        // The path is parsed once, and routed by as it was authorized.
+        routed.newRouterPath = state.info.path;
+        return documents(routed, async () => notFound(parts.catalog, state));
+      });
+    },
+  };
+}

@@ -1,0 +1,26 @@
+import { parseRequestInfo, parseTarget } from "#request";
+import { sendText } from "../response/response-writer.ts";
+import type { Stage } from "./middleware-chain.ts";
+import type { Arrived, Parsed } from "./state.ts";
+import { describeRequest } from "./request-description.ts";
+import type { ServerParts } from "./server-parts.ts";
+
+/** Reads the path, once for all that follows. */
+export function requestInfo({ catalog }: ServerParts): Stage<Arrived, Parsed> {
+  return {
+    name: "requestInfo",
+    run: ({ state: { exchange, record } }, next) => {
+      const target = parseTarget(exchange.url);
+      if (target === undefined) {
+        record.code = 400;
+        return sendText(exchange, 400, "400 Bad Request");
+      }
+      const info = parseRequestInfo(exchange.method, target);
+      const { query } = target;
+      const { isResource, group, version, resource: plural } = info;
+      const resource = isResource ? catalog.find(group, version, plural) : undefined;
+      describeRequest({ exchange, record }, { info, query, resource });
+      return next({ info, query, resource });
+    },
+  };
+}
