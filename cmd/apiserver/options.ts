@@ -15,6 +15,7 @@ import {
   type StartOptions,
   type StorageOptions,
 } from "#controlplane";
+import { mostNodes, simulationFlags } from "../nodes/flags.ts";
 import { aggregationOptions } from "./aggregation-flags.ts";
 import { authenticationOptions, reloadedFile } from "./authentication-flags.ts";
 import { authorizationOptions } from "./authorization-flags.ts";
@@ -39,6 +40,14 @@ const localFlags = {
     "run metrics-server with the simulated usage of pods, so that `kubectl top` and " +
       "HorizontalPodAutoscalers work",
   ),
+  nodes: flag(
+    "int",
+    1,
+    "number of simulated nodes, on which pods run as far as the API can tell; 0 = none, for " +
+      "clusters with kubelets",
+    { minimum: 0, maximum: mostNodes },
+  ),
+  ...simulationFlags,
 } as const;
 
 /** Flags of `keelson start`: those of one API server and of the controllers, for local use. */

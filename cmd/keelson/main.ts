@@ -33,6 +33,7 @@ import { codecFlags, runCodec } from "../codec/main.ts";
 import { controllerManagerGroups } from "../controller-manager/flags.ts";
 import { localControllerOptions } from "../controller-manager/local-flags.ts";
 import { runControllerManager } from "../controller-manager/main.ts";
+import { simulationSettings } from "../nodes/flags.ts";
 import { type CommandHelp, helpText } from "../flags/help.ts";
 import { type FlagValues, parseFlags, UsageError } from "../flags/parse.ts";
 import { takeVersion, versionFlags, versionText } from "./version-flag.ts";
@@ -111,9 +112,11 @@ async function runStart(words: readonly string[]): Promise<void> {
   const values = parseFlags({ ...acceptedFlags, ...startFlags }, words) as StartValues;
   warnOfFlags(words, values);
   const metricsServer = values["metrics-server"];
+  const nodes = { count: values.nodes, ...simulationSettings(values) };
   const common = startOptions({ ...values, workers: 1 });
   const controllerManager = localControllerOptions(values);
-  const server = await started({ ...common, controllers: true, controllerManager, metricsServer });
+  const local = { controllers: true, controllerManager, metricsServer, nodes };
+  const server = await started({ ...common, ...local });
   const ended = signalled();
   if (values["storage-backend"] === "memory") {
     console.log(server.kubeconfig);

@@ -3,6 +3,7 @@ import type { LogDelivery, WebhookDelivery } from "#audit";
 import type { AuthorizationMode } from "#authz";
 import type { AdjustableLogger, Clock } from "#base";
 import type { ControllerDescriptor, ControllerSettings } from "#controllers";
+import type { NodesSettings } from "#nodes";
 import type { ServiceNetwork } from "#registry";
 import type { CloseOptions, KubeletTls, Lifecycle, Limits } from "#server";
 import type {
@@ -92,6 +93,8 @@ export interface StartOptions {
     /** Directory of the files that it names; default the working directory. */
     readonly folder?: string;
   };
+  /** Simulated nodes in this process; absent = none. What is absent in it has its default. */
+  readonly nodes?: Partial<NodesSettings> & Pick<NodesSettings, "count">;
   /** Run the controllers in this process; default true. */
   readonly controllers?: boolean;
   /** Which controllers run in this process, and their settings; absent = the defaults. */

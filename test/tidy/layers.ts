@@ -19,6 +19,7 @@ export const layers: readonly (readonly string[])[] = [
     "crd",
     "aggregator",
     "controllers",
+    "nodes",
     "tracing",
     "flowcontrol",
   ],

@@ -12,6 +12,7 @@ import { publishClusterAuthenticationTrust } from "../authentication/cluster-aut
 import { runLocalControllers } from "../controller-manager/local-controllers.ts";
 import { localhost, reachableAddress } from "../network.ts";
 import { runOwnMetricsServer } from "./metrics-server.ts";
+import { runLocalNodes } from "../nodes/local-nodes.ts";
 import { kubernetesServiceOf } from "./run-post-start-hooks.ts";
 
 const defaultCompactionMs = 300_000;
@@ -37,6 +38,7 @@ export async function runBackground(assembly: Assembly): Promise<void> {
     runAggregation(assembly),
     runLocalControllers(local),
     options.metricsServer === true ? runOwnMetricsServer(assembly) : undefined,
+    runLocalNodes(assembly),
   ]);
 }
 

@@ -1,0 +1,73 @@
+import { Quantity, QuantityFault } from "#meta";
+import { defaultNodesSettings, type NodesSettings } from "#nodes";
+import { flag, type FlagValues, UsageError } from "../flags/parse.ts";
+
+const { capacity, delays, namePrefix } = defaultNodesSettings;
+const pairs = Object.entries(capacity).map(([name, amount]) => `${name}=${amount}`);
+
+/** Flags of all simulated nodes, in `keelson start` and `keelson nodes`. */
+export const simulationFlags = {
+  "node-name-prefix": flag(
+    "string",
+    namePrefix,
+    "prefix of the names of simulated nodes, before a number from 0",
+  ),
+  "node-capacity": flag(
+    "pairs",
+    new Map(Object.entries(capacity)),
+    `capacity of each simulated node, as resource=quantity pairs; unnamed resources keep their ` +
+      `default (${pairs.join(",")})`,
+  ),
+  "node-labels": flag(
+    "pairs",
+    new Map(),
+    "labels of simulated nodes beside those of a kubelet, as key=value pairs",
+  ),
+  "pod-start-delay": flag(
+    "duration",
+    delays.startMs,
+    "time from the admission of a simulated pod to the start of its containers",
+  ),
+  "pod-ready-delay": flag(
+    "duration",
+    delays.readyMs,
+    "time from the start of a simulated container until it is ready",
+  ),
+  "job-pod-duration": flag(
+    "duration",
+    delays.jobMs,
+    "time for which the simulated containers of a Job's pod run before they succeed",
+  ),
+} as const;
+
+/** Most nodes of one process. */
+export const mostNodes = 20_000;
+
+/** @throws UsageError for amounts that are no quantities */
+export function simulationSettings(
+  values: FlagValues<typeof simulationFlags>,
+): Pick<NodesSettings, "namePrefix" | "capacity" | "labels" | "delays"> {
+  return {
+    namePrefix: values["node-name-prefix"],
+    capacity: { ...capacity, ...capacityOf(values["node-capacity"]) },
+    labels: Object.fromEntries(values["node-labels"]),
+    delays: {
+      ...delays,
+      startMs: values["pod-start-delay"],
+      readyMs: values["pod-ready-delay"],
+      jobMs: values["job-pod-duration"],
+    },
+  };
+}
+
+function capacityOf(amounts: ReadonlyMap<string, string>): Readonly<Record<string, string>> {
+  const parsed = [...amounts].map(([name, amount]) => {
+    try {
+      return [name, Quantity.parse(amount).canonical()];
+    } catch (error) {
+      if (!(error instanceof QuantityFault)) throw error;
+      throw new UsageError(`--node-capacity: ${name}: ${error.message}`);
+    }
+  });
+  return Object.fromEntries(parsed);
+}

@@ -1,0 +1,63 @@
+/** Simulated nodes in the process of the API server itself. */
+import { setMaxListeners } from "node:events";
+import { type Clock, cryptoRandom } from "#base";
+import { Informers, RegistryClient } from "#client";
+import type { Catalog } from "#meta";
+import { defaultNodesSettings, type NodesContext, type NodesSettings, runNodes } from "#nodes";
+import type { Registry } from "#registry";
+import type { User } from "#request";
+import { type PrometheusMetrics, versionInfo } from "#server";
+import { localhost, reachableAddress } from "../network.ts";
+import type { StartOptions } from "../options.ts";
+
+export interface LocalNodes {
+  readonly registry: Registry;
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly report: (what: string, error: unknown) => void;
+  readonly metrics: PrometheusMetrics;
+  readonly options: StartOptions;
+}
+
+/** The user that a kubelet authenticates as: the node authorizer and NodeRestriction go by it. */
+function nodeUser(name: string): User {
+  const groups = ["system:nodes", "system:authenticated"];
+  return { name: `system:node:${name}`, uid: "", groups, extra: new Map() };
+}
+
+/** The user whose informers serve all nodes of the process. */
+const informerUser: User = {
+  name: "system:simulated-nodes",
+  uid: "",
+  groups: ["system:masters", "system:authenticated"],
+  extra: new Map(),
+};
+
+/** Runs the simulated nodes that the options ask for until the signal aborts. */
+export async function runLocalNodes(local: LocalNodes): Promise<void> {
+  const { nodes } = local.options;
+  if (nodes === undefined || nodes.count === 0) return;
+  const { clock, signal, report, metrics } = local;
+  const userAgent = "kubelet";
+  const client = (user: User) => new RegistryClient({ ...local, user, userAgent });
+  const common = { clock, signal, report, random: cryptoRandom };
+  const informers = new Informers({ ...common, client: client(informerUser) });
+  const context: NodesContext = {
+    ...common,
+    informers,
+    clientOf: (name) => client(nodeUser(name)),
+    instruments: metrics.instruments,
+  };
+  setMaxListeners(0, signal);
+  await runNodes(context, { ...localSettings(local.options), ...nodes });
+  await informers.ended();
+}
+
+function localSettings({ host = localhost, advertiseAddress }: StartOptions): NodesSettings {
+  return {
+    ...defaultNodesSettings,
+    address: advertiseAddress ?? reachableAddress(host) ?? localhost,
+    kubeletVersion: versionInfo().gitVersion,
+  };
+}

@@ -1,0 +1,3 @@
+/** nodes: simulated kubelets: nodes, their heartbeats, and pods that run as far as the API can tell. */
+export { defaultNodesSettings, type NodesContext, type NodesSettings } from "./settings.ts";
+export { runNodes } from "./simulated-nodes.ts";

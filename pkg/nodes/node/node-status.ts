@@ -1,0 +1,147 @@
+import type { Clock } from "#base";
+import { type Domain, Quantity, resolve } from "#meta";
+import { prefix } from "../annotations.ts";
+import { machineId, runtimeName, stableUuid, timeText } from "../identifiers.ts";
+import type { Node, NodeCondition, NodeImage, NodeStatus } from "../kinds/node.ts";
+import type { NodesSettings } from "../settings.ts";
+
+/** Conditions of a node that are not as they are in good health. */
+export type NodeTrouble = "MemoryPressure" | "DiskPressure" | "PIDPressure" | "NotReady";
+
+export interface NodeState {
+  readonly name: string;
+  /** Port of the kubelet's server; 0 = it has none. */
+  readonly port: number;
+  readonly images: readonly NodeImage[];
+  readonly troubles: ReadonlySet<NodeTrouble>;
+}
+
+/** Memory that a kubelet keeps back from pods: the hard eviction threshold `memory.available`. */
+const evictionThreshold = "100Mi";
+/** Part of the disk that a kubelet keeps back: the hard eviction threshold `nodefs.available`. */
+const diskPercent = 90n;
+
+/** Labels of a node as its kubelet registers it. */
+export function nodeLabels(
+  { name }: Pick<NodeState, "name">,
+  { labels }: NodesSettings,
+  domain: Domain,
+): Readonly<Record<string, string>> {
+  return {
+    [resolve("beta.{label}/arch", domain)]: "amd64",
+    [resolve("beta.{label}/os", domain)]: "linux",
+    [resolve("{label}/arch", domain)]: "amd64",
+    [resolve("{label}/hostname", domain)]: name,
+    [resolve("{label}/os", domain)]: "linux",
+    [`${prefix}/node`]: "true",
+    ...labels,
+  };
+}
+
+export function nodeAnnotations(domain: Domain): Readonly<Record<string, string>> {
+  return { [resolve("volumes.{label}/controller-managed-attach-detach", domain)]: "true" };
+}
+
+/** The status that a kubelet reports, on the base of the one that is stored. */
+export function nodeStatus(
+  { status: old = {} }: Pick<Node, "status">,
+  state: NodeState,
+  { settings, clock }: { readonly settings: NodesSettings; readonly clock: Clock },
+): NodeStatus {
+  const { name, port, images } = state;
+  const { capacity, address } = settings;
+  return {
+    capacity: { ...old.capacity, ...capacity },
+    allocatable: { ...old.allocatable, ...allocatableOf(capacity) },
+    conditions: conditionsOf(old.conditions ?? [], state, timeText(clock.now())),
+    addresses: [
+      { type: "InternalIP", address },
+      { type: "Hostname", address: name },
+    ],
+    daemonEndpoints: { kubeletEndpoint: { Port: port } },
+    nodeInfo: nodeInfo(name, settings),
+    ...(images.length === 0 ? {} : { images }),
+  };
+}
+
+function nodeInfo(
+  name: string,
+  { kubeletVersion }: NodesSettings,
+): Readonly<Record<string, string>> {
+  return {
+    architecture: "amd64",
+    bootID: stableUuid(name, "boot"),
+    containerRuntimeVersion: `${runtimeName}://${kubeletVersion.slice(1)}`,
+    kernelVersion: "simulated",
+    kubeProxyVersion: "",
+    kubeletVersion,
+    machineID: machineId(name, "machine"),
+    operatingSystem: "linux",
+    osImage: "Simulated by Keelson",
+    systemUUID: stableUuid(name, "system"),
+  };
+}
+
+/** What a kubelet with default settings leaves to pods. */
+function allocatableOf(capacity: Readonly<Record<string, string>>): Record<string, string> {
+  const allocatable: Record<string, string> = { ...capacity };
+  const { memory, "ephemeral-storage": disk } = capacity;
+  if (memory !== undefined) {
+    const left = Quantity.parse(memory).subtract(Quantity.parse(evictionThreshold));
+    allocatable["memory"] = left.compare(Quantity.zero) < 0 ? "0" : left.canonical();
+  }
+  if (disk !== undefined) {
+    allocatable["ephemeral-storage"] = String((Quantity.parse(disk).value() * diskPercent) / 100n);
+  }
+  return allocatable;
+}
+
+type Verdict = Pick<NodeCondition, "status" | "reason" | "message">;
+
+/** Each condition with what a kubelet says in good health and in trouble. */
+const verdicts: readonly (readonly [NodeTrouble, good: Verdict, bad: Verdict])[] = [
+  [
+    "MemoryPressure",
+    pressure("False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+    pressure("True", "KubeletHasInsufficientMemory", "kubelet has insufficient memory available"),
+  ],
+  [
+    "DiskPressure",
+    pressure("False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+    pressure("True", "KubeletHasDiskPressure", "kubelet has disk pressure"),
+  ],
+  [
+    "PIDPressure",
+    pressure("False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+    pressure("True", "KubeletHasInsufficientPID", "kubelet has insufficient PID available"),
+  ],
+  [
+    "NotReady",
+    pressure("True", "KubeletReady", "kubelet is posting ready status"),
+    pressure("False", "KubeletNotReady", "the node was made to be not ready by its annotation"),
+  ],
+];
+
+function pressure(status: string, reason: string, message: string): Verdict {
+  return { status, reason, message };
+}
+
+function conditionsOf(
+  old: readonly NodeCondition[],
+  { troubles }: NodeState,
+  time: string,
+): readonly NodeCondition[] {
+  return verdicts.map(([trouble, good, bad]) => {
+    const type = trouble === "NotReady" ? "Ready" : trouble;
+    const verdict = troubles.has(trouble) ? bad : good;
+    const known = old.find((each) => each.type === type);
+    const isSame = known?.status === verdict.status;
+    const lastTransitionTime = isSame ? known.lastTransitionTime : time;
+    return {
+      type,
+      ...verdict,
+      lastHeartbeatTime: time,
+      lastTransitionTime: lastTransitionTime ?? time,
+    };
+  });
+}

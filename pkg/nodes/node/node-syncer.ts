@@ -1,0 +1,245 @@
+import { deepEqual } from "#base";
+import {
+  type Client,
+  type Handle,
+  type Informer,
+  type Lease,
+  microsText,
+  WorkQueue,
+} from "#client";
+import { ignoreNotFound, isConflict, isNotFound, StatusError } from "#meta";
+import { leasesOf, type Node, type NodeImage, nodes, type NodeStatus } from "../kinds/node.ts";
+import type { PodHost } from "../pod/pod-syncer.ts";
+import { ownPodCidr, PodAddresses } from "../pod-addresses.ts";
+import type { NodesContext, NodesSettings } from "../settings.ts";
+import { TimerHeap } from "../timers.ts";
+import { nodeHealth } from "./node-failures.ts";
+import { nodeAnnotations, nodeLabels, nodeStatus, type NodeTrouble } from "./node-status.ts";
+
+export interface NodeSyncerOptions {
+  readonly context: NodesContext;
+  readonly settings: NodesSettings;
+  readonly nodes: Informer<Node>;
+  /** Port of a node's kubelet server; 0 = it has none. */
+  readonly portOf: (node: string) => number;
+  /** Images of the pods of a node. */
+  readonly imagesOf: (node: string) => readonly NodeImage[];
+  /** Called when a node starts to work, or gets its range of addresses. */
+  readonly onWorking: (node: string) => void;
+}
+
+/** One simulated node. */
+class SimulatedNode implements PodHost {
+  isRegistered = false;
+  isSilent = false;
+  isGone = false;
+  addresses: PodAddresses | undefined;
+  lease: Lease | undefined;
+  /** Monotonic times in ms. */
+  renewAt = 0;
+  reportAt = 0;
+
+  constructor(
+    readonly name: string,
+    /** Number of the node in this process. */
+    readonly index: number,
+    readonly address: string,
+    readonly client: Client,
+  ) {}
+
+  get isWorking(): boolean {
+    return this.isRegistered && !this.isSilent && !this.isGone;
+  }
+}
+
+/** A kubelet's intervals. */
+const renewMs = 10_000;
+const reportMs = 300_000;
+const leaseSeconds = 40;
+/** Part by which an interval is longer at random, so that nodes do not beat in step. */
+const jitter = 0.04;
+const workers = 32;
+const retryDelays = { firstMs: 100, longestMs: 7_000 };
+const leaseNamespace = "kube-node-lease";
+
+/** Registers the nodes of the process and keeps their heartbeats. */
+export class NodeSyncer {
+  private readonly nodes = new Map<string, SimulatedNode>();
+  private readonly queue: WorkQueue;
+  private readonly timers: TimerHeap;
+  private readonly leases: Handle<Lease>;
+
+  constructor(private readonly options: NodeSyncerOptions) {
+    const { context, settings } = options;
+    this.queue = new WorkQueue({ ...context, name: "simulated_nodes", delays: retryDelays });
+    this.timers = new TimerHeap(context.clock, context.signal, (name) => this.queue.add(name));
+    for (let index = 0; index < settings.count; index++) {
+      const name = `${settings.namePrefix}${index}`;
+      const client = context.clientOf(name);
+      this.nodes.set(name, new SimulatedNode(name, index, settings.address, client));
+    }
+    this.leases = leasesOf(context.clientOf("").domain);
+  }
+
+  get names(): Iterable<string> {
+    return this.nodes.keys();
+  }
+
+  hostOf(name: string): PodHost | undefined {
+    return this.nodes.get(name);
+  }
+
+  /** Works until the signal aborts. */
+  async run(): Promise<void> {
+    const unsubscribe = this.options.nodes.subscribe(({ object }) => {
+      if (this.nodes.has(object.metadata.name)) this.queue.add(object.metadata.name);
+    });
+    for (const name of this.nodes.keys()) this.queue.add(name);
+    await this.queue.run((name) => this.sync(name), { workers });
+    unsubscribe();
+  }
+
+  private async sync(name: string): Promise<void> {
+    const node = this.nodes.get(name);
+    if (node === undefined || node.isGone) return;
+    if (!node.isRegistered) await this.register(node);
+    const object = this.options.nodes.get(name);
+    // A deleted Node stays away until its kubelet restarts.
+    if (object === undefined) return;
+    const { clock } = this.options.context;
+    const now = clock.monotonic();
+    const health = nodeHealth(object, clock.now());
+    const wasWorking = node.isWorking && node.addresses !== undefined;
+    node.isSilent = health.isSilent;
+    if (health.isGone) return this.leave(node);
+    this.setAddresses(node, object);
+    if (!wasWorking && node.isWorking) this.options.onWorking(name);
+    let next = now + health.changesAt - clock.now();
+    if (node.isWorking) {
+      await this.report(node, object, health.troubles);
+      await this.renew(node, object);
+      next = Math.min(next, node.renewAt, node.reportAt);
+    }
+    if (next !== Infinity) this.timers.set(name, next);
+  }
+
+  /** Creates the Node object, or adopts the one of an earlier process. */
+  private async register(node: SimulatedNode): Promise<void> {
+    const { client, name } = node;
+    const { settings, context } = this.options;
+    const metadata = {
+      name,
+      labels: nodeLabels(node, settings, client.domain),
+      annotations: nodeAnnotations(client.domain),
+    };
+    const status = nodeStatus({}, this.stateOf(node, new Set()), { settings, ...context });
+    try {
+      await client.create(nodes, { metadata, spec: {}, status });
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      const { labels, annotations } = metadata;
+      const body = { metadata: { labels, annotations } };
+      await client.patch(nodes, { name }, { type: "merge", body });
+    }
+    node.isRegistered = true;
+    node.reportAt = context.clock.monotonic() + this.interval(reportMs);
+  }
+
+  private stateOf({ name }: SimulatedNode, troubles: ReadonlySet<NodeTrouble>) {
+    const { portOf, imagesOf } = this.options;
+    return { name, port: portOf(name), images: imagesOf(name), troubles };
+  }
+
+  private setAddresses(node: SimulatedNode, { spec }: Node): void {
+    const { podCidr, allocatesPodCidrs } = this.options.settings;
+    const own = allocatesPodCidrs ? undefined : ownPodCidr(podCidr, node.index);
+    const cidr = spec?.podCIDR ?? own;
+    if (cidr === undefined || node.addresses?.cidr === cidr) return;
+    node.addresses = new PodAddresses(cidr);
+  }
+
+  /** Writes the status when something but its heartbeat has changed, and every five minutes. */
+  private async report(
+    node: SimulatedNode,
+    object: Node,
+    troubles: ReadonlySet<NodeTrouble>,
+  ): Promise<void> {
+    const { settings, context } = this.options;
+    const now = context.clock.monotonic();
+    const status = nodeStatus(object, this.stateOf(node, troubles), { settings, ...context });
+    const isDue = now >= node.reportAt;
+    const patch = changesOf(object.status ?? {}, status, isDue);
+    if (patch === undefined) return;
+    const { client, name } = node;
+    const at = { name, subresource: "status" };
+    const body = { status: patch };
+    await client.patch(nodes, at, { type: "strategic", body }).catch(ignoreNotFound);
+    node.reportAt = now + this.interval(reportMs);
+  }
+
+  private async renew(node: SimulatedNode, object: Node): Promise<void> {
+    const { clock } = this.options.context;
+    const now = clock.monotonic();
+    if (now < node.renewAt) return;
+    try {
+      node.lease = await this.writeLease(node, object);
+    } catch (error) {
+      if (!isConflict(error) && !isNotFound(error)) throw error;
+      node.lease = undefined;
+      throw error;
+    }
+    node.renewAt = now + this.interval(renewMs);
+  }
+
+  private async writeLease({ client, name, lease }: SimulatedNode, object: Node): Promise<Lease> {
+    const { clock } = this.options.context;
+    const spec = {
+      holderIdentity: name,
+      leaseDurationSeconds: leaseSeconds,
+      renewTime: microsText(clock),
+    };
+    const place = { namespace: leaseNamespace, name };
+    if (lease !== undefined) return client.update(this.leases, { ...lease, spec });
+    const { uid } = object.metadata;
+    const ownerReferences = [{ apiVersion: nodes.version, kind: nodes.kind, name, uid }];
+    try {
+      return await client.create(this.leases, { metadata: { ...place, ownerReferences }, spec });
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      const { metadata } = await client.get(this.leases, place);
+      return client.update(this.leases, { metadata: { ...metadata, ownerReferences }, spec });
+    }
+  }
+
+  /** Deletes the Node object of a machine that is gone, as a cloud provider's controller does. */
+  private async leave(node: SimulatedNode): Promise<void> {
+    node.isGone = true;
+    await node.client.delete(nodes, { name: node.name }).catch(ignoreNotFound);
+  }
+
+  private interval(ms: number): number {
+    return ms * (1 + jitter * this.options.context.random.next());
+  }
+}
+
+/** The fields that differ; conditions all together. With `isDue`, heartbeats differ too. */
+function changesOf(
+  old: NodeStatus,
+  status: NodeStatus,
+  isDue: boolean,
+): Partial<NodeStatus> | undefined {
+  const { conditions = [], ...rest } = status;
+  const changed = Object.entries(rest).filter(
+    ([name, value]) => !deepEqual(value, old[name as keyof NodeStatus]),
+  );
+  const isSame = conditions.every((condition) => {
+    const known = old.conditions?.find(({ type }) => type === condition.type);
+    return known?.status === condition.status && known.reason === condition.reason;
+  });
+  if (changed.length === 0 && isSame && !isDue) return undefined;
+  return { ...Object.fromEntries(changed), conditions };
+}
+
+function isAlreadyExists(error: unknown): boolean {
+  return error instanceof StatusError && error.status.reason === "AlreadyExists";
+}

@@ -1,0 +1,90 @@
+import { formatIp, type IpAddress, networkOf, parseCidr, parseIp } from "#base";
+
+/** Addresses at the start of a range that pods do not get: those of the network and of its router. */
+const reserved = 2;
+/** Addresses of a range that are used at most; a node runs fewer pods. */
+const mostAddresses = 2 ** 16;
+
+/** Pod addresses of one node: each is used by one pod at a time, and freed ones last. */
+export class PodAddresses {
+  private readonly start: IpAddress;
+  private readonly size: number;
+  private readonly used = new Map<number, string>();
+  private readonly byPod = new Map<string, number>();
+  private next = reserved;
+
+  /** @throws RangeError for a text that is no range */
+  constructor(readonly cidr: string) {
+    const range = parseCidr(cidr);
+    if (range === undefined) throw new RangeError(`${JSON.stringify(cidr)} is no CIDR`);
+    const { address, prefix } = networkOf(range);
+    this.start = address;
+    const hostBits = address.length * 8 - prefix;
+    this.size = Math.min(2 ** hostBits, mostAddresses);
+  }
+
+  /** Takes an address for a pod, or answers the one it has; undefined = the range is exhausted. */
+  take(pod: string): string | undefined {
+    const known = this.byPod.get(pod);
+    if (known !== undefined) return this.text(known);
+    for (let tries = 0; tries < this.size; tries++) {
+      const at = this.next;
+      this.next = at + 1 >= this.size - 1 ? reserved : at + 1;
+      if (at >= this.size || this.used.has(at)) continue;
+      this.mark(pod, at);
+      return this.text(at);
+    }
+    return undefined;
+  }
+
+  /** Marks an address that a pod has already, as after a restart. */
+  keep(pod: string, ip: string): void {
+    const at = this.offsetOf(ip);
+    if (at !== undefined && !this.used.has(at)) this.mark(pod, at);
+  }
+
+  release(pod: string): void {
+    const at = this.byPod.get(pod);
+    if (at === undefined) return;
+    this.byPod.delete(pod);
+    this.used.delete(at);
+  }
+
+  private mark(pod: string, at: number): void {
+    this.used.set(at, pod);
+    this.byPod.set(pod, at);
+  }
+
+  private text(offset: number): string {
+    const bytes = [...this.start];
+    for (let at = bytes.length - 1, rest = offset; rest > 0; at--) {
+      const sum = bytes[at]! + (rest & 0xff);
+      bytes[at] = sum & 0xff;
+      rest = (rest >>> 8) + (sum >>> 8);
+    }
+    return formatIp(bytes);
+  }
+
+  private offsetOf(ip: string): number | undefined {
+    const address = parseIp(ip);
+    if (address === undefined || address.length !== this.start.length) return undefined;
+    let offset = 0;
+    for (let at = 0; at < address.length; at++) {
+      offset = offset * 256 + address[at]! - this.start[at]!;
+      if (Math.abs(offset) > mostAddresses) return undefined;
+    }
+    return offset >= 0 && offset < this.size ? offset : undefined;
+  }
+}
+
+/** The /24 of the range that a node without a podCIDR uses, by the number of the node. */
+export function ownPodCidr(range: string, node: number): string {
+  const parsed = parseCidr(range);
+  if (parsed === undefined || parsed.address.length !== 4 || parsed.prefix > 24) {
+    throw new RangeError(`${JSON.stringify(range)} is no IPv4 range of at least 256 addresses`);
+  }
+  const [a = 0, b = 0, c = 0] = networkOf(parsed).address;
+  const first = a * 65_536 + b * 256 + c;
+  const network = first + (node % 2 ** (24 - parsed.prefix));
+  return `${(network >> 16) & 255}.${(network >> 8) & 255}.${network & 255}.0/24`;
+}

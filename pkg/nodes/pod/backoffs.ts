@@ -1,0 +1,75 @@
+/** Delays of a kubelet between attempts to start a container. */
+import { formatDuration } from "#meta";
+import type { Container, Pod } from "../kinds/pod.ts";
+import { type ContainerRun, restart } from "./container-run.ts";
+
+/** A kubelet's first delay and its longest: MaxContainerBackOff. */
+const firstMs = 10_000;
+const longestMs = 300_000;
+/** Time for which a container must have run to start without delay after a crash. */
+const forgottenMs = 2 * longestMs;
+/** Time until the kubelet notices that a container ended or a pull failed. */
+const noticeMs = 1_000;
+
+const nextDelay = (ms: number) => Math.min(longestMs, ms === 0 ? firstMs : ms * 2);
+
+/**
+ * Restarts a terminated container when its back-off has passed: at once after the first crash, then
+ * after 10 s, doubling up to 5 min.
+ * @returns time in ms of the next attempt; undefined = the container was restarted now
+ */
+export function restartWhenDue(
+  state: ContainerRun,
+  { pod, name, now }: { readonly pod: Pod; readonly name: string; readonly now: number },
+): number | undefined {
+  const noticedAt = state.finishedAt + noticeMs;
+  if (now < noticedAt) return noticedAt;
+  if (state.finishedAt - state.backoffSetAt > forgottenMs) state.backoffMs = 0;
+  const endsAt = state.finishedAt + state.backoffMs;
+  if (now < endsAt) {
+    const { namespace = "", name: podName, uid } = pod.metadata;
+    const delay = durationText(state.backoffMs);
+    state.waitingReason = {
+      reason: "CrashLoopBackOff",
+      message:
+        `back-off ${delay} restarting failed container=${name} ` +
+        `pod=${podName}_${namespace}(${uid})`,
+    };
+    return endsAt;
+  }
+  state.backoffMs = nextDelay(state.backoffMs);
+  state.backoffSetAt = now;
+  restart(state, now);
+  return undefined;
+}
+
+/** Fails to pull the image of a container, again and again. Returns the time of the next change. */
+export function failPull(
+  state: ContainerRun,
+  {
+    image = "",
+    error,
+    now,
+  }: { readonly error: string; readonly now: number } & Pick<Container, "image">,
+): number {
+  const delayMs = Math.min(longestMs, firstMs * 2 ** Math.min(state.failedPulls - 1, 10));
+  if (state.failedPulls === 0 || now >= state.pulledAt + delayMs) {
+    state.failedPulls += 1;
+    state.pulledAt = now;
+  }
+  const message = error === "true" ? `failed to pull image "${image}": not found` : error;
+  const deniedUntil = state.pulledAt + noticeMs;
+  if (now < deniedUntil) {
+    state.waitingReason = { reason: "ErrImagePull", message };
+    return deniedUntil;
+  }
+  state.waitingReason = {
+    reason: "ImagePullBackOff",
+    message: `Back-off pulling image "${image}": ErrImagePull: ${message}`,
+  };
+  return state.pulledAt + Math.min(longestMs, firstMs * 2 ** Math.min(state.failedPulls - 1, 10));
+}
+
+function durationText(ms: number): string {
+  return formatDuration(BigInt(ms) * 1_000_000n);
+}

@@ -1,0 +1,152 @@
+import { containerId, imageId, timeText } from "../identifiers.ts";
+import {
+  type Container,
+  type ContainerState,
+  type ContainerStatus,
+  isSidecar,
+  type Pod,
+  type PodStatus,
+  type Terminated,
+  type VolumeMountStatus,
+} from "../kinds/pod.ts";
+import type { ContainerEnd, ContainerRun } from "./container-run.ts";
+import { type Advance, type PodRun, readyAtOf } from "./pod-run.ts";
+
+type StatusLists = Required<
+  Pick<PodStatus, "initContainerStatuses" | "containerStatuses" | "ephemeralContainerStatuses">
+>;
+
+/** The container statuses of a pod: init containers in their order, the others by name. */
+export function containerStatuses(run: PodRun, step: Advance): StatusLists {
+  const { initContainers = [], containers = [], ephemeralContainers = [] } = step.pod.spec ?? {};
+  const waiting = initContainers.length > 0 ? "PodInitializing" : "ContainerCreating";
+  const statusOf = (kind: Kind) => (container: Container) =>
+    containerStatus(run, container, { ...step, kind, waiting });
+  const byName = (left: Container, right: Container) => (left.name < right.name ? -1 : 1);
+  return {
+    initContainerStatuses: initContainers.map(statusOf("init")),
+    containerStatuses: containers.toSorted(byName).map(statusOf("container")),
+    ephemeralContainerStatuses: ephemeralContainers.toSorted(byName).map(statusOf("ephemeral")),
+  };
+}
+
+type Kind = "init" | "container" | "ephemeral";
+
+interface StatusStep extends Advance {
+  readonly kind: Kind;
+  /** Reason of containers that wait for nothing special. */
+  readonly waiting: string;
+}
+
+function containerStatus(run: PodRun, container: Container, step: StatusStep): ContainerStatus {
+  const { name, image = "" } = container;
+  const state = run.containers.get(name);
+  const volumeMounts = container.volumeMounts?.map(mountStatus) ?? [];
+  const mounts = volumeMounts.length === 0 ? {} : { volumeMounts };
+  if (state === undefined || state.state === "waiting") {
+    return {
+      name,
+      state: neverStarted(run, state, step),
+      lastState: {},
+      ready: false,
+      restartCount: 0,
+      image,
+      imageID: "",
+      started: false,
+      ...mounts,
+    };
+  }
+  const id = containerId(run.uid, name, state.restarts);
+  const isRunning = state.state === "running";
+  return {
+    name,
+    ...statesOf(run, name, state),
+    ready: isReady(container, state, step),
+    restartCount: state.restarts,
+    image,
+    imageID: imageId(image),
+    containerID: id,
+    started: isRunning,
+    ...resourcesOf(container),
+    ...mounts,
+  };
+}
+
+/** The state of a container that has never run. */
+function neverStarted(
+  { isFinished }: PodRun,
+  state: ContainerRun | undefined,
+  { kind, waiting }: StatusStep,
+): ContainerState {
+  if (isFinished && kind === "container") {
+    const message = "The container could not be located when the pod was terminated";
+    return { terminated: { exitCode: 137, reason: "ContainerStatusUnknown", message, ...noTimes } };
+  }
+  return { waiting: state?.waitingReason ?? { reason: waiting } };
+}
+
+const noTimes = { startedAt: null, finishedAt: null };
+
+function statesOf(
+  { uid }: PodRun,
+  name: string,
+  state: ContainerRun,
+): Pick<ContainerStatus, "state" | "lastState"> {
+  const { last, restarts, waitingReason } = state;
+  const before =
+    last === undefined
+      ? {}
+      : { terminated: terminated(last, containerId(uid, name, restarts - 1)) };
+  if (state.state === "running") {
+    return { state: { running: { startedAt: timeText(state.startedAt) } }, lastState: before };
+  }
+  const end = { terminated: terminated(state, containerId(uid, name, restarts)) };
+  if (waitingReason === undefined) return { state: end, lastState: before };
+  return { state: { waiting: waitingReason }, lastState: end };
+}
+
+function terminated(
+  { exitCode, startedAt, finishedAt }: ContainerEnd,
+  containerID: string,
+): Terminated {
+  return {
+    exitCode,
+    reason: exitCode === 0 ? "Completed" : "Error",
+    startedAt: timeText(startedAt),
+    finishedAt: timeText(finishedAt),
+    containerID,
+  };
+}
+
+/** An init container is ready once it has succeeded, any other one while it runs. */
+function isReady(container: Container, state: ContainerRun, step: StatusStep): boolean {
+  if (step.kind === "init" && !isSidecar(container)) {
+    return state.state === "terminated" && state.exitCode === 0;
+  }
+  if (step.kind === "ephemeral") return false;
+  return state.state === "running" && step.now >= readyAtOf(state, step);
+}
+
+/** The resources of a started container: those of its specification, which resizes apply to at once. */
+function resourcesOf({ resources = {} }: Container): Partial<ContainerStatus> {
+  const { requests } = resources;
+  return { ...(requests === undefined ? {} : { allocatedResources: requests }), resources };
+}
+
+function mountStatus({ name, mountPath, readOnly }: VolumeMountStatus): VolumeMountStatus {
+  if (readOnly !== true) return { name, mountPath };
+  return { name, mountPath, readOnly, recursiveReadOnly: "Disabled" };
+}
+
+/** Whether any container of the list runs or has run. */
+export function hasStarted(pod: Pod, statuses: readonly ContainerStatus[]): boolean {
+  const { containers = [] } = pod.spec ?? {};
+  return containers.some(({ name }) => {
+    const status = statuses.find((each) => each.name === name);
+    return (
+      status?.state?.running !== undefined ||
+      status?.state?.terminated !== undefined ||
+      status?.lastState?.terminated !== undefined
+    );
+  });
+}

@@ -1,0 +1,245 @@
+import type { PodWishes } from "../annotations.ts";
+import { type Container, isSidecar, type Pod } from "../kinds/pod.ts";
+import { failPull, restartWhenDue } from "./backoffs.ts";
+import { type ContainerRun, newContainer, start, terminate } from "./container-run.ts";
+
+/** What a container runtime would know of a pod. */
+export interface PodRun {
+  readonly uid: string;
+  /** Wall clock in ms at which the node accepted the pod. */
+  readonly admittedAt: number;
+  /** Address of the sandbox; undefined = it has had none yet. */
+  ip: string | undefined;
+  /** The sandbox is up, and containers may run. */
+  isSandboxReady: boolean;
+  readonly containers: Map<string, ContainerRun>;
+  /** Time in ms at which the kubelet began to stop the pod; undefined = it runs. */
+  stoppingSince: number | undefined;
+  /** Why the node itself has ended the pod. */
+  failure: PodFailure | undefined;
+  /** No container runs or will run again. */
+  isFinished: boolean;
+}
+
+export interface PodFailure {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Delays in ms of pods whose annotations ask for no other. */
+export interface PodDelays {
+  /** From admission to the start of containers. */
+  readonly startMs: number;
+  /** From a container's start until it is ready. */
+  readonly readyMs: number;
+  /** How long each init container runs. */
+  readonly initMs: number;
+  /** How long the containers of a Job's pod run. */
+  readonly jobMs: number;
+}
+
+export interface Advance {
+  readonly pod: Pod;
+  readonly wishes: PodWishes;
+  readonly delays: PodDelays;
+  /** Wall clock in ms. */
+  readonly now: number;
+}
+
+/** Exit code of a container that was killed by SIGKILL. */
+const killedCode = 137;
+const defaultGraceSeconds = 30;
+
+export function newPodRun(uid: string, admittedAt: number): PodRun {
+  return {
+    uid,
+    admittedAt,
+    ip: undefined,
+    isSandboxReady: false,
+    containers: new Map(),
+    stoppingSince: undefined,
+    failure: undefined,
+    isFinished: false,
+  };
+}
+
+/** The containers of a pod in the order of their start, ephemeral ones last. */
+export function containersOf({ spec }: Pod): readonly Container[] {
+  const { initContainers = [], containers = [], ephemeralContainers = [] } = spec ?? {};
+  return [...initContainers, ...containers, ...ephemeralContainers];
+}
+
+/**
+ * Lets everything happen to a pod that is due by now.
+ * @returns time in ms at which the next thing happens; Infinity = nothing will by itself
+ */
+export function advance(run: PodRun, step: Advance): number {
+  if (run.isFinished) return Infinity;
+  const endsAt = stopIfDue(run, step);
+  if (run.stoppingSince !== undefined) return stopContainers(run, step);
+  const { wishes, delays, now } = step;
+  if (wishes.neverStarts) return endsAt;
+  const startsAt = run.admittedAt + (wishes.startAfterMs ?? delays.startMs);
+  if (now < startsAt) return Math.min(startsAt, endsAt);
+  run.isSandboxReady = true;
+  return Math.min(runContainers(run, step), endsAt);
+}
+
+/** Time in ms at which a running container becomes ready; Infinity = never. */
+export function readyAtOf(
+  { startedAt }: ContainerRun,
+  { wishes, delays }: Pick<Advance, "wishes" | "delays">,
+): number {
+  return startedAt + (wishes.readyAfterMs ?? delays.readyMs);
+}
+
+/** Begins to stop a pod that is deleted, is over or has exceeded its deadline, which it returns. */
+function stopIfDue(run: PodRun, { pod, now }: Advance): number {
+  const { activeDeadlineSeconds } = pod.spec ?? {};
+  const phase = pod.status?.phase;
+  const isOver = phase === "Failed" || phase === "Succeeded";
+  const endsAt =
+    activeDeadlineSeconds === undefined
+      ? Infinity
+      : run.admittedAt + Number(activeDeadlineSeconds) * 1000;
+  if (now >= endsAt && run.stoppingSince === undefined) {
+    run.failure ??= {
+      reason: "DeadlineExceeded",
+      message: "Pod was active on the node longer than the specified deadline",
+    };
+  }
+  if (pod.metadata.deletionTimestamp !== undefined || isOver || run.failure !== undefined) {
+    run.stoppingSince ??= now;
+  }
+  return endsAt;
+}
+
+/** Time in ms that the containers may take to exit. */
+function graceMsOf({ metadata, spec }: Pod): number {
+  const { deletionGracePeriodSeconds } = metadata;
+  const seconds = deletionGracePeriodSeconds ?? spec?.terminationGracePeriodSeconds;
+  return Number(seconds ?? defaultGraceSeconds) * 1000;
+}
+
+/** Stops containers after their preStop hook and SIGTERM, or at the end of the grace period. */
+function stopContainers(run: PodRun, { pod, wishes, now }: Advance): number {
+  const since = run.stoppingSince ?? now;
+  const killedAt = since + graceMsOf(pod);
+  let next = Infinity;
+  for (const { name, lifecycle } of containersOf(pod)) {
+    const container = run.containers.get(name);
+    if (container?.state !== "running") continue;
+    const preStopMs = Number(lifecycle?.preStop?.sleep?.seconds ?? 0) * 1000;
+    const exitsAt = since + preStopMs + (wishes.stopAfterMs ?? 0);
+    if (now >= Math.min(exitsAt, killedAt)) {
+      terminate(container, { at: now, code: exitsAt <= killedAt ? 0 : killedCode });
+    } else {
+      next = Math.min(next, exitsAt, killedAt);
+    }
+  }
+  if (next === Infinity) {
+    run.isFinished = true;
+    run.isSandboxReady = false;
+  }
+  return next;
+}
+
+/** Runs init containers one after another, then the others. */
+function runContainers(run: PodRun, step: Advance): number {
+  const { initContainers = [], containers = [], ephemeralContainers = [] } = step.pod.spec ?? {};
+  const isInitialized = containers.some(({ name }) => run.containers.has(name));
+  let next = Infinity;
+  for (const container of initContainers) {
+    const state = containerRun(run, container);
+    if (isInitialized && !isSidecar(container)) continue;
+    next = Math.min(next, runContainer(state, container, { ...step, isInit: true }));
+    if (isInitialized || isDone(container, state)) continue;
+    const { restartPolicy } = step.pod.spec ?? {};
+    if (state.state !== "terminated" || restartPolicy !== "Never") return next;
+    run.stoppingSince = step.now;
+    return stopContainers(run, step);
+  }
+  for (const container of [...containers, ...ephemeralContainers]) {
+    const state = containerRun(run, container);
+    next = Math.min(next, runContainer(state, container, { ...step, isInit: false }));
+  }
+  if (!containers.every((each) => isOver(containerRun(run, each), each, step.pod))) return next;
+  run.stoppingSince = step.now;
+  return stopContainers(run, step);
+}
+
+function containerRun(run: PodRun, { name }: Container): ContainerRun {
+  const known = run.containers.get(name);
+  if (known !== undefined) return known;
+  const state = newContainer();
+  run.containers.set(name, state);
+  return state;
+}
+
+/** Whether the containers after an init container may start. */
+function isDone(container: Container, { state, exitCode }: ContainerRun): boolean {
+  return isSidecar(container) ? state === "running" : state === "terminated" && exitCode === 0;
+}
+
+function isOver({ state, exitCode }: ContainerRun, container: Container, pod: Pod): boolean {
+  return state === "terminated" && !isRestarted(exitCode, restartPolicyOf(container, pod, false));
+}
+
+interface ContainerAdvance extends Advance {
+  readonly isInit: boolean;
+}
+
+/** Lets one container start, exit and restart. Returns the time of what happens to it next. */
+function runContainer(
+  state: ContainerRun,
+  container: Container,
+  { pod, wishes, delays, now, isInit }: ContainerAdvance,
+): number {
+  const { name, image = "" } = container;
+  if (state.state === "waiting") {
+    const error = wishes.imagePullError;
+    if (error !== undefined) return failPull(state, { image, error, now });
+    start(state, now);
+  }
+  const exit = exitOf(container, { pod, wishes, delays, isInit });
+  const policy = restartPolicyOf(container, pod, isInit);
+  for (;;) {
+    if (state.state === "running") {
+      const exitsAt = state.startedAt + (exit?.afterMs ?? Infinity);
+      const readyAt = readyAtOf(state, { wishes, delays });
+      if (now < exitsAt) return Math.min(exitsAt, readyAt > now ? readyAt : Infinity);
+      terminate(state, { at: exitsAt, code: exit?.code ?? 0 });
+    }
+    if (!isRestarted(state.exitCode, policy)) return Infinity;
+    const next = restartWhenDue(state, { pod, name, now });
+    if (next !== undefined) return next;
+  }
+}
+
+function isRestarted(exitCode: number, policy: string): boolean {
+  return policy === "Always" || (policy === "OnFailure" && exitCode !== 0);
+}
+
+function restartPolicyOf(container: Container, { spec }: Pod, isInit: boolean): string {
+  const policy = spec?.restartPolicy ?? "Always";
+  if (isInit) {
+    if (isSidecar(container)) return "Always";
+    return policy === "Never" ? "Never" : "OnFailure";
+  }
+  const isEphemeral = spec?.ephemeralContainers?.some(({ name }) => name === container.name);
+  return isEphemeral === true ? "Never" : policy;
+}
+
+/** When a container exits by itself; undefined = never. */
+function exitOf(
+  container: Container,
+  { pod, wishes, delays, isInit }: Omit<ContainerAdvance, "now">,
+): { readonly afterMs: number; readonly code: number } | undefined {
+  const wished = wishes.exitOf(container.name, isInit);
+  if (wished !== undefined) return wished;
+  if (isInit) return isSidecar(container) ? undefined : { afterMs: delays.initMs, code: 0 };
+  const isEphemeral = pod.spec?.ephemeralContainers?.includes(container) === true;
+  const owner = pod.metadata.ownerReferences?.find(({ controller }) => controller === true);
+  if (owner?.kind !== "Job" || isEphemeral) return undefined;
+  return { afterMs: delays.jobMs, code: 0 };
+}

@@ -1,0 +1,51 @@
+import { timeText } from "../identifiers.ts";
+import type { Pod, PodCondition, PodPhase, PodStatus } from "../kinds/pod.ts";
+import { kubeletConditions } from "./conditions.ts";
+import { containerStatuses } from "./container-statuses.ts";
+import { phaseOf } from "./phase.ts";
+import type { Advance, PodRun } from "./pod-run.ts";
+
+/** The status that a kubelet writes for a pod. Fields that it leaves to others are absent. */
+export function podStatus(
+  run: PodRun,
+  step: Advance & { readonly hostIp: string },
+): PodStatus & { readonly conditions: readonly PodCondition[] } {
+  const { pod, now, hostIp } = step;
+  const lists = containerStatuses(run, step);
+  const statuses = [...lists.initContainerStatuses, ...lists.containerStatuses];
+  const phase = phaseNow(run, pod, phaseOf(pod, statuses, run.isFinished));
+  const { generation } = pod.metadata;
+  const ip = pod.spec?.hostNetwork === true ? hostIp : run.ip;
+  const time = timeText(now);
+  const { isSandboxReady } = run;
+  return {
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
+    phase,
+    ...reasonOf(run, pod),
+    ...(pod.status?.qosClass === undefined ? {} : { qosClass: pod.status.qosClass }),
+    startTime: pod.status?.startTime ?? timeText(run.admittedAt),
+    hostIP: hostIp,
+    hostIPs: [{ ip: hostIp }],
+    ...(ip === undefined ? {} : { podIP: ip, podIPs: [{ ip }] }),
+    conditions: kubeletConditions({ pod, statuses, phase, isSandboxReady, time }),
+    ...nonEmpty(lists),
+  };
+}
+
+/** Lists without elements are left out. */
+function nonEmpty(lists: ReturnType<typeof containerStatuses>): Partial<PodStatus> {
+  return Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0));
+}
+
+/** A pod does not leave a terminal phase; one that the node ended has failed. */
+function phaseNow({ failure, isFinished }: PodRun, { status }: Pod, phase: PodPhase): PodPhase {
+  const stored = status?.phase;
+  if (stored === "Failed" || stored === "Succeeded") return stored;
+  if (!isFinished) return phase;
+  return failure !== undefined || phase !== "Succeeded" ? "Failed" : phase;
+}
+
+function reasonOf({ failure }: PodRun, { status }: Pod): Pick<PodStatus, "reason" | "message"> {
+  const { reason, message } = failure ?? status ?? {};
+  return { ...(reason ? { reason } : {}), ...(message ? { message } : {}) };
+}

@@ -1,0 +1,190 @@
+import { deepEqual } from "#base";
+import { type Client, type Informer, objectKey, WorkQueue } from "#client";
+import { isConflict, isNotFound } from "#meta";
+import { wishesOf } from "../annotations.ts";
+import { type Pod, pods, type PodStatus } from "../kinds/pod.ts";
+import type { PodAddresses } from "../pod-addresses.ts";
+import type { NodesContext, NodesSettings } from "../settings.ts";
+import { TimerHeap } from "../timers.ts";
+import { advance, type PodRun } from "./pod-run.ts";
+import { podStatus } from "./pod-status.ts";
+import { restorePodRun } from "./restore.ts";
+
+/** What a pod needs to know of its node. */
+export interface PodHost {
+  readonly name: string;
+  /** Address of the node. */
+  readonly address: string;
+  readonly client: Client;
+  /** Undefined = the node has no range of pod addresses yet. */
+  readonly addresses: PodAddresses | undefined;
+  /** The kubelet of the node works: it sees pods and writes statuses. */
+  readonly isWorking: boolean;
+}
+
+export interface PodSyncerOptions {
+  readonly context: NodesContext;
+  readonly settings: NodesSettings;
+  readonly pods: Informer<Pod>;
+  /** The node of that name if it is one of this process. */
+  readonly hostOf: (node: string) => PodHost | undefined;
+}
+
+interface Simulated {
+  readonly run: PodRun;
+  readonly node: string;
+  /** The pod as this process wrote it last, until the informer has seen that. */
+  written: Pod | undefined;
+}
+
+/** Pods that are worked on at the same time. */
+const workers = 32;
+const retryDelays = { firstMs: 200, longestMs: 30_000 };
+/** Until a pod without an address is tried again. */
+const noAddressMs = 10_000;
+
+/** Runs the pods of all nodes of the process: one queue and one heap of timers for all. */
+export class PodSyncer {
+  private readonly simulated = new Map<string, Simulated>();
+  private readonly queue: WorkQueue;
+  private readonly timers: TimerHeap;
+
+  constructor(private readonly options: PodSyncerOptions) {
+    const { context } = options;
+    this.queue = new WorkQueue({ ...context, name: "simulated_pods", delays: retryDelays });
+    this.timers = new TimerHeap(context.clock, context.signal, (key) => this.queue.add(key));
+  }
+
+  /** Works until the signal aborts. */
+  async run(): Promise<void> {
+    const unsubscribe = this.options.pods.subscribe(({ type, object }) => {
+      const { nodeName = "" } = object.spec ?? {};
+      if (this.options.hostOf(nodeName) === undefined) return;
+      if (type === "deleted") this.forget(object);
+      else this.queue.add(objectKey(object));
+    });
+    await this.queue.run((key) => this.sync(key), { workers });
+    unsubscribe();
+  }
+
+  /** Looks at pods again, as after a change of their node. */
+  resync(pods: Iterable<Pod>): void {
+    for (const pod of pods) this.queue.add(objectKey(pod));
+  }
+
+  private forget(pod: Pod): void {
+    const key = objectKey(pod);
+    const known = this.simulated.get(key);
+    if (known === undefined || known.run.uid !== pod.metadata.uid) return;
+    this.simulated.delete(key);
+    this.timers.clear(key);
+    this.options.hostOf(known.node)?.addresses?.release(known.run.uid);
+  }
+
+  private async sync(key: string): Promise<void> {
+    const seen = this.options.pods.get(key);
+    const host = this.options.hostOf(seen?.spec?.nodeName ?? "");
+    if (seen === undefined || host?.isWorking !== true) return;
+    const known = this.knownOf(key, seen);
+    const pod = newerOf(seen, known.written);
+    if (pod === seen) known.written = undefined;
+    const { run } = known;
+    const { clock } = this.options.context;
+    const now = clock.now();
+    const { delays } = this.options.settings;
+    const wishes = wishesOf(pod);
+    const step = { pod, wishes, delays, now };
+    const next = advance(run, step);
+    const isAddressed = this.address(run, pod, host);
+    const status = podStatus(run, { ...step, hostIp: host.address });
+    const patch = statusPatch(pod, status);
+    if (patch !== undefined) await this.write(known, host, { pod, patch });
+    if (run.isFinished && isTerminating(pod)) await this.remove(pod, host);
+    const wakeAt = isAddressed ? next : Math.min(next, now + noAddressMs);
+    if (this.simulated.get(key) !== known) return;
+    if (wakeAt === Infinity) this.timers.clear(key);
+    else this.timers.set(key, clock.monotonic() + wakeAt - now);
+  }
+
+  private knownOf(key: string, pod: Pod): Simulated {
+    const known = this.simulated.get(key);
+    if (known?.run.uid === pod.metadata.uid) return known;
+    const run = restorePodRun(pod, this.options.context.clock.now());
+    const node = pod.spec?.nodeName ?? "";
+    const simulated = { run, node, written: undefined };
+    this.simulated.set(key, simulated);
+    return simulated;
+  }
+
+  /** Gives a sandbox its address, and frees that of a pod that has ended. False = there is none. */
+  private address(run: PodRun, { metadata, spec }: Pod, { addresses }: PodHost): boolean {
+    if (spec?.hostNetwork === true) return true;
+    if (run.isFinished) {
+      addresses?.release(metadata.uid);
+      return true;
+    }
+    if (!run.isSandboxReady) return true;
+    if (run.ip === undefined) run.ip = addresses?.take(metadata.uid);
+    return run.ip !== undefined;
+  }
+
+  private async write(
+    known: Simulated,
+    { client }: PodHost,
+    { pod, patch }: { readonly pod: Pod; readonly patch: object },
+  ): Promise<void> {
+    const { namespace = "", name, uid } = pod.metadata;
+    const at = { namespace, name, subresource: "status" };
+    const body = { metadata: { uid }, status: patch };
+    try {
+      known.written = await client.patch(pods, at, { type: "strategic", body });
+    } catch (error) {
+      // Another pod has the name, or none: the informer will tell.
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+    }
+  }
+
+  /** Deletes a pod that was to be deleted and has ended. */
+  private async remove({ metadata }: Pod, { client }: PodHost): Promise<void> {
+    const { namespace = "", name, uid } = metadata;
+    const options = { gracePeriodSeconds: 0, preconditions: { uid } };
+    try {
+      await client.delete(pods, { namespace, name }, options);
+    } catch (error) {
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+    }
+  }
+}
+
+/** Whether the pod waits for its node; one without a grace period waits for finalizers only. */
+function isTerminating({ metadata }: Pod): boolean {
+  const { deletionTimestamp, deletionGracePeriodSeconds } = metadata;
+  return deletionTimestamp !== undefined && Number(deletionGracePeriodSeconds ?? 0) > 0;
+}
+
+function newerOf(seen: Pod, written: Pod | undefined): Pod {
+  if (written === undefined || written.metadata.uid !== seen.metadata.uid) return seen;
+  const versions = [seen, written].map(({ metadata }) => BigInt(metadata.resourceVersion));
+  return versions[0]! >= versions[1]! ? seen : written;
+}
+
+/**
+ * The fields of a status that differ from the stored ones, for a strategic merge patch; undefined =
+ * none does. Conditions of other writers stay as they are.
+ */
+function statusPatch({ status: old = {} }: Pod, status: PodStatus): object | undefined {
+  const changed = Object.entries(status).filter(([name, value]) => {
+    if (name === "conditions") return false;
+    return !deepEqual(value, old[name as keyof PodStatus]);
+  });
+  const conditions = status.conditions?.filter((condition) => {
+    const known = old.conditions?.find(({ type }) => type === condition.type);
+    return !deepEqual(condition, withNullProbe(known));
+  });
+  if (changed.length === 0 && (conditions ?? []).length === 0) return undefined;
+  return { ...Object.fromEntries(changed), ...(conditions?.length ? { conditions } : {}) };
+}
+
+function withNullProbe<T extends object>(condition: T | undefined): T | undefined {
+  return condition && { lastProbeTime: null, ...condition };
+}

@@ -1,0 +1,50 @@
+import type { Clock, Random } from "#base";
+import type { Client, Informers } from "#client";
+import type { Instruments } from "#request";
+import type { PodDelays } from "./pod/pod-run.ts";
+
+/** What every node of the process has, and how its pods behave. */
+export interface NodesSettings {
+  readonly count: number;
+  /** Nodes are named by this and a number from 0. */
+  readonly namePrefix: string;
+  /** Amounts by resource: `cpu`, `memory`, `ephemeral-storage`, `pods`, extended resources. */
+  readonly capacity: Readonly<Record<string, string>>;
+  /** Labels beside those of a kubelet. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** Address of all nodes, which their kubelets serve on. */
+  readonly address: string;
+  /** Range out of which nodes without a podCIDR take a /24 each. */
+  readonly podCidr: string;
+  /** Nodes wait for a controller to give them a podCIDR; false = they take one of their own. */
+  readonly allocatesPodCidrs: boolean;
+  readonly delays: PodDelays;
+  /** Version that nodes report as that of their kubelet. */
+  readonly kubeletVersion: string;
+}
+
+export const defaultNodesSettings: NodesSettings = {
+  count: 1,
+  namePrefix: "hollow-",
+  capacity: { cpu: "8", memory: "32Gi", "ephemeral-storage": "100Gi", pods: "110" },
+  labels: {},
+  address: "127.0.0.1",
+  podCidr: "10.128.0.0/9",
+  allocatesPodCidrs: false,
+  delays: { startMs: 0, readyMs: 0, initMs: 0, jobMs: 1_000 },
+  kubeletVersion: "v1.34.0",
+};
+
+/** Dependencies of simulated nodes. */
+export interface NodesContext {
+  /** Informers of all pods and nodes. */
+  readonly informers: Informers;
+  /** A client that acts for a node. */
+  readonly clientOf: (node: string) => Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly signal: AbortSignal;
+  /** Reports an error that will be retried. */
+  readonly report: (what: string, error: unknown) => void;
+  readonly instruments: Instruments;
+}

@@ -1,0 +1,265 @@
+import assert from "node:assert/strict";
+import { refusal } from "../registry/testing.ts";
+import type { Node } from "./kinds/node.ts";
+import type { Pod, PodCondition } from "./kinds/pod.ts";
+import { type NodesTest, startNodes } from "./testing.ts";
+
+const wish = (name: string, value: string) => ({
+  annotations: { [`simulated.keelson.dev/${name}`]: value },
+});
+
+function stateOf({ status }: Pod, name = "app"): string {
+  const all = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+  const { state, restartCount } = all.find((each) => each.name === name) ?? {};
+  const { waiting, terminated } = state ?? {};
+  const word = waiting?.reason ?? (terminated ? `exit ${terminated.exitCode}` : "running");
+  return `${word} ${restartCount}`;
+}
+
+function conditionOf({ status }: Pod, type: string): PodCondition | undefined {
+  return status?.conditions?.find((each) => each.type === type);
+}
+
+describe("simulated nodes", () => {
+  let run: NodesTest;
+  beforeEach(async () => {
+    run = await startNodes({ count: 2 });
+  });
+  afterEach(async () => {
+    await run.stop();
+    assert.deepEqual(run.reports, []);
+  });
+
+  const node = async (name = "hollow-0"): Promise<Node> =>
+    (await run.test.get(`v1/nodes//${name}`)).object;
+  const setFailure = async (value: string) =>
+    run.test.patch("v1/nodes//hollow-0", { metadata: wish("failure", value) });
+  const renewTime = async () => {
+    const path = "coordination.k8s.io/v1/leases/kube-node-lease/hollow-0";
+    return Date.parse((await run.test.get(path)).object.spec.renewTime) - run.test.clock.now();
+  };
+
+  it("register as kubelets do, with a Lease each", async () => {
+    const { metadata, status } = await node();
+    assert.equal(metadata.labels?.["kubernetes.io/hostname"], "hollow-0");
+    assert.deepEqual(
+      status?.conditions?.map(({ type, status: is, reason }) => [type, is, reason]),
+      [
+        ["MemoryPressure", "False", "KubeletHasSufficientMemory"],
+        ["DiskPressure", "False", "KubeletHasNoDiskPressure"],
+        ["PIDPressure", "False", "KubeletHasSufficientPID"],
+        ["Ready", "True", "KubeletReady"],
+      ],
+    );
+    assert.equal(status?.allocatable?.["memory"], "32668Mi");
+    const lease = await run.test.get("coordination.k8s.io/v1/leases/kube-node-lease/hollow-1");
+    assert.deepEqual(lease.object.metadata.ownerReferences, [
+      {
+        apiVersion: "v1",
+        kind: "Node",
+        name: "hollow-1",
+        uid: (await node("hollow-1")).metadata.uid,
+      },
+    ]);
+  });
+
+  it("renew the Lease every ten seconds and the status every five minutes", async () => {
+    const { status, metadata } = await node();
+    await run.pass(100_000);
+    assert.ok((await renewTime()) > -11_000);
+    assert.equal((await node()).metadata.resourceVersion, metadata.resourceVersion);
+    await run.pass(230_000);
+    const { conditions = [] } = (await node()).status ?? {};
+    assert.notEqual(conditions[0]?.lastHeartbeatTime, status?.conditions?.[0]?.lastHeartbeatTime);
+    assert.equal(conditions[0]?.lastTransitionTime, status?.conditions?.[0]?.lastTransitionTime);
+  });
+
+  it("write Ready again when a controller has taken it for lost", async () => {
+    const { status } = await node();
+    const conditions = status?.conditions?.map((each) => ({ ...each, status: "Unknown" }));
+    await run.test.patch("v1/nodes//hollow-0/status", { status: { conditions } });
+    await run.pass(0);
+    const ready = (await node()).status?.conditions?.find(({ type }) => type === "Ready");
+    assert.equal(ready?.status, "True");
+  });
+
+  it("fall silent, and return, by their annotation", async () => {
+    await setFailure("silent");
+    await run.createPod("p", {});
+    await run.pass(60_000);
+    assert.ok((await renewTime()) <= -60_000);
+    assert.equal((await run.pod("p")).status?.phase, "Pending");
+    await setFailure("disk-pressure");
+    await run.pass(1_000);
+    assert.ok((await renewTime()) > -11_000);
+    assert.equal((await run.pod("p")).status?.phase, "Running");
+    const pressure = (await node()).status?.conditions?.find(({ type }) => type === "DiskPressure");
+    assert.equal(pressure?.reason, "KubeletHasDiskPressure");
+  });
+
+  it("go with their Node object, which stays away", async () => {
+    await setFailure("gone");
+    await run.pass(30_000);
+    assert.match(await refusal(run.test.get("v1/nodes//hollow-0")), /^404/);
+    assert.equal((await node("hollow-1")).metadata.name, "hollow-1");
+  });
+});
+
+describe("pods of simulated nodes", () => {
+  let run: NodesTest;
+  beforeEach(async () => {
+    run = await startNodes();
+  });
+  afterEach(async () => {
+    await run.stop();
+    assert.deepEqual(run.reports, []);
+  });
+
+  it("are Running and Ready, with addresses of the node's range", async () => {
+    const { status } = await run.createPod("a", {});
+    assert.equal(status?.phase, "Running");
+    assert.deepEqual(
+      status?.conditions?.map(({ type, status: is }) => `${type}=${is}`),
+      [
+        "PodReadyToStartContainers=True",
+        "Initialized=True",
+        "Ready=True",
+        "ContainersReady=True",
+        "PodScheduled=True",
+      ],
+    );
+    assert.equal(status?.podIP, "10.128.0.2");
+    assert.equal((await run.createPod("b", {})).status?.podIP, "10.128.0.3");
+    const host = await run.createPod("c", { spec: { hostNetwork: true } });
+    assert.equal(host.status?.podIP, "127.0.0.1");
+  });
+
+  it("run init containers one after another, and sidecars beside the containers", async () => {
+    const initContainers = [
+      { name: "first", image: "i" },
+      { name: "side", image: "s", restartPolicy: "Always" },
+      { name: "second", image: "i" },
+    ];
+    const metadata = wish("exit-after", "first=2s,second=3s");
+    let pod = await run.createPod("p", { metadata, spec: { initContainers } });
+    assert.equal(stateOf(pod, "first"), "running 0");
+    assert.equal(stateOf(pod, "side"), "PodInitializing 0");
+    assert.equal(
+      conditionOf(pod, "Initialized")?.message,
+      "containers with incomplete status: [first side second]",
+    );
+    await run.pass(2_000);
+    pod = await run.pod("p");
+    assert.deepEqual(
+      ["first", "side", "second", "app"].map((name) => stateOf(pod, name)),
+      ["exit 0 0", "running 0", "running 0", "PodInitializing 0"],
+    );
+    assert.equal(pod.status?.phase, "Pending");
+    await run.pass(3_000);
+    pod = await run.pod("p");
+    assert.equal(stateOf(pod, "second"), "exit 0 0");
+    assert.equal(pod.status?.phase, "Running");
+    assert.equal(conditionOf(pod, "Ready")?.status, "True");
+  });
+
+  it("crash and are restarted after delays that double", async () => {
+    const metadata = wish("crash-loop", "true");
+    await run.createPod("p", { metadata });
+    const restarts: number[] = [];
+    for (let second = 1, seen = 0; second <= 90; second++) {
+      await run.pass(1_000);
+      const count = (await run.pod("p")).status?.containerStatuses?.[0]?.restartCount ?? 0;
+      if (count > seen) restarts.push(second);
+      seen = count;
+    }
+    const pod = await run.pod("p");
+    assert.deepEqual(restarts, [2, 13, 34, 75]);
+    assert.equal(stateOf(pod), "CrashLoopBackOff 4");
+    const { name, uid } = pod.metadata;
+    assert.equal(
+      pod.status?.containerStatuses?.[0]?.state?.waiting?.message,
+      `back-off 1m20s restarting failed container=app pod=${name}_ns(${uid})`,
+    );
+    assert.equal(pod.status?.phase, "Running");
+  });
+
+  it("of Jobs succeed; others fail by their annotation under restartPolicy Never", async () => {
+    const spec = { restartPolicy: "Never" };
+    const uid = "11111111-1111-4111-8111-111111111111";
+    const owner = { apiVersion: "batch/v1", kind: "Job", name: "j", uid, controller: true };
+    await run.createPod("job", { metadata: { ownerReferences: [owner] }, spec });
+    await run.createPod("fails", { metadata: wish("exit-code", "42"), spec });
+    await run.createPod("runs", { spec });
+    await run.pass(2_000);
+    const phases = await Promise.all(["job", "fails", "runs"].map(run.pod));
+    assert.deepEqual(
+      phases.map(({ status }) => status?.phase),
+      ["Succeeded", "Failed", "Running"],
+    );
+    assert.equal(conditionOf(phases[0]!, "Ready")?.reason, "PodCompleted");
+    assert.equal(stateOf(phases[1]!), "exit 42 0");
+  });
+
+  it("end when they are deleted, within their grace period", async () => {
+    await run.createPod("quick", {});
+    await run.test.remove("v1/pods/ns/quick");
+    await run.pass(0);
+    assert.match(await refusal(run.test.get("v1/pods/ns/quick")), /^404/);
+    const finalizers = ["example.com/wait"];
+    const metadata = { ...wish("stop-after", "1h"), finalizers };
+    await run.createPod("slow", { metadata, spec: { terminationGracePeriodSeconds: 5 } });
+    await run.test.remove("v1/pods/ns/slow");
+    await run.pass(4_000);
+    assert.equal(stateOf(await run.pod("slow")), "running 0");
+    await run.pass(1_000);
+    const pod = await run.pod("slow");
+    assert.equal(stateOf(pod), "exit 137 0");
+    assert.equal(pod.status?.phase, "Failed");
+    assert.equal(Number(pod.metadata.deletionGracePeriodSeconds), 0);
+  });
+
+  it("wait for readiness gates, and keep the conditions of others", async () => {
+    const spec = { readinessGates: [{ conditionType: "example.com/lb" }] };
+    let pod = await run.createPod("p", { spec });
+    assert.equal(
+      conditionOf(pod, "Ready")?.message,
+      'corresponding condition of pod readiness gate "example.com/lb" does not exist.',
+    );
+    const conditions = [{ type: "example.com/lb", status: "True" }];
+    const options = { patchType: "strategic" } as const;
+    await run.test.patch("v1/pods/ns/p/status", { status: { conditions } }, options);
+    await run.pass(0);
+    pod = await run.pod("p");
+    assert.equal(conditionOf(pod, "Ready")?.status, "True");
+    assert.equal(conditionOf(pod, "example.com/lb")?.status, "True");
+  });
+
+  it("fail at their deadline", async () => {
+    await run.createPod("p", { spec: { activeDeadlineSeconds: 5 } });
+    await run.pass(5_000);
+    const { status } = await run.pod("p");
+    assert.deepEqual([status?.phase, status?.reason], ["Failed", "DeadlineExceeded"]);
+  });
+
+  it("are unready, never start or miss their image by annotation", async () => {
+    await run.createPod("unready", { metadata: wish("ready", "false") });
+    await run.createPod("never", { metadata: wish("never-start", "true") });
+    await run.createPod("pull", { metadata: wish("image-pull-error", "no such image") });
+    await run.pass(5_000);
+    assert.equal(conditionOf(await run.pod("unready"), "Ready")?.reason, "ContainersNotReady");
+    assert.equal(stateOf(await run.pod("never")), "ContainerCreating 0");
+    assert.equal(stateOf(await run.pod("pull")), "ImagePullBackOff 0");
+    await run.test.patch("v1/pods/ns/pull", { metadata: { annotations: null } });
+    await run.pass(0);
+    assert.equal(stateOf(await run.pod("pull")), "running 0");
+  });
+
+  it("go on as they were after a restart of their node", async () => {
+    const before = await run.createPod("p", {});
+    await run.stop();
+    run = await startNodes({}, run.test);
+    await run.pass(10_000);
+    assert.deepEqual((await run.pod("p")).status, before.status);
+    assert.equal((await run.createPod("q", {})).status?.podIP, "10.128.0.3");
+  });
+});

@@ -1,0 +1,81 @@
+import type { Informer } from "#client";
+import { imageId } from "./identifiers.ts";
+import { type Node, type NodeImage, nodes } from "./kinds/node.ts";
+import { type Pod, pods } from "./kinds/pod.ts";
+import { NodeSyncer } from "./node/node-syncer.ts";
+import { containersOf } from "./pod/pod-run.ts";
+import { PodSyncer } from "./pod/pod-syncer.ts";
+import type { NodesContext, NodesSettings } from "./settings.ts";
+
+/** Index of pods by their node. */
+const byNode = "node";
+
+/** Runs simulated nodes and their pods until the signal aborts. */
+export async function runNodes(context: NodesContext, settings: NodesSettings): Promise<void> {
+  if (settings.count === 0) return;
+  await new SimulatedNodes(context, settings).run();
+}
+
+class SimulatedNodes {
+  private readonly pods: Informer<Pod>;
+  private readonly nodes: Informer<Node>;
+  private readonly nodeSyncer: NodeSyncer;
+  private readonly podSyncer: PodSyncer;
+
+  constructor(
+    private readonly context: NodesContext,
+    settings: NodesSettings,
+  ) {
+    this.pods = context.informers.of(pods, { fieldSelector: "spec.nodeName!=" });
+    this.pods.addIndex(byNode, ({ spec }) => [spec?.nodeName ?? ""]);
+    this.nodes = context.informers.of(nodes);
+    const common = { context, settings };
+    this.podSyncer = new PodSyncer({
+      ...common,
+      pods: this.pods,
+      hostOf: (name) => this.nodeSyncer.hostOf(name),
+    });
+    this.nodeSyncer = new NodeSyncer({
+      ...common,
+      nodes: this.nodes,
+      portOf: () => 0,
+      imagesOf: (node) => imagesOf(this.podsOf(node)),
+      onWorking: (node) => this.startPods(node),
+    });
+  }
+
+  async run(): Promise<void> {
+    await Promise.all([this.pods.untilSynced(), this.nodes.untilSynced()]);
+    if (this.context.signal.aborted) return;
+    await Promise.all([this.nodeSyncer.run(), this.podSyncer.run()]);
+  }
+
+  private podsOf(node: string): readonly Pod[] {
+    return this.pods.indexed(byNode, node);
+  }
+
+  /** Takes over the pods of a node that starts to work. */
+  private startPods(node: string): void {
+    const own = this.podsOf(node);
+    const { addresses } = this.nodeSyncer.hostOf(node) ?? {};
+    for (const { metadata, spec, status } of own) {
+      if (status?.podIP === undefined || spec?.hostNetwork === true) continue;
+      if (status.phase === "Failed" || status.phase === "Succeeded") continue;
+      addresses?.keep(metadata.uid, status.podIP);
+    }
+    this.podSyncer.resync(own);
+  }
+}
+
+/** Images that a node lists at most, as a kubelet does. */
+const mostImages = 50;
+const imageBytes = 50_000_000;
+
+function imagesOf(own: readonly Pod[]): readonly NodeImage[] {
+  const images = new Set(own.flatMap(containersOf).map(({ image = "" }) => image));
+  return [...images]
+    .filter((image) => image !== "")
+    .sort()
+    .slice(0, mostImages)
+    .map((image) => ({ names: [imageId(image), image], sizeBytes: imageBytes }));
+}

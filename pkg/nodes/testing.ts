@@ -1,0 +1,81 @@
+import { setMaxListeners } from "node:events";
+import { seededRandom } from "#base";
+import { Informers, RegistryClient } from "#client";
+import { noInstruments, type User } from "#request";
+import { type TestRegistry, testRegistry } from "../registry/testing.ts";
+import type { Pod } from "./kinds/pod.ts";
+import { defaultNodesSettings, type NodesSettings } from "./settings.ts";
+import { runNodes } from "./simulated-nodes.ts";
+
+/** Simulated nodes on a registry in memory, whose clock moves only by `pass`. */
+export interface NodesTest {
+  readonly test: TestRegistry;
+  /** Errors that were reported, as `what: error`. */
+  readonly reports: readonly string[];
+  /** Lets time pass in steps of a second or less, and everything that is due happen. */
+  pass(ms: number): Promise<void>;
+  /** Creates a pod in the namespace `ns` on `hollow-0`, and lets the node see it. */
+  createPod(
+    name: string,
+    pod: { readonly metadata?: object; readonly spec?: object },
+  ): Promise<Pod>;
+  pod(name: string): Promise<Pod>;
+  stop(): Promise<void>;
+}
+
+const stepMs = 1_000;
+/** Turns of the event loop after which calls in this process have ended. */
+const turns = 30;
+
+export async function startNodes(
+  changed: Partial<NodesSettings> = {},
+  known?: TestRegistry,
+): Promise<NodesTest> {
+  const test = known ?? (await testRegistry({ namespaces: ["ns", "kube-node-lease"] }));
+  const life = new AbortController();
+  setMaxListeners(0, life.signal);
+  const reports: string[] = [];
+  const client = (name: string) => {
+    const user: User = { name, uid: "", groups: [], extra: new Map() };
+    return new RegistryClient({ ...test, user, userAgent: "test", signal: life.signal });
+  };
+  const common = {
+    clock: test.clock,
+    random: seededRandom(1),
+    signal: life.signal,
+    report: (what: string, error: unknown) => void reports.push(`${what}: ${String(error)}`),
+  };
+  const informers = new Informers({ ...common, client: client("informers") });
+  const clientOf = (node: string) => client(`system:node:${node}`);
+  const context = { ...common, informers, clientOf, instruments: noInstruments };
+  const running = runNodes(context, { ...defaultNodesSettings, ...changed });
+  const settle = async () => {
+    for (let turn = 0; turn < turns; turn++) await new Promise((done) => setImmediate(done));
+  };
+  const pod = async (name: string): Promise<Pod> => (await test.get(`v1/pods/ns/${name}`)).object;
+  await settle();
+  return {
+    test,
+    reports,
+    pod,
+    pass: async (ms) => {
+      await settle();
+      for (let left = ms; left > 0; left -= stepMs) {
+        test.clock.advance(Math.min(stepMs, left));
+        await settle();
+      }
+    },
+    createPod: async (name, { metadata, spec }) => {
+      const containers = [{ name: "app", image: "nginx" }];
+      const whole = { nodeName: "hollow-0", containers, ...spec };
+      await test.post("v1/pods/ns", { metadata: { name, ...metadata }, spec: whole });
+      await settle();
+      return pod(name);
+    },
+    stop: async () => {
+      life.abort();
+      await running;
+      await informers.ended();
+    },
+  };
+}

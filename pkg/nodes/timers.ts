@@ -1,0 +1,103 @@
+import type { Clock } from "#base";
+
+interface Timer {
+  /** Monotonic time in milliseconds. */
+  readonly at: number;
+  readonly key: string;
+}
+
+/** Longest sleep of a timer of Node, about 24 days. */
+const longestSleepMs = 2 ** 31 - 1;
+
+/**
+ * Calls `fire` with keys at their times: a binary heap of timers behind a single sleep of the clock,
+ * so that 100,000 keys cost two numbers each. A key has one timer at most; setting it again replaces it.
+ */
+export class TimerHeap {
+  private readonly heap: Timer[] = [];
+  /** The timer of each key that counts; others in the heap are skipped. */
+  private readonly current = new Map<string, Timer>();
+  private sleeping: { readonly at: number; readonly life: AbortController } | undefined;
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly signal: AbortSignal,
+    private readonly fire: (key: string) => void,
+  ) {
+    signal.addEventListener("abort", () => this.sleeping?.life.abort(), { once: true });
+  }
+
+  /** Keys that have a timer. */
+  get size(): number {
+    return this.current.size;
+  }
+
+  /** Fires the key at the monotonic time `at`, in place of the time it had before. */
+  set(key: string, at: number): void {
+    if (this.current.get(key)?.at === at) return;
+    const timer = { at, key };
+    this.current.set(key, timer);
+    this.push(timer);
+    this.arm();
+  }
+
+  clear(key: string): void {
+    this.current.delete(key);
+  }
+
+  private arm(): void {
+    const [first] = this.heap;
+    if (first === undefined || this.signal.aborted) return;
+    if (this.sleeping !== undefined && this.sleeping.at <= first.at) return;
+    this.sleeping?.life.abort();
+    const life = new AbortController();
+    this.sleeping = { at: first.at, life };
+    const ms = Math.min(Math.max(first.at - this.clock.monotonic(), 0), longestSleepMs);
+    this.clock.sleep(ms, life.signal, { background: true }).then(
+      () => {
+        this.sleeping = undefined;
+        this.due();
+        this.arm();
+      },
+      () => undefined,
+    );
+  }
+
+  private due(): void {
+    const now = this.clock.monotonic();
+    for (let first = this.heap[0]; first !== undefined && first.at <= now; first = this.heap[0]) {
+      this.pop();
+      if (this.current.get(first.key) !== first) continue;
+      this.current.delete(first.key);
+      this.fire(first.key);
+    }
+  }
+
+  private push(timer: Timer): void {
+    const { heap } = this;
+    let at = heap.push(timer) - 1;
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      if (heap[parent]!.at <= timer.at) break;
+      heap[at] = heap[parent]!;
+      at = parent;
+    }
+    heap[at] = timer;
+  }
+
+  private pop(): void {
+    const { heap } = this;
+    const last = heap.pop()!;
+    if (heap.length === 0) return;
+    let at = 0;
+    for (;;) {
+      let child = 2 * at + 1;
+      if (child >= heap.length) break;
+      if (child + 1 < heap.length && heap[child + 1]!.at < heap[child]!.at) child++;
+      if (heap[child]!.at >= last.at) break;
+      heap[at] = heap[child]!;
+      at = child;
+    }
+    heap[at] = last;
+  }
+}
