@@ -1,0 +1,158 @@
+import { deepEqual } from "#base";
+import { type Informer, objectKey } from "#client";
+import { ignoreNotFound } from "#meta";
+import type { MetricDefinition } from "#request";
+import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
+import { CoreEventRecorder } from "../core-event-recorder.ts";
+import { type Node, nodes as nodeHandle, type Taint } from "../kinds/node.ts";
+import { type Pod, pods as podHandle } from "../kinds/pod.ts";
+import { conditionOf } from "../pods/pod-state.ts";
+import { formatTime } from "../time.ts";
+import { podsByNode, podsOn } from "./pods-by-node.ts";
+import { toleratedMs } from "./tolerations.ts";
+
+/** A pod that is to be evicted. */
+interface Scheduled {
+  readonly pod: Pod;
+  /** Time of the clock in ms. */
+  readonly fireAt: number;
+}
+
+const deletionsMetric = "taint_eviction_controller_pod_deletions_total";
+const durationMetric = "taint_eviction_controller_pod_deletion_duration_seconds";
+
+/** Names of kube-controller-manager. */
+export const taintEvictionMetrics: readonly MetricDefinition[] = [
+  {
+    name: deletionsMetric,
+    kind: "counter",
+    help: "Pods that were deleted because of a NoExecute taint.",
+    labels: [],
+  },
+  {
+    name: durationMetric,
+    kind: "histogram",
+    help: "Time in seconds from the moment a NoExecute taint took effect on a pod to its deletion.",
+    labels: [],
+    buckets: [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 180, 240],
+  },
+];
+
+const workers = 8;
+
+/** Deletes pods from nodes with NoExecute taints once the pods tolerate them no longer. */
+export async function runTaintEvictionController(context: ControllerContext): Promise<void> {
+  const { informers } = context;
+  const queue = newWorkQueue(context, "noexec_taint_pod");
+  const recorder = new CoreEventRecorder(context, "taint-eviction-controller");
+  const pods = podsByNode(informers);
+  const nodes = informers.of(nodeHandle);
+  pods.subscribe((change) => {
+    const { type, object } = change;
+    if (type === "updated") {
+      const { before } = change;
+      const isSameNode = before.spec?.nodeName === object.spec?.nodeName;
+      if (isSameNode && deepEqual(before.spec?.tolerations, object.spec?.tolerations)) return;
+    }
+    queue.add(objectKey(object));
+  });
+  nodes.subscribe((change) => {
+    const { type, object } = change;
+    const before = type === "updated" ? noExecuteTaints(change.before) : [];
+    // The pods of a deleted node are those of the pod garbage collector.
+    if (type === "deleted" || deepEqual(before, noExecuteTaints(object))) return;
+    for (const pod of podsOn(pods, object.metadata.name)) queue.add(objectKey(pod));
+  });
+  await Promise.all([pods.untilSynced(), nodes.untilSynced()]);
+  const evictions = new TaintEvictions(context, recorder, nodes);
+  const sync = async (key: string) => {
+    const waitMs = await evictions.sync(key, pods.get(key));
+    if (waitMs !== undefined) queue.addAfter(key, waitMs);
+  };
+  await Promise.all([recorder.run(), queue.run(sync, { workers })]);
+}
+
+class TaintEvictions {
+  private readonly scheduled = new Map<string, Scheduled>();
+
+  constructor(
+    private readonly context: ControllerContext,
+    private readonly recorder: CoreEventRecorder,
+    private readonly nodes: Informer<Node>,
+  ) {}
+
+  /** Answers in how many ms the pod is to be looked at again; undefined = when it changes. */
+  async sync(key: string, pod: Pod | undefined): Promise<number | undefined> {
+    const known = this.scheduled.get(key);
+    if (known !== undefined && known.pod.metadata.uid !== pod?.metadata.uid) this.cancel(key);
+    const node = this.nodes.get(pod?.spec?.nodeName ?? "");
+    if (pod === undefined || node === undefined) return undefined;
+    const toleratesMs = toleratedMs(noExecuteTaints(node), pod.spec?.tolerations ?? []);
+    if (toleratesMs === Infinity) {
+      this.cancel(key);
+      return undefined;
+    }
+    const now = this.context.clock.now();
+    // A pod that is scheduled already keeps its time, as long as it tolerates the taints at all.
+    const { fireAt } = (toleratesMs > 0 && this.scheduled.get(key)) || {
+      fireAt: now + toleratesMs,
+    };
+    if (now < fireAt) {
+      this.scheduled.set(key, { pod, fireAt });
+      return fireAt - now;
+    }
+    if (toleratesMs === 0) this.cancel(key);
+    await this.evict(pod, fireAt);
+    this.scheduled.delete(key);
+    return undefined;
+  }
+
+  private cancel(key: string): void {
+    const known = this.scheduled.get(key);
+    if (known === undefined) return;
+    this.scheduled.delete(key);
+    this.tell(known.pod, `Cancelling deletion of Pod ${key}`);
+  }
+
+  private tell(pod: Pod, message: string): void {
+    const reason = "TaintManagerEviction";
+    this.recorder.record(podHandle, pod, { type: "Normal", reason, message });
+  }
+
+  private async evict(shown: Pod, fireAt: number): Promise<void> {
+    const { client, clock, instruments } = this.context;
+    const { namespace = "", name, uid } = shown.metadata;
+    const pod = await client.get(podHandle, { namespace, name }).catch(ignoreNotFound);
+    if (pod === undefined || pod.metadata.uid !== uid) return;
+    const isMarked = conditionOf(pod, "DisruptionTarget")?.reason === disruption.reason;
+    if (isMarked && pod.metadata.deletionTimestamp !== undefined) return;
+    if (!isMarked) {
+      const lastTransitionTime = formatTime(clock.now());
+      const observedGeneration = Number(pod.metadata.generation ?? 0);
+      const conditions = [{ ...disruption, observedGeneration, lastTransitionTime }];
+      const patch = {
+        type: "strategic",
+        body: { metadata: { uid }, status: { conditions } },
+      } as const;
+      await client
+        .patch(podHandle, { namespace, name, subresource: "status" }, patch)
+        .catch(ignoreNotFound);
+    }
+    const preconditions = { uid };
+    await client.delete(podHandle, { namespace, name }, { preconditions }).catch(ignoreNotFound);
+    this.tell(shown, `Marking for deletion Pod ${namespace}/${name}`);
+    instruments.add(deletionsMetric, {}, 1);
+    instruments.observe(durationMetric, {}, (clock.now() - fireAt) / 1000);
+  }
+}
+
+const disruption = {
+  type: "DisruptionTarget",
+  status: "True",
+  reason: "DeletionByTaintManager",
+  message: "Taint manager: deleting due to NoExecute taint",
+} as const;
+
+function noExecuteTaints({ spec }: Node): readonly Taint[] {
+  return (spec?.taints ?? []).filter(({ effect }) => effect === "NoExecute");
+}
