@@ -24,7 +24,7 @@ export interface Collection {
   /** Default v1. */
   readonly version?: string;
   readonly namespace?: string;
-  /** Of a list, a template; absent = everything. */
+  /** Label selector of a list; absent = everything. */
   readonly labelSelector?: string;
 }
 

@@ -46,7 +46,7 @@ export interface BackendRequest {
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
   /** Absent = the request has no body. */
   readonly body?: Readable | Uint8Array | undefined;
-  /** On whose behalf; passed in `X-Remote-User`, `-Uid`, `-Group` and `-Extra-*`. */
+  /** User of the request, passed in `X-Remote-User`, `-Uid`, `-Group` and `-Extra-*`. */
   readonly user: User;
   /** Aborts the request, and the body of its response. */
   readonly signal: AbortSignal;

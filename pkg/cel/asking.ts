@@ -23,7 +23,9 @@ export class Inquiry {
 
   constructor(private readonly decide: (question: AccessQuestion) => Promise<AccessDecision>) {}
 
-  /** To make the variables of. */
+  /**
+   * The access oracle for the variables: throws Unanswered for a question without an answer yet.
+   */
   readonly oracle: AccessOracle = (question) => {
     const answer = this.#answers.get(JSON.stringify(question));
     if (answer === undefined) throw new Unanswered(question);

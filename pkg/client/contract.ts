@@ -101,7 +101,7 @@ export interface DiscoveredResource extends Handle {
 }
 
 export interface Discovery {
-  /** Of each group in the preferred version first; without subresources. */
+  /** Resources without subresources; those in the preferred version of their group come first. */
   readonly resources: readonly DiscoveredResource[];
   /** Group versions that could not be asked for, with the reason; `metrics.k8s.io/v1beta1`. */
   readonly failures: ReadonlyMap<string, string>;

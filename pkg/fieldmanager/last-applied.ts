@@ -11,7 +11,7 @@ import { type Change, standing } from "./updater.ts";
  * server-side apply, and back: both go on together as long as the annotation is there.
  */
 export interface LastApplied {
-  /** Who goes both ways. */
+  /** Field manager that uses client-side and server-side apply. */
   readonly manager: string;
   /** The key of the annotation. */
   readonly annotation: string;

@@ -39,7 +39,7 @@ export interface Write extends Change {
 
 const unknown = "unknown";
 
-/** Who sets what is there when the first configuration is applied to an object without owners. */
+/** Manager of the fields that an object without managedFields has when it is first applied. */
 const beforeApply = "before-first-apply";
 
 /** What the server owns, and what names the object. */

@@ -95,7 +95,7 @@ export interface TestRequest {
 }
 
 interface TestOptions {
-  /** Of shuffle sharding. */
+  /** Seed of shuffle sharding. */
   readonly seed?: number;
   readonly instruments?: Instruments;
 }

@@ -34,7 +34,7 @@ export interface RequestNotes {
 }
 
 export interface SentBody {
-  /** Of an object: what the path may not have told yet. */
+  /** Name and namespace of an object, which the path may not tell; absent for lists. */
   readonly metadata?: {
     readonly namespace?: string | undefined;
     readonly name?: string | undefined;
@@ -65,7 +65,7 @@ export interface AuditTrail extends RequestNotes {
 export interface AuditedAnswer {
   /** HTTP status code; undefined = the client had disconnected before the response. */
   readonly code: number | undefined;
-  /** Of a request that failed. */
+  /** The Status of a failed request. */
   readonly status?: Status | undefined;
   /** JSON without line breaks. */
   readonly body?: string | undefined;

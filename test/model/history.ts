@@ -19,7 +19,7 @@ export type Operation = Timed &
         readonly expected: number | undefined;
         /** `unknown`: no answer came, or one that leaves it open. */
         readonly outcome: "done" | "refused" | "unknown";
-        /** Of a write that is done; a deletion is not told its version. */
+        /** Revision of a write that is done; absent for deletions, whose version is not known. */
         readonly revision?: number;
       }
     | {

@@ -146,7 +146,7 @@ function violationsOf(
 }
 
 interface Watcher {
-  /** Of the only object that it watches; absent = all. */
+  /** Name of the only object that it watches; absent = all. */
   readonly name?: string;
   readonly story: Told[];
 }

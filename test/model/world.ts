@@ -21,7 +21,7 @@ export interface Wrong {
 export interface World {
   readonly cluster: Cluster;
   readonly network: Network;
-  /** Of every controller manager, and of the clients inside this process. */
+  /** Clocks of every controller manager, and of the clients inside this process. */
   readonly clocks: readonly Wrong[];
   /** One for each client inside this process. */
   readonly clientClocks: readonly Clock[];

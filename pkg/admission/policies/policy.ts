@@ -136,7 +136,7 @@ function matchingsOf({ policy, binding }: BoundPolicy<Policy>): readonly Matchin
 export interface CompiledPolicy {
   readonly conditions: readonly Expression[];
   readonly variables: readonly Variable[];
-  /** Of what comes after the variables. */
+  /** Scope of the expressions that may use the variables. */
   readonly scope: ExpressionScope;
 }
 

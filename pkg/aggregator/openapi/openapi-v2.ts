@@ -17,7 +17,7 @@ interface KnownSpec {
   readonly spec: RemoteSpec;
   /** "" = the server sends none. */
   readonly etag: string;
-  /** Of the whole document, for servers that send no entity tag. */
+  /** Hash of the whole document, for servers that send no entity tag. */
   readonly hash: string;
 }
 

@@ -23,7 +23,7 @@ export interface RemoteDocument {
 /** What a server has below `/openapi/v3`. */
 interface KnownRoot {
   readonly documents: ReadonlyMap<string, RemoteDocument>;
-  /** Of the Swagger 2.0 document that the documents are made from. */
+  /** Entity tag of the Swagger 2.0 document that the documents are made from. */
   readonly etag?: string;
   readonly swaggerHash?: string;
 }

@@ -273,7 +273,7 @@ interface PartsPlace {
   readonly path: Path;
   /** What holds the schema there. */
   readonly schema: string;
-  /** Of the version. */
+  /** Name of the version. */
   readonly name: string;
   readonly hasStatus: boolean;
   readonly tolerance: Tolerance;

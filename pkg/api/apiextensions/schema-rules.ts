@@ -110,7 +110,7 @@ interface RuleScope extends Omit<RulePlace, "path" | "isRoot" | "problems"> {
 }
 
 interface Context {
-  /** Of all but the expressions of rules. */
+  /** Collects all problems except those of the expressions of rules. */
   readonly problems: Problems;
   readonly tolerance: Tolerance;
   readonly rules: RuleScope | undefined;

@@ -144,7 +144,7 @@ export class NodeAuthorizer implements Authorizer {
     return "can only list/watch pods with spec.nodeName field selector";
   }
 
-  /** Whose slice a new one is, and what an update makes of one, is for admission to see. */
+  /** Objections by the node of a ResourceSlice; admission checks the slices that are written. */
   private sliceObjection(
     node: string,
     { request, fieldTerms = [] }: AuthorizationAttributes,

@@ -58,7 +58,7 @@ interface Local {
 class Estimator {
   private readonly sizes = new Map<Expression, Range>();
   private readonly entries = new Map<Expression, EntrySizes>();
-  /** Of the nodes that have one. */
+  /** Paths of the expressions that have one. */
   private readonly paths = new Map<Expression, Path>();
   private readonly locals: Local[] = [];
 

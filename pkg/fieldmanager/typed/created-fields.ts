@@ -38,7 +38,7 @@ interface Step {
   readonly head: string;
   readonly shown: (object: any) => unknown;
   readonly emit: Emit;
-  /** Of a value where there was none. */
+  /** Emits the fields of a value where there was none. */
   readonly every: Emit;
 }
 
@@ -76,7 +76,7 @@ function freshStruct(struct: StructType<any>): Emit {
   };
 }
 
-/** Of a value in the place of the zero value that is always there. */
+/** Emits the fields of a value that replaces the zero value that is always there. */
 function freshOf(type: Type, shape: Shape, zero: unknown): Emit {
   if (type.tag === "struct" && zero !== null) {
     if (!isUnit(shape)) return freshStruct(type);

@@ -294,7 +294,9 @@ export interface KindHooks<Hub = any> {
     object: Hub,
     moment: { readonly api: string; readonly now: string },
   ) => void;
-  /** Of objects to be created, before `prepareCreate`; told even where they are refused. */
+  /**
+   * Warnings about objects to be created, before `prepareCreate`; sent even if these are refused.
+   */
   readonly earlyWarnings?: (object: Hub, context: HookContext) => readonly string[];
   readonly warnings?: (
     object: Hub,

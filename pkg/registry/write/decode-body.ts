@@ -120,7 +120,7 @@ function decodeText(
   return { object: hub, warnings };
 }
 
-/** Of the function that applies a patch: parses it ahead, so that others have a turn between. */
+/** A patch that is parsed before it is applied, so that other requests have a turn in between. */
 export interface ParseAhead {
   readonly parse: () => void;
 }

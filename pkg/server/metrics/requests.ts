@@ -26,7 +26,7 @@ export interface RequestRecord {
   flow?: ClassifiedRequest;
 }
 
-/** Of a request of which nothing is known yet. */
+/** The record of a request before anything of it is known. */
 export function emptyRecord(): RequestRecord {
   return {
     verb: "",

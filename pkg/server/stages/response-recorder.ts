@@ -20,7 +20,7 @@ import { mediaTypes } from "../response/negotiation.ts";
 
 /** Bytes of one response that are kept for its record. */
 const maxResponseBytes = 10 * 1024 * 1024;
-/** Of all responses that are being recorded. */
+/** Bound of the bytes of all responses that are being recorded. */
 const mostBytes = 128 * 1024 * 1024;
 
 /** Memory for the responses that are being recorded. */

@@ -34,7 +34,7 @@ export interface Audited {
 }
 
 export interface Admitted {
-  /** Of a watch: called when it is initialized, and occupies no seats from then on. */
+  /** Releases the seats of a watch once it is initialized; absent for other requests. */
   readonly initialized?: () => void;
 }
 

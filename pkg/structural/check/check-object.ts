@@ -22,7 +22,7 @@ export function checkObject(
   schema: CompiledSchema,
   options: {
     readonly old?: JsonObject | undefined;
-    /** Of all values only the status is checked, since nothing else is written. */
+    /** Only the status is checked, since nothing else is written. */
     readonly onlyStatus?: boolean;
     /** Adds what else is wrong with values. */
     readonly alsoValues?: (problems: Problems) => void;

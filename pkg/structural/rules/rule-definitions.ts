@@ -52,7 +52,9 @@ export interface RulePlace {
   readonly isRoot: boolean;
   /** How many values there may be in one object; undefined = as many as there is room for. */
   readonly cardinality: number | undefined;
-  /** Of what around it is not known again after an update. */
+  /**
+   * Path of the outermost list whose items an update cannot be correlated with; undefined = none.
+   */
   readonly unrelated: Path | undefined;
   /** A rule that costs too much by itself is refused. */
   readonly limitsEach: boolean;

@@ -25,7 +25,7 @@ export interface RuleProgram {
   readonly usesOld: boolean;
   readonly message?: Program;
   readonly messageFault?: string;
-  /** Whom to blame, below the value; "" for the value itself. */
+  /** Field that failures name, below the value; "" for the value itself. */
   readonly fieldPath: string;
 }
 

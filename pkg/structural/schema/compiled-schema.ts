@@ -14,7 +14,7 @@ const none: readonly CompiledSchema[] = [];
 export class CompiledSchema {
   /** Types that values may have; none = any. */
   readonly types: readonly string[];
-  /** Of texts; "" where it means nothing. */
+  /** Format of texts; "" where the schema names none that has a meaning. */
   readonly format: string;
   readonly isNullable: boolean;
   /** Unknown fields are kept. */
@@ -23,7 +23,7 @@ export class CompiledSchema {
   readonly keepsAll: boolean;
   /** Values are objects with apiVersion, kind and metadata of their own. */
   readonly isEmbedded: boolean;
-  /** Of an array: how its items are told apart. */
+  /** `x-kubernetes-list-type` of an array. */
   readonly listType: string;
   readonly listKeys: readonly string[];
   /** Fields are unknown but allowed, as `additionalProperties: true` has it. */
@@ -119,7 +119,7 @@ export class CompiledSchema {
     return (this.traits & trait) !== 0;
   }
 
-  /** Of the values of an object that has no declared fields. */
+  /** Schema of the values of an object that has no declared fields. */
   get values(): CompiledSchema | undefined {
     const { additionalProperties } = this.source;
     if (typeof additionalProperties !== "object") return undefined;
@@ -127,7 +127,7 @@ export class CompiledSchema {
     return this.value;
   }
 
-  /** Of a field by its name, declared or not. */
+  /** Schema of a field by its name, declared or not. */
   field(name: string): CompiledSchema | undefined {
     return this.property(name) ?? this.values;
   }

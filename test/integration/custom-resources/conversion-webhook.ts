@@ -11,7 +11,7 @@ export type Behaviour = (objects: Objects, to: string, response: ServerResponse)
 
 export class ConversionWebhook {
   behaviour: Behaviour = renamed;
-  /** Of the response; absent = that of the request. */
+  /** UID of the response; absent = that of the request. */
   uid: string | undefined;
   /** Objects of each request. */
   readonly asked: number[] = [];

@@ -9,7 +9,7 @@ import type { TLSSocket } from "node:tls";
 import { createAuthority, issueCertificate, type KeyPair } from "#pki";
 import type { RunningServer } from "../../../cmd/keelson/index.ts";
 
-/** Of either protocol: those of HTTP/2 have the same methods. */
+/** Request and response of either protocol: those of HTTP/2 have the same methods. */
 export type BackendExchange = readonly [request: IncomingMessage, response: ServerResponse];
 
 export interface BackendOptions {

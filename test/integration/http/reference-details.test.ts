@@ -29,7 +29,7 @@ describe("responses of kube-apiserver", () => {
       metadata,
       spec: { maxReplicas: 2, scaleTargetRef: { kind: "ReplicationController", name: "a" } },
     };
-    /** Of the stored version and of others. */
+    /** Objects of the stored version and of others. */
     const objects = [
       ["/api/v1/namespaces/default/configmaps", "v1", "ConfigMap", { metadata }],
       ["/api/v1/namespaces", "v1", "Namespace", { metadata: { ...metadata, name: "other" } }],

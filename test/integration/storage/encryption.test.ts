@@ -7,7 +7,7 @@ import { setImmediate } from "node:timers/promises";
 import { type Clock, systemClock } from "#base";
 import { type RunningServer, startServer } from "../../../cmd/keelson/index.ts";
 
-/** Of files that are followed. */
+/** Interval of looks at files that are followed. */
 const betweenLooksMs = 2_000;
 const secrets = "/api/v1/namespaces/default/secrets";
 

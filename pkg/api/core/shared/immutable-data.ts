@@ -2,7 +2,7 @@
 import { deepEqual } from "#base";
 import { Path, type Problems } from "#schema";
 
-/** Of all values of one object together. */
+/** Bound of the bytes of all values of one object. */
 export const MAX_DATA_BYTES = 1024 * 1024;
 
 /** Decoded length of padded base64. */

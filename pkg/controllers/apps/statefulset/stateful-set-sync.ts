@@ -62,7 +62,7 @@ class PodSync {
   /** Pods beyond the wanted ordinals, highest first. */
   private readonly condemned: readonly Pod[];
   private readonly isOrdered: boolean;
-  /** Of the lowest ordinal; undefined = all are available. */
+  /** Unavailable pod of the lowest ordinal; undefined = all are available. */
   private readonly firstUnavailable: Pod | undefined;
   /** The StatefulSet with the template of the update revision, and of the current one. */
   private readonly updated: StatefulSet;

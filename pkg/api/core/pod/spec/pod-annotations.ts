@@ -126,7 +126,7 @@ export function checkSeccompAgreement(
   });
 }
 
-/** Of new pods, except on Windows, where there is no AppArmor. */
+/** Requires annotations and fields of AppArmor to agree in new pods, except on Windows. */
 export function checkAppArmorAgreement(
   { metadata, spec }: Pick<PodTemplateSpec, "metadata" | "spec">,
   path: Path,
