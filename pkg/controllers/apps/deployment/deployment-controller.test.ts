@@ -178,6 +178,11 @@ describe("deployment-controller", () => {
     await comesTo(sizes, "v1:11 v2:7");
     const [set] = await listAt(test, setsPath);
     assert.equal(annotation(set, "desired-replicas"), "15");
+    await change({ replicas: 7 });
+    await comesTo(sizes, "v1:5 v2:5");
+    // The old one goes from 11 to 6 to 5, and never up again, whatever its status still counts.
+    const messages = await eventsOf("ScalingReplicaSet");
+    assert.ok(!messages.some((each) => each.includes("from 6 to 8")), messages.join("; "));
   });
 
   it("scales but does not roll out while it is paused", async () => {

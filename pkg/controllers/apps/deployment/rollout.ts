@@ -72,6 +72,8 @@ async function scaleDownOldSets(sync: DeploymentSync): Promise<boolean> {
   const most = all - minAvailable - newUnavailable;
   if (most <= 0) return false;
   const active = oldSets.filter(isActiveSet);
+  // A ReplicaSet that was scaled down just now still counts the pods that it is about to delete.
+  if (active.some((set) => unhealthyReplicas(set) < 0)) return false;
   const cleaned = await scaleDownUnhealthy(sync, most);
   const surplus = countIn([...active, newSet], "availableReplicas") - minAvailable;
   return (await scaleDownHealthy(sync, surplus)) + cleaned > 0;
@@ -82,13 +84,17 @@ async function scaleDownUnhealthy(sync: DeploymentSync, most: number): Promise<n
   let done = 0;
   for (const set of sync.owned.oldSets.filter(isActiveSet).toSorted(byCreation)) {
     if (done >= most) break;
-    const unhealthy = set.spec.replicas - (set.status?.availableReplicas ?? 0);
+    const unhealthy = unhealthyReplicas(set);
     if (unhealthy === 0) continue;
     const count = Math.min(most - done, unhealthy);
     await sync.scaleSet(set, set.spec.replicas - count);
     done += count;
   }
   return done;
+}
+
+function unhealthyReplicas({ spec, status }: ReplicaSet): number {
+  return spec.replicas - (status?.availableReplicas ?? 0);
 }
 
 async function scaleDownHealthy(sync: DeploymentSync, surplus: number): Promise<number> {

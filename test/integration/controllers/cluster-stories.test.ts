@@ -1,0 +1,72 @@
+/**
+ * Replays what the controllers of Kubernetes did (`../shared/cluster-stories`, skipped where it is
+ * absent) with the controllers of one process. Stories that need what is not there yet stand in
+ * cluster-stories.json with the reason; a story that is neither there nor replayed fails.
+ */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { text } from "node:stream/consumers";
+import { type RunningServer, startServer } from "../../../pkg/controlplane/index.ts";
+import { root } from "../../tidy/source.ts";
+
+const folder = path.join(root, "../shared/cluster-stories");
+const list = path.join(import.meta.dirname, "cluster-stories.json");
+
+/** Stories by name: those that are replayed, and the others with what they lack. */
+interface Stories {
+  readonly replayed: readonly string[];
+  readonly later: Readonly<Record<string, readonly string[]>>;
+}
+
+interface Report {
+  readonly all: readonly {
+    readonly story: string;
+    readonly ok: boolean;
+    readonly results: object;
+  }[];
+  readonly skipped: readonly string[];
+}
+
+const stories = JSON.parse(readFileSync(list, "utf8")) as Stories;
+
+function storiesIn(directory: string): readonly string[] {
+  return readdirSync(directory)
+    .filter((file) => file.endsWith(".json"))
+    .map((file) => JSON.parse(readFileSync(path.join(directory, file), "utf8")))
+    .filter(({ steps }) => steps !== undefined)
+    .map(({ name }) => name);
+}
+
+/** Plays stories against a server, all at once; most of their time is waiting. */
+async function replay(server: RunningServer, names: readonly string[]): Promise<Report> {
+  const player = path.join(folder, "cluster-replay.mjs");
+  const files = names.map((name) => path.join(folder, `${name}.json`));
+  const options = ["--json", "--parallel", "12", "--patience", "2"];
+  const words = [player, "check", server.url, server.token, ...files, ...options];
+  const child = spawn(process.execPath, words, { stdio: ["ignore", "pipe", "inherit"] });
+  return JSON.parse(await text(child.stdout)) as Report;
+}
+
+describe("stories of Kubernetes' controllers", () => {
+  let server: RunningServer;
+  before(async function () {
+    if (!existsSync(folder)) this.skip();
+    server = await startServer({ port: 0, bootstrapTokens: true, report: () => undefined });
+  });
+  after(() => server?.close());
+
+  it("are all listed, once", () => {
+    const listed = [...stories.replayed, ...Object.values(stories.later).flat()];
+    assert.deepEqual(listed.toSorted(), storiesIn(folder).toSorted());
+  });
+
+  it("end as they were recorded", async () => {
+    const { all, skipped } = await replay(server, stories.replayed);
+    const failed = all.filter(({ ok }) => !ok);
+    assert.deepEqual(failed, [], JSON.stringify(failed, null, 1));
+    assert.deepEqual(skipped, []);
+    assert.equal(all.length, stories.replayed.length);
+  }).timeout(180_000);
+});
