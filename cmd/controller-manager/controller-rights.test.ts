@@ -204,6 +204,45 @@ describe("controllers with the rights of their service accounts", () => {
     );
   });
 
+  it("run Jobs of a CronJob, publish their pods, and clean up", async () => {
+    const [core, batch] = ["/api/v1/namespaces/default", "/apis/batch/v1/namespaces/default"];
+    const slices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
+    const labels = { app: "nightly" };
+    const ports = [{ port: 80 }];
+    const spec = { selector: labels, ports, publishNotReadyAddresses: true };
+    await send("POST", `${core}/services`, { metadata: { name: "nightly" }, spec });
+    await send("POST", `${core}/services`, { metadata: { name: "own" }, spec: { ports } });
+    const subsets = [{ addresses: [{ ip: "10.9.9.9" }], ports }];
+    await send("POST", `${core}/endpoints`, { metadata: { name: "own" }, subsets });
+    const template = {
+      metadata: { labels },
+      spec: { restartPolicy: "Never", containers: [container] },
+    };
+    const jobTemplate = { spec: { template, ttlSecondsAfterFinished: 0 } };
+    const schedule = { schedule: "0 0 * * *", suspend: true, jobTemplate };
+    await send("POST", `${batch}/cronjobs`, { metadata: { name: "c" }, spec: schedule });
+    const status = { lastScheduleTime: "2020-01-01T00:00:00Z" };
+    await send("PATCH", `${batch}/cronjobs/c/status`, { status });
+    await send("PATCH", `${batch}/cronjobs/c`, { spec: { suspend: false } });
+    const pods = `${core}/pods?labelSelector=app%3Dnightly`;
+    await until(pods, ({ items }) => items?.length === 1);
+    const [{ metadata }] = (await send("GET", pods)).items;
+    const setStatus = (next: object) =>
+      send("PATCH", `${core}/pods/${metadata.name}/status`, { status: next });
+    await setStatus({ phase: "Running", podIP: "10.9.9.8", podIPs: [{ ip: "10.9.9.8" }] });
+    const addresses = ({ items = [] }: any) =>
+      items.flatMap(({ endpoints }: any) =>
+        (endpoints ?? []).flatMap((each: any) => each.addresses),
+      );
+    await until(slices, (found) =>
+      ["10.9.9.8", "10.9.9.9"].every((ip) => addresses(found).includes(ip)),
+    );
+    await until(`${core}/endpoints/nightly`, ({ subsets: found }) => found?.length === 1);
+    await setStatus({ phase: "Succeeded" });
+    await until(`${batch}/jobs`, ({ items }) => items?.length === 0);
+    await until(pods, ({ items }) => items?.length === 0);
+  });
+
   it("are refused nothing", () => {
     assert.deepEqual(
       errors.filter((each) => /forbidden/i.test(each)),

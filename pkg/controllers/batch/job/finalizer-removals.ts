@@ -20,9 +20,14 @@ export class FinalizerRemovals {
     });
   }
 
-  /** UIDs of the pods. */
-  get awaited(): ReadonlySet<string> {
-    return this.uids;
+  isAwaited({ metadata }: Pod): boolean {
+    return this.uids.has(metadata.uid);
+  }
+
+  /** UIDs of those of the pods that have lost their finalizer. */
+  awaitedOf(pods: readonly Pod[]): ReadonlySet<string> {
+    const awaited = pods.filter((pod) => this.isAwaited(pod));
+    return new Set(awaited.map(({ metadata }) => metadata.uid));
   }
 
   /** Called before the finalizers are removed. */

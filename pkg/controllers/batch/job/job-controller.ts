@@ -150,7 +150,8 @@ class JobController {
     // Asked before the pods are read: a pod that comes in between is seen twice rather than never.
     const isSatisfied = this.expectations.areSatisfied(key);
     const pods = await this.claimPods(job);
-    const awaited = new Set(this.removals.awaited);
+    // A copy: removals that the informer shows meanwhile are not in these pods.
+    const awaited = this.removals.awaitedOf(pods);
     const now = this.context.clock.now();
     const state = evaluateJob({ key, job, pods, awaited, backoffs, names, now });
     const { active, failure, action, hasChanged } =
@@ -175,9 +176,7 @@ class JobController {
     const selector = selectorOf(job.spec.selector);
     const { trackingFinalizer } = this.names;
     // An adopted pod may have been counted before the informer shows the adoption.
-    const orphans = this.owned
-      .orphansBeside(job)
-      .filter(({ metadata }) => !this.removals.awaited.has(metadata.uid));
+    const orphans = this.owned.orphansBeside(job).filter((pod) => !this.removals.isAwaited(pod));
     const claimed = await claimObjects([...this.owned.of(job), ...orphans], {
       client: this.context.client,
       resource: podResource,

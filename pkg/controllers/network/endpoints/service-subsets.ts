@@ -54,7 +54,7 @@ function addressOf(service: Service, pod: Pod): EndpointAddress | undefined {
   return {
     ip: formatIp(parsed),
     ...(hostname === undefined ? {} : { hostname }),
-    nodeName,
+    ...(nodeName === "" ? {} : { nodeName }),
     targetRef: { kind: "Pod", namespace, name, uid },
   };
 }

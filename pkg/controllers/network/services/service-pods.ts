@@ -1,30 +1,31 @@
 import { deepEqual } from "#base";
-import { type Informer, type InformerEvent, objectKey } from "#client";
-import { ByNamespace } from "../../by-namespace.ts";
+import { type ApiObject, type Informer, type InformerEvent, objectKey } from "#client";
 import type { Pod } from "../../kinds/pod.ts";
 import type { Service } from "../../kinds/network.ts";
 import { isReady } from "../../pods/pod-state.ts";
 import { selects, serviceSelector } from "./pod-endpoints.ts";
 
+/** Name of the index that the users of an informer share. */
+const index = "namespace";
+
 /** Finds the pods of Services, and the Services that a change of a pod concerns. */
 export class ServicePods {
-  private readonly pods: ByNamespace<Pod>;
-  private readonly services: ByNamespace<Service>;
-
   /** @param followsPhase whether the end of a pod concerns its Services without a change of Ready */
   constructor(
-    pods: Informer<Pod>,
-    services: Informer<Service>,
+    private readonly pods: Informer<Pod>,
+    private readonly services: Informer<Service>,
     private readonly followsPhase: boolean,
   ) {
-    this.pods = new ByNamespace(pods);
-    this.services = new ByNamespace(services);
+    const namespaceOf = ({ metadata }: ApiObject) => [metadata.namespace ?? ""];
+    pods.addIndex(index, namespaceOf);
+    services.addIndex(index, namespaceOf);
   }
 
   /** Pods that the selector of the Service selects. */
   of({ metadata }: Service, selector: Readonly<Record<string, string>>): readonly Pod[] {
-    const pods = [...this.pods.in(metadata.namespace ?? "")];
-    return pods.filter((pod) => selects(selector, pod.metadata.labels));
+    return this.pods
+      .indexed(index, metadata.namespace ?? "")
+      .filter((pod) => selects(selector, pod.metadata.labels));
   }
 
   /** Keys of the Services whose endpoints a change may change. */
@@ -45,7 +46,7 @@ export class ServicePods {
 
   private selecting({ metadata }: Pod): ReadonlySet<string> {
     const keys = new Set<string>();
-    for (const service of this.services.in(metadata.namespace ?? "")) {
+    for (const service of this.services.indexed(index, metadata.namespace ?? "")) {
       const selector = serviceSelector(service);
       if (selector === undefined || !selects(selector, metadata.labels)) continue;
       keys.add(objectKey(service));
