@@ -55,6 +55,8 @@ export interface AggregatedRequest {
 
 /** Time for a discovery document of another server, in ms, as in kube-apiserver. */
 const discoveryMs = 5_000;
+/** Time in ms in which the other server must switch to another protocol. */
+const upgradeMs = 60_000;
 
 /** Passes an authorized request to the server behind an APIService, and its response back. */
 export async function proxyToBackend(
@@ -131,7 +133,8 @@ async function proxyUpgrade(
 ): Promise<void> {
   const { exchange } = request;
   const protocol = exchange.header("upgrade") ?? "";
-  const answer = await aggregation.backends.upgrade(apiService, { ...outgoing, protocol });
+  const asked = { ...outgoing, protocol, timeoutMs: upgradeMs };
+  const answer = await aggregation.backends.upgrade(apiService, asked);
   if (answer.kind === "upgraded") {
     const forget = closing.add(() => void answer.socket.destroy());
     try {

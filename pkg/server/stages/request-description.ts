@@ -8,6 +8,8 @@ interface Reading {
   readonly info: RequestInfo;
   readonly query: Query;
   readonly resource: Resource | undefined;
+  /** Whether another API server serves it. */
+  readonly isRemote: boolean;
 }
 
 /**
@@ -16,9 +18,10 @@ interface Reading {
  */
 export function describeRequest(
   { exchange, record }: { readonly exchange: Exchange; readonly record: RequestRecord },
-  { info, query, resource }: Reading,
+  { info, query, resource, isRemote }: Reading,
 ): void {
   describe(record, info, resource);
+  if (isRemote) record.longRunning ||= mayLastRemotely(exchange, info);
   if (info.verb === "patch" && applies(exchange)) record.verb = "apply";
   record.dryRun = query.has("dryRun");
 }
@@ -59,6 +62,13 @@ function connects(resource: Resource, subresource: string): boolean {
 /** Health is asked for often enough to be told apart from other documents. */
 function healthPathOf(path: string): string {
   return ["/livez", "/readyz", "/healthz"].includes(path) ? path : "";
+}
+
+const remoteStreams = new Set(["attach", "exec", "log", "portforward", "proxy"]);
+
+/** Of another server only names are known, and that the client asks for another protocol. */
+function mayLastRemotely({ upgrade }: Exchange, { verb, subresource }: RequestInfo): boolean {
+  return upgrade !== undefined || verb === "proxy" || remoteStreams.has(subresource);
 }
 
 /** Takes as long as it takes. */

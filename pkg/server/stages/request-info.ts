@@ -6,7 +6,7 @@ import { describeRequest } from "./request-description.ts";
 import type { ServerParts } from "./server-parts.ts";
 
 /** Reads the path, once for all that follows. */
-export function requestInfo({ catalog }: ServerParts): Stage<Arrived, Parsed> {
+export function requestInfo({ catalog, aggregation }: ServerParts): Stage<Arrived, Parsed> {
   return {
     name: "requestInfo",
     run: ({ state: { exchange, record } }, next) => {
@@ -19,7 +19,8 @@ export function requestInfo({ catalog }: ServerParts): Stage<Arrived, Parsed> {
       const { query } = target;
       const { isResource, group, version, resource: plural } = info;
       const resource = isResource ? catalog.find(group, version, plural) : undefined;
-      describeRequest({ exchange, record }, { info, query, resource });
+      const isRemote = aggregation?.apiServices.remoteFor(info.path) !== undefined;
+      describeRequest({ exchange, record }, { info, query, resource, isRemote });
       return next({ info, query, resource });
     },
   };

@@ -183,13 +183,18 @@ describe("requests to aggregated servers", () => {
         const socket = tlsConnect({ host, port: Number(port), rejectUnauthorized: false });
         open.push({ close: () => socket.destroy() });
         socket.write(
-          `GET ${at(group, "session")} HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\n` +
+          `GET ${at(group, "session")}?timeout=1s HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\n` +
             `Upgrade: echo\r\nAuthorization: Bearer ${server.token}\r\n\r\nhello`,
         );
         let text = "";
         for await (const chunk of socket) {
           text += String(chunk);
-          if (text.endsWith("hello")) break;
+          if (text.endsWith("hello") && !text.endsWith("hellohello")) {
+            // Longer than the time limit of the request.
+            await delay(1_200);
+            socket.write("hello");
+          }
+          if (text.endsWith("hellohello")) break;
         }
         assert.match(text, /^HTTP\/1\.1 101 /);
         assert.match(text, /X-User: admin\r\n/);
