@@ -91,9 +91,11 @@ describe("a controlled registry", () => {
     await first;
     const write = { isResource: true, group: "", resource: "namespaces", namespace: "", name: "" };
     assert.equal(watches.interested(write as never), 1);
-    const next = iterator.next();
     await test.post("v1/namespaces", { metadata: { name: "b" } });
-    await next;
+    for (let name = ""; name !== "b";) {
+      const { value: event } = await iterator.next();
+      if (event?.type === "ADDED") name = event.item.object.metadata.name;
+    }
     assert.equal(executing, 0);
     life.abort();
     await iterator.return?.();

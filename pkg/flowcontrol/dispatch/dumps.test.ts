@@ -58,9 +58,8 @@ describe("dumps", () => {
       "MaxSeatsSum",
       "TotalWorkSum",
     ]);
-    // R stands still before the first request; then 3 seats work for 0.25 s in the only queue. The
-    // queue is charged 2 * 3 ms + 1 * 5 ms and 1 * 3 ms, less than R at the third arrival.
-    const used = ["1", "2", "3", "0.75000000ss", "2", "2", "0.00600000ss"];
+    // The queue has been charged for 3 seats over almost half a second, as they still execute.
+    const used = ["1", "2", "3", "1.49100000ss", "2", "2", "0.00600000ss"];
     const unused = ["0", "0", "0", "0.00000000ss", "0", "0", "0.00000000ss"];
     const shown = rows.map((row) => row.slice(2));
     assert.deepEqual(

@@ -67,6 +67,8 @@ export class QueueSet implements RequestOwner {
   private isClosed = false;
   /** Seats in use by requests that came through a queue. */
   private queuedSeatsInUse = 0;
+  /** Seats in use by requests of several seats. */
+  private wideSeatsInUse = 0;
   /** Monotonic time in ms. */
   private chargedAt = 0;
   private dispatchR = 0;
@@ -232,7 +234,10 @@ export class QueueSet implements RequestOwner {
       if (queue === undefined || request === undefined) return;
       if (request.dueAt <= now) this.eject(request, "time-out", now);
       else if (this.fits(request)) this.dispatchFrom(queue, request, now);
-      else return request.metrics.notAccommodated();
+      else {
+        request.metrics.notAccommodated();
+        if (!this.dispatchNarrow(now)) return;
+      }
     }
   }
 
@@ -252,18 +257,45 @@ export class QueueSet implements RequestOwner {
   private admit(request: SeatRequest, now: number): void {
     request.phase = "executing";
     request.startedAt = now;
+    if (request.seats > 1) this.wideSeatsInUse += request.seats;
     this.accounts.started(request, now);
   }
 
-  /** A request wider than the limit executes alone. */
+  /**
+   * A request wider than the limit executes alone. Requests of several seats leave some to those of
+   * one: long lists share a thread and end at about the same time, so that it may take seconds until
+   * the next seat is free.
+   */
   private fits({ seats }: SeatRequest): boolean {
     if (this.isExempt) return true;
     if (seats > this.limit) return this.accounts.requestsExecuting === 0;
-    return this.accounts.seatsInUse + seats <= this.limit;
+    if (this.accounts.seatsInUse + seats > this.limit) return false;
+    return (
+      seats === 1 || this.wideSeatsInUse + seats <= this.limit - sparedSeats(this.limit, seats)
+    );
+  }
+
+  /**
+   * Dispatches a request of one seat while the next one does not fit. No more of them use seats then
+   * than are spared, so that they do not hold up the next one. False if there is none.
+   */
+  private dispatchNarrow(now: number): boolean {
+    const narrowSeats = this.accounts.seatsInUse - this.wideSeatsInUse;
+    if (narrowSeats >= sparedSeats(this.limit, 1)) return false;
+    let best: RequestQueue | undefined;
+    for (const queue of this.queues.nonEmpty()) {
+      if (queue.waiting.first?.seats !== 1) continue;
+      if (best === undefined || queue.nextFinishR < best.nextFinishR) best = queue;
+    }
+    const request = best?.waiting.first;
+    if (best === undefined || request === undefined) return false;
+    this.dispatchFrom(best, request, now);
+    return true;
   }
 
   private vacate(request: SeatRequest, now: number): void {
     request.phase = "done";
+    if (request.seats > 1) this.wideSeatsInUse -= request.seats;
     this.accounts.vacated(request, now);
     if (request.queue !== undefined) {
       this.queuedSeatsInUse -= request.seats;
@@ -326,6 +358,11 @@ export class QueueSet implements RequestOwner {
       nextDiscountedS: bounds(discounted),
     };
   }
+}
+
+/** Seats that requests of several seats leave to those of one, unless they could not start then. */
+function sparedSeats(limit: number, seats: number): number {
+  return Math.min(Math.ceil(limit / 10), limit - seats);
 }
 
 function bounds(work: readonly number[]): readonly [min: number, max: number] | undefined {
