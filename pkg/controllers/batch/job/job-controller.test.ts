@@ -142,6 +142,15 @@ describe("job-controller", () => {
     });
   });
 
+  it("asks a server that refuses pods less and less often", async () => {
+    run.failNext("create", "pods", Infinity);
+    await makeJob(test, "refused", { parallelism: 10, completions: 10 });
+    for (let second = 0; second < 600; second++) await pass(test, 1_000);
+    const [creations, updates] = [run.calls("create", "pods"), run.calls("update", "jobs")];
+    assert.ok(creations >= 8 && creations <= 20, String(creations));
+    assert.ok(updates <= 2, String(updates));
+  });
+
   it("writes nothing when nothing changes", async () => {
     await makeJob(test, "calm");
     await comesTo("calm", ({ active }) => active === 1);

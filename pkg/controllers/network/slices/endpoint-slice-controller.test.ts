@@ -106,6 +106,20 @@ describe("endpointslice-controller", () => {
     assert.match(events[0].message, /skipping Pod a for Service ns\/web: Node late Not Found/);
   });
 
+  it("names each pod that it leaves out", async () => {
+    await makeService(test, "web");
+    await runPod(test, "a", { ips: ["10.0.0.1"], nodeName: "x" });
+    await runPod(test, "b", { ips: ["10.0.0.2"], nodeName: "x" });
+    await pass(test, 2_000);
+    const messages = (await listAt(test, "v1/events/ns")).map(({ message }) => message);
+    const skipped = (pod: string) => `skipping Pod ${pod} for Service ns/web: Node x Not Found`;
+    const both = `[${skipped("a")}, ${skipped("b")}]`;
+    assert.ok(
+      messages.some((each) => each.endsWith(both)),
+      messages.join(),
+    );
+  });
+
   it("has slices for each family and each set of ports", async () => {
     await run.stop();
     const cidrs = ["10.96.0.0/24", "fd00:1::/112"];

@@ -11,6 +11,7 @@ import {
   services as serviceResource,
 } from "../../kinds/network.ts";
 import type { Pod } from "../../kinds/pod.ts";
+import { combinedError } from "../../owners/combined-error.ts";
 import { isReady } from "../../pods/pod-state.ts";
 import {
   endpointHostname,
@@ -104,7 +105,7 @@ export class ServiceSlices {
       this.options.hints.remove(key, slice.addressType);
       await this.options.writer.delete(slice).catch((error: unknown) => failures.push(error));
     }
-    if (failures.length > 0) throw failures[0];
+    if (failures.length > 0) throw combinedError(failures);
   }
 
   /** Options and names for the sync of one address family. */
