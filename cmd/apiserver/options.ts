@@ -34,6 +34,11 @@ const startDefaults = {
 } as const;
 
 const localFlags = {
+  scheduler: flag(
+    "bool",
+    true,
+    "assign pods to nodes in this process; turn it off to run another scheduler",
+  ),
   "metrics-server": flag(
     "bool",
     false,

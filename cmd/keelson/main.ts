@@ -56,11 +56,11 @@ interface Command extends Omit<CommandHelp, "usage"> {
 
 const commands: Readonly<Record<string, Command>> = {
   start: {
-    summary: "run an API server and the controllers in one process (the default)",
+    summary: "run an API server, the controllers and the scheduler in one process (the default)",
     description:
-      "Runs the Kubernetes API server and its controllers in one process, on the embedded store " +
-      "unless --storage-backend says otherwise. The first start generates certificates and a " +
-      "kubeconfig in --data-dir.",
+      "Runs the Kubernetes API server, its controllers and the scheduler in one process, " +
+      "on the embedded store unless --storage-backend says otherwise. The first start " +
+      "generates certificates and a kubeconfig in --data-dir.",
     groups: startGroups,
     hasVersionFlag: true,
     run: runStart,
@@ -111,11 +111,11 @@ const commands: Readonly<Record<string, Command>> = {
 async function runStart(words: readonly string[]): Promise<void> {
   const values = parseFlags({ ...acceptedFlags, ...startFlags }, words) as StartValues;
   warnOfFlags(words, values);
-  const metricsServer = values["metrics-server"];
+  const { scheduler, "metrics-server": metricsServer } = values;
   const nodes = { count: values.nodes, ...simulationSettings(values) };
   const common = startOptions({ ...values, workers: 1 });
   const controllerManager = localControllerOptions(values);
-  const local = { controllers: true, controllerManager, metricsServer, nodes };
+  const local = { controllers: true, controllerManager, scheduler, metricsServer, nodes };
   const server = await started({ ...common, ...local });
   const ended = signalled();
   if (values["storage-backend"] === "memory") {

@@ -11,6 +11,8 @@ export interface Happening {
   readonly action: string;
   /** In words; longer notes are cut. */
   readonly note: string;
+  /** Another object that was involved. */
+  readonly related?: { readonly resource: Handle; readonly object: ApiObject };
 }
 
 export interface RecorderOptions {
@@ -40,6 +42,7 @@ interface ApiEvent extends ApiObject {
   readonly action?: string;
   readonly note?: string;
   readonly regarding?: Reference;
+  readonly related?: Reference;
   readonly reportingController?: string;
   readonly reportingInstance?: string;
   readonly series?: { readonly count: number; readonly lastObservedTime: string };
@@ -73,18 +76,17 @@ export class EventRecorder {
   }
 
   /** Objects of cluster scope have their events in the namespace `default`. */
-  record(resource: Handle, object: ApiObject, happening: Happening): void {
+  record(resource: Handle, object: ApiObject, { related, ...happening }: Happening): void {
     const { clock, random, controller, instance } = this.options;
-    const { name, namespace = "", uid, resourceVersion } = object.metadata;
-    const { group, version, kind } = resource;
-    const apiVersion = group === "" ? version : `${group}/${version}`;
+    const { name, namespace = "" } = object.metadata;
     const suffix = randomText(random, 16, "0123456789abcdef");
     this.waiting.push({
       metadata: { namespace: namespace || "default", name: `${name}.${suffix}` },
       eventTime: microsText(clock),
       ...happening,
       note: happening.note.slice(0, longestNote),
-      regarding: { apiVersion, kind, namespace, name, uid, resourceVersion },
+      regarding: referenceTo(resource, object),
+      ...(related === undefined ? {} : { related: referenceTo(related.resource, related.object) }),
       reportingController: controller,
       reportingInstance: instance,
     });
@@ -104,8 +106,9 @@ export class EventRecorder {
 
   private async send(draft: Draft<ApiEvent>): Promise<void> {
     const { client, clock } = this.options;
-    const { regarding, type, reason, action, note } = draft;
-    const key = JSON.stringify([regarding?.uid, regarding?.name, type, reason, action, note]);
+    const { regarding, related, type, reason, action } = draft;
+    // A repetition may say something else in its note, which is lost, as in client-go.
+    const key = JSON.stringify([regarding, related, type, reason, action]);
     const now = clock.now();
     const known = this.told.get(key);
     this.told.delete(key);
@@ -124,4 +127,10 @@ export class EventRecorder {
   private remember(key: string, told: Told): void {
     setBounded(this.told, [key, told], mostTold);
   }
+}
+
+function referenceTo({ group, version, kind }: Handle, { metadata }: ApiObject): Reference {
+  const { name, namespace = "", uid, resourceVersion } = metadata;
+  const apiVersion = group === "" ? version : `${group}/${version}`;
+  return { apiVersion, kind, namespace, name, uid, resourceVersion };
 }

@@ -97,6 +97,8 @@ export interface StartOptions {
   readonly nodes?: Partial<NodesSettings> & Pick<NodesSettings, "count">;
   /** Run the controllers in this process; default true. */
   readonly controllers?: boolean;
+  /** Run the scheduler in this process; default false. */
+  readonly scheduler?: boolean;
   /** Which controllers run in this process, and their settings; absent = the defaults. */
   readonly controllerManager?: {
     /** Absent = those that are on by default, and those of bootstrap tokens if they are accepted. */

@@ -20,6 +20,7 @@ export const layers: readonly (readonly string[])[] = [
     "aggregator",
     "controllers",
     "nodes",
+    "scheduler",
     "tracing",
     "flowcontrol",
   ],

@@ -10,6 +10,7 @@ import { runAggregation } from "./aggregation.ts";
 import type { Assembly } from "./assemble.ts";
 import { publishClusterAuthenticationTrust } from "../authentication/cluster-authentication-trust.ts";
 import { runLocalControllers } from "../controller-manager/local-controllers.ts";
+import { runLocalScheduler } from "../scheduler/local-scheduler.ts";
 import { localhost, reachableAddress } from "../network.ts";
 import { runOwnMetricsServer } from "./metrics-server.ts";
 import { runLocalNodes } from "../nodes/local-nodes.ts";
@@ -37,6 +38,7 @@ export async function runBackground(assembly: Assembly): Promise<void> {
     runEndpoints(assembly, port),
     runAggregation(assembly),
     runLocalControllers(local),
+    options.scheduler === true ? runLocalScheduler(assembly) : undefined,
     options.metricsServer === true ? runOwnMetricsServer(assembly) : undefined,
     runLocalNodes(assembly),
   ]);

@@ -31,13 +31,15 @@ describe("event recorder", () => {
     });
     const running = recorder.run();
     const node = { metadata: { name: "n", uid: "u", resourceVersion: "1" } };
-    const happening = (note: string) =>
-      recorder.record(nodes, node, { type: "Normal", reason: "Seen", action: "Looking", note });
-    for (const note of ["a", "a", "b", "a"]) {
+    const happening = (note: string, action = "Looking") =>
+      recorder.record(nodes, node, { type: "Normal", reason: "Seen", action, note });
+    // Of a repetition only the number counts.
+    for (const note of ["a", "a", "b"]) {
       happening(note);
       await clock.pass(1_000);
     }
-    happening("x".repeat(3_000));
+    happening("b", "Listening");
+    happening("x".repeat(3_000), "Reading");
     await clock.pass(600_000);
     happening("a");
     await clock.pass(1_000);

@@ -1,0 +1,37 @@
+/** The scheduler in the process of the API server itself. */
+import { setImmediate } from "node:timers/promises";
+import { cryptoRandom } from "#base";
+import { Informers } from "#client";
+import { apiserver } from "#registry";
+import type { User } from "#request";
+import { defaultSchedulerSettings, runScheduler, schedulerMetrics } from "#scheduler";
+import { controlledRegistry } from "#flowcontrol";
+import type { LocalControllers } from "../controller-manager/local-controllers.ts";
+
+const name = "system:kube-scheduler";
+const schedulerUser: User = { ...apiserver, name };
+
+type LocalScheduler = Pick<
+  LocalControllers,
+  "registry" | "aggregated" | "clock" | "signal" | "report" | "metrics" | "flowControl"
+>;
+
+/** Schedules pods until the signal aborts. */
+export async function runLocalScheduler(local: LocalScheduler): Promise<void> {
+  const { clock, signal, report, metrics, flowControl } = local;
+  metrics.instruments.define(schedulerMetrics);
+  // Callers that await the start run first.
+  await setImmediate();
+  if (signal.aborted) return;
+  const registry =
+    flowControl === undefined
+      ? local.registry
+      : controlledRegistry(local.registry, flowControl.controller, clock);
+  const userAgent = "kube-scheduler";
+  const client = local.aggregated.client(registry, { user: schedulerUser, userAgent, signal });
+  const common = { client, clock, random: cryptoRandom, signal, report };
+  const informers = new Informers(common);
+  const { instruments } = metrics;
+  await runScheduler({ ...common, informers, instruments }, defaultSchedulerSettings);
+  await informers.ended();
+}

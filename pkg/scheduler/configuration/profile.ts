@@ -1,0 +1,51 @@
+import type { NodeAffinity } from "../kinds/pod.ts";
+import type { PreemptionArgs } from "../plugins/default-preemption/plugin.ts";
+import type { AffinityArgs } from "../plugins/inter-pod-affinity/namespace-resolver.ts";
+import type { ResourceSpec } from "../plugins/node-resources/allocation.ts";
+import type { FitArgs } from "../plugins/node-resources/fit.ts";
+import type { SpreadArgs } from "../plugins/pod-topology-spread/constraints.ts";
+
+/** Arguments of all plugins of a profile. */
+export interface PluginArgs {
+  readonly addedAffinity: NodeAffinity | undefined;
+  readonly fit: FitArgs;
+  readonly balancedResources: readonly ResourceSpec[];
+  readonly spread: SpreadArgs;
+  readonly affinity: AffinityArgs;
+  readonly preemption: PreemptionArgs;
+}
+
+export interface Profile {
+  readonly schedulerName: string;
+  /** Absent = as the scheduler has it. */
+  readonly percentageOfNodesToScore?: number;
+  /** Plugins in order, with the weight of their scores. */
+  readonly plugins: readonly { readonly name: string; readonly weight: number }[];
+  readonly args: PluginArgs;
+}
+
+export interface SchedulerSettings {
+  readonly profiles: readonly Profile[];
+  /** Share of nodes that suffices to find feasible; 0 = by the number of nodes. */
+  readonly percentageOfNodesToScore: number;
+  readonly podInitialBackoffMs: number;
+  readonly podMaxBackoffMs: number;
+}
+
+const cpuAndMemory = [
+  { name: "cpu", weight: 1 },
+  { name: "memory", weight: 1 },
+] as const;
+
+export const defaultPluginArgs: PluginArgs = {
+  addedAffinity: undefined,
+  fit: {
+    ignoredResources: [],
+    ignoredResourceGroups: [],
+    scoringStrategy: { type: "LeastAllocated", resources: cpuAndMemory, shape: [] },
+  },
+  balancedResources: cpuAndMemory,
+  spread: { defaultConstraints: [], defaultingType: "System" },
+  affinity: { hardPodAffinityWeight: 1, ignorePreferredTermsOfExistingPods: false },
+  preemption: { minCandidateNodesPercentage: 10, minCandidateNodesAbsolute: 100 },
+};

@@ -1,0 +1,66 @@
+import type { Clock, Random } from "#base";
+import type { ApiObject, Client, Handle, Informer, Selection } from "#client";
+import type { Domain } from "#meta";
+import type { Instruments } from "#request";
+import type { Pod } from "../kinds/pod.ts";
+import type { Snapshot } from "../cache/snapshot.ts";
+import type { SchedulingContext } from "./contract.ts";
+import type { NodeInfo } from "./node-info.ts";
+import type { Nominator } from "./nominator.ts";
+import type { PodInfo } from "./pod-info.ts";
+import type { Status } from "./status.ts";
+
+/** Filters of the profile, for plugins that try out other placements. */
+export interface Filters {
+  filterWithNominated(context: SchedulingContext, node: NodeInfo): Status | undefined;
+  addPod(context: SchedulingContext, other: PodInfo, node: NodeInfo): void;
+  removePod(context: SchedulingContext, other: PodInfo, node: NodeInfo): void;
+}
+
+/** Informers that the scheduler shares; it starts once those that plugins name have synced. */
+export interface PluginInformers {
+  of<T extends ApiObject>(resource: Handle<T>, selection?: Selection): Informer<T>;
+}
+
+export interface PodEvent {
+  readonly type: "Normal" | "Warning";
+  readonly reason: string;
+  readonly action: string;
+  readonly note: string;
+  readonly related?: Pod;
+}
+
+/** What plugins are given by the scheduler. */
+export interface PluginHandle {
+  readonly domain: Domain;
+  readonly client: Client;
+  readonly informers: PluginInformers;
+  /** Nodes as the present attempt sees them. */
+  readonly snapshot: Snapshot;
+  readonly nominator: Nominator;
+  readonly filters: () => Filters;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly signal: AbortSignal;
+  readonly instruments: Instruments;
+  readonly report: (what: string, error: unknown) => void;
+  readonly recordEvent: (pod: Pod, event: PodEvent) => void;
+  /** Tries a pod again although nothing has changed for it. */
+  readonly activate: (pod: Pod) => void;
+  /** Writes conditions and the nominated node into the status of a pod. */
+  readonly patchStatus: (pod: Pod, patch: StatusPatch) => Promise<void>;
+  /** Runs work on a pod after earlier writes of its status. */
+  readonly inOrder: <T>(pod: Pod, work: () => Promise<T>) => Promise<T>;
+  /** The pod as the informer shows it now. */
+  readonly currentPod: (pod: ApiObject) => Pod | undefined;
+}
+
+export interface StatusPatch {
+  readonly condition?: {
+    readonly type: string;
+    readonly status: "True" | "False";
+    readonly reason: string;
+    readonly message: string;
+  };
+  readonly nominatedNodeName?: string;
+}

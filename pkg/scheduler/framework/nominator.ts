@@ -1,0 +1,43 @@
+import type { Pod } from "../kinds/pod.ts";
+import type { PodInfo } from "./pod-info.ts";
+
+const none: readonly PodInfo[] = [];
+
+/** Pending pods by the node that they are expected to get once victims are gone. */
+export class Nominator {
+  private readonly byNode = new Map<string, PodInfo[]>();
+  private readonly nodes = new Map<string, string>();
+
+  podsOn(node: string): readonly PodInfo[] {
+    return this.byNode.get(node) ?? none;
+  }
+
+  /** Nominates the pod to the node, or to none for "". */
+  set(info: PodInfo, node: string): void {
+    this.delete(info.pod);
+    if (node === "") return;
+    this.nodes.set(info.pod.metadata.uid, node);
+    const infos = this.byNode.get(node) ?? [];
+    infos.push(info);
+    this.byNode.set(node, infos);
+  }
+
+  /**
+   * Takes over a newer version of a pod. A nomination that is not yet in the status is kept: the
+   * update may be older than it.
+   */
+  update(before: Pod, info: PodInfo): void {
+    const told = info.pod.status?.nominatedNodeName ?? "";
+    const isKept = told === "" && (before.status?.nominatedNodeName ?? "") === "";
+    this.set(info, isKept ? (this.nodes.get(before.metadata.uid) ?? "") : told);
+  }
+
+  delete({ metadata: { uid } }: Pod): void {
+    const node = this.nodes.get(uid);
+    if (node === undefined) return;
+    this.nodes.delete(uid);
+    const left = this.podsOn(node).filter((each) => each.pod.metadata.uid !== uid);
+    if (left.length > 0) this.byNode.set(node, left);
+    else this.byNode.delete(node);
+  }
+}

@@ -1,0 +1,5 @@
+/** scheduler: assigns pods to nodes as Kubernetes' default scheduler does. */
+export { defaultSchedulerSettings } from "./configuration/defaults.ts";
+export type { SchedulerSettings } from "./configuration/profile.ts";
+export { schedulerMetrics } from "./metrics.ts";
+export { runScheduler } from "./scheduler.ts";

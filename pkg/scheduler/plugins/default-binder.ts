@@ -1,0 +1,38 @@
+import type { ApiObject, Handle } from "#client";
+import type { Plugin } from "../framework/contract.ts";
+import type { PluginHandle } from "../framework/handle.ts";
+import { errorStatus } from "../framework/status.ts";
+import { namespaceOf } from "../kinds/pod.ts";
+
+const name = "DefaultBinder";
+
+interface Binding extends ApiObject {
+  readonly target: { readonly kind: "Node"; readonly name: string };
+}
+
+/** The subresource `binding` of pods. */
+const bindings: Handle<Binding> = {
+  group: "",
+  version: "v1",
+  plural: "pods",
+  kind: "Binding",
+  namespaced: true,
+};
+
+/** Binds pods to nodes through the API server. */
+export function defaultBinder({ client, inOrder }: PluginHandle): Plugin {
+  return {
+    name,
+    bind: async ({ pod }, node) => {
+      const { name: podName, uid } = pod.metadata;
+      const metadata = { namespace: namespaceOf(pod), name: podName, uid };
+      const binding = { metadata, target: { kind: "Node", name: node } } as const;
+      try {
+        await inOrder(pod, () => client.create(bindings, binding, { subresource: "binding" }));
+        return undefined;
+      } catch (error) {
+        return errorStatus(name, error);
+      }
+    },
+  };
+}

@@ -1,0 +1,35 @@
+import { maxNodeScore, type Plugin } from "../framework/contract.ts";
+import type { PluginHandle } from "../framework/handle.ts";
+
+const mebibyte = 1024 * 1024;
+const minThreshold = 23 * mebibyte;
+const maxContainerThreshold = 1000 * mebibyte;
+
+/**
+ * Prefers nodes that have the images of the pod, by size; an image that few nodes have counts less,
+ * so that they do not attract all its pods.
+ */
+export function imageLocality({ snapshot }: PluginHandle): Plugin {
+  return {
+    name: "ImageLocality",
+    score: ({ pod }, { images }) => {
+      if (images.size === 0) return 0;
+      const { containers = [], initContainers = [] } = pod.spec ?? {};
+      const all = [...initContainers, ...containers];
+      let sum = 0;
+      for (const { image = "" } of all) {
+        const state = images.get(normalized(image));
+        if (state === undefined) continue;
+        sum += Math.trunc((state.size * state.nodes.size) / snapshot.nodes.length);
+      }
+      const maxThreshold = maxContainerThreshold * all.length;
+      const bounded = Math.min(Math.max(sum, minThreshold), maxThreshold);
+      return Math.trunc((maxNodeScore * (bounded - minThreshold)) / (maxThreshold - minThreshold));
+    },
+  };
+}
+
+/** Adds the tag `latest` to an image without one. */
+function normalized(image: string): string {
+  return image.lastIndexOf(":") <= image.lastIndexOf("/") ? `${image}:latest` : image;
+}

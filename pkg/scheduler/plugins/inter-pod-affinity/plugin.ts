@@ -1,0 +1,196 @@
+import { actions, type ClusterChange } from "../../framework/cluster-events.ts";
+import type { Plugin, SchedulingContext } from "../../framework/contract.ts";
+import type { PluginHandle } from "../../framework/handle.ts";
+import type { NodeInfo } from "../../framework/node-info.ts";
+import {
+  type AffinityTerm,
+  matchesAllTerms,
+  type PodInfo,
+  podInfoOf,
+  termMatches,
+} from "../../framework/pod-info.ts";
+import { skip, unresolvable, unschedulable } from "../../framework/status.ts";
+import type { Node } from "../../kinds/node.ts";
+import { type Labels, labelsOf, type Pod } from "../../kinds/pod.ts";
+import { type AffinityArgs, NamespaceResolver } from "./namespace-resolver.ts";
+import { affinityScorer } from "./score.ts";
+import { TopologyCounts } from "./topology-counts.ts";
+
+const name = "InterPodAffinity";
+const noAffinity = unresolvable(name, "node(s) didn't match pod affinity rules");
+const antiAffinity = unschedulable(name, "node(s) didn't match pod anti-affinity rules");
+const existingAntiAffinity = unschedulable(
+  name,
+  "node(s) didn't satisfy existing pods anti-affinity rules",
+);
+
+/** Counts of pods that terms concern. */
+interface AffinityCounts {
+  /** Pods whose anti-affinity matches the pod. */
+  readonly existing: TopologyCounts;
+  /** Pods that match all affinity terms of the pod. */
+  readonly affinity: TopologyCounts;
+  /** Pods that match anti-affinity terms of the pod. */
+  readonly antiAffinity: TopologyCounts;
+}
+
+interface PodTerms {
+  readonly affinity: readonly AffinityTerm[];
+  readonly antiAffinity: readonly AffinityTerm[];
+  readonly namespaceLabels: Labels;
+}
+
+class AffinityState {
+  constructor(
+    readonly pod: Pod,
+    readonly terms: PodTerms,
+    readonly counts: AffinityCounts,
+  ) {}
+
+  /** Counts a pod on a node with these labels, or with -1 takes it off. */
+  count(other: PodInfo, labels: Labels, sign: number): void {
+    this.countExisting(other, labels, sign);
+    this.countIncoming(other.pod, labels, sign);
+  }
+
+  countExisting({ terms }: PodInfo, labels: Labels, sign: number): void {
+    for (const term of terms.requiredAntiAffinity) {
+      if (!termMatches(term, this.pod, this.terms.namespaceLabels)) continue;
+      this.counts.existing.add(labels, term.topologyKey, sign);
+    }
+  }
+
+  countIncoming(other: Pod, labels: Labels, sign: number): void {
+    const { affinity, antiAffinity: anti } = this.terms;
+    if (matchesAllTerms(affinity, other)) {
+      for (const term of affinity) this.counts.affinity.add(labels, term.topologyKey, sign);
+    }
+    for (const term of anti) {
+      if (!termMatches(term, other, undefined)) continue;
+      this.counts.antiAffinity.add(labels, term.topologyKey, sign);
+    }
+  }
+
+  /** Whether affinity of the pod is met; the first of pods with affinity to each other may start. */
+  hasAffinity(labels: Labels): boolean {
+    const { affinity } = this.terms;
+    let isMet = true;
+    for (const { topologyKey } of affinity) {
+      if (!Object.hasOwn(labels, topologyKey)) return false;
+      if (this.counts.affinity.get(topologyKey, labels[topologyKey]!) <= 0) isMet = false;
+    }
+    return isMet || (this.counts.affinity.isEmpty && matchesAllTerms(affinity, this.pod));
+  }
+
+  copy(): AffinityState {
+    const { existing, affinity, antiAffinity: anti } = this.counts;
+    return new AffinityState(this.pod, this.terms, {
+      existing: existing.copy(),
+      affinity: affinity.copy(),
+      antiAffinity: anti.copy(),
+    });
+  }
+}
+
+/** Places pods near pods that they have affinity to, and away from those they repel. */
+export function interPodAffinity(handle: PluginHandle, args: AffinityArgs): Plugin {
+  const resolver = new NamespaceResolver(handle);
+  const update = ({ state }: SchedulingContext, other: PodInfo, node: NodeInfo, sign: number) =>
+    state.read<AffinityState>(name)?.count(other, node.labels, sign);
+  return {
+    name,
+    preFilter: async ({ state, pod, podInfo, rest }, nodes) => {
+      const { requiredAffinity, requiredAntiAffinity } = podInfo.terms;
+      const made = new AffinityState(
+        pod,
+        {
+          affinity: resolver.resolved(requiredAffinity),
+          antiAffinity: resolver.resolved(requiredAntiAffinity),
+          namespaceLabels: resolver.labelsOf(pod),
+        },
+        {
+          existing: new TopologyCounts(),
+          affinity: new TopologyCounts(),
+          antiAffinity: new TopologyCounts(),
+        },
+      );
+      const hasTerms = requiredAffinity.length + requiredAntiAffinity.length > 0;
+      const { withRequiredAntiAffinity: repelling } = handle.snapshot;
+      await countPods(made, { repelling, nodes: hasTerms ? nodes : [], rest });
+      if (!hasTerms && made.counts.existing.isEmpty) return { status: skip };
+      state.write(name, made);
+      return undefined;
+    },
+    addPod: (context, other, node) => update(context, other, node, 1),
+    removePod: (context, other, node) => update(context, other, node, -1),
+    filter: ({ state }, { labels }) => {
+      const found = state.read<AffinityState>(name)!;
+      if (!found.hasAffinity(labels)) return noAffinity;
+      const { counts } = found;
+      if (counts.antiAffinity.hasAny(labels)) return antiAffinity;
+      return counts.existing.hasAny(labels) ? existingAntiAffinity : undefined;
+    },
+    ...affinityScorer({ name, handle, args, resolver }),
+    events: [
+      {
+        resource: "Pod",
+        action: actions.add | actions.podLabel | actions.delete,
+        hint: (pod, change) => podMayMatter(podInfoOf(pod), change),
+      },
+      {
+        resource: "Node",
+        action: actions.add | actions.nodeLabel,
+        hint: (pod, { before, after }) =>
+          nodeMayMatter(podInfoOf(pod), before as Node | undefined, after as Node),
+      },
+    ],
+  };
+}
+
+interface CountedNodes {
+  /** Nodes with pods that have required anti-affinity. */
+  readonly repelling: readonly NodeInfo[];
+  /** Nodes whose pods may match terms of the pod. */
+  readonly nodes: readonly NodeInfo[];
+  readonly rest: SchedulingContext["rest"];
+}
+
+async function countPods(
+  state: AffinityState,
+  { repelling, nodes, rest }: CountedNodes,
+): Promise<void> {
+  for (const { labels, podsWithRequiredAntiAffinity } of repelling) {
+    for (const other of podsWithRequiredAntiAffinity) state.countExisting(other, labels, 1);
+    const pause = rest();
+    if (pause !== undefined) await pause;
+  }
+  for (const { labels, pods } of nodes) {
+    for (const { pod } of pods) state.countIncoming(pod, labels, 1);
+    const pause = rest();
+    if (pause !== undefined) await pause;
+  }
+}
+
+function podMayMatter({ terms }: PodInfo, { before, after }: ClusterChange): boolean {
+  const [old, now] = [before as Pod | undefined, after as Pod | undefined];
+  if ([old, now].some((each) => each !== undefined && !each.spec?.nodeName)) return false;
+  const affinity = (pod: Pod) => matchesAllTerms(terms.requiredAffinity, pod);
+  const anti = (pod: Pod) => matchesAllTerms(terms.requiredAntiAffinity, pod);
+  if (old !== undefined && now !== undefined) {
+    return (!affinity(old) && affinity(now)) || (anti(old) && !anti(now));
+  }
+  if (now !== undefined) return affinity(now);
+  // The anti-affinity of the deleted pod may have kept this one away.
+  const others = podInfoOf(old!).terms.requiredAntiAffinity;
+  return anti(old!) || others.length > 0;
+}
+
+function nodeMayMatter({ terms }: PodInfo, before: Node | undefined, after: Node): boolean {
+  const { requiredAffinity, requiredAntiAffinity } = terms;
+  const all = [...requiredAffinity, ...requiredAntiAffinity];
+  if (before === undefined) return true;
+  return (
+    all.length === 0 ||
+    all.some(({ topologyKey }) => labelsOf(before)[topologyKey] !== labelsOf(after)[topologyKey])
+  );
+}

@@ -1,0 +1,49 @@
+import type { Labels } from "../../kinds/pod.ts";
+
+/** Numbers by topology key, then by its value. */
+export class TopologyCounts {
+  private readonly counts = new Map<string, Map<string, number>>();
+
+  get isEmpty(): boolean {
+    return this.counts.size === 0;
+  }
+
+  /** Adds for the domain of a node; nodes without the key are in none. */
+  add(labels: Labels, key: string, amount: number): void {
+    if (!Object.hasOwn(labels, key)) return;
+    const value = labels[key]!;
+    const values = this.counts.get(key) ?? new Map<string, number>();
+    const sum = (values.get(value) ?? 0) + amount;
+    if (sum === 0) values.delete(value);
+    else values.set(value, sum);
+    if (values.size > 0) this.counts.set(key, values);
+    else this.counts.delete(key);
+  }
+
+  get(key: string, value: string): number {
+    return this.counts.get(key)?.get(value) ?? 0;
+  }
+
+  /** Whether one of the domains of a node has a positive count. */
+  hasAny(labels: Labels): boolean {
+    for (const [key, values] of this.counts) {
+      if (Object.hasOwn(labels, key) && (values.get(labels[key]!) ?? 0) > 0) return true;
+    }
+    return false;
+  }
+
+  /** Sum over the domains of a node. */
+  sum(labels: Labels): number {
+    let sum = 0;
+    for (const [key, values] of this.counts) {
+      if (Object.hasOwn(labels, key)) sum += values.get(labels[key]!) ?? 0;
+    }
+    return sum;
+  }
+
+  copy(): TopologyCounts {
+    const made = new TopologyCounts();
+    for (const [key, values] of this.counts) made.counts.set(key, new Map(values));
+    return made;
+  }
+}

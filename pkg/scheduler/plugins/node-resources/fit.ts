@@ -1,0 +1,140 @@
+import { resolve } from "#meta";
+import { actions } from "../../framework/cluster-events.ts";
+import type { Plugin } from "../../framework/contract.ts";
+import type { PluginHandle } from "../../framework/handle.ts";
+import { NodeInfo } from "../../framework/node-info.ts";
+import { type PodInfo, podInfoOf } from "../../framework/pod-info.ts";
+import type { Resources } from "../../framework/resources.ts";
+import { skip, type Status } from "../../framework/status.ts";
+import type { Node } from "../../kinds/node.ts";
+import type { Pod } from "../../kinds/pod.ts";
+import {
+  balanceScore,
+  type ResourceSpec,
+  type ScoringStrategy,
+  strategyScorer,
+} from "./allocation.ts";
+
+const name = "NodeResourcesFit";
+
+export interface FitArgs {
+  /** Extended resources that are not checked. */
+  readonly ignoredResources: readonly string[];
+  /** Domains of extended resources that are not checked. */
+  readonly ignoredResourceGroups: readonly string[];
+  readonly scoringStrategy: ScoringStrategy;
+}
+
+/** Rejects nodes without the resources that the pod requests, and scores by the strategy. */
+export function nodeResourcesFit({ domain }: PluginHandle, args: FitArgs): Plugin {
+  const ignored = new Set(args.ignoredResources);
+  const ignoredGroups = new Set(args.ignoredResourceGroups);
+  const native = resolve("{label}/", domain);
+  const isIgnored = (resource: string) =>
+    resource.includes("/") &&
+    !resource.includes(native) &&
+    (ignored.has(resource) || ignoredGroups.has(resource.split("/")[0]!));
+  const scoreOf = strategyScorer(args.scoringStrategy);
+  const fits = (pod: Pod, node: Node) => {
+    return insufficient(podInfoOf(pod), new NodeInfo(node), isIgnored) === undefined;
+  };
+  return {
+    name,
+    filter: ({ podInfo }, node) => insufficient(podInfo, node, isIgnored),
+    score: ({ podInfo }, node) => scoreOf(node, podInfo),
+    events: [
+      {
+        resource: "Pod",
+        action: actions.delete | actions.podScaleDown,
+        hint: (pod, { before, after }) => {
+          const other = (after ?? before) as Pod;
+          if (after === undefined) {
+            return !!other.spec?.nodeName || !!other.status?.nominatedNodeName;
+          }
+          if (pod.metadata.uid === after.metadata.uid) return true;
+          return !!other.spec?.nodeName && freesResources(pod, before as Pod, other);
+        },
+      },
+      {
+        resource: "Node",
+        action: actions.add | actions.nodeAllocatable,
+        hint: (pod, { before, after }) =>
+          fits(pod, after as Node) &&
+          (before === undefined || hasGrown(podInfoOf(pod), before as Node, after as Node)),
+      },
+    ],
+  };
+}
+
+/** Prefers nodes whose resources would be used evenly. */
+export function nodeResourcesBalancedAllocation(resources: readonly ResourceSpec[]): Plugin {
+  return {
+    name: "NodeResourcesBalancedAllocation",
+    preScore: ({ podInfo: { requests } }) =>
+      resources.every(({ name: each }) => amountOf(requests, each) === 0) ? skip : undefined,
+    score: ({ podInfo }, node) => balanceScore(node, podInfo, resources),
+  };
+}
+
+function amountOf(resources: Resources, resource: string): number {
+  if (resource === "cpu") return resources.milliCpu;
+  if (resource === "memory") return resources.memory;
+  if (resource === "ephemeral-storage") return resources.ephemeralStorage;
+  return resources.scalars.get(resource) ?? 0;
+}
+
+/** The resources that the node lacks; pods that ask for more than an empty node has never fit. */
+function insufficient(
+  { requests }: PodInfo,
+  { allocatable, requested, pods, allowedPods }: NodeInfo,
+  isIgnored: (resource: string) => boolean,
+): Status | undefined {
+  let reasons: string[] | undefined;
+  let isHopeless = false;
+  const lacks = (reason: string) => (reasons ??= []).push(reason);
+  const check = (resource: string, wanted: number, used: number, capacity: number) => {
+    if (wanted === 0 || wanted <= capacity - used) return;
+    lacks(`Insufficient ${resource}`);
+    if (wanted > capacity) isHopeless = true;
+  };
+  if (pods.length + 1 > allowedPods) lacks("Too many pods");
+  check("cpu", requests.milliCpu, requested.milliCpu, allocatable.milliCpu);
+  check("memory", requests.memory, requested.memory, allocatable.memory);
+  const storage = requests.ephemeralStorage;
+  check("ephemeral-storage", storage, requested.ephemeralStorage, allocatable.ephemeralStorage);
+  for (const [resource, wanted] of requests.scalars) {
+    if (wanted === 0 || isIgnored(resource)) continue;
+    const used = requested.scalars.get(resource) ?? 0;
+    check(resource, wanted, used, allocatable.scalars.get(resource) ?? 0);
+  }
+  if (reasons === undefined) return undefined;
+  return {
+    code: isHopeless ? "UnschedulableAndUnresolvable" : "Unschedulable",
+    reasons,
+    plugin: name,
+  };
+}
+
+function names({ scalars }: Resources): readonly string[] {
+  return ["cpu", "memory", "ephemeral-storage", ...scalars.keys()];
+}
+
+function freesResources(pod: Pod, before: Pod, after: Pod): boolean {
+  const { requests } = podInfoOf(pod);
+  const old = podInfoOf(before).requests;
+  const now = podInfoOf(after).requests;
+  return names(requests).some(
+    (each) => amountOf(requests, each) > 0 && amountOf(old, each) > amountOf(now, each),
+  );
+}
+
+function hasGrown({ requests }: PodInfo, before: Node, after: Node): boolean {
+  const old = new NodeInfo(before);
+  const now = new NodeInfo(after);
+  if (now.allowedPods > old.allowedPods) return true;
+  return names(requests).some(
+    (each) =>
+      amountOf(requests, each) > 0 &&
+      amountOf(now.allocatable, each) > amountOf(old.allocatable, each),
+  );
+}

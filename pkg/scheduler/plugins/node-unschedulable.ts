@@ -1,0 +1,35 @@
+import { type Domain, resolve } from "#meta";
+import { actions } from "../framework/cluster-events.ts";
+import type { Plugin } from "../framework/contract.ts";
+import { unresolvable } from "../framework/status.ts";
+import type { Node } from "../kinds/node.ts";
+import type { Pod } from "../kinds/pod.ts";
+import { isTolerated } from "./helper/taints.ts";
+
+const name = "NodeUnschedulable";
+const rejection = unresolvable(name, "node(s) were unschedulable");
+
+/** Rejects cordoned nodes, unless the pod tolerates the taint of cordoned nodes. */
+export function nodeUnschedulable(domain: Domain): Plugin {
+  const taint = { key: resolve("node.{label}/unschedulable", domain), effect: "NoSchedule" };
+  const isAllowed = ({ spec }: Pod, node: Node) =>
+    node.spec?.unschedulable !== true || isTolerated(taint, spec?.tolerations ?? []);
+  return {
+    name,
+    filter: ({ pod }, { node }) => (isAllowed(pod, node!) ? undefined : rejection),
+    events: [
+      {
+        resource: "Node",
+        action: actions.add | actions.nodeTaint,
+        hint: (pod, { before, after }) =>
+          isAllowed(pod, after as Node) &&
+          (before === undefined || !isAllowed(pod, before as Node)),
+      },
+      {
+        resource: "Pod",
+        action: actions.podToleration,
+        hint: (pod, { after }) => pod.metadata.uid === after?.metadata.uid,
+      },
+    ],
+  };
+}

@@ -1,0 +1,180 @@
+import { objectKey } from "#client";
+import { deepEqual } from "#base";
+import { resolve } from "#meta";
+import type { PluginHandle } from "../../framework/handle.ts";
+import type { NodeInfo } from "../../framework/node-info.ts";
+import { type Selector, selectorOf } from "../../framework/pod-info.ts";
+import type { Node } from "../../kinds/node.ts";
+import {
+  replicaSets,
+  replicationControllers,
+  services,
+  statefulSets,
+  type LabelSelected,
+} from "../../kinds/others.ts";
+import {
+  type Labels,
+  labelsOf,
+  namespaceOf,
+  type Pod,
+  type TopologySpreadConstraint,
+} from "../../kinds/pod.ts";
+import { requiredNodeAffinity } from "../helper/node-affinity.ts";
+import { untoleratedTaint } from "../helper/taints.ts";
+
+/** A topology spread constraint of one pod, with its parsed selector. */
+export interface SpreadConstraint {
+  readonly maxSkew: number;
+  readonly topologyKey: string;
+  readonly selector: Selector;
+  readonly minDomains: number;
+  readonly honorsAffinity: boolean;
+  readonly honorsTaints: boolean;
+}
+
+export interface SpreadArgs {
+  readonly defaultConstraints: readonly TopologySpreadConstraint[];
+  /** `System` = spread over hosts and zones softly. */
+  readonly defaultingType: "List" | "System";
+}
+
+/** Computes the constraints of pods, with defaults for those that have none. */
+export class SpreadConstraints {
+  private readonly defaults: readonly TopologySpreadConstraint[];
+
+  constructor(
+    private readonly handle: PluginHandle,
+    private readonly args: SpreadArgs,
+  ) {
+    const { domain, informers } = handle;
+    const soft = { whenUnsatisfiable: "ScheduleAnyway" };
+    this.defaults =
+      args.defaultingType === "List"
+        ? args.defaultConstraints
+        : [
+            { ...soft, topologyKey: resolve("{label}/hostname", domain), maxSkew: 3 },
+            { ...soft, topologyKey: resolve("topology.{label}/zone", domain), maxSkew: 5 },
+          ];
+    if (this.defaults.length === 0) return;
+    for (const each of [services, replicationControllers]) {
+      informers.of(each).addIndex("namespace", (object) => [namespaceOf(object)]);
+    }
+    for (const each of [replicaSets, statefulSets]) informers.of(each);
+  }
+
+  /** Whether nodes without one of the topology keys are left out of scores. */
+  requiresAllKeys({ spec }: Pod): boolean {
+    const own = spec?.topologySpreadConstraints ?? [];
+    return own.length > 0 || this.args.defaultingType === "List";
+  }
+
+  of(pod: Pod, whenUnsatisfiable: string): readonly SpreadConstraint[] {
+    const own = pod.spec?.topologySpreadConstraints ?? [];
+    const wanted = (all: readonly TopologySpreadConstraint[]) =>
+      all.filter((each) => each.whenUnsatisfiable === whenUnsatisfiable);
+    if (own.length > 0) return wanted(own).map((each) => parsed(each, labelsOf(pod)));
+    const defaults = wanted(this.defaults);
+    if (defaults.length === 0) return [];
+    const selector = this.defaultSelector(pod);
+    if (selector.empty) return [];
+    return defaults.map((each) => ({ ...parsed(each, labelsOf(pod)), selector }));
+  }
+
+  /** Selects the pods of the same services and workload. */
+  private defaultSelector(pod: Pod): Selector {
+    const { informers } = this.handle;
+    const labels: Record<string, string> = {};
+    const selectors: Selector[] = [];
+    const inNamespace = informers.of(services).indexed("namespace", namespaceOf(pod));
+    for (const { spec } of inNamespace) {
+      const selector = spec?.selector;
+      if (selector !== undefined && isSubset(selector, labelsOf(pod))) {
+        Object.assign(labels, selector);
+      }
+    }
+    const owner = pod.metadata.ownerReferences?.find(({ controller }) => controller === true);
+    const key = objectKey({
+      metadata: { ...pod.metadata, name: owner?.name ?? "" },
+    });
+    if (owner?.kind === "ReplicationController") {
+      const found: LabelSelected | undefined = informers.of(replicationControllers).get(key);
+      Object.assign(labels, found?.spec?.selector);
+    } else if (owner?.kind === "ReplicaSet" || owner?.kind === "StatefulSet") {
+      const isApps = owner.apiVersion.startsWith("apps/");
+      const informer = informers.of(owner.kind === "ReplicaSet" ? replicaSets : statefulSets);
+      const selector = isApps ? informer.get(key)?.spec?.selector : undefined;
+      if (selector !== undefined) selectors.push(selectorOf(selector));
+    }
+    if (Object.keys(labels).length > 0) selectors.push(selectorOf({ matchLabels: labels }));
+    return {
+      empty: selectors.every(({ empty }) => empty),
+      matches: (others) => selectors.every((each) => each.matches(others)),
+    };
+  }
+}
+
+function isSubset(selector: Labels, labels: Labels): boolean {
+  return Object.entries(selector).every(([key, value]) => labels[key] === value);
+}
+
+function parsed(constraint: TopologySpreadConstraint, labels: Labels): SpreadConstraint {
+  const { maxSkew, topologyKey, labelSelector, matchLabelKeys = [] } = constraint;
+  const own = matchLabelKeys.filter((key) => Object.hasOwn(labels, key));
+  const base = selectorOf(labelSelector);
+  const merged = selectorOf({
+    matchLabels: Object.fromEntries(own.map((key) => [key, labels[key]!])),
+  });
+  const selector: Selector =
+    own.length === 0
+      ? base
+      : { empty: false, matches: (others) => base.matches(others) && merged.matches(others) };
+  return {
+    maxSkew,
+    topologyKey,
+    selector,
+    minDomains: constraint.minDomains ?? 1,
+    honorsAffinity: (constraint.nodeAffinityPolicy ?? "Honor") === "Honor",
+    honorsTaints: constraint.nodeTaintsPolicy === "Honor",
+  };
+}
+
+export function hasAllKeys(labels: Labels, constraints: readonly SpreadConstraint[]): boolean {
+  return constraints.every(({ topologyKey }) => Object.hasOwn(labels, topologyKey));
+}
+
+/** Whether nodes count for a constraint, by its node inclusion policies. */
+export function nodeInclusion(pod: Pod): (constraint: SpreadConstraint, node: Node) => boolean {
+  const matches = requiredNodeAffinity(pod);
+  return ({ honorsAffinity, honorsTaints }, node) =>
+    (!honorsAffinity || matches(node)) &&
+    (!honorsTaints || untoleratedTaint(pod, node) === undefined);
+}
+
+/** Number of pods of a namespace on the node that match, without terminating ones. */
+export function countMatching(node: NodeInfo, selector: Selector, namespace: string): number {
+  if (selector.empty) return 0;
+  let count = 0;
+  for (const { pod } of node.pods) {
+    const { deletionTimestamp } = pod.metadata;
+    if (deletionTimestamp !== undefined || namespaceOf(pod) !== namespace) continue;
+    if (selector.matches(labelsOf(pod))) count++;
+  }
+  return count;
+}
+
+/** Whether a change of labels or taints of a node may change how pods are spread. */
+export function concernsSpreading(
+  constraints: readonly SpreadConstraint[],
+  before: Node | undefined,
+  after: Node | undefined,
+): boolean {
+  const matches = (node: Node | undefined) =>
+    node !== undefined && hasAllKeys(labelsOf(node), constraints);
+  const isMatching = matches(after);
+  if (before === undefined || after === undefined) return isMatching || matches(before);
+  if (matches(before) !== isMatching) return true;
+  const isMoved = constraints.some(
+    ({ topologyKey }) => labelsOf(before)[topologyKey] !== labelsOf(after)[topologyKey],
+  );
+  return isMatching && (isMoved || !deepEqual(before.spec?.taints, after.spec?.taints));
+}

@@ -1,0 +1,14 @@
+import type { Plugin } from "../framework/contract.ts";
+import { priorityOf } from "../kinds/pod.ts";
+
+/** Orders the queue by priority, then by the time at which pods were added to it. */
+export function prioritySort(): Plugin {
+  return {
+    name: "PrioritySort",
+    less: (a, b) => {
+      const left = priorityOf(a.info.pod);
+      const right = priorityOf(b.info.pod);
+      return left === right ? a.timestamp < b.timestamp : left > right;
+    },
+  };
+}

@@ -1,0 +1,121 @@
+import type { Random } from "#base";
+import type { Snapshot } from "./cache/snapshot.ts";
+import type { SchedulingContext } from "./framework/contract.ts";
+import { addPluginStatus, type Diagnosis, FitError, newDiagnosis } from "./framework/fit-error.ts";
+import type { Framework } from "./framework/framework.ts";
+import type { NodeInfo } from "./framework/node-info.ts";
+import { isRejected, unresolvable } from "./framework/status.ts";
+
+/** Thrown when there is no node at all. */
+export class NoNodesError extends Error {
+  override readonly name = "NoNodesError";
+  constructor() {
+    super("no nodes available to schedule pods");
+  }
+}
+
+/** Fewer nodes than these are all searched. */
+const minFeasibleNodes = 100;
+const minFeasiblePercentage = 5;
+
+/** Number of feasible nodes after which the search ends. A percentage of 0 adapts to the size. */
+function feasibleNodesToFind(nodes: number, percentage: number): number {
+  if (nodes < minFeasibleNodes) return nodes;
+  const adaptive = Math.max(50 - Math.trunc(nodes / 125), minFeasiblePercentage);
+  const share = percentage === 0 ? adaptive : percentage;
+  return Math.max(Math.trunc((nodes * share) / 100), minFeasibleNodes);
+}
+
+/** Finds the node for a pod: the feasible one with the highest score. */
+export class NodeSelection {
+  /** Where the next search begins, so that all nodes are searched equally often. */
+  private nextStart = 0;
+
+  constructor(
+    private readonly snapshot: Snapshot,
+    private readonly random: Random,
+    private readonly percentageOfNodesToScore: number,
+  ) {}
+
+  /**
+   * @throws FitError if no node fits
+   * @throws NoNodesError if there are no nodes
+   */
+  async select(framework: Framework, context: SchedulingContext): Promise<string> {
+    const { nodes } = this.snapshot;
+    if (nodes.length === 0) throw new NoNodesError();
+    const diagnosis = newDiagnosis();
+    const feasible = await this.feasible(framework, context, diagnosis);
+    const [first] = feasible;
+    if (first === undefined) throw new FitError(nodes.length, diagnosis);
+    if (feasible.length === 1) return first.name;
+    if (!framework.hasScorers) return this.random.pick(feasible).name;
+    return this.best(feasible, await framework.score(context, feasible)).name;
+  }
+
+  private async feasible(
+    framework: Framework,
+    context: SchedulingContext,
+    diagnosis: Diagnosis,
+  ): Promise<readonly NodeInfo[]> {
+    const { nodes } = this.snapshot;
+    const { status, nodeNames, narrowing } = await framework.preFilter(context, nodes);
+    for (const name of narrowing) diagnosis.unschedulablePlugins.add(name);
+    if (status !== undefined) {
+      if (!isRejected(status)) throw new Error(status.reasons.join(", "));
+      diagnosis.nodeToStatus.absent = status;
+      diagnosis.preFilterMessage = status.reasons.join(", ");
+      addPluginStatus(diagnosis, status);
+      return [];
+    }
+    const nominated = this.snapshot.get(context.pod.status?.nominatedNodeName ?? "");
+    if (nominated !== undefined) {
+      const [found] = await this.filter(framework, context, { nodes: [nominated], diagnosis });
+      if (found !== undefined) return [found];
+    }
+    if (nodeNames === undefined) return this.filter(framework, context, { nodes, diagnosis });
+    const names = [...narrowing].sort().join(" ");
+    const reason = `node(s) didn't satisfy plugin(s) [${names}]`;
+    diagnosis.nodeToStatus.absent = unresolvable("", reason);
+    const named = [...nodeNames].flatMap((name) => this.snapshot.get(name) ?? []);
+    return this.filter(framework, context, { nodes: named, diagnosis });
+  }
+
+  private async filter(
+    framework: Framework,
+    context: SchedulingContext,
+    { nodes, diagnosis }: { readonly nodes: readonly NodeInfo[]; readonly diagnosis: Diagnosis },
+  ): Promise<readonly NodeInfo[]> {
+    const percentage = framework.percentageOfNodesToScore ?? this.percentageOfNodesToScore;
+    const enough = framework.hasScorers ? feasibleNodesToFind(nodes.length, percentage) : 1;
+    const feasible: NodeInfo[] = [];
+    let searched = 0;
+    while (searched < nodes.length && feasible.length < enough) {
+      const node = nodes[(this.nextStart + searched++) % nodes.length]!;
+      const status = framework.filterWithNominated(context, node);
+      if (status === undefined) feasible.push(node);
+      else {
+        diagnosis.nodeToStatus.set(node.name, status);
+        addPluginStatus(diagnosis, status);
+      }
+      const pause = context.rest();
+      if (pause !== undefined) await pause;
+    }
+    this.nextStart = (this.nextStart + searched) % this.snapshot.nodes.length;
+    return feasible;
+  }
+
+  /** One of the nodes with the highest score, at random. */
+  private best(nodes: readonly NodeInfo[], scores: readonly number[]): NodeInfo {
+    let best = nodes[0]!;
+    let highest = -Infinity;
+    let ties = 0;
+    for (const [at, score] of scores.entries()) {
+      if (score < highest) continue;
+      ties = score > highest ? 1 : ties + 1;
+      highest = score;
+      if (this.random.below(ties) === 0) best = nodes[at]!;
+    }
+    return best;
+  }
+}

@@ -1,0 +1,201 @@
+import type { Clock, Random } from "#base";
+import {
+  type ApiObject,
+  type Client,
+  EventRecorder,
+  type Handle,
+  type Informer,
+  type Informers,
+  type Selection,
+  objectKey,
+} from "#client";
+import { resolve } from "#meta";
+import type { Instruments } from "#request";
+import { Cache } from "./cache/cache.ts";
+import { Snapshot } from "./cache/snapshot.ts";
+import type { Profile, SchedulerSettings } from "./configuration/profile.ts";
+import { watchNodesAndPods } from "./event-handlers.ts";
+import type { Plugin } from "./framework/contract.ts";
+import { Framework } from "./framework/framework.ts";
+import type { Filters, PluginHandle, PluginInformers, PodEvent } from "./framework/handle.ts";
+import { Nominator } from "./framework/nominator.ts";
+import { type Node, nodes } from "./kinds/node.ts";
+import { labelsOf, livePods, type Pod, pods } from "./kinds/pod.ts";
+import { pluginRegistry } from "./plugins/registry.ts";
+import { PodWriter } from "./pod-status.ts";
+import { SchedulingQueue } from "./queue/scheduling-queue.ts";
+import { SchedulingLoop } from "./schedule-one.ts";
+import { NodeSelection } from "./schedule-pod.ts";
+
+/** Dependencies of a scheduler. */
+export interface SchedulerContext {
+  readonly client: Client;
+  readonly informers: Informers;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Aborts to stop the scheduler. */
+  readonly signal: AbortSignal;
+  /** Reports an error that will be retried. */
+  readonly report: (what: string, error: unknown) => void;
+  readonly instruments: Instruments;
+}
+
+const flushBackoffMs = 1_000;
+const flushUnschedulableMs = 30_000;
+const noPlugins: readonly Plugin[] = [];
+
+/** Schedules pods of the profiles until the signal aborts. */
+export async function runScheduler(
+  context: SchedulerContext,
+  settings: SchedulerSettings,
+): Promise<void> {
+  await new Scheduler(context, settings).run();
+}
+
+class Scheduler {
+  private readonly cache: Cache;
+  private readonly snapshot = new Snapshot();
+  private readonly nominator = new Nominator();
+  private readonly frameworks = new Map<string, Framework>();
+  private readonly recorders = new Map<string, EventRecorder>();
+  private readonly writer: PodWriter;
+  private readonly queue: SchedulingQueue;
+  private readonly informers: WatchedInformers;
+
+  constructor(
+    private readonly context: SchedulerContext,
+    private readonly settings: SchedulerSettings,
+  ) {
+    const { client, clock, instruments } = context;
+    this.informers = new WatchedInformers(context.informers);
+    const region = resolve("topology.{label}/region", client.domain);
+    const zone = resolve("topology.{label}/zone", client.domain);
+    const zoneOf = (node: Node) => {
+      const labels = labelsOf(node);
+      return `${labels[region] ?? ""}:${labels[zone] ?? ""}`;
+    };
+    this.cache = new Cache(zoneOf);
+    this.writer = new PodWriter(client, clock, (pod) => this.currentPod(pod));
+    for (const profile of settings.profiles) this.addProfile(profile);
+    const [first] = this.frameworks.values();
+    this.queue = new SchedulingQueue({
+      clock,
+      instruments,
+      backoff: { initialMs: settings.podInitialBackoffMs, maxMs: settings.podMaxBackoffMs },
+      less: first!.plugins.find(({ less }) => less !== undefined)!.less!,
+      pluginsOf: (pod) => this.frameworkOf(pod)?.plugins ?? noPlugins,
+    });
+    instruments.beforeRead(() => {
+      for (const [type, size] of Object.entries(this.cache.sizes())) {
+        instruments.set("scheduler_scheduler_cache_size", { type }, size);
+      }
+    });
+  }
+
+  async run(): Promise<void> {
+    const { signal, random } = this.context;
+    const { informers, cache, queue, nominator, snapshot } = this;
+    this.informers.of(nodes);
+    this.informers.of(pods, livePods);
+    await this.informers.untilSynced();
+    if (signal.aborted) return;
+    watchNodesAndPods({
+      informers,
+      cache,
+      queue,
+      nominator,
+      isResponsible: (pod) => this.frameworkOf(pod) !== undefined,
+    });
+    const { percentageOfNodesToScore } = this.settings;
+    const loop = new SchedulingLoop({
+      handle: this.handle(() => this.frameworks.values().next().value!),
+      cache,
+      snapshot,
+      queue,
+      selection: new NodeSelection(snapshot, random, percentageOfNodesToScore),
+      frameworkOf: (pod) => this.frameworkOf(pod),
+    });
+    signal.addEventListener("abort", () => queue.close(), { once: true });
+    await Promise.all([
+      loop.run(),
+      this.repeat(flushBackoffMs, () => queue.flushBackoff()),
+      this.repeat(flushUnschedulableMs, () => queue.flushUnschedulable()),
+      ...[...this.recorders.values()].map((recorder) => recorder.run()),
+    ]);
+  }
+
+  private addProfile(profile: Profile): void {
+    const { schedulerName, plugins, args, percentageOfNodesToScore } = profile;
+    let framework: Framework | undefined = undefined;
+    const handle = this.handle(() => framework!);
+    const enabled = plugins.map(({ name, weight }) => {
+      return { plugin: pluginRegistry.get(name)!.make(handle, args), weight };
+    });
+    framework = new Framework(schedulerName, enabled, percentageOfNodesToScore, this.nominator);
+    this.frameworks.set(schedulerName, framework);
+    const { random } = this.context;
+    this.recorders.set(
+      schedulerName,
+      new EventRecorder({
+        ...this.context,
+        controller: schedulerName,
+        instance: `${schedulerName}-${random.uuid()}`,
+      }),
+    );
+  }
+
+  private handle(filters: () => Filters): PluginHandle {
+    return {
+      ...this.context,
+      informers: this.informers,
+      domain: this.context.client.domain,
+      snapshot: this.snapshot,
+      nominator: this.nominator,
+      filters,
+      recordEvent: (pod, event) => this.recordEvent(pod, event),
+      activate: (pod) => this.queue.forceActivate(pod),
+      patchStatus: (pod, patch) => this.writer.patchStatus(pod, patch),
+      inOrder: (pod, work) => this.writer.inOrder(pod, work),
+      currentPod: (pod) => this.currentPod(pod),
+    };
+  }
+
+  private frameworkOf({ spec }: Pod): Framework | undefined {
+    return this.frameworks.get(spec?.schedulerName ?? "");
+  }
+
+  private currentPod(pod: ApiObject): Pod | undefined {
+    return this.informers.of(pods, livePods).get(objectKey(pod));
+  }
+
+  private recordEvent(pod: Pod, { related, ...event }: PodEvent): void {
+    const name = (related ?? pod).spec?.schedulerName ?? "";
+    const other = related === undefined ? {} : { related: { resource: pods, object: related } };
+    this.recorders.get(name)?.record(pods, pod, { ...event, ...other });
+  }
+
+  private async repeat(everyMs: number, work: () => void): Promise<void> {
+    const { clock, signal } = this.context;
+    while (!signal.aborted) {
+      await clock.sleep(everyMs, signal, { background: true }).catch(() => undefined);
+      if (!signal.aborted) work();
+    }
+  }
+}
+
+/** Informers, and which of them the scheduler waits for. */
+class WatchedInformers implements PluginInformers {
+  private readonly used = new Set<Informer<never>>();
+
+  constructor(private readonly informers: Informers) {}
+
+  of<T extends ApiObject>(resource: Handle<T>, selection?: Selection): Informer<T> {
+    const informer = this.informers.of(resource, selection);
+    this.used.add(informer as unknown as Informer<never>);
+    return informer;
+  }
+
+  async untilSynced(): Promise<void> {
+    await Promise.all([...this.used].map((informer) => informer.untilSynced()));
+  }
+}
