@@ -17,7 +17,7 @@ export function sendHttp2(
     const { host: _host, ...rest } = headers;
     const pseudo = { ":method": method, ":path": path, ":authority": authority };
     const all = { ...rest, ...pseudo, ":scheme": "https" };
-    const options = { endStream: body === undefined, signal };
+    const options = { endStream: body === undefined, signal, isLate };
     const stream = unsent(() => connection.request(all, options));
     const fail = (error?: Error) => reject(failureOf(stream, { error, signal }));
     stream.on("error", fail);
@@ -29,6 +29,11 @@ export function sendHttp2(
     if (body instanceof Readable) body.pipe(stream);
     else if (body !== undefined) stream.end(body);
   });
+}
+
+/** Others get another connection until the server answers a PING on this one. */
+function isLate(reason: unknown): boolean {
+  return reason instanceof BackendError && reason.failure === "timeout";
 }
 
 function responseOf(

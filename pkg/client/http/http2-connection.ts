@@ -15,6 +15,17 @@ const connectMs = 10_000;
 /** More requests than that go on another connection. */
 const streamsPerConnection = 200;
 
+interface StreamOptions {
+  readonly signal: AbortSignal;
+  readonly endStream: boolean;
+  /** Whether the signal has aborted because the server took too long. */
+  readonly isLate?: (reason: unknown) => boolean;
+}
+
+function isDeadline(reason: unknown): boolean {
+  return reason instanceof DeadlineExceeded;
+}
+
 /** One HTTP/2 connection of a client: counts its streams, and closes when the peer is silent. */
 export class Http2Connection {
   private readonly life = new AbortController();
@@ -56,13 +67,13 @@ export class Http2Connection {
   /** Opens a stream, which the signal resets. */
   request(
     headers: OutgoingHttpHeaders,
-    { signal, endStream }: { readonly signal: AbortSignal; readonly endStream: boolean },
+    { signal, endStream, isLate = isDeadline }: StreamOptions,
   ): ClientHttp2Stream {
     const stream = this.session.request(headers, { endStream });
     this.streams += 1;
     const leave = () => {
       stream.close(constants.NGHTTP2_CANCEL);
-      if (signal.reason instanceof DeadlineExceeded) this.doubt();
+      if (isLate(signal.reason)) this.doubt();
     };
     signal.addEventListener("abort", leave, { once: true });
     stream.once("close", () => {
