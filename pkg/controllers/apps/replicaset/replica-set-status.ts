@@ -3,7 +3,6 @@ import { formatTime } from "../../time.ts";
 import type { ReplicaSetStatus } from "../../kinds/apps.ts";
 import type { Condition } from "../../kinds/core.ts";
 import type { Pod } from "../../kinds/pod.ts";
-import { selectorOf } from "../../owners/selectors.ts";
 import { isAvailable, isReady } from "../../pods/pod-state.ts";
 import type { ReplicaWorkload } from "./replica-kinds.ts";
 
@@ -23,10 +22,10 @@ export function nextReplicaStatus(
   { metadata, spec, status }: ReplicaWorkload,
   { pods, failure, now }: StatusInput,
 ): ReplicaSetStatus {
-  const labels = templateSelector(spec.template.metadata?.labels);
+  const labels = Object.entries(spec.template.metadata?.labels ?? {});
   let [labeled, ready, available] = [0, 0, 0];
   for (const pod of pods) {
-    if (labels.matches(pod.metadata.labels ?? {})) labeled++;
+    if (labels.every(([key, value]) => pod.metadata.labels?.[key] === value)) labeled++;
     if (!isReady(pod)) continue;
     ready++;
     if (isAvailable(pod, spec.minReadySeconds, now)) available++;
@@ -54,11 +53,6 @@ export function isStatusChanged({ status }: ReplicaWorkload, next: ReplicaSetSta
   ] as const;
   const isOther = fields.some((field) => Number(status?.[field] ?? 0) !== Number(next[field] ?? 0));
   return isOther || !deepEqual(status?.conditions ?? [], next.conditions ?? []);
-}
-
-/** The labels of a template as a selector; fully labeled pods have them all. */
-function templateSelector(labels: Readonly<Record<string, string>> = {}) {
-  return selectorOf({ matchLabels: labels });
 }
 
 /** A condition that is there already is kept as it is, whatever fails now. */
