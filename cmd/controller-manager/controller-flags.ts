@@ -8,6 +8,7 @@ import { appsFlags, appsSettings } from "./apps-flags.ts";
 import { batchFlags, batchSettings } from "./batch-flags.ts";
 import { networkFlags, networkSettings } from "./network-flags.ts";
 import { nodeFlags, nodeSettings } from "./node-flags.ts";
+import { volumeFlags, volumeSettings } from "./volume-flags.ts";
 
 const atLeast1 = { minimum: 1 };
 
@@ -32,6 +33,7 @@ export const controllerFlags = {
   ...batchFlags,
   ...networkFlags,
   ...nodeFlags,
+  ...volumeFlags,
   "concurrent-ephemeralvolume-syncs": flag(
     "int",
     defaultControllerSettings.ephemeralVolumeWorkers,
@@ -129,6 +131,7 @@ export function tuningOf(values: Values): Omit<ControllerSettings, "rootCa" | "s
     ...batchSettings(values),
     ...networkSettings(values),
     ...nodeSettings(values),
+    ...volumeSettings(values),
     ephemeralVolumeWorkers: values["concurrent-ephemeralvolume-syncs"],
     legacyTokenCleanUpMs: values["legacy-service-account-token-clean-up-period"],
     terminatedPodThreshold: values["terminated-pod-gc-threshold"],

@@ -55,6 +55,11 @@ import {
   nodeControllers,
   type NodeSettings,
 } from "./node/node-controllers.ts";
+import {
+  defaultVolumeSettings,
+  volumeControllers,
+  type VolumeSettings,
+} from "./volume/volume-controllers.ts";
 import { runDisruptionController } from "./disruption/disruption-controller.ts";
 import {
   defaultNetworkSettings,
@@ -81,7 +86,8 @@ export interface ControllerSettings
     AppsSettings,
     BatchSettings,
     NetworkSettings,
-    NodeSettings {
+    NodeSettings,
+    VolumeSettings {
   /** CA certificates of the API server (PEM); "" = they are not published. */
   readonly rootCa: string;
   /** Signs tokens for service account token Secrets; absent = these are not filled. */
@@ -101,6 +107,7 @@ export const defaultControllerSettings = {
   ...defaultBatchSettings,
   ...defaultNetworkSettings,
   ...defaultNodeSettings,
+  ...defaultVolumeSettings,
   ephemeralVolumeWorkers: 5,
   legacyTokenCleanUpMs: defaultLegacyTokenCleanUpMs,
   terminatedPodThreshold: defaultTerminatedPodThreshold,
@@ -236,6 +243,7 @@ const controllerDescriptors: readonly ControllerDescriptor[] = [
   ...batchControllers,
   ...networkControllers,
   ...nodeControllers,
+  ...volumeControllers,
   {
     name: "pod-garbage-collector-controller",
     alias: "podgc",

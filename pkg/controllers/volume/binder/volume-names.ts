@@ -1,0 +1,54 @@
+import type { ApiObject } from "#client";
+import { type Domain, resolve } from "#meta";
+import type { StorageClass } from "../volume-kinds.ts";
+
+/** Annotations of volumes, claims and classes in a domain. */
+export class VolumeNames {
+  /** Of a claim: the binder has finished binding it. */
+  readonly bindCompleted: string;
+  /** Of a volume or claim: the binder chose it, and may undo that. */
+  readonly boundByController: string;
+  /** Of a volume: the provisioner that made it. */
+  readonly provisionedBy: string;
+  /** Of a claim: the provisioner that is to make a volume. */
+  readonly provisioner: string;
+  readonly betaProvisioner: string;
+  /** Of a claim: the node that the scheduler chose. */
+  readonly selectedNode: string;
+  /** Prefix of provisioners that were once part of Kubernetes. */
+  readonly inTree: string;
+  private readonly betaClass: string;
+  private readonly defaultClass: readonly string[];
+
+  constructor(domain: Domain) {
+    const name = (template: string) => resolve(template, domain);
+    this.bindCompleted = name("pv.{label}/bind-completed");
+    this.boundByController = name("pv.{label}/bound-by-controller");
+    this.provisionedBy = name("pv.{label}/provisioned-by");
+    this.provisioner = name("volume.{label}/storage-provisioner");
+    this.betaProvisioner = name("volume.beta.{label}/storage-provisioner");
+    this.selectedNode = name("volume.{label}/selected-node");
+    this.inTree = name("{label}/");
+    this.betaClass = name("volume.beta.{label}/storage-class");
+    this.defaultClass = [
+      name("storageclass.{label}/is-default-class"),
+      name("storageclass.beta.{label}/is-default-class"),
+    ];
+  }
+
+  /** Name of the storage class of a claim or volume; "" = none. */
+  classOf({ metadata, spec }: Classed): string {
+    return metadata.annotations?.[this.betaClass] ?? spec?.storageClassName ?? "";
+  }
+
+  /** Whether a claim says which class it wants, which "" does, too. */
+  hasClass({ metadata, spec }: Classed): boolean {
+    return (metadata.annotations?.[this.betaClass] ?? spec?.storageClassName) !== undefined;
+  }
+
+  isDefaultClass({ metadata: { annotations = {} } }: StorageClass): boolean {
+    return this.defaultClass.some((name) => annotations[name] === "true");
+  }
+}
+
+type Classed = ApiObject & { readonly spec?: { readonly storageClassName?: string } };

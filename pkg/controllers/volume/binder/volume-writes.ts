@@ -1,0 +1,185 @@
+import { deepEqual } from "#base";
+import type { Draft } from "#client";
+import { Quantity } from "#meta";
+import type { ControllerContext } from "../../controller-context.ts";
+import type { CoreEventRecorder } from "../../core-event-recorder.ts";
+import { WrittenObjects } from "../../written-objects.ts";
+import {
+  type ClaimRef,
+  type PersistentVolume,
+  persistentVolumeClaims,
+  type PersistentVolumeClaim,
+  persistentVolumes,
+  type VolumePhase,
+} from "../volume-kinds.ts";
+import { isBoundTo } from "./volume-match.ts";
+import type { VolumeNames } from "./volume-names.ts";
+
+export interface Happening {
+  readonly type: "Normal" | "Warning";
+  readonly reason: string;
+  readonly message: string;
+}
+
+type ClaimPhase = NonNullable<NonNullable<PersistentVolumeClaim["status"]>["phase"]>;
+
+/**
+ * Writes of the binder. Each names the version that it changes, so that a stale one ends in a
+ * conflict, and is followed by what it made until the informer shows that.
+ */
+export class VolumeWrites {
+  readonly claims: WrittenObjects<PersistentVolumeClaim>;
+  readonly volumes: WrittenObjects<PersistentVolume>;
+
+  constructor(
+    private readonly context: ControllerContext,
+    private readonly names: VolumeNames,
+    private readonly recorder: CoreEventRecorder,
+  ) {
+    const { informers } = context;
+    this.claims = new WrittenObjects(informers.of(persistentVolumeClaims));
+    this.volumes = new WrittenObjects(informers.of(persistentVolumes));
+  }
+
+  tellOfClaim(claim: PersistentVolumeClaim, happening: Happening): void {
+    this.recorder.record(persistentVolumeClaims, claim, happening);
+  }
+
+  tellOfVolume(volume: PersistentVolume, happening: Happening): void {
+    this.recorder.record(persistentVolumes, volume, happening);
+  }
+
+  /** Binds both: the volume first, so that no second claim gets it. */
+  async bind(shownVolume: PersistentVolume, shownClaim: PersistentVolumeClaim): Promise<void> {
+    const reserved = await this.reserve(shownVolume, shownClaim);
+    const volume = await this.setVolumePhase(reserved, "Bound");
+    const claim = await this.bindClaim(shownClaim, volume);
+    await this.setClaimStatus(claim, "Bound", volume);
+  }
+
+  /** Undoes the binding of a volume, or keeps it reserved if a user reserved it. */
+  async unbind(volume: PersistentVolume): Promise<void> {
+    const { claimRef = {}, ...spec } = volume.spec ?? {};
+    const { [this.names.boundByController]: ours, ...annotations } =
+      volume.metadata.annotations ?? {};
+    const { uid: _uid, ...reservation } = claimRef;
+    const draft =
+      ours === undefined
+        ? { ...volume, spec: { ...spec, claimRef: reservation } }
+        : { ...volume, metadata: { ...volume.metadata, annotations }, spec };
+    await this.setVolumePhase(await this.updateVolume(draft), "Available");
+  }
+
+  async setVolumePhase(
+    volume: PersistentVolume,
+    phase: VolumePhase,
+    happening?: Happening,
+  ): Promise<PersistentVolume> {
+    if (volume.status?.phase === phase) return volume;
+    const { message: _message, ...status } = volume.status ?? {};
+    const message = happening === undefined ? {} : { message: happening.message };
+    const draft = { ...volume, status: { ...status, phase, ...message } };
+    const written = await this.updateVolume(draft, "status");
+    if (happening !== undefined) this.tellOfVolume(written, happening);
+    return written;
+  }
+
+  async setClaimStatus(
+    claim: PersistentVolumeClaim,
+    phase: ClaimPhase,
+    volume?: PersistentVolume,
+    happening?: Happening,
+  ): Promise<void> {
+    const status = claimStatus(claim, phase, volume);
+    if (deepEqual(status, claim.status)) return;
+    const isNew = claim.status?.phase !== phase;
+    const written = await this.updateClaim({ ...claim, status }, "status");
+    if (happening !== undefined && isNew) this.tellOfClaim(written, happening);
+  }
+
+  async updateClaim(
+    draft: Draft<PersistentVolumeClaim>,
+    subresource = "",
+  ): Promise<PersistentVolumeClaim> {
+    const { client } = this.context;
+    const written = await client.update(persistentVolumeClaims, draft, { subresource });
+    this.claims.add(written);
+    return written;
+  }
+
+  private async updateVolume(
+    draft: Draft<PersistentVolume>,
+    subresource = "",
+  ): Promise<PersistentVolume> {
+    const written = await this.context.client.update(persistentVolumes, draft, { subresource });
+    this.volumes.add(written);
+    return written;
+  }
+
+  private async reserve(
+    volume: PersistentVolume,
+    claim: PersistentVolumeClaim,
+  ): Promise<PersistentVolume> {
+    if (volume.spec?.claimRef?.uid === claim.metadata.uid) return volume;
+    const { namespace = "", name, uid, resourceVersion } = claim.metadata;
+    const kind = { kind: "PersistentVolumeClaim", apiVersion: "v1" };
+    const claimRef: ClaimRef = { ...kind, namespace, name, uid, resourceVersion };
+    const { metadata } = volume;
+    const ours = isBoundTo(volume, claim) ? {} : { [this.names.boundByController]: "yes" };
+    const annotations = { ...metadata.annotations, ...ours };
+    const draft = { ...volume, metadata: { ...metadata, annotations } };
+    return this.updateVolume({ ...draft, spec: { ...volume.spec, claimRef } });
+  }
+
+  private async bindClaim(
+    claim: PersistentVolumeClaim,
+    volume: PersistentVolume,
+  ): Promise<PersistentVolumeClaim> {
+    const { metadata, spec } = claim;
+    const { name } = volume.metadata;
+    const isNamed = spec?.volumeName === name;
+    const { bindCompleted, boundByController } = this.names;
+    if (isNamed && metadata.annotations?.[bindCompleted] !== undefined) return claim;
+    const annotations = {
+      ...metadata.annotations,
+      ...(isNamed ? {} : { [boundByController]: "yes" }),
+      [bindCompleted]: "yes",
+    };
+    const draft = { ...claim, metadata: { ...metadata, annotations } };
+    return this.updateClaim({ ...draft, spec: { ...spec, volumeName: name } });
+  }
+}
+
+function claimStatus(
+  claim: PersistentVolumeClaim,
+  phase: ClaimPhase,
+  volume: PersistentVolume | undefined,
+): NonNullable<PersistentVolumeClaim["status"]> {
+  const {
+    accessModes: _modes,
+    capacity,
+    currentVolumeAttributesClassName: attributes,
+    ...rest
+  } = claim.status ?? {};
+  if (volume === undefined) return { ...rest, phase };
+  const { accessModes = [], capacity: size = {}, volumeAttributesClassName } = volume.spec ?? {};
+  const isNew = claim.status?.phase !== phase;
+  // The capacity of a bound claim is that of its file system, which others write.
+  const isSame = !isNew || isSameSize(capacity, size);
+  const current = claim.status?.phase === "Pending" ? volumeAttributesClassName : attributes;
+  return {
+    ...rest,
+    phase,
+    ...(accessModes.length === 0 ? {} : { accessModes }),
+    ...(isSame ? (capacity === undefined ? {} : { capacity }) : { capacity: size }),
+    ...(current === undefined ? {} : { currentVolumeAttributesClassName: current }),
+  };
+}
+
+type Size = Readonly<Record<string, string>>;
+
+function isSameSize(a: Size | undefined, b: Size): boolean {
+  const [before, now] = [a?.["storage"], b["storage"]];
+  if (before === undefined || now === undefined) return before === now;
+  return Quantity.parse(before).equals(Quantity.parse(now));
+}
