@@ -23,7 +23,7 @@ const names = {
     coordinated-leadership-retry-period etcd-count-metric-poll-period etcd-db-metric-poll-interval
     etcd-healthcheck-timeout etcd-readycheck-timeout kubelet-timeout storage-initialization-timeout`,
   list: `
-    allow-metric-labels disabled-metrics kubelet-preferred-address-types watch-cache-sizes`,
+    allow-metric-labels disabled-metrics watch-cache-sizes`,
   string: `
     allow-metric-labels-manifest endpoint-reconciler-type external-hostname
     log-json-info-buffer-size log-text-info-buffer-size peer-advertise-ip peer-advertise-port

@@ -183,6 +183,13 @@ const miscFlags = {
     "",
     "file with the client certificate for kubelets (PEM)",
   ),
+  "kubelet-preferred-address-types": flag(
+    "list",
+    [],
+    "types of node addresses by which kubelets are reached, most preferred first (default: " +
+      "Hostname,InternalDNS,InternalIP,ExternalDNS,ExternalIP; InternalIP first if there are " +
+      "simulated nodes)",
+  ),
   "kubelet-client-key": flag(
     "string",
     "",

@@ -141,6 +141,7 @@ export function startOptions(values: Values): StartOptions {
       ...optional("cert", readFlagFile(values, "kubelet-client-certificate")),
       ...optional("key", readFlagFile(values, "kubelet-client-key")),
     },
+    kubeletAddressTypes: values["kubelet-preferred-address-types"],
     allowPrivileged: values["allow-privileged"],
     featureGates: values["feature-gates"],
     audit: auditOptions(values),

@@ -33,6 +33,7 @@ import { codecFlags, runCodec } from "../codec/main.ts";
 import { controllerManagerGroups } from "../controller-manager/flags.ts";
 import { localControllerOptions } from "../controller-manager/local-flags.ts";
 import { runControllerManager } from "../controller-manager/main.ts";
+import { nodesGroups, runNodesCommand } from "../nodes/main.ts";
 import { simulationSettings } from "../nodes/flags.ts";
 import { type CommandHelp, helpText } from "../flags/help.ts";
 import { type FlagValues, parseFlags, UsageError } from "../flags/parse.ts";
@@ -82,6 +83,14 @@ const commands: Readonly<Record<string, Command>> = {
     groups: controllerManagerGroups,
     hasVersionFlag: true,
     run: runControllerManager,
+  },
+  nodes: {
+    summary: "run simulated nodes, on which pods run as far as the API can tell",
+    description:
+      "Runs simulated nodes against the API server of --kubeconfig: Node objects, heartbeats, and " +
+      "pods that become Running and Ready. No container runs.",
+    groups: nodesGroups,
+    run: runNodesCommand,
   },
   certificates: {
     summary: "make the certificates, keys and kubeconfigs of a cluster",

@@ -10,6 +10,7 @@ export { makeCertificates } from "./credentials/certificates.ts";
 export { writeFileAtomically } from "./files/files.ts";
 export { FileError } from "./files/file-reloader.ts";
 export { NetworkFlagError, serviceNetworkOf } from "./network.ts";
+export { type RemoteNodesOptions, runRemoteNodes } from "./nodes/remote-nodes.ts";
 export { standardLogger } from "./observability/logging.ts";
 export type { AuditOptions, RunningServer, StartOptions } from "./options.ts";
 export { limitHeapGrowth, allowHeapGrowth } from "./process/heap.ts";

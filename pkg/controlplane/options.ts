@@ -126,6 +126,11 @@ export interface StartOptions {
   readonly advertiseAddress?: string;
   /** TLS of connections to kubelets (logs, exec, port-forward). */
   readonly kubelet?: KubeletTls;
+  /**
+   * Types of node addresses by which kubelets are reached, most preferred first; empty or absent =
+   * kube-apiserver's default, or InternalIP first if there are simulated nodes.
+   */
+  readonly kubeletAddressTypes?: readonly string[];
   /** Allow containers to request privileged mode; default false. */
   readonly allowPrivileged?: boolean;
   /** `--feature-gates`: feature gates by name, "true" or "false". */

@@ -1,3 +1,4 @@
 /** nodes: simulated kubelets: nodes, their heartbeats, and pods that run as far as the API can tell. */
+export type { KubeletServing } from "./kubelet/kubelet-server.ts";
 export { defaultNodesSettings, type NodesContext, type NodesSettings } from "./settings.ts";
 export { runNodes } from "./simulated-nodes.ts";

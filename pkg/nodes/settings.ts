@@ -1,6 +1,7 @@
 import type { Clock, Random } from "#base";
 import type { Client, Informers } from "#client";
 import type { Instruments } from "#request";
+import type { KubeletServing } from "./kubelet/kubelet-server.ts";
 import type { PodDelays } from "./pod/pod-run.ts";
 
 /** What every node of the process has, and how its pods behave. */
@@ -47,4 +48,6 @@ export interface NodesContext {
   /** Reports an error that will be retried. */
   readonly report: (what: string, error: unknown) => void;
   readonly instruments: Instruments;
+  /** Certificates of the kubelets' server; absent = nodes have none: no logs, no exec. */
+  readonly serving?: KubeletServing | undefined;
 }

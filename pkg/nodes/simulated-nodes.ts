@@ -1,5 +1,6 @@
 import type { Informer } from "#client";
 import { imageId } from "./identifiers.ts";
+import { KubeletServer } from "./kubelet/kubelet-server.ts";
 import { type Node, type NodeImage, nodes } from "./kinds/node.ts";
 import { type Pod, pods } from "./kinds/pod.ts";
 import { NodeSyncer } from "./node/node-syncer.ts";
@@ -7,6 +8,8 @@ import { containersOf } from "./pod/pod-run.ts";
 import { PodSyncer } from "./pod/pod-syncer.ts";
 import type { NodesContext, NodesSettings } from "./settings.ts";
 
+/** Nodes that have a kubelet server at most: each takes a port. */
+const mostServed = 1_000;
 /** Index of pods by their node. */
 const byNode = "node";
 
@@ -21,10 +24,12 @@ class SimulatedNodes {
   private readonly nodes: Informer<Node>;
   private readonly nodeSyncer: NodeSyncer;
   private readonly podSyncer: PodSyncer;
+  /** Ports of the kubelets' server, by node. */
+  private readonly ports = new Map<string, number>();
 
   constructor(
     private readonly context: NodesContext,
-    settings: NodesSettings,
+    private readonly settings: NodesSettings,
   ) {
     this.pods = context.informers.of(pods, { fieldSelector: "spec.nodeName!=" });
     this.pods.addIndex(byNode, ({ spec }) => [spec?.nodeName ?? ""]);
@@ -38,7 +43,7 @@ class SimulatedNodes {
     this.nodeSyncer = new NodeSyncer({
       ...common,
       nodes: this.nodes,
-      portOf: () => 0,
+      portOf: (node) => this.ports.get(node) ?? 0,
       imagesOf: (node) => imagesOf(this.podsOf(node)),
       onWorking: (node) => this.startPods(node),
     });
@@ -47,7 +52,27 @@ class SimulatedNodes {
   async run(): Promise<void> {
     await Promise.all([this.pods.untilSynced(), this.nodes.untilSynced()]);
     if (this.context.signal.aborted) return;
+    const server = await this.serve();
     await Promise.all([this.nodeSyncer.run(), this.podSyncer.run()]);
+    server?.close();
+  }
+
+  /** Listens for the nodes; those beyond the bound have no server. */
+  private async serve(): Promise<KubeletServer | undefined> {
+    const { serving, clock, report } = this.context;
+    if (serving === undefined) return undefined;
+    const podsOf = (node: string) => this.podsOf(node);
+    const host = this.settings.address;
+    const server = new KubeletServer({ ...serving, clock, report, host, podsOf });
+    for (const node of [...this.nodeSyncer.names].slice(0, mostServed)) {
+      try {
+        this.ports.set(node, await server.listen(node));
+      } catch (error) {
+        report(`Failed to listen for the kubelet of ${node}`, error);
+        break;
+      }
+    }
+    return server;
   }
 
   private podsOf(node: string): readonly Pod[] {

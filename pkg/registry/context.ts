@@ -48,6 +48,8 @@ export interface RegistryOptions {
   readonly runsControllers?: boolean;
   /** Resolves names of nodes for proxies; absent = as the operating system does. */
   readonly resolveHost?: ResolveHost;
+  /** Types of node addresses for connections to kubelets (`--kubelet-preferred-address-types`). */
+  readonly kubeletAddressTypes?: readonly string[];
 }
 
 /** Dependencies of all verbs. */
@@ -78,6 +80,7 @@ export interface RegistryContext {
   readonly createHandlers: ReadonlyMap<string, CreateHandler>;
   readonly runsControllers?: boolean;
   readonly resolveHost?: ResolveHost;
+  readonly kubeletAddressTypes?: readonly string[];
   /** Present within `withConvertedObjects`, for kinds that a webhook converts. */
   readonly convertObject?: ConvertObject;
 }

@@ -1,14 +1,22 @@
 /** Simulated nodes in the process of the API server itself. */
 import { setMaxListeners } from "node:events";
 import { type Clock, cryptoRandom } from "#base";
-import { Informers, RegistryClient } from "#client";
+import { type Client, Informers, RegistryClient } from "#client";
 import type { Catalog } from "#meta";
-import { defaultNodesSettings, type NodesContext, type NodesSettings, runNodes } from "#nodes";
-import type { Registry } from "#registry";
+import {
+  defaultNodesSettings,
+  type KubeletServing,
+  type NodesContext,
+  type NodesSettings,
+  runNodes,
+} from "#nodes";
+import { apiserver, type Registry } from "#registry";
 import type { User } from "#request";
 import { type PrometheusMetrics, versionInfo } from "#server";
+import type { Credentials } from "../credentials/credentials.ts";
 import { localhost, reachableAddress } from "../network.ts";
 import type { StartOptions } from "../options.ts";
+import { kubeletCertificate } from "./kubelet-access.ts";
 
 export interface LocalNodes {
   readonly registry: Registry;
@@ -18,6 +26,7 @@ export interface LocalNodes {
   readonly report: (what: string, error: unknown) => void;
   readonly metrics: PrometheusMetrics;
   readonly options: StartOptions;
+  readonly credentials: Credentials | undefined;
 }
 
 /** The user that a kubelet authenticates as: the node authorizer and NodeRestriction go by it. */
@@ -43,15 +52,30 @@ export async function runLocalNodes(local: LocalNodes): Promise<void> {
   const client = (user: User) => new RegistryClient({ ...local, user, userAgent });
   const common = { clock, signal, report, random: cryptoRandom };
   const informers = new Informers({ ...common, client: client(informerUser) });
+  const settings = { ...localSettings(local.options), ...nodes };
+  const serving = await servingOf(local, settings.address, client(apiserver));
   const context: NodesContext = {
     ...common,
     informers,
     clientOf: (name) => client(nodeUser(name)),
     instruments: metrics.instruments,
+    serving,
   };
   setMaxListeners(0, signal);
-  await runNodes(context, { ...localSettings(local.options), ...nodes });
+  await runNodes(context, settings);
   await informers.ended();
+}
+
+/** Undefined for a server without a CA of its own, which could not trust its nodes. */
+async function servingOf(
+  { credentials, clock }: LocalNodes,
+  address: string,
+  client: Client,
+): Promise<KubeletServing | undefined> {
+  const authority = credentials?.generated?.authority;
+  if (authority === undefined) return undefined;
+  const leaf = await kubeletCertificate(authority, { address, clock });
+  return { ...leaf, clientCa: authority.certificate, client };
 }
 
 function localSettings({ host = localhost, advertiseAddress }: StartOptions): NodesSettings {

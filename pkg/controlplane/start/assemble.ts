@@ -1,7 +1,13 @@
 /** Assembles the parts of a server. */
 import { serveDefinitions, type ServedDefinitions } from "#crd";
 import { createRegistry, type Registry } from "#registry";
-import { type Aggregation, createServer, type KeelsonServer, type TlsOptions } from "#server";
+import {
+  type Aggregation,
+  createServer,
+  type KeelsonServer,
+  type KubeletTls,
+  type TlsOptions,
+} from "#server";
 import { type AggregatedApis, aggregatedApis } from "./aggregated-apis.ts";
 import { aggregationOf } from "./aggregation.ts";
 import { buildFlowControl, type FlowControl } from "./flow-control.ts";
@@ -14,6 +20,7 @@ import type { ServerDependencies } from "./build-dependencies.ts";
 import { defaultNetwork } from "../network.ts";
 import { replicaSettleMs } from "../cluster/server-identity.ts";
 import { followedTls } from "../credentials/tls.ts";
+import { kubeletAddressTypesOf, kubeletTls } from "../nodes/kubelet-access.ts";
 
 export interface Assembly extends ServerDependencies {
   readonly access: AccessControl;
@@ -54,7 +61,8 @@ export async function assemble(foundation: ServerDependencies): Promise<Assembly
   const aggregated = aggregatedApis(foundation, aggregation);
   const flowControl = buildFlowControl({ ...foundation, registry });
   const parts = { access, registry, auditing, aggregation, aggregated, flowControl };
-  const server = serverOf({ ...foundation, ...parts });
+  const kubelet = await kubeletTls(foundation);
+  const server = serverOf({ ...foundation, ...parts, kubelet });
   const replica = { ...foundation, registry };
   const definitions = serveDefinitions({
     ...replica,
@@ -83,6 +91,7 @@ function registryOf(
     mutating: [mutating],
     validating: [validating],
     createHandlers,
+    ...kubeletAddressTypesOf(options),
   });
 }
 
@@ -96,8 +105,9 @@ function serverOf({
   auditing,
   flowControl,
   registry,
+  kubelet,
   ...foundation
-}: Parts): KeelsonServer {
+}: Parts & { readonly kubelet: KubeletTls }): KeelsonServer {
   const { options, catalog, clock, metrics, tracer, postStartHooks, storageChecks } = foundation;
   const { credentials, files } = foundation;
   const renew = (tls: TlsOptions) => server.renewTls(tls);
@@ -116,7 +126,7 @@ function serverOf({
     health: [...storageChecks, ...postStartHooks.checks],
     debugging: { ...debuggingOptions(foundation), unlistedTexts: flowControl?.dumps ?? new Map() },
     tls: credentials && followedTls(options, credentials, { files, renew }),
-    kubelet: options.kubelet ?? {},
+    kubelet,
     limits: options.limits ?? {},
     flowControl: flowControl?.controller,
     ...(options.lifecycle ?? {}),

@@ -26,7 +26,7 @@ export async function kubeletOf(
 ): Promise<Kubelet> {
   const { status } = await coreObject(registry, request, { plural: "nodes", name: node });
   const addresses: readonly NodeAddress[] = status.addresses ?? [];
-  const found = preferredTypes
+  const found = (registry.kubeletAddressTypes ?? preferredTypes)
     .map((type) => addresses.find((each) => each.type === type))
     .find((address) => address !== undefined);
   if (found === undefined) {

@@ -1,0 +1,80 @@
+import { readFileSync } from "node:fs";
+import { systemClock } from "#base";
+import { runRemoteNodes, type RemoteNodesOptions, standardLogger } from "#controlplane";
+import { domainOf } from "#meta";
+import { type Endpoint, KubeconfigFault, parseKubeconfig } from "#request";
+import { logFormat, loggingFlags } from "../flags/logging-flags.ts";
+import type { FlagGroup } from "../flags/help.ts";
+import { flag, type FlagValues, parseFlags, UsageError } from "../flags/parse.ts";
+import { readNamed } from "../flags/read-named.ts";
+import { mostNodes, simulationFlags, simulationSettings } from "./flags.ts";
+
+const nodesFlags = {
+  kubeconfig: flag("string", "", "kubeconfig file with the API server and the credentials for it"),
+  count: flag("int", 1, "number of simulated nodes", { minimum: 1, maximum: mostNodes }),
+  "node-ip": flag(
+    "ip",
+    "",
+    "IP address that the nodes report and their kubelets serve on (default: that of the host)",
+  ),
+  "client-ca-file": flag(
+    "string",
+    "",
+    "file with the CA certificates that verify clients of the kubelets (PEM); without it the " +
+      "nodes serve no logs and no exec",
+  ),
+  "kube-api-qps": flag("int", 1_000, "requests per second to the API server", { minimum: 1 }),
+  "kube-api-burst": flag("int", 2_000, "requests at once to the API server after an idle time", {
+    minimum: 1,
+  }),
+} as const;
+
+const allFlags = { ...nodesFlags, ...simulationFlags, ...loggingFlags } as const;
+
+export const nodesGroups: readonly FlagGroup[] = [
+  { heading: "Nodes", flags: nodesFlags },
+  { heading: "Simulation", flags: simulationFlags },
+  { heading: "Logs", flags: loggingFlags },
+];
+
+/**
+ * `keelson nodes`: runs simulated nodes against an API server until SIGTERM or SIGINT; a second
+ * signal exits at once.
+ * @throws UsageError for invalid flags
+ */
+export async function runNodesCommand(words: readonly string[]): Promise<void> {
+  const values = parseFlags(allFlags, words);
+  const life = new AbortController();
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.once(signal, () => {
+      life.abort();
+      process.once(signal, () => process.exit(1));
+    });
+  }
+  await runRemoteNodes(optionsOf(values), life.signal);
+}
+
+function optionsOf(values: FlagValues<typeof allFlags>): RemoteNodesOptions {
+  const clientCa = values["client-ca-file"];
+  return {
+    endpoint: endpointOf(values.kubeconfig),
+    settings: { count: values.count, ...simulationSettings(values) },
+    address: values["node-ip"] || undefined,
+    clientCa: clientCa === "" ? "" : readNamed(clientCa, "client-ca-file"),
+    requestsPerSecond: values["kube-api-qps"],
+    burst: values["kube-api-burst"],
+    domain: domainOf(),
+    clock: systemClock,
+    logger: standardLogger(logFormat(values["logging-format"]), values.v),
+  };
+}
+
+function endpointOf(file: string): Endpoint {
+  if (file === "") throw new UsageError("--kubeconfig must be set");
+  try {
+    return parseKubeconfig(readNamed(file, "kubeconfig"), (name) => readFileSync(name, "utf8"));
+  } catch (error) {
+    if (!(error instanceof KubeconfigFault)) throw error;
+    throw new UsageError(`--kubeconfig: ${error.message}`);
+  }
+}

@@ -1,0 +1,172 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
+import { type AddressInfo, createServer, type Server } from "node:net";
+import type { Duplex } from "node:stream";
+import { type Clock, trustAuthorities } from "#base";
+import type { Client } from "#client";
+import type { Pod } from "../kinds/pod.ts";
+import { containerLog } from "./container-logs.ts";
+import { DelegatedAccess } from "./delegated-access.ts";
+import { runRemoteCommand } from "./remote-command.ts";
+import { refuse } from "./web-socket.ts";
+
+export interface KubeletServing {
+  /** Serving certificate of all nodes (PEM). */
+  readonly certificate: string;
+  readonly privateKey: string;
+  /** CA certificates that verify client certificates (PEM). */
+  readonly clientCa: string;
+  /** For TokenReviews and SubjectAccessReviews. */
+  readonly client: Client;
+}
+
+export interface KubeletServerOptions extends KubeletServing {
+  readonly clock: Clock;
+  /** Address that the ports of all nodes are on. */
+  readonly host: string;
+  readonly podsOf: (node: string) => readonly Pod[];
+  readonly report: (what: string, error: unknown) => void;
+}
+
+/** Connections to one node at a time. */
+const mostConnections = 256;
+
+interface Call {
+  readonly request: IncomingMessage;
+  readonly node: string;
+  readonly path: readonly string[];
+  readonly query: URLSearchParams;
+}
+
+/** The HTTPS server of all kubelets of the process: each node has a port of its own. */
+export class KubeletServer {
+  private readonly tls: TlsServer;
+  private readonly access: DelegatedAccess;
+  private readonly listeners = new Set<Server>();
+  private readonly sockets = new Set<Duplex>();
+  private readonly nodes = new Map<number, string>();
+
+  constructor(private readonly options: KubeletServerOptions) {
+    const { certificate, privateKey, clientCa, client, clock } = options;
+    this.access = new DelegatedAccess(client, clock);
+    const clients = {
+      ca: trustAuthorities(clientCa),
+      requestCert: true,
+      rejectUnauthorized: false,
+    };
+    this.tls = createTlsServer({ cert: certificate, key: privateKey, ...clients });
+    this.tls.on("request", (request, response) => {
+      this.answer(request, response).catch((error: unknown) => {
+        options.report("Failed to answer a request to a kubelet", error);
+        send(response, 500, "internal error\n");
+      });
+    });
+    this.tls.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+      this.upgrade(request, socket, head).catch((error: unknown) => {
+        options.report("Failed to answer a request to a kubelet", error);
+        socket.destroy();
+      });
+    });
+  }
+
+  /** Listens on a free port for a node. Returns the port. */
+  listen(node: string): Promise<number> {
+    const listener = createServer((socket) => {
+      this.sockets.add(socket);
+      socket.once("close", () => this.sockets.delete(socket));
+      this.tls.emit("connection", socket);
+    });
+    listener.maxConnections = mostConnections;
+    this.listeners.add(listener);
+    return new Promise((resolve, reject) => {
+      listener.once("error", reject);
+      listener.listen({ host: this.options.host, port: 0 }, () => {
+        const { port } = listener.address() as AddressInfo;
+        this.nodes.set(port, node);
+        resolve(port);
+      });
+    });
+  }
+
+  close(): void {
+    for (const listener of this.listeners) listener.close();
+    for (const socket of this.sockets) socket.destroy();
+  }
+
+  private callOf(request: IncomingMessage): Call {
+    const node = this.nodes.get(request.socket.localPort ?? 0) ?? "";
+    // Names of Kubernetes need no escapes: a path that has some is that of nothing here.
+    const [path = "", ...query] = (request.url ?? "").split("?");
+    const parts = path.split("/").slice(1);
+    return { request, node, path: parts, query: new URLSearchParams(query.join("?")) };
+  }
+
+  private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const call = this.callOf(request);
+    const code = await this.access.codeFor(request, call.node);
+    if (code !== 200) return send(response, code, code === 401 ? "Unauthorized" : "Forbidden");
+    const [first = ""] = call.path;
+    if (first === "healthz") return send(response, 200, "ok");
+    if (first === "containerLogs") return this.sendLog(call, response);
+    if (first === "pods") {
+      const items = this.options.podsOf(call.node);
+      const text = printList(items);
+      return send(response, 200, text, "application/json");
+    }
+    return send(response, 404, "404 page not found\n");
+  }
+
+  private podOf({ node, path }: Call): Pod | undefined {
+    const [, namespace, name] = path;
+    const own = this.options.podsOf(node);
+    return own.find(({ metadata }) => metadata.name === name && metadata.namespace === namespace);
+  }
+
+  private sendLog(call: Call, response: ServerResponse): void {
+    const { path, query, request } = call;
+    const pod = this.podOf(call);
+    if (pod === undefined) return send(response, 404, `pod "${path[2]}" does not exist\n`);
+    const now = this.options.clock.now();
+    const log = containerLog(pod, path[3] ?? "", { query, now });
+    if ("refusal" in log) return send(response, 400, log.refusal);
+    const follows = query.get("follow") === "true" && log.isRunning;
+    if (!follows) return send(response, 200, log.text);
+    response.writeHead(200, { "content-type": "text/plain; charset=utf-8" });
+    response.write(log.text);
+    // Nothing is added to the log: it ends when the client or the server goes.
+    request.socket.once("close", () => response.destroy());
+  }
+
+  private async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    socket.on("error", () => socket.destroy());
+    const call = this.callOf(request);
+    const code = await this.access.codeFor(request, call.node);
+    if (code !== 200) return refuse(socket, code, code === 401 ? "Unauthorized" : "Forbidden");
+    const [first = "", , , container = ""] = call.path;
+    if (first !== "exec" && first !== "attach") return refuse(socket, 404, "404 page not found\n");
+    const pod = this.podOf(call);
+    if (pod === undefined) return refuse(socket, 404, "pod does not exist\n");
+    const { query } = call;
+    const log = containerLog(pod, container, { query: new URLSearchParams(), now: 0 });
+    if ("refusal" in log || !log.isRunning) return refuse(socket, 500, "container not running\n");
+    const preamble = first === "attach" ? log.text : "";
+    runRemoteCommand(request, { socket, head }, { pod, container, query, preamble });
+  }
+}
+
+function printList(items: readonly Pod[]): string {
+  const withInt64 = (_name: string, value: unknown) =>
+    typeof value === "bigint" ? Number(value) : value;
+  return JSON.stringify({ kind: "PodList", apiVersion: "v1", metadata: {}, items }, withInt64);
+}
+
+function send(
+  response: ServerResponse,
+  code: number,
+  text: string,
+  type = "text/plain; charset=utf-8",
+): void {
+  if (response.headersSent) return void response.destroy();
+  response.writeHead(code, { "content-type": type });
+  response.end(text);
+}
