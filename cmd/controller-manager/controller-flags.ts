@@ -132,6 +132,7 @@ export function tuningOf(values: Values): Omit<ControllerSettings, "rootCa" | "s
     ...networkSettings(values),
     ...nodeSettings(values),
     ...volumeSettings(values),
+    resourceClaimWorkers: defaultControllerSettings.resourceClaimWorkers,
     ephemeralVolumeWorkers: values["concurrent-ephemeralvolume-syncs"],
     legacyTokenCleanUpMs: values["legacy-service-account-token-clean-up-period"],
     terminatedPodThreshold: values["terminated-pod-gc-threshold"],

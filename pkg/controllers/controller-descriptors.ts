@@ -60,6 +60,11 @@ import {
   volumeControllers,
   type VolumeSettings,
 } from "./volume/volume-controllers.ts";
+import {
+  defaultResourceSettings,
+  resourceControllers,
+  type ResourceSettings,
+} from "./resource/resource-controllers.ts";
 import { runDisruptionController } from "./disruption/disruption-controller.ts";
 import {
   defaultNetworkSettings,
@@ -87,7 +92,8 @@ export interface ControllerSettings
     BatchSettings,
     NetworkSettings,
     NodeSettings,
-    VolumeSettings {
+    VolumeSettings,
+    ResourceSettings {
   /** CA certificates of the API server (PEM); "" = they are not published. */
   readonly rootCa: string;
   /** Signs tokens for service account token Secrets; absent = these are not filled. */
@@ -108,6 +114,7 @@ export const defaultControllerSettings = {
   ...defaultNetworkSettings,
   ...defaultNodeSettings,
   ...defaultVolumeSettings,
+  ...defaultResourceSettings,
   ephemeralVolumeWorkers: 5,
   legacyTokenCleanUpMs: defaultLegacyTokenCleanUpMs,
   terminatedPodThreshold: defaultTerminatedPodThreshold,
@@ -244,6 +251,7 @@ const controllerDescriptors: readonly ControllerDescriptor[] = [
   ...networkControllers,
   ...nodeControllers,
   ...volumeControllers,
+  ...resourceControllers,
   {
     name: "pod-garbage-collector-controller",
     alias: "podgc",

@@ -72,6 +72,19 @@ export interface Volume {
   readonly ephemeral?: object;
 }
 
+/** A claim for devices: one that exists, or a template for one of the pod's own. */
+export interface PodResourceClaim {
+  readonly name: string;
+  readonly resourceClaimName?: string;
+  readonly resourceClaimTemplateName?: string;
+}
+
+export interface PodResourceClaimStatus {
+  readonly name: string;
+  /** Absent = the pod needs no claim. */
+  readonly resourceClaimName?: string;
+}
+
 export interface PodSpec {
   readonly nodeName?: string;
   readonly nodeSelector?: Readonly<Record<string, string>>;
@@ -84,6 +97,7 @@ export interface PodSpec {
   readonly containers?: readonly Container[];
   readonly initContainers?: readonly Container[];
   readonly volumes?: readonly Volume[];
+  readonly resourceClaims?: readonly PodResourceClaim[];
 }
 
 export interface PodTemplateSpec {
@@ -100,6 +114,7 @@ export interface PodStatus {
   readonly conditions?: readonly PodCondition[];
   readonly containerStatuses?: readonly ContainerStatus[];
   readonly initContainerStatuses?: readonly ContainerStatus[];
+  readonly resourceClaimStatuses?: readonly PodResourceClaimStatus[];
 }
 
 export interface Pod extends ApiObject {

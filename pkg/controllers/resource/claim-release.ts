@@ -1,0 +1,91 @@
+import type { Draft, Handle, Informer } from "#client";
+import { ignoreNotFound, resolve } from "#meta";
+import type { ControllerContext } from "../controller-context.ts";
+import { type Pod, pods as podHandle } from "../kinds/pod.ts";
+import { isDone, owningPodOf } from "./pod-claims.ts";
+import {
+  type ConsumerReference,
+  type ResourceClaim,
+  resourceClaims,
+} from "./resource-claim-kinds.ts";
+
+/** Frees a claim that pods no longer use, and deletes one whose pod is done. */
+export class ClaimRelease {
+  private readonly handle: Handle<ResourceClaim>;
+  private readonly pods: Informer<Pod>;
+  private readonly finalizer: string;
+
+  constructor(private readonly context: ControllerContext) {
+    const { client, informers } = context;
+    this.handle = resourceClaims(client.domain);
+    this.pods = informers.of(podHandle);
+    this.finalizer = resolve("resource.{label}/delete-protection", client.domain);
+  }
+
+  async sync(claim: ResourceClaim): Promise<void> {
+    const { namespace = "", deletionTimestamp, finalizers = [] } = claim.metadata;
+    const { reservedFor = [] } = claim.status ?? {};
+    const using = await Promise.all(reservedFor.map((each) => this.isUsing(namespace, each)));
+    const valid = reservedFor.filter((_, index) => using[index]);
+    const isOurs = finalizers.includes(this.finalizer);
+    const isUnused = valid.length === 0;
+    let current = claim;
+    const isDeallocated = isUnused && isOurs && (reservedFor.length > 0 || !!deletionTimestamp);
+    if (valid.length < reservedFor.length || (isDeallocated && claim.status?.allocation)) {
+      current = await this.setReservations(claim, valid, isDeallocated);
+    }
+    // An earlier process may have died between the two writes.
+    if (isUnused && isOurs && current.status?.allocation === undefined) {
+      await this.removeFinalizer(current);
+    }
+    if (isUnused) await this.deleteIfDone(claim);
+  }
+
+  /** Whether a pod still uses the claim; only a live read proves that the pod is gone. */
+  private async isUsing(namespace: string, { apiGroup = "", ...user }: ConsumerReference) {
+    const { resource, name, uid } = user;
+    if (apiGroup !== "" || resource !== "pods") {
+      throw new Error(`unsupported ReservedFor entry: ${JSON.stringify({ apiGroup, ...user })}`);
+    }
+    const { client } = this.context;
+    const pod =
+      this.pods.get(`${namespace}/${name}`) ??
+      (await client.get(podHandle, { namespace, name }).catch(ignoreNotFound));
+    return pod?.metadata.uid === uid && !isDone(pod);
+  }
+
+  private async setReservations(
+    claim: ResourceClaim,
+    reservedFor: readonly ConsumerReference[],
+    isDeallocated: boolean,
+  ): Promise<ResourceClaim> {
+    const { allocation, reservedFor: _before, ...rest } = claim.status ?? {};
+    const status = {
+      ...rest,
+      ...(reservedFor.length === 0 ? {} : { reservedFor }),
+      ...(allocation === undefined || isDeallocated ? {} : { allocation }),
+    };
+    const draft = { ...claim, status };
+    return this.context.client.update(this.handle, draft, { subresource: "status" });
+  }
+
+  private async removeFinalizer(claim: ResourceClaim): Promise<void> {
+    const { metadata } = claim;
+    const finalizers = (metadata.finalizers ?? []).filter((name) => name !== this.finalizer);
+    const draft: Draft<ResourceClaim> = { ...claim, metadata: { ...metadata, finalizers } };
+    await this.context.client.update(this.handle, draft).catch(ignoreNotFound);
+  }
+
+  /** A generated claim goes with its pod; that of a pod that is gone is the garbage collector's. */
+  private async deleteIfDone(claim: ResourceClaim): Promise<void> {
+    const { namespace = "", name, uid, deletionTimestamp } = claim.metadata;
+    const owner = owningPodOf(claim);
+    if (owner === undefined || deletionTimestamp !== undefined) return;
+    const pod = this.pods.get(`${namespace}/${owner.name}`);
+    if (pod === undefined || (pod.metadata.uid === owner.uid && !isDone(pod))) return;
+    const options = { preconditions: { uid } };
+    await this.context.client
+      .delete(this.handle, { namespace, name }, options)
+      .catch(ignoreNotFound);
+  }
+}
