@@ -20,6 +20,7 @@ export interface Container {
   readonly command?: readonly string[];
   readonly args?: readonly string[];
   readonly restartPolicy?: string;
+  readonly startupProbe?: object;
   readonly resources?: ResourceRequirements;
   readonly volumeMounts?: readonly VolumeMount[];
   readonly lifecycle?: {

@@ -52,7 +52,7 @@ function containerStatus(run: PodRun, container: Container, step: StatusStep): C
       restartCount: 0,
       image,
       imageID: "",
-      started: false,
+      ...startedOf(container, false),
       ...mounts,
     };
   }
@@ -66,7 +66,7 @@ function containerStatus(run: PodRun, container: Container, step: StatusStep): C
     image,
     imageID: imageId(image),
     containerID: id,
-    started: isRunning,
+    ...startedOf(container, isRunning),
     ...resourcesOf(container),
     ...mounts,
   };
@@ -83,6 +83,15 @@ function neverStarted(
     return { terminated: { exitCode: 137, reason: "ContainerStatusUnknown", message, ...noTimes } };
   }
   return { waiting: state?.waitingReason ?? { reason: waiting } };
+}
+
+/**
+ * `started` is the probe manager's: as a hollow kubelet, whose probes do not run, a node reports it only
+ * where something waits for it, for sidecars and containers with a startup probe.
+ */
+function startedOf(container: Container, started: boolean): Pick<ContainerStatus, "started"> {
+  const isAwaited = isSidecar(container) || container.startupProbe !== undefined;
+  return isAwaited ? { started } : {};
 }
 
 const noTimes = { startedAt: null, finishedAt: null };
