@@ -35,6 +35,8 @@ import { localControllerOptions } from "../controller-manager/local-flags.ts";
 import { runControllerManager } from "../controller-manager/main.ts";
 import { nodesGroups, runNodesCommand } from "../nodes/main.ts";
 import { simulationSettings } from "../nodes/flags.ts";
+import { schedulerGroups } from "../scheduler/flags.ts";
+import { runSchedulerCommand } from "../scheduler/main.ts";
 import { type CommandHelp, helpText } from "../flags/help.ts";
 import { type FlagValues, parseFlags, UsageError } from "../flags/parse.ts";
 import { takeVersion, versionFlags, versionText } from "./version-flag.ts";
@@ -91,6 +93,15 @@ const commands: Readonly<Record<string, Command>> = {
       "pods that become Running and Ready. No container runs.",
     groups: nodesGroups,
     run: runNodesCommand,
+  },
+  scheduler: {
+    summary: "run the scheduler for API servers that do not run it",
+    description:
+      "Assigns pods to nodes of the API server of --kubeconfig, one process at a time by leader " +
+      "election. Flags and configuration are those of kube-scheduler.",
+    groups: schedulerGroups,
+    hasVersionFlag: true,
+    run: runSchedulerCommand,
   },
   certificates: {
     summary: "make the certificates, keys and kubeconfigs of a cluster",

@@ -3,6 +3,10 @@ export { type Cluster, MissingProgramError, startCluster } from "./cluster/clust
 export { ProcessEndedError } from "./cluster/local-process.ts";
 export { CodecError, convert, type Format, formats } from "./codec/codec.ts";
 export {
+  runSchedulerProgram,
+  type SchedulerProgramOptions,
+} from "./scheduler/scheduler-program.ts";
+export {
   type ControllerManagerOptions,
   runControllers,
 } from "./controller-manager/controller-manager.ts";

@@ -1,5 +1,6 @@
 /** scheduler: assigns pods to nodes as Kubernetes' default scheduler does. */
 export { defaultSchedulerSettings } from "./configuration/defaults.ts";
+export { parseSchedulerConfiguration, type SchedulerConfiguration } from "./configuration/parse.ts";
 export type { SchedulerSettings } from "./configuration/profile.ts";
 export { schedulerMetrics } from "./metrics.ts";
 export { runScheduler } from "./scheduler.ts";

@@ -22,6 +22,8 @@ export interface ServingOptions {
   /** For TokenReviews and SubjectAccessReviews. */
   readonly client: Client;
   readonly clock: Clock;
+  /** Name in generated certificates; default kube-controller-manager. */
+  readonly component?: string;
   readonly metrics: () => Promise<string>;
 }
 
@@ -80,12 +82,12 @@ function listen(server: Server, { host, port }: ServingOptions): Promise<void> {
 }
 
 async function generatedCertificate(options: ServingOptions): Promise<KeyPair> {
-  const { certificateDirectory: directory } = options;
+  const { certificateDirectory: directory, component = "kube-controller-manager" } = options;
   const common = { directory, now: options.clock.now() };
-  const authority = await ensureAuthority({ ...common, name: "kube-controller-manager-ca" });
+  const authority = await ensureAuthority({ ...common, name: `${component}-ca` });
   const hosts = [hostname(), "localhost", "127.0.0.1"];
-  const leaf = { commonName: "kube-controller-manager", hosts, usage: "server" } as const;
-  return ensureLeaf({ ...common, name: "kube-controller-manager" }, authority, leaf);
+  const leaf = { commonName: component, hosts, usage: "server" } as const;
+  return ensureLeaf({ ...common, name: component }, authority, leaf);
 }
 
 interface Exchange {

@@ -15,6 +15,7 @@ import { podTopologySpread } from "./pod-topology-spread/plugin.ts";
 import { prioritySort } from "./priority-sort.ts";
 import { schedulingGates } from "./scheduling-gates.ts";
 import { taintToleration } from "./taint-toleration.ts";
+import { volumeBinding } from "./volume-binding/plugin.ts";
 
 type Factory = (handle: PluginHandle, args: PluginArgs) => Plugin;
 
@@ -31,6 +32,7 @@ export const pluginRegistry: ReadonlyMap<
   ["NodeAffinity", { make: (_handle, args) => nodeAffinity(args.addedAffinity), weight: 2 }],
   ["NodePorts", { make: nodePorts, weight: 0 }],
   ["NodeResourcesFit", { make: (handle, args) => nodeResourcesFit(handle, args.fit), weight: 1 }],
+  ["VolumeBinding", { make: volumeBinding, weight: 0 }],
   [
     "PodTopologySpread",
     { make: (handle, args) => podTopologySpread(handle, args.spread), weight: 2 },

@@ -1,0 +1,82 @@
+import { usualTimes } from "#client";
+import type { FlagGroup } from "../flags/help.ts";
+import { loggingFlags } from "../flags/logging-flags.ts";
+import { flag } from "../flags/parse.ts";
+
+const atLeast1 = { minimum: 1 };
+
+const genericFlags = {
+  config: flag(
+    "string",
+    "",
+    "file with a KubeSchedulerConfiguration of kubescheduler.config.k8s.io/v1 (YAML or JSON): " +
+      "profiles, plugins and their arguments; it overrides the flags of leader election and of " +
+      "the API client",
+  ),
+  kubeconfig: flag("string", "", "kubeconfig file with the API server and the credentials for it"),
+  master: flag("string", "", "URL of the API server; overrides the one in --kubeconfig"),
+  "kube-api-qps": flag("int", 50, "requests per second to the API server", atLeast1),
+  "kube-api-burst": flag(
+    "int",
+    100,
+    "requests at once to the API server after an idle time",
+    atLeast1,
+  ),
+  "leader-elect": flag("bool", true, "schedule pods only while this process holds the Lease"),
+  "leader-elect-lease-duration": flag(
+    "duration",
+    usualTimes.leaseDurationMs,
+    "time after the last renewal for which other candidates wait before they take the Lease",
+  ),
+  "leader-elect-renew-deadline": flag(
+    "duration",
+    usualTimes.renewDeadlineMs,
+    "time for which the leader retries a renewal before it stops leading; less than " +
+      "--leader-elect-lease-duration",
+  ),
+  "leader-elect-retry-period": flag(
+    "duration",
+    usualTimes.retryPeriodMs,
+    "time between attempts to acquire or renew the Lease",
+  ),
+  "leader-elect-resource-name": flag("string", "kube-scheduler", "name of the Lease"),
+  "leader-elect-resource-namespace": flag("string", "kube-system", "namespace of the Lease"),
+} as const;
+
+const secureServingFlags = {
+  "bind-address": flag("ip", "0.0.0.0", "IP address to serve health and metrics on"),
+  "secure-port": flag("int", 10_259, "port to serve health and metrics on (HTTPS); 0 = none", {
+    minimum: 0,
+    maximum: 65_535,
+  }),
+  "cert-dir": flag(
+    "string",
+    "",
+    "directory of the generated serving certificate (default: it is kept in memory)",
+  ),
+} as const;
+
+const miscFlags = {
+  "api-domain": flag("string", "k8s.io", "suffix of API group names"),
+  "label-domain": flag(
+    "string",
+    "",
+    "suffix of label, annotation and type names (default: kubernetes.io if --api-domain is " +
+      "k8s.io, else --api-domain)",
+  ),
+} as const;
+
+export const schedulerGroups: readonly FlagGroup[] = [
+  { heading: "Generic", flags: genericFlags },
+  { heading: "Secure serving", flags: secureServingFlags },
+  { heading: "Logs", flags: loggingFlags },
+  { heading: "Misc", flags: miscFlags },
+];
+
+/** Flags with kube-scheduler's names, meanings and defaults. */
+export const schedulerFlags = {
+  ...genericFlags,
+  ...secureServingFlags,
+  ...loggingFlags,
+  ...miscFlags,
+} as const;

@@ -1,0 +1,113 @@
+import { readFileSync } from "node:fs";
+import { systemClock } from "#base";
+import { timesFault } from "#client";
+import { runSchedulerProgram, type SchedulerProgramOptions, standardLogger } from "#controlplane";
+import { ConfigurationFault, type Domain, domainOf } from "#meta";
+import { type Endpoint, KubeconfigFault, parseKubeconfig } from "#request";
+import {
+  defaultSchedulerSettings,
+  parseSchedulerConfiguration,
+  type SchedulerConfiguration,
+} from "#scheduler";
+import { logFormat } from "../flags/logging-flags.ts";
+import { type FlagValues, parseFlags, UsageError } from "../flags/parse.ts";
+import { schedulerFlags } from "./flags.ts";
+
+type Values = FlagValues<typeof schedulerFlags>;
+
+/**
+ * `keelson scheduler`: assigns pods to nodes until SIGTERM or SIGINT; a second signal exits at once.
+ * @throws UsageError for invalid flags and configurations, and when the Lease is lost
+ */
+export async function runSchedulerCommand(words: readonly string[]): Promise<void> {
+  const options = schedulerOptions(parseFlags(schedulerFlags, words));
+  const life = new AbortController();
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.once(signal, () => {
+      life.abort();
+      process.once(signal, () => process.exit(1));
+    });
+  }
+  await runSchedulerProgram(options, life.signal);
+  if (!life.signal.aborted) throw new UsageError("leader election lost");
+}
+
+function schedulerOptions(values: Values): SchedulerProgramOptions {
+  const domain = domainOf(values["api-domain"], values["label-domain"] || undefined);
+  const configuration = configurationOf(values, domain);
+  const kubeconfig = values.kubeconfig || (configuration?.kubeconfig ?? "");
+  const endpoint = () => endpointOf(kubeconfig, values.master);
+  // Refuses an invalid kubeconfig before anything starts.
+  endpoint();
+  return {
+    endpoint,
+    settings: configuration?.settings ?? defaultSchedulerSettings,
+    leaderElection: leaderElectionOf(values, configuration),
+    requestsPerSecond: configuration?.requestsPerSecond ?? values["kube-api-qps"],
+    burst: configuration?.burst ?? values["kube-api-burst"],
+    serving: servingOf(values),
+    domain,
+    clock: systemClock,
+    logger: standardLogger(logFormat(values["logging-format"]), values.v),
+    onLeader: (leader, isOwn) => console.log(`keelson: ${isOwn ? "leading" : `${leader} leads`}`),
+  };
+}
+
+function configurationOf({ config }: Values, domain: Domain): SchedulerConfiguration | undefined {
+  if (config === "") return undefined;
+  try {
+    return parseSchedulerConfiguration(readFileSync(config, "utf8"), domain);
+  } catch (error) {
+    if (error instanceof ConfigurationFault) throw new UsageError(`--config: ${error.message}`);
+    throw fileFault("config", error);
+  }
+}
+
+function leaderElectionOf(
+  values: Values,
+  configuration: SchedulerConfiguration | undefined,
+): SchedulerProgramOptions["leaderElection"] {
+  const { leaderElect = values["leader-elect"], ...given } = configuration?.leaderElection ?? {};
+  if (!leaderElect) return undefined;
+  const election = {
+    leaseDurationMs: values["leader-elect-lease-duration"],
+    renewDeadlineMs: values["leader-elect-renew-deadline"],
+    retryPeriodMs: values["leader-elect-retry-period"],
+    namespace: values["leader-elect-resource-namespace"],
+    name: values["leader-elect-resource-name"],
+    ...given,
+  };
+  const fault = timesFault(election);
+  if (fault !== undefined) throw new UsageError(`--leader-elect: ${fault}`);
+  return election;
+}
+
+function servingOf(values: Values): SchedulerProgramOptions["serving"] {
+  if (values["secure-port"] === 0) return undefined;
+  const directory = values["cert-dir"];
+  return {
+    host: values["bind-address"],
+    port: values["secure-port"],
+    ...(directory === "" ? {} : { certificateDirectory: directory }),
+    clientCa: "",
+  };
+}
+
+function endpointOf(file: string, master: string): Endpoint {
+  if (file === "") throw new UsageError("--kubeconfig must be set");
+  try {
+    const read = (name: string) => readFileSync(name, "utf8");
+    const endpoint = parseKubeconfig(read(file), read);
+    const url = master === "" ? endpoint.url : new URL(master);
+    if (url.protocol !== "https:") throw new UsageError(`${url.href} is no https URL`);
+    return { ...endpoint, url };
+  } catch (error) {
+    if (!(error instanceof KubeconfigFault)) throw fileFault("kubeconfig", error);
+    throw new UsageError(`--kubeconfig: ${error.message}`);
+  }
+}
+
+function fileFault(name: string, error: unknown): unknown {
+  const { code, path = "" } = error as NodeJS.ErrnoException;
+  return code === undefined ? error : new UsageError(`--${name}: ${path} cannot be read (${code})`);
+}
