@@ -3,6 +3,11 @@ import { flag, type FlagValues } from "../flags/parse.ts";
 
 /** Flags of the controllers of volumes. */
 export const volumeFlags = {
+  "disable-force-detach-on-timeout": flag(
+    "bool",
+    defaultControllerSettings.disableForceDetach,
+    "keep volumes attached to unhealthy nodes that still report them in use, even after six minutes",
+  ),
   "pvclaimbinder-sync-period": flag(
     "duration",
     defaultControllerSettings.volumeSyncMs,
@@ -13,6 +18,7 @@ export const volumeFlags = {
 
 export function volumeSettings(values: FlagValues<typeof volumeFlags>) {
   return {
+    disableForceDetach: values["disable-force-detach-on-timeout"],
     volumeSyncMs: values["pvclaimbinder-sync-period"],
   } satisfies Partial<ControllerSettings>;
 }

@@ -26,6 +26,9 @@ export interface Node extends ApiObject {
     readonly addresses?: readonly { readonly type: string; readonly address: string }[];
     readonly capacity?: Readonly<Record<string, string>>;
     readonly allocatable?: Readonly<Record<string, string>>;
+    readonly volumesAttached?: readonly { readonly name: string; readonly devicePath: string }[];
+    /** Names of volumes that the kubelet has mounted, or is about to. */
+    readonly volumesInUse?: readonly string[];
   };
 }
 

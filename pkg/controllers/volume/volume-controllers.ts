@@ -1,15 +1,22 @@
 /** The controllers of volumes and claims, with the names of kube-controller-manager. */
 import {
+  type AttachDetachOptions,
+  runAttachDetachController,
+} from "./attach-detach/attach-detach-controller.ts";
+import {
   defaultVolumeSyncMs,
   type PersistentVolumeBinderOptions,
   runPersistentVolumeBinder,
 } from "./binder/persistent-volume-binder-controller.ts";
 import { runPersistentVolumeExpander } from "./persistent-volume-expander-controller.ts";
 
-export interface VolumeSettings extends PersistentVolumeBinderOptions {}
+export interface VolumeSettings extends PersistentVolumeBinderOptions, AttachDetachOptions {}
 
 /** Defaults of kube-controller-manager. */
-export const defaultVolumeSettings = { volumeSyncMs: defaultVolumeSyncMs } as const;
+export const defaultVolumeSettings = {
+  volumeSyncMs: defaultVolumeSyncMs,
+  disableForceDetach: false,
+} as const;
 
 export const volumeControllers = [
   {
@@ -18,6 +25,13 @@ export const volumeControllers = [
     serviceAccount: "persistent-volume-binder",
     enabledByDefault: true,
     run: runPersistentVolumeBinder,
+  },
+  {
+    name: "persistentvolume-attach-detach-controller",
+    alias: "attachdetach",
+    serviceAccount: "attachdetach-controller",
+    enabledByDefault: true,
+    run: runAttachDetachController,
   },
   {
     name: "persistentvolume-expander-controller",

@@ -1,0 +1,222 @@
+import { deepEqual } from "#base";
+import type { Handle, Informer } from "#client";
+import { ignoreNotFound, resolve } from "#meta";
+import { type ControllerContext, newWorkQueue, statusCodeOf } from "../../controller-context.ts";
+import { CoreEventRecorder } from "../../core-event-recorder.ts";
+import { type Node, nodes as nodeHandle } from "../../kinds/node.ts";
+import { type Pod, pods as podHandle } from "../../kinds/pod.ts";
+import { podsByNode, podsOn } from "../../node/pods-by-node.ts";
+import {
+  allowsManyNodes,
+  attachmentName,
+  AttachableVolumes,
+  type NeededVolume,
+  type VolumeAttachment,
+  volumeAttachments,
+} from "./attachable-volumes.ts";
+
+export interface AttachDetachOptions {
+  /** Whether volumes stay attached to unhealthy nodes until these report them unmounted. */
+  readonly disableForceDetach: boolean;
+}
+
+const workers = 10;
+/** Time after which a volume is detached from an unhealthy node that still reports it in use. */
+const forceDetachMs = 360_000;
+/** Period between two looks at what waits: for a claim to be bound, a node to unmount. */
+const recheckMs = 2_000;
+const index = "node";
+
+/**
+ * Attaches the CSI volumes of pods to their nodes by VolumeAttachments, detaches those that no pod
+ * of a node uses, and lists the attached ones in the status of the node.
+ */
+export async function runAttachDetachController(
+  context: ControllerContext,
+  options: AttachDetachOptions,
+): Promise<void> {
+  const { informers, client } = context;
+  const queue = newWorkQueue(context, "attach_detach");
+  const recorder = new CoreEventRecorder(context, "attachdetach-controller");
+  const pods = podsByNode(informers);
+  const nodes = informers.of(nodeHandle);
+  const attachments = informers.of(volumeAttachments(client.domain));
+  attachments.addIndex(index, ({ spec }) => [spec.nodeName]);
+  pods.subscribe(({ object }) => {
+    if (object.spec?.nodeName) queue.add(object.spec.nodeName);
+  });
+  nodes.subscribe(({ object }) => queue.add(object.metadata.name));
+  attachments.subscribe(({ object }) => queue.add(object.spec.nodeName));
+  const sync = new NodeVolumes(context, recorder, options);
+  const all = [pods.untilSynced(), nodes.untilSynced(), attachments.untilSynced()];
+  await Promise.all([...all, sync.untilSynced()]);
+  const work = async (name: string) => {
+    if (await sync.sync(name)) queue.addAfter(name, recheckMs);
+  };
+  await Promise.all([recorder.run(), queue.run(work, { workers })]);
+}
+
+class NodeVolumes {
+  private readonly handle: Handle<VolumeAttachment>;
+  private readonly attachments: Informer<VolumeAttachment>;
+  private readonly nodes: Informer<Node>;
+  private readonly pods: Informer<Pod>;
+  private readonly volumes: AttachableVolumes;
+  private readonly managed: string;
+  private readonly outOfService: string;
+  /** Time since which a volume is not needed, by name of its VolumeAttachment. */
+  private readonly unneededSince = new Map<string, number>();
+  /** UIDs of VolumeAttachments that were told of. */
+  private readonly told = new Set<string>();
+
+  constructor(
+    private readonly context: ControllerContext,
+    private readonly recorder: CoreEventRecorder,
+    private readonly options: AttachDetachOptions,
+  ) {
+    const { client, informers } = context;
+    this.handle = volumeAttachments(client.domain);
+    this.attachments = informers.of(this.handle);
+    this.nodes = informers.of(nodeHandle);
+    this.pods = podsByNode(informers);
+    this.volumes = new AttachableVolumes(context);
+    this.managed = resolve("volumes.{label}/controller-managed-attach-detach", client.domain);
+    this.outOfService = resolve("node.{label}/out-of-service", client.domain);
+  }
+
+  untilSynced(): Promise<void> {
+    return this.volumes.untilSynced();
+  }
+
+  /** Answers whether the node is to be looked at again soon. */
+  async sync(name: string): Promise<boolean> {
+    const node = this.nodes.get(name);
+    const isManaged = node?.metadata.annotations?.[this.managed] === "true";
+    const present = this.attachments.indexed(index, name);
+    if (node !== undefined && !isManaged) return false;
+    const pods = node === undefined ? [] : podsOn(this.pods, name);
+    const needed = this.volumes.neededBy(pods);
+    const kept: VolumeAttachment[] = [];
+    const unneeded: VolumeAttachment[] = [];
+    for (const attachment of present) {
+      const { persistentVolumeName = "" } = attachment.spec.source;
+      const isNeeded = needed.has(persistentVolumeName);
+      if (isNeeded) this.unneededSince.delete(attachment.metadata.name);
+      const isKept = isNeeded || this.isStillUsed(node, attachment);
+      (isKept ? kept : unneeded).push(attachment);
+    }
+    // A node hears that a volume goes before it is detached.
+    if (node !== undefined) await this.setAttached(node, kept);
+    for (const attachment of unneeded) await this.detach(attachment);
+    for (const attachment of kept) this.tellIfAttached(attachment, needed);
+    const presentNames = new Set(present.map(({ metadata }) => metadata.name));
+    let isWaiting = kept.some(({ metadata }) => this.unneededSince.has(metadata.name));
+    for (const volume of needed.values()) {
+      const attachment = attachmentName(volume.driver, volume.handle, name);
+      if (presentNames.has(attachment)) continue;
+      if (!(await this.attach(attachment, name, volume))) isWaiting = true;
+    }
+    return isWaiting || pods.some((pod) => this.hasUnbound(pod, needed));
+  }
+
+  /** Whether claims of a pod may still be bound. */
+  private hasUnbound(pod: Pod, needed: ReadonlyMap<string, NeededVolume>): boolean {
+    if (pod.status?.phase !== "Pending") return false;
+    const claims = (pod.spec?.volumes ?? []).filter(
+      ({ persistentVolumeClaim, ephemeral }) => persistentVolumeClaim ?? ephemeral,
+    );
+    const bound = [...needed.values()].filter(({ pods }) => pods.includes(pod));
+    return claims.length > bound.length;
+  }
+
+  /** Whether an unneeded volume must stay until the node has unmounted it. */
+  private isStillUsed(node: Node | undefined, attachment: VolumeAttachment): boolean {
+    const { name } = attachment.metadata;
+    const now = this.context.clock.now();
+    const since = this.unneededSince.get(name) ?? now;
+    this.unneededSince.set(name, since);
+    if (node === undefined) return false;
+    if (node.spec?.taints?.some(({ key }) => key === this.outOfService)) return false;
+    const uniqueName = this.uniqueNameOf(attachment);
+    if (uniqueName === undefined) return false;
+    const { volumesInUse = [], conditions = [] } = node.status ?? {};
+    if (!volumesInUse.includes(uniqueName)) return false;
+    const isReady = conditions.some(({ type, status }) => type === "Ready" && status === "True");
+    const isForced = !isReady && !this.options.disableForceDetach && now - since > forceDetachMs;
+    return !isForced;
+  }
+
+  private uniqueNameOf({ spec }: VolumeAttachment): string | undefined {
+    const volume = this.volumes.volume(spec.source.persistentVolumeName ?? "");
+    const { csi } = volume?.spec ?? {};
+    return csi && this.volumes.uniqueName(csi.driver, csi.volumeHandle);
+  }
+
+  private async setAttached(node: Node, kept: readonly VolumeAttachment[]): Promise<void> {
+    const names = kept
+      .filter(({ status }) => status?.attached === true)
+      .flatMap((attachment) => this.uniqueNameOf(attachment) ?? []);
+    const volumesAttached = names.sort().map((name) => ({ name, devicePath: "" }));
+    const before = node.status?.volumesAttached ?? [];
+    if (deepEqual(before.map(({ name }) => name).sort(), names)) return;
+    const { name, uid } = node.metadata;
+    const status = { volumesAttached: volumesAttached.length === 0 ? null : volumesAttached };
+    const body = { metadata: { uid }, status };
+    const at = { name, subresource: "status" };
+    await this.context.client.patch(nodeHandle, at, { type: "merge", body });
+  }
+
+  private tellIfAttached(
+    { metadata, spec, status }: VolumeAttachment,
+    needed: ReadonlyMap<string, NeededVolume>,
+  ): void {
+    if (status?.attached !== true || this.told.has(metadata.uid)) return;
+    this.told.add(metadata.uid);
+    const { persistentVolumeName = "" } = spec.source;
+    const message = `AttachVolume.Attach succeeded for volume ${JSON.stringify(persistentVolumeName)} `;
+    for (const pod of needed.get(persistentVolumeName)?.pods ?? []) {
+      const reason = "SuccessfulAttachVolume";
+      this.recorder.record(podHandle, pod, { type: "Normal", reason, message });
+    }
+  }
+
+  private async detach({ metadata: { name, uid } }: VolumeAttachment): Promise<void> {
+    const options = { preconditions: { uid } };
+    await this.context.client.delete(this.handle, { name }, options).catch(ignoreNotFound);
+    this.unneededSince.delete(name);
+    this.told.delete(uid);
+  }
+
+  /** Answers false for a volume that another node holds. */
+  private async attach(name: string, node: string, needed: NeededVolume): Promise<boolean> {
+    const { volume, driver, pods } = needed;
+    const persistentVolumeName = volume.metadata.name;
+    const isHeld = [...this.attachments.all()].some(
+      ({ spec }) =>
+        spec.source.persistentVolumeName === persistentVolumeName && spec.nodeName !== node,
+    );
+    if (isHeld && !allowsManyNodes(volume)) {
+      for (const pod of pods) this.tellOfMultiAttach(pod, persistentVolumeName);
+      return false;
+    }
+    const spec = { attacher: driver, nodeName: node, source: { persistentVolumeName } };
+    try {
+      await this.context.client.create(this.handle, { metadata: { name }, spec });
+    } catch (error) {
+      // The informer will show the one that is there.
+      if (statusCodeOf(error) !== 409) throw error;
+    }
+    return true;
+  }
+
+  private tellOfMultiAttach(pod: Pod, volume: string): void {
+    const key = `${pod.metadata.uid} ${volume}`;
+    if (this.told.has(key)) return;
+    this.told.add(key);
+    const message =
+      `Multi-Attach error for volume ${JSON.stringify(volume)} Volume is already exclusively ` +
+      "attached to one node and can't be attached to another";
+    const reason = "FailedAttachVolume";
+    this.recorder.record(podHandle, pod, { type: "Warning", reason, message });
+  }
+}

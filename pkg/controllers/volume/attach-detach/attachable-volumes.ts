@@ -1,0 +1,116 @@
+/** CSI volumes that pods on a node need attached, and the names that stand for them. */
+import { createHash } from "node:crypto";
+import type { ApiObject, Handle, Informer } from "#client";
+import { type Domain, resolve } from "#meta";
+import type { ControllerContext } from "../../controller-context.ts";
+import type { Pod } from "../../kinds/pod.ts";
+import { isTerminal } from "../../pods/pod-state.ts";
+import {
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  persistentVolumes,
+} from "../volume-kinds.ts";
+
+export interface VolumeAttachment extends ApiObject {
+  readonly spec: {
+    readonly attacher: string;
+    readonly nodeName: string;
+    readonly source: { readonly persistentVolumeName?: string };
+  };
+  readonly status?: {
+    readonly attached?: boolean;
+    readonly attachError?: { readonly message?: string };
+  };
+}
+
+interface CsiDriver extends ApiObject {
+  readonly spec?: { readonly attachRequired?: boolean };
+}
+
+export function volumeAttachments(domain: Domain): Handle<VolumeAttachment> {
+  const names = { plural: "volumeattachments", kind: "VolumeAttachment" };
+  return { group: resolve("storage.{api}", domain), version: "v1", ...names, namespaced: false };
+}
+
+function csiDrivers(domain: Domain): Handle<CsiDriver> {
+  const names = { plural: "csidrivers", kind: "CSIDriver" };
+  return { group: resolve("storage.{api}", domain), version: "v1", ...names, namespaced: false };
+}
+
+/** A volume that a pod needs on its node. */
+export interface NeededVolume {
+  readonly volume: PersistentVolume;
+  readonly driver: string;
+  readonly handle: string;
+  readonly pods: readonly Pod[];
+}
+
+export class AttachableVolumes {
+  private readonly claims: Informer<PersistentVolumeClaim>;
+  private readonly volumes: Informer<PersistentVolume>;
+  private readonly drivers: Informer<CsiDriver>;
+  private readonly domain: Domain;
+
+  constructor({ client, informers }: ControllerContext) {
+    this.domain = client.domain;
+    this.claims = informers.of(persistentVolumeClaims);
+    this.volumes = informers.of(persistentVolumes);
+    this.drivers = informers.of(csiDrivers(client.domain));
+  }
+
+  async untilSynced(): Promise<void> {
+    const all = [this.claims, this.volumes, this.drivers];
+    await Promise.all(all.map((informer) => informer.untilSynced()));
+  }
+
+  volume(name: string): PersistentVolume | undefined {
+    return this.volumes.get(name);
+  }
+
+  /** Volumes that the pods need, by name of the PersistentVolume. */
+  neededBy(pods: readonly Pod[]): ReadonlyMap<string, NeededVolume> {
+    const needed = new Map<string, NeededVolume>();
+    for (const pod of pods) {
+      if (isTerminal(pod)) continue;
+      for (const { csi, ...volume } of this.volumesOf(pod)) {
+        const { name } = volume.metadata;
+        const users = needed.get(name)?.pods ?? [];
+        const { driver, volumeHandle: handle } = csi;
+        needed.set(name, { volume, driver, handle, pods: [...users, pod] });
+      }
+    }
+    return needed;
+  }
+
+  /** `{label}/csi/DRIVER^HANDLE`, as in the status of nodes. */
+  uniqueName(driver: string, handle: string): string {
+    return `${resolve("{label}/csi/", this.domain)}${driver}^${handle}`;
+  }
+
+  private *volumesOf({ metadata, spec }: Pod) {
+    for (const { name, persistentVolumeClaim, ephemeral } of spec?.volumes ?? []) {
+      const claimName =
+        persistentVolumeClaim?.claimName ?? (ephemeral && `${metadata.name}-${name}`);
+      if (claimName === undefined) continue;
+      const claim = this.claims.get(`${metadata.namespace}/${claimName}`);
+      if (claim?.status?.phase !== "Bound") continue;
+      const volume = this.volumes.get(claim.spec?.volumeName ?? "");
+      const csi = volume?.spec?.csi;
+      if (volume?.spec?.claimRef?.uid !== claim.metadata.uid || csi === undefined) continue;
+      if (this.drivers.get(csi.driver)?.spec?.attachRequired === false) continue;
+      yield { ...volume, csi };
+    }
+  }
+}
+
+/** Name of the VolumeAttachment of a CSI volume on a node. */
+export function attachmentName(driver: string, handle: string, node: string): string {
+  return `csi-${createHash("sha256").update(`${handle}${driver}${node}`).digest("hex")}`;
+}
+
+/** Whether several nodes may attach the volume at once. */
+export function allowsManyNodes({ spec }: PersistentVolume): boolean {
+  const modes = spec?.accessModes ?? [];
+  return modes.includes("ReadWriteMany") || modes.includes("ReadOnlyMany");
+}
