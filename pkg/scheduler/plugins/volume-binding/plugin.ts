@@ -21,7 +21,7 @@ const noVolumeToBind = unresolvable(
   name,
   "node(s) didn't find available persistent volumes to bind",
 );
-const unboundImmediate = "pod has unbound immediate PersistentVolumeClaims. not found";
+const unboundImmediate = "pod has unbound immediate PersistentVolumeClaims";
 
 /** Claims of the pod by whether they are bound. */
 interface ClaimState {
@@ -120,6 +120,6 @@ function missing(
   if (claim !== undefined) return `persistentvolumeclaim "${claimName}" is being deleted`;
   return isEphemeral
     ? `waiting for ephemeral volume controller to create the persistentvolumeclaim ` +
-        `"${claimName}". not found`
-    : `persistentvolumeclaim "${claimName}" not found. not found`;
+        `"${claimName}"`
+    : `persistentvolumeclaim "${claimName}" not found`;
 }
