@@ -17,9 +17,10 @@ interface Outcome {
   readonly body: any;
 }
 
-async function revisionOf(server: RunningServer): Promise<string> {
-  const answer = await server.fetch(`${collection}?limit=1`);
-  return ((await answer.json()) as any).metadata.resourceVersion;
+/** The objects of the collection, with their versions. */
+async function objectsOf(server: RunningServer): Promise<string> {
+  const answer = await server.fetch(collection);
+  return JSON.stringify(((await answer.json()) as any).items);
 }
 
 async function send(
@@ -124,12 +125,12 @@ describe("hostile requests", () => {
 
   for (const [what, body, type, status, message] of hostileBodies) {
     it(`a body that is ${what}: ${status}`, async () => {
-      const before = await revisionOf(server);
+      const before = await objectsOf(server);
       const answer = await send(server, collection, { method: "POST", body, type });
       assert.equal(answer.status, status, JSON.stringify(answer.body).slice(0, 300));
       assert.equal(answer.body.kind, "Status");
       assert.match(answer.body.message, message);
-      assert.equal(await revisionOf(server), before);
+      assert.equal(await objectsOf(server), before);
     });
   }
 
@@ -161,7 +162,7 @@ describe("hostile requests", () => {
 
   it(`${rounds} mangled bodies and paths (SEED=${seed})`, async () => {
     const random = seededRandom(seed);
-    const before = await revisionOf(server);
+    const before = await objectsOf(server);
     const text = JSON.stringify(valid);
     for (let round = 0; round < rounds; round++) {
       const mangled = mangle(random, Buffer.from(text));
@@ -177,7 +178,7 @@ describe("hostile requests", () => {
       const read = await send(server, encodeURI(odd).replaceAll("#", "%23"), { method: "GET" });
       assertStatus(read, `seed ${seed}, round ${round}, path ${odd}`);
     }
-    assert.equal(await revisionOf(server), before, `seed ${seed}: something was stored`);
+    assert.equal(await objectsOf(server), before, `seed ${seed}: something was stored`);
   });
 });
 

@@ -258,7 +258,14 @@ describe("metrics of a server", () => {
       await (await server.fetch(`/api/v1/pods?dryRun=${name}`)).text();
       return (await metrics()).split("\n").length;
     };
-    const first = await linesAfter("a");
-    for (const name of ["b", "c", "d"]) assert.equal(await linesAfter(name), first);
+    // What the server does in the background may still add lines of its own.
+    let before = await linesAfter("a");
+    let unchanged = 0;
+    for (let round = 0; unchanged < 3; round++) {
+      assert.ok(round < 20, "lines were added all the time");
+      const now = await linesAfter(`b${round}`);
+      unchanged = now === before ? unchanged + 1 : 0;
+      before = now;
+    }
   });
 });

@@ -15,6 +15,7 @@ import { systemClock } from "#base";
 import { type RunningServer, startServer, type StartOptions } from "#controlplane";
 import { createAuthority, issueCertificate, type KeyPair } from "#pki";
 import { callWebhook, parseKubeconfig, webhookClient } from "#request";
+import { backendTls, dial } from "../../../pkg/aggregator/transport/dial.ts";
 import { fetchText } from "../../../pkg/authn/issuers/fetch-json.ts";
 import { http2Transport } from "../../../pkg/client/http/connections.ts";
 import { serveHealthAndMetrics } from "../../../pkg/controlplane/controller-manager/serving.ts";
@@ -96,6 +97,12 @@ const clients: Readonly<Record<string, Client>> = {
     const request = { method: "GET", path: "/", headers: {}, signal: signal() };
     await send(request).finally(() => life.abort());
   },
+  "pkg/aggregator/transport/dial.ts": async (url, authorities) => {
+    const settings = { serverName: "localhost", authorities, isInsecure: false, client: undefined };
+    const address = { host: "127.0.0.1", port: Number(new URL(url).port) };
+    const options = { protocols: ["h2"], signal: signal() };
+    (await dial(address, backendTls(settings), options)).destroy();
+  },
   "pkg/storage/etcd/grpc/channel.ts": async (endpoint, ca) => {
     const tls = { ca: Buffer.from(ca) };
     const running = new Set<() => void>();
@@ -113,6 +120,14 @@ const others: Readonly<Record<string, string>> = {
   "pkg/server/server.ts": "below: the API server",
   "pkg/controlplane/controller-manager/serving.ts": "below: the controller manager",
   "pkg/controlplane/cluster/serving.ts": "below: the local cluster, with its own root",
+  "pkg/aggregator/transport/connection-pool.ts": "uses dial.ts",
+  "pkg/aggregator/transport/http1-request.ts": "uses dial.ts",
+  "pkg/aggregator/transport/http2-request.ts": "types",
+  "pkg/client/http/http2-connection.ts": "types",
+  "pkg/controlplane/start/aggregation.ts": "checks that a key belongs to a certificate",
+  "pkg/metrics-server/metrics-server.ts": "takes certificates of the front proxy only",
+  "pkg/nodes/kubelet/delegated-access.ts": "types",
+  "pkg/nodes/kubelet/kubelet-server.ts": "takes certificates of its own cluster only",
   "pkg/controlplane/credentials/tls.ts": "checks that a key belongs to a certificate",
   "pkg/admission/webhooks/caller.ts": "an agent for call.ts",
   "pkg/registry/subresources/component-status.ts": "does not verify certificates",
