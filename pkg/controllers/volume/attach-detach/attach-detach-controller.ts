@@ -1,4 +1,4 @@
-import { deepEqual } from "#base";
+import { deepEqual, setBounded } from "#base";
 import type { Handle, Informer } from "#client";
 import { ignoreNotFound, resolve } from "#meta";
 import { type ControllerContext, newWorkQueue, statusCodeOf } from "../../controller-context.ts";
@@ -19,6 +19,9 @@ export interface AttachDetachOptions {
   /** Whether volumes stay attached to unhealthy nodes until these report them unmounted. */
   readonly disableForceDetach: boolean;
 }
+
+/** Events that are remembered; older ones may be recorded once more. */
+const mostTold = 4_096;
 
 const workers = 10;
 /** Time after which a volume is detached from an unhealthy node that still reports it in use. */
@@ -66,8 +69,8 @@ class NodeVolumes {
   private readonly outOfService: string;
   /** Time since which a volume is not needed, by name of its VolumeAttachment. */
   private readonly unneededSince = new Map<string, number>();
-  /** UIDs of VolumeAttachments that were told of. */
-  private readonly told = new Set<string>();
+  /** What Events were recorded about: UIDs of VolumeAttachments, pods with their volumes. */
+  private readonly told = new Map<string, true>();
 
   constructor(
     private readonly context: ControllerContext,
@@ -171,7 +174,7 @@ class NodeVolumes {
     needed: ReadonlyMap<string, NeededVolume>,
   ): void {
     if (status?.attached !== true || this.told.has(metadata.uid)) return;
-    this.told.add(metadata.uid);
+    setBounded(this.told, [metadata.uid, true], mostTold);
     const { persistentVolumeName = "" } = spec.source;
     const message = `AttachVolume.Attach succeeded for volume ${JSON.stringify(persistentVolumeName)} `;
     for (const pod of needed.get(persistentVolumeName)?.pods ?? []) {
@@ -212,7 +215,7 @@ class NodeVolumes {
   private tellOfMultiAttach(pod: Pod, volume: string): void {
     const key = `${pod.metadata.uid} ${volume}`;
     if (this.told.has(key)) return;
-    this.told.add(key);
+    setBounded(this.told, [key, true], mostTold);
     const message =
       `Multi-Attach error for volume ${JSON.stringify(volume)} Volume is already exclusively ` +
       "attached to one node and can't be attached to another";
