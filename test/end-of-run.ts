@@ -1,7 +1,7 @@
 /**
  * What tests have left running must not disturb those that come next: it fails the run. That is
  * asked after every file where files have several processes, else at the end. Then the runner
- * exits, whatever goes on (`exit` in .mocharc.json), and holds nobody who waits for it.
+ * exits, whatever goes on (`exit` in .mocharc.json), and holds up no caller.
  */
 import assert from "node:assert/strict";
 import path from "node:path";

@@ -15,7 +15,7 @@ interface HasSpecAndStatus {
 
 /**
  * The usual division of labour: the main resource writes everything but `status`, the status
- * subresource nothing but `status`. Whoever creates starts with the status `initial()`.
+ * subresource nothing but `status`. A created object starts with the status `initial()`.
  */
 export function dividedBySubresource(
   initial: () => unknown,

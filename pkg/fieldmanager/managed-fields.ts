@@ -28,7 +28,7 @@ import { ElementError } from "./typed/value.ts";
 /** One write as ownership sees it. Objects are JSON in the version of the request. */
 export interface Write extends Change {
   readonly kind: string;
-  /** "" stands for nobody known. */
+  /** "" = the manager is not known. */
   readonly manager: string;
   readonly subresource: string;
   /** RFC 3339 in whole seconds. */
@@ -134,7 +134,7 @@ function updated(
   return managers;
 }
 
-/** Paths that a creation by way of an endpoint gives to nobody: what it ignores, and names. */
+/** Paths that a create through an endpoint gives to no manager: what it ignores, and names. */
 export const excludedAtCreation = memoize((ignored: FieldSet): FieldSet =>
   union(ignored, strippedFields),
 );

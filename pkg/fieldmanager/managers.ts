@@ -156,7 +156,7 @@ function seconds({ time }: Manager): number {
   return time === undefined ? 0 : Math.floor(Date.parse(time) / 1000);
 }
 
-/** An entry as it is stored. Fields that nobody has touched keep their text. */
+/** An entry as it is stored. Unchanged fields keep their text. */
 function encodeEntry(manager: Manager): ManagedFieldsEntry {
   const { name, operation, apiVersion, time, fields, carried, subresource } = manager;
   return {

@@ -4,7 +4,7 @@ import type { PathElement } from "./fieldpath/path-element.ts";
 
 /**
  * The scale endpoint shows one field of an object as an object of its own. Ownership goes through
- * it: whoever owns the number of replicas owns it in the Scale as well, and the other way round.
+ * it: the owner of the number of replicas owns it in the Scale as well, and the other way round.
  */
 export interface Replicas {
   /** By version of the object: the path of its number of replicas. */

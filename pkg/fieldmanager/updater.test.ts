@@ -132,7 +132,7 @@ describe("apply", () => {
     });
   });
 
-  it("removes what its manager gave up and nobody else owns", () => {
+  it("removes what its manager gave up and no other manager owns", () => {
     const start = new Story()
       .apply("a", { data: { x: "1", y: "1", z: "1" }, text: "t" })
       .apply("b", { data: { y: "1" } });

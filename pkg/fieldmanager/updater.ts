@@ -29,7 +29,7 @@ export interface Versions {
   readonly convert: (object: JsonObject, from: string, to: string) => JsonObject;
 }
 
-/** Fields that an endpoint leaves as they are, so that nobody owns them by way of it. */
+/** Fields that an endpoint leaves as they are, so that its writers do not own them. */
 export type FieldFilter = { readonly ignored: FieldSet } | { readonly only: readonly Pattern[] };
 
 function applyFilter(scope: FieldFilter, set: FieldSet): FieldSet {
@@ -217,7 +217,7 @@ interface Pruning {
   readonly fields: FieldSet;
 }
 
-/** Removes what the manager applied before, does not apply now, and nobody else owns. */
+/** Removes what the manager applied before, does not apply now, and no other manager owns. */
 function prune(change: Change, merged: JsonObject, { known, last, fields }: Pruning): JsonObject {
   if (last === undefined || isEmptySet(last.fields)) return merged;
   const { versions, apiVersion: own } = change;

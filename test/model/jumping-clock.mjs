@@ -1,5 +1,5 @@
 /**
- * Preloaded into a process whose wall clock somebody sets: a file says by how many milliseconds it
+ * Preloaded into a process whose wall clock is set: a file says by how many milliseconds it
  * is wrong. `--import file:///.../jumping-clock.mjs?file=<path>`
  */
 import { readFileSync } from "node:fs";

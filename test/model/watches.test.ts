@@ -9,7 +9,7 @@ import { Faulty } from "../../pkg/storage/cache/testing.ts";
 import { type EtcdCluster, startEtcd } from "../../pkg/storage/etcd/testing.ts";
 
 /**
- * What a watch promises, under random traffic while things break: whoever lists, watches from there
+ * What a watch promises, under random traffic while things break: a client that lists, watches from there
  * and follows every event knows at each moment exactly what a list would have shown then.
  */
 

@@ -1,5 +1,5 @@
 /**
- * Definitions as kube-apiserver stores them: in v1beta1, which nobody serves any more. What all
+ * Definitions as kube-apiserver stores them: in v1beta1, which is no longer served. What all
  * versions have in common may stand beside them there, instead of in each.
  */
 import {

@@ -156,7 +156,7 @@ function prepareCreate(service: APIService, { now }: HookContext): void {
   service.status = { conditions: [condition] };
 }
 
-/** Whoever writes the status leaves what others use metadata for. */
+/** A status update keeps the metadata that other writers own. */
 const keptMetadata = ["labels", "annotations", "finalizers", "ownerReferences"] as const;
 
 function prepareUpdate(service: APIService, old: APIService, context: HookContext): void {

@@ -185,7 +185,7 @@ function setGeneration({ metadata }: DaemonSet, generation: bigint): void {
 
 function fillDefaults(daemonSet: DaemonSet, { gate }: HookContext): void {
   const { template, updateStrategy: how } = daemonSet.spec;
-  // Part of every object as clients see it, so that whoever creates one owns it.
+  // Part of every object as clients see it, so that its creator owns it.
   setGeneration(daemonSet, generationOf(daemonSet));
   defaultPodTemplate(template, gate);
   if (how.type === "RollingUpdate") {

@@ -1,6 +1,6 @@
 import type { DefaultRole } from "./notation.ts";
 
-/** Cluster roles for the components of a cluster and for whoever comes to it. */
+/** Cluster roles for the components of a cluster and for its users. */
 export const systemRoles: readonly DefaultRole[] = [
   {
     name: "system:auth-delegator",

@@ -13,7 +13,7 @@ export class Frame {
   spent = 0;
 
   constructor(
-    /** A fault in a slot is thrown by whoever reads it. */
+    /** A fault in a slot is thrown when it is read. */
     readonly slots: (Value | CelFault | undefined)[],
     private readonly limit: number,
   ) {}

@@ -387,7 +387,7 @@ function appended(
   return element === undefined ? undefined : { slot, element };
 }
 
-/** Names and what is selected from them share one cost; results of calls start anew. */
+/** Names and what is selected from them share one cost; results of calls start with a cost of their own. */
 function isAttribute(node: Expression | undefined): boolean {
   if (node === undefined) return false;
   if (node.kind === "identifier" || node.kind === "select") return true;

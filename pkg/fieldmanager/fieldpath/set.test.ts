@@ -97,7 +97,7 @@ describe("field sets", () => {
     );
   });
 
-  it("pass over steps that nobody knows, and refuse what is none", () => {
+  it("pass over unknown steps, and refuse what is none", () => {
     assert.equal(parseFieldSet({ "x:new": { "f:a": {} } }), emptySet);
     assert.deepEqual(parseFieldSet({ "f:a": { "x:new": {} }, "f:b": null }), {
       "f:a": {},
@@ -109,7 +109,7 @@ describe("field sets", () => {
     assert.throws(() => parseFieldSet(JSON.parse('{"__proto__":{"f:a":{}}}')), FieldSetError);
   });
 
-  it("that are written in order are themselves, others are made anew", () => {
+  it("that are written in order are themselves, others are rewritten", () => {
     for (const text of [
       '{"f:a":{},"f:b":{".":{},"k:{\\"a\\":\\"x\\",\\"p\\":0}":{}}}',
       '{"f:b":{"k:{\\"a\\":\\"x\\"}":{},"v:1":{}}}',

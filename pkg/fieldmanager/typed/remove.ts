@@ -74,7 +74,7 @@ function shapeBelow(shape: Shape | undefined, element: PathElement): Shape | und
 }
 
 /**
- * The set as the schema of today would have it: where a value is one unit, whoever owned parts of
+ * The set as the schema of today would have it: where a value is one unit, the owners of parts of
  * it owns the unit.
  */
 export function reconciled(set: FieldSet, shape: Shape): FieldSet {

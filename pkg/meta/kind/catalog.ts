@@ -78,7 +78,7 @@ export class Catalog {
   get groups(): Iterable<string> {
     return this.#byGroup.keys();
   }
-  /** The same array as long as nothing in the group changes; empty = nobody serves the group. */
+  /** The same array as long as nothing in the group changes; empty = the group is not served. */
   inGroup(group: string): readonly Resource[] {
     return this.#byGroup.get(group) ?? none;
   }

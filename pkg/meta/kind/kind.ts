@@ -23,7 +23,7 @@ export interface Kind<Hub = any> {
    * one.
    */
   readonly versions: readonly KindVersion<Hub>[];
-  /** Versions in which another server may have stored objects although nobody serves them. */
+  /** Versions in which another server may have stored objects although they are not served. */
   readonly readableVersions?: readonly ReadableVersion<Hub>[];
   /** Versions that are served no more; bodies in them are refused as such. */
   readonly formerVersions?: readonly string[];
@@ -55,7 +55,7 @@ export interface CustomKind {
   readonly terminating: boolean;
   /** The version that objects are stored in. */
   readonly storageVersion: string;
-  /** The same text means the same kind, whoever compiled it. */
+  /** The same text means the same kind in every process. */
   readonly fingerprint: string;
   /** How objects get from version to version; absent = by the versions' `convert`. */
   readonly conversion?: ObjectConversion;
@@ -187,7 +187,7 @@ export interface KindRules {
    * ReplicationController and Job.
    */
   readonly defaultPropagation: "background" | "orphan";
-  /** Warning for whoever deletes without a word about dependents. */
+  /** Warning for clients that delete without a propagation policy. */
   readonly deletionWarning?: string;
   /**
    * metadata.finalizers may be cleared while being created in a terminating namespace… only Event
@@ -212,7 +212,7 @@ export interface KindRules {
   readonly metadataOnUpdate?: Readonly<Record<string, readonly MetadataCheck[]>>;
   /** Finalizers without a slash need not be standard ones. */
   readonly freeFinalizers?: boolean;
-  /** Whoever selects by a field that cannot be selected by is told of which kind. */
+  /** Kind that errors about unsupported field selectors name. */
   readonly namedInFieldFaults?: boolean;
   /** Made up on every read; nothing is stored. */
   readonly computed?: boolean;
@@ -244,7 +244,7 @@ export interface HookContext {
     | undefined;
   /** Families of the cluster's service addresses, the preferred one first; absent = IPv4. */
   readonly ipFamilies?: readonly string[];
-  /** Tells the client of something, whether the write succeeds or not; absent where nobody asks. */
+  /** Tells the client of something, whether the write succeeds or not; absent where no client reads warnings. */
   readonly warn?: ((warning: string) => void) | undefined;
   /** Containers may ask for all rights of the host (`--allow-privileged`); absent = no. */
   readonly allowPrivileged?: boolean;

@@ -303,7 +303,7 @@ const generic = {
 } as const;
 
 /**
- * Causes that are told of one object, and characters of them. Nobody reads more, and a body of a
+ * Causes that are told of one object, and characters of them. More helps no reader, and a body of a
  * few bytes per problem, or one large value with many problems, would make a huge answer.
  */
 const MOST_CAUSES = 1_000;

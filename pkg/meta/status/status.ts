@@ -52,17 +52,17 @@ export function isNotFound(error: unknown): boolean {
   return error instanceof StatusError && error.code === 404;
 }
 
-/** 409: somebody else was faster, or the name is taken. */
+/** 409: another writer was faster, or the name is taken. */
 export function isConflict(error: unknown): boolean {
   return error instanceof StatusError && error.code === 409;
 }
 
-/** For what somebody else may have deleted meanwhile. */
+/** Ignores that the object was deleted meanwhile. */
 export function ignoreNotFound(error: unknown): undefined {
   if (!isNotFound(error)) throw error;
 }
 
-/** For what somebody else may have made, or changed, meanwhile. */
+/** Ignores that the object was created or changed meanwhile. */
 export function ignoreConflict(error: unknown): undefined {
   if (!isConflict(error)) throw error;
 }

@@ -236,7 +236,7 @@ describe("managed fields", () => {
           entries: undefined,
           sent: undefined,
         });
-        // Random lists may lack keys, and then nobody is to own anything.
+        // Random lists may lack keys, and then no manager may own anything.
         if (compared.length === 0) continue;
         updateManagedFields(
           registry,

@@ -15,7 +15,7 @@ describe("registry writes", () => {
     api = await testRegistry();
   });
 
-  it("refuses questions that nobody answers", async () => {
+  it("refuses questions without an answer", async () => {
     const review = { spec: { token: "t" } };
     assert.equal(
       await refusal(api.post("authentication.k8s.io/v1/tokenreviews/", review)),

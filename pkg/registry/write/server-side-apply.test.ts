@@ -137,7 +137,7 @@ describe("server-side apply", () => {
     assert.equal(item.object.metadata.annotations[name], `${expected}{"name":"a"}}\n`);
   });
 
-  it("of the same again never writes, whoever applied what before in which version", async () => {
+  it("of the same again never writes, after any earlier applies in any version", async () => {
     const api = await testRegistry();
     const random = seededRandom("again");
     const scaleTargetRef = { kind: "Deployment", name: "d", apiVersion: "apps/v1" };

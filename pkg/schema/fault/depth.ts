@@ -1,7 +1,7 @@
 import { DecodeFault } from "./faults.ts";
 
 /**
- * Bounds the recursion of types and values that contain themselves: whoever walks them later, on
+ * Bounds the recursion of types and values that contain themselves: code that walks them later, on
  * the call stack, may rely on it. The text of the fault is that of Go's JSON scanner, which allows
  * more.
  */

@@ -144,7 +144,7 @@ describe("openapi v3 fold", () => {
     it(name, () => assert.deepEqual(v3Field(field), want));
   }
 
-  it("gives roots apiVersion, kind and their group versions, and nobody else", () => {
+  it("gives roots apiVersion, kind and their group versions, and no other definition", () => {
     const toy = v1("Toy", "A toy.", { part: value(1, part, "its part") });
     const schemas = folded(openApiV3, [rootOf(toy)]) as any;
     const { properties, ...rest } = schemas["api.toys.v1.Toy"];

@@ -91,7 +91,7 @@ function checkValidation(validation: Validation, place: Path, check: Check): voi
   problems.notSupported(place.child("reason"), reason, reasons);
 }
 
-/** Messages may not depend on what somebody is allowed to do. */
+/** Message expressions may not call the authorizer. */
 function checkMessageExpression(
   { messageExpression: expression = "" }: Validation,
   place: Path,

@@ -347,7 +347,7 @@ function checkStatus({ spec, status }: PersistentVolumeClaim, problems: Problems
   }
 }
 
-/** `storage`, or something of somebody's own domain. */
+/** `storage`, or a resource with a domain prefix. */
 function checkResource(name: string, path: Path, problems: Problems): boolean {
   const messages = isQualifiedName(name);
   for (const message of messages) problems.invalid(path, name, message);

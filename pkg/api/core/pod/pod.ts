@@ -131,7 +131,7 @@ function validateUpdate(pod: Pod, old: Pod, problems: Problems, context: HookCon
   }
 }
 
-/** Seconds that a pod has left: none if nobody runs it. */
+/** Grace period of a pod in seconds: 0 if no kubelet runs it. */
 function gracePeriod({ spec, status }: Pod, asked: number | undefined): number {
   const isOver = status.phase === "Failed" || status.phase === "Succeeded";
   if (!spec.nodeName || isOver) return 0;

@@ -145,7 +145,7 @@ export function settleFamilies(service: Service, { old, configured, problems }: 
   }
 }
 
-/** Headless, and nobody but its owner says what is behind it. */
+/** Headless without a selector: its owner writes the endpoints. */
 function isFree({ clusterIP, selector }: Spec): boolean {
   return clusterIP === NO_ADDRESS && Object.keys(selector ?? {}).length === 0;
 }

@@ -48,7 +48,7 @@ function isNative(name: string): boolean {
   return !name.includes("/") || name.includes(`${kubernetes.label}/`);
 }
 
-/** Offered by nodes under a name of somebody's own domain. */
+/** An extended resource, whose name has a domain prefix. */
 export function isExtendedName(name: string): boolean {
   if (isNative(name) || name.startsWith("requests.")) return false;
   return isQualifiedName(`requests.${name}`).length === 0;

@@ -48,7 +48,7 @@ function quotedFile({ path, source }: File): string {
   return source === "" ? `"${path}"` : `"${path}" (${source})`;
 }
 
-/** Files of which each is compared with each; warnings of more are read by nobody. */
+/** Files of which each is compared with each; warnings beyond that help no reader. */
 const MOST_COMPARED = 100;
 const MOST_WARNINGS = 1_000;
 

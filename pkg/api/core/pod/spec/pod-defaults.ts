@@ -166,7 +166,7 @@ function defaultVolume(volume: Volume, gate: HookContext["gate"]): void {
   }
   defaultFiles(downwardAPI?.items);
   if (projected !== undefined) defaultProjected(projected);
-  // What will be dropped gets nothing: whoever sent it would own that.
+  // What will be dropped gets nothing: its sender would own that.
   if (image !== undefined && gate("ImageVolume")) {
     image.pullPolicy ||= pullPolicyOf(image.reference ?? "");
   }
