@@ -244,7 +244,10 @@ export interface HookContext {
     | undefined;
   /** Families of the cluster's service addresses, the preferred one first; absent = IPv4. */
   readonly ipFamilies?: readonly string[];
-  /** Tells the client of something, whether the write succeeds or not; absent where no client reads warnings. */
+  /**
+   * Tells the client of something, whether the write succeeds or not; absent where no client reads
+   * warnings.
+   */
   readonly warn?: ((warning: string) => void) | undefined;
   /** Containers may ask for all rights of the host (`--allow-privileged`); absent = no. */
   readonly allowPrivileged?: boolean;
