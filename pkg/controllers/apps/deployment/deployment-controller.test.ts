@@ -134,9 +134,12 @@ describe("deployment-controller", () => {
     await setImage("v2");
     await comesTo(sizes, "v1:3 v2:2");
     for (const next of ["v1:2 v2:3", "v1:1 v2:4", "v2:4"]) {
-      const waiting = (await livePods(test)).find(({ spec, status }) => {
-        return spec.containers[0].image === "v2" && status.conditions?.[0]?.status !== "True";
-      });
+      // The ReplicaSet makes its pods a moment after it was scaled.
+      const waiting = await run.until(async () =>
+        (await livePods(test)).find(({ spec, status }) => {
+          return spec.containers[0].image === "v2" && status.conditions?.[0]?.status !== "True";
+        }),
+      );
       await setPodStatus(test, waiting.metadata.name);
       await comesTo(sizes, next);
     }
