@@ -36,7 +36,7 @@ export class DeploymentAnnotations {
   }
 
   /** 0 = none; undefined = no integer. */
-  revisionOf({ metadata }: ApiObject): number | undefined {
+  revisionOf({ metadata }: ApiObject): bigint | undefined {
     return integerIn(metadata.annotations?.[this.revision] ?? "0");
   }
 
@@ -51,7 +51,7 @@ export class DeploymentAnnotations {
   }
 
   /** The revision that a rollback asks for; 0 = the one before; undefined = there is no rollback. */
-  rollbackOf({ metadata }: Deployment): number | undefined {
+  rollbackOf({ metadata }: Deployment): bigint | undefined {
     const text = metadata.annotations?.[this.rollbackTo] ?? "";
     return text === "" ? undefined : integerIn(text);
   }
@@ -61,7 +61,7 @@ export class DeploymentAnnotations {
   }
 
   /** Annotations of the ReplicaSet of the Deployment's template, which has this revision now. */
-  forNewSet({ metadata }: Deployment, before: Annotations = {}, revision: number): Annotations {
+  forNewSet({ metadata }: Deployment, before: Annotations = {}, revision: bigint): Annotations {
     const copied = { ...before, ...this.withoutOwn(metadata.annotations) };
     const old = before[this.revision];
     const oldRevision = integerIn(old ?? "0");
@@ -102,6 +102,9 @@ export class DeploymentAnnotations {
   }
 }
 
-function integerIn(text: string): number | undefined {
-  return /^[+-]?\d{1,18}$/.test(text) ? Number(text) : undefined;
+/** An int64; undefined = the text is none. */
+function integerIn(text: string): bigint | undefined {
+  if (!/^[+-]?\d{1,19}$/.test(text)) return undefined;
+  const value = BigInt(text.replace("+", ""));
+  return BigInt.asIntN(64, value) === value ? value : undefined;
 }

@@ -117,6 +117,15 @@ describe("deployment-controller", () => {
     assert.equal(pod.labels["pod-template-hash"], hash);
   });
 
+  it("counts on from the revision of a ReplicaSet that it adopts, in 64 bits", async () => {
+    const revision = { "deployment.kubernetes.io/revision": "3546343826724305832" };
+    const template = podTemplate({ ...labels, of: "old" });
+    const spec = { replicas: 1, selector: { matchLabels: { ...labels, of: "old" } }, template };
+    await test.post(setsPath, { metadata: { name: "old", labels, annotations: revision }, spec });
+    await make(1);
+    await comesTo(async () => annotation(await deployment(), "revision"), "3546343826724305833");
+  });
+
   it("states progress, completion and availability", async () => {
     await make(2);
     await comesTo(async () => (await condition("Progressing"))?.reason, "ReplicaSetUpdated");

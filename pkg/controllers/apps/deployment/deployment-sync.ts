@@ -87,8 +87,8 @@ export class DeploymentSync {
   async syncRevision({ create }: { readonly create: boolean }): Promise<void> {
     const { annotations } = this.tools;
     const { newSet, oldSets } = this.owned;
-    const revisions = oldSets.map((set) => annotations.revisionOf(set) ?? 0);
-    const revision = Math.max(0, ...revisions) + 1;
+    const revisions = oldSets.map((set) => annotations.revisionOf(set) ?? 0n);
+    const revision = revisions.reduce((most, each) => (each > most ? each : most), 0n) + 1n;
     if (newSet !== undefined) await this.adjustNewSet(newSet, revision);
     else if (create) await this.createNewSet(revision);
   }
@@ -137,7 +137,7 @@ export class DeploymentSync {
     this.record("Normal", "ScalingReplicaSet", message);
   }
 
-  private async adjustNewSet(set: ReplicaSet, revision: number): Promise<void> {
+  private async adjustNewSet(set: ReplicaSet, revision: bigint): Promise<void> {
     const { annotations } = this.tools;
     const { minReadySeconds = 0 } = this.deployment.spec;
     const before = set.metadata.annotations ?? {};
@@ -179,7 +179,7 @@ export class DeploymentSync {
     );
   }
 
-  private async createNewSet(revision: number): Promise<void> {
+  private async createNewSet(revision: bigint): Promise<void> {
     const { client } = this.tools;
     const draft = this.newSetDraft(revision);
     const { name } = draft.metadata;
@@ -199,7 +199,7 @@ export class DeploymentSync {
     });
   }
 
-  private newSetDraft(revision: number) {
+  private newSetDraft(revision: bigint) {
     const { deployment } = this;
     const { metadata, spec, status } = deployment;
     const hash = podTemplateHash(spec.template, status?.collisionCount);

@@ -15,7 +15,7 @@ export async function cleanUpHistory(sync: DeploymentSync): Promise<void> {
   const sorted = alive.toSorted((left, right) => {
     const [first, second] = [annotations.revisionOf(left), annotations.revisionOf(right)];
     if (first === undefined || second === undefined) return byCreation(left, right);
-    return first - second || byCreation(left, right);
+    return Number(first > second) - Number(first < second) || byCreation(left, right);
   });
   for (const set of sorted.slice(0, surplus)) {
     const { metadata, spec, status } = set;

@@ -7,11 +7,11 @@ import { deploymentTemplate, isSameTemplate } from "./replica-sets.ts";
 const revisionNotFound = "DeploymentRollbackRevisionNotFound";
 
 /** Does what the annotation `deprecated.deployment.rollback.to` asks for, and removes it. */
-export async function rollBack(sync: DeploymentSync, requested: number): Promise<void> {
+export async function rollBack(sync: DeploymentSync, requested: bigint): Promise<void> {
   await sync.syncRevision({ create: true });
   const sets = allSets(sync.owned);
-  const revision = requested === 0 ? lastRevision(sync, sets) : requested;
-  if (revision === 0) {
+  const revision = requested === 0n ? lastRevision(sync, sets) : requested;
+  if (revision === 0n) {
     sync.record("Warning", revisionNotFound, "Unable to find last revision.");
     return clearRollback(sync, sync.deployment);
   }
@@ -23,7 +23,7 @@ export async function rollBack(sync: DeploymentSync, requested: number): Promise
   await rollBackTo(sync, found, revision);
 }
 
-async function rollBackTo(sync: DeploymentSync, set: ReplicaSet, revision: number): Promise<void> {
+async function rollBackTo(sync: DeploymentSync, set: ReplicaSet, revision: bigint): Promise<void> {
   const { deployment } = sync;
   const { metadata, spec } = deployment;
   const name = goQuote(metadata.name);
@@ -47,7 +47,7 @@ async function clearRollback(sync: DeploymentSync, deployment: Deployment): Prom
 }
 
 /** The second highest revision; 0 = there is none. */
-function lastRevision(sync: DeploymentSync, sets: readonly ReplicaSet[]): number {
-  const revisions = sets.map((set) => sync.annotations.revisionOf(set) ?? 0);
-  return revisions.toSorted((left, right) => right - left)[1] ?? 0;
+function lastRevision(sync: DeploymentSync, sets: readonly ReplicaSet[]): bigint {
+  const revisions = sets.map((set) => sync.annotations.revisionOf(set) ?? 0n);
+  return revisions.toSorted((left, right) => Number(right > left) - Number(right < left))[1] ?? 0n;
 }
