@@ -70,6 +70,17 @@ describe("garbage collector", () => {
     }
   });
 
+  it("deletes a circle of objects that block each other's deletion", async () => {
+    const blocking = { blockOwnerDeletion: true };
+    const first = await make("first", []);
+    const second = await make("second", [ref("first", first, blocking)]);
+    const third = await make("third", [ref("second", second, blocking)]);
+    const ownerReferences = [ref("third", third, blocking)];
+    await test.patch(`${maps}/first`, { metadata: { ownerReferences } });
+    await test.remove(`${maps}/first`, { propagationPolicy: "Foreground" });
+    await until([]);
+  });
+
   it("orphans, and waits for dependents, as the deletion asks", async () => {
     const owner = await make("owner", []);
     await make("child", [ref("owner", owner)]);

@@ -124,8 +124,11 @@ class GarbageCollector {
       await this.patch(node, { ownerReferences: solid });
       return;
     }
-    const waited = states.includes("waiting") && this.graph.dependentsOf(node.uid).length > 0;
-    await this.delete(node, waited ? "Foreground" : "Background");
+    const dependents = this.graph.dependentsOf(node.uid);
+    const isAwaited = states.includes("waiting") && dependents.length > 0;
+    // A dependent that waits for its own dependents may, in a circle, wait for this object.
+    if (isAwaited && dependents.some(isForeground)) await this.unblockOwners(node);
+    await this.delete(node, isAwaited ? "Foreground" : "Background");
   }
 
   private async ownerState(
@@ -141,6 +144,11 @@ class GarbageCollector {
     const found = await this.read(resource, { namespace, name: owner.name });
     if (found === undefined || found.uid !== owner.uid) return "gone";
     return found.deleting && found.finalizers.includes(foreground) ? "waiting" : "solid";
+  }
+
+  private unblockOwners(node: Node): Promise<void> {
+    const ownerReferences = node.owners.map((owner) => ({ ...owner, blockOwnerDeletion: false }));
+    return this.patch(node, { ownerReferences });
   }
 
   private async deleteDependents(node: Node): Promise<void> {
@@ -209,6 +217,11 @@ function ignoreAbsent(name: string): (error: unknown) => undefined {
 
 function hasPropagation(node: Node): boolean {
   return node.deleting && node.finalizers.some((name) => name === orphan || name === foreground);
+}
+
+/** Whether an object is kept until its dependents are gone. */
+function isForeground({ deleting, finalizers }: Node): boolean {
+  return deleting && finalizers.includes(foreground);
 }
 
 function blocks(dependent: Node, owner: string): boolean {
