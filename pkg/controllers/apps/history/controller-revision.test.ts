@@ -21,6 +21,15 @@ describe("ControllerRevisions", () => {
     assert.equal(templateOf({ metadata, data: {}, revision: 1 }), undefined);
   });
 
+  it("have data whose keys are sorted, since other programs compare its bytes", () => {
+    const { metadata, spec } = template;
+    assert.equal(
+      JSON.stringify(templatePatch({ spec, metadata })),
+      '{"spec":{"template":{"$patch":"replace","metadata":{"labels":{"app":"a"}},' +
+        '"spec":{"hostNetwork":true}}}}',
+    );
+  });
+
   it("have data that is equal whatever the order of keys, and with null for absent fields", () => {
     const { metadata, spec } = template;
     const other = { spec, metadata: { creationTimestamp: null, ...metadata } };

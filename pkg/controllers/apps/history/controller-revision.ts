@@ -8,9 +8,12 @@ import { fnv1, safeEncode } from "../../pods/template-hash.ts";
 /** Characters of the workload's name in the names of its revisions. */
 const longestPrefix = 223;
 
-/** The patch that sets the template of a workload. */
+/**
+ * The patch that sets the template of a workload. Its keys are sorted, as Go prints them: other
+ * programs compare the data of revisions byte by byte.
+ */
 export function templatePatch(template: PodTemplateSpec): object {
-  return { spec: { template: { ...template, $patch: "replace" } } };
+  return canonical({ spec: { template: { ...template, $patch: "replace" } } }) as object;
 }
 
 /** The template that the patch of a revision sets; undefined = it sets none. */
