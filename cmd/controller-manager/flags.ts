@@ -1,5 +1,6 @@
 import { usualTimes } from "#client";
 import { selectControllers } from "#controllers";
+import { domainFlags } from "../flags/domain-flags.ts";
 import type { FlagGroup } from "../flags/help.ts";
 import { loggingFlags } from "../flags/logging-flags.ts";
 import { flag } from "../flags/parse.ts";
@@ -98,22 +99,12 @@ const secureServingFlags = {
   ),
 } as const;
 
-const miscFlags = {
-  "api-domain": flag("string", "k8s.io", "suffix of API group names"),
-  "label-domain": flag(
-    "string",
-    "",
-    "suffix of label, annotation and type names (default: kubernetes.io if --api-domain is " +
-      "k8s.io, else --api-domain)",
-  ),
-} as const;
-
 export const controllerManagerGroups: readonly FlagGroup[] = [
   { heading: "Generic", flags: genericFlags },
   { heading: "Secure serving", flags: secureServingFlags },
   { heading: "Controller", flags: controllerFlags },
   { heading: "Logs", flags: loggingFlags },
-  { heading: "Misc", flags: miscFlags },
+  { heading: "Misc", flags: domainFlags },
 ];
 
 /** Flags with kube-controller-manager's names, meanings and defaults. */
@@ -122,5 +113,5 @@ export const controllerManagerFlags = {
   ...secureServingFlags,
   ...controllerFlags,
   ...loggingFlags,
-  ...miscFlags,
+  ...domainFlags,
 } as const;

@@ -7,7 +7,8 @@ import { timesFault } from "#client";
 import { type ControllerManagerOptions, runControllers, standardLogger } from "#controlplane";
 import { type ControllerSettings } from "#controllers";
 import { domainOf } from "#meta";
-import { type Endpoint, KubeconfigFault, parseKubeconfig } from "#request";
+import { fileFault, kubeconfigEndpoint } from "../flags/kubeconfig-endpoint.ts";
+import { untilSignal } from "../flags/until-signal.ts";
 import { logFormat } from "../flags/logging-flags.ts";
 import { type FlagValues, parseFlags, UsageError } from "../flags/parse.ts";
 import { controllerManagerFlags } from "./flags.ts";
@@ -26,21 +27,15 @@ const settleMs = 1_500;
  */
 export async function runControllerManager(words: readonly string[]): Promise<void> {
   const options = managerOptions(parseFlags(controllerManagerFlags, words));
-  const life = new AbortController();
-  for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    process.once(signal, () => {
-      life.abort();
-      process.once(signal, () => process.exit(1));
-    });
-  }
-  await runControllers(options, life.signal);
-  if (!life.signal.aborted) throw new UsageError("leader election lost");
+  const signal = untilSignal();
+  await runControllers(options, signal);
+  if (!signal.aborted) throw new UsageError("leader election lost");
 }
 
 function managerOptions(values: Values): ControllerManagerOptions {
   const domain = domainOf(values["api-domain"], values["label-domain"] || undefined);
   checkTimes(values);
-  const endpoint = () => endpointOf(values);
+  const endpoint = () => kubeconfigEndpoint(values.kubeconfig, values.master);
   // Refuses an invalid kubeconfig before anything starts.
   endpoint();
   return {
@@ -83,20 +78,6 @@ function servingOf(values: Values): ControllerManagerOptions["serving"] {
     ...(directory === "" ? {} : { certificateDirectory: directory }),
     clientCa: readIfNamed(values, "client-ca-file"),
   };
-}
-
-function endpointOf({ kubeconfig: file, master }: Values): Endpoint {
-  if (file === "") throw new UsageError("--kubeconfig must be set");
-  try {
-    const read = (name: string) => readFileSync(name, "utf8");
-    const endpoint = parseKubeconfig(read(file), read);
-    const url = master === "" ? endpoint.url : new URL(master);
-    if (url.protocol !== "https:") throw new UsageError(`${url.href} is no https URL`);
-    return { ...endpoint, url };
-  } catch (error) {
-    if (!(error instanceof KubeconfigFault)) throw fileFault("kubeconfig", error);
-    throw new UsageError(`--kubeconfig: ${error.message}`);
-  }
 }
 
 function settingsOf(values: Values): ControllerSettings {
@@ -156,9 +137,4 @@ function readIfNamed(values: Values, name: FileFlag): string {
   } catch (error) {
     throw fileFault(name, error);
   }
-}
-
-function fileFault(name: string, error: unknown): unknown {
-  const { code, path = "" } = error as NodeJS.ErrnoException;
-  return code === undefined ? error : new UsageError(`--${name}: ${path} cannot be read (${code})`);
 }

@@ -1,11 +1,11 @@
-import { readFileSync } from "node:fs";
 import { systemClock } from "#base";
 import { runRemoteNodes, type RemoteNodesOptions, standardLogger } from "#controlplane";
 import { domainOf } from "#meta";
-import { type Endpoint, KubeconfigFault, parseKubeconfig } from "#request";
+import { kubeconfigEndpoint } from "../flags/kubeconfig-endpoint.ts";
+import { untilSignal } from "../flags/until-signal.ts";
 import { logFormat, loggingFlags } from "../flags/logging-flags.ts";
 import type { FlagGroup } from "../flags/help.ts";
-import { flag, type FlagValues, parseFlags, UsageError } from "../flags/parse.ts";
+import { flag, type FlagValues, parseFlags } from "../flags/parse.ts";
 import { readNamed } from "../flags/read-named.ts";
 import { mostNodes, simulationFlags, simulationSettings } from "./flags.ts";
 
@@ -44,20 +44,14 @@ export const nodesGroups: readonly FlagGroup[] = [
  */
 export async function runNodesCommand(words: readonly string[]): Promise<void> {
   const values = parseFlags(allFlags, words);
-  const life = new AbortController();
-  for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    process.once(signal, () => {
-      life.abort();
-      process.once(signal, () => process.exit(1));
-    });
-  }
-  await runRemoteNodes(optionsOf(values), life.signal);
+  const signal = untilSignal();
+  await runRemoteNodes(optionsOf(values), signal);
 }
 
 function optionsOf(values: FlagValues<typeof allFlags>): RemoteNodesOptions {
   const clientCa = values["client-ca-file"];
   return {
-    endpoint: endpointOf(values.kubeconfig),
+    endpoint: kubeconfigEndpoint(values.kubeconfig),
     settings: { count: values.count, ...simulationSettings(values) },
     address: values["node-ip"] || undefined,
     clientCa: clientCa === "" ? "" : readNamed(clientCa, "client-ca-file"),
@@ -67,14 +61,4 @@ function optionsOf(values: FlagValues<typeof allFlags>): RemoteNodesOptions {
     clock: systemClock,
     logger: standardLogger(logFormat(values["logging-format"]), values.v),
   };
-}
-
-function endpointOf(file: string): Endpoint {
-  if (file === "") throw new UsageError("--kubeconfig must be set");
-  try {
-    return parseKubeconfig(readNamed(file, "kubeconfig"), (name) => readFileSync(name, "utf8"));
-  } catch (error) {
-    if (!(error instanceof KubeconfigFault)) throw error;
-    throw new UsageError(`--kubeconfig: ${error.message}`);
-  }
 }

@@ -1,4 +1,5 @@
 import { usualTimes } from "#client";
+import { domainFlags } from "../flags/domain-flags.ts";
 import type { FlagGroup } from "../flags/help.ts";
 import { loggingFlags } from "../flags/logging-flags.ts";
 import { flag } from "../flags/parse.ts";
@@ -56,21 +57,11 @@ const secureServingFlags = {
   ),
 } as const;
 
-const miscFlags = {
-  "api-domain": flag("string", "k8s.io", "suffix of API group names"),
-  "label-domain": flag(
-    "string",
-    "",
-    "suffix of label, annotation and type names (default: kubernetes.io if --api-domain is " +
-      "k8s.io, else --api-domain)",
-  ),
-} as const;
-
 export const schedulerGroups: readonly FlagGroup[] = [
   { heading: "Generic", flags: genericFlags },
   { heading: "Secure serving", flags: secureServingFlags },
   { heading: "Logs", flags: loggingFlags },
-  { heading: "Misc", flags: miscFlags },
+  { heading: "Misc", flags: domainFlags },
 ];
 
 /** Flags with kube-scheduler's names, meanings and defaults. */
@@ -78,5 +69,5 @@ export const schedulerFlags = {
   ...genericFlags,
   ...secureServingFlags,
   ...loggingFlags,
-  ...miscFlags,
+  ...domainFlags,
 } as const;

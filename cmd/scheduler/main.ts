@@ -3,12 +3,13 @@ import { systemClock } from "#base";
 import { timesFault } from "#client";
 import { runSchedulerProgram, type SchedulerProgramOptions, standardLogger } from "#controlplane";
 import { ConfigurationFault, type Domain, domainOf } from "#meta";
-import { type Endpoint, KubeconfigFault, parseKubeconfig } from "#request";
 import {
   defaultSchedulerSettings,
   parseSchedulerConfiguration,
   type SchedulerConfiguration,
 } from "#scheduler";
+import { fileFault, kubeconfigEndpoint } from "../flags/kubeconfig-endpoint.ts";
+import { untilSignal } from "../flags/until-signal.ts";
 import { logFormat } from "../flags/logging-flags.ts";
 import { type FlagValues, parseFlags, UsageError } from "../flags/parse.ts";
 import { schedulerFlags } from "./flags.ts";
@@ -21,22 +22,16 @@ type Values = FlagValues<typeof schedulerFlags>;
  */
 export async function runSchedulerCommand(words: readonly string[]): Promise<void> {
   const options = schedulerOptions(parseFlags(schedulerFlags, words));
-  const life = new AbortController();
-  for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    process.once(signal, () => {
-      life.abort();
-      process.once(signal, () => process.exit(1));
-    });
-  }
-  await runSchedulerProgram(options, life.signal);
-  if (!life.signal.aborted) throw new UsageError("leader election lost");
+  const signal = untilSignal();
+  await runSchedulerProgram(options, signal);
+  if (!signal.aborted) throw new UsageError("leader election lost");
 }
 
 function schedulerOptions(values: Values): SchedulerProgramOptions {
   const domain = domainOf(values["api-domain"], values["label-domain"] || undefined);
   const configuration = configurationOf(values, domain);
   const kubeconfig = values.kubeconfig || (configuration?.kubeconfig ?? "");
-  const endpoint = () => endpointOf(kubeconfig, values.master);
+  const endpoint = () => kubeconfigEndpoint(kubeconfig, values.master);
   // Refuses an invalid kubeconfig before anything starts.
   endpoint();
   return {
@@ -91,23 +86,4 @@ function servingOf(values: Values): SchedulerProgramOptions["serving"] {
     ...(directory === "" ? {} : { certificateDirectory: directory }),
     clientCa: "",
   };
-}
-
-function endpointOf(file: string, master: string): Endpoint {
-  if (file === "") throw new UsageError("--kubeconfig must be set");
-  try {
-    const read = (name: string) => readFileSync(name, "utf8");
-    const endpoint = parseKubeconfig(read(file), read);
-    const url = master === "" ? endpoint.url : new URL(master);
-    if (url.protocol !== "https:") throw new UsageError(`${url.href} is no https URL`);
-    return { ...endpoint, url };
-  } catch (error) {
-    if (!(error instanceof KubeconfigFault)) throw fileFault("kubeconfig", error);
-    throw new UsageError(`--kubeconfig: ${error.message}`);
-  }
-}
-
-function fileFault(name: string, error: unknown): unknown {
-  const { code, path = "" } = error as NodeJS.ErrnoException;
-  return code === undefined ? error : new UsageError(`--${name}: ${path} cannot be read (${code})`);
 }
