@@ -200,6 +200,23 @@ describe("pods of simulated nodes", () => {
     assert.equal(stateOf(phases[1]!), "exit 42 0");
   });
 
+  it("last as long as their command tells if they may end", async () => {
+    const containers = [{ name: "app", image: "busybox", command: ["sleep", "3"] }];
+    const uid = "11111111-1111-4111-8111-111111111111";
+    const owner = { apiVersion: "batch/v1", kind: "Job", name: "j", uid, controller: true };
+    const metadata = { ownerReferences: [owner] };
+    await run.createPod("job", { metadata, spec: { restartPolicy: "OnFailure", containers } });
+    await run.createPod("always", { spec: { containers } });
+    const failing = [{ name: "app", image: "busybox", command: ["sh", "-c", "exit 7"] }];
+    await run.createPod("fails", { spec: { restartPolicy: "Never", containers: failing } });
+    await run.pass(2_000);
+    assert.equal(stateOf(await run.pod("job")), "running 0");
+    assert.equal(stateOf(await run.pod("fails")), "exit 7 0");
+    await run.pass(1_000);
+    assert.equal((await run.pod("job")).status?.phase, "Succeeded");
+    assert.equal(stateOf(await run.pod("always")), "running 0");
+  });
+
   it("end when they are deleted, within their grace period", async () => {
     await run.createPod("quick", {});
     await run.test.remove("v1/pods/ns/quick");

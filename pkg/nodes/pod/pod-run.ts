@@ -1,6 +1,7 @@
-import type { PodWishes } from "../annotations.ts";
+import type { ContainerExit, PodWishes } from "../annotations.ts";
 import { type Container, isSidecar, type Pod } from "../kinds/pod.ts";
 import { failPull, restartWhenDue } from "./backoffs.ts";
+import { commandExit } from "./container-command.ts";
 import { type ContainerRun, newContainer, start, terminate } from "./container-run.ts";
 
 /** What a container runtime would know of a pod. */
@@ -230,14 +231,21 @@ function restartPolicyOf(container: Container, { spec }: Pod, isInit: boolean): 
   return isEphemeral === true ? "Never" : policy;
 }
 
-/** When a container exits by itself; undefined = never. */
+/**
+ * When a container exits by itself; undefined = never. Commands count for init containers and for pods
+ * that may end: a container that is always restarted runs on.
+ */
 function exitOf(
   container: Container,
   { pod, wishes, delays, isInit }: Omit<ContainerAdvance, "now">,
-): { readonly afterMs: number; readonly code: number } | undefined {
+): ContainerExit | undefined {
   const wished = wishes.exitOf(container.name, isInit);
   if (wished !== undefined) return wished;
-  if (isInit) return isSidecar(container) ? undefined : { afterMs: delays.initMs, code: 0 };
+  if (isInit && isSidecar(container)) return undefined;
+  const mayEnd = isInit || restartPolicyOf(container, pod, false) !== "Always";
+  const told = mayEnd ? commandExit(container) : undefined;
+  if (told !== undefined) return told;
+  if (isInit) return { afterMs: delays.initMs, code: 0 };
   const isEphemeral = pod.spec?.ephemeralContainers?.includes(container) === true;
   const owner = pod.metadata.ownerReferences?.find(({ controller }) => controller === true);
   if (owner?.kind !== "Job" || isEphemeral) return undefined;
