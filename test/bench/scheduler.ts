@@ -1,221 +1,195 @@
 /**
- * `npm run bench:scheduler`: pods bound per second, in workloads of Kubernetes' scheduler_perf, by
- * the scheduler in the process of a server in memory.
+ * `npm run bench:scheduler`: pods bound per second in workloads of Kubernetes' scheduler_perf, by
+ * `keelson scheduler` beside an API server of its own process.
  *
- * --nodes N          number of nodes (500)
- * --pods N           number of measured pods (1000)
- * --only NAME        one workload
- * --url, --token     another API server, with the scheduler that runs beside it
+ * --nodes=500,5000      numbers of nodes (500)
+ * --only=A,B            names of workloads, and `Lone`: a single pod on an idle cluster of 100 nodes
+ * --compare=COMMAND     another scheduler, /path/to/kube-scheduler; both take turns on one API server
+ * --rounds=N            runs of each scheduler (3); figures are medians
+ * --storage=memory|etcd storage of the API server (memory)
+ *
+ * Pods are created while they are scheduled, as in scheduler_perf, so the time includes what the API
+ * server needs for 32 creates at a time. Figures are only comparable within one invocation.
  */
 import { parseArgs } from "node:util";
-import { setMaxListeners } from "node:events";
-import { cryptoRandom, systemClock } from "#base";
+import { cpuOf, quantile } from "./processes.ts";
+import { Cluster } from "./scheduling/cluster.ts";
+import { keelson, peakMib, type Scheduler, startScheduler, stop } from "./scheduling/programs.ts";
 import {
-  type ApiObject,
-  type Client,
-  type Handle,
-  http2Transport,
-  HttpClient,
-  Informer,
-} from "#client";
-import { domainOf, ignoreConflict } from "#meta";
-import { type Endpoint, parseKubeconfig } from "#request";
-import { startServer } from "../../cmd/keelson/index.ts";
-
-interface Pod extends ApiObject {
-  readonly spec: { readonly nodeName?: string; readonly restartPolicy?: string };
-}
-
-const core = { group: "", version: "v1" } as const;
-const podHandle: Handle<Pod> = { ...core, plural: "pods", kind: "Pod", namespaced: true };
-const nodeHandle: Handle<any> = { ...core, plural: "nodes", kind: "Node", namespaced: false };
-const namespaceHandle: Handle = {
-  ...core,
-  plural: "namespaces",
-  kind: "Namespace",
-  namespaced: false,
-};
-const accountHandle: Handle = {
-  ...core,
-  plural: "serviceaccounts",
-  kind: "ServiceAccount",
-  namespaced: true,
-};
-const hostname = "kubernetes.io/hostname";
-const zone = "topology.kubernetes.io/zone";
-const concurrent = 64;
+  initNamespace,
+  measuredNamespace,
+  type Workload,
+  workloads,
+} from "./scheduling/workloads.ts";
 
 const { values } = parseArgs({
   options: {
     nodes: { type: "string", default: "500" },
-    pods: { type: "string", default: "1000" },
     only: { type: "string", default: "" },
-    url: { type: "string", default: "" },
-    token: { type: "string", default: "" },
+    compare: { type: "string", default: "" },
+    rounds: { type: "string", default: "3" },
+    storage: { type: "string", default: "memory" },
   },
 });
-const nodeCount = Number(values.nodes);
-const podCount = Number(values.pods);
+const rounds = Number(values.rounds);
+const timeoutSeconds = 600;
+const loneNodes = 100;
+const lonePods = 200;
 
-interface Workload {
-  readonly name: string;
-  readonly spec: object;
-  readonly labels?: Readonly<Record<string, string>>;
-  /** Pods that fill the nodes before. */
-  readonly filler?: { readonly count: number; readonly spec: object };
+const schedulers: readonly Scheduler[] =
+  values.compare === ""
+    ? [keelson]
+    : [keelson, { name: "compared", command: values.compare.split(" ") }];
+
+/** Figures of one run. */
+interface Run {
+  readonly scheduler: string;
+  readonly podsPerSecond: number;
+  /** CPU time of the scheduler per pod. */
+  readonly cpuMs: number;
+  readonly peakMib: number;
+  /** Milliseconds from the create of each pod until it is seen as bound; only of lone pods. */
+  readonly latencies: readonly number[];
 }
 
-const container = (cpu: string, memory: string) => ({
-  containers: [{ name: "c", image: "i", resources: { requests: { cpu, memory } } }],
-});
-const usual = container("100m", "500Mi");
-const labels = { color: "blue" };
-const labelSelector = { matchLabels: labels };
-const required = (topologyKey: string) => ({
-  requiredDuringSchedulingIgnoredDuringExecution: [{ labelSelector, topologyKey }],
-});
-
-const workloads: readonly Workload[] = [
-  { name: "SchedulingBasic", spec: usual },
-  { name: "PodAffinity", spec: { ...usual, affinity: { podAffinity: required(zone) } }, labels },
-  {
-    name: "PodAntiAffinity",
-    spec: { ...usual, affinity: { podAntiAffinity: required(hostname) } },
-    labels,
-  },
-  {
-    name: "TopologySpreading",
-    spec: {
-      ...usual,
-      topologySpreadConstraints: [
-        { maxSkew: 5, topologyKey: zone, whenUnsatisfiable: "DoNotSchedule", labelSelector },
-      ],
-    },
-    labels,
-  },
-  {
-    name: "PreemptionBasic",
-    spec: { ...container("3", "500Mi"), priorityClassName: "bench-high" },
-    filler: {
-      count: 4,
-      spec: { ...container("900m", "500Mi"), terminationGracePeriodSeconds: 0 },
-    },
-  },
-];
-
-async function inParallel(count: number, work: (at: number) => Promise<unknown>): Promise<void> {
-  let next = 0;
-  const worker = async () => {
-    while (next < count) await work(next++);
-  };
-  await Promise.all(Array.from({ length: concurrent }, worker));
+async function withScheduler(
+  cluster: Cluster,
+  scheduler: Scheduler,
+  work: (cpuMs: () => number) => Promise<Pick<Run, "podsPerSecond" | "latencies" | "cpuMs">>,
+): Promise<Run> {
+  const child = startScheduler(scheduler, cluster.api);
+  try {
+    const { url } = cluster.api;
+    const figures = await work(() => cpuOf({ child, url }) / 1_000);
+    return { scheduler: scheduler.name, peakMib: peakMib(child), ...figures };
+  } finally {
+    await stop(child);
+  }
 }
 
-/** Resolves once so many pods of the namespace are bound. */
-function bound(informer: Informer<Pod>, names: string, count: number): Promise<void> {
-  return new Promise((resolve) => {
-    const seen = new Set<string>();
-    const unsubscribe = informer.subscribe(({ type, object }) => {
-      const { name } = object.metadata;
-      if (type === "deleted" || !object.spec.nodeName || !name.startsWith(names)) return;
-      seen.add(name);
-      if (seen.size < count) return;
-      setImmediate(() => unsubscribe());
-      resolve();
-    });
+/** Makes one pod first: then the scheduler's caches are synced and its code is loaded. */
+async function warmUp(cluster: Cluster): Promise<void> {
+  const namespace = "warm";
+  const bound = await cluster.watchBound(namespace);
+  const { measured } = workloads[0]!;
+  await cluster.makePods(namespace, measured, { prefix: "warm", count: 1 });
+  await bound.until((names) => names.size === 1, timeoutSeconds);
+  bound.close();
+  await cluster.deletePods(namespace);
+}
+
+function runWorkload(
+  cluster: Cluster,
+  scheduler: Scheduler,
+  { workload, count }: { readonly workload: Workload; readonly count: number },
+): Promise<Run> {
+  return withScheduler(cluster, scheduler, async (cpuMs) => {
+    await warmUp(cluster);
+    const bound = await cluster.watchBound(measuredNamespace);
+    const [began, cpu] = [performance.now(), cpuMs()];
+    const pods = { prefix: "pod", count };
+    const made = cluster.makePods(measuredNamespace, workload.measured, pods);
+    await Promise.all([made, bound.until((names) => names.size === count, timeoutSeconds)]);
+    const seconds = (performance.now() - began) / 1_000;
+    bound.close();
+    const figures = { podsPerSecond: count / seconds, cpuMs: (cpuMs() - cpu) / count };
+    return { ...figures, latencies: [] };
   });
 }
 
-async function measure(client: Client, workload: Workload, signal: AbortSignal): Promise<void> {
-  const { name, spec, filler } = workload;
-  const namespace = `bench-${name.toLowerCase()}`;
-  await client.create(namespaceHandle, { metadata: { name: namespace } });
-  const account = { metadata: { namespace, name: "default" } };
-  await client.create(accountHandle, account).catch(ignoreConflict);
-  const report = (what: string, error: unknown) => console.error(what, error);
-  const common = { client, clock: systemClock, random: cryptoRandom, signal, report };
-  const informer = new Informer<Pod>({ ...common, resource: podHandle, selection: { namespace } });
-  void informer.run();
-  await informer.untilSynced();
-  const create = (prefix: string, body: object) => (at: number) =>
-    client.create(podHandle, {
-      metadata: { namespace, name: `${prefix}-${at}`, labels: workload.labels ?? {} },
-      spec: { restartPolicy: "Never", ...body },
-    });
-  if (filler !== undefined) {
-    const count = filler.count * nodeCount;
-    const filled = bound(informer, "filler", count);
-    await inParallel(count, create("filler", filler.spec));
-    await filled;
-  }
-  const isLimited = name === "PodAntiAffinity" || name === "PreemptionBasic";
-  const count = isLimited ? Math.min(podCount, nodeCount) : podCount;
-  const done = bound(informer, "pod", count);
-  const began = performance.now();
-  await inParallel(count, create("pod", spec));
-  await done;
-  const seconds = (performance.now() - began) / 1000;
-  console.log(
-    `${name.padEnd(18)} ${count} pods on ${nodeCount} nodes: ${(count / seconds).toFixed(0)} pods/s`,
-  );
-  await client.deleteCollection(podHandle, { namespace }, { gracePeriodSeconds: 0 });
-  while (informer.all()[Symbol.iterator]().next().done !== true) {
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+function runLone(cluster: Cluster, scheduler: Scheduler): Promise<Run> {
+  return withScheduler(cluster, scheduler, async (cpuMs) => {
+    await warmUp(cluster);
+    const bound = await cluster.watchBound(measuredNamespace);
+    const { measured } = workloads[0]!;
+    const latencies: number[] = [];
+    const cpu = cpuMs();
+    for (let at = 0; at < lonePods; at++) {
+      const began = performance.now();
+      const prefix = `lone-${at}`;
+      await cluster.makePods(measuredNamespace, measured, { prefix, count: 1 });
+      await bound.until((names) => names.has(`${prefix}-0`), timeoutSeconds);
+      latencies.push(performance.now() - began);
+    }
+    bound.close();
+    return { podsPerSecond: 0, cpuMs: (cpuMs() - cpu) / lonePods, latencies };
+  });
 }
 
-const life = new AbortController();
-setMaxListeners(0, life.signal);
-const server =
-  values.url === ""
-    ? await startServer({
-        port: 0,
-        storage: { kind: "memory" },
-        controllers: false,
-        scheduler: true,
-      })
-    : undefined;
-const endpoint = (): Endpoint =>
-  server === undefined
-    ? {
-        url: new URL(values.url),
-        tls: { rejectUnauthorized: false },
-        authorization: () => `Bearer ${values.token}`,
+async function prepared(nodes: number, zones: readonly string[]): Promise<Cluster> {
+  const cluster = await Cluster.start(values.storage, nodes, zones);
+  for (const name of ["warm", initNamespace, measuredNamespace]) await cluster.makeNamespace(name);
+  return cluster;
+}
+
+async function inTurns(run: (scheduler: Scheduler) => Promise<Run>): Promise<readonly Run[]> {
+  const runs: Run[] = [];
+  for (let round = 0; round < rounds; round++) {
+    const order = round % 2 === 0 ? schedulers : schedulers.toReversed();
+    for (const scheduler of order) runs.push(await run(scheduler));
+  }
+  return runs;
+}
+
+async function measure(workload: Workload, nodes: number): Promise<void> {
+  const { init, measured } = workload.counts(nodes);
+  const cluster = await prepared(nodes, workload.zones);
+  try {
+    const fill = () =>
+      cluster.makePods(initNamespace, workload.init, { prefix: "init", count: init, nodes });
+    await fill();
+    const runs = await inTurns(async (scheduler) => {
+      const run = await runWorkload(cluster, scheduler, { workload, count: measured });
+      await cluster.deletePods(measuredNamespace);
+      if (workload.preempts === true) {
+        await cluster.deletePods(initNamespace);
+        await fill();
       }
-    : parseKubeconfig(server.kubeconfig, () => "");
-const send = http2Transport({ endpoint, clock: systemClock, signal: life.signal });
-const client = new HttpClient({
-  send,
-  domain: domainOf(),
-  clock: systemClock,
-  userAgent: "bench",
-  signal: life.signal,
-});
-const priorityClasses: Handle<any> = {
-  group: "scheduling.k8s.io",
-  version: "v1",
-  plural: "priorityclasses",
-  kind: "PriorityClass",
-  namespaced: false,
-};
-await client.create(priorityClasses, { metadata: { name: "bench-high" }, value: 1000 });
-const amounts = { cpu: "4", memory: "32Gi", pods: "110" };
-const conditions = [{ type: "Ready", status: "True", reason: "KubeletReady", message: "ready" }];
-await inParallel(nodeCount, async (at) => {
-  const name = `node-${at}`;
-  await client.create(nodeHandle, {
-    metadata: { name, labels: { [hostname]: name, [zone]: `zone-${at % 3}` } },
-    spec: {},
-    status: { capacity: amounts, allocatable: amounts, conditions },
-  });
-  // Admission has tainted it as not ready.
-  await client.patch(nodeHandle, { name }, { type: "merge", body: { spec: { taints: null } } });
-});
-for (const workload of workloads) {
-  if (values.only === "" || values.only === workload.name) {
-    await measure(client, workload, life.signal);
+      return run;
+    });
+    print(`${workload.name}, ${nodes} nodes, ${init} + ${measured} pods`, runs);
+  } finally {
+    await cluster.close();
   }
 }
-console.log(`memory: ${(process.memoryUsage().rss / 2 ** 20).toFixed(0)} MiB resident`);
-life.abort();
-await server?.close();
+
+async function measureLone(): Promise<void> {
+  const cluster = await prepared(loneNodes, []);
+  try {
+    const runs = await inTurns(async (scheduler) => {
+      const run = await runLone(cluster, scheduler);
+      await cluster.deletePods(measuredNamespace);
+      return run;
+    });
+    print(`Lone pod, ${loneNodes} nodes`, runs);
+  } finally {
+    await cluster.close();
+  }
+}
+
+function print(title: string, runs: readonly Run[]): void {
+  console.log(title);
+  const median = (name: string, value: (run: Run) => number) =>
+    quantile(runs.filter(({ scheduler }) => scheduler === name).map(value), 0.5);
+  const figures: readonly (readonly [string, (run: Run) => number])[] = [
+    ["pods/s", ({ podsPerSecond }) => podsPerSecond],
+    ["ms p50", ({ latencies }) => quantile(latencies, 0.5)],
+    ["ms p99", ({ latencies }) => quantile(latencies, 0.99)],
+    ["ms CPU/pod", ({ cpuMs }) => cpuMs],
+    ["MiB peak", ({ peakMib: mib }) => mib],
+  ];
+  for (const [unit, value] of figures) {
+    const each = schedulers.map(({ name }) => ({ name, figure: median(name, value) }));
+    const [own, other] = each;
+    if (own!.figure === 0) continue;
+    const texts = each.map(({ name, figure }) => `${name} ${figure.toFixed(1)}`.padEnd(18));
+    const ratio = other === undefined ? "" : `ratio ${(own!.figure / other.figure).toFixed(2)}`;
+    console.log(`  ${unit.padEnd(11)} ${texts.join("")}${ratio}`);
+  }
+}
+
+const isWanted = (name: string) => values.only === "" || values.only.split(",").includes(name);
+for (const nodes of values.nodes.split(",").map(Number)) {
+  for (const workload of workloads) if (isWanted(workload.name)) await measure(workload, nodes);
+}
+if (isWanted("Lone")) await measureLone();

@@ -1,0 +1,59 @@
+/** Schedulers in processes of their own. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { root } from "../../tidy/source.ts";
+
+export interface Scheduler {
+  readonly name: string;
+  readonly command: readonly string[];
+}
+
+export const keelson: Scheduler = {
+  name: "keelson",
+  command: [process.execPath, "dist/keelson.js", "scheduler"],
+};
+
+/** Starts a scheduler without leader election and in effect without a limit on its requests. */
+export function startScheduler(
+  { command }: Scheduler,
+  api: { readonly url: string; readonly token: string; readonly folder: string },
+): ChildProcess {
+  const kubeconfig = path.join(api.folder, "kubeconfig");
+  const cluster = { server: api.url, "insecure-skip-tls-verify": true };
+  writeJson(kubeconfig, {
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [{ name: "c", cluster }],
+    users: [{ name: "u", user: { token: api.token } }],
+    contexts: [{ name: "x", context: { cluster: "c", user: "u" } }],
+    "current-context": "x",
+  });
+  const config = path.join(api.folder, "scheduler.json");
+  writeJson(config, {
+    apiVersion: "kubescheduler.config.k8s.io/v1",
+    kind: "KubeSchedulerConfiguration",
+    clientConnection: { kubeconfig, qps: 5_000, burst: 5_000 },
+    leaderElection: { leaderElect: false },
+  });
+  const [program, ...words] = command;
+  const flags = [`--config=${config}`, "--secure-port=0"];
+  return spawn(program!, [...words, ...flags], { cwd: root, stdio: "ignore" });
+}
+
+function writeJson(file: string, value: object): void {
+  writeFileSync(file, JSON.stringify(value));
+}
+
+/** Peak of the resident memory in MiB. */
+export function peakMib({ pid }: ChildProcess): number {
+  const [, kb] = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+  return Number(kb) / 1024;
+}
+
+export async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill("SIGTERM");
+  await once(child, "exit");
+}
