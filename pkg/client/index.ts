@@ -21,8 +21,6 @@ export { EventRecorder } from "./event-recorder.ts";
 export {
   type ElectionOptions,
   type ElectionTimes,
-  type Lease,
-  type LeaseSpec,
   microsText,
   runElection,
   timesFault,
@@ -34,3 +32,4 @@ export {
   runCandidacy,
 } from "./leader-election/lease-candidate.ts";
 export { clientMetrics } from "./metrics.ts";
+export { type Lease, leases, type LeaseSpec } from "./leader-election/lease.ts";

@@ -1,5 +1,5 @@
+import type { Pod } from "#kinds";
 import { parseDuration } from "#meta";
-import type { Pod } from "./kinds/pod.ts";
 
 /** Prefix of annotations and labels of simulated nodes and their pods. */
 export const prefix = "simulated.keelson.dev";

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
+import type { Node, Pod, PodCondition } from "#kinds";
 import { refusal } from "../registry/testing.ts";
-import type { Node } from "./kinds/node.ts";
-import type { Pod, PodCondition } from "./kinds/pod.ts";
 import { type NodesTest, startNodes } from "./testing.ts";
 
 const wish = (name: string, value: string) => ({

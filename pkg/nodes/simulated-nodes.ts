@@ -1,8 +1,7 @@
 import type { Informer } from "#client";
+import { type ContainerImage, type Node, nodes, type Pod, pods } from "#kinds";
 import { imageId } from "./identifiers.ts";
 import { KubeletServer } from "./kubelet/kubelet-server.ts";
-import { type Node, type NodeImage, nodes } from "./kinds/node.ts";
-import { type Pod, pods } from "./kinds/pod.ts";
 import { NodeSyncer } from "./node/node-syncer.ts";
 import { containersOf } from "./pod/pod-run.ts";
 import { PodSyncer } from "./pod/pod-syncer.ts";
@@ -96,7 +95,7 @@ class SimulatedNodes {
 const mostImages = 50;
 const imageBytes = 50_000_000;
 
-function imagesOf(own: readonly Pod[]): readonly NodeImage[] {
+function imagesOf(own: readonly Pod[]): readonly ContainerImage[] {
   const images = new Set(own.flatMap(containersOf).map(({ image = "" }) => image));
   return [...images]
     .filter((image) => image !== "")

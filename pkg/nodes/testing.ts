@@ -1,9 +1,9 @@
 import { setMaxListeners } from "node:events";
 import { seededRandom } from "#base";
 import { Informers, RegistryClient } from "#client";
+import type { Pod } from "#kinds";
 import { noInstruments, type User } from "#request";
 import { type TestRegistry, testRegistry } from "../registry/testing.ts";
-import type { Pod } from "./kinds/pod.ts";
 import { defaultNodesSettings, type NodesSettings } from "./settings.ts";
 import { runNodes } from "./simulated-nodes.ts";
 

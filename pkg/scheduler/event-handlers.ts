@@ -1,3 +1,4 @@
+import { type Node, nodes, type Pod, pods, priorityOf } from "#kinds";
 import type { Cache } from "./cache/cache.ts";
 import {
   actions,
@@ -9,8 +10,6 @@ import {
 import type { PluginInformers } from "./framework/handle.ts";
 import type { Nominator } from "./framework/nominator.ts";
 import { podInfoOf } from "./framework/pod-info.ts";
-import { type Node, nodes } from "./kinds/node.ts";
-import { livePods, type Pod, pods, priorityOf } from "./kinds/pod.ts";
 import type { SchedulingQueue } from "./queue/scheduling-queue.ts";
 
 interface HandlerParts {
@@ -29,6 +28,9 @@ const assignedPodAdd: ClusterEvent = {
 };
 const nodeAdd: ClusterEvent = { resource: "Node", action: actions.add, label: "NodeAdd" };
 const nodeDelete: ClusterEvent = { resource: "Node", action: actions.delete, label: "NodeDelete" };
+
+/** Pods that have not ended. */
+export const livePods = { fieldSelector: "status.phase!=Succeeded,status.phase!=Failed" } as const;
 
 /** Keeps cache and queue up to date with nodes and pods. */
 export function watchNodesAndPods(parts: HandlerParts): void {

@@ -1,7 +1,7 @@
 import { type Clock, KeyedMutex } from "#base";
 import type { Client } from "#client";
+import { namespaceOf, type Pod, type PodCondition, pods } from "#kinds";
 import type { StatusPatch } from "./framework/handle.ts";
-import { namespaceOf, type Pod, type PodCondition, pods } from "./kinds/pod.ts";
 
 /** Writes to pods, one after the other for each pod, so that a binding is never undone. */
 export class PodWriter {

@@ -1,4 +1,5 @@
 import { yieldEvery } from "#base";
+import { namespaceOf, type Pod } from "#kinds";
 import type { Cache } from "./cache/cache.ts";
 import type { Snapshot } from "./cache/snapshot.ts";
 import { assignedPodDelete } from "./framework/cluster-events.ts";
@@ -9,7 +10,6 @@ import type { Framework } from "./framework/framework.ts";
 import type { PluginHandle } from "./framework/handle.ts";
 import { type PodInfo, podInfoOf } from "./framework/pod-info.ts";
 import { isRejected, type Status } from "./framework/status.ts";
-import { namespaceOf, type Pod } from "./kinds/pod.ts";
 import type { SchedulingQueue } from "./queue/scheduling-queue.ts";
 import { type NodeSelection, NoNodesError } from "./schedule-pod.ts";
 

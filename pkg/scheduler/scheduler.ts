@@ -9,18 +9,17 @@ import {
   type Selection,
   objectKey,
 } from "#client";
+import { labelsOf, type Node, nodes, type Pod, pods } from "#kinds";
 import { resolve } from "#meta";
 import type { Instruments } from "#request";
 import { Cache } from "./cache/cache.ts";
 import { Snapshot } from "./cache/snapshot.ts";
 import type { Profile, SchedulerSettings } from "./configuration/profile.ts";
-import { watchNodesAndPods } from "./event-handlers.ts";
+import { watchNodesAndPods, livePods } from "./event-handlers.ts";
 import type { Plugin } from "./framework/contract.ts";
 import { Framework } from "./framework/framework.ts";
 import type { Filters, PluginHandle, PluginInformers, PodEvent } from "./framework/handle.ts";
 import { Nominator } from "./framework/nominator.ts";
-import { type Node, nodes } from "./kinds/node.ts";
-import { labelsOf, livePods, type Pod, pods } from "./kinds/pod.ts";
 import { pluginRegistry } from "./plugins/registry.ts";
 import { PodWriter } from "./pod-status.ts";
 import { SchedulingQueue } from "./queue/scheduling-queue.ts";

@@ -11,6 +11,7 @@ export const layers: readonly (readonly string[])[] = [
   ["api"],
   ["registry"],
   ["client"],
+  ["kinds"],
   [
     "authn",
     "audit",

@@ -1,25 +1,11 @@
 import { setMaxListeners } from "node:events";
 import { type Clock, deepEqual, type Random } from "#base";
-import { formatMicros, ignoreNotFound, isConflict, resolve } from "#meta";
+import { formatMicros, ignoreNotFound, isConflict } from "#meta";
 import { type Instruments, noInstruments } from "#request";
-import type { ApiObject, Client, Handle } from "../contract.ts";
+import type { Client, Handle } from "../contract.ts";
+import { type Lease, leases, type LeaseSpec } from "./lease.ts";
 import { withDeadline } from "../deadline.ts";
 import { reflect } from "../informer/reflector.ts";
-
-/** What a Lease says of its holder. */
-export interface LeaseSpec {
-  readonly holderIdentity?: string;
-  readonly leaseDurationSeconds?: number;
-  readonly acquireTime?: string;
-  readonly renewTime?: string;
-  readonly leaseTransitions?: number;
-  readonly strategy?: string;
-  readonly preferredHolder?: string;
-}
-
-export interface Lease extends ApiObject {
-  readonly spec?: LeaseSpec;
-}
 
 export interface ElectionTimes {
   /** Others wait so long after the last renewal that they saw. */
@@ -98,9 +84,7 @@ class Election {
   private readonly leases: Handle<Lease>;
 
   constructor(private readonly options: ElectionOptions) {
-    const group = resolve("coordination.{api}", options.client.domain);
-    const names = { plural: "leases", kind: "Lease" };
-    this.leases = { group, version: "v1", ...names, namespaced: true };
+    this.leases = leases(options.client.domain);
   }
 
   async run(): Promise<void> {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Clock, Random } from "#base";
-import { type Client, type Handle, type Lease, microsText } from "#client";
+import { type Client, type Lease, leases, microsText } from "#client";
 import { ignoreNotFound, isConflict, resolve } from "#meta";
 
 /**
@@ -33,7 +33,7 @@ export async function isOnlyServer(
 ): Promise<boolean> {
   const { client, clock } = options;
   const labelSelector = `${identityLabel(client)}=${component}`;
-  const { items } = await client.list(leasesOf(options), { namespace, labelSelector });
+  const { items } = await client.list(leases(client.domain), { namespace, labelSelector });
   const live = items.filter((lease) => !isExpired(lease, clock));
   return live.length === 1 && live[0]?.metadata.name === nameOf(options);
 }
@@ -62,11 +62,6 @@ export async function runIdentityLease(options: IdentityLeaseOptions): Promise<v
   }
 }
 
-function leasesOf({ client }: Pick<IdentityLeaseOptions, "client">): Handle<Lease> {
-  const group = resolve("coordination.{api}", client.domain);
-  return { group, version: "v1", plural: "leases", kind: "Lease", namespaced: true };
-}
-
 /** Stable across restarts, unique per host and port. */
 function nameOf({ hostname, port }: Pick<IdentityLeaseOptions, "hostname" | "port">): string {
   const digest = createHash("sha256").update(`${hostname}:${port}`).digest("hex");
@@ -75,7 +70,7 @@ function nameOf({ hostname, port }: Pick<IdentityLeaseOptions, "hostname" | "por
 
 async function renew(options: IdentityLeaseOptions, holderIdentity: string): Promise<void> {
   const { client, clock, hostname } = options;
-  const leases = leasesOf(options);
+  const handle = leases(options.client.domain);
   const name = nameOf(options);
   const renewTime = microsText(clock);
   const spec = { holderIdentity, leaseDurationSeconds: leaseSeconds, renewTime };
@@ -83,14 +78,14 @@ async function renew(options: IdentityLeaseOptions, holderIdentity: string): Pro
     [identityLabel(client)]: component,
     [resolve("{label}/hostname", client.domain)]: hostname,
   };
-  const present = await client.get(leases, { namespace, name }).catch(ignoreNotFound);
+  const present = await client.get(handle, { namespace, name }).catch(ignoreNotFound);
   if (present === undefined) {
     const draft = { metadata: { namespace, name, labels }, spec };
-    await client.create(leases, draft).catch(ignoreConflict);
+    await client.create(handle, draft).catch(ignoreConflict);
     return;
   }
   const metadata = { ...present.metadata, labels: { ...present.metadata.labels, ...labels } };
-  await client.update(leases, { ...present, metadata, spec }).catch(ignoreConflict);
+  await client.update(handle, { ...present, metadata, spec }).catch(ignoreConflict);
 }
 
 /** The next renewal makes up for a conflict. */
@@ -100,15 +95,15 @@ function ignoreConflict(error: unknown): undefined {
 
 async function removeExpired(options: IdentityLeaseOptions): Promise<void> {
   const { client, clock } = options;
-  const leases = leasesOf(options);
+  const handle = leases(options.client.domain);
   const labelSelector = `${identityLabel(client)}=${component}`;
-  const { items } = await client.list(leases, { namespace, labelSelector });
+  const { items } = await client.list(handle, { namespace, labelSelector });
   for (const lease of items) {
     if (!isExpired(lease, clock)) continue;
     const { name, uid, resourceVersion } = lease.metadata;
     const preconditions = { uid, resourceVersion };
     await client
-      .delete(leases, { namespace, name }, { preconditions })
+      .delete(handle, { namespace, name }, { preconditions })
       .catch((error: unknown) => (isConflict(error) ? undefined : ignoreNotFound(error)));
   }
 }

@@ -1,8 +1,8 @@
 import { objectKey } from "#client";
+import { type Job, jobs as jobResource } from "#kinds";
 import { ignoreNotFound } from "#meta";
 import type { MetricDefinition } from "#request";
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
-import { type Job, jobs as jobResource } from "../kinds/batch.ts";
 import { finishedConditionOf } from "./job/job-spec.ts";
 
 export interface TtlAfterFinishedOptions {

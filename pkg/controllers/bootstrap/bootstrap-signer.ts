@@ -1,9 +1,9 @@
 import { createHmac } from "node:crypto";
 import { deepEqual } from "#base";
+import { configMaps } from "#kinds";
 import { ignoreConflict } from "#meta";
 import { type SigningToken, signingToken, tokenSecrets } from "./bootstrap-tokens.ts";
 import { type ControllerContext, enqueueOnChange, newWorkQueue } from "../controller-context.ts";
-import { configMaps } from "../kinds/core.ts";
 
 const namespace = "kube-public";
 const name = "cluster-info";

@@ -2,7 +2,7 @@
 import type { ControllerContext } from "../controller-context.ts";
 import { resolve } from "#meta";
 import type { Informer } from "#client";
-import { type Secret, secrets } from "../kinds/core.ts";
+import { type Secret, secrets } from "#kinds";
 
 /** Namespace of the Secrets. */
 export const tokenNamespace = "kube-system";

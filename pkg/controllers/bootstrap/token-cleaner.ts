@@ -1,8 +1,8 @@
 import { objectKey } from "#client";
+import { secrets } from "#kinds";
 import { ignoreNotFound } from "#meta";
 import { expiryOf, tokenNamespace, tokenSecrets } from "./bootstrap-tokens.ts";
 import { type ControllerContext, enqueueOnChange, newWorkQueue } from "../controller-context.ts";
-import { secrets } from "../kinds/core.ts";
 
 /** Deletes the Secrets of expired bootstrap tokens. */
 export async function runTokenCleaner(context: ControllerContext): Promise<void> {

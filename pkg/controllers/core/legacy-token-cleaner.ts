@@ -1,15 +1,16 @@
 import type { Informer } from "#client";
-import { ignoreNotFound, isConflict, resolve } from "#meta";
-import { ByNamespace } from "../by-namespace.ts";
-import type { ControllerContext } from "../controller-context.ts";
 import {
   configMaps,
+  type Pod,
+  pods as podHandle,
   type Secret,
   secrets,
   type ServiceAccount,
   serviceAccounts,
-} from "../kinds/core.ts";
-import { type Pod, pods as podHandle } from "../kinds/pod.ts";
+} from "#kinds";
+import { ignoreNotFound, isConflict, resolve } from "#meta";
+import { ByNamespace } from "../by-namespace.ts";
+import type { ControllerContext } from "../controller-context.ts";
 import { secretsOf } from "./pod-secrets.ts";
 
 export interface LegacyTokenCleanerOptions {

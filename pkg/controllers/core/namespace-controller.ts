@@ -1,7 +1,7 @@
 import { RequeueAfter } from "#client";
+import { type Namespace, namespaces } from "#kinds";
 import { formatSeconds, ignoreNotFound } from "#meta";
 import { type ControllerContext, enqueueOnChange, newWorkQueue } from "../controller-context.ts";
-import { type Namespace, namespaces } from "../kinds/core.ts";
 import { deletionConditions, mergeConditions } from "./namespace-deletion-conditions.ts";
 import { deleteAllContent } from "./namespaced-resources-deleter.ts";
 

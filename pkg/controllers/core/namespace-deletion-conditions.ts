@@ -1,4 +1,4 @@
-import type { Condition } from "../kinds/core.ts";
+import type { Condition } from "#kinds";
 import type { ContentDeletion } from "./namespaced-resources-deleter.ts";
 
 const incomplete = "unable to retrieve the complete list of server APIs";

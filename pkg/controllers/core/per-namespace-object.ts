@@ -1,4 +1,5 @@
 import type { ApiObject, Draft, Handle } from "#client";
+import { type Namespace, namespaces } from "#kinds";
 import { isConflict, isNotFound } from "#meta";
 import {
   type ControllerContext,
@@ -6,7 +7,6 @@ import {
   isTerminating,
   newWorkQueue,
 } from "../controller-context.ts";
-import { type Namespace, namespaces } from "../kinds/core.ts";
 
 /** An object that every namespace should have. */
 export interface PerNamespaceObject<T extends ApiObject> {

@@ -1,5 +1,3 @@
-import type { Pod } from "../kinds/pod.ts";
-
 interface Reference {
   readonly name?: string;
 }
@@ -45,3 +43,4 @@ function secretsOfVolume(volume: Readonly<Record<string, unknown>>) {
     return [{ name: secretName }, secretRef, nodePublishSecretRef, ...projected];
   });
 }
+import type { Pod } from "#kinds";

@@ -7,10 +7,10 @@ import {
   RequeueAfter,
   type WorkQueue,
 } from "#client";
+import { type ResourceQuota, resourceQuotas } from "#kinds";
 import { isConflict } from "#meta";
 import { amountOf, type Amounts, inScopes, masked, type Evaluator, plus } from "#quota";
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
-import { type ResourceQuota, resourceQuotas } from "../kinds/core.ts";
 import { QuotaMonitor } from "./quota-monitor.ts";
 
 /** Delay of a count after a deletion: several follow each other. */

@@ -1,6 +1,6 @@
+import { type ConfigMap, configMaps } from "#kinds";
 import type { ControllerContext } from "../controller-context.ts";
 import { runPerNamespaceObject } from "./per-namespace-object.ts";
-import { type ConfigMap, configMaps } from "../kinds/core.ts";
 
 const key = "ca.crt";
 

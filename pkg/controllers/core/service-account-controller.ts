@@ -1,6 +1,6 @@
+import { serviceAccounts } from "#kinds";
 import type { ControllerContext } from "../controller-context.ts";
 import { runPerNamespaceObject } from "./per-namespace-object.ts";
-import { serviceAccounts } from "../kinds/core.ts";
 
 /** Maintains the ServiceAccount `default` in every namespace. */
 export function runServiceAccountController(context: ControllerContext): Promise<void> {

@@ -1,8 +1,8 @@
 import { assign, deepEqual } from "#base";
 import { type Draft, objectKey, type WorkQueue } from "#client";
+import { type Secret, secrets, type ServiceAccount, serviceAccounts } from "#kinds";
 import { ignoreNotFound, isConflict, resolve } from "#meta";
 import { type ControllerContext, enqueueOnChange, newWorkQueue } from "../controller-context.ts";
-import { type Secret, secrets, type ServiceAccount, serviceAccounts } from "../kinds/core.ts";
 
 export interface ServiceAccountTokenOptions {
   /** Signs the claims of a token. */

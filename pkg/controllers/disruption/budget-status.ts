@@ -1,8 +1,12 @@
 /** Arithmetic of PodDisruptionBudget statuses. */
 import { deepEqual } from "#base";
+import type {
+  Pod,
+  PodDisruptionBudget,
+  PodDisruptionBudgetCondition,
+  PodDisruptionBudgetStatus,
+} from "#kinds";
 import type { LabelSelector } from "#meta";
-import type { Pod } from "../kinds/pod.ts";
-import type { Budget, BudgetCondition, BudgetStatus } from "./disruption-kinds.ts";
 
 /** Time within which an evicted pod should be terminating; after it the eviction does not count. */
 const deletionTimeoutMs = 120_000;
@@ -10,7 +14,7 @@ const deletionTimeoutMs = 120_000;
 const conditionType = "DisruptionAllowed";
 
 /** Whether the budget is relative to the number of pods that their controllers should have. */
-export function isOfScale({ spec }: Budget): boolean {
+export function isOfScale({ spec }: PodDisruptionBudget): boolean {
   return spec?.maxUnavailable !== undefined || typeof spec?.minAvailable === "string";
 }
 
@@ -23,7 +27,11 @@ export interface Disrupted {
   readonly overdue: readonly Pod[];
 }
 
-export function disruptedPodsOf(budget: Budget, pods: readonly Pod[], now: number): Disrupted {
+export function disruptedPodsOf(
+  budget: PodDisruptionBudget,
+  pods: readonly Pod[],
+  now: number,
+): Disrupted {
   const noted = budget.status?.disruptedPods ?? {};
   const kept: [string, string][] = [];
   const overdue: Pod[] = [];
@@ -63,7 +71,11 @@ export interface Counts {
 }
 
 /** The status that the counts make of a budget; `budget.status` itself if it is up to date. */
-export function nextStatus(budget: Budget, counts: Counts, now: string): BudgetStatus {
+export function nextStatus(
+  budget: PodDisruptionBudget,
+  counts: Counts,
+  now: string,
+): PodDisruptionBudgetStatus {
   const { currentHealthy, desiredHealthy, expectedPods } = counts;
   const spare = currentHealthy - desiredHealthy;
   // A budget without pods allows nothing, so that its first pods are safe until they are counted.
@@ -81,7 +93,11 @@ export function nextStatus(budget: Budget, counts: Counts, now: string): BudgetS
 }
 
 /** The status of a budget that cannot be computed: it allows nothing. */
-export function failedStatus(budget: Budget, message: string, now: string): BudgetStatus {
+export function failedStatus(
+  budget: PodDisruptionBudget,
+  message: string,
+  now: string,
+): PodDisruptionBudgetStatus {
   const { status = {} } = budget;
   const conditions = withCondition(status.conditions ?? [], now, {
     status: "False",
@@ -94,10 +110,10 @@ export function failedStatus(budget: Budget, message: string, now: string): Budg
 }
 
 function withCondition(
-  conditions: readonly BudgetCondition[],
+  conditions: readonly PodDisruptionBudgetCondition[],
   now: string,
-  wanted: Omit<BudgetCondition, "type">,
-): readonly BudgetCondition[] {
+  wanted: Omit<PodDisruptionBudgetCondition, "type">,
+): readonly PodDisruptionBudgetCondition[] {
   const before = conditions.find(({ type }) => type === conditionType);
   const { lastTransitionTime = now } = before?.status === wanted.status ? before : {};
   const next = { type: conditionType, ...wanted, lastTransitionTime };
@@ -106,11 +122,14 @@ function withCondition(
 }
 
 /** Equal in what is stored: numbers may be bigints, and zeros and empty collections absent. */
-function isSame(left: BudgetStatus | undefined, right: BudgetStatus): boolean {
+function isSame(
+  left: PodDisruptionBudgetStatus | undefined,
+  right: PodDisruptionBudgetStatus,
+): boolean {
   return deepEqual(normalized(left ?? {}), normalized(right));
 }
 
-function normalized(status: BudgetStatus) {
+function normalized(status: PodDisruptionBudgetStatus) {
   return {
     observedGeneration: Number(status.observedGeneration ?? 0),
     disruptionsAllowed: status.disruptionsAllowed ?? 0,

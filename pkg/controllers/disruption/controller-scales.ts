@@ -1,21 +1,25 @@
-import { type Handle, type Informer, type Informers, type OwnerReference } from "#client";
+import {
+  type ApiObject,
+  type Handle,
+  type Informer,
+  type Informers,
+  type OwnerReference,
+} from "#client";
+import { deployments, type Pod, replicaSets, replicationControllers, statefulSets } from "#kinds";
 import { goQuote, groupVersionOf, isNotFound } from "#meta";
 import type { ControllerContext } from "../controller-context.ts";
-import type { Pod } from "../kinds/pod.ts";
 import { controllerOf } from "../owners/controller-ref.ts";
-import {
-  deployments,
-  replicaSets,
-  replicationControllers,
-  statefulSets,
-  type Workload,
-} from "./disruption-kinds.ts";
 
 /** Number of pods that the controllers of some pods should have. */
 export interface ExpectedScale {
   readonly count: number;
   /** Whether some pod has no controller. */
   readonly hasUnmanaged: boolean;
+}
+
+/** A workload with a number of replicas. */
+export interface Workload extends ApiObject {
+  readonly spec?: { readonly replicas?: number };
 }
 
 interface Scale {
@@ -36,10 +40,10 @@ export class ControllerScales {
     private readonly context: ControllerContext,
     informers: Informers,
   ) {
-    this.replicationControllers = informers.of(replicationControllers);
-    this.replicaSets = informers.of(replicaSets);
-    this.deployments = informers.of(deployments);
-    this.statefulSets = informers.of(statefulSets);
+    this.replicationControllers = informers.of<Workload>(replicationControllers);
+    this.replicaSets = informers.of<Workload>(replicaSets);
+    this.deployments = informers.of<Workload>(deployments);
+    this.statefulSets = informers.of<Workload>(statefulSets);
     this.informers = [
       this.replicationControllers,
       this.replicaSets,

@@ -6,11 +6,17 @@ import {
   RequeueAfter,
   type WorkQueue,
 } from "#client";
+import {
+  type Pod,
+  type PodDisruptionBudget,
+  podDisruptionBudgets,
+  type PodDisruptionBudgetStatus,
+  pods as podHandle,
+} from "#kinds";
 import { formatSeconds, goQuote, isConflict, isNotFound, selectorFromLabelSelector } from "#meta";
 import { ByNamespace } from "../by-namespace.ts";
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
 import { CoreEventRecorder } from "../core-event-recorder.ts";
-import { type Pod, pods as podHandle } from "../kinds/pod.ts";
 import { scaledValue } from "../scaled-value.ts";
 import {
   countHealthy,
@@ -20,8 +26,7 @@ import {
   nextStatus,
   shownSelector,
 } from "./budget-status.ts";
-import { ControllerScales } from "./controller-scales.ts";
-import { type Budget, type BudgetStatus, budgets, type Workload } from "./disruption-kinds.ts";
+import { ControllerScales, type Workload } from "./controller-scales.ts";
 import { runStaleDisruptionTarget } from "./stale-disruption-target.ts";
 
 /** Source of the Events, as kube-controller-manager names it. */
@@ -37,9 +42,9 @@ export async function runDisruptionController(context: ControllerContext): Promi
 
 class DisruptionController {
   private readonly queue: WorkQueue;
-  private readonly budgets: Informer<Budget>;
+  private readonly budgets: Informer<PodDisruptionBudget>;
   private readonly pods: Informer<Pod>;
-  private readonly budgetsIn: ByNamespace<Budget>;
+  private readonly budgetsIn: ByNamespace<PodDisruptionBudget>;
   private readonly podsIn: ByNamespace<Pod>;
   private readonly scales: ControllerScales;
   private readonly recorder: CoreEventRecorder;
@@ -47,7 +52,7 @@ class DisruptionController {
   constructor(private readonly context: ControllerContext) {
     const { informers } = context;
     this.queue = newWorkQueue(context, "disruption");
-    this.budgets = informers.of(budgets);
+    this.budgets = informers.of(podDisruptionBudgets);
     this.pods = informers.of(podHandle);
     this.budgetsIn = new ByNamespace(this.budgets);
     this.podsIn = new ByNamespace(this.pods);
@@ -93,7 +98,9 @@ class DisruptionController {
     }
   }
 
-  private budgetsOf({ metadata: { namespace = "", labels = {} } }: Pod): readonly Budget[] {
+  private budgetsOf({
+    metadata: { namespace = "", labels = {} },
+  }: Pod): readonly PodDisruptionBudget[] {
     return [...this.budgetsIn.in(namespace)].filter(({ spec }) =>
       selectorFromLabelSelector(spec?.selector).matches(labels),
     );
@@ -114,7 +121,7 @@ class DisruptionController {
     }
   }
 
-  private async trySync(budget: Budget, key: string): Promise<void> {
+  private async trySync(budget: PodDisruptionBudget, key: string): Promise<void> {
     const { clock } = this.context;
     const selector = selectorFromLabelSelector(budget.spec?.selector);
     const pods = [...this.podsIn.in(budget.metadata.namespace ?? "")].filter(({ metadata }) =>
@@ -132,7 +139,7 @@ class DisruptionController {
     if (recheckAt < Infinity) this.queue.addAfter(key, recheckAt - clock.now() + 1);
   }
 
-  private async expectations(budget: Budget, pods: readonly Pod[]) {
+  private async expectations(budget: PodDisruptionBudget, pods: readonly Pod[]) {
     const { minAvailable, maxUnavailable } = budget.spec ?? {};
     if (!isOfScale(budget)) {
       const desiredHealthy = Number(minAvailable ?? 0);
@@ -147,7 +154,7 @@ class DisruptionController {
     return { expectedPods, desiredHealthy: Math.max(desired, 0) };
   }
 
-  private async expectedScale(budget: Budget, pods: readonly Pod[]) {
+  private async expectedScale(budget: PodDisruptionBudget, pods: readonly Pod[]) {
     try {
       return await this.scales.expectedScale(pods);
     } catch (error) {
@@ -158,13 +165,16 @@ class DisruptionController {
     }
   }
 
-  private async write(budget: Budget, status: BudgetStatus): Promise<void> {
+  private async write(
+    budget: PodDisruptionBudget,
+    status: PodDisruptionBudgetStatus,
+  ): Promise<void> {
     if (status === budget.status) return;
-    const draft = { ...budget, status } as Draft<Budget>;
-    await this.context.client.update(budgets, draft, { subresource: "status" });
+    const draft = { ...budget, status } as Draft<PodDisruptionBudget>;
+    await this.context.client.update(podDisruptionBudgets, draft, { subresource: "status" });
   }
 
-  private tellUnmanaged(budget: Budget): void {
+  private tellUnmanaged(budget: PodDisruptionBudget): void {
     const message =
       `Pods selected by this PodDisruptionBudget (selector: ${shownSelector(budget.spec?.selector)}) ` +
       "were found to be unmanaged. As a result, the status of the PDB cannot be calculated " +
@@ -173,14 +183,19 @@ class DisruptionController {
     this.tell(budget, "Warning", "UnmanagedPods", message);
   }
 
-  private tellOverdue({ metadata: { namespace = "" } }: Budget, pod: Pod): void {
+  private tellOverdue({ metadata: { namespace = "" } }: PodDisruptionBudget, pod: Pod): void {
     // The second word should be the name; the reference has the namespace twice.
     const message = `Pod was expected by PDB ${namespace}/${namespace} to be deleted but it wasn't`;
     this.recorder.record(podHandle, pod, { type: "Warning", reason: "NotDeleted", message });
   }
 
-  private tell(budget: Budget, type: "Normal" | "Warning", reason: string, message: string): void {
-    this.recorder.record(budgets, budget, { type, reason, message });
+  private tell(
+    budget: PodDisruptionBudget,
+    type: "Normal" | "Warning",
+    reason: string,
+    message: string,
+  ): void {
+    this.recorder.record(podDisruptionBudgets, budget, { type, reason, message });
   }
 
   private now(): string {

@@ -1,7 +1,7 @@
 import { type Draft, objectKey } from "#client";
+import { type Pod, pods as podHandle } from "#kinds";
 import { formatSeconds, ignoreNotFound } from "#meta";
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
-import { type Pod, pods as podHandle } from "../kinds/pod.ts";
 
 /** Time after which a pod that is not terminating was not disrupted after all. */
 const staleMs = 120_000;

@@ -2,13 +2,14 @@ import {
   type Handle,
   type Informer,
   type Lease,
+  leases,
   type LeaseCandidate,
   leaseCandidates,
   type LeaseSpec,
   microsText,
   RequeueAfter,
 } from "#client";
-import { ignoreNotFound, isConflict, resolve } from "#meta";
+import { ignoreNotFound, isConflict } from "#meta";
 import { pickBestLeader, oldestEmulation, electionStrategy } from "./election-strategy.ts";
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
 
@@ -43,8 +44,7 @@ class LeaderElectionController {
     const { client, informers } = context;
     this.resource = leaseCandidates(client);
     this.candidates = informers.of(this.resource);
-    const group = resolve("coordination.{api}", client.domain);
-    this.leases = { group, version: "v1", plural: "leases", kind: "Lease", namespaced: true };
+    this.leases = leases(client.domain);
   }
 
   async run(): Promise<void> {

@@ -1,8 +1,8 @@
 import { type Cidr, cidrContains, type IpAddress, parseCidr, parseIp } from "#base";
 import type { ApiObject, Handle } from "#client";
+import type { Condition } from "#kinds";
 import { type Domain, formatSeconds, groupVersionOf, ignoreNotFound, resolve } from "#meta";
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
-import type { Condition } from "../kinds/core.ts";
 
 /** Field manager of the condition Ready. */
 const fieldManager = "service-cidr-controller";

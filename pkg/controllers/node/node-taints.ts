@@ -1,8 +1,8 @@
 /** Taints of nodes that controllers set and remove. */
 import type { Client } from "#client";
+import { type Node, nodes, type Taint } from "#kinds";
 import { isNotFound } from "#meta";
 import { type ControllerContext, statusCodeOf } from "../controller-context.ts";
-import { type Node, nodes, type Taint } from "../kinds/node.ts";
 import { formatTime } from "../time.ts";
 
 /** Key and effect; values do not tell taints apart. */

@@ -1,5 +1,5 @@
 import type { Informer, Informers } from "#client";
-import { type Pod, pods } from "../kinds/pod.ts";
+import { type Pod, pods } from "#kinds";
 
 const index = "spec.nodeName";
 

@@ -1,6 +1,4 @@
 /** Which tolerations of a pod match the NoExecute taints of its node, and for how long. */
-import type { Taint } from "../kinds/node.ts";
-import type { Toleration } from "../kinds/pod.ts";
 
 export function isTolerating(toleration: Toleration, taint: Taint): boolean {
   const { effect = "", key = "", operator = "Equal", value = "" } = toleration;
@@ -24,3 +22,4 @@ export function toleratedMs(taints: readonly Taint[], tolerations: readonly Tole
   }
   return shortest;
 }
+import type { Taint, Toleration } from "#kinds";

@@ -1,6 +1,6 @@
+import { nodes as nodeHandle } from "#kinds";
 import { resolve } from "#meta";
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
-import { nodes as nodeHandle } from "../kinds/node.ts";
 
 /** Cluster sizes overlap, so that a size that varies a little does not change all nodes. */
 const steps = [

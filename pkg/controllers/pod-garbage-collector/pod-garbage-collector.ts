@@ -1,8 +1,13 @@
 import type { Informer } from "#client";
+import {
+  type Node,
+  nodes as nodeHandle,
+  type Pod,
+  type PodCondition,
+  pods as podHandle,
+} from "#kinds";
 import { ignoreNotFound, isNotFound, resolve } from "#meta";
 import type { ControllerContext } from "../controller-context.ts";
-import { type Node, nodes as nodeHandle } from "../kinds/node.ts";
-import { type Pod, type PodCondition, pods as podHandle } from "../kinds/pod.ts";
 import { formatTime } from "../time.ts";
 import type { DeletionReason } from "./pod-garbage-collector-metrics.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
+import type { Pod } from "#kinds";
 import { domainOf } from "#meta";
-import type { Pod } from "../kinds/pod.ts";
 import { inDeletionOrder } from "./deletion-order.ts";
 
 const now = Date.parse("2030-01-01T12:00:00Z");

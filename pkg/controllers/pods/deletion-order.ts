@@ -1,5 +1,5 @@
+import type { Pod } from "#kinds";
 import { type Domain, resolve } from "#meta";
-import type { Pod } from "../kinds/pod.ts";
 import { isReady, readySince } from "./pod-state.ts";
 
 /** Pods of other phases count as pending. */

@@ -1,11 +1,3 @@
-import type { Node, Taint } from "../kinds/node.ts";
-import type {
-  NodeSelectorRequirement,
-  NodeSelectorTerm,
-  PodSpec,
-  Toleration,
-} from "../kinds/pod.ts";
-
 /** Whether a pod may be on a node by its node selector, required node affinity and tolerations. */
 
 export function matchesNode(spec: PodSpec, node: Node): boolean {
@@ -75,3 +67,11 @@ function tolerates(toleration: Toleration, taint: Taint): boolean {
   if (key !== "" && key !== taint.key) return false;
   return operator === "Exists" || (operator === "Equal" && value === (taint.value ?? ""));
 }
+import type {
+  Node,
+  NodeSelectorRequirement,
+  NodeSelectorTerm,
+  PodSpec,
+  Taint,
+  Toleration,
+} from "#kinds";

@@ -1,5 +1,3 @@
-import type { Pod, PodCondition } from "../kinds/pod.ts";
-
 /** What the status of a pod means for its controller. */
 
 export function conditionOf(pod: Pod, type: string): PodCondition | undefined {
@@ -54,3 +52,4 @@ export function isTerminal({ status }: Pod): boolean {
 export function isActive(pod: Pod): boolean {
   return !isTerminal(pod) && pod.metadata.deletionTimestamp === undefined;
 }
+import type { Pod, PodCondition } from "#kinds";

@@ -1,16 +1,18 @@
 import { type Draft, type Handle, type Informer, objectKey } from "#client";
-import { resolve } from "#meta";
-import type { MetricDefinition } from "#request";
-import type { ControllerContext } from "../controller-context.ts";
-import { type Pod, type PodResourceClaim, pods as podHandle } from "../kinds/pod.ts";
-import { controllerRef } from "../owners/controller-ref.ts";
-import { owningPodOf } from "./pod-claims.ts";
 import {
+  type Pod,
+  type PodResourceClaim,
+  pods as podHandle,
   type ResourceClaim,
   resourceClaims,
   type ResourceClaimTemplate,
   resourceClaimTemplates,
-} from "./resource-claim-kinds.ts";
+} from "#kinds";
+import { resolve } from "#meta";
+import type { MetricDefinition } from "#request";
+import type { ControllerContext } from "../controller-context.ts";
+import { controllerRef } from "../owners/controller-ref.ts";
+import { owningPodOf } from "./pod-claims.ts";
 
 const index = "pod-owner";
 /** Longest prefix of a generated name: 63 less five random characters and a hyphen. */

@@ -1,13 +1,14 @@
 import type { Draft, Handle, Informer } from "#client";
-import { ignoreNotFound, resolve } from "#meta";
-import type { ControllerContext } from "../controller-context.ts";
-import { type Pod, pods as podHandle } from "../kinds/pod.ts";
-import { isDone, owningPodOf } from "./pod-claims.ts";
 import {
   type ConsumerReference,
+  type Pod,
+  pods as podHandle,
   type ResourceClaim,
   resourceClaims,
-} from "./resource-claim-kinds.ts";
+} from "#kinds";
+import { ignoreNotFound, resolve } from "#meta";
+import type { ControllerContext } from "../controller-context.ts";
+import { isDone, owningPodOf } from "./pod-claims.ts";
 
 /** Frees a claim that pods no longer use, and deletes one whose pod is done. */
 export class ClaimRelease {

@@ -1,9 +1,8 @@
 /** Which ResourceClaims a pod uses. */
 import { objectKey } from "#client";
-import type { Pod, PodResourceClaim } from "../kinds/pod.ts";
+import type { Pod, PodResourceClaim, ResourceClaim } from "#kinds";
 import { controllerOf } from "../owners/controller-ref.ts";
 import { isTerminal } from "../pods/pod-state.ts";
-import type { ResourceClaim } from "./resource-claim-kinds.ts";
 
 /** `unknown` = the claim has not been generated yet; `none` = the pod needs none. */
 export type ClaimName =

@@ -1,13 +1,18 @@
 import { type Handle, type Informer, objectKey } from "#client";
+import {
+  type Pod,
+  type PodResourceClaim,
+  pods as podHandle,
+  type ResourceClaim,
+  resourceClaims,
+} from "#kinds";
 import { groupVersionOf } from "#meta";
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
 import { CoreEventRecorder } from "../core-event-recorder.ts";
-import { type Pod, type PodResourceClaim, pods as podHandle } from "../kinds/pod.ts";
 import { isServed } from "../served.ts";
 import { ClaimGenerator } from "./claim-generator.ts";
 import { ClaimRelease } from "./claim-release.ts";
 import { checkOwner, claimKeysOf, claimNameOf, isDone, isOwner } from "./pod-claims.ts";
-import { type ResourceClaim, resourceClaims } from "./resource-claim-kinds.ts";
 
 export interface ResourceClaimOptions {
   readonly resourceClaimWorkers: number;

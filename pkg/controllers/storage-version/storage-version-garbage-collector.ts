@@ -1,4 +1,4 @@
-import { type ApiObject, type Draft, type Handle, objectKey } from "#client";
+import { type ApiObject, type Draft, type Handle, objectKey, leases } from "#client";
 import { isNotFound, resolve } from "#meta";
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
 import { isServed } from "../served.ts";
@@ -34,26 +34,26 @@ export async function runStorageVersionGarbageCollector(context: ControllerConte
   const handle: Handle<StorageVersion> = { group, version: "v1alpha1", ...names };
   if (!(await isServed(context, handle))) return;
   const queue = newWorkQueue(context, "storage_version_garbage_collector_storageversions");
-  const leaseHandle = leasesOf(context);
+  const leaseHandle = leases(client.domain);
   const label = resolve("apiserver.{label}/identity", client.domain);
   const isIdentity = ({ metadata }: ApiObject) => metadata.labels?.[label] === "kube-apiserver";
-  const leases = informers.of(leaseHandle, { namespace: leaseNamespace });
+  const known = informers.of(leaseHandle, { namespace: leaseNamespace });
   const versions = informers.of(handle);
   versions.subscribe(({ type, object }) => {
     const isUnknown = (server: string) => {
-      const lease = leases.get(`${leaseNamespace}/${server}`);
+      const lease = known.get(`${leaseNamespace}/${server}`);
       return lease === undefined || !isIdentity(lease);
     };
-    const doubtful = !leases.synced || serversOf(object).some(isUnknown);
+    const doubtful = !known.synced || serversOf(object).some(isUnknown);
     if (type !== "deleted" && doubtful) queue.add(objectKey(object));
   });
-  leases.subscribe(({ type, object }) => {
+  known.subscribe(({ type, object }) => {
     if (type !== "deleted" || !isIdentity(object)) return;
     for (const version of versions.all()) {
       if (serversOf(version).includes(object.metadata.name)) queue.add(objectKey(version));
     }
   });
-  await Promise.all([leases.untilSynced(), versions.untilSynced()]);
+  await Promise.all([known.untilSynced(), versions.untilSynced()]);
   const isLive = async (name: string): Promise<boolean> => {
     try {
       return isIdentity(await client.get(leaseHandle, { namespace: leaseNamespace, name }));
@@ -78,11 +78,6 @@ export async function runStorageVersionGarbageCollector(context: ControllerConte
     const draft = { ...found, status: statusOf(found, left, context.clock.now()) };
     await client.update(handle, draft as Draft<StorageVersion>, { subresource: "status" });
   });
-}
-
-function leasesOf({ client }: ControllerContext): Handle {
-  const group = resolve("coordination.{api}", client.domain);
-  return { group, version: "v1", plural: "leases", kind: "Lease", namespaced: true };
 }
 
 function serversOf({ status }: StorageVersion): readonly string[] {

@@ -1,9 +1,14 @@
 import { type Draft, objectKey } from "#client";
+import {
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  type Pod,
+  pods as podHandle,
+  type Volume,
+} from "#kinds";
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
 import { CoreEventRecorder } from "../core-event-recorder.ts";
-import { type Pod, pods as podHandle, type Volume } from "../kinds/pod.ts";
 import { controllerOf, controllerRef } from "../owners/controller-ref.ts";
-import { type PersistentVolumeClaim, persistentVolumeClaims } from "./volume-kinds.ts";
 
 export interface EphemeralVolumeOptions {
   readonly ephemeralVolumeWorkers: number;

@@ -1,12 +1,8 @@
 import { objectKey } from "#client";
+import { type PersistentVolumeClaim, persistentVolumeClaims, persistentVolumes } from "#kinds";
 import { Quantity } from "#meta";
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
 import { CoreEventRecorder } from "../core-event-recorder.ts";
-import {
-  type PersistentVolumeClaim,
-  persistentVolumeClaims,
-  persistentVolumes,
-} from "./volume-kinds.ts";
 
 const workers = 10;
 

@@ -1,8 +1,8 @@
 import { objectKey } from "#client";
+import { persistentVolumes } from "#kinds";
 import { resolve } from "#meta";
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
 import { needsProtectionSync, syncProtection } from "./protection-finalizer.ts";
-import { persistentVolumes } from "./volume-kinds.ts";
 
 /**
  * Keeps PersistentVolumes while they are bound: adds the finalizer `pv-protection` to volumes that

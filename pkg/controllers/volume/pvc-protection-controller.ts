@@ -1,10 +1,14 @@
 import { type InformerEvent, objectKey, RequeueAfter } from "#client";
+import {
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  type Pod,
+  pods as podHandle,
+} from "#kinds";
 import { resolve } from "#meta";
 import { ByNamespace } from "../by-namespace.ts";
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
-import { type Pod, pods as podHandle } from "../kinds/pod.ts";
 import { needsProtectionSync, syncProtection } from "./protection-finalizer.ts";
-import { type PersistentVolumeClaim, persistentVolumeClaims } from "./volume-kinds.ts";
 
 /** Delay until a pod that only a live list showed is expected in the informer. */
 const unseenPodMs = 1_000;

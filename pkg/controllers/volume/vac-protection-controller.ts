@@ -1,14 +1,14 @@
 import { type ApiObject, type Informer, objectKey } from "#client";
-import { resolve } from "#meta";
-import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
-import { needsProtectionSync, syncProtection } from "./protection-finalizer.ts";
 import {
   type PersistentVolume,
   type PersistentVolumeClaim,
   persistentVolumeClaims,
   persistentVolumes,
   volumeAttributesClasses,
-} from "./volume-kinds.ts";
+} from "#kinds";
+import { resolve } from "#meta";
+import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
+import { needsProtectionSync, syncProtection } from "./protection-finalizer.ts";
 
 /**
  * Keeps VolumeAttributesClasses while a claim or a volume names them: adds the finalizer

@@ -8,6 +8,7 @@ import {
   EventRecorder,
   HttpClient,
   Informers,
+  leases,
   withRetries,
   runCandidacy,
   runElection,
@@ -17,7 +18,7 @@ import {
   controllerMetrics,
   type ControllerSettings,
 } from "#controllers";
-import { type Domain, resolve } from "#meta";
+import type { Domain } from "#meta";
 import type { KeyPair } from "#pki";
 import type { Endpoint, Instruments } from "#request";
 import { PrometheusMetrics, versionInfo } from "#server";
@@ -136,12 +137,15 @@ class ControllerManager {
   }
 
   private recordLeader(recorder: EventRecorder, { namespace, name }: LeaderElectionOptions): void {
-    const group = resolve("coordination.{api}", this.options.domain);
-    const leases = { group, version: "v1", plural: "leases", kind: "Lease", namespaced: true };
     const object = { metadata: { namespace, name, uid: "", resourceVersion: "" } };
     const reason = "LeaderElection";
     const note = `${this.identity} became leader`;
-    recorder.record(leases, object, { type: "Normal", reason, action: reason, note });
+    recorder.record(leases(this.options.domain), object, {
+      type: "Normal",
+      reason,
+      action: reason,
+      note,
+    });
   }
 
   /** Keeps the LeaseCandidate of this process, for an election that the API server coordinates. */

@@ -1,5 +1,5 @@
+import type { ContainerStateTerminated, ContainerStatus, Pod } from "#kinds";
 import { annotationOf } from "../annotations.ts";
-import type { ContainerStatus, Pod, Terminated } from "../kinds/pod.ts";
 
 /** A log, or why there is none. */
 export type LogResult =
@@ -40,7 +40,7 @@ export function containerLog(
   return { text: cut(linesOf(pod, container, run), query, now), isRunning };
 }
 
-type Run = Pick<Terminated, "startedAt" | "finishedAt"> & { readonly exitCode?: number };
+type Run = Partial<Pick<ContainerStateTerminated, "startedAt" | "finishedAt" | "exitCode">>;
 
 function runOf({ state, lastState }: ContainerStatus, isPrevious: boolean): Run | undefined {
   if (isPrevious) return lastState?.terminated;

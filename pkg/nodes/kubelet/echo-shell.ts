@@ -1,6 +1,6 @@
 /** What simulated containers answer to commands: no program runs. */
+import type { Pod } from "#kinds";
 import { annotationOf } from "../annotations.ts";
-import type { Pod } from "../kinds/pod.ts";
 
 export interface ShellOutput {
   readonly stdout: string;

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Server } from "node:net";
 import type { Duplex } from "node:stream";
 import { type Clock, trustAuthorities } from "#base";
 import type { Client } from "#client";
-import type { Pod } from "../kinds/pod.ts";
+import type { Pod } from "#kinds";
 import { containerLog } from "./container-logs.ts";
 import { DelegatedAccess } from "./delegated-access.ts";
 import { runRemoteCommand } from "./remote-command.ts";

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import type { Pod } from "../kinds/pod.ts";
+import type { Pod } from "#kinds";
 import { EchoShell, type ShellOutput } from "./echo-shell.ts";
 import { ChannelSocket } from "./web-socket.ts";
 

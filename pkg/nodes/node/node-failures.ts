@@ -1,6 +1,6 @@
+import type { Node } from "#kinds";
 import { annotationOf } from "../annotations.ts";
 import { stableFraction } from "../identifiers.ts";
-import type { Node } from "../kinds/node.ts";
 import type { NodeTrouble } from "./node-status.ts";
 
 export interface NodeHealth {

@@ -1,8 +1,8 @@
 import type { Clock } from "#base";
+import type { ContainerImage, Node, NodeCondition, NodeStatus } from "#kinds";
 import { type Domain, Quantity, resolve } from "#meta";
 import { prefix } from "../annotations.ts";
 import { machineId, runtimeName, stableUuid, timeText } from "../identifiers.ts";
-import type { Node, NodeCondition, NodeImage, NodeStatus } from "../kinds/node.ts";
 import type { NodesSettings } from "../settings.ts";
 
 /** Conditions of a node that are not as they are in good health. */
@@ -12,7 +12,7 @@ export interface NodeState {
   readonly name: string;
   /** Port of the kubelet's server; 0 = it has none. */
   readonly port: number;
-  readonly images: readonly NodeImage[];
+  readonly images: readonly ContainerImage[];
   readonly troubles: ReadonlySet<NodeTrouble>;
 }
 
@@ -122,7 +122,7 @@ const verdicts: readonly (readonly [NodeTrouble, good: Verdict, bad: Verdict])[]
   ],
 ];
 
-function pressure(status: string, reason: string, message: string): Verdict {
+function pressure(status: NodeCondition["status"], reason: string, message: string): Verdict {
   return { status, reason, message };
 }
 

@@ -4,11 +4,12 @@ import {
   type Handle,
   type Informer,
   type Lease,
+  leases,
   microsText,
   WorkQueue,
 } from "#client";
+import { type ContainerImage, type Node, nodes, type NodeStatus } from "#kinds";
 import { ignoreNotFound, isConflict, isNotFound, StatusError } from "#meta";
-import { leasesOf, type Node, type NodeImage, nodes, type NodeStatus } from "../kinds/node.ts";
 import type { PodHost } from "../pod/pod-syncer.ts";
 import { ownPodCidr, PodAddresses } from "../pod-addresses.ts";
 import type { NodesContext, NodesSettings } from "../settings.ts";
@@ -23,7 +24,7 @@ export interface NodeSyncerOptions {
   /** Port of a node's kubelet server; 0 = it has none. */
   readonly portOf: (node: string) => number;
   /** Images of the pods of a node. */
-  readonly imagesOf: (node: string) => readonly NodeImage[];
+  readonly imagesOf: (node: string) => readonly ContainerImage[];
   /** Called when a node starts to work, or gets its range of addresses. */
   readonly onWorking: (node: string) => void;
 }
@@ -78,7 +79,7 @@ export class NodeSyncer {
       const client = context.clientOf(name);
       this.nodes.set(name, new SimulatedNode(name, index, settings.address, client));
     }
-    this.leases = leasesOf(context.clientOf("").domain);
+    this.leases = leases(context.clientOf("").domain);
   }
 
   get names(): Iterable<string> {

@@ -1,6 +1,6 @@
 /** Delays of a kubelet between attempts to start a container. */
+import type { Container, Pod } from "#kinds";
 import { formatDuration } from "#meta";
-import type { Container, Pod } from "../kinds/pod.ts";
 import { type ContainerRun, restart } from "./container-run.ts";
 
 /** A kubelet's first delay and its longest: MaxContainerBackOff. */

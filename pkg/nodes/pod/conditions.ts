@@ -5,7 +5,7 @@ import {
   type Pod,
   type PodCondition,
   type PodPhase,
-} from "../kinds/pod.ts";
+} from "#kinds";
 import { hasStarted } from "./container-statuses.ts";
 
 type Verdict = Pick<PodCondition, "status" | "reason" | "message">;

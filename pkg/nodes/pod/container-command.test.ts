@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Container } from "../kinds/pod.ts";
+import type { Container } from "#kinds";
 import { commandExit } from "./container-command.ts";
 
 describe("the end of a container by its command", () => {

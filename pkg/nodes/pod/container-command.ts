@@ -1,6 +1,6 @@
 /** How long a container runs by its command, for the few programs whose end is told by their arguments. */
+import type { Container } from "#kinds";
 import type { ContainerExit } from "../annotations.ts";
-import type { Container } from "../kinds/pod.ts";
 
 /** A program that runs until it is stopped. */
 const endless: ContainerExit = { afterMs: Infinity, code: 0 };

@@ -1,14 +1,14 @@
-import { containerId, imageId, timeText } from "../identifiers.ts";
 import {
   type Container,
   type ContainerState,
+  type ContainerStateTerminated,
   type ContainerStatus,
   isSidecar,
   type Pod,
   type PodStatus,
-  type Terminated,
   type VolumeMountStatus,
-} from "../kinds/pod.ts";
+} from "#kinds";
+import { containerId, imageId, timeText } from "../identifiers.ts";
 import type { ContainerEnd, ContainerRun } from "./container-run.ts";
 import { type Advance, type PodRun, readyAtOf } from "./pod-run.ts";
 
@@ -117,7 +117,7 @@ function statesOf(
 function terminated(
   { exitCode, startedAt, finishedAt }: ContainerEnd,
   containerID: string,
-): Terminated {
+): ContainerStateTerminated {
   return {
     exitCode,
     reason: exitCode === 0 ? "Completed" : "Error",

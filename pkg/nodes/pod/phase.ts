@@ -1,5 +1,3 @@
-import { type ContainerStatus, isSidecar, type Pod, type PodPhase } from "../kinds/pod.ts";
-
 type State = "unknown" | "never ran" | "running" | "ended";
 
 /** How far a container has come, and the exit code of its last run if that has ended. */
@@ -40,3 +38,4 @@ export function phaseOf(
   if (isSuccess) return "Succeeded";
   return restartPolicy === "Never" ? "Failed" : "Running";
 }
+import { type ContainerStatus, isSidecar, type Pod, type PodPhase } from "#kinds";

@@ -1,5 +1,5 @@
+import { type Container, isSidecar, type Pod } from "#kinds";
 import type { ContainerExit, PodWishes } from "../annotations.ts";
-import { type Container, isSidecar, type Pod } from "../kinds/pod.ts";
 import { failPull, restartWhenDue } from "./backoffs.ts";
 import { commandExit } from "./container-command.ts";
 import { type ContainerRun, newContainer, start, terminate } from "./container-run.ts";

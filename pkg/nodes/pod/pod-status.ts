@@ -1,5 +1,5 @@
+import type { Pod, PodCondition, PodPhase, PodStatus } from "#kinds";
 import { timeText } from "../identifiers.ts";
-import type { Pod, PodCondition, PodPhase, PodStatus } from "../kinds/pod.ts";
 import { kubeletConditions } from "./conditions.ts";
 import { containerStatuses } from "./container-statuses.ts";
 import { phaseOf } from "./phase.ts";

@@ -1,8 +1,8 @@
 import { deepEqual } from "#base";
 import { type Client, type Informer, objectKey, WorkQueue } from "#client";
+import { type Pod, pods, type PodStatus } from "#kinds";
 import { isConflict, isNotFound } from "#meta";
 import { wishesOf } from "../annotations.ts";
-import { type Pod, pods, type PodStatus } from "../kinds/pod.ts";
 import type { PodAddresses } from "../pod-addresses.ts";
 import type { NodesContext, NodesSettings } from "../settings.ts";
 import { TimerHeap } from "../timers.ts";

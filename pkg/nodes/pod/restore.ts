@@ -1,5 +1,5 @@
+import type { ContainerStateTerminated, ContainerStatus, Pod } from "#kinds";
 import { parseSeconds } from "#meta";
-import { type ContainerStatus, type Pod, type Terminated } from "../kinds/pod.ts";
 import { type ContainerEnd, type ContainerRun, newContainer } from "./container-run.ts";
 import { newPodRun, type PodRun } from "./pod-run.ts";
 
@@ -54,7 +54,7 @@ function restoreBackoff(container: ContainerRun): void {
   container.backoffSetAt = container.startedAt;
 }
 
-function endOf({ exitCode, startedAt, finishedAt }: Terminated): ContainerEnd {
+function endOf({ exitCode, startedAt, finishedAt }: ContainerStateTerminated): ContainerEnd {
   return { exitCode, startedAt: timeOf(startedAt) ?? 0, finishedAt: timeOf(finishedAt) ?? 0 };
 }
 

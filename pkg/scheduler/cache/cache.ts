@@ -1,5 +1,4 @@
-import type { Node } from "../kinds/node.ts";
-import type { Pod } from "../kinds/pod.ts";
+import type { Node, Pod } from "#kinds";
 import { type ImageState, NodeInfo } from "../framework/node-info.ts";
 import type { PodInfo } from "../framework/pod-info.ts";
 import { Snapshot } from "./snapshot.ts";

@@ -1,5 +1,5 @@
+import type { NodeAffinity, TopologySpreadConstraint } from "#kinds";
 import { ConfigurationFault } from "#meta";
-import type { NodeAffinity, TopologySpreadConstraint } from "../kinds/pod.ts";
 import type { ResourceSpec, ScoringStrategy } from "../plugins/node-resources/allocation.ts";
 import { fieldsOf, type Fields, itemsOf, numberOf, textOf } from "./fields.ts";
 import { defaultPluginArgs, type PluginArgs } from "./profile.ts";

@@ -1,4 +1,4 @@
-import type { NodeAffinity } from "../kinds/pod.ts";
+import type { NodeAffinity } from "#kinds";
 import type { PreemptionArgs } from "../plugins/default-preemption/plugin.ts";
 import type { AffinityArgs } from "../plugins/inter-pod-affinity/namespace-resolver.ts";
 import type { ResourceSpec } from "../plugins/node-resources/allocation.ts";

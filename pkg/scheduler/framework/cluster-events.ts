@@ -1,7 +1,6 @@
 import { deepEqual } from "#base";
 import type { ApiObject } from "#client";
-import type { Node } from "../kinds/node.ts";
-import type { Pod } from "../kinds/pod.ts";
+import type { Node, Pod } from "#kinds";
 import type { Status } from "./status.ts";
 import { podResources } from "./resources.ts";
 

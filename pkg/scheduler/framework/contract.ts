@@ -1,6 +1,6 @@
 /** Extension points of the scheduling framework, as plain functions of a plugin. */
 import type { Awaitable } from "#base";
-import type { Pod } from "../kinds/pod.ts";
+import type { Pod } from "#kinds";
 import type { EventRegistration, PreEnqueue } from "./cluster-events.ts";
 import type { CycleState } from "./cycle-state.ts";
 import type { NodeToStatus } from "./fit-error.ts";

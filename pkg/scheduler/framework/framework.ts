@@ -1,9 +1,9 @@
+import { priorityOf } from "#kinds";
 import type { NodeToStatus } from "./fit-error.ts";
 import type { PermitResult, Plugin, PostFilterResult, SchedulingContext } from "./contract.ts";
 import type { NodeInfo } from "./node-info.ts";
 import type { Nominator } from "./nominator.ts";
 import type { PodInfo } from "./pod-info.ts";
-import { priorityOf } from "../kinds/pod.ts";
 import { errorStatus, isRejected, type Status, unresolvable, unschedulable } from "./status.ts";
 
 /** A plugin of a profile, with the weight of its scores. */

@@ -1,8 +1,8 @@
 import type { Clock, Random } from "#base";
 import type { ApiObject, Client, Handle, Informer, Selection } from "#client";
+import type { Pod } from "#kinds";
 import type { Domain } from "#meta";
 import type { Instruments } from "#request";
-import type { Pod } from "../kinds/pod.ts";
 import type { Snapshot } from "../cache/snapshot.ts";
 import type { SchedulingContext } from "./contract.ts";
 import type { NodeInfo } from "./node-info.ts";

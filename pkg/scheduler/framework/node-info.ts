@@ -1,5 +1,4 @@
-import { labelsOf, type Pod } from "../kinds/pod.ts";
-import type { Node } from "../kinds/node.ts";
+import { labelsOf, type Node, type Pod } from "#kinds";
 import { hasAffinityTerms, type HostPort, type PodInfo } from "./pod-info.ts";
 import {
   addResources,

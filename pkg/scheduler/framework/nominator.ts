@@ -1,4 +1,4 @@
-import type { Pod } from "../kinds/pod.ts";
+import type { Pod } from "#kinds";
 import type { PodInfo } from "./pod-info.ts";
 
 const none: readonly PodInfo[] = [];

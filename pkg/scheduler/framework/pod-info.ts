@@ -1,4 +1,3 @@
-import { everything, type LabelSelector, nothing, selectorFromLabelSelector } from "#meta";
 import {
   type Labels,
   labelsOf,
@@ -6,7 +5,8 @@ import {
   type Pod,
   type PodAffinityTerm,
   type PodAffinityTerms,
-} from "../kinds/pod.ts";
+} from "#kinds";
+import { everything, type LabelSelector, nothing, selectorFromLabelSelector } from "#meta";
 import { type PodResources, podResources } from "./resources.ts";
 
 export interface Selector {

@@ -1,7 +1,7 @@
 import { setBounded } from "#base";
+import type { Container, Pod } from "#kinds";
 import { Quantity } from "#meta";
 import { allocatedPodTotal, type Amounts, plus } from "#quota";
-import type { Container, Pod } from "../kinds/pod.ts";
 
 /** Amounts in the units in which the scheduler counts: thousandths of a CPU, bytes, pieces. */
 export interface Resources {

@@ -1,8 +1,8 @@
 import type { ApiObject, Handle } from "#client";
+import { namespaceOf } from "#kinds";
 import type { Plugin } from "../framework/contract.ts";
 import type { PluginHandle } from "../framework/handle.ts";
 import { errorStatus } from "../framework/status.ts";
-import { namespaceOf } from "../kinds/pod.ts";
 
 const name = "DefaultBinder";
 

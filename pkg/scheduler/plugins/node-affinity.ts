@@ -1,8 +1,7 @@
+import type { Node, NodeAffinity, Pod } from "#kinds";
 import { actions } from "../framework/cluster-events.ts";
 import type { Plugin, PreFilterResult } from "../framework/contract.ts";
 import { skip, unresolvable } from "../framework/status.ts";
-import type { Node } from "../kinds/node.ts";
-import type { NodeAffinity, Pod } from "../kinds/pod.ts";
 import { matchesTerm, matchesTerms, requiredNodeAffinity } from "./helper/node-affinity.ts";
 import { scaleScores } from "./helper/normalize.ts";
 

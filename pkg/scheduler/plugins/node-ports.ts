@@ -1,8 +1,8 @@
+import type { Pod } from "#kinds";
 import { actions } from "../framework/cluster-events.ts";
 import type { Plugin } from "../framework/contract.ts";
 import { podInfoOf } from "../framework/pod-info.ts";
 import { skip, unschedulable } from "../framework/status.ts";
-import type { Pod } from "../kinds/pod.ts";
 
 const name = "NodePorts";
 const rejection = unschedulable(name, "node(s) didn't have free ports for the requested pod ports");

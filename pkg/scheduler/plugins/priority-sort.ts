@@ -1,5 +1,5 @@
+import { priorityOf } from "#kinds";
 import type { Plugin } from "../framework/contract.ts";
-import { priorityOf } from "../kinds/pod.ts";
 
 /** Orders the queue by priority, then by the time at which pods were added to it. */
 export function prioritySort(): Plugin {

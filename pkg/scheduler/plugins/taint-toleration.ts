@@ -1,7 +1,7 @@
+import type { Node } from "#kinds";
 import { actions } from "../framework/cluster-events.ts";
 import type { Plugin } from "../framework/contract.ts";
 import { unresolvable } from "../framework/status.ts";
-import type { Node } from "../kinds/node.ts";
 import { scaleScores } from "./helper/normalize.ts";
 import { isTolerated, untoleratedTaint } from "./helper/taints.ts";
 

@@ -1,4 +1,5 @@
 import type { Clock } from "#base";
+import type { Pod } from "#kinds";
 import type { Instruments } from "#request";
 import {
   type ClusterChange,
@@ -11,7 +12,6 @@ import {
 } from "../framework/cluster-events.ts";
 import type { Plugin, QueuedPod } from "../framework/contract.ts";
 import { type PodInfo, podInfoOf } from "../framework/pod-info.ts";
-import type { Pod } from "../kinds/pod.ts";
 import { BackoffQueue, type BackoffTimes } from "./backoff-queue.ts";
 import { Heap } from "./heap.ts";
 import { InFlight } from "./in-flight.ts";

@@ -1,7 +1,5 @@
+import type { Affinity, DaemonSet, Node, Pod, PodSpec, PodTemplateSpec, Toleration } from "#kinds";
 import { type Domain, resolve } from "#meta";
-import type { DaemonSet } from "../../kinds/apps.ts";
-import type { Node } from "../../kinds/node.ts";
-import type { Affinity, Pod, PodSpec, PodTemplateSpec, Toleration } from "../../kinds/pod.ts";
 import { matchesNode, toleratesTaints } from "../../pods/node-fit.ts";
 
 /** The pods of a DaemonSet: how they are made for a node, and on which nodes they may run. */

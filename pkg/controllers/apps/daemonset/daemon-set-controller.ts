@@ -1,11 +1,17 @@
 import { deepEqual } from "#base";
 import { type Informer, type InformerEvent, objectKey, type WorkQueue } from "#client";
+import {
+  type DaemonSet,
+  daemonSets,
+  type DaemonSetStatus,
+  type Node,
+  nodes as nodeHandle,
+  type Pod,
+  pods as podHandle,
+} from "#kinds";
 import { isNotFound } from "#meta";
 import { type ControllerContext, isTerminating, newWorkQueue } from "../../controller-context.ts";
 import { CoreEventRecorder } from "../../core-event-recorder.ts";
-import { type DaemonSet, daemonSets, type DaemonSetStatus } from "../../kinds/apps.ts";
-import { type Node, nodes as nodeHandle } from "../../kinds/node.ts";
-import { type Pod, pods as podHandle } from "../../kinds/pod.ts";
 import { writeStatus } from "../../owners/write-status.ts";
 import { claimObjects } from "../../owners/claim.ts";
 import { combinedError } from "../../owners/combined-error.ts";

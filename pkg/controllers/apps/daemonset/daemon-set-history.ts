@@ -1,6 +1,11 @@
+import {
+  type ControllerRevision,
+  type DaemonSet,
+  daemonSets,
+  type Pod,
+  pods as podHandle,
+} from "#kinds";
 import type { ControllerContext } from "../../controller-context.ts";
-import { type ControllerRevision, type DaemonSet, daemonSets } from "../../kinds/apps.ts";
-import { type Pod, pods as podHandle } from "../../kinds/pod.ts";
 import { podTemplateHash } from "../../pods/template-hash.ts";
 import type { WrittenObjects } from "../../written-objects.ts";
 import { isSameData, templatePatch } from "../history/controller-revision.ts";

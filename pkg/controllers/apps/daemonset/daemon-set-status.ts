@@ -1,4 +1,4 @@
-import type { DaemonSet, DaemonSetStatus } from "../../kinds/apps.ts";
+import type { DaemonSet, DaemonSetStatus } from "#kinds";
 import { isAvailable, isReady } from "../../pods/pod-state.ts";
 import { byAssignment, isUpdated, templateGeneration } from "./daemon-pods.ts";
 import type { DaemonView } from "./node-plan.ts";

@@ -1,6 +1,4 @@
-import type { DaemonSet } from "../../kinds/apps.ts";
-import type { Node } from "../../kinds/node.ts";
-import type { Pod } from "../../kinds/pod.ts";
+import type { DaemonSet, Node, Pod } from "#kinds";
 import { isAvailable, isReady } from "../../pods/pod-state.ts";
 import { scaledValue } from "../../scaled-value.ts";
 import { byAssignment, isUpdated, type NodeFit, templateGeneration } from "./daemon-pods.ts";

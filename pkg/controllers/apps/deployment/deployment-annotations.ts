@@ -1,6 +1,6 @@
 import { type Domain, resolve } from "#meta";
 import type { ApiObject } from "#client";
-import type { Deployment, ReplicaSet } from "../../kinds/apps.ts";
+import type { Deployment, ReplicaSet } from "#kinds";
 
 type Annotations = Readonly<Record<string, string>>;
 

@@ -1,4 +1,4 @@
-import type { Deployment, DeploymentCondition } from "../../kinds/apps.ts";
+import type { Deployment, DeploymentCondition } from "#kinds";
 import { formatTime } from "../../time.ts";
 import { progressDeadline } from "./rolling-limits.ts";
 

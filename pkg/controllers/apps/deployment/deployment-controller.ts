@@ -1,8 +1,14 @@
 import { type Informer, type InformerEvent, objectKey, type WorkQueue } from "#client";
+import {
+  type Deployment,
+  deployments,
+  type Pod,
+  pods as podHandle,
+  type ReplicaSet,
+  replicaSets,
+} from "#kinds";
 import { type ControllerContext, isTerminating, newWorkQueue } from "../../controller-context.ts";
 import { CoreEventRecorder } from "../../core-event-recorder.ts";
-import { type Deployment, deployments, type ReplicaSet, replicaSets } from "../../kinds/apps.ts";
-import { type Pod, pods as podHandle } from "../../kinds/pod.ts";
 import { claimObjects } from "../../owners/claim.ts";
 import { controllerOf } from "../../owners/controller-ref.ts";
 import { watchOwned } from "../../owners/owned-object-events.ts";

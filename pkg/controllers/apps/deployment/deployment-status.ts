@@ -1,10 +1,5 @@
 import { deepEqual } from "#base";
-import type {
-  Deployment,
-  DeploymentCondition,
-  DeploymentStatus,
-  ReplicaSet,
-} from "../../kinds/apps.ts";
+import type { Deployment, DeploymentCondition, DeploymentStatus, ReplicaSet } from "#kinds";
 import {
   conditionOf,
   hasTimedOut,

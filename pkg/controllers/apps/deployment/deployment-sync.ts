@@ -1,15 +1,15 @@
 import { type Clock, deepEqual } from "#base";
 import type { Client } from "#client";
-import { goQuote, isNotFound } from "#meta";
-import { statusCodeOf, isTerminating } from "../../controller-context.ts";
-import type { CoreEventRecorder } from "../../core-event-recorder.ts";
 import {
   type Deployment,
   deployments,
   type DeploymentStatus,
   type ReplicaSet,
   replicaSets,
-} from "../../kinds/apps.ts";
+} from "#kinds";
+import { goQuote, isNotFound } from "#meta";
+import { statusCodeOf, isTerminating } from "../../controller-context.ts";
+import type { CoreEventRecorder } from "../../core-event-recorder.ts";
 import { controllerRef, isControlledBy } from "../../owners/controller-ref.ts";
 import { podTemplateHash } from "../../pods/template-hash.ts";
 import type { WrittenObjects } from "../../written-objects.ts";

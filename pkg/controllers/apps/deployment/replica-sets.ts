@@ -1,7 +1,6 @@
 import { deepEqual } from "#base";
+import type { PodTemplateSpec, ReplicaSet } from "#kinds";
 import type { LabelSelector } from "#meta";
-import type { ReplicaSet } from "../../kinds/apps.ts";
-import type { PodTemplateSpec } from "../../kinds/pod.ts";
 
 /** How the ReplicaSets of a Deployment are named, labeled, compared and sorted. */
 

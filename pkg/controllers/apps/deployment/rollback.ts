@@ -1,5 +1,5 @@
+import type { Deployment, ReplicaSet } from "#kinds";
 import { goQuote } from "#meta";
-import type { Deployment, ReplicaSet } from "../../kinds/apps.ts";
 import type { DeploymentSync } from "./deployment-sync.ts";
 import { allSets } from "./deployment-status.ts";
 import { deploymentTemplate, isSameTemplate } from "./replica-sets.ts";

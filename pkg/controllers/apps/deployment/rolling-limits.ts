@@ -1,4 +1,4 @@
-import type { Deployment, DeploymentStatus, ReplicaSet } from "../../kinds/apps.ts";
+import type { Deployment, DeploymentStatus, ReplicaSet } from "#kinds";
 import { scaledValue } from "../../scaled-value.ts";
 
 /** The arithmetic of rollouts: how many pods a Deployment may have and must have. */

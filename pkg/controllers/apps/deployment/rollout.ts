@@ -1,5 +1,4 @@
-import type { ReplicaSet } from "../../kinds/apps.ts";
-import type { Pod } from "../../kinds/pod.ts";
+import type { Pod, ReplicaSet } from "#kinds";
 import { isTerminal } from "../../pods/pod-state.ts";
 import type { DeploymentSync } from "./deployment-sync.ts";
 import { allSets, rolloutStatus } from "./deployment-status.ts";

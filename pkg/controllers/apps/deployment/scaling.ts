@@ -1,4 +1,4 @@
-import type { Deployment, ReplicaSet } from "../../kinds/apps.ts";
+import type { Deployment, ReplicaSet } from "#kinds";
 import type { DeploymentSync } from "./deployment-sync.ts";
 import { allSets, countedStatus, type OwnedSets } from "./deployment-status.ts";
 import { cleanUpHistory } from "./history.ts";

@@ -1,6 +1,5 @@
 import { deepEqual, OpaqueJson, printJson } from "#base";
-import type { ControllerRevision } from "../../kinds/apps.ts";
-import type { PodTemplateSpec } from "../../kinds/pod.ts";
+import type { ControllerRevision, PodTemplateSpec } from "#kinds";
 import { fnv1, safeEncode } from "../../pods/template-hash.ts";
 
 /** What a ControllerRevision keeps of a workload, and how revisions are named and compared. */

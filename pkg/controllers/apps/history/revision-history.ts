@@ -1,8 +1,8 @@
 import type { ApiObject, Client, Draft, Handle, Informer } from "#client";
+import { type ControllerRevision, controllerRevisions } from "#kinds";
 import { isNotFound, type LabelSelector } from "#meta";
 import type { ControllerContext } from "../../controller-context.ts";
 import { statusCodeOf } from "../../controller-context.ts";
-import { type ControllerRevision, controllerRevisions } from "../../kinds/apps.ts";
 import { claimObjects } from "../../owners/claim.ts";
 import { controllerRef } from "../../owners/controller-ref.ts";
 import { OwnedObjects } from "../../owners/owned-objects.ts";

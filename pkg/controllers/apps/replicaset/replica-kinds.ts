@@ -4,7 +4,7 @@ import {
   replicaSets,
   type ReplicationController,
   replicationControllers,
-} from "../../kinds/apps.ts";
+} from "#kinds";
 import { selectorOf } from "../../owners/selectors.ts";
 
 /** A workload that keeps a number of equal pods. */

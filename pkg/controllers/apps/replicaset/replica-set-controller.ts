@@ -1,9 +1,8 @@
 import { type Informer, objectKey, type WorkQueue } from "#client";
+import { type Pod, pods as podHandle, type ReplicaSetStatus } from "#kinds";
 import { isNotFound } from "#meta";
 import { type ControllerContext, isTerminating, newWorkQueue } from "../../controller-context.ts";
 import { CoreEventRecorder } from "../../core-event-recorder.ts";
-import type { ReplicaSetStatus } from "../../kinds/apps.ts";
-import { type Pod, pods as podHandle } from "../../kinds/pod.ts";
 import { writeStatus } from "../../owners/write-status.ts";
 import { claimObjects } from "../../owners/claim.ts";
 import { controllerOf } from "../../owners/controller-ref.ts";

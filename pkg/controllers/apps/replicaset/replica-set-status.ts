@@ -1,8 +1,6 @@
 import { deepEqual } from "#base";
+import type { Condition, Pod, ReplicaSetStatus } from "#kinds";
 import { formatTime } from "../../time.ts";
-import type { ReplicaSetStatus } from "../../kinds/apps.ts";
-import type { Condition } from "../../kinds/core.ts";
-import type { Pod } from "../../kinds/pod.ts";
 import { isAvailable, isReady } from "../../pods/pod-state.ts";
 import type { ReplicaWorkload } from "./replica-kinds.ts";
 

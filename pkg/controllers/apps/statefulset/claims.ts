@@ -1,9 +1,14 @@
 import type { ApiObject, Draft, Handle, OwnerReference } from "#client";
+import {
+  type PersistentVolumeClaim,
+  type Pod,
+  pods,
+  type StatefulSet,
+  statefulSets,
+  type VolumeClaimTemplate,
+} from "#kinds";
 import { groupVersionOf } from "#meta";
-import { type StatefulSet, statefulSets, type VolumeClaimTemplate } from "../../kinds/apps.ts";
-import { type Pod, pods } from "../../kinds/pod.ts";
 import { controllerRef } from "../../owners/controller-ref.ts";
-import type { PersistentVolumeClaim } from "../../volume/volume-kinds.ts";
 
 /** The PersistentVolumeClaims of a StatefulSet's pods, and who owns them by its retention policy. */
 

@@ -1,11 +1,16 @@
 import type { Client, Draft, Informer } from "#client";
+import {
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  type Pod,
+  pods,
+  type StatefulSet,
+  statefulSets,
+} from "#kinds";
 import { goQuote, isNotFound } from "#meta";
 import { statusCodeOf } from "../../controller-context.ts";
 import type { CoreEventRecorder } from "../../core-event-recorder.ts";
-import { type StatefulSet, statefulSets } from "../../kinds/apps.ts";
-import { type Pod, pods } from "../../kinds/pod.ts";
 import { combinedError } from "../../owners/combined-error.ts";
-import { type PersistentVolumeClaim, persistentVolumeClaims } from "../../volume/volume-kinds.ts";
 import { WrittenObjects } from "../../written-objects.ts";
 import {
   claimDrafts,

@@ -1,7 +1,6 @@
 import type { Draft } from "#client";
+import { type Pod, type StatefulSet, statefulSets, type Volume } from "#kinds";
 import { type Domain, resolve } from "#meta";
-import { type StatefulSet, statefulSets } from "../../kinds/apps.ts";
-import type { Pod, Volume } from "../../kinds/pod.ts";
 import { podFromTemplate } from "../../pods/pod-control.ts";
 import { isAvailable, isReady } from "../../pods/pod-state.ts";
 import { claimName } from "./claims.ts";

@@ -1,21 +1,22 @@
 import { type Informer, objectKey, type WorkQueue } from "#client";
-import { resolve } from "#meta";
-import { type ControllerContext, isTerminating, newWorkQueue } from "../../controller-context.ts";
-import { CoreEventRecorder } from "../../core-event-recorder.ts";
 import {
   type ControllerRevision,
+  persistentVolumeClaims,
+  type Pod,
+  pods as podHandle,
   type StatefulSet,
   statefulSets,
   type StatefulSetStatus,
-} from "../../kinds/apps.ts";
-import { type Pod, pods as podHandle } from "../../kinds/pod.ts";
+} from "#kinds";
+import { resolve } from "#meta";
+import { type ControllerContext, isTerminating, newWorkQueue } from "../../controller-context.ts";
+import { CoreEventRecorder } from "../../core-event-recorder.ts";
 import { writeStatus } from "../../owners/write-status.ts";
 import { claimObjects } from "../../owners/claim.ts";
 import { watchOwned } from "../../owners/owned-object-events.ts";
 import { OwnedObjects } from "../../owners/owned-objects.ts";
 import { selectorOf } from "../../owners/selectors.ts";
 import { nextAvailableInMs } from "../../pods/pod-state.ts";
-import { persistentVolumeClaims } from "../../volume/volume-kinds.ts";
 import { WrittenObjects } from "../../written-objects.ts";
 import { dataHash, isSameData, templatePatch } from "../history/controller-revision.ts";
 import { RevisionHistory } from "../history/revision-history.ts";

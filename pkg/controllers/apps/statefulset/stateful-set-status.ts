@@ -1,5 +1,4 @@
-import type { ControllerRevision, StatefulSet, StatefulSetStatus } from "../../kinds/apps.ts";
-import type { Pod } from "../../kinds/pod.ts";
+import type { ControllerRevision, Pod, StatefulSet, StatefulSetStatus } from "#kinds";
 import { isAvailable } from "../../pods/pod-state.ts";
 import { isRunningAndReady, revisionOf } from "./stateful-pods.ts";
 

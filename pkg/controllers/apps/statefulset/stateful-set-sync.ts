@@ -1,5 +1,4 @@
-import type { StatefulSet, StatefulSetStatus } from "../../kinds/apps.ts";
-import type { Pod } from "../../kinds/pod.ts";
+import type { Pod, StatefulSet, StatefulSetStatus } from "#kinds";
 import { combinedError } from "../../owners/combined-error.ts";
 import { isTerminal } from "../../pods/pod-state.ts";
 import { slowStart } from "../../pods/slow-start.ts";

@@ -1,7 +1,7 @@
 /** Jobs that a CronJob creates, and their names. */
 import type { Draft } from "#client";
+import { type CronJob, cronJobs, type Job } from "#kinds";
 import { type Domain, resolve } from "#meta";
-import { type CronJob, cronJobs, type Job } from "../../kinds/batch.ts";
 import { controllerRef } from "../../owners/controller-ref.ts";
 import { TimeZone } from "./time-zone.ts";
 

@@ -1,7 +1,4 @@
 import { type CronSchedule, isTimeZone, parseCronSchedule } from "#api";
-import { goQuote, groupVersionOf, isConflict, isNotFound, kubernetes } from "#meta";
-import { type ControllerContext, isTerminating } from "../../controller-context.ts";
-import type { CoreEventRecorder } from "../../core-event-recorder.ts";
 import {
   type ActiveJob,
   type CronJob,
@@ -9,7 +6,10 @@ import {
   type CronJobStatus,
   type Job,
   jobs as jobResource,
-} from "../../kinds/batch.ts";
+} from "#kinds";
+import { goQuote, groupVersionOf, isConflict, isNotFound, kubernetes } from "#meta";
+import { type ControllerContext, isTerminating } from "../../controller-context.ts";
+import type { CoreEventRecorder } from "../../core-event-recorder.ts";
 import { isControlledBy } from "../../owners/controller-ref.ts";
 import { formatTime } from "../../time.ts";
 import { finishedConditionOf, isFinished } from "../job/job-spec.ts";

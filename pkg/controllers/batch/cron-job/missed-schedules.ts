@@ -1,6 +1,6 @@
 /** Missed and next times of CronJobs. */
 import type { CronSchedule } from "#api";
-import type { CronJob } from "../../kinds/batch.ts";
+import type { CronJob } from "#kinds";
 import { lastTime, nextTime } from "./schedule-times.ts";
 
 /** Missed times above which a CronJob is warned about. */

@@ -1,5 +1,5 @@
 import { type Informer, objectKey } from "#client";
-import type { Pod } from "../../kinds/pod.ts";
+import type { Pod } from "#kinds";
 import { controllerOf } from "../../owners/controller-ref.ts";
 import type { JobNames } from "./job-names.ts";
 import { hasTrackingFinalizer } from "./job-pods.ts";

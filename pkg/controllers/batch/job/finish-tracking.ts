@@ -5,9 +5,8 @@
  * and a pod with the finalizer cannot be lost.
  */
 import type { Client } from "#client";
+import { type Job, type JobStatus, type Pod, pods as podResource } from "#kinds";
 import { ignoreNotFound } from "#meta";
-import type { Job, JobStatus } from "../../kinds/batch.ts";
-import { type Pod, pods as podResource } from "../../kinds/pod.ts";
 import { formatIntervals, countIndexes, hasIndex } from "./policy/index-intervals.ts";
 import {
   hasValidIndex,

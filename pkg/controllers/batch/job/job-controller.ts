@@ -1,8 +1,13 @@
 import { type Informer, type InformerEvent, objectKey, type WorkQueue } from "#client";
+import {
+  type Job,
+  jobs as jobResource,
+  type JobStatus,
+  type Pod,
+  pods as podResource,
+} from "#kinds";
 import { type ControllerContext, newWorkQueue } from "../../controller-context.ts";
 import { CoreEventRecorder } from "../../core-event-recorder.ts";
-import { type Job, type JobStatus, jobs as jobResource } from "../../kinds/batch.ts";
-import { type Pod, pods as podResource } from "../../kinds/pod.ts";
 import { claimObjects } from "../../owners/claim.ts";
 import { isControlledBy } from "../../owners/controller-ref.ts";
 import { OwnedObjects } from "../../owners/owned-objects.ts";

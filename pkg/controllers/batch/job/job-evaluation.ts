@@ -1,6 +1,5 @@
 /** Evaluation of a Job and its pods: counts, indexes, and whether the Job ends. */
-import type { Job, JobCondition, JobSpec, JobStatus } from "../../kinds/batch.ts";
-import type { Pod } from "../../kinds/pod.ts";
+import type { Job, JobCondition, JobSpec, JobStatus, Pod } from "#kinds";
 import { isActive, isReady } from "../../pods/pod-state.ts";
 import { formatTime } from "../../time.ts";
 import { finishTimeOf } from "./policy/finish-time.ts";

@@ -1,7 +1,6 @@
 /** Metrics of the Job controller, with the names of kube-controller-manager. */
+import type { JobCondition, JobSpec, JobStatus, Pod } from "#kinds";
 import type { Instruments, MetricDefinition } from "#request";
-import type { JobCondition, JobSpec, JobStatus } from "../../kinds/batch.ts";
-import type { Pod } from "../../kinds/pod.ts";
 import { isTerminal } from "../../pods/pod-state.ts";
 import { countIndexes, parseIntervals } from "./policy/index-intervals.ts";
 import type { JobNames } from "./job-names.ts";

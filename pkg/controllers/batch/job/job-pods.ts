@@ -1,6 +1,5 @@
 /** What the pods of a Job say about its progress. */
-import type { JobSpec } from "../../kinds/batch.ts";
-import type { Pod } from "../../kinds/pod.ts";
+import type { JobSpec, Pod } from "#kinds";
 import { isTerminal } from "../../pods/pod-state.ts";
 import { replacesOnlyTerminated } from "./job-spec.ts";
 import type { JobNames } from "./job-names.ts";

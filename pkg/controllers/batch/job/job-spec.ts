@@ -1,5 +1,4 @@
 /** What the spec and the conditions of a Job mean. */
-import type { Job, JobCondition, JobSpec, JobStatus } from "../../kinds/batch.ts";
 
 export function isIndexed({ completionMode }: JobSpec): boolean {
   return completionMode === "Indexed";
@@ -42,3 +41,4 @@ export function withCondition(
   if (!isKnown) return [...conditions, condition];
   return conditions.map((each) => (each.type === condition.type ? condition : each));
 }
+import type { Job, JobCondition, JobSpec, JobStatus } from "#kinds";

@@ -1,8 +1,8 @@
 /** Creation and deletion of the pods of a Job. */
 import { type Client, objectKey } from "#client";
+import { type Pod, pods as podResource } from "#kinds";
 import { isNotFound } from "#meta";
 import { isTerminating } from "../../controller-context.ts";
-import { type Pod, pods as podResource } from "../../kinds/pod.ts";
 import type { Expectations } from "../../owners/expectations.ts";
 import type { PodControl } from "../../pods/pod-control.ts";
 import { isReady } from "../../pods/pod-state.ts";

@@ -1,7 +1,6 @@
 /** Pods that a Job creates. */
 import type { Draft } from "#client";
-import { jobs } from "../../kinds/batch.ts";
-import type { Container, Pod, PodSpec } from "../../kinds/pod.ts";
+import { type Container, jobs, type Pod, type PodSpec } from "#kinds";
 import { podFromTemplate } from "../../pods/pod-control.ts";
 import { finishTimeOf } from "./policy/finish-time.ts";
 import { firstMissing, merge, withIndexes } from "./policy/index-intervals.ts";

@@ -1,9 +1,8 @@
 import { setBounded } from "#base";
 import { type ApiObject, type Informer, objectKey, type WorkQueue } from "#client";
+import { type Job, jobs as jobResource, type Pod, pods as podResource } from "#kinds";
 import { ignoreNotFound } from "#meta";
 import { type ControllerContext, newWorkQueue } from "../../controller-context.ts";
-import { type Job, jobs as jobResource } from "../../kinds/batch.ts";
-import { type Pod, pods as podResource } from "../../kinds/pod.ts";
 import { controllerOf } from "../../owners/controller-ref.ts";
 import type { JobNames } from "./job-names.ts";
 import { finalizerRemoval, hasTrackingFinalizer } from "./job-pods.ts";

@@ -1,6 +1,6 @@
 /** Which active pods of a Job to remove when it has too many. */
+import type { Pod } from "#kinds";
 import type { Domain } from "#meta";
-import type { Pod } from "../../kinds/pod.ts";
 import { inDeletionOrder } from "../../pods/deletion-order.ts";
 import type { JobState } from "./job-evaluation.ts";
 import { completionIndexOf, hasTrackingFinalizer } from "./job-pods.ts";

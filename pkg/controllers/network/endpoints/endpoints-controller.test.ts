@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
+import type { EndpointSubset } from "#kinds";
 import { type TestRegistry, testRegistry } from "../../../registry/testing.ts";
 import { pass } from "../../batch/job/testing.ts";
 import type { ControllerContext } from "../../controller-context.ts";
-import type { EndpointSubset } from "../../kinds/network.ts";
 import { type ControllerTest, crashAfterEveryWrite, startController } from "../../testing.ts";
 import { repackSubsets } from "../services/repack-subsets.ts";
 import { makeService, runPod, setPod } from "../testing.ts";

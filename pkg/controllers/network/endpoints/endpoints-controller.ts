@@ -1,15 +1,16 @@
 import { type Informer, objectKey, RequeueAfter, type WorkQueue } from "#client";
-import { ignoreNotFound, isConflict, resolve } from "#meta";
-import { type ControllerContext, isTerminating, newWorkQueue } from "../../controller-context.ts";
-import { CoreEventRecorder } from "../../core-event-recorder.ts";
 import {
   type Endpoints,
   endpoints as endpointsResource,
   type EndpointSubset,
+  type Pod,
+  pods as podResource,
   type Service,
   services as serviceResource,
-} from "../../kinds/network.ts";
-import { type Pod, pods as podResource } from "../../kinds/pod.ts";
+} from "#kinds";
+import { ignoreNotFound, isConflict, resolve } from "#meta";
+import { type ControllerContext, isTerminating, newWorkQueue } from "../../controller-context.ts";
+import { CoreEventRecorder } from "../../core-event-recorder.ts";
 import { isHeadless, serviceSelector } from "../services/pod-endpoints.ts";
 import { ServicePods } from "../services/service-pods.ts";
 import { TriggerTimes, triggerTimeText } from "../services/trigger-times.ts";

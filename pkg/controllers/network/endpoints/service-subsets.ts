@@ -1,12 +1,6 @@
 /** Subsets of the Endpoints of a Service. */
 import { formatIp, ipFamily, parseIp } from "#base";
-import type {
-  EndpointAddress,
-  EndpointPort,
-  EndpointSubset,
-  Service,
-} from "../../kinds/network.ts";
-import type { Pod } from "../../kinds/pod.ts";
+import type { EndpointAddress, EndpointPort, EndpointSubset, Pod, Service } from "#kinds";
 import { isReady } from "../../pods/pod-state.ts";
 import { endpointHostname, isEndpoint, targetPortOf } from "../services/pod-endpoints.ts";
 import { repackSubsets } from "../services/repack-subsets.ts";

@@ -1,14 +1,14 @@
 import { type Informer, objectKey, RequeueAfter, type WorkQueue } from "#client";
-import { resolve } from "#meta";
-import { type ControllerContext, newWorkQueue } from "../../controller-context.ts";
-import { CoreEventRecorder } from "../../core-event-recorder.ts";
 import {
   type Endpoints,
   endpoints as endpointsResource,
   endpointSlices,
   type Service,
   services as serviceResource,
-} from "../../kinds/network.ts";
+} from "#kinds";
+import { resolve } from "#meta";
+import { type ControllerContext, newWorkQueue } from "../../controller-context.ts";
+import { CoreEventRecorder } from "../../core-event-recorder.ts";
 import { serviceSelector } from "../services/pod-endpoints.ts";
 import { SliceTracker } from "../slices/slice-tracker.ts";
 import { SliceWriter, withoutLabels } from "../slices/slice-writer.ts";

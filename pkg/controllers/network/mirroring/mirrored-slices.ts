@@ -7,7 +7,7 @@ import type {
   EndpointPort,
   Endpoints,
   EndpointSlice,
-} from "../../kinds/network.ts";
+} from "#kinds";
 import { inPortOrder, portsKey } from "../services/port-order.ts";
 import { repackSubsets } from "../services/repack-subsets.ts";
 import { endpointKey, isSameEndpoint, type PlannedSlice } from "../slices/slice-plan.ts";

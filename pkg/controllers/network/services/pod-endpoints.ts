@@ -1,6 +1,5 @@
 /** Which pods are endpoints of a Service, and under which addresses and ports. */
-import type { Pod } from "../../kinds/pod.ts";
-import type { Service, ServicePort } from "../../kinds/network.ts";
+import type { Pod, Service, ServicePort } from "#kinds";
 import { isTerminal } from "../../pods/pod-state.ts";
 
 /** Whether the pod has an address and has not ended. */

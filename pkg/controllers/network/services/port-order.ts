@@ -1,5 +1,5 @@
+import type { EndpointPort } from "#kinds";
 import { createHash } from "node:crypto";
-import type { EndpointPort } from "../../kinds/network.ts";
 
 /**
  * Ports in the order of kube-controller-manager: by the MD5 sum of what Go's spew prints of them.

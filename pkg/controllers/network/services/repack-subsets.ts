@@ -1,6 +1,6 @@
 /** Normal form of the subsets of Endpoints. */
+import type { EndpointAddress, EndpointPort, EndpointSubset } from "#kinds";
 import { createHash } from "node:crypto";
-import type { EndpointAddress, EndpointPort, EndpointSubset } from "../../kinds/network.ts";
 
 /** Readiness by address. */
 type Readiness = Map<EndpointAddress, boolean>;

@@ -1,7 +1,6 @@
 import { deepEqual } from "#base";
 import { type ApiObject, type Informer, type InformerEvent, objectKey } from "#client";
-import type { Pod } from "../../kinds/pod.ts";
-import type { Service } from "../../kinds/network.ts";
+import type { Pod, Service } from "#kinds";
 import { isReady } from "../../pods/pod-state.ts";
 import { selects, serviceSelector } from "./pod-endpoints.ts";
 

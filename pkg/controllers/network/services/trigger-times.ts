@@ -1,6 +1,5 @@
 import { objectKey } from "#client";
-import type { Pod } from "../../kinds/pod.ts";
-import type { Service } from "../../kinds/network.ts";
+import type { Pod, Service } from "#kinds";
 import { conditionOf } from "../../pods/pod-state.ts";
 
 interface Known {

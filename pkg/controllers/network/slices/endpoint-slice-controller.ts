@@ -5,12 +5,18 @@ import {
   RequeueAfter,
   type WorkQueue,
 } from "#client";
+import {
+  endpointSlices,
+  type Node,
+  nodes as nodeResource,
+  type Pod,
+  pods as podResource,
+  type Service,
+  services as serviceResource,
+} from "#kinds";
 import { isConflict, resolve } from "#meta";
 import { type ControllerContext, newWorkQueue } from "../../controller-context.ts";
 import { CoreEventRecorder } from "../../core-event-recorder.ts";
-import { type Node, nodes as nodeResource } from "../../kinds/node.ts";
-import { endpointSlices, type Service, services as serviceResource } from "../../kinds/network.ts";
-import { type Pod, pods as podResource } from "../../kinds/pod.ts";
 import { serviceSelector } from "../services/pod-endpoints.ts";
 import { ServicePods } from "../services/service-pods.ts";
 import { TriggerTimes } from "../services/trigger-times.ts";

@@ -1,16 +1,16 @@
 import { formatIp, ipFamily, parseIp } from "#base";
 import { type Informer, objectKey } from "#client";
-import { type Domain, resolve } from "#meta";
-import type { Node } from "../../kinds/node.ts";
 import {
   type AddressFamily,
   type Endpoint,
   type EndpointPort,
   type EndpointSlice,
+  type Node,
+  type Pod,
   type Service,
   services as serviceResource,
-} from "../../kinds/network.ts";
-import type { Pod } from "../../kinds/pod.ts";
+} from "#kinds";
+import { type Domain, resolve } from "#meta";
 import { combinedError } from "../../owners/combined-error.ts";
 import { isReady } from "../../pods/pod-state.ts";
 import {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { seededRandom } from "#base";
-import type { Endpoint, EndpointSlice } from "../../kinds/network.ts";
+import type { Endpoint, EndpointSlice } from "#kinds";
 import { endpointKey, packEndpoints } from "./slice-plan.ts";
 
 const labels = { app: "a" };

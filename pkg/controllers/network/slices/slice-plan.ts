@@ -1,5 +1,4 @@
 /** Packing of the endpoints of a Service into EndpointSlices. */
-import type { AddressFamily, Endpoint, EndpointPort, EndpointSlice } from "../../kinds/network.ts";
 
 /** An EndpointSlice that is to be created or updated. */
 export interface PlannedSlice {
@@ -131,3 +130,4 @@ export function isSameEndpoint(left: Endpoint, right: Endpoint): boolean {
   };
   return shown(left) === shown(right);
 }
+import type { AddressFamily, Endpoint, EndpointPort, EndpointSlice } from "#kinds";

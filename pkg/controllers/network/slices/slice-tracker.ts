@@ -1,7 +1,7 @@
 import type { Clock } from "#base";
 import { type Informer, objectKey } from "#client";
+import type { EndpointSlice } from "#kinds";
 import { type Domain, resolve } from "#meta";
-import type { EndpointSlice } from "../../kinds/network.ts";
 
 export interface SliceTrackerOptions {
   readonly slices: Informer<EndpointSlice>;

@@ -1,8 +1,8 @@
 import { deepEqual } from "#base";
 import type { ApiObject, Client, Draft, Handle } from "#client";
+import type { EndpointSlice } from "#kinds";
 import { isConflict, isNotFound, ignoreNotFound } from "#meta";
 import { isTerminating } from "../../controller-context.ts";
-import type { EndpointSlice } from "../../kinds/network.ts";
 import { controllerRef } from "../../owners/controller-ref.ts";
 import type { PlannedSlice } from "./slice-plan.ts";
 import type { SliceTracker } from "./slice-tracker.ts";

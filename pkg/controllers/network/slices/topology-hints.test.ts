@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
+import type { Endpoint, EndpointSlice, Node } from "#kinds";
 import { kubernetes } from "#meta";
-import type { Node } from "../../kinds/node.ts";
-import type { Endpoint, EndpointSlice } from "../../kinds/network.ts";
 import type { PlannedSlice } from "./slice-plan.ts";
 import { TopologyHints } from "./topology-hints.ts";
 import { addDistributionHints } from "./traffic-distribution.ts";

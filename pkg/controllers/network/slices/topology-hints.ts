@@ -1,5 +1,5 @@
 /** Zone hints of Services with topology-aware routing (`topology-mode: Auto`). */
-import type { Endpoint, EndpointSlice } from "../../kinds/network.ts";
+import type { Endpoint, EndpointSlice } from "#kinds";
 import type { PlannedSlice } from "./slice-plan.ts";
 import {
   allocateZones,

@@ -1,5 +1,5 @@
 /** Hints of EndpointSlices for `spec.trafficDistribution` of a Service. */
-import type { Endpoint, EndpointSlice } from "../../kinds/network.ts";
+import type { Endpoint, EndpointSlice } from "#kinds";
 import type { PlannedSlice } from "./slice-plan.ts";
 
 const known: ReadonlySet<string> = new Set(["PreferClose", "PreferSameZone", "PreferSameNode"]);

@@ -1,6 +1,6 @@
 /** Shares of the zones in the CPU capacity of the cluster, for topology hints. */
+import type { Node } from "#kinds";
 import { type Domain, Quantity, resolve } from "#meta";
-import type { Node } from "../../kinds/node.ts";
 
 export type ZoneRatios = ReadonlyMap<string, number>;
 

@@ -1,7 +1,7 @@
 /** What the node lifecycle controller reads from a node, and the names that it writes. */
 import type { Draft } from "#client";
+import type { Node, NodeCondition } from "#kinds";
 import { type Domain, resolve } from "#meta";
-import type { Node, NodeCondition } from "../../kinds/node.ts";
 import { formatTime } from "../../time.ts";
 import type { TaintId } from "../node-taints.ts";
 

@@ -1,5 +1,5 @@
 import type { Lease } from "#client";
-import type { Node, NodeCondition } from "../../kinds/node.ts";
+import type { Node, NodeCondition } from "#kinds";
 import { nodeConditionOf } from "./node-conditions.ts";
 
 interface Observation {

@@ -1,9 +1,8 @@
-import type { Handle, Informer, Lease } from "#client";
-import { ignoreNotFound, isNotFound, resolve } from "#meta";
+import { type Informer, type Lease, leases } from "#client";
+import { type Node, nodes as nodeHandle, type Pod, pods as podHandle } from "#kinds";
+import { ignoreNotFound, isNotFound } from "#meta";
 import { type ControllerContext, statusCodeOf } from "../../controller-context.ts";
 import type { CoreEventRecorder } from "../../core-event-recorder.ts";
-import { type Node, nodes as nodeHandle } from "../../kinds/node.ts";
-import { type Pod, pods as podHandle } from "../../kinds/pod.ts";
 import { isReady } from "../../pods/pod-state.ts";
 import { formatTime } from "../../time.ts";
 import { WrittenObjects } from "../../written-objects.ts";
@@ -53,14 +52,7 @@ export class NodeMonitor {
     this.nodes = informers.of(nodeHandle);
     this.written = new WrittenObjects(this.nodes);
     this.pods = podsByNode(informers);
-    const leases: Handle<Lease> = {
-      group: resolve("coordination.{api}", client.domain),
-      version: "v1",
-      plural: "leases",
-      kind: "Lease",
-      namespaced: true,
-    };
-    this.leases = informers.of(leases, { namespace: leaseNamespace });
+    this.leases = informers.of(leases(client.domain), { namespace: leaseNamespace });
   }
 
   untilSynced(): Promise<void> {

@@ -1,18 +1,22 @@
 import { deepEqual, setBounded } from "#base";
 import type { Handle, Informer } from "#client";
+import {
+  type Node,
+  nodes as nodeHandle,
+  type Pod,
+  pods as podHandle,
+  type VolumeAttachment,
+  volumeAttachments,
+} from "#kinds";
 import { ignoreNotFound, resolve } from "#meta";
 import { type ControllerContext, newWorkQueue, statusCodeOf } from "../../controller-context.ts";
 import { CoreEventRecorder } from "../../core-event-recorder.ts";
-import { type Node, nodes as nodeHandle } from "../../kinds/node.ts";
-import { type Pod, pods as podHandle } from "../../kinds/pod.ts";
 import { podsByNode, podsOn } from "../../node/pods-by-node.ts";
 import {
   allowsManyNodes,
   attachmentName,
   AttachableVolumes,
   type NeededVolume,
-  type VolumeAttachment,
-  volumeAttachments,
 } from "./attachable-volumes.ts";
 
 export interface AttachDetachOptions {

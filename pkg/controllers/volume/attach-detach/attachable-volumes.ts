@@ -1,42 +1,18 @@
 /** CSI volumes that pods on a node need attached, and the names that stand for them. */
 import { createHash } from "node:crypto";
-import type { ApiObject, Handle, Informer } from "#client";
-import { type Domain, resolve } from "#meta";
-import type { ControllerContext } from "../../controller-context.ts";
-import type { Pod } from "../../kinds/pod.ts";
-import { isTerminal } from "../../pods/pod-state.ts";
+import type { Informer } from "#client";
 import {
+  type CsiDriver,
+  csiDrivers,
   type PersistentVolume,
   type PersistentVolumeClaim,
   persistentVolumeClaims,
   persistentVolumes,
-} from "../volume-kinds.ts";
-
-export interface VolumeAttachment extends ApiObject {
-  readonly spec: {
-    readonly attacher: string;
-    readonly nodeName: string;
-    readonly source: { readonly persistentVolumeName?: string };
-  };
-  readonly status?: {
-    readonly attached?: boolean;
-    readonly attachError?: { readonly message?: string };
-  };
-}
-
-interface CsiDriver extends ApiObject {
-  readonly spec?: { readonly attachRequired?: boolean };
-}
-
-export function volumeAttachments(domain: Domain): Handle<VolumeAttachment> {
-  const names = { plural: "volumeattachments", kind: "VolumeAttachment" };
-  return { group: resolve("storage.{api}", domain), version: "v1", ...names, namespaced: false };
-}
-
-function csiDrivers(domain: Domain): Handle<CsiDriver> {
-  const names = { plural: "csidrivers", kind: "CSIDriver" };
-  return { group: resolve("storage.{api}", domain), version: "v1", ...names, namespaced: false };
-}
+  type Pod,
+} from "#kinds";
+import { type Domain, resolve } from "#meta";
+import type { ControllerContext } from "../../controller-context.ts";
+import { isTerminal } from "../../pods/pod-state.ts";
 
 /** A volume that a pod needs on its node. */
 export interface NeededVolume {

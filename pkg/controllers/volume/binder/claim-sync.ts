@@ -1,15 +1,16 @@
 import type { Informer } from "#client";
 import { objectKey } from "#client";
-import type { ControllerContext } from "../../controller-context.ts";
-import { type Pod, pods as podHandle } from "../../kinds/pod.ts";
-import { isTerminal } from "../../pods/pod-state.ts";
 import {
+  type PersistentVolume,
   type PersistentVolumeClaim,
   persistentVolumes,
-  type PersistentVolume,
+  type Pod,
+  pods as podHandle,
   type StorageClass,
   storageClasses,
-} from "../volume-kinds.ts";
+} from "#kinds";
+import type { ControllerContext } from "../../controller-context.ts";
+import { isTerminal } from "../../pods/pod-state.ts";
 import { findVolume, isBoundTo, mismatchOf } from "./volume-match.ts";
 import type { VolumeNames } from "./volume-names.ts";
 import type { VolumeWrites } from "./volume-writes.ts";

@@ -1,7 +1,7 @@
 import { objectKey } from "#client";
+import { persistentVolumeClaims, persistentVolumes } from "#kinds";
 import { type ControllerContext, newWorkQueue } from "../../controller-context.ts";
 import { CoreEventRecorder } from "../../core-event-recorder.ts";
-import { persistentVolumeClaims, persistentVolumes } from "../volume-kinds.ts";
 import { ClaimSync } from "./claim-sync.ts";
 import { VolumeNames } from "./volume-names.ts";
 import { VolumeSync } from "./volume-sync.ts";

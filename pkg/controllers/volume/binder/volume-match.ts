@@ -1,7 +1,7 @@
 /** Which volume suits a claim. */
+import type { PersistentVolume, PersistentVolumeClaim } from "#kinds";
 import { Quantity } from "#meta";
 import { selectorOf } from "../../owners/selectors.ts";
-import type { PersistentVolume, PersistentVolumeClaim } from "../volume-kinds.ts";
 import type { VolumeNames } from "./volume-names.ts";
 
 /** Whether the volume is bound to the claim, or reserved for it by name. */

@@ -1,6 +1,6 @@
 import type { ApiObject } from "#client";
+import type { StorageClass } from "#kinds";
 import { type Domain, resolve } from "#meta";
-import type { StorageClass } from "../volume-kinds.ts";
 
 /** Annotations of volumes, claims and classes in a domain. */
 export class VolumeNames {

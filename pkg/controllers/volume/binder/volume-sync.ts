@@ -1,12 +1,12 @@
-import { ignoreNotFound } from "#meta";
-import type { ControllerContext } from "../../controller-context.ts";
 import {
   type ClaimRef,
   type PersistentVolume,
-  persistentVolumeClaims,
   type PersistentVolumeClaim,
+  persistentVolumeClaims,
   persistentVolumes,
-} from "../volume-kinds.ts";
+} from "#kinds";
+import { ignoreNotFound } from "#meta";
+import type { ControllerContext } from "../../controller-context.ts";
 import { hasSameMode } from "./volume-match.ts";
 import type { VolumeNames } from "./volume-names.ts";
 import type { VolumeWrites } from "./volume-writes.ts";

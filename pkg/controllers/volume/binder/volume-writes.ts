@@ -1,17 +1,17 @@
 import { deepEqual } from "#base";
 import type { Draft } from "#client";
+import {
+  type ClaimRef,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  persistentVolumes,
+  type VolumePhase,
+} from "#kinds";
 import { Quantity } from "#meta";
 import type { ControllerContext } from "../../controller-context.ts";
 import type { CoreEventRecorder } from "../../core-event-recorder.ts";
 import { WrittenObjects } from "../../written-objects.ts";
-import {
-  type ClaimRef,
-  type PersistentVolume,
-  persistentVolumeClaims,
-  type PersistentVolumeClaim,
-  persistentVolumes,
-  type VolumePhase,
-} from "../volume-kinds.ts";
 import { isBoundTo } from "./volume-match.ts";
 import type { VolumeNames } from "./volume-names.ts";
 

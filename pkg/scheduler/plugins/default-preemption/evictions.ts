@@ -1,6 +1,6 @@
+import { namespaceOf, type Pod, pods, priorityOf } from "#kinds";
 import { isNotFound } from "#meta";
 import type { PluginHandle } from "../../framework/handle.ts";
-import { namespaceOf, type Pod, pods, priorityOf } from "../../kinds/pod.ts";
 import type { Candidate } from "./victims.ts";
 
 /** Evicts victims in the background. A pod is not tried again before its victims are told. */

@@ -1,11 +1,10 @@
+import { type Pod, podDisruptionBudgets, priorityOf } from "#kinds";
 import { actions } from "../../framework/cluster-events.ts";
 import type { Plugin, PostFilterResult, SchedulingContext } from "../../framework/contract.ts";
 import { fitMessage, NodeToStatus } from "../../framework/fit-error.ts";
 import type { PluginHandle } from "../../framework/handle.ts";
 import type { NodeInfo } from "../../framework/node-info.ts";
 import { unresolvable, unschedulable } from "../../framework/status.ts";
-import { podDisruptionBudgets } from "../../kinds/others.ts";
-import { type Pod, priorityOf } from "../../kinds/pod.ts";
 import { Evictions } from "./evictions.ts";
 import { type Budget, budgetOf, type Candidate, pickCandidate, selectVictims } from "./victims.ts";
 

@@ -1,10 +1,9 @@
+import { labelsOf, namespaceOf, type Pod, type PodDisruptionBudget, priorityOf } from "#kinds";
 import type { SchedulingContext } from "../../framework/contract.ts";
 import type { Filters } from "../../framework/handle.ts";
 import type { NodeInfo } from "../../framework/node-info.ts";
 import { type PodInfo, type Selector, selectorOf } from "../../framework/pod-info.ts";
 import { type Status, unresolvable } from "../../framework/status.ts";
-import type { PodDisruptionBudget } from "../../kinds/others.ts";
-import { labelsOf, namespaceOf, type Pod, priorityOf } from "../../kinds/pod.ts";
 
 /** A node and the pods to evict from it, most important first. */
 export interface Candidate {

@@ -1,6 +1,3 @@
-import type { Node, NodeSelectorRequirement, NodeSelectorTerm } from "../../kinds/node.ts";
-import { type Labels, labelsOf, type Pod } from "../../kinds/pod.ts";
-
 type NodePredicate = (node: Node) => boolean;
 
 /** Whether a node matches the node selector and the required node affinity of the pod. */
@@ -69,3 +66,11 @@ function integerOf(text = ""): bigint | undefined {
   const value = BigInt(text.replace(/^\+/, ""));
   return BigInt.asIntN(64, value) === value ? value : undefined;
 }
+import {
+  type Labels,
+  labelsOf,
+  type Node,
+  type NodeSelectorRequirement,
+  type NodeSelectorTerm,
+  type Pod,
+} from "#kinds";

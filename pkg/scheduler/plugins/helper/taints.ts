@@ -1,6 +1,3 @@
-import type { Node, Taint } from "../../kinds/node.ts";
-import type { Pod, Toleration } from "../../kinds/pod.ts";
-
 const noTolerations: readonly Toleration[] = [];
 
 /** The first taint that keeps the pod off the node, if any. */
@@ -28,3 +25,4 @@ function tolerates({ key = "", operator = "", value = "", effect = "" }: Tolerat
 function isEqual(operator: string): boolean {
   return operator === "" || operator === "Equal";
 }
+import type { Node, Pod, Taint, Toleration } from "#kinds";

@@ -1,8 +1,7 @@
+import { type Labels, labelsOf, namespaceOf, namespaces, type Pod } from "#kinds";
 import { everything, nothing } from "#meta";
 import type { PluginHandle } from "../../framework/handle.ts";
 import type { AffinityTerm } from "../../framework/pod-info.ts";
-import { namespaces } from "../../kinds/others.ts";
-import { type Labels, labelsOf, namespaceOf, type Pod } from "../../kinds/pod.ts";
 
 export interface AffinityArgs {
   /** Weight of required affinity of other pods in scores. */

@@ -1,3 +1,4 @@
+import { type Labels, labelsOf, type Node, type Pod } from "#kinds";
 import { actions, type ClusterChange } from "../../framework/cluster-events.ts";
 import type { Plugin, SchedulingContext } from "../../framework/contract.ts";
 import type { PluginHandle } from "../../framework/handle.ts";
@@ -10,8 +11,6 @@ import {
   termMatches,
 } from "../../framework/pod-info.ts";
 import { skip, unresolvable, unschedulable } from "../../framework/status.ts";
-import type { Node } from "../../kinds/node.ts";
-import { type Labels, labelsOf, type Pod } from "../../kinds/pod.ts";
 import { type AffinityArgs, NamespaceResolver } from "./namespace-resolver.ts";
 import { affinityScorer } from "./score.ts";
 import { TopologyCounts } from "./topology-counts.ts";

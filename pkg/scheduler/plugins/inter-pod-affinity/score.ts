@@ -1,8 +1,8 @@
+import type { Labels, Pod } from "#kinds";
 import { maxNodeScore, type Plugin } from "../../framework/contract.ts";
 import type { PluginHandle } from "../../framework/handle.ts";
 import { type PodInfo, termMatches, type WeightedAffinityTerm } from "../../framework/pod-info.ts";
 import { skip } from "../../framework/status.ts";
-import type { Labels, Pod } from "../../kinds/pod.ts";
 import type { AffinityArgs, NamespaceResolver } from "./namespace-resolver.ts";
 import { TopologyCounts } from "./topology-counts.ts";
 

@@ -1,5 +1,3 @@
-import type { Labels } from "../../kinds/pod.ts";
-
 /** Numbers by topology key, then by its value. */
 export class TopologyCounts {
   private readonly counts = new Map<string, Map<string, number>>();
@@ -47,3 +45,4 @@ export class TopologyCounts {
     return made;
   }
 }
+import type { Labels } from "#kinds";

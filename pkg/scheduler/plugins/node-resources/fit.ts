@@ -1,3 +1,4 @@
+import type { Node, Pod } from "#kinds";
 import { resolve } from "#meta";
 import { actions } from "../../framework/cluster-events.ts";
 import type { Plugin } from "../../framework/contract.ts";
@@ -6,8 +7,6 @@ import { NodeInfo } from "../../framework/node-info.ts";
 import { type PodInfo, podInfoOf } from "../../framework/pod-info.ts";
 import type { Resources } from "../../framework/resources.ts";
 import { skip, type Status } from "../../framework/status.ts";
-import type { Node } from "../../kinds/node.ts";
-import type { Pod } from "../../kinds/pod.ts";
 import {
   balanceScore,
   type ResourceSpec,

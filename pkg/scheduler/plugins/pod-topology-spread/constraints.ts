@@ -1,24 +1,21 @@
-import { objectKey } from "#client";
+import { type ApiObject, objectKey } from "#client";
 import { deepEqual } from "#base";
-import { resolve } from "#meta";
-import type { PluginHandle } from "../../framework/handle.ts";
-import type { NodeInfo } from "../../framework/node-info.ts";
-import { type Selector, selectorOf } from "../../framework/pod-info.ts";
-import type { Node } from "../../kinds/node.ts";
-import {
-  replicaSets,
-  replicationControllers,
-  services,
-  statefulSets,
-  type LabelSelected,
-} from "../../kinds/others.ts";
 import {
   type Labels,
   labelsOf,
   namespaceOf,
+  type Node,
   type Pod,
+  replicaSets,
+  replicationControllers,
+  services,
+  statefulSets,
   type TopologySpreadConstraint,
-} from "../../kinds/pod.ts";
+} from "#kinds";
+import { resolve } from "#meta";
+import type { PluginHandle } from "../../framework/handle.ts";
+import type { NodeInfo } from "../../framework/node-info.ts";
+import { type Selector, selectorOf } from "../../framework/pod-info.ts";
 import { requiredNodeAffinity } from "../helper/node-affinity.ts";
 import { untoleratedTaint } from "../helper/taints.ts";
 
@@ -56,10 +53,10 @@ export class SpreadConstraints {
             { ...soft, topologyKey: resolve("topology.{label}/zone", domain), maxSkew: 5 },
           ];
     if (this.defaults.length === 0) return;
-    for (const each of [services, replicationControllers]) {
-      informers.of(each).addIndex("namespace", (object) => [namespaceOf(object)]);
+    informers.of(services).addIndex("namespace", (object) => [namespaceOf(object)]);
+    for (const each of [replicationControllers, replicaSets, statefulSets]) {
+      informers.of<ApiObject>(each);
     }
-    for (const each of [replicaSets, statefulSets]) informers.of(each);
   }
 
   /** Whether nodes without one of the topology keys are left out of scores. */
@@ -97,7 +94,7 @@ export class SpreadConstraints {
       metadata: { ...pod.metadata, name: owner?.name ?? "" },
     });
     if (owner?.kind === "ReplicationController") {
-      const found: LabelSelected | undefined = informers.of(replicationControllers).get(key);
+      const found = informers.of(replicationControllers).get(key);
       Object.assign(labels, found?.spec?.selector);
     } else if (owner?.kind === "ReplicaSet" || owner?.kind === "StatefulSet") {
       const isApps = owner.apiVersion.startsWith("apps/");

@@ -1,4 +1,5 @@
 import { deepEqual } from "#base";
+import { labelsOf, namespaceOf, type Node, type Pod } from "#kinds";
 import { resolve } from "#meta";
 import { actions, type ClusterChange } from "../../framework/cluster-events.ts";
 import type { Plugin, SchedulingContext } from "../../framework/contract.ts";
@@ -6,8 +7,6 @@ import type { PluginHandle } from "../../framework/handle.ts";
 import type { NodeInfo } from "../../framework/node-info.ts";
 import type { PodInfo } from "../../framework/pod-info.ts";
 import { skip, unresolvable, unschedulable } from "../../framework/status.ts";
-import type { Node } from "../../kinds/node.ts";
-import { labelsOf, namespaceOf, type Pod } from "../../kinds/pod.ts";
 import {
   concernsSpreading,
   countMatching,

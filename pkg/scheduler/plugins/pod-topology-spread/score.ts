@@ -1,8 +1,8 @@
+import { namespaceOf, type Pod } from "#kinds";
 import { maxNodeScore, type Plugin, type SchedulingContext } from "../../framework/contract.ts";
 import type { PluginHandle } from "../../framework/handle.ts";
 import { skip } from "../../framework/status.ts";
 import type { NodeInfo } from "../../framework/node-info.ts";
-import { namespaceOf, type Pod } from "../../kinds/pod.ts";
 import {
   countMatching,
   hasAllKeys,

@@ -1,8 +1,7 @@
 import { type Informer, objectKey } from "#client";
+import { namespaceOf, type PersistentVolumeClaim, persistentVolumeClaims } from "#kinds";
 import { resolve } from "#meta";
 import type { PluginHandle } from "../../framework/handle.ts";
-import { persistentVolumeClaims, type PersistentVolumeClaim } from "../../kinds/storage.ts";
-import { namespaceOf } from "../../kinds/pod.ts";
 
 /** Time in ms for which the scheduler waits until the claims of a pod are bound. */
 const bindTimeoutMs = 600_000;

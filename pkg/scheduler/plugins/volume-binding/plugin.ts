@@ -1,17 +1,19 @@
+import {
+  namespaceOf,
+  type Node,
+  type NodeSelectorTerm,
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  persistentVolumes,
+  type Pod,
+  type StorageClass,
+  storageClasses,
+} from "#kinds";
 import { resolve } from "#meta";
 import { actions, type EventResource } from "../../framework/cluster-events.ts";
 import type { Plugin, PreFilterResult } from "../../framework/contract.ts";
 import type { PluginHandle } from "../../framework/handle.ts";
 import { errorStatus, skip, unresolvable } from "../../framework/status.ts";
-import type { Node } from "../../kinds/node.ts";
-import { namespaceOf, type Pod } from "../../kinds/pod.ts";
-import {
-  persistentVolumeClaims,
-  persistentVolumes,
-  storageClasses,
-  topologyTerms,
-  type PersistentVolumeClaim,
-} from "../../kinds/storage.ts";
 import { matchesTerms } from "../helper/node-affinity.ts";
 import { bindClaims } from "./bind-claims.ts";
 
@@ -38,7 +40,7 @@ export function volumeBinding(handle: PluginHandle): Plugin {
   const { informers, domain } = handle;
   const claims = informers.of(persistentVolumeClaims);
   const volumes = informers.of(persistentVolumes);
-  const classes = informers.of(storageClasses(resolve("storage.{api}", domain)));
+  const classes = informers.of(storageClasses(domain));
   const noProvisioner = resolve("{label}/no-provisioner", domain);
   const fits = (claim: PersistentVolumeClaim, node: Node) => {
     const terms = volumes.get(claim.spec?.volumeName ?? "")?.spec?.nodeAffinity?.required;
@@ -122,4 +124,11 @@ function missing(
     ? `waiting for ephemeral volume controller to create the persistentvolumeclaim ` +
         `"${claimName}"`
     : `persistentvolumeclaim "${claimName}" not found`;
+}
+
+/** Topologies in which a class provisions, as terms of a node selector. */
+function topologyTerms({ allowedTopologies = [] }: StorageClass): NodeSelectorTerm[] {
+  return allowedTopologies.map(({ matchLabelExpressions = [] }) => ({
+    matchExpressions: matchLabelExpressions.map((each) => ({ ...each, operator: "In" })),
+  }));
 }

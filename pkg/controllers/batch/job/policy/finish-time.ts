@@ -1,5 +1,4 @@
 /** Times at which pods finished. */
-import type { ContainerStatus, Pod } from "../../../kinds/pod.ts";
 
 /**
  * When a finished pod finished, in milliseconds since 1970: the latest end of its containers, else
@@ -32,3 +31,4 @@ function endOf({ state }: ContainerStatus): number | undefined {
   const finishedAt = state?.terminated?.finishedAt;
   return finishedAt === undefined || finishedAt === null ? undefined : Date.parse(finishedAt);
 }
+import type { ContainerStatus, Pod } from "#kinds";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Pod } from "../../../kinds/pod.ts";
+import type { Pod } from "#kinds";
 import { finishTimeOf } from "./finish-time.ts";
 import { PodBackoffs, remainingDelay } from "./pod-backoff.ts";
 

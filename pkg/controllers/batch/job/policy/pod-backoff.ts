@@ -1,5 +1,5 @@
 /** Backoff after failed pods of Jobs. */
-import type { Pod } from "../../../kinds/pod.ts";
+import type { Pod } from "#kinds";
 import { finishTimeOf } from "./finish-time.ts";
 
 const firstDelayMs = 10_000;

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import type { PodFailurePolicyRule } from "../../../kinds/batch.ts";
-import type { Pod } from "../../../kinds/pod.ts";
+import type { Pod, PodFailurePolicyRule } from "#kinds";
 import { decideFailure } from "./pod-failure-policy.ts";
 
 const metadata = { namespace: "ns", name: "p", uid: "u", resourceVersion: "1" };

@@ -1,6 +1,4 @@
 /** Pod failure policies of Jobs. */
-import type { OnExitCodes, PodFailurePolicy, PodFailurePolicyRule } from "../../../kinds/batch.ts";
-import type { ContainerStatus, Pod, PodCondition, PodStatus } from "../../../kinds/pod.ts";
 
 /** What the policy decides about a failed pod. */
 export interface FailureDecision {
@@ -65,3 +63,12 @@ function findCondition(
     ),
   );
 }
+import type {
+  ContainerStatus,
+  OnExitCodes,
+  Pod,
+  PodCondition,
+  PodFailurePolicy,
+  PodFailurePolicyRule,
+  PodStatus,
+} from "#kinds";

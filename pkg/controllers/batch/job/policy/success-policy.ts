@@ -1,5 +1,5 @@
 /** Success policies of Indexed Jobs. */
-import type { JobSpec } from "../../../kinds/batch.ts";
+import type { JobSpec } from "#kinds";
 import { countCommon, countIndexes, type Intervals, parseIntervals } from "./index-intervals.ts";
 
 /** Message about the first rule that the succeeded indexes meet; undefined if none is met. */

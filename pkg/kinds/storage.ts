@@ -1,14 +1,13 @@
-/** Volume kinds, as far as their controllers know them. */
+/** Volumes, claims, and what provisions and attaches them. */
 import type { ApiObject, Handle } from "#client";
 import { type Domain, type LabelSelector, resolve } from "#meta";
-
-/** Amounts as texts of quantities. */
-type Capacity = Readonly<Record<string, string>>;
+import type { Amounts } from "#quota";
+import type { NodeSelector } from "./node.ts";
 
 export interface PersistentVolumeClaim extends ApiObject {
   readonly spec?: {
     readonly accessModes?: readonly string[];
-    readonly resources?: { readonly requests?: Capacity };
+    readonly resources?: { readonly requests?: Amounts };
     readonly selector?: LabelSelector;
     readonly storageClassName?: string;
     readonly volumeAttributesClassName?: string;
@@ -18,7 +17,7 @@ export interface PersistentVolumeClaim extends ApiObject {
   readonly status?: {
     readonly phase?: "Pending" | "Bound" | "Lost";
     readonly accessModes?: readonly string[];
-    readonly capacity?: Capacity;
+    readonly capacity?: Amounts;
     readonly currentVolumeAttributesClassName?: string;
     readonly modifyVolumeStatus?: { readonly targetVolumeAttributesClassName?: string };
   };
@@ -39,10 +38,11 @@ export interface ClaimRef {
 export interface PersistentVolume extends ApiObject {
   readonly spec?: {
     readonly accessModes?: readonly string[];
-    readonly capacity?: Capacity;
+    readonly capacity?: Amounts;
     readonly claimRef?: ClaimRef;
     readonly csi?: { readonly driver: string; readonly volumeHandle: string };
     readonly hostPath?: { readonly path: string };
+    readonly nodeAffinity?: { readonly required?: NodeSelector };
     readonly persistentVolumeReclaimPolicy?: string;
     readonly storageClassName?: string;
     readonly volumeAttributesClassName?: string;
@@ -54,6 +54,28 @@ export interface PersistentVolume extends ApiObject {
 export interface StorageClass extends ApiObject {
   readonly provisioner: string;
   readonly volumeBindingMode?: string;
+  readonly allowedTopologies?: readonly {
+    readonly matchLabelExpressions?: readonly {
+      readonly key: string;
+      readonly values?: readonly string[];
+    }[];
+  }[];
+}
+
+export interface VolumeAttachment extends ApiObject {
+  readonly spec: {
+    readonly attacher: string;
+    readonly nodeName: string;
+    readonly source: { readonly persistentVolumeName?: string };
+  };
+  readonly status?: {
+    readonly attached?: boolean;
+    readonly attachError?: { readonly message?: string };
+  };
+}
+
+export interface CsiDriver extends ApiObject {
+  readonly spec?: { readonly attachRequired?: boolean };
 }
 
 export const persistentVolumeClaims: Handle<PersistentVolumeClaim> = {
@@ -72,12 +94,28 @@ export const persistentVolumes: Handle<PersistentVolume> = {
   namespaced: false,
 };
 
+function storage<T extends ApiObject>(domain: Domain, plural: string, kind: string): Handle<T> {
+  return {
+    group: resolve("storage.{api}", domain),
+    version: "v1",
+    plural,
+    kind,
+    namespaced: false,
+  };
+}
+
 export function volumeAttributesClasses(domain: Domain): Handle {
-  const names = { plural: "volumeattributesclasses", kind: "VolumeAttributesClass" };
-  return { group: resolve("storage.{api}", domain), version: "v1", ...names, namespaced: false };
+  return storage(domain, "volumeattributesclasses", "VolumeAttributesClass");
 }
 
 export function storageClasses(domain: Domain): Handle<StorageClass> {
-  const names = { plural: "storageclasses", kind: "StorageClass" };
-  return { group: resolve("storage.{api}", domain), version: "v1", ...names, namespaced: false };
+  return storage(domain, "storageclasses", "StorageClass");
+}
+
+export function volumeAttachments(domain: Domain): Handle<VolumeAttachment> {
+  return storage(domain, "volumeattachments", "VolumeAttachment");
+}
+
+export function csiDrivers(domain: Domain): Handle<CsiDriver> {
+  return storage(domain, "csidrivers", "CSIDriver");
 }

@@ -1,4 +1,4 @@
-/** Services, Endpoints and EndpointSlices, as far as controllers know them. */
+/** Services, Endpoints and EndpointSlices. */
 import type { ApiObject, Handle } from "#client";
 import { type Domain, resolve } from "#meta";
 

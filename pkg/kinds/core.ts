@@ -1,8 +1,8 @@
-/** Kinds of the core group that controllers know, as far as they know them. */
+/** Conditions, and small kinds of the core group. */
 import type { ApiObject, Handle } from "#client";
 import type { Amounts } from "#quota";
 
-interface Condition {
+export interface Condition {
   readonly type: string;
   readonly status: "True" | "False" | "Unknown";
   readonly lastTransitionTime?: string;
@@ -48,5 +48,3 @@ export const secrets = core<Secret>("secrets", "Secret");
 export const serviceAccounts = core<ServiceAccount>("serviceaccounts", "ServiceAccount");
 
 export const resourceQuotas = core<ResourceQuota>("resourcequotas", "ResourceQuota");
-
-export type { Condition };

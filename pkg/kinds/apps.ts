@@ -1,4 +1,4 @@
-/** Kinds of the group apps and ReplicationControllers, as far as controllers know them. */
+/** Kinds of the group apps, and ReplicationControllers. */
 import type { ApiObject, Handle, Metadata } from "#client";
 import type { LabelSelector } from "#meta";
 import type { Condition } from "./core.ts";

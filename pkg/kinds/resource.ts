@@ -1,4 +1,4 @@
-/** ResourceClaims and their templates, as far as controllers know them. */
+/** ResourceClaims and their templates. */
 import type { ApiObject, Handle, Metadata } from "#client";
 import { type Domain, resolve } from "#meta";
 

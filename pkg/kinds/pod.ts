@@ -1,75 +1,28 @@
-/** Pods and pod templates, as far as controllers know them; other fields are passed through. */
+/** Pods and pod templates. */
 import type { ApiObject, Handle, Metadata } from "#client";
+import type { Amounts } from "#quota";
+import type { Affinity, Toleration, TopologySpreadConstraint } from "./affinity.ts";
+import type { Container, ContainerStatus, ResourceRequirements } from "./container.ts";
 import type { Condition } from "./core.ts";
 
 export interface PodCondition extends Condition {
+  readonly lastProbeTime?: string | null;
   readonly observedGeneration?: number | bigint;
-}
-
-export interface ContainerStateTerminated {
-  readonly exitCode: number;
-  readonly reason?: string;
-  readonly startedAt?: string;
-  readonly finishedAt?: string;
-}
-
-export interface ContainerStatus {
-  readonly name: string;
-  readonly ready?: boolean;
-  readonly restartCount?: number;
-  readonly state?: {
-    readonly waiting?: { readonly reason?: string };
-    readonly running?: { readonly startedAt?: string };
-    readonly terminated?: ContainerStateTerminated;
-  };
-}
-
-export interface Container {
-  readonly name: string;
-  readonly image?: string;
-  readonly restartPolicy?: string;
-  readonly ports?: readonly ContainerPort[];
-}
-
-export interface ContainerPort {
-  readonly name?: string;
-  readonly containerPort: number;
-  readonly protocol?: string;
-}
-
-export interface Toleration {
-  readonly key?: string;
-  readonly operator?: string;
-  readonly value?: string;
-  readonly effect?: string;
-  readonly tolerationSeconds?: number | bigint;
-}
-
-export interface NodeSelectorRequirement {
-  readonly key: string;
-  readonly operator: string;
-  readonly values?: readonly string[];
-}
-
-export interface NodeSelectorTerm {
-  readonly matchExpressions?: readonly NodeSelectorRequirement[];
-  readonly matchFields?: readonly NodeSelectorRequirement[];
-}
-
-export interface NodeAffinity {
-  readonly requiredDuringSchedulingIgnoredDuringExecution?: {
-    readonly nodeSelectorTerms?: readonly NodeSelectorTerm[];
-  };
-}
-
-export interface Affinity {
-  readonly nodeAffinity?: NodeAffinity;
 }
 
 export interface Volume {
   readonly name: string;
   readonly persistentVolumeClaim?: { readonly claimName: string; readonly readOnly?: boolean };
   readonly ephemeral?: object;
+  readonly gcePersistentDisk?: { readonly pdName: string; readonly readOnly?: boolean };
+  readonly awsElasticBlockStore?: { readonly volumeID: string };
+  readonly iscsi?: { readonly iqn: string; readonly readOnly?: boolean };
+  readonly rbd?: {
+    readonly monitors: readonly string[];
+    readonly pool?: string;
+    readonly image: string;
+    readonly readOnly?: boolean;
+  };
 }
 
 /** A claim for devices: one that exists, or a template for one of the pod's own. */
@@ -88,14 +41,25 @@ export interface PodResourceClaimStatus {
 export interface PodSpec {
   readonly nodeName?: string;
   readonly nodeSelector?: Readonly<Record<string, string>>;
+  readonly schedulerName?: string;
+  readonly schedulingGates?: readonly { readonly name: string }[];
+  readonly priority?: number;
+  readonly preemptionPolicy?: string;
   readonly affinity?: Affinity;
   readonly tolerations?: readonly Toleration[];
+  readonly topologySpreadConstraints?: readonly TopologySpreadConstraint[];
   readonly restartPolicy?: string;
   readonly hostNetwork?: boolean;
   readonly hostname?: string;
   readonly subdomain?: string;
+  readonly activeDeadlineSeconds?: number | bigint;
+  readonly terminationGracePeriodSeconds?: number | bigint;
   readonly containers?: readonly Container[];
   readonly initContainers?: readonly Container[];
+  readonly ephemeralContainers?: readonly Container[];
+  readonly readinessGates?: readonly { readonly conditionType: string }[];
+  readonly overhead?: Amounts;
+  readonly resources?: ResourceRequirements;
   readonly volumes?: readonly Volume[];
   readonly resourceClaims?: readonly PodResourceClaim[];
 }
@@ -105,15 +69,24 @@ export interface PodTemplateSpec {
   readonly spec?: PodSpec;
 }
 
+export type PodPhase = "Pending" | "Running" | "Succeeded" | "Failed" | "Unknown";
+
 export interface PodStatus {
-  readonly phase?: "Pending" | "Running" | "Succeeded" | "Failed" | "Unknown";
+  readonly observedGeneration?: number | bigint;
+  readonly phase?: PodPhase;
   readonly reason?: string;
+  readonly message?: string;
+  readonly qosClass?: string;
   readonly startTime?: string;
+  readonly nominatedNodeName?: string;
+  readonly hostIP?: string;
+  readonly hostIPs?: readonly { readonly ip: string }[];
   readonly podIP?: string;
   readonly podIPs?: readonly { readonly ip: string }[];
   readonly conditions?: readonly PodCondition[];
-  readonly containerStatuses?: readonly ContainerStatus[];
   readonly initContainerStatuses?: readonly ContainerStatus[];
+  readonly containerStatuses?: readonly ContainerStatus[];
+  readonly ephemeralContainerStatuses?: readonly ContainerStatus[];
   readonly resourceClaimStatuses?: readonly PodResourceClaimStatus[];
 }
 
@@ -129,3 +102,8 @@ export const pods: Handle<Pod> = {
   kind: "Pod",
   namespaced: true,
 };
+
+/** Priority of the pod; 0 without one. */
+export function priorityOf({ spec }: Pod): number {
+  return spec?.priority ?? 0;
+}

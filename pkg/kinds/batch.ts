@@ -1,4 +1,4 @@
-/** Jobs and CronJobs, as far as controllers know them; other fields are passed through. */
+/** Jobs and CronJobs. */
 import type { ApiObject, Handle, Metadata } from "#client";
 import type { LabelSelector } from "#meta";
 import type { Condition } from "./core.ts";

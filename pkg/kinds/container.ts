@@ -1,0 +1,75 @@
+/** Containers of pods and their statuses. */
+import type { Amounts } from "#quota";
+
+export interface ContainerPort {
+  readonly name?: string;
+  readonly containerPort: number;
+  readonly hostPort?: number;
+  readonly hostIP?: string;
+  readonly protocol?: string;
+}
+
+export interface ResourceRequirements {
+  readonly requests?: Amounts;
+  readonly limits?: Amounts;
+}
+
+export interface VolumeMount {
+  readonly name: string;
+  readonly mountPath: string;
+  readonly readOnly?: boolean;
+}
+
+export interface Container {
+  readonly name: string;
+  readonly image?: string;
+  readonly command?: readonly string[];
+  readonly args?: readonly string[];
+  readonly restartPolicy?: string;
+  readonly ports?: readonly ContainerPort[];
+  readonly startupProbe?: object;
+  readonly resources?: ResourceRequirements;
+  readonly volumeMounts?: readonly VolumeMount[];
+  readonly lifecycle?: {
+    readonly preStop?: { readonly sleep?: { readonly seconds?: number | bigint } };
+  };
+}
+
+export interface ContainerStateTerminated {
+  readonly exitCode: number;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly startedAt?: string | null;
+  readonly finishedAt?: string | null;
+  readonly containerID?: string;
+}
+
+export interface ContainerState {
+  readonly waiting?: { readonly reason?: string; readonly message?: string };
+  readonly running?: { readonly startedAt?: string };
+  readonly terminated?: ContainerStateTerminated;
+}
+
+export interface VolumeMountStatus extends VolumeMount {
+  readonly recursiveReadOnly?: string;
+}
+
+export interface ContainerStatus {
+  readonly name: string;
+  readonly state?: ContainerState;
+  readonly lastState?: ContainerState;
+  readonly ready?: boolean;
+  readonly restartCount?: number;
+  readonly image?: string;
+  readonly imageID?: string;
+  readonly containerID?: string;
+  readonly started?: boolean;
+  readonly allocatedResources?: Amounts;
+  readonly resources?: ResourceRequirements;
+  readonly volumeMounts?: readonly VolumeMountStatus[];
+}
+
+/** Whether an init container is a sidecar: it runs beside the containers and is restarted. */
+export function isSidecar({ restartPolicy }: Container): boolean {
+  return restartPolicy === "Always";
+}
