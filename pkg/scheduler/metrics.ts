@@ -1,6 +1,8 @@
 import type { MetricDefinition } from "#request";
 
 const attemptSeconds = Array.from({ length: 15 }, (_value, at) => 0.001 * 2 ** at);
+const pointSeconds = Array.from({ length: 12 }, (_value, at) => 0.0001 * 2 ** at);
+const pluginSeconds = Array.from({ length: 20 }, (_value, at) => 0.00001 * 1.5 ** at);
 const queueSeconds = Array.from({ length: 20 }, (_value, at) => 0.01 * 2 ** at);
 
 /** Metrics of the scheduler, with the names of kube-scheduler. */
@@ -54,9 +56,42 @@ export const schedulerMetrics: readonly MetricDefinition[] = [
     labels: ["queue", "event"],
   },
   {
-    name: "scheduler_unschedulable_pods",
+    name: "scheduler_framework_extension_point_duration_seconds",
+    kind: "histogram",
+    help: "Time in seconds that all plugins of an extension point take.",
+    labels: ["extension_point", "profile", "status"],
+    buckets: pointSeconds,
+  },
+  {
+    name: "scheduler_plugin_execution_duration_seconds",
+    kind: "histogram",
+    help: "Time in seconds that a plugin takes at an extension point, of 10 % of the attempts.",
+    labels: ["extension_point", "plugin", "status"],
+    buckets: pluginSeconds,
+  },
+  {
+    name: "scheduler_plugin_evaluation_total",
     kind: "counter",
-    help: "Number of times that a plugin has rejected a pod.",
+    help: "Number of times that a plugin has run at PreFilter, Filter, PreScore and Score.",
+    labels: ["extension_point", "plugin", "profile"],
+  },
+  {
+    name: "scheduler_permit_wait_duration_seconds",
+    kind: "histogram",
+    help: "Time in seconds that a pod waits for its permits.",
+    labels: ["result"],
+    buckets: attemptSeconds,
+  },
+  {
+    name: "scheduler_goroutines",
+    kind: "gauge",
+    help: "Number of concurrent tasks by their work, such as binding.",
+    labels: ["operation"],
+  },
+  {
+    name: "scheduler_unschedulable_pods",
+    kind: "gauge",
+    help: "Number of unschedulable pods by the plugins that rejected them.",
     labels: ["plugin", "profile"],
   },
   {
@@ -73,7 +108,7 @@ export const schedulerMetrics: readonly MetricDefinition[] = [
     buckets: [1, 2, 4, 8, 16, 32, 64],
   },
   {
-    name: "scheduler_scheduler_cache_size",
+    name: "scheduler_cache_size",
     kind: "gauge",
     help: "Number of nodes, pods and assumed pods in the cache of the scheduler.",
     labels: ["type"],

@@ -7,6 +7,7 @@ import type { QueuedPod, SchedulingContext } from "./framework/contract.ts";
 import { CycleState } from "./framework/cycle-state.ts";
 import { addPluginStatus, FitError, newDiagnosis } from "./framework/fit-error.ts";
 import type { Framework } from "./framework/framework.ts";
+import { pluginMetricsSamplePercent } from "./framework/framework-metrics.ts";
 import type { PluginHandle } from "./framework/handle.ts";
 import { type PodInfo, podInfoOf } from "./framework/pod-info.ts";
 import { isRejected, type Status } from "./framework/status.ts";
@@ -59,6 +60,7 @@ export class SchedulingLoop {
     const framework = frameworkOf(pod);
     if (framework === undefined || this.isObsolete(pod)) return queue.done(pod);
     const state = new CycleState();
+    state.recordsPluginMetrics = handle.random.below(100) < pluginMetricsSamplePercent;
     const context = { state, podInfo: queued.info, pod, rest: this.rest };
     const attempt = { framework, queued, context, began: handle.clock.monotonic() };
     try {
@@ -131,10 +133,8 @@ export class SchedulingLoop {
     const { framework, context } = attempt;
     const { status, waits } = await framework.permit(context, node);
     if (status !== undefined) return status;
-    for (const wait of waits) {
-      const decision = await wait;
-      if (decision !== undefined) return decision;
-    }
+    const refused = await this.permits(waits);
+    if (refused !== undefined) return refused;
     const prepared = await framework.preBind(context, node);
     if (prepared !== undefined) return prepared;
     // From here on the pod does not become unschedulable, and changes are no longer of interest.
@@ -142,10 +142,24 @@ export class SchedulingLoop {
     return framework.bind(context, node);
   }
 
+  private async permits(
+    waits: readonly Promise<Status | undefined>[],
+  ): Promise<Status | undefined> {
+    if (waits.length === 0) return undefined;
+    const { instruments, clock } = this.parts.handle;
+    const began = clock.monotonic();
+    const decisions = await Promise.all(waits);
+    const refused = decisions.find((decision) => decision !== undefined);
+    const labels = { result: refused?.code ?? "Success" };
+    const seconds = (clock.monotonic() - began) / 1000;
+    instruments.observe("scheduler_permit_wait_duration_seconds", labels, seconds);
+    return refused;
+  }
+
   /** Gives PostFilter plugins a chance, then puts the pod back and says why it is pending. */
   private async failed(attempt: Attempt, error: unknown): Promise<void> {
     const { handle, queue } = this.parts;
-    const { queued, context, framework } = attempt;
+    const { queued, context } = attempt;
     let nominatedNodeName: string | undefined = "";
     try {
       if (error instanceof FitError && error.hasPostFilter) {
@@ -155,10 +169,6 @@ export class SchedulingLoop {
       if (error instanceof FitError) {
         queued.unschedulablePlugins = error.diagnosis.unschedulablePlugins;
         queued.pendingPlugins = error.diagnosis.pendingPlugins;
-        for (const plugin of queued.unschedulablePlugins) {
-          const labels = { plugin, profile: framework.profileName };
-          handle.instruments.add("scheduler_unschedulable_pods", labels, 1);
-        }
       } else if (!isUnschedulable) {
         handle.report(`Failed to schedule pod ${nameOf(context.pod)}`, error);
       }

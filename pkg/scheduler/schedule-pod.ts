@@ -4,7 +4,7 @@ import type { SchedulingContext } from "./framework/contract.ts";
 import { addPluginStatus, type Diagnosis, FitError, newDiagnosis } from "./framework/fit-error.ts";
 import type { Framework } from "./framework/framework.ts";
 import type { NodeInfo } from "./framework/node-info.ts";
-import { isRejected, unresolvable } from "./framework/status.ts";
+import { isRejected, type Status, unresolvable } from "./framework/status.ts";
 
 /** Thrown when there is no node at all. */
 export class NoNodesError extends Error {
@@ -89,12 +89,14 @@ export class NodeSelection {
     const percentage = framework.percentageOfNodesToScore ?? this.percentageOfNodesToScore;
     const enough = framework.hasScorers ? feasibleNodesToFind(nodes.length, percentage) : 1;
     const feasible: NodeInfo[] = [];
+    const began = framework.metrics.now();
     let searched = 0;
     while (searched < nodes.length && feasible.length < enough) {
       const node = nodes[(this.nextStart + searched++) % nodes.length]!;
       const status = framework.filterWithNominated(context, node);
       if (status === undefined) feasible.push(node);
       else {
+        if (!isRejected(status)) throw filterError(status);
         diagnosis.nodeToStatus.set(node.name, status);
         addPluginStatus(diagnosis, status);
       }
@@ -102,6 +104,7 @@ export class NodeSelection {
       if (pause !== undefined) await pause;
     }
     this.nextStart = (this.nextStart + searched) % this.snapshot.nodes.length;
+    framework.metrics.point("Filter", undefined, began);
     return feasible;
   }
 
@@ -118,4 +121,8 @@ export class NodeSelection {
     }
     return best;
   }
+}
+
+function filterError({ plugin, reasons }: Status): Error {
+  return new Error(`running "${plugin}" filter plugin: ${reasons.join(", ")}`);
 }

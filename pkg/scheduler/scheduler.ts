@@ -18,6 +18,7 @@ import type { Profile, SchedulerSettings } from "./configuration/profile.ts";
 import { watchNodesAndPods, livePods } from "./event-handlers.ts";
 import type { Plugin } from "./framework/contract.ts";
 import { Framework } from "./framework/framework.ts";
+import { FrameworkMetrics } from "./framework/framework-metrics.ts";
 import type { Filters, PluginHandle, PluginInformers, PodEvent } from "./framework/handle.ts";
 import { Nominator } from "./framework/nominator.ts";
 import { pluginRegistry } from "./plugins/registry.ts";
@@ -41,6 +42,7 @@ export interface SchedulerContext {
 
 const flushBackoffMs = 1_000;
 const flushUnschedulableMs = 30_000;
+const flushMetricsMs = 1_000;
 const noPlugins: readonly Plugin[] = [];
 
 /** Schedules pods of the profiles until the signal aborts. */
@@ -81,12 +83,13 @@ class Scheduler {
       clock,
       instruments,
       backoff: { initialMs: settings.podInitialBackoffMs, maxMs: settings.podMaxBackoffMs },
-      less: first!.plugins.find(({ less }) => less !== undefined)!.less!,
+      less: first!.queueSort,
       pluginsOf: (pod) => this.frameworkOf(pod)?.plugins ?? noPlugins,
+      preEnqueuesOf: (pod) => this.frameworkOf(pod)?.preEnqueues ?? noPlugins,
     });
     instruments.beforeRead(() => {
       for (const [type, size] of Object.entries(this.cache.sizes())) {
-        instruments.set("scheduler_scheduler_cache_size", { type }, size);
+        instruments.set("scheduler_cache_size", { type }, size);
       }
     });
   }
@@ -119,18 +122,30 @@ class Scheduler {
       loop.run(),
       this.repeat(flushBackoffMs, () => queue.flushBackoff()),
       this.repeat(flushUnschedulableMs, () => queue.flushUnschedulable()),
+      this.repeat(flushMetricsMs, () => {
+        for (const { metrics } of this.frameworks.values()) metrics.flush();
+      }),
       ...[...this.recorders.values()].map((recorder) => recorder.run()),
     ]);
   }
 
   private addProfile(profile: Profile): void {
     const { schedulerName, plugins, args, percentageOfNodesToScore } = profile;
+    const { instruments, clock } = this.context;
     let framework: Framework | undefined = undefined;
     const handle = this.handle(() => framework!);
-    const enabled = plugins.map(({ name, weight }) => {
-      return { plugin: pluginRegistry.get(name)!.make(handle, args), weight };
+    const used = new Set(Object.values(plugins.points).flat());
+    const made = [...pluginRegistry]
+      .filter(([name]) => used.has(name))
+      .map(([name, { make }]) => [name, make(handle, args)] as const);
+    framework = new Framework({
+      ...plugins,
+      profileName: schedulerName,
+      plugins: new Map(made),
+      percentageOfNodesToScore,
+      nominator: this.nominator,
+      metrics: new FrameworkMetrics(instruments, clock, schedulerName),
     });
-    framework = new Framework(schedulerName, enabled, percentageOfNodesToScore, this.nominator);
     this.frameworks.set(schedulerName, framework);
     const { random } = this.context;
     this.recorders.set(

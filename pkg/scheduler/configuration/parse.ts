@@ -6,7 +6,8 @@ import {
   resolve,
   YamlFault,
 } from "#meta";
-import { pluginRegistry } from "../plugins/registry.ts";
+import { byExtensionPoint, extensionPoints } from "../framework/extension-points.ts";
+import { type PluginSet, resolvePlugins } from "./plugin-sets.ts";
 import { defaultSchedulerSettings } from "./defaults.ts";
 import { pluginArgsOf } from "./plugin-args.ts";
 import { fieldsOf, type Fields, itemsOf, numberOf, textOf } from "./fields.ts";
@@ -97,42 +98,37 @@ function profileOf(value: unknown, at: number): Profile {
   const fields = fieldsOf(value, path, known);
   const percentagePath = `${path}.percentageOfNodesToScore`;
   const percentage = numberOf(fields["percentageOfNodesToScore"], percentagePath, 0, 100);
+  const schedulerName =
+    textOf(fields["schedulerName"], `${path}.schedulerName`) ?? "default-scheduler";
   return {
-    schedulerName: textOf(fields["schedulerName"], `${path}.schedulerName`) ?? "default-scheduler",
+    schedulerName,
     ...(percentage === undefined ? {} : { percentageOfNodesToScore: percentage }),
-    plugins: pluginsOf(fields["plugins"], `${path}.plugins`),
+    plugins: pluginsOf(fields["plugins"], `${path}.plugins`, schedulerName),
     args: pluginArgsOf(fields["pluginConfig"], `${path}.pluginConfig`),
   };
 }
 
-function pluginsOf(value: unknown, path: string): Profile["plugins"] {
-  const fields = fieldsOf(value, path, ["multiPoint", "score"]);
-  const weights = new Map([...pluginRegistry].map(([name, { weight }]) => [name, weight]));
-  for (const point of ["multiPoint", "score"]) {
+function pluginsOf(value: unknown, path: string, name: string): Profile["plugins"] {
+  const fields = fieldsOf(value, path, ["multiPoint", ...extensionPoints]);
+  const setOf = (point: string): PluginSet => {
     const at = `${path}.${point}`;
     const { enabled, disabled } = fieldsOf(fields[point], at, ["enabled", "disabled"]);
-    for (const each of itemsOf(disabled, `${at}.disabled`)) {
-      const name = pluginNameOf(each, `${at}.disabled`);
-      const names = name === "*" ? [...weights.keys()] : [name];
-      for (const one of names) {
-        if (point === "score") weights.set(one, 0);
-        else weights.delete(one);
-      }
-    }
-    for (const each of itemsOf(enabled, `${at}.enabled`)) {
-      const name = pluginNameOf(each, `${at}.enabled`);
-      const known = pluginRegistry.get(name);
-      if (known === undefined) throw new ConfigurationFault(`${at}.enabled: no plugin ${name}`);
-      const { weight } = fieldsOf(each, `${at}.enabled`, ["name", "weight"]);
-      const given = numberOf(weight, `${at}.enabled.weight`, 0) ?? 0;
-      weights.set(name, given === 0 ? Math.max(known.weight, point === "score" ? 1 : 0) : given);
-    }
-  }
-  const plugins = [...weights].map(([name, weight]) => ({ name, weight }));
-  for (const name of ["PrioritySort", "DefaultBinder"]) {
-    if (!weights.has(name)) throw new ConfigurationFault(`${path}: ${name} must be enabled`);
-  }
-  return plugins;
+    return {
+      enabled: itemsOf(enabled, `${at}.enabled`).map((each) => ({
+        name: pluginNameOf(each, `${at}.enabled`),
+        weight:
+          numberOf(
+            fieldsOf(each, `${at}.enabled`, ["name", "weight"])["weight"],
+            `${at}.enabled.weight`,
+            0,
+          ) ?? 0,
+      })),
+      disabled: itemsOf(disabled, `${at}.disabled`).map((each) =>
+        pluginNameOf(each, `${at}.disabled`),
+      ),
+    };
+  };
+  return resolvePlugins({ ...byExtensionPoint(setOf), multiPoint: setOf("multiPoint") }, name);
 }
 
 function pluginNameOf(value: unknown, path: string): string {

@@ -4,6 +4,7 @@ import type { AffinityArgs } from "../plugins/inter-pod-affinity/namespace-resol
 import type { ResourceSpec } from "../plugins/node-resources/allocation.ts";
 import type { FitArgs } from "../plugins/node-resources/fit.ts";
 import type { SpreadArgs } from "../plugins/pod-topology-spread/constraints.ts";
+import type { ResolvedPlugins } from "../framework/extension-points.ts";
 
 /** Arguments of all plugins of a profile. */
 export interface PluginArgs {
@@ -19,8 +20,7 @@ export interface Profile {
   readonly schedulerName: string;
   /** Absent = as the scheduler has it. */
   readonly percentageOfNodesToScore?: number;
-  /** Plugins in order, with the weight of their scores. */
-  readonly plugins: readonly { readonly name: string; readonly weight: number }[];
+  readonly plugins: ResolvedPlugins;
   readonly args: PluginArgs;
 }
 

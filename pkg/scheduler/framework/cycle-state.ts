@@ -4,6 +4,8 @@ export class CycleState {
   /** Plugins whose Filter or Score does not run for this pod. */
   readonly skippedFilters = new Set<string>();
   readonly skippedScores = new Set<string>();
+  /** Whether the plugins of this attempt are timed. */
+  recordsPluginMetrics = false;
 
   /** What the plugin has written, or undefined. The plugin knows the type by its key. */
   read<T>(key: string): T | undefined {
@@ -17,6 +19,7 @@ export class CycleState {
 
   copy(): CycleState {
     const made = new CycleState();
+    made.recordsPluginMetrics = this.recordsPluginMetrics;
     for (const [key, data] of this.data) {
       made.data.set(key, (data.copy?.() ?? data) as { copy?(): unknown });
     }

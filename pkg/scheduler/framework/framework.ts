@@ -1,16 +1,12 @@
 import { priorityOf } from "#kinds";
-import type { NodeToStatus } from "./fit-error.ts";
 import type { PermitResult, Plugin, PostFilterResult, SchedulingContext } from "./contract.ts";
+import { type ByExtensionPoint, byExtensionPoint, has } from "./extension-points.ts";
+import type { NodeToStatus } from "./fit-error.ts";
+import type { CountedPlugin, FrameworkMetrics } from "./framework-metrics.ts";
 import type { NodeInfo } from "./node-info.ts";
 import type { Nominator } from "./nominator.ts";
 import type { PodInfo } from "./pod-info.ts";
 import { errorStatus, isRejected, type Status, unresolvable, unschedulable } from "./status.ts";
-
-/** A plugin of a profile, with the weight of its scores. */
-export interface EnabledPlugin {
-  readonly plugin: Plugin;
-  readonly weight: number;
-}
 
 export interface PreFilterOutcome {
   readonly status?: Status;
@@ -19,28 +15,80 @@ export interface PreFilterOutcome {
   readonly narrowing: ReadonlySet<string>;
 }
 
+/** Plugins of a profile. */
+export interface FrameworkOptions {
+  readonly profileName: string;
+  /** All plugins of the profile by name. */
+  readonly plugins: ReadonlyMap<string, Plugin>;
+  /** Names of the plugins that run at an extension point, in order. */
+  readonly points: ByExtensionPoint<readonly string[]>;
+  /** Weights of the scores, by plugin. */
+  readonly weights: ReadonlyMap<string, number>;
+  readonly percentageOfNodesToScore: number | undefined;
+  readonly nominator: Nominator;
+  readonly metrics: FrameworkMetrics;
+}
+
+interface Scorer {
+  readonly counted: CountedPlugin;
+  readonly weight: number;
+}
+
 /** The plugins of a profile, by extension point. Errors of plugins are statuses. */
 export class Framework {
+  readonly profileName: string;
+  readonly percentageOfNodesToScore: number | undefined;
+  /** All plugins, for the events that wake pods that they rejected. */
   readonly plugins: readonly Plugin[];
-  private readonly filters: readonly Plugin[];
-  private readonly scorers: readonly EnabledPlugin[];
+  readonly metrics: FrameworkMetrics;
+  private readonly points: ByExtensionPoint<readonly Plugin[]>;
+  private readonly preFilters: readonly CountedPlugin[];
+  private readonly filters: readonly CountedPlugin[];
+  private readonly preScorers: readonly CountedPlugin[];
+  private readonly scorers: readonly Scorer[];
+  private readonly nominator: Nominator;
 
-  constructor(
-    readonly profileName: string,
-    enabled: readonly EnabledPlugin[],
-    readonly percentageOfNodesToScore: number | undefined,
-    private readonly nominator: Nominator,
-  ) {
-    this.plugins = enabled.map(({ plugin }) => plugin);
-    this.filters = this.plugins.filter(({ filter }) => filter !== undefined);
-    this.scorers = enabled.filter(({ plugin }) => plugin.score !== undefined);
+  constructor(options: FrameworkOptions) {
+    const { plugins, metrics } = options;
+    this.profileName = options.profileName;
+    this.percentageOfNodesToScore = options.percentageOfNodesToScore;
+    this.nominator = options.nominator;
+    this.metrics = metrics;
+    this.plugins = [...plugins.values()];
+    this.points = byExtensionPoint((point) =>
+      options.points[point].map((name) => plugins.get(name)!).filter((each) => has(each, point)),
+    );
+    this.preFilters = metrics.counted("preFilter", this.points.preFilter);
+    this.filters = metrics.counted("filter", this.points.filter);
+    this.preScorers = metrics.counted("preScore", this.points.preScore);
+    this.scorers = metrics.counted("score", this.points.score).map((counted) => {
+      return { counted, weight: options.weights.get(counted.plugin.name) ?? 1 };
+    });
   }
 
   get hasScorers(): boolean {
     return this.scorers.length > 0;
   }
 
+  get preEnqueues(): readonly Plugin[] {
+    return this.points.preEnqueue;
+  }
+
+  get queueSort(): NonNullable<Plugin["less"]> {
+    return this.points.queueSort[0]!.less!;
+  }
+
   async preFilter(
+    context: SchedulingContext,
+    nodes: readonly NodeInfo[],
+  ): Promise<PreFilterOutcome> {
+    const began = this.metrics.now();
+    const outcome = await this.runPreFilters(context, nodes);
+    this.metrics.point("PreFilter", outcome.status, began);
+    return outcome;
+  }
+
+  private async runPreFilters(
     context: SchedulingContext,
     nodes: readonly NodeInfo[],
   ): Promise<PreFilterOutcome> {
@@ -48,15 +96,20 @@ export class Framework {
     const narrowing = new Set<string>();
     let nodeNames: ReadonlySet<string> | undefined;
     let rejection: Status | undefined;
-    for (const plugin of this.plugins) {
-      if (plugin.preFilter === undefined) continue;
-      const { name } = plugin;
-      const called = plugin.preFilter(context, nodes);
+    for (const counted of this.preFilters) {
+      const { name, preFilter } = counted.plugin;
+      const called = this.metrics.run(
+        context,
+        { plugin: name, point: "PreFilter" },
+        () => preFilter!(context, nodes),
+        (returned) => returned?.status,
+      );
       const result = called instanceof Promise ? await called : called;
       if (result?.status?.code === "Skip") {
         skippedFilters.add(name);
         continue;
       }
+      counted.evaluations++;
       if (result?.status !== undefined) {
         const status = { ...result.status, plugin: name };
         if (status.code !== "Unschedulable") return { status, narrowing };
@@ -80,10 +133,14 @@ export class Framework {
 
   /** The first rejection of the node, or undefined if the pod fits. */
   filter(context: SchedulingContext, node: NodeInfo): Status | undefined {
-    const { skippedFilters } = context.state;
-    for (const plugin of this.filters) {
+    const { skippedFilters, recordsPluginMetrics } = context.state;
+    for (const counted of this.filters) {
+      const { plugin } = counted;
       if (skippedFilters.size > 0 && skippedFilters.has(plugin.name)) continue;
+      counted.evaluations++;
+      const began = recordsPluginMetrics ? this.metrics.now() : 0;
       const status = plugin.filter!(context, node);
+      if (recordsPluginMetrics) this.metrics.plugin("Filter", plugin.name, status, began);
       if (status !== undefined) return status;
     }
     return undefined;
@@ -113,24 +170,46 @@ export class Framework {
   }
 
   addPod(context: SchedulingContext, other: PodInfo, node: NodeInfo): void {
-    for (const { name, addPod } of this.filters) {
-      if (!context.state.skippedFilters.has(name)) addPod?.(context, other, node);
+    for (const { plugin } of this.preFilters) {
+      if (plugin.addPod === undefined || context.state.skippedFilters.has(plugin.name)) continue;
+      const began = context.state.recordsPluginMetrics ? this.metrics.now() : undefined;
+      plugin.addPod(context, other, node);
+      if (began === undefined) continue;
+      this.metrics.plugin("PreFilterExtensionAddPod", plugin.name, undefined, began);
     }
   }
 
   removePod(context: SchedulingContext, other: PodInfo, node: NodeInfo): void {
-    for (const { name, removePod } of this.filters) {
-      if (!context.state.skippedFilters.has(name)) removePod?.(context, other, node);
+    for (const { plugin } of this.preFilters) {
+      if (plugin.removePod === undefined || context.state.skippedFilters.has(plugin.name)) continue;
+      const began = context.state.recordsPluginMetrics ? this.metrics.now() : undefined;
+      plugin.removePod(context, other, node);
+      if (began === undefined) continue;
+      this.metrics.plugin("PreFilterExtensionRemovePod", plugin.name, undefined, began);
     }
   }
 
   /** Gives each plugin a chance to make the pod schedulable; the first success ends it. */
   async postFilter(context: SchedulingContext, statuses: NodeToStatus): Promise<PostFilterResult> {
+    const began = this.metrics.now();
+    const result = await this.runPostFilters(context, statuses);
+    this.metrics.point("PostFilter", result.status, began);
+    return result;
+  }
+
+  private async runPostFilters(
+    context: SchedulingContext,
+    statuses: NodeToStatus,
+  ): Promise<PostFilterResult> {
     const reasons: string[] = [];
     let nominated: Pick<PostFilterResult, "nominatedNodeName"> = {};
-    for (const { name, postFilter } of this.plugins) {
-      if (postFilter === undefined) continue;
-      const result = await postFilter(context, statuses);
+    for (const { name, postFilter } of this.points.postFilter) {
+      const result = await this.metrics.run(
+        context,
+        { plugin: name, point: "PostFilter" },
+        () => postFilter!(context, statuses),
+        (returned) => returned.status,
+      );
       const { status, nominatedNodeName } = result;
       if (status === undefined || status.code === "UnschedulableAndUnresolvable") return result;
       if (!isRejected(status)) return { status };
@@ -142,36 +221,89 @@ export class Framework {
 
   /** Weighted sums of the plugins' scores, by index of the node. */
   async score(context: SchedulingContext, nodes: readonly NodeInfo[]): Promise<number[]> {
+    await this.preScore(context, nodes);
+    const began = this.metrics.now();
+    const { skippedScores, recordsPluginMetrics } = context.state;
     const totals = nodes.map(() => 0);
-    for (const { preScore, name } of this.plugins) {
-      if (preScore === undefined) continue;
-      const called = preScore(context, nodes);
-      const status = called instanceof Promise ? await called : called;
-      if (status?.code === "Skip") context.state.skippedScores.add(name);
-      else if (status !== undefined) throw new Error(status.reasons.join(", "));
-    }
-    for (const { plugin, weight } of this.scorers) {
-      if (context.state.skippedScores.has(plugin.name)) continue;
-      const scores = nodes.map((node) => plugin.score!(context, node));
-      plugin.normalizeScore?.(context, scores, nodes);
+    for (const { counted, weight } of this.scorers) {
+      const { plugin } = counted;
+      if (skippedScores.has(plugin.name)) continue;
+      counted.evaluations += nodes.length;
+      const scores = recordsPluginMetrics
+        ? nodes.map((node) => this.timedScore(plugin, context, node))
+        : nodes.map((node) => plugin.score!(context, node));
+      this.normalize(plugin, context, { scores, nodes });
       for (let at = 0; at < scores.length; at++) totals[at]! += scores[at]! * weight;
       const pause = context.rest();
       if (pause !== undefined) await pause;
     }
+    this.metrics.point("Score", undefined, began);
     return totals;
   }
 
-  async reserve(context: SchedulingContext, node: string): Promise<Status | undefined> {
-    for (const { name, reserve } of this.plugins) {
-      const status = await statusOf(name, () => reserve?.(context, node));
-      if (status !== undefined) return status;
+  private async preScore(context: SchedulingContext, nodes: readonly NodeInfo[]): Promise<void> {
+    const began = this.metrics.now();
+    for (const counted of this.preScorers) {
+      const { name, preScore } = counted.plugin;
+      const called = this.metrics.run(
+        context,
+        { plugin: name, point: "PreScore" },
+        () => preScore!(context, nodes),
+        (returned) => returned,
+      );
+      const status = called instanceof Promise ? await called : called;
+      if (status?.code === "Skip") {
+        context.state.skippedScores.add(name);
+        continue;
+      }
+      counted.evaluations++;
+      if (status === undefined) continue;
+      this.metrics.point("PreScore", status, began);
+      throw new Error(`running PreScore plugin "${name}": ${status.reasons.join(", ")}`);
     }
-    return undefined;
+    this.metrics.point("PreScore", undefined, began);
+  }
+
+  private timedScore(plugin: Plugin, context: SchedulingContext, node: NodeInfo): number {
+    const began = this.metrics.now();
+    const score = plugin.score!(context, node);
+    this.metrics.plugin("Score", plugin.name, undefined, began);
+    return score;
+  }
+
+  private normalize(
+    { name, normalizeScore }: Plugin,
+    context: SchedulingContext,
+    { scores, nodes }: { readonly scores: number[]; readonly nodes: readonly NodeInfo[] },
+  ): void {
+    if (normalizeScore === undefined) return;
+    const { recordsPluginMetrics } = context.state;
+    const began = recordsPluginMetrics ? this.metrics.now() : 0;
+    normalizeScore(context, scores, nodes);
+    if (!recordsPluginMetrics) return;
+    this.metrics.plugin("ScoreExtensionNormalize", name, undefined, began);
+  }
+
+  async reserve(context: SchedulingContext, node: string): Promise<Status | undefined> {
+    return this.atPoint("Reserve", async () => {
+      for (const { name, reserve } of this.points.reserve) {
+        const at = { plugin: name, point: "Reserve" };
+        const status = await this.statusOf(context, at, () => reserve?.(context, node));
+        if (status !== undefined) return status;
+      }
+      return undefined;
+    });
   }
 
   /** Undoes `reserve` in reverse order; plugins must bear it without a reservation. */
   unreserve(context: SchedulingContext, node: string): void {
-    for (const { unreserve } of this.plugins.toReversed()) unreserve?.(context, node);
+    const began = this.metrics.now();
+    for (const { name, unreserve } of this.points.reserve.toReversed()) {
+      const at = context.state.recordsPluginMetrics ? this.metrics.now() : undefined;
+      unreserve?.(context, node);
+      if (at !== undefined) this.metrics.plugin("Unreserve", name, undefined, at);
+    }
+    this.metrics.point("Unreserve", undefined, began);
   }
 
   /** Answers a rejection, or the decisions that the binding waits for. */
@@ -180,57 +312,81 @@ export class Framework {
     node: string,
   ): Promise<{ readonly status?: Status; readonly waits: readonly Promise<Status | undefined>[] }> {
     const waits: Promise<Status | undefined>[] = [];
-    for (const { name, permit } of this.plugins) {
-      if (permit === undefined) continue;
-      let result: PermitResult | undefined;
-      try {
-        result = await permit(context, node);
-      } catch (error) {
-        return { status: errorStatus(name, error), waits };
+    const status = await this.atPoint("Permit", async () => {
+      for (const { name, permit } of this.points.permit) {
+        let decision: PermitResult["decision"];
+        const at = { plugin: name, point: "Permit" };
+        const answered = await this.statusOf(context, at, async () => {
+          const result = await permit!(context, node);
+          decision = result?.decision;
+          return result?.status;
+        });
+        if (answered === undefined) continue;
+        if (answered.code !== "Wait" || decision === undefined) return answered;
+        waits.push(decision);
       }
-      if (result === undefined) continue;
-      if (result.status.code !== "Wait" || result.decision === undefined) {
-        return { status: { ...result.status, plugin: name }, waits };
-      }
-      waits.push(result.decision);
-    }
-    return { waits };
+      return undefined;
+    });
+    return status === undefined ? { waits } : { status, waits };
   }
 
   async preBind(context: SchedulingContext, node: string): Promise<Status | undefined> {
-    for (const { name, preBind } of this.plugins) {
-      if (preBind === undefined) continue;
-      const status = await statusOf(name, () => preBind(context, node));
-      if (status !== undefined) return status;
-    }
-    return undefined;
+    return this.atPoint("PreBind", async () => {
+      for (const { name, preBind } of this.points.preBind) {
+        const at = { plugin: name, point: "PreBind" };
+        const status = await this.statusOf(context, at, () => preBind!(context, node));
+        if (status === undefined) continue;
+        return isRejected(status) ? status : prefixed(`running PreBind plugin "${name}"`, status);
+      }
+      return undefined;
+    });
   }
 
   async bind(context: SchedulingContext, node: string): Promise<Status | undefined> {
-    for (const { name, bind } of this.plugins) {
-      if (bind === undefined) continue;
-      const status = await statusOf(name, () => bind(context, node));
-      if (status?.code !== "Skip") return status;
-    }
-    return errorStatus("", new Error("no plugin has bound the pod"));
+    return this.atPoint("Bind", async () => {
+      for (const { name, bind } of this.points.bind) {
+        const at = { plugin: name, point: "Bind" };
+        const status = await this.statusOf(context, at, () => bind!(context, node));
+        if (status?.code !== "Skip") return status;
+      }
+      return errorStatus("", new Error("no plugin has bound the pod"));
+    });
   }
 
   postBind(context: SchedulingContext, node: string): void {
-    for (const { postBind } of this.plugins) postBind?.(context, node);
+    const began = this.metrics.now();
+    for (const { postBind } of this.points.postBind) postBind!(context, node);
+    this.metrics.point("PostBind", undefined, began);
+  }
+
+  private async atPoint(
+    point: string,
+    work: () => Promise<Status | undefined>,
+  ): Promise<Status | undefined> {
+    const began = this.metrics.now();
+    const status = await work();
+    this.metrics.point(point, status, began);
+    return status;
+  }
+
+  private async statusOf(
+    context: SchedulingContext,
+    at: { readonly plugin: string; readonly point: string },
+    call: () => Status | undefined | Promise<Status | undefined>,
+  ): Promise<Status | undefined> {
+    try {
+      const status = await this.metrics.run(context, at, call, (returned) => returned);
+      return status === undefined || status.code === "Skip"
+        ? status
+        : { ...status, plugin: at.plugin };
+    } catch (error) {
+      return errorStatus(at.plugin, error);
+    }
   }
 }
 
-async function statusOf(
-  plugin: string,
-  call: () => Status | undefined | Promise<Status | undefined>,
-): Promise<Status | undefined> {
-  try {
-    const called = call();
-    const status = called instanceof Promise ? await called : called;
-    return status === undefined || status.code === "Skip" ? status : { ...status, plugin };
-  } catch (error) {
-    return errorStatus(plugin, error);
-  }
+function prefixed(prefix: string, { reasons, plugin }: Status): Status {
+  return errorStatus(plugin, new Error(`${prefix}: ${reasons.join(", ")}`));
 }
 
 function noNodeLeft(narrowing: ReadonlySet<string>): Status {

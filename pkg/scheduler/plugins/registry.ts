@@ -1,4 +1,5 @@
 import type { Plugin } from "../framework/contract.ts";
+import type { ExtensionPoint } from "../framework/extension-points.ts";
 import type { PluginHandle } from "../framework/handle.ts";
 import type { PluginArgs } from "../configuration/profile.ts";
 import { defaultBinder } from "./default-binder.ts";
@@ -19,40 +20,61 @@ import { volumeBinding } from "./volume-binding/plugin.ts";
 
 type Factory = (handle: PluginHandle, args: PluginArgs) => Plugin;
 
-/** Plugins in the order in which they run by default, with the default weight of their scores. */
-export const pluginRegistry: ReadonlyMap<
-  string,
-  { readonly make: Factory; readonly weight: number }
-> = new Map<string, { readonly make: Factory; readonly weight: number }>([
-  ["SchedulingGates", { make: schedulingGates, weight: 0 }],
-  ["PrioritySort", { make: prioritySort, weight: 0 }],
-  ["NodeUnschedulable", { make: ({ domain }) => nodeUnschedulable(domain), weight: 0 }],
-  ["NodeName", { make: nodeName, weight: 0 }],
-  ["TaintToleration", { make: taintToleration, weight: 3 }],
-  ["NodeAffinity", { make: (_handle, args) => nodeAffinity(args.addedAffinity), weight: 2 }],
-  ["NodePorts", { make: nodePorts, weight: 0 }],
-  ["NodeResourcesFit", { make: (handle, args) => nodeResourcesFit(handle, args.fit), weight: 1 }],
-  ["VolumeBinding", { make: volumeBinding, weight: 0 }],
+/** A plugin that a configuration can name. */
+export interface RegisteredPlugin {
+  readonly make: Factory;
+  /** Default weight of its scores; 0 = it gives none. */
+  readonly weight: number;
+  /** Extension points at which a configuration may enable it, as kube-scheduler has them. */
+  readonly points: readonly ExtensionPoint[];
+}
+
+const filters = ["preFilter", "filter"] as const;
+const scores = ["preScore", "score"] as const;
+
+function plugin(points: readonly ExtensionPoint[], make: Factory, weight = 0): RegisteredPlugin {
+  return { make, weight, points };
+}
+
+/** Plugins in the order in which they run by default. */
+export const pluginRegistry: ReadonlyMap<string, RegisteredPlugin> = new Map([
+  ["SchedulingGates", plugin(["preEnqueue"], schedulingGates)],
+  ["PrioritySort", plugin(["queueSort"], prioritySort)],
+  ["NodeUnschedulable", plugin(["filter"], ({ domain }) => nodeUnschedulable(domain))],
+  ["NodeName", plugin(["filter"], nodeName)],
+  ["TaintToleration", plugin(["filter", ...scores], taintToleration, 3)],
+  [
+    "NodeAffinity",
+    plugin([...filters, ...scores], (_handle, args) => nodeAffinity(args.addedAffinity), 2),
+  ],
+  ["NodePorts", plugin(filters, nodePorts)],
+  [
+    "NodeResourcesFit",
+    plugin([...filters, ...scores], (handle, args) => nodeResourcesFit(handle, args.fit), 1),
+  ],
+  ["VolumeBinding", plugin([...filters, "reserve", "preBind"], volumeBinding)],
   [
     "PodTopologySpread",
-    { make: (handle, args) => podTopologySpread(handle, args.spread), weight: 2 },
+    plugin([...filters, ...scores], (handle, args) => podTopologySpread(handle, args.spread), 2),
   ],
   [
     "InterPodAffinity",
-    { make: (handle, args) => interPodAffinity(handle, args.affinity), weight: 2 },
+    plugin([...filters, ...scores], (handle, args) => interPodAffinity(handle, args.affinity), 2),
   ],
-  ["DynamicResources", { make: dynamicResources, weight: 0 }],
+  [
+    "DynamicResources",
+    plugin([...filters, "postFilter", "reserve", "preBind", "preEnqueue"], dynamicResources),
+  ],
   [
     "DefaultPreemption",
-    { make: (handle, args) => defaultPreemption(handle, args.preemption), weight: 0 },
+    plugin(["postFilter", "preEnqueue"], (handle, args) =>
+      defaultPreemption(handle, args.preemption),
+    ),
   ],
   [
     "NodeResourcesBalancedAllocation",
-    {
-      make: (_handle, args) => nodeResourcesBalancedAllocation(args.balancedResources),
-      weight: 1,
-    },
+    plugin(scores, (_handle, args) => nodeResourcesBalancedAllocation(args.balancedResources), 1),
   ],
-  ["ImageLocality", { make: imageLocality, weight: 1 }],
-  ["DefaultBinder", { make: defaultBinder, weight: 0 }],
+  ["ImageLocality", plugin(["score"], imageLocality, 1)],
+  ["DefaultBinder", plugin(["bind"], defaultBinder)],
 ]);

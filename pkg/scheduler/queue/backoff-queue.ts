@@ -31,6 +31,11 @@ export class BackoffQueue {
     this.failed = new Heap(keyOf, earlier);
   }
 
+  *values(): Iterable<QueuedPod> {
+    yield* this.unfit.values();
+    yield* this.failed.values();
+  }
+
   get size(): number {
     return this.unfit.size + this.failed.size;
   }

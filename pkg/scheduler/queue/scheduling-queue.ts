@@ -15,6 +15,7 @@ import { type PodInfo, podInfoOf } from "../framework/pod-info.ts";
 import { BackoffQueue, type BackoffTimes } from "./backoff-queue.ts";
 import { Heap } from "./heap.ts";
 import { InFlight } from "./in-flight.ts";
+import { Rejections } from "./rejections.ts";
 
 export interface QueueOptions {
   readonly clock: Clock;
@@ -23,6 +24,8 @@ export interface QueueOptions {
   readonly less: (a: QueuedPod, b: QueuedPod) => boolean;
   /** Plugins of the profile of a pod. */
   readonly pluginsOf: (pod: Pod) => readonly Plugin[];
+  /** Those of them that may keep the pod out of the queue, in order. */
+  readonly preEnqueuesOf: (pod: Pod) => readonly Plugin[];
 }
 
 /** Time after which a pod is tried again without a reason. */
@@ -51,7 +54,11 @@ export class SchedulingQueue {
     const keyOf = ({ info }: QueuedPod) => info.pod.metadata.uid;
     this.active = new Heap(keyOf, options.less);
     this.backoff = new BackoffQueue(options.backoff, keyOf, options.less);
-    options.instruments.beforeRead(() => this.tellSizes());
+    const rejections = new Rejections(options.instruments);
+    options.instruments.beforeRead(() => {
+      this.tellSizes();
+      rejections.tell(this.queued());
+    });
   }
 
   /** Adds a new pod. */
@@ -222,7 +229,7 @@ export class SchedulingQueue {
 
   /** Runs PreEnqueue plugins; a pod that one of them keeps out is unschedulable. */
   private isGated(pod: QueuedPod): boolean {
-    for (const { name, preEnqueue } of this.options.pluginsOf(pod.info.pod)) {
+    for (const { name, preEnqueue } of this.options.preEnqueuesOf(pod.info.pod)) {
       if (preEnqueue?.(pod.info.pod) === undefined) continue;
       pod.gatedBy = name;
       pod.unschedulablePlugins = new Set([...pod.unschedulablePlugins, name]);
@@ -286,6 +293,12 @@ export class SchedulingQueue {
   private count(queue: string, event: string): void {
     const { instruments } = this.options;
     instruments.add("scheduler_queue_incoming_pods_total", { queue, event }, 1);
+  }
+
+  private *queued(): Iterable<QueuedPod> {
+    yield* this.active.values();
+    yield* this.backoff.values();
+    yield* this.unschedulable.values();
   }
 
   private tellSizes(): void {
