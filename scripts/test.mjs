@@ -3,8 +3,10 @@ import { spawn, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import path from "node:path";
+import { onPinnedNode } from "./runtime.mjs";
 import { ensureBuilt, ensureInstalled, root, run } from "./setup.mjs";
 
+await onPinnedNode();
 ensureInstalled();
 await ensureBuilt();
 ensureEtcd();

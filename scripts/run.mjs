@@ -1,0 +1,9 @@
+// `node scripts/run.mjs FILE [ARGS]`: runs a TypeScript program of the project, a bench for example, on the pinned Node.
+import { onPinnedNode, runInstead } from "./runtime.mjs";
+import { ensureBuilt, ensureInstalled } from "./setup.mjs";
+
+await onPinnedNode();
+ensureInstalled();
+await ensureBuilt();
+const flags = ["--expose-gc", "--conditions=source", "--import=tsx"];
+await runInstead(process.execPath, [...flags, ...process.argv.slice(2)]);
