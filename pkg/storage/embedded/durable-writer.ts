@@ -2,7 +2,6 @@
  * A process to be killed: opens the store in the directory given as its argument and writes with
  * sixteen writers at once. Each line that it prints, `key revision`, is an acknowledged write.
  */
-import { writeSync } from "node:fs";
 import { durableBackend } from "./durable.ts";
 
 /** The value that belongs to a key, so that the reader can tell a torn one. */
@@ -26,7 +25,7 @@ export async function writeForever(directory: string): Promise<never> {
         { put: "/kill/last", value: valueFor("/kill/last") },
       ];
       const { revision } = await backend.txn({ compare: [], then, otherwise: [] });
-      writeSync(1, `${key} ${revision}\n`);
+      process.stdout.write(`${key} ${revision}\n`);
     }
   };
   return Promise.race(Array.from({ length: 16 }, writer));
