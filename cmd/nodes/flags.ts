@@ -38,6 +38,12 @@ export const simulationFlags = {
     delays.jobMs,
     "time for which the simulated containers of a Job's pod run before they succeed",
   ),
+  "default-storage-class": flag(
+    "string",
+    "",
+    "name of a default StorageClass to create, whose volumes the simulated CSI driver " +
+      "simulated.keelson.dev provisions; empty = none",
+  ),
 } as const;
 
 /** Most nodes of one process. */
@@ -46,7 +52,7 @@ export const mostNodes = 20_000;
 /** @throws UsageError for amounts that are no quantities */
 export function simulationSettings(
   values: FlagValues<typeof simulationFlags>,
-): Pick<NodesSettings, "namePrefix" | "capacity" | "labels" | "delays"> {
+): Pick<NodesSettings, "namePrefix" | "capacity" | "labels" | "delays" | "storage"> {
   return {
     namePrefix: values["node-name-prefix"],
     capacity: { ...capacity, ...capacityOf(values["node-capacity"]) },
@@ -57,6 +63,7 @@ export function simulationSettings(
       readyMs: values["pod-ready-delay"],
       jobMs: values["job-pod-duration"],
     },
+    storage: { defaultClass: values["default-storage-class"], isElected: false },
   };
 }
 

@@ -17,6 +17,7 @@ export { reflect, type ReflectorSink } from "./informer/reflector.ts";
 export { type InformerEvent, Informer, objectKey } from "./informer/informer.ts";
 export { Informers } from "./informer/informers.ts";
 export { RequeueAfter, WorkQueue, type WorkQueueOptions } from "./work-queue.ts";
+export { CoreEventRecorder } from "./core-event-recorder.ts";
 export { EventRecorder } from "./event-recorder.ts";
 export {
   type ElectionOptions,

@@ -9,6 +9,8 @@ import {
   type WorkQueueOptions,
 } from "#client";
 import { StatusError } from "#meta";
+
+export { isNamespaceTerminating as isTerminating } from "#meta";
 import type { Instruments } from "#request";
 
 /** Dependencies of every controller. */
@@ -45,11 +47,4 @@ export function enqueueOnChange<T extends ApiObject>(
 
 export function statusCodeOf(error: unknown): number {
   return error instanceof StatusError ? error.code : 0;
-}
-
-/** Whether a create failed because the namespace is terminating. */
-export function isTerminating(error: unknown): boolean {
-  if (!(error instanceof StatusError)) return false;
-  const causes = error.status.details?.causes ?? [];
-  return causes.some(({ reason }) => reason === "NamespaceTerminating");
 }

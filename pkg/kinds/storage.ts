@@ -2,11 +2,25 @@
 import type { ApiObject, Handle } from "#client";
 import { type Domain, type LabelSelector, resolve } from "#meta";
 import type { Amounts } from "#quota";
+import type { Condition } from "./core.ts";
 import type { NodeSelector } from "./node.ts";
+
+export interface ClaimCondition extends Condition {
+  readonly lastProbeTime?: string;
+}
+
+/** What the volume of a claim begins with. */
+export interface DataSource {
+  readonly apiGroup?: string | null;
+  readonly kind: string;
+  readonly name: string;
+}
 
 export interface PersistentVolumeClaim extends ApiObject {
   readonly spec?: {
     readonly accessModes?: readonly string[];
+    readonly dataSource?: DataSource;
+    readonly dataSourceRef?: DataSource & { readonly namespace?: string };
     readonly resources?: { readonly requests?: Amounts };
     readonly selector?: LabelSelector;
     readonly storageClassName?: string;
@@ -18,8 +32,15 @@ export interface PersistentVolumeClaim extends ApiObject {
     readonly phase?: "Pending" | "Bound" | "Lost";
     readonly accessModes?: readonly string[];
     readonly capacity?: Amounts;
+    /** Size that an expansion is for, and how far it has come. */
+    readonly allocatedResources?: Amounts;
+    readonly allocatedResourceStatuses?: Readonly<Record<string, string>>;
+    readonly conditions?: readonly ClaimCondition[];
     readonly currentVolumeAttributesClassName?: string;
-    readonly modifyVolumeStatus?: { readonly targetVolumeAttributesClassName?: string };
+    readonly modifyVolumeStatus?: {
+      readonly status?: string;
+      readonly targetVolumeAttributesClassName?: string;
+    };
   };
 }
 
@@ -35,13 +56,22 @@ export interface ClaimRef {
   readonly resourceVersion?: string;
 }
 
+/** A volume of a CSI driver. */
+export interface CsiVolumeSource {
+  readonly driver: string;
+  readonly volumeHandle: string;
+  readonly fsType?: string;
+  readonly volumeAttributes?: Readonly<Record<string, string>>;
+}
+
 export interface PersistentVolume extends ApiObject {
   readonly spec?: {
     readonly accessModes?: readonly string[];
     readonly capacity?: Amounts;
     readonly claimRef?: ClaimRef;
-    readonly csi?: { readonly driver: string; readonly volumeHandle: string };
+    readonly csi?: CsiVolumeSource;
     readonly hostPath?: { readonly path: string };
+    readonly mountOptions?: readonly string[];
     readonly nodeAffinity?: { readonly required?: NodeSelector };
     readonly persistentVolumeReclaimPolicy?: string;
     readonly storageClassName?: string;
@@ -53,6 +83,10 @@ export interface PersistentVolume extends ApiObject {
 
 export interface StorageClass extends ApiObject {
   readonly provisioner: string;
+  readonly parameters?: Readonly<Record<string, string>>;
+  readonly reclaimPolicy?: string;
+  readonly mountOptions?: readonly string[];
+  readonly allowVolumeExpansion?: boolean;
   readonly volumeBindingMode?: string;
   readonly allowedTopologies?: readonly {
     readonly matchLabelExpressions?: readonly {
@@ -71,11 +105,43 @@ export interface VolumeAttachment extends ApiObject {
   readonly status?: {
     readonly attached?: boolean;
     readonly attachError?: { readonly message?: string };
+    readonly detachError?: { readonly message?: string };
   };
 }
 
 export interface CsiDriver extends ApiObject {
-  readonly spec?: { readonly attachRequired?: boolean };
+  readonly spec?: {
+    readonly attachRequired?: boolean;
+    readonly podInfoOnMount?: boolean;
+    readonly storageCapacity?: boolean;
+    readonly fsGroupPolicy?: string;
+    readonly volumeLifecycleModes?: readonly string[];
+  };
+}
+
+export interface VolumeAttributesClass extends ApiObject {
+  readonly driverName: string;
+  readonly parameters?: Readonly<Record<string, string>>;
+}
+
+/** A CSI driver on a node. */
+export interface CsiNodeDriver {
+  readonly name: string;
+  /** Name of the node in the words of the driver. */
+  readonly nodeID: string;
+  readonly topologyKeys?: readonly string[] | null;
+  readonly allocatable?: { readonly count?: number };
+}
+
+export interface CsiNode extends ApiObject {
+  readonly spec?: { readonly drivers?: readonly CsiNodeDriver[] | null };
+}
+
+export interface CsiStorageCapacity extends ApiObject {
+  readonly storageClassName: string;
+  readonly nodeTopology?: LabelSelector;
+  readonly capacity?: string;
+  readonly maximumVolumeSize?: string;
 }
 
 export const persistentVolumeClaims: Handle<PersistentVolumeClaim> = {
@@ -104,7 +170,7 @@ function storage<T extends ApiObject>(domain: Domain, plural: string, kind: stri
   };
 }
 
-export function volumeAttributesClasses(domain: Domain): Handle {
+export function volumeAttributesClasses(domain: Domain): Handle<VolumeAttributesClass> {
   return storage(domain, "volumeattributesclasses", "VolumeAttributesClass");
 }
 
@@ -118,4 +184,13 @@ export function volumeAttachments(domain: Domain): Handle<VolumeAttachment> {
 
 export function csiDrivers(domain: Domain): Handle<CsiDriver> {
   return storage(domain, "csidrivers", "CSIDriver");
+}
+
+export function csiNodes(domain: Domain): Handle<CsiNode> {
+  return storage(domain, "csinodes", "CSINode");
+}
+
+export function csiStorageCapacities(domain: Domain): Handle<CsiStorageCapacity> {
+  const names = { plural: "csistoragecapacities", kind: "CSIStorageCapacity" };
+  return { group: resolve("storage.{api}", domain), version: "v1", ...names, namespaced: true };
 }

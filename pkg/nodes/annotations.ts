@@ -91,7 +91,8 @@ function perContainer(text: string | undefined, container: string): string | und
   return undefined;
 }
 
-function durationMs(text: string | undefined): number | undefined {
+/** Milliseconds of a Go duration; undefined = absent or invalid. */
+export function durationMs(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   try {
     const ms = Number(parseDuration(text) / 1_000_000n);

@@ -3,6 +3,7 @@ import type { Client, Informers } from "#client";
 import type { Instruments } from "#request";
 import type { KubeletServing } from "./kubelet/kubelet-server.ts";
 import type { PodDelays } from "./pod/pod-run.ts";
+import type { StorageSettings } from "./storage/simulated-storage.ts";
 
 /** What every node of the process has, and how its pods behave. */
 export interface NodesSettings {
@@ -20,6 +21,8 @@ export interface NodesSettings {
   /** Nodes wait for a controller to give them a podCIDR; false = they take one of their own. */
   readonly allocatesPodCidrs: boolean;
   readonly delays: PodDelays;
+  /** The simulated CSI driver. */
+  readonly storage: StorageSettings;
   /** Version that nodes report as that of their kubelet. */
   readonly kubeletVersion: string;
 }
@@ -33,6 +36,7 @@ export const defaultNodesSettings: NodesSettings = {
   podCidr: "10.128.0.0/9",
   allocatesPodCidrs: false,
   delays: { startMs: 0, readyMs: 0, initMs: 0, jobMs: 1_000 },
+  storage: { defaultClass: "", isElected: false },
   kubeletVersion: "v1.34.0",
 };
 
@@ -42,6 +46,8 @@ export interface NodesContext {
   readonly informers: Informers;
   /** A client that acts for a node. */
   readonly clientOf: (node: string) => Client;
+  /** A client that acts for the controllers of the simulated CSI driver. */
+  readonly storageClient: Client;
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;

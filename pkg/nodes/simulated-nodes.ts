@@ -6,6 +6,7 @@ import { NodeSyncer } from "./node/node-syncer.ts";
 import { containersOf } from "./pod/pod-run.ts";
 import { PodSyncer } from "./pod/pod-syncer.ts";
 import type { NodesContext, NodesSettings } from "./settings.ts";
+import { runStorage } from "./storage/simulated-storage.ts";
 
 /** Nodes that have a kubelet server at most: each takes a port. */
 const mostServed = 1_000;
@@ -52,7 +53,12 @@ class SimulatedNodes {
     await Promise.all([this.pods.untilSynced(), this.nodes.untilSynced()]);
     if (this.context.signal.aborted) return;
     const server = await this.serve();
-    await Promise.all([this.nodeSyncer.run(), this.podSyncer.run()]);
+    const { context, settings } = this;
+    await Promise.all([
+      this.nodeSyncer.run(),
+      this.podSyncer.run(),
+      runStorage({ ...context, client: context.storageClient }, settings.storage),
+    ]);
     server?.close();
   }
 

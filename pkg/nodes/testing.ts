@@ -47,7 +47,13 @@ export async function startNodes(
   };
   const informers = new Informers({ ...common, client: client("informers") });
   const clientOf = (node: string) => client(`system:node:${node}`);
-  const context = { ...common, informers, clientOf, instruments: noInstruments };
+  const context = {
+    ...common,
+    informers,
+    clientOf,
+    storageClient: client("storage"),
+    instruments: noInstruments,
+  };
   const running = runNodes(context, { ...defaultNodesSettings, ...changed });
   const settle = async () => {
     for (let turn = 0; turn < turns; turn++) await new Promise((done) => setImmediate(done));

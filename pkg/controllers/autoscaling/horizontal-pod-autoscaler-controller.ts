@@ -1,9 +1,8 @@
 import { deepEqual } from "#base";
-import { type Draft, type Informer, objectKey, type WorkQueue } from "#client";
+import { type Draft, type Informer, objectKey, type WorkQueue, CoreEventRecorder } from "#client";
 import { parseLabelSelector, Quantity } from "#meta";
 import { ByNamespace } from "../by-namespace.ts";
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
-import { CoreEventRecorder } from "../core-event-recorder.ts";
 import {
   type Autoscaler,
   autoscalers as autoscalerHandle,

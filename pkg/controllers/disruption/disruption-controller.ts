@@ -5,6 +5,7 @@ import {
   objectKey,
   RequeueAfter,
   type WorkQueue,
+  CoreEventRecorder,
 } from "#client";
 import {
   type Pod,
@@ -16,7 +17,6 @@ import {
 import { formatSeconds, goQuote, isConflict, isNotFound, selectorFromLabelSelector } from "#meta";
 import { ByNamespace } from "../by-namespace.ts";
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
-import { CoreEventRecorder } from "../core-event-recorder.ts";
 import { scaledValue } from "../scaled-value.ts";
 import {
   countHealthy,

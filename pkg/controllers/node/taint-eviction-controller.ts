@@ -1,10 +1,9 @@
 import { deepEqual } from "#base";
-import { type Informer, objectKey } from "#client";
+import { type Informer, objectKey, CoreEventRecorder } from "#client";
 import { type Node, nodes as nodeHandle, type Pod, pods as podHandle, type Taint } from "#kinds";
 import { ignoreNotFound } from "#meta";
 import type { MetricDefinition } from "#request";
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
-import { CoreEventRecorder } from "../core-event-recorder.ts";
 import { conditionOf } from "../pods/pod-state.ts";
 import { formatTime } from "../time.ts";
 import { podsByNode, podsOn } from "./pods-by-node.ts";

@@ -1,8 +1,7 @@
-import type { ApiObject, Client, Draft, Handle } from "#client";
+import type { ApiObject, Client, Draft, Handle, CoreEventRecorder } from "#client";
 import { type Pod, pods, type PodTemplateSpec } from "#kinds";
 import { isNotFound } from "#meta";
 import { isTerminating } from "../controller-context.ts";
-import type { CoreEventRecorder } from "../core-event-recorder.ts";
 import { controllerRef } from "../owners/controller-ref.ts";
 
 /** A pod of a workload as its template describes it, with a generated name. */

@@ -1,4 +1,4 @@
-import { type Handle, type Informer, objectKey } from "#client";
+import { type Handle, type Informer, objectKey, CoreEventRecorder } from "#client";
 import {
   type Pod,
   type PodResourceClaim,
@@ -8,7 +8,6 @@ import {
 } from "#kinds";
 import { groupVersionOf } from "#meta";
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
-import { CoreEventRecorder } from "../core-event-recorder.ts";
 import { isServed } from "../served.ts";
 import { ClaimGenerator } from "./claim-generator.ts";
 import { ClaimRelease } from "./claim-release.ts";

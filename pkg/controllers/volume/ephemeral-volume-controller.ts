@@ -1,4 +1,4 @@
-import { type Draft, objectKey } from "#client";
+import { type Draft, objectKey, CoreEventRecorder } from "#client";
 import {
   type PersistentVolumeClaim,
   persistentVolumeClaims,
@@ -7,7 +7,6 @@ import {
   type Volume,
 } from "#kinds";
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
-import { CoreEventRecorder } from "../core-event-recorder.ts";
 import { controllerOf, controllerRef } from "../owners/controller-ref.ts";
 
 export interface EphemeralVolumeOptions {

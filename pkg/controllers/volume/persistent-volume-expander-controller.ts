@@ -1,8 +1,7 @@
-import { objectKey } from "#client";
+import { objectKey, CoreEventRecorder } from "#client";
 import { type PersistentVolumeClaim, persistentVolumeClaims, persistentVolumes } from "#kinds";
 import { Quantity } from "#meta";
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
-import { CoreEventRecorder } from "../core-event-recorder.ts";
 
 const workers = 10;
 

@@ -43,6 +43,9 @@ const informerUser: User = {
   extra: new Map(),
 };
 
+/** The user of the simulated CSI driver's controllers. */
+const storageUser: User = { ...informerUser, name: "system:simulated-storage" };
+
 /** Runs the simulated nodes that the options ask for until the signal aborts. */
 export async function runLocalNodes(local: LocalNodes): Promise<void> {
   const { nodes } = local.options;
@@ -58,6 +61,7 @@ export async function runLocalNodes(local: LocalNodes): Promise<void> {
     ...common,
     informers,
     clientOf: (name) => client(nodeUser(name)),
+    storageClient: client(storageUser),
     instruments: metrics.instruments,
     serving,
   };

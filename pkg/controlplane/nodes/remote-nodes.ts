@@ -55,9 +55,13 @@ export async function runRemoteNodes(
     kubeletVersion: versionInfo().gitVersion,
     ...options.settings,
     address,
+    storage: { ...defaultNodesSettings.storage, ...options.settings.storage, isElected: true },
   };
   const serving = await servingOf(options, address, client);
-  await runNodes({ ...common, informers, clientOf: () => client, serving }, settings);
+  await runNodes(
+    { ...common, informers, clientOf: () => client, storageClient: client, serving },
+    settings,
+  );
   await informers.ended();
 }
 

@@ -57,6 +57,18 @@ export function isConflict(error: unknown): boolean {
   return error instanceof StatusError && error.code === 409;
 }
 
+/** Whether a create failed because the name is taken. */
+export function isAlreadyExists(error: unknown): boolean {
+  return error instanceof StatusError && error.status.reason === "AlreadyExists";
+}
+
+/** Whether a create failed because the namespace is terminating. */
+export function isNamespaceTerminating(error: unknown): boolean {
+  if (!(error instanceof StatusError)) return false;
+  const causes = error.status.details?.causes ?? [];
+  return causes.some(({ reason }) => reason === "NamespaceTerminating");
+}
+
 /** Ignores that the object was deleted meanwhile. */
 export function ignoreNotFound(error: unknown): undefined {
   if (!isNotFound(error)) throw error;

@@ -4,6 +4,7 @@ import { type Domain, Quantity, resolve } from "#meta";
 import { prefix } from "../annotations.ts";
 import { machineId, runtimeName, stableUuid, timeText } from "../identifiers.ts";
 import type { NodesSettings } from "../settings.ts";
+import { driverAnnotations, topologyLabels } from "../volumes/csi-node.ts";
 
 /** Conditions of a node that are not as they are in good health. */
 export type NodeTrouble = "MemoryPressure" | "DiskPressure" | "PIDPressure" | "NotReady";
@@ -34,12 +35,19 @@ export function nodeLabels(
     [resolve("{label}/hostname", domain)]: name,
     [resolve("{label}/os", domain)]: "linux",
     [`${prefix}/node`]: "true",
+    ...topologyLabels(labels, domain),
     ...labels,
   };
 }
 
-export function nodeAnnotations(domain: Domain): Readonly<Record<string, string>> {
-  return { [resolve("volumes.{label}/controller-managed-attach-detach", domain)]: "true" };
+export function nodeAnnotations(
+  { name }: Pick<NodeState, "name">,
+  domain: Domain,
+): Readonly<Record<string, string>> {
+  return {
+    ...driverAnnotations(name, domain),
+    [resolve("volumes.{label}/controller-managed-attach-detach", domain)]: "true",
+  };
 }
 
 /** The status that a kubelet reports, on the base of the one that is stored. */

@@ -9,11 +9,12 @@ import {
   WorkQueue,
 } from "#client";
 import { type ContainerImage, type Node, nodes, type NodeStatus } from "#kinds";
-import { ignoreNotFound, isConflict, isNotFound, StatusError } from "#meta";
+import { ignoreNotFound, isAlreadyExists, isConflict, isNotFound } from "#meta";
 import type { PodHost } from "../pod/pod-syncer.ts";
 import { ownPodCidr, PodAddresses } from "../pod-addresses.ts";
 import type { NodesContext, NodesSettings } from "../settings.ts";
 import { TimerHeap } from "../timers.ts";
+import { registerDriver } from "../volumes/csi-node.ts";
 import { nodeHealth } from "./node-failures.ts";
 import { nodeAnnotations, nodeLabels, nodeStatus, type NodeTrouble } from "./node-status.ts";
 
@@ -131,17 +132,18 @@ export class NodeSyncer {
     const metadata = {
       name,
       labels: nodeLabels(node, settings, client.domain),
-      annotations: nodeAnnotations(client.domain),
+      annotations: nodeAnnotations(node, client.domain),
     };
     const status = nodeStatus({}, this.stateOf(node, new Set()), { settings, ...context });
-    try {
-      await client.create(nodes, { metadata, spec: {}, status });
-    } catch (error) {
-      if (!isAlreadyExists(error)) throw error;
-      const { labels, annotations } = metadata;
-      const body = { metadata: { labels, annotations } };
-      await client.patch(nodes, { name }, { type: "merge", body });
-    }
+    const { labels, annotations } = metadata;
+    const object = await client
+      .create(nodes, { metadata, spec: {}, status })
+      .catch((error: unknown) => {
+        if (!isAlreadyExists(error)) throw error;
+        const body = { metadata: { labels, annotations } };
+        return client.patch(nodes, { name }, { type: "merge", body });
+      });
+    await registerDriver(client, object);
     node.isRegistered = true;
     node.reportAt = context.clock.monotonic() + this.interval(reportMs);
   }
@@ -239,8 +241,4 @@ function changesOf(
   });
   if (changed.length === 0 && isSame && !isDue) return undefined;
   return { ...Object.fromEntries(changed), conditions };
-}
-
-function isAlreadyExists(error: unknown): boolean {
-  return error instanceof StatusError && error.status.reason === "AlreadyExists";
 }

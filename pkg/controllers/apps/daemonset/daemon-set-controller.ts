@@ -1,5 +1,11 @@
 import { deepEqual } from "#base";
-import { type Informer, type InformerEvent, objectKey, type WorkQueue } from "#client";
+import {
+  type Informer,
+  type InformerEvent,
+  objectKey,
+  type WorkQueue,
+  CoreEventRecorder,
+} from "#client";
 import {
   type DaemonSet,
   daemonSets,
@@ -11,7 +17,6 @@ import {
 } from "#kinds";
 import { isNotFound } from "#meta";
 import { type ControllerContext, isTerminating, newWorkQueue } from "../../controller-context.ts";
-import { CoreEventRecorder } from "../../core-event-recorder.ts";
 import { writeStatus } from "../../owners/write-status.ts";
 import { claimObjects } from "../../owners/claim.ts";
 import { combinedError } from "../../owners/combined-error.ts";

@@ -1,4 +1,10 @@
-import { type Informer, type InformerEvent, objectKey, type WorkQueue } from "#client";
+import {
+  type Informer,
+  type InformerEvent,
+  objectKey,
+  type WorkQueue,
+  CoreEventRecorder,
+} from "#client";
 import {
   type Deployment,
   deployments,
@@ -8,7 +14,6 @@ import {
   replicaSets,
 } from "#kinds";
 import { type ControllerContext, isTerminating, newWorkQueue } from "../../controller-context.ts";
-import { CoreEventRecorder } from "../../core-event-recorder.ts";
 import { claimObjects } from "../../owners/claim.ts";
 import { controllerOf } from "../../owners/controller-ref.ts";
 import { watchOwned } from "../../owners/owned-object-events.ts";

@@ -1,5 +1,5 @@
 import { type Clock, deepEqual } from "#base";
-import type { Client } from "#client";
+import type { Client, CoreEventRecorder } from "#client";
 import {
   type Deployment,
   deployments,
@@ -9,7 +9,6 @@ import {
 } from "#kinds";
 import { goQuote, isNotFound } from "#meta";
 import { statusCodeOf, isTerminating } from "../../controller-context.ts";
-import type { CoreEventRecorder } from "../../core-event-recorder.ts";
 import { controllerRef, isControlledBy } from "../../owners/controller-ref.ts";
 import { podTemplateHash } from "../../pods/template-hash.ts";
 import type { WrittenObjects } from "../../written-objects.ts";

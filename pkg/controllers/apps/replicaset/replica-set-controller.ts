@@ -1,8 +1,7 @@
-import { type Informer, objectKey, type WorkQueue } from "#client";
+import { type Informer, objectKey, type WorkQueue, CoreEventRecorder } from "#client";
 import { type Pod, pods as podHandle, type ReplicaSetStatus } from "#kinds";
 import { isNotFound } from "#meta";
 import { type ControllerContext, isTerminating, newWorkQueue } from "../../controller-context.ts";
-import { CoreEventRecorder } from "../../core-event-recorder.ts";
 import { writeStatus } from "../../owners/write-status.ts";
 import { claimObjects } from "../../owners/claim.ts";
 import { controllerOf } from "../../owners/controller-ref.ts";

@@ -1,4 +1,4 @@
-import type { Client, Draft, Informer } from "#client";
+import type { Client, Draft, Informer, CoreEventRecorder } from "#client";
 import {
   type PersistentVolumeClaim,
   persistentVolumeClaims,
@@ -9,7 +9,6 @@ import {
 } from "#kinds";
 import { goQuote, isNotFound } from "#meta";
 import { statusCodeOf } from "../../controller-context.ts";
-import type { CoreEventRecorder } from "../../core-event-recorder.ts";
 import { combinedError } from "../../owners/combined-error.ts";
 import { WrittenObjects } from "../../written-objects.ts";
 import {

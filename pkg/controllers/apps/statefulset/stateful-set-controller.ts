@@ -1,4 +1,4 @@
-import { type Informer, objectKey, type WorkQueue } from "#client";
+import { type Informer, objectKey, type WorkQueue, CoreEventRecorder } from "#client";
 import {
   type ControllerRevision,
   persistentVolumeClaims,
@@ -10,7 +10,6 @@ import {
 } from "#kinds";
 import { resolve } from "#meta";
 import { type ControllerContext, isTerminating, newWorkQueue } from "../../controller-context.ts";
-import { CoreEventRecorder } from "../../core-event-recorder.ts";
 import { writeStatus } from "../../owners/write-status.ts";
 import { claimObjects } from "../../owners/claim.ts";
 import { watchOwned } from "../../owners/owned-object-events.ts";

@@ -1,10 +1,15 @@
 import { parseCronSchedule } from "#api";
 import { deepEqual } from "#base";
-import { type Informer, type InformerEvent, objectKey, type WorkQueue } from "#client";
+import {
+  type Informer,
+  type InformerEvent,
+  objectKey,
+  type WorkQueue,
+  CoreEventRecorder,
+} from "#client";
 import { type CronJob, cronJobs as cronJobResource, type Job, jobs as jobResource } from "#kinds";
 import type { MetricDefinition } from "#request";
 import { type ControllerContext, newWorkQueue } from "../../controller-context.ts";
-import { CoreEventRecorder } from "../../core-event-recorder.ts";
 import { controllerOf } from "../../owners/controller-ref.ts";
 import { OwnedObjects } from "../../owners/owned-objects.ts";
 import { WrittenObjects } from "../../written-objects.ts";

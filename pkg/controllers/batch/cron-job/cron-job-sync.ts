@@ -1,3 +1,4 @@
+import type { CoreEventRecorder } from "#client";
 import { type CronSchedule, isTimeZone, parseCronSchedule } from "#api";
 import {
   type ActiveJob,
@@ -9,7 +10,6 @@ import {
 } from "#kinds";
 import { goQuote, groupVersionOf, isConflict, isNotFound, kubernetes } from "#meta";
 import { type ControllerContext, isTerminating } from "../../controller-context.ts";
-import type { CoreEventRecorder } from "../../core-event-recorder.ts";
 import { isControlledBy } from "../../owners/controller-ref.ts";
 import { formatTime } from "../../time.ts";
 import { finishedConditionOf, isFinished } from "../job/job-spec.ts";

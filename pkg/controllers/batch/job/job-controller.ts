@@ -1,4 +1,10 @@
-import { type Informer, type InformerEvent, objectKey, type WorkQueue } from "#client";
+import {
+  type Informer,
+  type InformerEvent,
+  objectKey,
+  type WorkQueue,
+  CoreEventRecorder,
+} from "#client";
 import {
   type Job,
   jobs as jobResource,
@@ -7,7 +13,6 @@ import {
   pods as podResource,
 } from "#kinds";
 import { type ControllerContext, newWorkQueue } from "../../controller-context.ts";
-import { CoreEventRecorder } from "../../core-event-recorder.ts";
 import { claimObjects } from "../../owners/claim.ts";
 import { isControlledBy } from "../../owners/controller-ref.ts";
 import { OwnedObjects } from "../../owners/owned-objects.ts";

@@ -1,4 +1,4 @@
-import { type Informer, objectKey, RequeueAfter, type WorkQueue } from "#client";
+import { type Informer, objectKey, RequeueAfter, type WorkQueue, CoreEventRecorder } from "#client";
 import {
   type Endpoints,
   endpoints as endpointsResource,
@@ -10,7 +10,6 @@ import {
 } from "#kinds";
 import { ignoreNotFound, isConflict, resolve } from "#meta";
 import { type ControllerContext, isTerminating, newWorkQueue } from "../../controller-context.ts";
-import { CoreEventRecorder } from "../../core-event-recorder.ts";
 import { isHeadless, serviceSelector } from "../services/pod-endpoints.ts";
 import { ServicePods } from "../services/service-pods.ts";
 import { TriggerTimes, triggerTimeText } from "../services/trigger-times.ts";

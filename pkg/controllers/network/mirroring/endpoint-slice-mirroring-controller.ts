@@ -1,4 +1,4 @@
-import { type Informer, objectKey, RequeueAfter, type WorkQueue } from "#client";
+import { type Informer, objectKey, RequeueAfter, type WorkQueue, CoreEventRecorder } from "#client";
 import {
   type Endpoints,
   endpoints as endpointsResource,
@@ -8,7 +8,6 @@ import {
 } from "#kinds";
 import { resolve } from "#meta";
 import { type ControllerContext, newWorkQueue } from "../../controller-context.ts";
-import { CoreEventRecorder } from "../../core-event-recorder.ts";
 import { serviceSelector } from "../services/pod-endpoints.ts";
 import { SliceTracker } from "../slices/slice-tracker.ts";
 import { SliceWriter, withoutLabels } from "../slices/slice-writer.ts";

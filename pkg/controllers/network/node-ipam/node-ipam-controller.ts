@@ -1,10 +1,9 @@
 import { type Cidr, parseCidr } from "#base";
-import { type Informer, type WorkQueue } from "#client";
+import { type Informer, type WorkQueue, CoreEventRecorder } from "#client";
 import { type Node, nodes as nodeResource } from "#kinds";
 import { ignoreNotFound, StatusError } from "#meta";
 import type { MetricDefinition } from "#request";
 import { type ControllerContext, newWorkQueue } from "../../controller-context.ts";
-import { CoreEventRecorder } from "../../core-event-recorder.ts";
 import { CidrSet } from "./cidr-set.ts";
 import type { NodeIpamSettings } from "./node-ipam-settings.ts";
 

@@ -4,6 +4,7 @@ import {
   objectKey,
   RequeueAfter,
   type WorkQueue,
+  CoreEventRecorder,
 } from "#client";
 import {
   endpointSlices,
@@ -16,7 +17,6 @@ import {
 } from "#kinds";
 import { isConflict, resolve } from "#meta";
 import { type ControllerContext, newWorkQueue } from "../../controller-context.ts";
-import { CoreEventRecorder } from "../../core-event-recorder.ts";
 import { serviceSelector } from "../services/pod-endpoints.ts";
 import { ServicePods } from "../services/service-pods.ts";
 import { TriggerTimes } from "../services/trigger-times.ts";

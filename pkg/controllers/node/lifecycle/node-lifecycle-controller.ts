@@ -1,7 +1,6 @@
-import { type Informer, objectKey } from "#client";
+import { type Informer, objectKey, CoreEventRecorder } from "#client";
 import { type Node, nodes as nodeHandle, type Pod } from "#kinds";
 import { type ControllerContext, newWorkQueue } from "../../controller-context.ts";
-import { CoreEventRecorder } from "../../core-event-recorder.ts";
 import { hasTaint, isSameTaint, swapTaints } from "../node-taints.ts";
 import { podsByNode } from "../pods-by-node.ts";
 import type { NodeNames } from "./node-conditions.ts";

@@ -1,8 +1,7 @@
-import { type Informer, type Lease, leases } from "#client";
+import { type Informer, type Lease, leases, type CoreEventRecorder } from "#client";
 import { type Node, nodes as nodeHandle, type Pod, pods as podHandle } from "#kinds";
 import { ignoreNotFound, isNotFound } from "#meta";
 import { type ControllerContext, statusCodeOf } from "../../controller-context.ts";
-import type { CoreEventRecorder } from "../../core-event-recorder.ts";
 import { isReady } from "../../pods/pod-state.ts";
 import { formatTime } from "../../time.ts";
 import { WrittenObjects } from "../../written-objects.ts";

@@ -1,5 +1,5 @@
 import { deepEqual, setBounded } from "#base";
-import type { Handle, Informer } from "#client";
+import { type Handle, type Informer, CoreEventRecorder } from "#client";
 import {
   type Node,
   nodes as nodeHandle,
@@ -10,7 +10,6 @@ import {
 } from "#kinds";
 import { ignoreNotFound, resolve } from "#meta";
 import { type ControllerContext, newWorkQueue, statusCodeOf } from "../../controller-context.ts";
-import { CoreEventRecorder } from "../../core-event-recorder.ts";
 import { podsByNode, podsOn } from "../../node/pods-by-node.ts";
 import {
   allowsManyNodes,

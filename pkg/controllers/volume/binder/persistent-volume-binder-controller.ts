@@ -1,7 +1,6 @@
-import { objectKey } from "#client";
+import { objectKey, CoreEventRecorder } from "#client";
 import { persistentVolumeClaims, persistentVolumes } from "#kinds";
 import { type ControllerContext, newWorkQueue } from "../../controller-context.ts";
-import { CoreEventRecorder } from "../../core-event-recorder.ts";
 import { ClaimSync } from "./claim-sync.ts";
 import { VolumeNames } from "./volume-names.ts";
 import { VolumeSync } from "./volume-sync.ts";

@@ -1,5 +1,5 @@
 import { deepEqual } from "#base";
-import type { Draft } from "#client";
+import type { Draft, CoreEventRecorder } from "#client";
 import {
   type ClaimRef,
   type PersistentVolume,
@@ -10,7 +10,6 @@ import {
 } from "#kinds";
 import { Quantity } from "#meta";
 import type { ControllerContext } from "../../controller-context.ts";
-import type { CoreEventRecorder } from "../../core-event-recorder.ts";
 import { WrittenObjects } from "../../written-objects.ts";
 import { isBoundTo } from "./volume-match.ts";
 import type { VolumeNames } from "./volume-names.ts";

@@ -1,15 +1,15 @@
-import { AsyncQueue, randomText, setBounded } from "#base";
-import { type ApiObject, type Draft, type Handle, TokenBucket } from "#client";
-import { groupVersionOf, isNotFound } from "#meta";
-import { type ControllerContext, isTerminating } from "./controller-context.ts";
-import { formatTime } from "./time.ts";
+import { AsyncQueue, type Clock, randomText, type Random, setBounded } from "#base";
+import { formatSeconds, groupVersionOf, isNamespaceTerminating, isNotFound } from "#meta";
+import type { ApiObject, Client, Draft, Handle } from "./contract.ts";
+import { TokenBucket } from "./rate-limits.ts";
 
 interface CoreEvent extends ApiObject {
   readonly involvedObject: object;
   readonly type: "Normal" | "Warning";
   readonly reason: string;
   readonly message: string;
-  readonly source: { readonly component: string };
+  readonly source: { readonly component: string; readonly host?: string };
+  readonly reportingInstance?: string;
   readonly reportingComponent: string;
   readonly firstTimestamp: string;
   readonly lastTimestamp: string;
@@ -23,6 +23,17 @@ const events: Handle<CoreEvent> = {
   kind: "Event",
   namespaced: true,
 };
+
+/** Dependencies of a recorder. */
+export interface CoreEventContext {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Aborts to end the recorder. */
+  readonly signal: AbortSignal;
+  /** Reports an Event that could not be recorded. */
+  readonly report: (what: string, error: unknown) => void;
+}
 
 /** Events are best effort: those beyond this number wait for none and are dropped. */
 const mostWaiting = 1_000;
@@ -43,7 +54,10 @@ interface Similar {
   at: number;
 }
 
-type Happening = Pick<CoreEvent, "type" | "reason" | "message">;
+type Happening = Pick<CoreEvent, "type" | "reason" | "message"> & {
+  /** Node that the component runs on; absent = it belongs to the cluster. */
+  readonly host?: string;
+};
 
 /** Records core/v1 Events as kube-controller-manager does; repeated ones raise a count. */
 export class CoreEventRecorder {
@@ -53,25 +67,26 @@ export class CoreEventRecorder {
   private readonly similar = new Map<string, Similar>();
 
   constructor(
-    private readonly context: ControllerContext,
+    private readonly context: CoreEventContext,
     private readonly component: string,
   ) {
     context.signal.addEventListener("abort", () => this.waiting.end(), { once: true });
   }
 
-  record(resource: Handle, { metadata }: ApiObject, happening: Happening): void {
+  record(resource: Handle, { metadata }: ApiObject, { host, ...happening }: Happening): void {
     const { clock, random } = this.context;
     const { namespace = "", name, uid, resourceVersion } = metadata;
     if (!this.bucketOf(uid).takeIfThere()) return;
-    const now = formatTime(clock.now());
+    const now = formatSeconds({ seconds: Math.floor(clock.now() / 1000), nanos: 0 });
     const apiVersion = groupVersionOf(resource.group, resource.version);
     const suffix = randomText(random, 16, "0123456789abcdef");
     this.waiting.push({
       metadata: { namespace: namespace || "default", name: `${name}.${suffix}` },
       involvedObject: { apiVersion, kind: resource.kind, namespace, name, uid, resourceVersion },
       ...happening,
-      source: { component: this.component },
+      source: { component: this.component, ...(host === undefined ? {} : { host }) },
       reportingComponent: this.component,
+      ...(host === undefined ? {} : { reportingInstance: host }),
       firstTimestamp: now,
       lastTimestamp: now,
       count: 1,
@@ -83,7 +98,8 @@ export class CoreEventRecorder {
     const { signal, report } = this.context;
     for await (const draft of this.waiting) {
       await this.send(draft).catch((error: unknown) => {
-        if (!signal.aborted && !isTerminating(error)) report("Failed to record an Event", error);
+        if (!signal.aborted && !isNamespaceTerminating(error))
+          report("Failed to record an Event", error);
       });
     }
   }

@@ -1,0 +1,30 @@
+import type { Clock, Random } from "#base";
+import { type Client, type CoreEventRecorder, type Informers, WorkQueue } from "#client";
+import type { Instruments } from "#request";
+import type { StorageNames } from "./storage-names.ts";
+
+/** Dependencies of the controllers of the simulated CSI driver. */
+export interface StorageContext {
+  readonly client: Client;
+  readonly informers: Informers;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly signal: AbortSignal;
+  /** Reports an error that will be retried. */
+  readonly report: (what: string, error: unknown) => void;
+  readonly instruments: Instruments;
+  readonly names: StorageNames;
+  /** Records Events of the sidecars. */
+  readonly recorder: CoreEventRecorder;
+}
+
+/** Objects that a sidecar works on at the same time: each may wait for a slow driver. */
+export const sidecarWorkers = 20;
+/** Delays of the sidecars after a failure, doubling: `--retry-interval-start` and `-max`. */
+const sidecarDelays = { firstMs: 1_000, longestMs: 300_000 };
+
+export function sidecarQueue(context: StorageContext, name: string): WorkQueue {
+  return new WorkQueue({ ...context, name, delays: sidecarDelays });
+}
+/** Until an object that another writer changed is tried again. */
+export const conflictMs = 50;

@@ -1,0 +1,251 @@
+/** The simulated CSI driver, with all controllers and the scheduler of a server. */
+import assert from "node:assert/strict";
+import { setTimeout } from "node:timers/promises";
+import { type RunningServer, startServer } from "../../../cmd/keelson/index.ts";
+
+const defaultClass = { storage: { defaultClass: "standard", isElected: false } };
+const core = "/api/v1";
+const storage = "/apis/storage.k8s.io/v1";
+const claims = `${core}/namespaces/default/persistentvolumeclaims`;
+const pods = `${core}/namespaces/default/pods`;
+const deadlineMs = 30_000;
+
+type Json = any;
+
+class Cluster {
+  constructor(readonly server: RunningServer) {}
+
+  async request(method: string, path: string, body?: object): Promise<Json> {
+    const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";
+    const answer = await this.server.fetch(path, {
+      method,
+      headers: { "content-type": type },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return answer.json();
+  }
+
+  async create(path: string, object: object): Promise<Json> {
+    const made = await this.request("POST", path, object);
+    assert.notEqual(made.kind, "Status", JSON.stringify(made));
+    return made;
+  }
+
+  get(path: string): Promise<Json> {
+    return this.request("GET", path);
+  }
+
+  patch(path: string, body: object): Promise<Json> {
+    return this.request("PATCH", path, body);
+  }
+
+  delete(path: string): Promise<Json> {
+    return this.request("DELETE", path);
+  }
+
+  /** Waits until what is found at the path satisfies the condition. */
+  async until(path: string, isThere: (found: Json) => unknown): Promise<Json> {
+    const end = performance.now() + deadlineMs;
+    for (;;) {
+      const found = await this.get(path);
+      if (isThere(found)) return found;
+      if (performance.now() > end) assert.fail(`never came: ${path} ${JSON.stringify(found)}`);
+      await setTimeout(10);
+    }
+  }
+
+  gone(path: string): Promise<Json> {
+    return this.until(path, ({ code }) => code === 404);
+  }
+
+  /** Reasons and messages of the Events of an object, in the order of their creation. */
+  async events(name: string): Promise<readonly string[]> {
+    const field = `fieldSelector=involvedObject.name%3D${name}`;
+    const { items } = await this.get(`${core}/events?${field}`);
+    return items.map(({ reason, message }: Json) => `${reason}: ${message}`);
+  }
+}
+
+function claim(name: string, spec: object = {}): object {
+  const resources = { requests: { storage: "1Gi" } };
+  return { metadata: { name }, spec: { accessModes: ["ReadWriteOnce"], resources, ...spec } };
+}
+
+function pod(name: string, claimName: string, spec: object = {}): object {
+  const containers = [
+    { name: "app", image: "nginx", volumeMounts: [{ name: "data", mountPath: "/data" }] },
+  ];
+  const volumes = [{ name: "data", persistentVolumeClaim: { claimName } }];
+  return { metadata: { name }, spec: { containers, volumes, ...spec } };
+}
+
+const isBound = ({ status }: Json) => status?.phase === "Bound";
+const isReady = ({ status }: Json) =>
+  status?.conditions?.some(({ type, status: is }: Json) => type === "Ready" && is === "True");
+
+describe("simulated storage", () => {
+  let server: RunningServer;
+  let cluster: Cluster;
+
+  before(async () => {
+    server = await startServer({ nodes: { count: 2, ...defaultClass }, scheduler: true });
+    cluster = new Cluster(server);
+    await cluster.until(`${storage}/storageclasses/standard`, ({ provisioner }) => provisioner);
+  });
+  after(() => server.close());
+
+  it("provisions a volume of the default class as external-provisioner does", async () => {
+    await cluster.create(claims, claim("data"));
+    const bound = await cluster.until(`${claims}/data`, isBound);
+    const { annotations } = bound.metadata;
+    assert.equal(bound.spec.storageClassName, "standard");
+    assert.equal(annotations["volume.kubernetes.io/storage-provisioner"], "simulated.keelson.dev");
+    const { metadata, spec, status } = await cluster.get(
+      `${core}/persistentvolumes/${bound.spec.volumeName}`,
+    );
+    assert.equal(metadata.name, `pvc-${bound.metadata.uid}`);
+    assert.equal(metadata.annotations["pv.kubernetes.io/provisioned-by"], "simulated.keelson.dev");
+    assert.deepEqual(metadata.finalizers.toSorted(), [
+      "external-provisioner.volume.kubernetes.io/finalizer",
+      "kubernetes.io/pv-protection",
+    ]);
+    assert.equal(spec.persistentVolumeReclaimPolicy, "Delete");
+    assert.equal(spec.csi.driver, "simulated.keelson.dev");
+    assert.equal(spec.csi.fsType, "ext4");
+    assert.equal(spec.claimRef.uid, bound.metadata.uid);
+    assert.equal(spec.volumeMode, "Filesystem");
+    assert.deepEqual(spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions, [
+      { key: "topology.simulated.keelson.dev/zone", operator: "In", values: ["default"] },
+    ]);
+    assert.equal(status.phase, "Bound");
+    await cluster.delete(`${claims}/data`);
+    await cluster.gone(`${core}/persistentvolumes/${metadata.name}`);
+  });
+
+  it("waits for a pod with a class that says so", async () => {
+    await cluster.create(`${storage}/storageclasses`, {
+      metadata: { name: "late" },
+      provisioner: "simulated.keelson.dev",
+      volumeBindingMode: "WaitForFirstConsumer",
+    });
+    await cluster.create(claims, claim("late", { storageClassName: "late" }));
+    await cluster.create(pods, pod("late", "late"));
+    const bound = await cluster.until(`${claims}/late`, isBound);
+    const { nodeName } = (await cluster.until(`${pods}/late`, isReady)).spec;
+    assert.equal(bound.metadata.annotations["volume.kubernetes.io/selected-node"], nodeName);
+    await cluster.delete(`${pods}/late`);
+    await cluster.delete(`${claims}/late`);
+  });
+
+  it("fails as the parameters of the class tell", async () => {
+    await cluster.create(`${storage}/storageclasses`, {
+      metadata: { name: "broken" },
+      provisioner: "simulated.keelson.dev",
+      parameters: { "fail-provision": "InvalidArgument" },
+    });
+    await cluster.create(claims, claim("broken", { storageClassName: "broken" }));
+    const events = `${core}/events?fieldSelector=involvedObject.name%3Dbroken`;
+    await cluster.until(events, ({ items }) =>
+      items.some(({ reason }: Json) => reason === "ProvisioningFailed"),
+    );
+    const told = await cluster.events("broken");
+    const why = "rpc error: code = InvalidArgument desc = simulated failure";
+    const failed = `ProvisioningFailed: failed to provision volume with StorageClass "broken": ${why}`;
+    assert.ok(
+      told.some((text) => text.startsWith(failed)),
+      told.join("\n"),
+    );
+    const provisioning = 'External provisioner is provisioning volume for claim "default/broken"';
+    assert.ok(told.includes(`Provisioning: ${provisioning}`));
+    assert.equal((await cluster.get(`${claims}/broken`)).status.phase, "Pending");
+    await cluster.delete(`${claims}/broken`);
+  });
+
+  it("gives out no more than the capacity of the class, and publishes what is left", async () => {
+    await cluster.create(`${storage}/storageclasses`, {
+      metadata: { name: "small" },
+      provisioner: "simulated.keelson.dev",
+      parameters: { capacity: "1Gi" },
+    });
+    await cluster.create(claims, claim("first", { storageClassName: "small" }));
+    await cluster.until(`${claims}/first`, isBound);
+    await cluster.until(`${storage}/namespaces/kube-system/csistoragecapacities`, ({ items }) =>
+      items.some((each: Json) => each.storageClassName === "small" && each.capacity === "0"),
+    );
+    await cluster.create(claims, claim("second", { storageClassName: "small" }));
+    const events = `${core}/events?fieldSelector=involvedObject.name%3Dsecond`;
+    await cluster.until(events, ({ items }) =>
+      items.some(({ message }: Json) => message.includes("code = ResourceExhausted")),
+    );
+    await cluster.delete(`${claims}/first`);
+    await cluster.until(`${claims}/second`, isBound);
+    await cluster.delete(`${claims}/second`);
+  });
+
+  it("clones a volume, and keeps its claim meanwhile", async () => {
+    await cluster.create(claims, claim("source"));
+    await cluster.until(`${claims}/source`, isBound);
+    const dataSource = { kind: "PersistentVolumeClaim", name: "source" };
+    await cluster.create(claims, claim("clone", { dataSource }));
+    await cluster.until(`${claims}/clone`, isBound);
+    const finalizer = "provisioner.storage.kubernetes.io/cloning-protection";
+    await cluster.until(
+      `${claims}/source`,
+      ({ metadata }) => !metadata.finalizers.includes(finalizer),
+    );
+    const less = { resources: { requests: { storage: "1Mi" } }, dataSource };
+    await cluster.create(claims, claim("smaller", less));
+    const events = `${core}/events?fieldSelector=involvedObject.name%3Dsmaller`;
+    await cluster.until(events, ({ items }) =>
+      items.some(({ message }: Json) => message.includes("greater than or equal in size")),
+    );
+    for (const name of ["source", "clone", "smaller"]) await cluster.delete(`${claims}/${name}`);
+  });
+
+  it("expands a block volume without a node", async () => {
+    await cluster.create(claims, claim("block", { volumeMode: "Block" }));
+    await cluster.until(`${claims}/block`, isBound);
+    const resources = { requests: { storage: "2Gi" } };
+    await cluster.patch(`${claims}/block`, { spec: { resources } });
+    const grown = await cluster.until(
+      `${claims}/block`,
+      ({ status }) => status.capacity.storage === "2Gi",
+    );
+    assert.deepEqual(grown.status.allocatedResources, { storage: "2Gi" });
+    assert.equal(grown.status.allocatedResourceStatuses, undefined);
+    assert.equal(grown.status.conditions, undefined);
+    const volume = await cluster.get(`${core}/persistentvolumes/${grown.spec.volumeName}`);
+    assert.equal(volume.spec.capacity.storage, "2Gi");
+    await cluster.delete(`${claims}/block`);
+  });
+
+  it("applies VolumeAttributesClasses", async () => {
+    const driverName = "simulated.keelson.dev";
+    for (const [name, parameters] of [
+      ["fast", { iops: "9000" }],
+      ["impossible", { "fail-modify": "InvalidArgument" }],
+    ] as const) {
+      const object = { metadata: { name }, driverName, parameters };
+      await cluster.create(`${storage}/volumeattributesclasses`, object);
+    }
+    await cluster.create(claims, claim("modified"));
+    await cluster.until(`${claims}/modified`, isBound);
+    const use = (name: string) =>
+      cluster.patch(`${claims}/modified`, { spec: { volumeAttributesClassName: name } });
+    await use("fast");
+    const done = await cluster.until(
+      `${claims}/modified`,
+      ({ status }) => status.currentVolumeAttributesClassName === "fast",
+    );
+    assert.equal(done.status.modifyVolumeStatus, undefined);
+    await use("impossible");
+    const refused = await cluster.until(
+      `${claims}/modified`,
+      ({ status }) => status.modifyVolumeStatus?.status === "Infeasible",
+    );
+    const types = refused.status.conditions.map(({ type }: Json) => type);
+    assert.deepEqual(types, ["ModifyingVolume", "ModifyVolumeError"]);
+    assert.equal(refused.status.currentVolumeAttributesClassName, "fast");
+    await cluster.delete(`${claims}/modified`);
+  });
+});
