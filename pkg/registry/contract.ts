@@ -100,6 +100,8 @@ export interface EventBatch {
   readonly events: readonly ItemEvent[];
   /** Cache of the encoders; absent when the batch has one watcher only. */
   readonly encoded: Map<string, Uint8Array> | undefined;
+  /** When the oldest of the changes was committed, as `performance.now()`; absent if unknown. */
+  readonly committedAt?: number | undefined;
 }
 
 export interface ObjectEvent {

@@ -124,6 +124,11 @@ export interface Collection {
   filled(signal?: AbortSignal): Promise<void>;
   /** The newest revision that a write through this store made here; 0 = none. */
   readonly written: number;
+  /**
+   * When this process learned of the commit of a revision, as `performance.now()`; undefined for
+   * one that is some thousands of revisions old.
+   */
+  committedAt(revision: number): number | undefined;
   /** Where the cache stands; undefined while it is not filled. */
   readonly span: Span | undefined;
   /** Changes after `revision`, which is in the span; those of one revision are together. */

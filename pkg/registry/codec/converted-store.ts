@@ -102,6 +102,9 @@ class ConvertedCollection implements Collection, Subscriber {
   get written(): number {
     return this.#base.written;
   }
+  committedAt(revision: number): number | undefined {
+    return this.#base.committedAt(revision);
+  }
   get span(): Span | undefined {
     return this.#unsubscribe === undefined ? this.#base.span : this.#span;
   }

@@ -18,6 +18,8 @@ export interface MissedEvents {
   readonly events: readonly ItemEvent[];
   /** Revision up to which the events are complete. */
   readonly position: number;
+  /** When the oldest of the changes was committed, as `performance.now()`. */
+  readonly committedAt: number | undefined;
 }
 
 /** What delivers events to watchers: the dispatcher of a collection. */
@@ -139,13 +141,13 @@ export class CacheWatcher {
   #missed(): Step | undefined {
     while (this.#position < this.#source.cursor) {
       try {
-        const { events, position } = this.#source.missed(
+        const { events, position, committedAt } = this.#source.missed(
           this.watcherSet,
           this.#position,
           mostMissed,
         );
         this.#position = position;
-        if (events.length > 0) return alone(events);
+        if (events.length > 0) return alone(events, committedAt);
       } catch (fault) {
         if (!(fault instanceof StoreFault)) throw fault;
         this.#source.remove(this);
@@ -157,6 +159,9 @@ export class CacheWatcher {
 }
 
 /** A batch for one watch only. */
-export function alone(events: readonly ItemEvent[]): { done: false; value: EventBatch } {
-  return { done: false, value: { events, encoded: undefined } };
+export function alone(
+  events: readonly ItemEvent[],
+  committedAt?: number,
+): { done: false; value: EventBatch } {
+  return { done: false, value: { events, encoded: undefined, committedAt } };
 }

@@ -107,8 +107,10 @@ class WatchDispatcher implements Subscriber {
     const after = this.#cursor;
     this.#cursor = span.to;
     if (after < span.from) return this.#failAll(tooSlow());
-    for (const [watcherSet, events] of this.#distributed(this.#collection.changesAfter(after))) {
-      const batch = { events, encoded: new Map() };
+    const changes = this.#collection.changesAfter(after);
+    const committedAt = this.#committedAt(changes);
+    for (const [watcherSet, events] of this.#distributed(changes)) {
+      const batch = { events, encoded: new Map(), committedAt };
       this.#deliveries.push({ batch, watchers: watcherSet.watchers.values(), after, to: span.to });
     }
     this.#deliver();
@@ -135,7 +137,12 @@ class WatchDispatcher implements Subscriber {
     }
     const last = changes.at(-1)?.revision ?? 0;
     const whole = changes.length < most || last > this.#cursor;
-    return { events, position: whole ? this.#cursor : last };
+    const committedAt = this.#committedAt(changes);
+    return { events, position: whole ? this.#cursor : last, committedAt };
+  }
+
+  #committedAt([oldest]: readonly Change[]): number | undefined {
+    return oldest && this.#collection.committedAt(oldest.revision);
   }
 
   #end(): void {

@@ -100,6 +100,15 @@ export const watchMetrics = {
     labels: ["group", "version", "resource"],
     buckets: exponential(1024, 2, 8),
   },
+  delivery: {
+    name: "keelson_watch_delivery_seconds",
+    kind: "histogram",
+    help:
+      "Time from the commit of a change, or from its arrival if another server wrote it, until it " +
+      "is sent to a watch client, in seconds, for the oldest change of each batch.",
+    labels: ["group", "resource"],
+    buckets: [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60],
+  },
   terminated: counter(
     "apiserver_terminated_watchers_total",
     "Number of watchers closed because their clients did not read fast enough.",

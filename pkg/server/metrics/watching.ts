@@ -9,6 +9,8 @@ export type WatchCounter = (events: number, bytes: number) => void;
 /** Counts the events of watches, by resource. */
 export class WatchMetrics {
   readonly of: (resource: Resource) => WatchCounter;
+  /** Observes the seconds from the commit of a change to its delivery. */
+  readonly delivery: (resource: Resource) => (seconds: number) => void;
   /** A watch was ended because its client took nothing. */
   readonly terminated: (resource: Resource) => void;
 
@@ -16,6 +18,11 @@ export class WatchMetrics {
     const terminated = instruments.family(watchMetrics.terminated);
     this.terminated = ({ group, plural }) => void terminated.with([group, plural]).value++;
     const events = instruments.family(watchMetrics.events);
+    const delivery = instruments.family(watchMetrics.delivery);
+    this.delivery = memoize(({ group, plural }: Resource) => {
+      const histogram = delivery.with([group, plural]);
+      return (seconds: number) => histogram.observe(seconds);
+    });
     const sizes = instruments.family(watchMetrics.sizes);
     this.of = memoize(({ group, version, plural }: Resource): WatchCounter => {
       const labels = [group, version, plural];

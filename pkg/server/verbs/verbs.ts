@@ -218,9 +218,11 @@ class VerbRun {
     const patience = this.parts.limits.watchPatience;
     const { watches } = this.parts.metrics;
     const count = watches.of(view.resource);
+    const delivered = watches.delivery(view.resource);
     const late = () => watches.terminated(view.resource);
     const memory = responseBufferPoolOf(this.parts.limits);
-    await streamEvents(response, events, { view, ended, start, patience, memory, count, late });
+    const counters = { count, delivered, late };
+    await streamEvents(response, events, { view, ended, start, patience, memory, ...counters });
     start();
     response.end();
   }

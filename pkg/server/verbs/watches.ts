@@ -246,6 +246,8 @@ export interface StreamOptions {
   readonly memory: ResponseBufferPool;
   /** Called for the events that are sent. */
   readonly count?: WatchCounter;
+  /** Called with the age in seconds of the oldest change of a batch, as the batch is sent. */
+  readonly delivered?: (seconds: number) => void;
   /** Called when the client has not read for too long. */
   readonly late?: () => void;
 }
@@ -290,6 +292,8 @@ async function sendBatch(
   options: StreamOptions,
 ): Promise<boolean> {
   const turn = yieldEvery();
+  const { committedAt } = batch;
+  if (committedAt !== undefined) options.delivered?.((performance.now() - committedAt) / 1000);
   for (const { bytes, count } of encoder.writes(batch)) {
     options.count?.(count, bytes.byteLength);
     const release = encoder.isAlone ? options.memory.hold(bytes.byteLength) : noRelease;

@@ -2,6 +2,7 @@ import { type Clock, systemClock } from "#base";
 import type { Backend } from "../backend.ts";
 import type { CollectionStatistics } from "../store.ts";
 import { Cacher } from "./cacher.ts";
+import { CommitTimes } from "./commit-times.ts";
 import { StoreReflector, type ReflectorLimits } from "./store-reflector.ts";
 import { PrefixRouter } from "./prefix-router.ts";
 import type { WatchCacheLimits } from "./watch-cache.ts";
@@ -27,6 +28,7 @@ export class Cache {
   readonly #options: CacheOptions;
   readonly #reflector: StoreReflector;
   readonly #cachers = new PrefixRouter<Cacher>();
+  readonly #commitTimes = new CommitTimes();
   #pending: (() => void)[] = [];
 
   constructor(backend: Backend, options: CacheOptions) {
@@ -46,6 +48,7 @@ export class Cache {
       reflector: this.#reflector,
       root,
       prefix,
+      commitTimes: this.#commitTimes,
       limits: { ...defaultWatchCache, ...this.#options.watchCache },
       later: (work) => this.#later(work),
       waited: this.#options.readWait?.(prefix) ?? (() => undefined),

@@ -9,6 +9,7 @@ import type {
   Span,
   Subscriber,
 } from "../store.ts";
+import type { CommitTimes } from "./commit-times.ts";
 import { type StoreReflector, type EventHandler, keyOf } from "./store-reflector.ts";
 import { cachedSnapshot, storedSnapshot } from "./snapshot.ts";
 import { noStatistics, WatchCache, type WatchCacheLimits } from "./watch-cache.ts";
@@ -19,6 +20,7 @@ interface CacherOptions {
   /** Stands before every key in the backend; keys here go without it. */
   readonly root: string;
   readonly prefix: string;
+  readonly commitTimes: CommitTimes;
   readonly limits: WatchCacheLimits;
   /** Runs what was given to it once, later in this turn of the event loop. */
   readonly later: (work: () => void) => void;
@@ -69,6 +71,11 @@ export class Cacher implements Collection, EventHandler {
 
   noteWrite(revision: number): void {
     this.#written = Math.max(this.#written, revision);
+    this.#options.commitTimes.note(revision);
+  }
+
+  committedAt(revision: number): number | undefined {
+    return this.#options.commitTimes.of(revision);
   }
 
   get span(): Span | undefined {
@@ -169,6 +176,11 @@ export class Cacher implements Collection, EventHandler {
       return;
     }
     this.#apply(this.#watchCache, event);
+    if (this.#subscribers.size > 0) {
+      this.#options.commitTimes.note(
+        event.type === "put" ? event.entry.modRevision : event.revision,
+      );
+    }
     if (this.#notified || this.#subscribers.size === 0) return;
     this.#notified = true;
     this.#options.later(() => {

@@ -236,6 +236,20 @@ describe("metrics of a server", () => {
     await reader.cancel().catch(() => undefined);
   });
 
+  it("measure how long a change takes to a watch", async () => {
+    const path = "/api/v1/namespaces/default/secrets";
+    const life = new AbortController();
+    const watch = await server.fetch(`${path}?watch=1`, { signal: life.signal });
+    const reader = watch.body!.getReader();
+    await post(path, { metadata: { name: "delivered" } });
+    await reader.read();
+    const all = await metrics();
+    const name = 'keelson_watch_delivery_seconds_bucket{group="",resource="secrets",le="60"}';
+    assert.ok(all.includes(`${name} 1\n`), all.match(/keelson_watch_delivery.*/g)?.join("\n"));
+    life.abort();
+    await reader.cancel().catch(() => undefined);
+  });
+
   it("pass promtool, but for the names that Kubernetes chose", async function () {
     if (spawnSync("promtool", ["--version"]).error) this.skip();
     const checked = spawnSync("promtool", ["check", "metrics"], {
