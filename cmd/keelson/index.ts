@@ -1,4 +1,5 @@
 /** The npm package's entry point: a whole API server inside this process. */
+export { type Clock, VirtualClock, type VirtualClockOptions } from "#base";
 export {
   type RunningServer,
   type StartOptions,

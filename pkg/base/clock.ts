@@ -18,6 +18,32 @@ export interface Clock {
     signal?: AbortSignal,
     options?: { readonly background?: boolean },
   ): Promise<void>;
+  /** The clock of connections, where that is another one; see `realClock`. */
+  readonly real?: Clock;
+  /**
+   * Records an operation of this process. A virtual clock waits until operations cease before it
+   * moves on, and names the most frequent ones if they do not.
+   */
+  note?(operation: string): void;
+  /**
+   * Stops virtual time until the returned function is called, for operations that wait for something
+   * outside the event loop: a disk, a socket, a timer of the real clock.
+   */
+  hold?(operation: string): () => void;
+}
+
+/**
+ * The clock of connections and of measured latencies: deadlines of requests, lifetimes of watches,
+ * retries over a network, validity of certificates. Real even where the time of the cluster is virtual.
+ */
+export function realClock(clock: Clock): Clock {
+  return clock.real ?? clock;
+}
+
+/** Stops virtual time until the work has settled; see `Clock.hold`. */
+export function heldDuring<T>(clock: Clock, operation: string, work: () => Promise<T>): Promise<T> {
+  const release = clock.hold?.(operation);
+  return release === undefined ? work() : work().finally(release);
 }
 
 /** Up to here the exact clock and the wall clock are taken for one. */

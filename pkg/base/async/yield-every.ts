@@ -25,6 +25,11 @@ export function yieldEvery(): () => Promise<void> | undefined {
   };
 }
 
+/** Whether long work of this process waits for its next turn. */
+export function isYielding(): boolean {
+  return waiting.length > 0;
+}
+
 function resumeNext(): void {
   const resume = waiting.shift();
   if (waiting.length > 0) setImmediate(resumeNext);
