@@ -1,4 +1,4 @@
-import type { Clock } from "#base";
+import { type Clock, realClock } from "#base";
 
 /** Work that was not done in time. */
 export class DeadlineExceeded extends Error {
@@ -28,10 +28,12 @@ export async function withDeadline<T>(
   signal.addEventListener("abort", leave, { once: true });
   const over = new AbortController();
   const background = { background: true };
-  const timeout = clock.sleep(ms, over.signal, background).then(
-    () => life.abort(new DeadlineExceeded(ms)),
-    () => undefined,
-  );
+  const timeout = realClock(clock)
+    .sleep(ms, over.signal, background)
+    .then(
+      () => life.abort(new DeadlineExceeded(ms)),
+      () => undefined,
+    );
   try {
     return await Promise.race([work(life.signal), rejected(life.signal)]);
   } finally {

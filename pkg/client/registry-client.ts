@@ -1,3 +1,4 @@
+import { memoize } from "#base";
 import { type Catalog, genericFailure, type Resource } from "#meta";
 import {
   type Item,
@@ -181,12 +182,12 @@ export class RegistryClient implements Client {
   }
 }
 
-function discovered({ group, version, plural, kind }: Resource): DiscoveredResource {
+const discovered = memoize(({ group, version, plural, kind }: Resource): DiscoveredResource => {
   const namespaced = kind.scope === "Namespaced";
   const subresources = kind.subresources.map(({ name }) => name);
   const names = { group, version, plural, kind: kind.kind };
   return { ...names, namespaced, verbs: kind.verbs, subresources };
-}
+});
 
 function placeOf({ namespace = "" }: Selection): Place {
   return { namespace };

@@ -1,4 +1,4 @@
-import type { Clock } from "#base";
+import { type Clock, realClock } from "#base";
 import { type Instruments, noInstruments } from "#request";
 import { Backoff, TokenBucket } from "./rate-limits.ts";
 
@@ -80,7 +80,7 @@ export class WorkQueue {
       this.dirty.add(key);
       return;
     }
-    this.waiting.set(key, this.options.clock.monotonic());
+    this.waiting.set(key, realClock(this.options.clock).monotonic());
     this.instruments.add("workqueue_adds_total", this.labels, 1);
     this.tellDepth();
     this.idle.shift()?.();
@@ -126,7 +126,9 @@ export class WorkQueue {
   }
 
   private async attempt(key: string, work: Work): Promise<void> {
-    const { clock, signal } = this.options;
+    const { name, signal } = this.options;
+    const clock = realClock(this.options.clock);
+    this.options.clock.note?.(`syncs of ${name}`);
     const began = clock.monotonic();
     const arrived = this.waiting.get(key) ?? began;
     this.waiting.delete(key);
@@ -167,7 +169,7 @@ export class WorkQueue {
   }
 
   private tellOfTheMoment(): void {
-    const now = this.options.clock.monotonic();
+    const now = realClock(this.options.clock).monotonic();
     const ages = [...this.atWork.values()].map((began) => (now - began) / 1000);
     const sum = ages.reduce((all, age) => all + age, 0);
     this.instruments.set("workqueue_unfinished_work_seconds", this.labels, sum);

@@ -1,4 +1,4 @@
-import type { Clock } from "#base";
+import { type Clock, heldDuring, realClock } from "#base";
 import { tooManyRequests } from "#meta";
 import type { Registry, ResourceRequest } from "#registry";
 import { Query, type RequestInfo } from "#request";
@@ -24,7 +24,9 @@ export function controlledRegistry(
     const { user, context, resource } = request;
     const classified = flowControl.classify({ user, info, query: noQuery, resource });
     const { signal } = context;
-    const result = await classified.start({ signal, deadline: clock.monotonic() + waitMs });
+    const deadline = realClock(clock).monotonic() + waitMs;
+    const start = async () => classified.start({ signal, deadline });
+    const result = await heldDuring(clock, "waits for seats of flow control", start);
     if (result.admitted) return result;
     signal.throwIfAborted();
     throw tooManyRequests("Too many requests, please try again later.", result.retryAfter);

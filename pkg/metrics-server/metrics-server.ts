@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { DetailedPeerCertificate, TLSSocket } from "node:tls";
-import { type Clock, cryptoRandom } from "#base";
+import { type Clock, cryptoRandom, realClock } from "#base";
 import { type Client, Informers } from "#client";
 import { isConflict, StatusError } from "#meta";
 import { createAuthority, issueCertificate, type KeyPair } from "#pki";
@@ -37,13 +37,16 @@ const healthPaths = new Set(["/healthz", "/livez", "/readyz"]);
 export async function runMetricsServer(options: MetricsServerOptions): Promise<void> {
   const { client, clock, signal, report } = options;
   const informers = new Informers({ ...options, random: cryptoRandom });
-  const authority = await createAuthority("metrics-server-ca", { validDays, now: clock.now() });
+  const authority = await createAuthority("metrics-server-ca", {
+    validDays,
+    now: realClock(clock).now(),
+  });
   const serving = await issueCertificate(authority, {
     commonName: `${name}.${namespace}.svc`,
     hosts: [`${name}.${namespace}.svc`],
     usage: "server",
     validDays,
-    now: clock.now(),
+    now: realClock(clock).now(),
   });
   const trust = new DelegatedTrust({ client, informers, clock });
   const api = new MetricsApi({ informers, clock, domain: client.domain });
@@ -56,7 +59,9 @@ export async function runMetricsServer(options: MetricsServerOptions): Promise<v
       break;
     } catch (error) {
       if (!signal.aborted && !isConflict(error)) report("Failed to register metrics-server", error);
-      await clock.sleep(retryMs, signal, { background: true }).catch(() => undefined);
+      await realClock(clock)
+        .sleep(retryMs, signal, { background: true })
+        .catch(() => undefined);
     }
   }
   await informers.ended();

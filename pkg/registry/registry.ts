@@ -30,7 +30,10 @@ import { watch, watchBatches } from "./watch/watch.ts";
  */
 export function createRegistry(options: RegistryOptions): Registry {
   const common = createContext(options);
-  const of = (request: Pick<ResourceRequest, "resource">) => contextFor(common)(request.resource);
+  const of = ({ resource }: Pick<ResourceRequest, "resource">) => {
+    common.clock.note?.(`requests for ${resource.plural}`);
+    return contextFor(common)(resource);
+  };
   const verbs = (request: ResourceRequest) => verbsOf(common, request);
   const repair = repairOf(common);
   const batches: Registry["watchBatches"] = (request, watchOptions) => {

@@ -1,4 +1,4 @@
-import { yieldEvery } from "#base";
+import { realClock, yieldEvery } from "#base";
 import { namespaceOf, type Pod } from "#kinds";
 import type { Cache } from "./cache/cache.ts";
 import type { Snapshot } from "./cache/snapshot.ts";
@@ -62,7 +62,7 @@ export class SchedulingLoop {
     const state = new CycleState();
     state.recordsPluginMetrics = handle.random.below(100) < pluginMetricsSamplePercent;
     const context = { state, podInfo: queued.info, pod, rest: this.rest };
-    const attempt = { framework, queued, context, began: handle.clock.monotonic() };
+    const attempt = { framework, queued, context, began: realClock(handle.clock).monotonic() };
     try {
       const node = await this.place(attempt);
       const binding = this.bind(attempt, node).finally(() => this.bindings.delete(binding));
@@ -90,7 +90,7 @@ export class SchedulingLoop {
     handle.instruments.observe(
       "scheduler_scheduling_algorithm_duration_seconds",
       {},
-      (handle.clock.monotonic() - attempt.began) / 1000,
+      (realClock(handle.clock).monotonic() - attempt.began) / 1000,
     );
     cache.assume(assumedInfo(queued.info, node), node);
     handle.nominator.delete(context.pod);
@@ -231,7 +231,7 @@ export class SchedulingLoop {
   private tellAttempt({ framework, began }: Attempt, result: string): void {
     const { instruments, clock } = this.parts.handle;
     const labels = { result, profile: framework.profileName };
-    const seconds = (clock.monotonic() - began) / 1000;
+    const seconds = (realClock(clock).monotonic() - began) / 1000;
     instruments.add("scheduler_schedule_attempts_total", labels, 1);
     instruments.observe("scheduler_scheduling_attempt_duration_seconds", labels, seconds);
   }

@@ -1,4 +1,4 @@
-import type { Clock, Random } from "#base";
+import { type Clock, type Random, realClock } from "#base";
 import {
   type ApiObject,
   type Client,
@@ -120,11 +120,12 @@ class Scheduler {
     signal.addEventListener("abort", () => queue.close(), { once: true });
     await Promise.all([
       loop.run(),
-      this.repeat(flushBackoffMs, () => queue.flushBackoff()),
-      this.repeat(flushUnschedulableMs, () => queue.flushUnschedulable()),
-      this.repeat(flushMetricsMs, () => {
-        for (const { metrics } of this.frameworks.values()) metrics.flush();
+      this.repeat(flushBackoffMs, async () => {
+        queue.flushBackoff();
+        await queue.untilBackoff();
       }),
+      this.repeat(flushUnschedulableMs, async () => queue.flushUnschedulable()),
+      this.flushMetrics(),
       ...[...this.recorders.values()].map((recorder) => recorder.run()),
     ]);
   }
@@ -144,7 +145,7 @@ class Scheduler {
       plugins: new Map(made),
       percentageOfNodesToScore,
       nominator: this.nominator,
-      metrics: new FrameworkMetrics(instruments, clock, schedulerName),
+      metrics: new FrameworkMetrics(instruments, realClock(clock), schedulerName),
     });
     this.frameworks.set(schedulerName, framework);
     const { random } = this.context;
@@ -188,11 +189,20 @@ class Scheduler {
     this.recorders.get(name)?.record(pods, pod, { ...event, ...other });
   }
 
-  private async repeat(everyMs: number, work: () => void): Promise<void> {
+  private async flushMetrics(): Promise<void> {
+    const { signal } = this.context;
+    const clock = realClock(this.context.clock);
+    while (!signal.aborted) {
+      await clock.sleep(flushMetricsMs, signal, { background: true }).catch(() => undefined);
+      for (const { metrics } of this.frameworks.values()) metrics.flush();
+    }
+  }
+
+  private async repeat(everyMs: number, work: () => Promise<void>): Promise<void> {
     const { clock, signal } = this.context;
     while (!signal.aborted) {
       await clock.sleep(everyMs, signal, { background: true }).catch(() => undefined);
-      if (!signal.aborted) work();
+      if (!signal.aborted) await work();
     }
   }
 }

@@ -1,3 +1,4 @@
+import { realClock } from "#base";
 import { type ApiObject, type Client, followStored, RequeueAfter, WorkQueue } from "#client";
 import { isConflict, isNotFound, resolve } from "#meta";
 import type { ServerAccess } from "#registry";
@@ -57,7 +58,9 @@ export async function runAvailability(options: AvailabilityOptions): Promise<voi
 
 async function resync({ clock, signal }: AvailabilityOptions, all: () => void): Promise<void> {
   while (!signal.aborted) {
-    await clock.sleep(resyncMs, signal, { background: true }).catch(() => undefined);
+    await realClock(clock)
+      .sleep(resyncMs, signal, { background: true })
+      .catch(() => undefined);
     if (!signal.aborted) all();
   }
 }

@@ -1,4 +1,4 @@
-import type { Clock, Random } from "#base";
+import { type Clock, type Random, realClock } from "#base";
 import { type Status, StatusError } from "#meta";
 import type { ApiObject, Client, Handle, Selection, WatchEvent } from "../contract.ts";
 import { Backoff } from "../rate-limits.ts";
@@ -56,7 +56,7 @@ class Reflection<T extends ApiObject> {
   async run(): Promise<void> {
     const { clock, random, signal, report, resource } = this.options;
     while (!signal.aborted) {
-      const began = clock.monotonic();
+      const began = realClock(clock).monotonic();
       let ended = true;
       try {
         await this.once();
@@ -67,7 +67,7 @@ class Reflection<T extends ApiObject> {
         if (isLost(error)) this.version = undefined;
         else if (failed > 0) report(`Failed to list or watch ${resource.plural}`, error);
       }
-      if (clock.monotonic() - began >= lastingMs) {
+      if (realClock(clock).monotonic() - began >= lastingMs) {
         this.backoff.forget("");
         if (ended) continue;
       }

@@ -1,7 +1,7 @@
 import { bootstrapObjects } from "#api";
 import { ignoreConflict, isNotFound } from "#meta";
 import { bodyOf, defaultWriteOptions, loopbackRequest, type ServerAccess } from "#registry";
-import type { Clock } from "#base";
+import { type Clock, realClock } from "#base";
 
 /** Interval of kube-apiserver's controller. */
 const intervalMs = 60_000;
@@ -15,7 +15,9 @@ export async function runSystemNamespaces(
 ): Promise<void> {
   const { clock, signal, report } = access;
   for (;;) {
-    await clock.sleep(intervalMs, signal, { background: true }).catch(() => undefined);
+    await realClock(clock)
+      .sleep(intervalMs, signal, { background: true })
+      .catch(() => undefined);
     if (signal.aborted) return;
     await ensureSystemNamespaces(access).catch((error: unknown) => {
       if (!signal.aborted) report("Failed to restore the system namespaces", error);

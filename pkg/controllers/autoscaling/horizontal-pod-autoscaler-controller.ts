@@ -1,4 +1,4 @@
-import { deepEqual } from "#base";
+import { deepEqual, realClock } from "#base";
 import { type Draft, type Informer, objectKey, type WorkQueue, CoreEventRecorder } from "#client";
 import { parseLabelSelector, Quantity } from "#meta";
 import { ByNamespace } from "../by-namespace.ts";
@@ -130,7 +130,8 @@ class HorizontalPodAutoscalerController {
       this.selectors.delete(key);
       return;
     }
-    const { clock, instruments, report, signal } = this.context;
+    const { instruments, report, signal } = this.context;
+    const clock = realClock(this.context.clock);
     const began = clock.monotonic();
     let action = "none";
     let error = "none";
@@ -274,7 +275,8 @@ class HorizontalPodAutoscalerController {
     { status }: Autoscaler,
     evaluation: Evaluation,
   ): Promise<MetricProposal> {
-    const { clock, instruments } = this.context;
+    const { instruments } = this.context;
+    const clock = realClock(this.context.clock);
     const began = clock.monotonic();
     const observe = (action: string, error: string) => {
       const labels = { action, error, metric_type: metric.type };

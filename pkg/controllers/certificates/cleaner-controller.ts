@@ -1,4 +1,5 @@
 import { X509Certificate } from "node:crypto";
+import { type Clock, realClock } from "#base";
 import { ignoreNotFound, isConflict } from "#meta";
 import {
   certificateSigningRequests,
@@ -21,7 +22,7 @@ export async function runCleanerController(context: ControllerContext): Promise<
   const requests = informers.of(handle);
   await requests.untilSynced();
   while (!signal.aborted) {
-    const over = [...requests.all()].filter((request) => isOver(request, clock.now()));
+    const over = [...requests.all()].filter((request) => isOver(request, clock));
     for (const { metadata } of over) {
       const { name, uid, resourceVersion } = metadata;
       await client
@@ -36,14 +37,17 @@ export async function runCleanerController(context: ControllerContext): Promise<
   }
 }
 
-function isOver(request: CertificateSigningRequest, now: number): boolean {
+function isOver(request: CertificateSigningRequest, clock: Clock): boolean {
   const { metadata, status } = request;
-  const age = (moment: string | null | undefined) => now - Date.parse(moment ?? "");
+  const age = (moment: string | null | undefined) => clock.now() - Date.parse(moment ?? "");
   const ended = conditionOf(request, "Denied") ?? conditionOf(request, "Failed");
   if (ended !== undefined && age(ended.lastUpdateTime) > decidedMs) return true;
   const approved = conditionOf(request, "Approved");
   if (status?.certificate && approved !== undefined) {
-    return age(approved.lastUpdateTime) > decidedMs || hasExpired(status.certificate, now);
+    return (
+      age(approved.lastUpdateTime) > decidedMs ||
+      hasExpired(status.certificate, realClock(clock).now())
+    );
   }
   return ended === undefined && age(metadata.creationTimestamp) > waitingMs;
 }

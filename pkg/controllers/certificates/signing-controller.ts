@@ -1,3 +1,4 @@
+import { realClock } from "#base";
 import type { KeyPair } from "#pki";
 import {
   runCertificateController,
@@ -31,7 +32,7 @@ export async function runSigningController(
   ): Promise<CertificateSigningRequest["status"]> => {
     const signer = signers.get(request.spec.signerName);
     if (signer === undefined || !isWaiting(request)) return undefined;
-    return answerTo(request, { ...settings, signer, now: context.clock.now() });
+    return answerTo(request, { ...settings, signer, now: realClock(context.clock).now() });
   };
   await runCertificateController(context, {
     name: "certificate_signing",

@@ -1,5 +1,5 @@
 import { type FlowControlDefault, flowControlDefaults } from "#api";
-import { deepEqual } from "#base";
+import { deepEqual, realClock } from "#base";
 import type { Informers } from "#client";
 import { type Domain, resolve } from "#meta";
 import type { ServerAccess } from "#registry";
@@ -18,7 +18,8 @@ export async function runFlowControlDefaults(
   options: ServerAccess,
   informers: Informers,
 ): Promise<void> {
-  const { clock, signal, report, catalog } = options;
+  const { signal, report, catalog } = options;
+  const clock = realClock(options.clock);
   let changed = new AbortController();
   onMandatoryChange(informers, catalog.domain, () => changed.abort());
   while (!signal.aborted) {

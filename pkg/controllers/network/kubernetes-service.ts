@@ -1,4 +1,4 @@
-import type { Clock } from "#base";
+import { type Clock, realClock } from "#base";
 import { type Catalog, isConflict, isNotFound, resolve, type Resource } from "#meta";
 import {
   bodyOf,
@@ -43,7 +43,9 @@ export async function runKubernetesService(
 ): Promise<void> {
   const { clock, signal, report } = options;
   for (;;) {
-    await clock.sleep(intervalMs, signal, { background: true }).catch(() => undefined);
+    await realClock(clock)
+      .sleep(intervalMs, signal, { background: true })
+      .catch(() => undefined);
     if (signal.aborted) return;
     await ensureKubernetesService(options).catch((error: unknown) => {
       if (!signal.aborted) report(`Failed to restore the Service ${name}`, error);
@@ -116,6 +118,6 @@ async function ensure(
       const isTaken = isConflict(error) || (error as { readonly code?: unknown }).code === 422;
       if (!isTaken || look === looks) throw error;
     }
-    await clock.sleep(lookMilliseconds, signal);
+    await realClock(clock).sleep(lookMilliseconds, signal);
   }
 }

@@ -1,4 +1,4 @@
-import type { Clock } from "#base";
+import { type Clock, realClock } from "#base";
 import type { Registry } from "#registry";
 
 export interface ServiceIpRepairOptions {
@@ -23,6 +23,8 @@ export async function runServiceIpRepair(options: ServiceIpRepairOptions): Promi
       if (signal.aborted) return;
       report(what, error);
     }
-    await clock.sleep(intervalMs, signal).catch(() => undefined);
+    await realClock(clock)
+      .sleep(intervalMs, signal)
+      .catch(() => undefined);
   }
 }

@@ -19,7 +19,7 @@ import {
   WebhookTokenAuthenticator,
   UnionAuthenticator,
 } from "#authn";
-import type { Clock } from "#base";
+import { type Clock, realClock } from "#base";
 import { type Catalog, ConfigurationFault } from "#meta";
 import type { Registry } from "#registry";
 import { type Authenticator, type Tracer, webhookClient } from "#request";
@@ -64,7 +64,7 @@ export function buildAuthentication(parts: AuthenticationParts): Authentication 
   const flagged: AnonymousOptions = { enabled: isAnonymousAllowed(options), paths: [] };
   let anonymous = flagged;
   const issuers = new JwtAuthenticator({
-    clock: parts.clock,
+    clock: realClock(parts.clock),
     domain: parts.catalog.domain,
     signal: parts.life,
     report: (error) => parts.report("Failed to fetch the keys of a JWT issuer", error),
@@ -140,7 +140,7 @@ function followedAuthorities(
   sources: readonly TextSource[],
   clock: Clock,
 ): CertificateAuthorities {
-  const authorities = new CertificateAuthorities(clock);
+  const authorities = new CertificateAuthorities(realClock(clock));
   files.use(sources, (...texts) => authorities.replace(...texts));
   return authorities;
 }
@@ -167,7 +167,9 @@ function tokensOf(parts: AuthenticationParts, issuers: JwtAuthenticator): UnionT
     ...tokenFile(options),
     new TokenCache(accounts, { clock, metrics, goodMs: accountGoodMs }),
     ...(options.bootstrapTokens ? [new BootstrapTokenAuthenticator({ read, clock, domain })] : []),
-    ...(hasIssuers(options) ? [new TokenCache(issuers, { clock, metrics, goodMs })] : []),
+    ...(hasIssuers(options)
+      ? [new TokenCache(issuers, { clock: realClock(clock), metrics, goodMs })]
+      : []),
     ...tokenWebhook(parts),
   ];
   return new UnionTokenAuthenticator(kinds, keys.audiences, domain);
@@ -184,8 +186,9 @@ function hasIssuers({ oidc, authentication }: StartOptions): boolean {
 }
 
 function tokenWebhook(parts: AuthenticationParts): readonly TokenAuthenticator[] {
-  const { options, clock, metrics, catalog, report, life, tracer } = parts;
+  const { options, metrics, catalog, report, life, tracer } = parts;
   if (options.tokenWebhook === undefined) return [];
+  const clock = realClock(parts.clock);
   const { endpoint, cacheMs = webhookCacheMs, version = "v1beta1" } = options.tokenWebhook;
   const client = webhookClient({ endpoint, timeoutMs: webhookTimeoutMs, clock, tracer });
   life.addEventListener("abort", () => client.close(), { once: true });

@@ -17,7 +17,7 @@ import {
   NodeAuthorizer,
   RbacAuthorizer,
 } from "#authz";
-import type { Clock } from "#base";
+import { type Clock, realClock } from "#base";
 import { type Catalog, type Domain, resolve } from "#meta";
 import type { CreateHandler, Registry } from "#registry";
 import type { Authenticator, Authorizer, Instruments, Tracer } from "#request";
@@ -117,6 +117,6 @@ function authorizersOf(
     ...(authorizationConfiguration && { configuration: authorizationConfiguration }),
   };
   const { domain } = catalog;
-  const parts = { clock, domain, rbac, nodes, report, files, life, tracer };
+  const parts = { clock: realClock(clock), domain, rbac, nodes, report, files, life, tracer };
   return new ConfiguredAuthorizers(chosen, parts);
 }

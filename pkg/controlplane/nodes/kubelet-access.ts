@@ -1,5 +1,5 @@
 /** How the API server reaches kubelets, simulated ones of its own process among them. */
-import type { Clock } from "#base";
+import { type Clock, realClock } from "#base";
 import { issueCertificate, type KeyPair } from "#pki";
 import type { RegistryOptions } from "#registry";
 import type { KubeletTls } from "#server";
@@ -45,7 +45,7 @@ export async function kubeletTls({
     organizations: ["system:masters"],
     usage: "client",
     validDays,
-    now: clock.now(),
+    now: realClock(clock).now(),
   });
   return { ca: authority.certificate, cert: certificate, key: privateKey };
 }
@@ -61,6 +61,6 @@ export function kubeletCertificate(
     hosts: [address],
     usage: "server",
     validDays,
-    now: clock.now(),
+    now: realClock(clock).now(),
   });
 }

@@ -1,6 +1,6 @@
 /** Auditing, as start options configure it. */
 import { auditMetrics, type AuditorOptions, type RunningAuditor, startAuditor } from "#audit";
-import type { Clock } from "#base";
+import { type Clock, realClock } from "#base";
 import { ConfigurationFault, type Domain } from "#meta";
 import type { Auditor, Tracer } from "#request";
 import type { PrometheusMetrics } from "#server";
@@ -27,12 +27,13 @@ const lastEventsMs = 10_000;
 /** @throws ConfigurationFault */
 export async function buildAuditing(
   { audit }: StartOptions,
-  { domain, clock, metrics, report, tracer }: AuditParts,
+  { domain, clock: given, metrics, report, tracer }: AuditParts,
 ): Promise<Auditing> {
   metrics.instruments.define(auditMetrics);
   if (audit === undefined) return { auditor: undefined, close: async () => undefined };
   const { instruments } = metrics;
   const onFault = (error: unknown) => report("Failed to write audit events", error);
+  const clock = realClock(given);
   const parts = { domain, clock, instruments, tracer, report: onFault };
   const auditor = await started({ ...audit, ...parts });
   return { auditor, close: () => auditor.close(lastEventsMs) };

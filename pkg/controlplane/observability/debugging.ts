@@ -1,5 +1,5 @@
 /** State that a server shows at `/debug/cache`, `/debug/queues`, `/statusz` and `/flagz`. */
-import type { Clock } from "#base";
+import { type Clock, realClock } from "#base";
 import { type DebuggingOptions, type PrometheusMetrics, versionInfo } from "#server";
 import type { ObjectStore } from "#storage";
 import type { ResolvedOptions } from "./logging.ts";
@@ -27,9 +27,10 @@ export function debuggingOptions({
   options,
   store,
   metrics,
-  clock,
+  clock: given,
   gates,
 }: ServerState): DebuggingOptions {
+  const clock = realClock(given);
   const started = clock.now();
   const texts = new Map<string, () => string>();
   if (gates("ComponentStatusz")) texts.set("/statusz", () => statusText(started, clock.now()));

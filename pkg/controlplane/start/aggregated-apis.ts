@@ -1,3 +1,4 @@
+import { realClock } from "#base";
 import {
   AggregatingClient,
   backendClient,
@@ -35,7 +36,8 @@ export function aggregatedApis(
   const { domain } = catalog;
   const { instruments } = metrics;
   const downloader = new Downloader(transport, signal);
-  const common = { apiServices, downloader, transport, domain, clock, instruments, signal, report };
+  const real = { clock: realClock(clock), instruments, signal, report };
+  const common = { apiServices, downloader, transport, domain, ...real };
   const discovery = new DiscoveryManager(common);
   const openApiV2 = new OpenApiV2Specs(common);
   const openApiV3 = new OpenApiV3Roots(common);

@@ -7,7 +7,7 @@ import {
   runAvailability,
   runDefinitionRegistration,
 } from "#aggregator";
-import { cryptoRandom } from "#base";
+import { cryptoRandom, realClock } from "#base";
 import { RegistryClient } from "#client";
 import { apiserver, apiserverAgent, type Registry, serviceReader } from "#registry";
 import type { Aggregation } from "#server";
@@ -25,7 +25,7 @@ export function aggregationOf(
     reader: serviceReader({ registry, catalog, signal }),
     routing: options.aggregation?.endpointsOnly ? "endpoints" : "any",
     random: cryptoRandom,
-    clock,
+    clock: realClock(clock),
     client: followedClient(options, files),
     signal,
   });

@@ -1,4 +1,5 @@
 /** Background work of a server: controllers, compaction, reloads. */
+import { realClock } from "#base";
 import {
   runKubernetesService,
   runLeaseEndpointReconciler,
@@ -48,7 +49,11 @@ function compact({ options, storage, clock, signal, report }: Assembly): void {
   const intervalMs = options.compactionIntervalMs ?? defaultCompactionMs;
   if (intervalMs <= 0) return;
   const onFault = (error: unknown) => report("Failed to compact the store", error);
-  const compactor = startCompactor(storage.backend, { clock, intervalMs, onFault });
+  const compactor = startCompactor(storage.backend, {
+    clock: realClock(clock),
+    intervalMs,
+    onFault,
+  });
   signal.addEventListener("abort", () => void compactor[Symbol.asyncDispose]());
 }
 

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { builtinKinds, featureGates, gatesWithoutEffect } from "#api";
-import type { Clock } from "#base";
+import { type Clock, realClock } from "#base";
 import { type Catalog, domainOf } from "#meta";
 import type { Tracer } from "#request";
 import type { HealthCheck, PrometheusMetrics } from "#server";
@@ -64,7 +64,8 @@ export async function buildDependencies(
   given: ResolvedOptions,
   clock: Clock,
 ): Promise<ServerDependencies> {
-  const options = await withFrontProxy(given, clock);
+  const real = realClock(clock);
+  const options = await withFrontProxy(given, real);
   const { report, storageRoot = "/registry" } = options;
   const domain = domainOf(options.apiDomain, options.labelDomain);
   const gates = featureGates(options.featureGates ?? new Map());
@@ -77,20 +78,20 @@ export async function buildDependencies(
   const metrics = buildMetrics(gates);
   if (isWorker()) shareMetrics(metrics);
   const { tracer, close: closeTracing } = await buildTracing(options, report);
-  const files = new FileReloader({ clock, report });
-  const credentials = await credentialsOf(options, clock);
+  const files = new FileReloader({ clock: real, report });
+  const credentials = await credentialsOf(options, real);
   const life = new AbortController();
   // Every watch of every controller adds a listener.
   setMaxListeners(0, life.signal);
   const common = { options, clock, report, catalog, metrics, tracer, files, storageRoot };
   return {
     ...common,
-    ...(await storageOn(opened, common)),
+    ...(await storageOn(opened, { ...common, clock: real })),
     gates,
     closeTracing,
     credentials,
     token: credentials?.adminToken ?? randomBytes(24).toString("base64url"),
-    postStartHooks: new PostStartHooks({ clock, report, signal: life.signal }),
+    postStartHooks: new PostStartHooks({ clock: real, report, signal: life.signal }),
     life,
     signal: life.signal,
   };

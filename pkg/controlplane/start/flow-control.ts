@@ -1,6 +1,6 @@
 /** API Priority and Fairness of a server. */
 import type { FollowedKind } from "#authz";
-import { cryptoRandom } from "#base";
+import { cryptoRandom, realClock } from "#base";
 import {
   FairDispatcher,
   FlowControlConfiguration,
@@ -32,7 +32,8 @@ type Dependencies = Pick<
 
 /** Undefined if it is switched off, or the server has no concurrency limit to share. */
 export function buildFlowControl(dependencies: Dependencies): FlowControl | undefined {
-  const { catalog, clock, metrics, options, report, signal } = dependencies;
+  const { catalog, metrics, options, report, signal } = dependencies;
+  const clock = realClock(dependencies.clock);
   const totalConcurrency = concurrencyLimit(options.limits);
   if (options.priorityAndFairness === false || totalConcurrency === 0) return undefined;
   // Workers share the seats of the flags, which an operator has to know.

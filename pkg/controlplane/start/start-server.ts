@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "#base";
+import { type Clock, realClock, systemClock, VirtualClock } from "#base";
 import type { CloseOptions } from "#server";
 import { assemble, type Assembly } from "./assemble.ts";
 import { runBackground } from "./background.ts";
@@ -11,12 +11,16 @@ import { localhost, urlHost } from "../network.ts";
 import { type OpenStorage, openStorage } from "../storage/open-storage.ts";
 import type { RunningServer, StartOptions } from "../options.ts";
 import { runPostStartHooks } from "./run-post-start-hooks.ts";
+import { StartError } from "./start-error.ts";
 
 /**
  * Starts a server; resolves when it is ready. In memory and without a port that takes milliseconds.
  */
 export async function startServer(options: StartOptions = {}): Promise<RunningServer> {
   const clock = options.clock ?? systemClock;
+  if (clock instanceof VirtualClock && options.storage?.kind === "etcd") {
+    throw new StartError("etcd keeps real time: a VirtualClock needs an embedded store");
+  }
   const storage = await openStorage(options.storage ?? { kind: "memory" }, clock);
   try {
     return await startOn(storage, await withSigningKey(resolveOptions(options)), clock);
@@ -69,7 +73,7 @@ function running(assembly: Assembly, background: Promise<void>): RunningServer {
       await closeServer(assembly, closeOptions);
       life.abort();
       const enough = new AbortController();
-      const late = clock.sleep(leavingMs, enough.signal, { background: true });
+      const late = realClock(clock).sleep(leavingMs, enough.signal, { background: true });
       await Promise.race([background, late]);
       enough.abort();
       // Ends requests to the store that are still pending.

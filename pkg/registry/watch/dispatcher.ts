@@ -1,4 +1,4 @@
-import { memoize } from "#base";
+import { memoize, realClock } from "#base";
 import { expired, type Resource, type Status } from "#meta";
 import { type Change, type Collection, StoreFault, type Subscriber } from "#storage";
 import type { EventBatch, ItemEvent } from "../contract.ts";
@@ -159,6 +159,7 @@ class WatchDispatcher implements Subscriber {
 
   /** Delivers batches in order, to one slice of watchers per turn of the event loop. */
   #deliver(): void {
+    this.#registry.clock.note?.("watch events");
     let told = 0;
     for (let next = this.#deliveries[0]; next !== undefined; next = this.#deliveries[0]) {
       const { watchers, batch, after, to } = next;
@@ -206,7 +207,7 @@ class WatchDispatcher implements Subscriber {
   async #tick(): Promise<void> {
     const ticking = new AbortController();
     this.#ticking = ticking;
-    const { clock } = this.#registry;
+    const clock = realClock(this.#registry.clock);
     const { signal } = ticking;
     for (;;) {
       try {

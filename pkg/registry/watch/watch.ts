@@ -1,4 +1,4 @@
-import { memoize } from "#base";
+import { memoize, realClock } from "#base";
 import { plainFailure, StatusError, tooLargeResourceVersion } from "#meta";
 import { StoreFault } from "#storage";
 import { dispatcherFor } from "./dispatcher.ts";
@@ -117,7 +117,7 @@ class Watch implements AsyncIterableIterator<EventBatch> {
 
   #start(): void {
     const { registry, request, options } = this.#parts;
-    const { clock } = registry;
+    const clock = realClock(registry.clock);
     const timeoutMs = watchTimeoutMs(registry, options);
     this.#deadline = clock.monotonic() + timeoutMs;
     // The sleep rejects only when the watch has ended before.
@@ -133,7 +133,7 @@ class Watch implements AsyncIterableIterator<EventBatch> {
     const dispatcher = dispatcherFor(registry, request.resource);
     const watcherSet = dispatcher.watcherIndex.find(request.resource, prefix, selection);
     const bookmarks = options.allowBookmarks ? bookmarksUntil(this.#deadline) : undefined;
-    const now = registry.clock.monotonic();
+    const now = realClock(registry.clock).monotonic();
     this.#watcher = new CacheWatcher(dispatcher, { watcherSet, position, bookmarks }, now);
     options.initialized?.();
   }

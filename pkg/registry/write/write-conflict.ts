@@ -1,4 +1,4 @@
-import { type Clock, KeyedMutex } from "#base";
+import { type Clock, KeyedMutex, realClock } from "#base";
 import type { Entry } from "#storage";
 import type { RegistryContext } from "../context.ts";
 import type { ResourceRequest } from "../contract.ts";
@@ -19,7 +19,7 @@ import type { ResourceRequest } from "../contract.ts";
 const holdLimitMs = 1000;
 
 export function writeMutex(clock: Clock): KeyedMutex {
-  return new KeyedMutex({ clock, milliseconds: holdLimitMs });
+  return new KeyedMutex({ clock: realClock(clock), milliseconds: holdLimitMs });
 }
 
 /** Another writer changed the object first; `current` is what is stored now. */

@@ -48,6 +48,7 @@ export class SchedulingQueue {
   private readonly inFlight = new InFlight();
   private readonly waiting: (() => void)[] = [];
   private readonly registrations = new Map<readonly Plugin[], readonly NamedRegistration[]>();
+  private readonly backoffWakers: (() => void)[] = [];
   private isClosed = false;
 
   constructor(private readonly options: QueueOptions) {
@@ -166,6 +167,12 @@ export class SchedulingQueue {
     this.activate(known, forceActivate.label);
   }
 
+  /** Resolves when a pod is in backoff, and when the queue is closed. */
+  untilBackoff(): Promise<void> {
+    if (this.backoff.size > 0 || this.isClosed) return Promise.resolve();
+    return new Promise((resolve) => this.backoffWakers.push(resolve));
+  }
+
   /** Activates pods whose backoff has ended. */
   flushBackoff(): void {
     const now = this.options.clock.now();
@@ -187,6 +194,7 @@ export class SchedulingQueue {
   close(): void {
     this.isClosed = true;
     for (const wake of this.waiting.splice(0)) wake();
+    for (const wake of this.backoffWakers.splice(0)) wake();
   }
 
   private find(uid: string): QueuedPod | undefined {
@@ -216,6 +224,7 @@ export class SchedulingQueue {
     if (verdict === "at-once" || !isBackingOff) return this.activate(pod, event);
     if (this.isGated(pod)) return;
     this.backoff.set(pod);
+    for (const wake of this.backoffWakers.splice(0)) wake();
     this.count("backoff", event);
     this.waiting.shift()?.();
   }

@@ -1,4 +1,4 @@
-import type { Clock } from "#base";
+import { type Clock, realClock } from "#base";
 import type { Instruments, Query } from "#request";
 import { sendText } from "../response/response-writer.ts";
 import type { Shutdown } from "../transport/shutdown.ts";
@@ -45,7 +45,7 @@ export class Health {
       },
     };
     this.checks = [{ name: "ping", ...fine }, { name: "log", ...fine }, ...checks, shutdown];
-    this.patientUntil = clock.monotonic() + livezGraceMs;
+    this.patientUntil = realClock(clock).monotonic() + livezGraceMs;
   }
 
   /** Every path that it serves. */
@@ -109,7 +109,8 @@ export class Health {
     endpoint: HealthEndpoint,
   ): Promise<string | undefined> {
     const isPatient = endpoint === "livez" && name.startsWith(startPrefix);
-    if (isPatient && this.options.clock.monotonic() < this.patientUntil) return undefined;
+    if (isPatient && realClock(this.options.clock).monotonic() < this.patientUntil)
+      return undefined;
     try {
       await check();
       this.count({ name, type: endpoint }, true);

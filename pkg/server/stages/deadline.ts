@@ -1,4 +1,4 @@
-import { afterwards } from "#base";
+import { afterwards, realClock } from "#base";
 import type { Stage } from "./middleware-chain.ts";
 import type { Arrived, Parsed, Timed } from "./state.ts";
 import { deadlineExceeded } from "../response/failures.ts";
@@ -12,7 +12,7 @@ export function deadline({ limits, clock }: ServerParts): Stage<Arrived & Parsed
   return {
     name: "deadline",
     run: ({ state: { exchange, record, query } }, next) => {
-      const received = clock.monotonic();
+      const received = realClock(clock).monotonic();
       if (record.longRunning) return next({ timeoutMs: limits.requestTimeout, received });
       const milliseconds = requestTimeout(query.get("timeout"), limits.requestTimeout);
       return new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-import type { Clock } from "#base";
+import { type Clock, heldDuring, realClock } from "#base";
 import {
   StoreFault,
   type Backend,
@@ -69,7 +69,7 @@ export class EmbeddedStore implements Backend, Watched {
         oldest: () => history.oldest,
       });
     this.#expiry = new Alarm(clock, () => void this.#expire());
-    this.#progress = new Alarm(clock, () => {
+    this.#progress = new Alarm(realClock(clock), () => {
       this.requestProgress();
       this.#scheduleProgress();
     });
@@ -120,9 +120,14 @@ export class EmbeddedStore implements Backend, Watched {
     const now = this.#clock.now();
     const step = write(head, transaction.then, now);
     if (step.events.length === 0) await this.#visible(head);
-    else if (this.#commits !== undefined) await this.#commits.add(step, now);
-    else this.#publish(step, now);
+    else if (this.#commits !== undefined) await this.#commit(this.#commits, step);
+    else this.#publish(step, realClock(this.#clock).now());
     return { succeeded: true, revision: step.state.revision, read: [] };
+  }
+
+  #commit(commits: CommitQueue, step: Step): Promise<void> {
+    const time = realClock(this.#clock).now();
+    return heldDuring(this.#clock, "commits to disk", () => commits.add(step, time));
   }
 
   watch(options: WatchOptions): AsyncIterable<WatchBatch> {
@@ -248,7 +253,7 @@ export class EmbeddedStore implements Backend, Watched {
 
   #scheduleProgress(): void {
     if (this.#watchers.size === 0) return;
-    this.#progress.set(this.#clock.now() + this.#limits.progressMilliseconds);
+    this.#progress.set(realClock(this.#clock).now() + this.#limits.progressMilliseconds);
   }
 
   #checkSize({ then }: Transaction): void {

@@ -1,4 +1,4 @@
-import { type Clock, setBounded } from "#base";
+import { type Clock, realClock, setBounded } from "#base";
 import { TokenBucket } from "#client";
 import { type Domain, tooManyRequests } from "#meta";
 import type { AdmissionAttributes } from "#registry";
@@ -76,7 +76,7 @@ export const eventRateLimit: AdmissionPlugin<readonly EventLimit[]> = {
   requiresConfiguration: true,
   parseConfiguration: (value, { domain }) => eventLimitsIn(value, domain),
   create({ clock }, limits = []) {
-    const all = limits.map((limit) => new Limit(limit, clock));
+    const all = limits.map((limit) => new Limit(limit, realClock(clock)));
     return {
       validate: (attributes) => {
         const { request, operation, dryRun } = attributes;

@@ -1,4 +1,4 @@
-import { type Clock, isJsonObject, type JsonObject, setBounded } from "#base";
+import { type Clock, isJsonObject, type JsonObject, realClock, setBounded } from "#base";
 import { type Domain, resolve } from "#meta";
 import type { AdmissionAttributes } from "#registry";
 import {
@@ -99,7 +99,8 @@ export const imagePolicyWebhook: AdmissionPlugin<ImagePolicy> = {
   resources: ["pods"],
   requiresConfiguration: true,
   parseConfiguration: imagePolicyIn,
-  create({ domain, clock, tracer, life }, policy) {
+  create({ domain, clock: given, tracer, life }, policy) {
+    const clock = realClock(given);
     if (policy === undefined) return {};
     const reviews = new ImageReviews({ policy, domain, clock, tracer, life });
     const marker = resolve(".image-policy.{api}/", domain);

@@ -1,3 +1,4 @@
+import { realClock } from "#base";
 import {
   type Informer,
   type InformerEvent,
@@ -138,7 +139,7 @@ class JobController {
       this.backoffs.remove(key);
       return;
     }
-    const { clock } = this.context;
+    const clock = realClock(this.context.clock);
     const began = clock.monotonic();
     let action: SyncAction = "reconciling";
     let isSuccess = false;

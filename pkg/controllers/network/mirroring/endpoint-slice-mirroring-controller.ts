@@ -1,3 +1,4 @@
+import { realClock } from "#base";
 import { type Informer, objectKey, RequeueAfter, type WorkQueue, CoreEventRecorder } from "#client";
 import {
   type Endpoints,
@@ -107,7 +108,7 @@ class EndpointSliceMirroring {
       if (isOther) this.queue.add(objectKey(object));
     });
     await Promise.all([endpoints, services, slices].map((each) => each.untilSynced()));
-    const { clock } = context;
+    const clock = realClock(context.clock);
     const work = async (key: string): Promise<void> => {
       const began = clock.monotonic();
       await this.sync(key).finally(() => this.metrics.synced((clock.monotonic() - began) / 1000));

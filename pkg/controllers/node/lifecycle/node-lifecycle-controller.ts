@@ -57,7 +57,10 @@ export async function runNodeLifecycleController(
     }),
     podQueue.run((key) => syncBoundPod(monitor, nodes, pods.get(key)), { workers: podWorkers }),
     repeat(context, options.nodeMonitorPeriodMs, "Failed to monitor nodes", () => monitor.look()),
-    repeat(context, taintingPeriodMs, "Failed to taint nodes", () => monitor.taintQueued()),
+    repeat(context, taintingPeriodMs, "Failed to taint nodes", async () => {
+      await monitor.taintQueued();
+      await monitor.untilQueued();
+    }),
   ]);
 }
 

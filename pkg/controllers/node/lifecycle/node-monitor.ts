@@ -1,3 +1,4 @@
+import { realClock } from "#base";
 import { type Informer, type Lease, leases, type CoreEventRecorder } from "#client";
 import { type Node, nodes as nodeHandle, type Pod, pods as podHandle } from "#kinds";
 import { ignoreNotFound, isNotFound } from "#meta";
@@ -63,7 +64,8 @@ export class NodeMonitor {
   }
 
   async look(): Promise<void> {
-    const { clock, instruments, report, signal } = this.context;
+    const { instruments, report, signal } = this.context;
+    const clock = realClock(this.context.clock);
     const began = clock.monotonic();
     const all = [...this.nodes.all()];
     this.takeAddedAndDeleted(all);
@@ -86,6 +88,11 @@ export class NodeMonitor {
     if (!signal.aborted) await this.handleDisruption(counts, all);
     const took = (clock.monotonic() - began) / 1000;
     instruments.observe("node_collector_update_all_nodes_health_duration_seconds", {}, took);
+  }
+
+  /** Resolves when a node waits for a NoExecute taint, and when the controller ends. */
+  untilQueued(): Promise<void> {
+    return this.zones.untilQueued(this.context.signal);
   }
 
   /** Gives NoExecute taints to queued nodes, as far as the rates of their zones admit. */

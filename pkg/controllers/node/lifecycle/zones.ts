@@ -40,6 +40,10 @@ class TaintQueue {
     this.bucket = bucketOf(clock, rate);
   }
 
+  get size(): number {
+    return this.waiting.size;
+  }
+
   add(name: string): void {
     this.waiting.add(name);
   }
@@ -77,6 +81,7 @@ export type Disruption = "unchanged" | "all zones down" | "some zone up again";
 export class Zones {
   private readonly states = new Map<string, ZoneState>();
   private readonly queues = new Map<string, TaintQueue>();
+  private readonly wakers: (() => void)[] = [];
 
   constructor(
     private readonly clock: Clock,
@@ -98,6 +103,21 @@ export class Zones {
   enqueue(zone: string, name: string): void {
     this.ensure(zone);
     this.queues.get(zone)?.add(name);
+    for (const wake of this.wakers.splice(0)) wake();
+  }
+
+  /** Resolves when a node is queued, and when the signal aborts. */
+  untilQueued(signal: AbortSignal): Promise<void> {
+    const isQueued = [...this.queues.values()].some(({ size }) => size > 0);
+    if (isQueued || signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.wakers.push(() => {
+        signal.removeEventListener("abort", onAbort);
+        resolve();
+      });
+      const onAbort = () => resolve();
+      signal.addEventListener("abort", onAbort, { once: true });
+    });
   }
 
   dequeue(name: string): void {

@@ -1,4 +1,4 @@
-import { rescued, whenThere } from "#base";
+import { realClock, rescued, whenThere } from "#base";
 import { StatusError, unauthorized } from "#meta";
 import type { User } from "#request";
 import { auditRefusal } from "../audit.ts";
@@ -41,7 +41,8 @@ export function authenticate(parts: ServerParts): Stage<Arrived & Parsed, Authen
           throw auditRefusal(parts, state, refusal ?? unauthorized());
         }
         tell({ user });
-        if (certificate !== undefined) metrics.access.certificate(certificate, clock.now());
+        if (certificate !== undefined)
+          metrics.access.certificate(certificate, realClock(clock).now());
         return next({ user });
       });
     },

@@ -1,4 +1,4 @@
-import { afterwards, type Awaitable, type Clock, whenThere } from "#base";
+import { afterwards, type Awaitable, type Clock, realClock, whenThere } from "#base";
 import type {
   Admission,
   ClassifiedRequest,
@@ -44,7 +44,8 @@ const longestWaitMs = 60_000;
  * A watch occupies its seats until it is initialized; other long-running requests take none.
  */
 export function priorityAndFairness(parts: FairnessParts): Stage<Needs, Admitted> {
-  const { limits, metrics, clock, flowControl } = parts;
+  const { limits, metrics, flowControl } = parts;
+  const clock = realClock(parts.clock);
   const bounds = { readOnly: Infinity, mutating: Infinity, watch: limits.watches };
   const inFlight = new InFlight(bounds, limits, metrics);
   const bodies = new BodyBudget(limits);
