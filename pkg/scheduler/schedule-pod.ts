@@ -18,6 +18,9 @@ export class NoNodesError extends Error {
 const minFeasibleNodes = 100;
 const minFeasiblePercentage = 5;
 
+/** Nodes that are filtered between looks at the clock. */
+const nodesBetweenPauses = 16;
+
 /** Number of feasible nodes after which the search ends. A percentage of 0 adapts to the size. */
 function feasibleNodesToFind(nodes: number, percentage: number): number {
   if (nodes < minFeasibleNodes) return nodes;
@@ -100,6 +103,7 @@ export class NodeSelection {
         diagnosis.nodeToStatus.set(node.name, status);
         addPluginStatus(diagnosis, status);
       }
+      if (searched % nodesBetweenPauses !== 0) continue;
       const pause = context.rest();
       if (pause !== undefined) await pause;
     }

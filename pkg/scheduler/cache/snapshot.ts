@@ -1,49 +1,79 @@
 import type { NodeInfo } from "../framework/node-info.ts";
+import { NodeList } from "./node-list.ts";
+
+/** Names of changed nodes that are remembered, for users that follow the changes. */
+const mostRemembered = 8_192;
 
 /**
  * Nodes as one attempt to schedule a pod sees them. They do not change during an attempt, however
  * often it yields.
  */
 export class Snapshot {
-  private readonly byName = new Map<string, NodeInfo>();
   private readonly zones = new Map<string, string>();
-  private order: readonly string[] = [];
+  private readonly all = new NodeList();
+  private readonly affine = new NodeList();
+  private readonly repelling = new NodeList();
   private isOrderStale = false;
-  private areListsStale = false;
+  /** Names of nodes in the order of their changes; the first `forgotten` ones are dropped. */
+  private changes: string[] = [];
+  private forgotten = 0;
+
   /** All nodes, taking one of each zone in turn. */
-  nodes: readonly NodeInfo[] = [];
-  withAffinity: readonly NodeInfo[] = [];
-  withRequiredAntiAffinity: readonly NodeInfo[] = [];
+  get nodes(): readonly NodeInfo[] {
+    return this.all.items;
+  }
+
+  get withAffinity(): readonly NodeInfo[] {
+    return this.affine.items;
+  }
+
+  get withRequiredAntiAffinity(): readonly NodeInfo[] {
+    return this.repelling.items;
+  }
+
+  /** Number of changes of nodes so far. */
+  get generation(): number {
+    return this.forgotten + this.changes.length;
+  }
+
+  /** Names of nodes that have changed since a generation; undefined = too many to be known. */
+  changedSince(generation: number): ReadonlySet<string> | undefined {
+    if (generation < this.forgotten) return undefined;
+    return new Set(this.changes.slice(generation - this.forgotten));
+  }
 
   get(name: string): NodeInfo | undefined {
-    return this.byName.get(name);
+    return this.all.get(name);
   }
 
   set(name: string, info: NodeInfo, zone: string): void {
-    if (!this.byName.has(name) || this.zones.get(name) !== zone) this.isOrderStale = true;
-    this.byName.set(name, info);
+    if (this.zones.get(name) !== zone) this.isOrderStale = true;
     this.zones.set(name, zone);
-    this.areListsStale = true;
+    this.all.set(name, info);
+    this.affine.setIf(info.podsWithAffinity.length > 0, name, info);
+    this.repelling.setIf(info.podsWithRequiredAntiAffinity.length > 0, name, info);
+    this.remember(name);
   }
 
   delete(name: string): void {
-    if (!this.byName.delete(name)) return;
-    this.zones.delete(name);
+    if (!this.zones.delete(name)) return;
+    for (const list of [this.all, this.affine, this.repelling]) list.delete(name);
     this.isOrderStale = true;
-    this.areListsStale = true;
+    this.remember(name);
   }
 
-  /** Recomputes the lists after changes. */
+  /** Restores the order of the nodes after changes. */
   refresh(): void {
-    if (this.isOrderStale) this.order = this.zoneOrder();
+    if (!this.isOrderStale) return;
     this.isOrderStale = false;
-    if (!this.areListsStale) return;
-    this.areListsStale = false;
-    this.nodes = this.order.map((name) => this.byName.get(name)!);
-    this.withAffinity = this.nodes.filter((node) => node.podsWithAffinity.length > 0);
-    this.withRequiredAntiAffinity = this.nodes.filter(
-      (node) => node.podsWithRequiredAntiAffinity.length > 0,
-    );
+    this.all.arrange(this.zoneOrder());
+  }
+
+  private remember(name: string): void {
+    this.changes.push(name);
+    if (this.changes.length < 2 * mostRemembered) return;
+    this.forgotten += mostRemembered;
+    this.changes = this.changes.slice(mostRemembered);
   }
 
   private zoneOrder(): readonly string[] {

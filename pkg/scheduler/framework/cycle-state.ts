@@ -1,3 +1,5 @@
+import type { CountedPlugin } from "./framework-metrics.ts";
+
 /** Data that plugins keep for one attempt to schedule a pod. */
 export class CycleState {
   private readonly data = new Map<string, { copy?(): unknown }>();
@@ -6,6 +8,8 @@ export class CycleState {
   readonly skippedScores = new Set<string>();
   /** Whether the plugins of this attempt are timed. */
   recordsPluginMetrics = false;
+  /** Plugins whose Filter runs for this pod, once PreFilter has run. */
+  activeFilters: readonly CountedPlugin[] | undefined;
 
   /** What the plugin has written, or undefined. The plugin knows the type by its key. */
   read<T>(key: string): T | undefined {
@@ -25,6 +29,7 @@ export class CycleState {
     }
     for (const name of this.skippedFilters) made.skippedFilters.add(name);
     for (const name of this.skippedScores) made.skippedScores.add(name);
+    made.activeFilters = this.activeFilters;
     return made;
   }
 }

@@ -133,10 +133,9 @@ export class Framework {
 
   /** The first rejection of the node, or undefined if the pod fits. */
   filter(context: SchedulingContext, node: NodeInfo): Status | undefined {
-    const { skippedFilters, recordsPluginMetrics } = context.state;
-    for (const counted of this.filters) {
+    const { recordsPluginMetrics } = context.state;
+    for (const counted of this.activeFilters(context)) {
       const { plugin } = counted;
-      if (skippedFilters.size > 0 && skippedFilters.has(plugin.name)) continue;
       counted.evaluations++;
       const began = recordsPluginMetrics ? this.metrics.now() : 0;
       const status = plugin.filter!(context, node);
@@ -144,6 +143,13 @@ export class Framework {
       if (status !== undefined) return status;
     }
     return undefined;
+  }
+
+  private activeFilters({ state }: SchedulingContext): readonly CountedPlugin[] {
+    const { skippedFilters } = state;
+    return (state.activeFilters ??= this.filters.filter(
+      ({ plugin }) => !skippedFilters.has(plugin.name),
+    ));
   }
 
   /**

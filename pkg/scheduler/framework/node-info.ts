@@ -15,13 +15,18 @@ export interface ImageState {
   readonly nodes: Set<string>;
 }
 
+const noLabels: Readonly<Record<string, string>> = {};
+const noImages: ReadonlyMap<string, ImageState> = new Map();
 const wildcard = "0.0.0.0";
 
 /** A node with its pods, and sums over them. */
 export class NodeInfo {
+  /** "" and no labels as long as the node is not known. */
+  name = "";
+  labels: Readonly<Record<string, string>> = noLabels;
   allocatable = noResources();
   allowedPods = 0;
-  images: ReadonlyMap<string, ImageState> = new Map();
+  images = noImages;
   readonly requested: Resources;
   nonZeroMilliCpu = 0;
   nonZeroMemory = 0;
@@ -42,16 +47,10 @@ export class NodeInfo {
     if (node !== undefined) this.setNode(node);
   }
 
-  get name(): string {
-    return this.node?.metadata.name ?? "";
-  }
-
-  get labels(): Readonly<Record<string, string>> {
-    return this.node === undefined ? {} : labelsOf(this.node);
-  }
-
   setNode(node: Node): void {
     this.node = node;
+    this.name = node.metadata.name;
+    this.labels = labelsOf(node);
     const { allocatable = {} } = node.status ?? {};
     this.allocatable = resourcesOf(allocatable);
     this.allowedPods = countOf(allocatable, "pods");
@@ -82,6 +81,8 @@ export class NodeInfo {
   copy(): NodeInfo {
     const made = new NodeInfo(undefined, copyResources(this.requested));
     made.node = this.node;
+    made.name = this.name;
+    made.labels = this.labels;
     made.allocatable = this.allocatable;
     made.allowedPods = this.allowedPods;
     made.images = this.images;
@@ -93,7 +94,9 @@ export class NodeInfo {
     if (this.usedPorts !== undefined) {
       made.usedPorts = new Map([...this.usedPorts].map(([key, ips]) => [key, new Map(ips)]));
     }
-    for (const [key, count] of this.claims) made.claims.set(key, count);
+    if (this.claims.size > 0) {
+      for (const [key, count] of this.claims) made.claims.set(key, count);
+    }
     return made;
   }
 

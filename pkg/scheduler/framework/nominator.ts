@@ -9,6 +9,7 @@ export class Nominator {
   private readonly nodes = new Map<string, string>();
 
   podsOn(node: string): readonly PodInfo[] {
+    if (this.byNode.size === 0) return none;
     return this.byNode.get(node) ?? none;
   }
 

@@ -59,13 +59,16 @@ export function addResources(sum: Resources, other: Resources, sign: 1 | -1): vo
   sum.milliCpu += sign * other.milliCpu;
   sum.memory += sign * other.memory;
   sum.ephemeralStorage += sign * other.ephemeralStorage;
+  if (other.scalars.size === 0) return;
   for (const [name, amount] of other.scalars) {
     sum.scalars.set(name, (sum.scalars.get(name) ?? 0) + sign * amount);
   }
 }
 
-export function copyResources({ scalars, ...rest }: Resources): Resources {
-  return { ...rest, scalars: new Map(scalars) };
+export function copyResources(resources: Resources): Resources {
+  const { milliCpu, memory, ephemeralStorage, scalars } = resources;
+  const copied = scalars.size === 0 ? new Map<string, number>() : new Map(scalars);
+  return { milliCpu, memory, ephemeralStorage, scalars: copied };
 }
 
 export interface PodResources {

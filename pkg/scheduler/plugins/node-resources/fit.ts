@@ -88,30 +88,47 @@ function insufficient(
   { allocatable, requested, pods, allowedPods }: NodeInfo,
   isIgnored: (resource: string) => boolean,
 ): Status | undefined {
-  let reasons: string[] | undefined;
-  let isHopeless = false;
-  const lacks = (reason: string) => (reasons ??= []).push(reason);
-  const check = (resource: string, wanted: number, used: number, capacity: number) => {
-    if (wanted === 0 || wanted <= capacity - used) return;
-    lacks(`Insufficient ${resource}`);
-    if (wanted > capacity) isHopeless = true;
-  };
-  if (pods.length + 1 > allowedPods) lacks("Too many pods");
-  check("cpu", requests.milliCpu, requested.milliCpu, allocatable.milliCpu);
-  check("memory", requests.memory, requested.memory, allocatable.memory);
-  const storage = requests.ephemeralStorage;
-  check("ephemeral-storage", storage, requested.ephemeralStorage, allocatable.ephemeralStorage);
-  for (const [resource, wanted] of requests.scalars) {
-    if (wanted === 0 || isIgnored(resource)) continue;
-    const used = requested.scalars.get(resource) ?? 0;
-    check(resource, wanted, used, allocatable.scalars.get(resource) ?? 0);
+  // Runs for every node and pod: nothing is allocated for a node that fits.
+  let shortage: Shortage | undefined;
+  if (pods.length + 1 > allowedPods) shortage = lacking(shortage, "Too many pods", false);
+  const { milliCpu, memory, ephemeralStorage } = requests;
+  if (milliCpu > 0 && milliCpu > allocatable.milliCpu - requested.milliCpu) {
+    shortage = lacking(shortage, "Insufficient cpu", milliCpu > allocatable.milliCpu);
   }
-  if (reasons === undefined) return undefined;
+  if (memory > 0 && memory > allocatable.memory - requested.memory) {
+    shortage = lacking(shortage, "Insufficient memory", memory > allocatable.memory);
+  }
+  const storage = allocatable.ephemeralStorage;
+  if (ephemeralStorage > 0 && ephemeralStorage > storage - requested.ephemeralStorage) {
+    const isHopeless = ephemeralStorage > storage;
+    shortage = lacking(shortage, "Insufficient ephemeral-storage", isHopeless);
+  }
+  if (requests.scalars.size > 0) {
+    for (const [resource, wanted] of requests.scalars) {
+      if (wanted === 0 || isIgnored(resource)) continue;
+      const capacity = allocatable.scalars.get(resource) ?? 0;
+      if (wanted <= capacity - (requested.scalars.get(resource) ?? 0)) continue;
+      shortage = lacking(shortage, `Insufficient ${resource}`, wanted > capacity);
+    }
+  }
+  if (shortage === undefined) return undefined;
+  const { reasons, isHopeless } = shortage;
   return {
     code: isHopeless ? "UnschedulableAndUnresolvable" : "Unschedulable",
     reasons,
     plugin: name,
   };
+}
+
+interface Shortage {
+  readonly reasons: readonly string[];
+  /** Whether the pod asks for more than the empty node has. */
+  readonly isHopeless: boolean;
+}
+
+function lacking(known: Shortage | undefined, reason: string, isHopeless: boolean): Shortage {
+  if (known === undefined) return { reasons: [reason], isHopeless };
+  return { reasons: [...known.reasons, reason], isHopeless: known.isHopeless || isHopeless };
 }
 
 function names({ scalars }: Resources): readonly string[] {
