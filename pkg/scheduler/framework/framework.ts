@@ -34,6 +34,13 @@ interface Scorer {
   readonly weight: number;
 }
 
+interface ActiveFilters {
+  readonly skipped: ReadonlySet<string>;
+  /** Number of skipped plugins for which the filters were chosen. */
+  readonly size: number;
+  readonly filters: readonly CountedPlugin[];
+}
+
 /** The plugins of a profile, by extension point. Errors of plugins are statuses. */
 export class Framework {
   readonly profileName: string;
@@ -47,6 +54,7 @@ export class Framework {
   private readonly preScorers: readonly CountedPlugin[];
   private readonly scorers: readonly Scorer[];
   private readonly nominator: Nominator;
+  private active: ActiveFilters = { skipped: new Set(), size: -1, filters: [] };
 
   constructor(options: FrameworkOptions) {
     const { plugins, metrics } = options;
@@ -145,11 +153,14 @@ export class Framework {
     return undefined;
   }
 
-  private activeFilters({ state }: SchedulingContext): readonly CountedPlugin[] {
-    const { skippedFilters } = state;
-    return (state.activeFilters ??= this.filters.filter(
-      ({ plugin }) => !skippedFilters.has(plugin.name),
-    ));
+  /** Filters that run for the pod; computed once per attempt, as all its states share the set. */
+  private activeFilters({ state: { skippedFilters } }: SchedulingContext) {
+    const { skipped, size } = this.active;
+    if (skipped !== skippedFilters || size !== skippedFilters.size) {
+      const filters = this.filters.filter(({ plugin }) => !skippedFilters.has(plugin.name));
+      this.active = { skipped: skippedFilters, size: skippedFilters.size, filters };
+    }
+    return this.active.filters;
   }
 
   /**

@@ -33,3 +33,18 @@ export class NamespaceResolver {
     return namespace === undefined ? {} : labelsOf(namespace);
   }
 }
+
+/**
+ * Equal for pods whose terms match the same pods and that the terms of other pods match alike. The
+ * terms are those that `resolved` answers.
+ */
+export function matchingKey(
+  pod: Pod,
+  terms: readonly AffinityTerm[],
+  namespaceLabels: Labels,
+): string {
+  const { podAffinity, podAntiAffinity } = pod.spec?.affinity ?? {};
+  const selected = terms.map(({ namespaces: names }) => [...names]);
+  const affinity = [podAffinity, podAntiAffinity];
+  return JSON.stringify([namespaceOf(pod), labelsOf(pod), namespaceLabels, affinity, selected]);
+}

@@ -11,7 +11,8 @@ import {
   termMatches,
 } from "../../framework/pod-info.ts";
 import { skip, unresolvable, unschedulable } from "../../framework/status.ts";
-import { type AffinityArgs, NamespaceResolver } from "./namespace-resolver.ts";
+import { SumsCache, type SumsRequest } from "../helper/followed-sums.ts";
+import { type AffinityArgs, matchingKey, NamespaceResolver } from "./namespace-resolver.ts";
 import { affinityScorer } from "./score.ts";
 import { TopologyCounts } from "./topology-counts.ts";
 
@@ -70,6 +71,13 @@ class AffinityState {
     }
   }
 
+  countNode(node: NodeInfo, sign: number, hasTerms: boolean): void {
+    const { labels } = node;
+    for (const other of node.podsWithRequiredAntiAffinity) this.countExisting(other, labels, sign);
+    if (!hasTerms) return;
+    for (const { pod } of node.pods) this.countIncoming(pod, labels, sign);
+  }
+
   /** Whether affinity of the pod is met; the first of pods with affinity to each other may start. */
   hasAffinity(labels: Labels): boolean {
     const { affinity } = this.terms;
@@ -91,31 +99,40 @@ class AffinityState {
   }
 }
 
+function noCounts(): AffinityCounts {
+  return {
+    existing: new TopologyCounts(),
+    affinity: new TopologyCounts(),
+    antiAffinity: new TopologyCounts(),
+  };
+}
+
 /** Places pods near pods that they have affinity to, and away from those they repel. */
 export function interPodAffinity(handle: PluginHandle, args: AffinityArgs): Plugin {
   const resolver = new NamespaceResolver(handle);
+  const cache = new SumsCache<AffinityState>(handle.snapshot);
   const update = ({ state }: SchedulingContext, other: PodInfo, node: NodeInfo, sign: number) =>
     state.read<AffinityState>(name)?.count(other, node.labels, sign);
   return {
     name,
     preFilter: async ({ state, pod, podInfo, rest }, nodes) => {
       const { requiredAffinity, requiredAntiAffinity } = podInfo.terms;
-      const made = new AffinityState(
-        pod,
-        {
-          affinity: resolver.resolved(requiredAffinity),
-          antiAffinity: resolver.resolved(requiredAntiAffinity),
-          namespaceLabels: resolver.labelsOf(pod),
-        },
-        {
-          existing: new TopologyCounts(),
-          affinity: new TopologyCounts(),
-          antiAffinity: new TopologyCounts(),
-        },
-      );
       const hasTerms = requiredAffinity.length + requiredAntiAffinity.length > 0;
       const { withRequiredAntiAffinity: repelling } = handle.snapshot;
-      await countPods(made, { repelling, nodes: hasTerms ? nodes : [], rest });
+      if (!hasTerms && repelling.length === 0) return { status: skip };
+      const terms: PodTerms = {
+        affinity: resolver.resolved(requiredAffinity),
+        antiAffinity: resolver.resolved(requiredAntiAffinity),
+        namespaceLabels: resolver.labelsOf(pod),
+      };
+      const all = [...terms.affinity, ...terms.antiAffinity];
+      const request: SumsRequest<AffinityState> = {
+        key: matchingKey(pod, all, terms.namespaceLabels),
+        nodes: hasTerms ? nodes : repelling,
+        empty: () => new AffinityState(pod, terms, noCounts()),
+        count: (sums, node, sign) => sums.countNode(node, sign, hasTerms),
+      };
+      const made = await cache.of(request, rest);
       if (!hasTerms && made.counts.existing.isEmpty) return { status: skip };
       state.write(name, made);
       return undefined;
@@ -144,30 +161,6 @@ export function interPodAffinity(handle: PluginHandle, args: AffinityArgs): Plug
       },
     ],
   };
-}
-
-interface CountedNodes {
-  /** Nodes with pods that have required anti-affinity. */
-  readonly repelling: readonly NodeInfo[];
-  /** Nodes whose pods may match terms of the pod. */
-  readonly nodes: readonly NodeInfo[];
-  readonly rest: SchedulingContext["rest"];
-}
-
-async function countPods(
-  state: AffinityState,
-  { repelling, nodes, rest }: CountedNodes,
-): Promise<void> {
-  for (const { labels, podsWithRequiredAntiAffinity } of repelling) {
-    for (const other of podsWithRequiredAntiAffinity) state.countExisting(other, labels, 1);
-    const pause = rest();
-    if (pause !== undefined) await pause;
-  }
-  for (const { labels, pods } of nodes) {
-    for (const { pod } of pods) state.countIncoming(pod, labels, 1);
-    const pause = rest();
-    if (pause !== undefined) await pause;
-  }
 }
 
 function podMayMatter({ terms }: PodInfo, { before, after }: ClusterChange): boolean {

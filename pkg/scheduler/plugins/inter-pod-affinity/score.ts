@@ -1,9 +1,16 @@
 import type { Labels, Pod } from "#kinds";
 import { maxNodeScore, type Plugin } from "../../framework/contract.ts";
 import type { PluginHandle } from "../../framework/handle.ts";
-import { type PodInfo, termMatches, type WeightedAffinityTerm } from "../../framework/pod-info.ts";
+import type { NodeInfo } from "../../framework/node-info.ts";
+import {
+  type AffinityTerm,
+  type PodInfo,
+  termMatches,
+  type WeightedAffinityTerm,
+} from "../../framework/pod-info.ts";
 import { skip } from "../../framework/status.ts";
-import type { AffinityArgs, NamespaceResolver } from "./namespace-resolver.ts";
+import { SumsCache, type SumsRequest } from "../helper/followed-sums.ts";
+import { type AffinityArgs, matchingKey, type NamespaceResolver } from "./namespace-resolver.ts";
 import { TopologyCounts } from "./topology-counts.ts";
 
 export interface AffinityScorer {
@@ -28,20 +35,27 @@ export function affinityScorer(
 ): Required<Pick<Plugin, "preScore" | "score" | "normalizeScore">> {
   const { name, handle, args } = scorer;
   const key = `score ${name}`;
+  const cache = new SumsCache<TopologyCounts>(handle.snapshot);
   return {
     preScore: async ({ state, podInfo, rest }) => {
       const { preferredAffinity, preferredAntiAffinity } = podInfo.terms;
       const hasTerms = preferredAffinity.length + preferredAntiAffinity.length > 0;
       if (args.ignorePreferredTermsOfExistingPods && !hasTerms) return skip;
-      const incoming = incomingOf(scorer, podInfo);
-      const scores = new TopologyCounts();
       const { snapshot } = handle;
-      for (const node of hasTerms ? snapshot.nodes : snapshot.withAffinity) {
-        const others = hasTerms ? node.pods : node.podsWithAffinity;
-        for (const other of others) addScores(scores, incoming, other, node.labels);
-        const pause = rest();
-        if (pause !== undefined) await pause;
-      }
+      const nodes = hasTerms ? snapshot.nodes : snapshot.withAffinity;
+      if (nodes.length === 0) return skip;
+      const incoming = incomingOf(scorer, podInfo);
+      const terms = [...incoming.affinity, ...incoming.antiAffinity].map(({ term }) => term);
+      const request: SumsRequest<TopologyCounts> = {
+        key: matchingKey(podInfo.pod, terms, incoming.namespaceLabels),
+        nodes,
+        empty: () => new TopologyCounts(),
+        count: (sums, node, sign) => {
+          const others = hasTerms ? node.pods : node.podsWithAffinity;
+          for (const other of others) addScores(sums, incoming, other, { node, sign });
+        },
+      };
+      const scores = await cache.of(request, rest);
       if (scores.isEmpty) return skip;
       state.write(key, scores);
       return undefined;
@@ -74,25 +88,27 @@ function addScores(
   scores: TopologyCounts,
   incoming: Incoming,
   { pod: other, terms }: PodInfo,
-  labels: Labels,
+  { node, sign }: { readonly node: NodeInfo; readonly sign: 1 | -1 },
 ): void {
   const { pod, namespaceLabels, hardWeight } = incoming;
+  const { labels } = node;
+  const add = ({ topologyKey }: AffinityTerm, weight: number) =>
+    scores.add(labels, topologyKey, sign * weight);
   for (const { weight, term } of incoming.affinity) {
-    if (termMatches(term, other, undefined)) scores.add(labels, term.topologyKey, weight);
+    if (termMatches(term, other, undefined)) add(term, weight);
   }
   for (const { weight, term } of incoming.antiAffinity) {
-    if (termMatches(term, other, undefined)) scores.add(labels, term.topologyKey, -weight);
+    if (termMatches(term, other, undefined)) add(term, -weight);
   }
   if (hardWeight > 0) {
     for (const term of terms.requiredAffinity) {
-      if (!termMatches(term, pod, namespaceLabels)) continue;
-      scores.add(labels, term.topologyKey, hardWeight);
+      if (termMatches(term, pod, namespaceLabels)) add(term, hardWeight);
     }
   }
   for (const { weight, term } of terms.preferredAffinity) {
-    if (termMatches(term, pod, namespaceLabels)) scores.add(labels, term.topologyKey, weight);
+    if (termMatches(term, pod, namespaceLabels)) add(term, weight);
   }
   for (const { weight, term } of terms.preferredAntiAffinity) {
-    if (termMatches(term, pod, namespaceLabels)) scores.add(labels, term.topologyKey, -weight);
+    if (termMatches(term, pod, namespaceLabels)) add(term, -weight);
   }
 }

@@ -12,7 +12,7 @@ import {
   statefulSets,
   type TopologySpreadConstraint,
 } from "#kinds";
-import { resolve } from "#meta";
+import { type LabelSelector, resolve } from "#meta";
 import type { PluginHandle } from "../../framework/handle.ts";
 import type { NodeInfo } from "../../framework/node-info.ts";
 import { type Selector, selectorOf } from "../../framework/pod-info.ts";
@@ -27,6 +27,8 @@ export interface SpreadConstraint {
   readonly minDomains: number;
   readonly honorsAffinity: boolean;
   readonly honorsTaints: boolean;
+  /** Equal for constraints that count the same pods in the same domains. */
+  readonly identity: string;
 }
 
 export interface SpreadArgs {
@@ -72,16 +74,22 @@ export class SpreadConstraints {
     if (own.length > 0) return wanted(own).map((each) => parsed(each, labelsOf(pod)));
     const defaults = wanted(this.defaults);
     if (defaults.length === 0) return [];
-    const selector = this.defaultSelector(pod);
+    const { selector, identity } = this.defaultSelector(pod);
     if (selector.empty) return [];
-    return defaults.map((each) => ({ ...parsed(each, labelsOf(pod)), selector }));
+    return defaults.map((each) => {
+      const made = parsed(each, labelsOf(pod));
+      return { ...made, selector, identity: `${made.identity} ${identity}` };
+    });
   }
 
   /** Selects the pods of the same services and workload. */
-  private defaultSelector(pod: Pod): Selector {
+  private defaultSelector(pod: Pod): {
+    readonly selector: Selector;
+    readonly identity: string;
+  } {
     const { informers } = this.handle;
     const labels: Record<string, string> = {};
-    const selectors: Selector[] = [];
+    const selectors: LabelSelector[] = [];
     const inNamespace = informers.of(services).indexed("namespace", namespaceOf(pod));
     for (const { spec } of inNamespace) {
       const selector = spec?.selector;
@@ -100,13 +108,15 @@ export class SpreadConstraints {
       const isApps = owner.apiVersion.startsWith("apps/");
       const informer = informers.of(owner.kind === "ReplicaSet" ? replicaSets : statefulSets);
       const selector = isApps ? informer.get(key)?.spec?.selector : undefined;
-      if (selector !== undefined) selectors.push(selectorOf(selector));
+      if (selector !== undefined) selectors.push(selector);
     }
-    if (Object.keys(labels).length > 0) selectors.push(selectorOf({ matchLabels: labels }));
-    return {
-      empty: selectors.every(({ empty }) => empty),
-      matches: (others) => selectors.every((each) => each.matches(others)),
+    if (Object.keys(labels).length > 0) selectors.push({ matchLabels: labels });
+    const parts = selectors.map((each) => selectorOf(each));
+    const selector: Selector = {
+      empty: parts.every(({ empty }) => empty),
+      matches: (others) => parts.every((each) => each.matches(others)),
     };
+    return { selector, identity: JSON.stringify(selectors) };
   }
 }
 
@@ -125,14 +135,30 @@ function parsed(constraint: TopologySpreadConstraint, labels: Labels): SpreadCon
     own.length === 0
       ? base
       : { empty: false, matches: (others) => base.matches(others) && merged.matches(others) };
+  const honorsAffinity = (constraint.nodeAffinityPolicy ?? "Honor") === "Honor";
+  const honorsTaints = constraint.nodeTaintsPolicy === "Honor";
+  const values = own.map((key) => [key, labels[key]]);
   return {
     maxSkew,
     topologyKey,
     selector,
     minDomains: constraint.minDomains ?? 1,
-    honorsAffinity: (constraint.nodeAffinityPolicy ?? "Honor") === "Honor",
-    honorsTaints: constraint.nodeTaintsPolicy === "Honor",
+    honorsAffinity,
+    honorsTaints,
+    identity: JSON.stringify([topologyKey, labelSelector, values, honorsAffinity, honorsTaints]),
   };
+}
+
+/** Equal for pods and constraints for which the same pods on the same nodes count. */
+export function countingKey(pod: Pod, constraints: readonly SpreadConstraint[]): string {
+  const { nodeSelector, affinity, tolerations } = pod.spec ?? {};
+  return JSON.stringify([
+    namespaceOf(pod),
+    constraints.map(({ identity }) => identity),
+    nodeSelector,
+    affinity?.nodeAffinity,
+    constraints.some(({ honorsTaints }) => honorsTaints) ? tolerations : [],
+  ]);
 }
 
 export function hasAllKeys(labels: Labels, constraints: readonly SpreadConstraint[]): boolean {

@@ -1,15 +1,16 @@
 import { deepEqual } from "#base";
-import { labelsOf, namespaceOf, type Node, type Pod } from "#kinds";
+import { type Labels, labelsOf, namespaceOf, type Node, type Pod } from "#kinds";
 import { resolve } from "#meta";
 import { actions, type ClusterChange } from "../../framework/cluster-events.ts";
 import type { Plugin, SchedulingContext } from "../../framework/contract.ts";
 import type { PluginHandle } from "../../framework/handle.ts";
+import { SumsCache } from "../helper/followed-sums.ts";
+import { DomainCounts, domainCounts } from "./domain-counts.ts";
 import type { NodeInfo } from "../../framework/node-info.ts";
 import type { PodInfo } from "../../framework/pod-info.ts";
-import { skip, unresolvable, unschedulable } from "../../framework/status.ts";
+import { skip, type Status, unresolvable, unschedulable } from "../../framework/status.ts";
 import {
   concernsSpreading,
-  countMatching,
   hasAllKeys,
   nodeInclusion,
   type SpreadArgs,
@@ -25,41 +26,48 @@ const noLabel = unresolvable(
   "node(s) didn't match pod topology spread constraints (missing required label)",
 );
 
-/** Number of matching pods by topology value, for each constraint. */
+/** The constraints of a pod and the pods that count for them. */
 class SpreadState {
   constructor(
     readonly constraints: readonly SpreadConstraint[],
-    readonly counts: readonly Map<string, number>[],
+    private readonly counts: DomainCounts,
+    /** Whether the pod itself counts, for each constraint. */
+    private readonly isOwn: readonly boolean[],
     /** Smallest count of each constraint; undefined = to be computed. */
-    private readonly minima: (number | undefined)[],
+    private readonly minima: (number | undefined)[] = [],
   ) {}
+
+  /** Why a node with these labels is rejected; undefined = it is not. */
+  rejectionOf(labels: Labels): Status | undefined {
+    for (const [at, { topologyKey, maxSkew }] of this.constraints.entries()) {
+      const value = Object.hasOwn(labels, topologyKey) ? labels[topologyKey] : undefined;
+      if (value === undefined) return noLabel;
+      const count = (this.counts.get(at, value) ?? 0) + (this.isOwn[at] === true ? 1 : 0);
+      if (count - this.minimum(at) > maxSkew) return tooUneven;
+    }
+    return undefined;
+  }
 
   /** The smallest number of pods in a domain; 0 with fewer domains than required. */
   minimum(at: number): number {
-    const counts = this.counts[at]!;
-    if (counts.size < this.constraints[at]!.minDomains) return 0;
-    const known = this.minima[at];
-    if (known !== undefined) return known;
-    let smallest = Infinity;
-    for (const count of counts.values()) smallest = Math.min(smallest, count);
-    return (this.minima[at] = smallest);
+    if (this.counts.size(at) < this.constraints[at]!.minDomains) return 0;
+    return (this.minima[at] ??= this.counts.minimum(at));
   }
 
   add(at: number, value: string, delta: number): void {
-    const counts = this.counts[at]!;
-    counts.set(value, (counts.get(value) ?? 0) + delta);
+    this.counts.addPods(at, value, delta);
     this.minima[at] = undefined;
   }
 
   copy(): SpreadState {
-    const counts = this.counts.map((each) => new Map(each));
-    return new SpreadState(this.constraints, counts, [...this.minima]);
+    return new SpreadState(this.constraints, this.counts.copy(), this.isOwn, [...this.minima]);
   }
 }
 
 /** Keeps the numbers of matching pods in topology domains within the constraints of the pod. */
 export function podTopologySpread(handle: PluginHandle, args: SpreadArgs): Plugin {
   const constraintsOf = new SpreadConstraints(handle, args);
+  const cache = new SumsCache<DomainCounts>(handle.snapshot);
   const hostname = resolve("{label}/hostname", handle.domain);
   const update = (
     { state, pod }: SchedulingContext,
@@ -82,22 +90,15 @@ export function podTopologySpread(handle: PluginHandle, args: SpreadArgs): Plugi
     preFilter: async ({ state, pod, rest }, nodes) => {
       const constraints = constraintsOf.of(pod, "DoNotSchedule");
       if (constraints.length === 0) return { status: skip };
-      state.write(name, await countPods(pod, constraints, { nodes, rest }));
+      const request = domainCounts(pod, constraints, { nodes, requiresAllKeys: true });
+      const counts = await cache.of(request, rest);
+      const isOwn = constraints.map(({ selector }) => selector.matches(labelsOf(pod)));
+      state.write(name, new SpreadState(constraints, counts, isOwn));
       return undefined;
     },
     addPod: (context, other, node) => update(context, other, node, 1),
     removePod: (context, other, node) => update(context, other, node, -1),
-    filter: ({ state, pod }, { labels }) => {
-      const spread = state.read<SpreadState>(name)!;
-      for (const [at, { topologyKey, selector, maxSkew }] of spread.constraints.entries()) {
-        const value = Object.hasOwn(labels, topologyKey) ? labels[topologyKey] : undefined;
-        if (value === undefined) return noLabel;
-        const own = selector.matches(labelsOf(pod)) ? 1 : 0;
-        const count = spread.counts[at]!.get(value) ?? 0;
-        if (count + own - spread.minimum(at) > maxSkew) return tooUneven;
-      }
-      return undefined;
-    },
+    filter: ({ state }, { labels }) => state.read<SpreadState>(name)!.rejectionOf(labels),
     ...spreadScorer({ name, hostname, handle, constraintsOf }),
     events: [
       {
@@ -115,28 +116,6 @@ export function podTopologySpread(handle: PluginHandle, args: SpreadArgs): Plugi
       },
     ],
   };
-}
-
-async function countPods(
-  pod: Pod,
-  constraints: readonly SpreadConstraint[],
-  { nodes, rest }: { readonly nodes: readonly NodeInfo[] } & Pick<SchedulingContext, "rest">,
-): Promise<SpreadState> {
-  const counts = constraints.map(() => new Map<string, number>());
-  const isIncluded = nodeInclusion(pod);
-  for (const node of nodes) {
-    if (!hasAllKeys(node.labels, constraints)) continue;
-    for (const [at, constraint] of constraints.entries()) {
-      if (!isIncluded(constraint, node.node!)) continue;
-      const value = node.labels[constraint.topologyKey]!;
-      const count = countMatching(node, constraint.selector, namespaceOf(pod));
-      counts[at]!.set(value, (counts[at]!.get(value) ?? 0) + count);
-    }
-    const pause = rest();
-    if (pause !== undefined) await pause;
-  }
-  const minima = constraints.map(() => undefined);
-  return new SpreadState(constraints, counts, minima);
 }
 
 function podMayMatter(

@@ -1,12 +1,13 @@
-import { namespaceOf, type Pod } from "#kinds";
-import { maxNodeScore, type Plugin, type SchedulingContext } from "../../framework/contract.ts";
+import { namespaceOf } from "#kinds";
+import { maxNodeScore, type Plugin } from "../../framework/contract.ts";
 import type { PluginHandle } from "../../framework/handle.ts";
 import { skip } from "../../framework/status.ts";
 import type { NodeInfo } from "../../framework/node-info.ts";
+import { SumsCache } from "../helper/followed-sums.ts";
+import { DomainCounts, domainCounts } from "./domain-counts.ts";
 import {
   countMatching,
   hasAllKeys,
-  nodeInclusion,
   type SpreadConstraint,
   type SpreadConstraints,
 } from "./constraints.ts";
@@ -19,10 +20,12 @@ export interface SpreadScorer {
   readonly constraintsOf: SpreadConstraints;
 }
 
+const noCounts = new DomainCounts([]);
+
 interface ScoreState {
   readonly constraints: readonly SpreadConstraint[];
   readonly ignored: ReadonlySet<string>;
-  readonly counts: readonly Map<string, number>[];
+  readonly counts: DomainCounts;
   readonly weights: readonly number[];
 }
 
@@ -32,20 +35,20 @@ export function spreadScorer(
 ): Required<Pick<Plugin, "preScore" | "score" | "normalizeScore">> {
   const key = `score ${scorer.name}`;
   const { hostname, handle, constraintsOf } = scorer;
+  const cache = new SumsCache<DomainCounts>(handle.snapshot);
   return {
     preScore: async ({ state, pod, rest }, nodes) => {
       const constraints = constraintsOf.of(pod, "ScheduleAnyway");
       if (constraints.length === 0) return skip;
-      const made = emptyState(constraints, nodes, {
-        hostname,
-        requiresAllKeys: constraintsOf.requiresAllKeys(pod),
-      });
-      await countPods(made, pod, {
-        nodes: handle.snapshot.nodes,
-        rest,
-        requiresAllKeys: constraintsOf.requiresAllKeys(pod),
-      });
-      state.write(key, made);
+      const requiresAllKeys = constraintsOf.requiresAllKeys(pod);
+      // Host names are counted per node when it is scored.
+      const counted = constraints.map(({ topologyKey }) => topologyKey !== hostname);
+      const all = { nodes: handle.snapshot.nodes, requiresAllKeys, counted };
+      const counts = counted.includes(true)
+        ? await cache.of(domainCounts(pod, constraints, all), rest)
+        : noCounts;
+      const weighed = weights(constraints, nodes, { hostname, requiresAllKeys });
+      state.write(key, { constraints, counts, ...weighed } satisfies ScoreState);
       return undefined;
     },
     score: ({ state, pod }, node) => {
@@ -57,7 +60,7 @@ export function spreadScorer(
         const count =
           topologyKey === hostname
             ? countMatching(node, selector, namespaceOf(pod))
-            : (counts[at]!.get(node.labels[topologyKey]!) ?? 0);
+            : (counts.get(at, node.labels[topologyKey]!) ?? 0);
         score += count * weights[at]! + maxSkew - 1;
       }
       return Math.round(score);
@@ -77,51 +80,26 @@ export function spreadScorer(
   };
 }
 
-function emptyState(
+/** Weights of constraints by the number of their domains, and the nodes that are not scored. */
+function weights(
   constraints: readonly SpreadConstraint[],
   nodes: readonly NodeInfo[],
   { hostname, requiresAllKeys }: { readonly hostname: string; readonly requiresAllKeys: boolean },
-): ScoreState {
+): Pick<ScoreState, "weights" | "ignored"> {
   const ignored = new Set<string>();
-  const counts = constraints.map(() => new Map<string, number>());
+  const domains = constraints.map(() => new Set<string>());
   for (const { name, labels } of nodes) {
     if (requiresAllKeys && !hasAllKeys(labels, constraints)) {
       ignored.add(name);
       continue;
     }
     for (const [at, { topologyKey }] of constraints.entries()) {
-      if (topologyKey !== hostname) counts[at]!.set(labels[topologyKey] ?? "", 0);
+      if (topologyKey !== hostname) domains[at]!.add(labels[topologyKey] ?? "");
     }
   }
-  const weights = constraints.map(({ topologyKey }, at) => {
-    const domains = topologyKey === hostname ? nodes.length - ignored.size : counts[at]!.size;
-    return Math.log(domains + 2);
+  const weighed = constraints.map(({ topologyKey }, at) => {
+    const isHost = topologyKey === hostname;
+    return Math.log((isHost ? nodes.length - ignored.size : domains[at]!.size) + 2);
   });
-  return { constraints, ignored, counts, weights };
-}
-
-interface CountedNodes extends Pick<SchedulingContext, "rest"> {
-  readonly nodes: readonly NodeInfo[];
-  readonly requiresAllKeys: boolean;
-}
-
-async function countPods(
-  { constraints, counts }: ScoreState,
-  pod: Pod,
-  all: CountedNodes,
-): Promise<void> {
-  // Host names are counted per node when it is scored.
-  if (counts.every(({ size }) => size === 0)) return;
-  const isIncluded = nodeInclusion(pod);
-  for (const node of all.nodes) {
-    if (all.requiresAllKeys && !hasAllKeys(node.labels, constraints)) continue;
-    for (const [at, constraint] of constraints.entries()) {
-      const value = node.labels[constraint.topologyKey] ?? "";
-      const count = counts[at]!.get(value);
-      if (count === undefined || !isIncluded(constraint, node.node!)) continue;
-      counts[at]!.set(value, count + countMatching(node, constraint.selector, namespaceOf(pod)));
-    }
-    const pause = all.rest();
-    if (pause !== undefined) await pause;
-  }
+  return { ignored, weights: weighed };
 }
