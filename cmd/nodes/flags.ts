@@ -1,8 +1,9 @@
+import { parseCidr } from "#base";
 import { Quantity, QuantityFault } from "#meta";
 import { defaultNodesSettings, type NodesSettings } from "#nodes";
 import { flag, type FlagValues, UsageError } from "../flags/parse.ts";
 
-const { capacity, delays, namePrefix } = defaultNodesSettings;
+const { capacity, delays, namePrefix, portForwardTargets } = defaultNodesSettings;
 const pairs = Object.entries(capacity).map(([name, amount]) => `${name}=${amount}`);
 
 /** Flags of all simulated nodes, in `keelson start` and `keelson nodes`. */
@@ -44,19 +45,29 @@ export const simulationFlags = {
     "name of a default StorageClass to create, whose volumes the simulated CSI driver " +
       "simulated.keelson.dev provisions; empty = none",
   ),
+  "port-forward-targets": flag(
+    "list",
+    portForwardTargets,
+    "CIDRs of the addresses to which the annotation simulated.keelson.dev/port-forward of a pod may " +
+      "forward its ports; this process connects to them",
+  ),
 } as const;
 
 /** Most nodes of one process. */
 export const mostNodes = 20_000;
 
-/** @throws UsageError for amounts that are no quantities */
+/** @throws UsageError for amounts that are no quantities and ranges that are no CIDRs */
 export function simulationSettings(
   values: FlagValues<typeof simulationFlags>,
-): Pick<NodesSettings, "namePrefix" | "capacity" | "labels" | "delays" | "storage"> {
+): Pick<
+  NodesSettings,
+  "namePrefix" | "capacity" | "labels" | "delays" | "storage" | "portForwardTargets"
+> {
   return {
     namePrefix: values["node-name-prefix"],
     capacity: { ...capacity, ...capacityOf(values["node-capacity"]) },
     labels: Object.fromEntries(values["node-labels"]),
+    portForwardTargets: portForwardRanges(values["port-forward-targets"]),
     delays: {
       ...delays,
       startMs: values["pod-start-delay"],
@@ -65,6 +76,14 @@ export function simulationSettings(
     },
     storage: { defaultClass: values["default-storage-class"], isElected: false },
   };
+}
+
+function portForwardRanges(cidrs: readonly string[]): readonly string[] {
+  for (const cidr of cidrs) {
+    if (parseCidr(cidr) !== undefined) continue;
+    throw new UsageError(`--port-forward-targets: ${JSON.stringify(cidr)} is no CIDR`);
+  }
+  return cidrs;
 }
 
 function capacityOf(amounts: ReadonlyMap<string, string>): Readonly<Record<string, string>> {

@@ -107,3 +107,10 @@ export const pods: Handle<Pod> = {
 export function priorityOf({ spec }: Pod): number {
   return spec?.priority ?? 0;
 }
+
+/** Statuses of all containers: those of init containers first, of ephemeral ones last. */
+export function statusesOf({ status }: Pod): readonly ContainerStatus[] {
+  const { initContainerStatuses = [], containerStatuses = [] } = status ?? {};
+  const { ephemeralContainerStatuses = [] } = status ?? {};
+  return [...initContainerStatuses, ...containerStatuses, ...ephemeralContainerStatuses];
+}

@@ -57,7 +57,7 @@ export function wishesOf({ metadata }: Pod): PodWishes {
     exitOf: (container, isInit) => {
       const own = (name: string) => {
         const value = text(name);
-        return isInit && value?.includes("=") !== true ? undefined : perContainer(value, container);
+        return isInit && value?.includes("=") !== true ? undefined : perName(value, container);
       };
       const code = exitCode(own("exit-code"));
       const afterMs = durationMs(own("exit-after"));
@@ -81,12 +81,12 @@ function hasWishes(annotations: Readonly<Record<string, string>>): boolean {
   return Object.keys(annotations).some((name) => name.startsWith(`${prefix}/`));
 }
 
-/** `5` for all containers, or `app=5,proxy=0`; undefined for a container that is not named. */
-function perContainer(text: string | undefined, container: string): string | undefined {
+/** `5` for all containers or ports, or `app=5,proxy=0`; undefined for a name that is not there. */
+export function perName(text: string | undefined, wanted: string): string | undefined {
   if (text === undefined || !text.includes("=")) return text;
   for (const pair of text.split(",")) {
     const [name = "", value = ""] = pair.split("=");
-    if (name.trim() === container) return value.trim();
+    if (name.trim() === wanted) return value.trim();
   }
   return undefined;
 }

@@ -25,6 +25,8 @@ export interface NodesSettings {
   readonly storage: StorageSettings;
   /** Version that nodes report as that of their kubelet. */
   readonly kubeletVersion: string;
+  /** Ranges of addresses that pods' annotations may name for port forwarding. */
+  readonly portForwardTargets: readonly string[];
 }
 
 export const defaultNodesSettings: NodesSettings = {
@@ -38,6 +40,7 @@ export const defaultNodesSettings: NodesSettings = {
   delays: { startMs: 0, readyMs: 0, initMs: 0, jobMs: 1_000 },
   storage: { defaultClass: "", isElected: false },
   kubeletVersion: "v1.34.0",
+  portForwardTargets: ["127.0.0.0/8", "::1/128"],
 };
 
 /** Dependencies of simulated nodes. */

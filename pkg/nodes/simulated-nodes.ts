@@ -67,8 +67,9 @@ class SimulatedNodes {
     const { serving, clock, report } = this.context;
     if (serving === undefined) return undefined;
     const podsOf = (node: string) => this.podsOf(node);
-    const host = this.settings.address;
-    const server = new KubeletServer({ ...serving, clock, report, host, podsOf });
+    const { address: host, portForwardTargets } = this.settings;
+    const doors = { clock, report, host, podsOf, portForwardTargets };
+    const server = new KubeletServer({ ...serving, ...doors });
     for (const node of [...this.nodeSyncer.names].slice(0, mostServed)) {
       try {
         this.ports.set(node, await server.listen(node));

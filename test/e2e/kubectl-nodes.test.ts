@@ -1,5 +1,10 @@
 /** kubectl on a pod of a simulated node. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import path from "node:path";
 import { type RunningServer, startServer } from "../../cmd/keelson/index.ts";
 import { Kubectl } from "./kubectl.ts";
 
@@ -37,6 +42,85 @@ describe("kubectl on simulated nodes", () => {
     assert.equal((await kubectl.attempt("exec -i web -- cat", "typed")).out, "typed");
     assert.equal((await kubectl.attempt("exec -i web -- sh", "exit 3\n")).status, 3);
   });
+
+  it("copies files and folders in and out", async () => {
+    mkdirSync(path.join(kubectl.folder, "in/deep"), { recursive: true });
+    kubectl.write("in/a.txt", "first\n");
+    const long = `${"x".repeat(120)}.bin`;
+    const bytes = Buffer.from(Array.from({ length: 70_000 }, (_, at) => (at * 7) & 255));
+    writeFileSync(path.join(kubectl.folder, "in/deep", long), bytes);
+    assert.equal((await kubectl.attempt("cp in web:/tmp/in")).error, "");
+    assert.equal((await kubectl.attempt("exec web -- cat /tmp/in/a.txt")).out, "first\n");
+    assert.equal((await kubectl.attempt("cp web:/tmp/in out")).status, 0);
+    assert.equal(readFileSync(path.join(kubectl.folder, "out/a.txt"), "utf8"), "first\n");
+    assert.deepEqual(readFileSync(path.join(kubectl.folder, "out/deep", long)), bytes);
+    assert.equal((await kubectl.attempt("cp --retries=2 web:tmp/in/a.txt again.txt")).status, 0);
+    assert.equal(readFileSync(path.join(kubectl.folder, "again.txt"), "utf8"), "first\n");
+    // kubectl prints what the far end of a download complains about.
+    assert.match((await kubectl.attempt("cp web:/absent absent")).out, /No such file/);
+    writeFileSync(path.join(kubectl.folder, "huge"), Buffer.alloc(9 << 20));
+    assert.match((await kubectl.attempt("cp huge web:/tmp/huge")).error, /too large/);
+  });
+
+  it("executes commands and copies over SPDY, as old clients do", async () => {
+    const old = new Kubectl(server.kubeconfig, { KUBECTL_REMOTE_COMMAND_WEBSOCKETS: "false" });
+    try {
+      assert.equal((await old.attempt("exec web -- echo hello")).out, "hello\n");
+      assert.equal((await old.attempt("exec web -- false")).status, 1);
+      assert.equal((await old.attempt("exec -i web -- cat", "typed")).out, "typed");
+      assert.equal((await old.attempt("exec -i web -- sh", "exit 3\n")).status, 3);
+      const large = "0123456789".repeat(50_000);
+      old.write("large", large);
+      assert.equal((await old.attempt("cp large web:/tmp/large")).error, "");
+      assert.equal((await old.attempt("exec web -- cat /tmp/large")).out, large);
+      assert.match((await old.attempt("attach web --pod-running-timeout=5s", "")).out, /^one/);
+    } finally {
+      old[Symbol.dispose]();
+    }
+  });
+
+  for (const sockets of ["true", "false"]) {
+    it(`forwards ports, KUBECTL_PORT_FORWARD_WEBSOCKETS=${sockets}`, async () => {
+      const echo = createServer((request, response) => {
+        request.pipe(response);
+      }).listen(0, "127.0.0.1");
+      await once(echo, "listening");
+      const { port } = echo.address() as AddressInfo;
+      const targets = `81=127.0.0.1:${port},82=192.0.2.1:80,83=127.0.0.1:1`;
+      await kubectl.ok(
+        `annotate --overwrite pod web simulated.keelson.dev/port-forward=${targets}`,
+      );
+      const [program, environment] = ["kubectl", { KUBECTL_PORT_FORWARD_WEBSOCKETS: sockets }];
+      const client = new Kubectl(server.kubeconfig, environment);
+      const forward = client.background(program, [
+        "port-forward",
+        "web",
+        ":80",
+        ":81",
+        ":82",
+        ":83",
+      ]);
+      try {
+        const ports = await forward.matches(/127\.0\.0\.1:(\d+) -> \d+/g, 4);
+        const url = (at: number) => `http://127.0.0.1:${ports[at]}/`;
+        const plain = await fetch(url(0));
+        assert.match(await plain.text(), /^simulated pod default\/web: nothing listens on port 80/);
+        const body = "0123456789".repeat(40_000);
+        const echoed = await fetch(url(1), { method: "POST", body });
+        assert.equal(await echoed.text(), body);
+        const both = await Promise.all(
+          [1, 1].map((at) => fetch(url(at), { method: "POST", body })),
+        );
+        for (const each of both) assert.equal(await each.text(), body);
+        await assert.rejects(fetch(url(2)));
+        await forward.complains(/192\.0\.2\.1 is outside of --port-forward-targets/);
+      } finally {
+        forward[Symbol.dispose]();
+        client[Symbol.dispose]();
+        echo.close();
+      }
+    });
+  }
 
   it("asks each node for its own pods", async () => {
     const items = async (node: string) => {

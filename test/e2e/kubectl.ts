@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
+import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -75,6 +75,11 @@ export class Kubectl {
     return { printed, [Symbol.dispose]: () => void child.kill() };
   }
 
+  /** A program that goes on, whose output is matched as it comes. */
+  background(program: string, words: readonly string[]): Background {
+    return new Background(spawn(program, words, { cwd: this.folder, env: this.#environment }));
+  }
+
   /** What the command prints; fails the test when the command does. */
   async ok(words: string, input?: string): Promise<string> {
     const { status, out, error } = await this.attempt(words, input);
@@ -84,5 +89,43 @@ export class Kubectl {
 
   async json(words: string): Promise<any> {
     return JSON.parse(await this.ok(`${words} -o json`));
+  }
+}
+
+/** A program that runs until it is disposed of. */
+export class Background implements Disposable {
+  #out = "";
+  #error = "";
+  #changed: (() => void) | undefined;
+  #isEnded = false;
+
+  constructor(readonly child: ChildProcessWithoutNullStreams) {
+    const changed = () => this.#changed?.();
+    child.stdout.on("data", (chunk) => ((this.#out += chunk), changed()));
+    child.stderr.on("data", (chunk) => ((this.#error += chunk), changed()));
+    child.on("close", () => ((this.#isEnded = true), changed()));
+  }
+
+  /** The first groups of the first `count` matches in standard output, once there are as many. */
+  async matches(pattern: RegExp, count: number): Promise<readonly string[]> {
+    const found = () => [...this.#out.matchAll(pattern)].map(([, group = ""]) => group);
+    await this.#until(() => found().length >= count);
+    return found().slice(0, count);
+  }
+
+  /** Resolves when standard error matches. */
+  complains(pattern: RegExp): Promise<void> {
+    return this.#until(() => pattern.test(this.#error));
+  }
+
+  async #until(isMet: () => boolean): Promise<void> {
+    while (!isMet()) {
+      assert.ok(!this.#isEnded, `the program has ended: ${this.#out}${this.#error}`);
+      await new Promise<void>((resolve) => (this.#changed = resolve));
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.child.kill();
   }
 }

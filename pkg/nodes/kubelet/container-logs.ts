@@ -1,4 +1,4 @@
-import type { ContainerStateTerminated, ContainerStatus, Pod } from "#kinds";
+import { type ContainerStateTerminated, type ContainerStatus, type Pod, statusesOf } from "#kinds";
 import { annotationOf } from "../annotations.ts";
 
 /** A log, or why there is none. */
@@ -18,13 +18,7 @@ export function containerLog(
   container: string,
   { query, now }: { readonly query: URLSearchParams; readonly now: number },
 ): LogResult {
-  const { status = {} } = pod;
-  const statuses = [
-    ...(status.initContainerStatuses ?? []),
-    ...(status.containerStatuses ?? []),
-    ...(status.ephemeralContainerStatuses ?? []),
-  ];
-  const found = statuses.find(({ name }) => name === container);
+  const found = statusesOf(pod).find(({ name }) => name === container);
   const where = `container "${container}" in pod "${pod.metadata.name}"`;
   if (found === undefined) return { refusal: `${where} is not available` };
   const isPrevious = query.get("previous") === "true";

@@ -4,11 +4,13 @@ import { type AddressInfo, createServer, type Server } from "node:net";
 import type { Duplex } from "node:stream";
 import { type Clock, trustAuthorities } from "#base";
 import type { Client } from "#client";
-import type { Pod } from "#kinds";
+import { type Pod, statusesOf } from "#kinds";
 import { containerLog } from "./container-logs.ts";
 import { DelegatedAccess } from "./delegated-access.ts";
+import { type ContainerFiles, FileSystems } from "./exec/container-files.ts";
+import { runPortForward } from "./port-forward.ts";
 import { runRemoteCommand } from "./remote-command.ts";
-import { refuse } from "./web-socket.ts";
+import { refuse, type Upgrade } from "./streams/web-socket.ts";
 
 export interface KubeletServing {
   /** Serving certificate of all nodes (PEM). */
@@ -25,6 +27,8 @@ export interface KubeletServerOptions extends KubeletServing {
   /** Address that the ports of all nodes are on. */
   readonly host: string;
   readonly podsOf: (node: string) => readonly Pod[];
+  /** Ranges of addresses that port forwarding may connect to. */
+  readonly portForwardTargets: readonly string[];
   readonly report: (what: string, error: unknown) => void;
 }
 
@@ -45,10 +49,12 @@ export class KubeletServer {
   private readonly listeners = new Set<Server>();
   private readonly sockets = new Set<Duplex>();
   private readonly nodes = new Map<number, string>();
+  private readonly files: FileSystems;
 
   constructor(private readonly options: KubeletServerOptions) {
     const { certificate, privateKey, clientCa, client, clock } = options;
     this.access = new DelegatedAccess(client, clock);
+    this.files = new FileSystems(() => clock.now());
     const clients = {
       ca: trustAuthorities(clientCa),
       requestCert: true,
@@ -142,16 +148,51 @@ export class KubeletServer {
     const call = this.callOf(request);
     const code = await this.access.codeFor(request, call.node);
     if (code !== 200) return refuse(socket, code, code === 401 ? "Unauthorized" : "Forbidden");
-    const [first = "", , , container = ""] = call.path;
-    if (first !== "exec" && first !== "attach") return refuse(socket, 404, "404 page not found\n");
+    const [first = ""] = call.path;
+    if (first !== "exec" && first !== "attach" && first !== "portForward") {
+      return refuse(socket, 404, "404 page not found\n");
+    }
     const pod = this.podOf(call);
     if (pod === undefined) return refuse(socket, 404, "pod does not exist\n");
-    const { query } = call;
-    const log = containerLog(pod, container, { query: new URLSearchParams(), now: 0 });
-    if ("refusal" in log || !log.isRunning) return refuse(socket, 500, "container not running\n");
-    const preamble = first === "attach" ? log.text : "";
-    runRemoteCommand(request, { socket, head }, { pod, container, query, preamble });
+    const upgrade = { request, socket, head };
+    if (first !== "portForward") return this.runCommand(upgrade, pod, call);
+    if (pod.status?.phase !== "Running") return refuse(socket, 500, "pod is not running\n");
+    const targets = this.options.portForwardTargets;
+    runPortForward(upgrade, { pod, query: call.query, targets });
   }
+
+  private runCommand(upgrade: Upgrade, pod: Pod, { node, path, query }: Call): void {
+    const [first, , , container = ""] = path;
+    const log = containerLog(pod, container, { query: new URLSearchParams(), now: 0 });
+    if ("refusal" in log || !log.isRunning) {
+      return refuse(upgrade.socket, 500, "container not running\n");
+    }
+    const preamble = first === "attach" ? log.text : "";
+    const files = this.filesOf(node, pod, container);
+    runRemoteCommand(upgrade, { pod, container, query, files, preamble });
+  }
+
+  /** Files of a running container; they are lost when it is restarted. */
+  private filesOf(node: string, pod: Pod, container: string): ContainerFiles {
+    const { name } = pod.metadata;
+    const id = `${node}/${containerIdOf(pod, container)}`;
+    const initial = {
+      "/etc/hostname": `${pod.spec?.hostname ?? name}\n`,
+      "/etc/os-release": 'ID=simulated\nPRETTY_NAME="Simulated by Keelson: no image runs"\n',
+    };
+    const isAlive = (each: string): boolean => {
+      const [on = "", ...rest] = each.split("/");
+      const wanted = rest.join("/");
+      return this.options
+        .podsOf(on)
+        .some((other) => statusesOf(other).some(({ containerID }) => containerID === wanted));
+    };
+    return this.files.of(id, initial, isAlive);
+  }
+}
+
+function containerIdOf(pod: Pod, container: string): string {
+  return statusesOf(pod).find(({ name }) => name === container)?.containerID ?? "";
 }
 
 function printList(items: readonly Pod[]): string {

@@ -1,45 +1,54 @@
-import type { IncomingMessage } from "node:http";
-import type { Duplex } from "node:stream";
 import type { Pod } from "#kinds";
-import { EchoShell, type ShellOutput } from "./echo-shell.ts";
-import { ChannelSocket } from "./web-socket.ts";
-
-/** Channels of a remote command, by its protocol. */
-const channels = { stdin: 0, stdout: 1, stderr: 2, error: 3, close: 255 } as const;
+import { EchoShell, type ShellOutput } from "./exec/echo-shell.ts";
+import type { ContainerFiles } from "./exec/container-files.ts";
+import {
+  type CommandStreams,
+  type EndStatus,
+  openCommandStreams,
+} from "./streams/command-streams.ts";
+import type { Upgrade } from "./streams/web-socket.ts";
 
 export interface RemoteCommand {
   readonly pod: Pod;
   readonly container: string;
   readonly query: URLSearchParams;
+  readonly files: ContainerFiles;
   /** Printed first, as the log of a container that is attached to. */
   readonly preamble: string;
 }
 
-/** Runs `exec` or `attach` over a WebSocket until the command or the connection ends. */
-export function runRemoteCommand(
-  request: IncomingMessage,
-  { socket, head }: { readonly socket: Duplex; readonly head: Uint8Array },
-  { pod, container, query, preamble }: RemoteCommand,
-): void {
-  const shell = new EchoShell(pod, container, query.getAll("command"));
-  const hasInput = isOn(query, "input") || isOn(query, "stdin");
+/** Runs `exec` or `attach` until the command or the connection ends. */
+export function runRemoteCommand(upgrade: Upgrade, command: RemoteCommand): void {
+  const { query, preamble } = command;
+  const stdin = isOn(query, "input") || isOn(query, "stdin");
+  const wanted = {
+    stdin,
+    stdout: isOn(query, "output") || isOn(query, "stdout"),
+    stderr: isOn(query, "error") || isOn(query, "stderr"),
+    tty: isOn(query, "tty"),
+  };
+  const shell = new EchoShell({ ...command, command: query.getAll("command") });
+  let streams: CommandStreams | undefined;
   const answer = ({ stdout, stderr, exitCode }: ShellOutput): void => {
-    if (stdout !== "") connection?.send(channels.stdout, stdout);
-    if (stderr !== "") connection?.send(channels.stderr, stderr);
+    if (stdout.length > 0) streams?.write("stdout", stdout);
+    if (stderr !== "") streams?.write("stderr", stderr);
     if (exitCode === undefined) return;
-    connection?.send(channels.error, JSON.stringify(statusOf(exitCode)));
-    connection?.close();
+    streams?.finish(statusOf(exitCode));
+    streams = undefined;
   };
-  const receive = (channel: number, data: Buffer): void => {
-    if (channel === channels.stdin) answer(shell.input(data.toString()));
-    const closesInput = channel === channels.close && data[0] === channels.stdin;
-    if (closesInput) answer({ stdout: "", stderr: "", exitCode: 0 });
-  };
-  const handlers = { head, receive, onEnd: () => undefined };
-  const connection = ChannelSocket.accept(request, socket, handlers);
-  if (connection === undefined) return;
-  if (preamble !== "") connection.send(channels.stdout, preamble);
-  answer(shell.start(hasInput));
+  openCommandStreams(upgrade, wanted, {
+    start: (opened) => {
+      streams = opened;
+      if (preamble !== "") streams.write("stdout", preamble);
+      answer(shell.start(stdin));
+    },
+    input: (data) => {
+      if (streams !== undefined) answer(shell.input(data));
+    },
+    inputEnd: () => {
+      if (streams !== undefined) answer(shell.inputEnd());
+    },
+  });
 }
 
 function isOn(query: URLSearchParams, name: string): boolean {
@@ -48,13 +57,11 @@ function isOn(query: URLSearchParams, name: string): boolean {
 }
 
 /** How a kubelet reports the end of a command. */
-function statusOf(exitCode: number): object {
-  if (exitCode === 0) return { metadata: {}, status: "Success" };
-  return {
-    metadata: {},
-    status: "Failure",
-    message: `command terminated with non-zero exit code: exit status ${exitCode}`,
-    reason: "NonZeroExitCode",
-    details: { causes: [{ reason: "ExitCode", message: String(exitCode) }] },
-  };
+function statusOf(exitCode: number): EndStatus {
+  const head = { metadata: {} };
+  if (exitCode === 0) return { ...head, status: "Success" };
+  const causes = [{ reason: "ExitCode", message: String(exitCode) }];
+  const details = { reason: "NonZeroExitCode", details: { causes } };
+  const message = `command terminated with non-zero exit code: exit status ${exitCode}`;
+  return { ...head, status: "Failure", message, ...details };
 }

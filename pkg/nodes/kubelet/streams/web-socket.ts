@@ -1,50 +1,63 @@
-/** The server's side of a WebSocket (RFC 6455) with binary messages of Kubernetes' channels. */
+/** The server's side of a WebSocket (RFC 6455). */
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import type { Duplex } from "node:stream";
+import { Duplex } from "node:stream";
 
-/** First words of the protocols, newest first; the API's domain follows. */
-const protocols = ["v5.channel.", "v4.channel."];
 const handshakeKey = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 /** Longest message that is accepted, in bytes. */
 const longestMessage = 1 << 20;
 
 const opcodes = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 
-/** A connection whose messages begin with the number of a channel. */
-export class ChannelSocket {
+/** A connection that asks for an upgrade, with the bytes that came after its request. */
+export interface Upgrade {
+  readonly request: IncomingMessage;
+  readonly socket: Duplex;
+  readonly head: Uint8Array;
+}
+
+export interface WebSocketHandlers {
+  message(data: Buffer): void;
+  end(): void;
+}
+
+/** Whether a request asks for a WebSocket. */
+export function asksForWebSocket({ headers }: IncomingMessage): boolean {
+  return headers.upgrade?.toLowerCase() === "websocket";
+}
+
+/** Subprotocols that the client offers, in its order. */
+export function offeredProtocols({ headers }: IncomingMessage): readonly string[] {
+  return (headers["sec-websocket-protocol"] ?? "")
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "");
+}
+
+/** An open WebSocket. It stops reading while the client does not read. */
+export class WebSocketConnection {
   private pending: Buffer;
   private message: Buffer[] = [];
+  private messageBytes = 0;
   private isClosed = false;
+  private isPaused = false;
+  private handlers: WebSocketHandlers | undefined;
 
   private constructor(
     private readonly socket: Duplex,
     head: Uint8Array,
-    private readonly receive: (channel: number, data: Buffer) => void,
-    private readonly onEnd: () => void,
   ) {
     this.pending = Buffer.from(head);
-    socket.on("data", (data: Buffer) => this.take(data));
-    socket.on("error", () => this.end());
-    socket.on("close", () => this.end());
   }
 
-  /** Answers the handshake. Undefined, with a 400 sent, if the client speaks none of the protocols. */
+  /** Answers the handshake with a subprotocol. Undefined, with a 400 sent, if the client sends no key. */
   static accept(
-    request: IncomingMessage,
-    socket: Duplex,
-    handlers: {
-      readonly head: Uint8Array;
-      readonly receive: (channel: number, data: Buffer) => void;
-      readonly onEnd: () => void;
-    },
-  ): ChannelSocket | undefined {
-    const offered = (request.headers["sec-websocket-protocol"] ?? "").split(/\s*,\s*/);
-    const [protocol] = protocols.flatMap((each) => offered.filter((name) => name.startsWith(each)));
+    { request, socket, head }: Upgrade,
+    protocol: string,
+  ): WebSocketConnection | undefined {
     const key = request.headers["sec-websocket-key"];
-    const isWebSocket = request.headers.upgrade?.toLowerCase() === "websocket";
-    if (!isWebSocket || protocol === undefined || key === undefined) {
-      refuse(socket, 400, "simulated nodes speak WebSocket with channels of version 5 or 4\n");
+    if (key === undefined) {
+      refuse(socket, 400, "Sec-WebSocket-Key is required\n");
       return undefined;
     }
     const accepted = createHash("sha1").update(`${key}${handshakeKey}`).digest("base64");
@@ -52,13 +65,31 @@ export class ChannelSocket {
       "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
         `Sec-WebSocket-Accept: ${accepted}\r\nSec-WebSocket-Protocol: ${protocol}\r\n\r\n`,
     );
-    const { head, receive, onEnd } = handlers;
-    return new ChannelSocket(socket, head, receive, onEnd);
+    return new WebSocketConnection(socket, head);
   }
 
-  send(channel: number, data: Uint8Array | string): void {
-    if (this.isClosed) return;
-    this.frame(opcodes.binary, Buffer.concat([Buffer.of(channel), Buffer.from(data)]));
+  /** Begins to deliver messages. */
+  listen(handlers: WebSocketHandlers): void {
+    this.handlers = handlers;
+    const { socket } = this;
+    socket.on("data", (data: Buffer) => this.take(data));
+    socket.on("drain", () => this.flow());
+    socket.on("error", () => this.end());
+    socket.on("end", () => this.close());
+    socket.on("close", () => this.end());
+    this.take(Buffer.alloc(0));
+  }
+
+  /** Sends a binary message; `sent` is called when the socket has taken it. */
+  send(data: Uint8Array, sent?: (error?: Error | null) => void): void {
+    if (this.isClosed) return sent?.();
+    this.frame(opcodes.binary, data, sent);
+  }
+
+  /** Stops delivering messages, or goes on; one that has arrived in part may still follow. */
+  pause(isPaused: boolean): void {
+    this.isPaused = isPaused;
+    this.flow();
   }
 
   close(): void {
@@ -71,7 +102,9 @@ export class ChannelSocket {
   private end(): void {
     if (this.isClosed) return;
     this.isClosed = true;
-    this.onEnd();
+    this.message = [];
+    this.socket.resume();
+    this.handlers?.end();
   }
 
   private fail(): void {
@@ -79,7 +112,13 @@ export class ChannelSocket {
     this.end();
   }
 
-  private frame(opcode: number, payload: Buffer): void {
+  private flow(): void {
+    if (this.isClosed) return;
+    if (this.isPaused || this.socket.writableNeedDrain) this.socket.pause();
+    else this.socket.resume();
+  }
+
+  private frame(opcode: number, payload: Uint8Array, sent?: (error?: Error | null) => void): void {
     const { length } = payload;
     const head =
       length < 126 ? Buffer.of(0x80 | opcode, length) : Buffer.alloc(length < 65_536 ? 4 : 10);
@@ -89,10 +128,12 @@ export class ChannelSocket {
       if (length < 65_536) head.writeUInt16BE(length, 2);
       else head.writeBigUInt64BE(BigInt(length), 2);
     }
-    this.socket.write(Buffer.concat([head, payload]));
+    this.socket.write(Buffer.concat([head, payload]), sent);
+    this.flow();
   }
 
   private take(data: Buffer): void {
+    if (this.isClosed) return;
     this.pending = Buffer.concat([this.pending, data]);
     for (let used = this.parse(); used > 0 && !this.isClosed; used = this.parse()) {
       this.pending = this.pending.subarray(used);
@@ -128,14 +169,39 @@ export class ChannelSocket {
     if (opcode === opcodes.close) return this.close();
     if (opcode === opcodes.ping) return this.frame(opcodes.pong, payload);
     if (opcode === opcodes.pong) return;
+    // Empty fragments count, too: a client could send them without end.
+    this.messageBytes += payload.length + 1;
+    if (this.messageBytes > longestMessage) return this.fail();
     this.message.push(payload);
-    const size = this.message.reduce((sum, { length }) => sum + length, 0);
-    if (size > longestMessage) return this.fail();
     if (!isLast) return;
     const whole = Buffer.concat(this.message);
     this.message = [];
-    if (whole.length > 0) this.receive(whole[0]!, whole.subarray(1));
+    this.messageBytes = 0;
+    this.handlers?.message(whole);
   }
+}
+
+/** The bytes of all messages as one stream, as in a tunnel for another protocol. */
+export function tunnelOf(connection: WebSocketConnection): Duplex {
+  const tunnel = new Duplex({
+    read: () => connection.pause(false),
+    write: (data: Buffer, _encoding, done) => connection.send(data, done),
+    final: (done) => {
+      connection.close();
+      done();
+    },
+    destroy: (error, done) => {
+      connection.close();
+      done(error);
+    },
+  });
+  connection.listen({
+    message: (data) => {
+      if (!tunnel.push(data)) connection.pause(true);
+    },
+    end: () => void tunnel.push(null),
+  });
+  return tunnel;
 }
 
 /** Ends a connection that asked for an upgrade with a response instead. */

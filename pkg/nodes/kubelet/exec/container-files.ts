@@ -1,0 +1,171 @@
+/** Small file systems of simulated containers, in memory: what is copied in can be copied out again. */
+import { posix } from "node:path";
+
+export interface FileEntry {
+  readonly kind: "file" | "directory" | "link";
+  readonly data: Uint8Array;
+  /** Target of a link. */
+  readonly target: string;
+  readonly mode: number;
+  /** Seconds since 1970. */
+  readonly modifiedAt: number;
+}
+
+/** Bounds of one file system and of all of them together. */
+const mostEntries = 4_096;
+const mostBytes = 8 << 20;
+const mostBytesOfAll = 64 << 20;
+const mostFileSystems = 1_000;
+/** Bytes that an entry costs beside its data and its path. */
+const entryBytes = 128;
+const longestPath = 4_096;
+
+/** Why an operation failed, as the C library says it. */
+export class FileFault extends Error {}
+
+export class ContainerFiles {
+  private readonly entries = new Map<string, FileEntry>();
+  private bytes = 0;
+
+  constructor(
+    initial: Readonly<Record<string, string>>,
+    private readonly now: () => number,
+    /** Takes bytes from the bound of all file systems, or gives them back; false = there are none left. */
+    private readonly reserve: (bytes: number) => boolean,
+  ) {
+    for (const folder of ["/", "/tmp", "/etc", "/root"]) this.makeFolder(folder);
+    for (const [path, text] of Object.entries(initial)) this.writeFile(path, Buffer.from(text));
+  }
+
+  get size(): number {
+    return this.bytes;
+  }
+
+  get(path: string): FileEntry | undefined {
+    return this.entries.get(absolute(path));
+  }
+
+  /** Entries at and below a path, in the order of their paths. */
+  tree(path: string): readonly (readonly [string, FileEntry])[] {
+    const top = absolute(path);
+    const below = top === "/" ? "/" : `${top}/`;
+    return [...this.entries]
+      .filter(([each]) => each === top || each.startsWith(below))
+      .sort(([left], [right]) => (left < right ? -1 : 1));
+  }
+
+  /** Names in a folder. */
+  names(path: string): readonly string[] {
+    const top = absolute(path);
+    return this.tree(top)
+      .map(([each]) => each)
+      .filter((each) => each !== top && posix.dirname(each) === top)
+      .map((each) => posix.basename(each));
+  }
+
+  /** Folders above a file are made. @throws FileFault */
+  writeFile(path: string, data: Uint8Array, mode = 0o644): void {
+    this.set(path, { kind: "file", data, target: "", mode });
+  }
+
+  makeFolder(path: string, mode = 0o755): void {
+    if (this.get(path)?.kind !== "directory") {
+      this.set(path, { kind: "directory", data: new Uint8Array(), target: "", mode });
+    }
+  }
+
+  makeLink(path: string, target: string): void {
+    if (target.length > longestPath) throw new FileFault("File name too long");
+    this.set(path, { kind: "link", data: new Uint8Array(), target, mode: 0o777 });
+  }
+
+  remove(path: string): void {
+    for (const [each] of this.tree(path)) {
+      if (each !== "/") this.drop(each);
+    }
+  }
+
+  /** Gives back everything. */
+  clear(): void {
+    for (const path of this.entries.keys()) this.drop(path);
+  }
+
+  private set(path: string, entry: Omit<FileEntry, "modifiedAt">): void {
+    const at = absolute(path);
+    if (at.length > longestPath) throw new FileFault("File name too long");
+    const old = this.entries.get(at);
+    if (old?.kind === "directory" && entry.kind !== "directory") {
+      throw new FileFault("Is a directory");
+    }
+    const parent = posix.dirname(at);
+    if (parent !== at) {
+      const above = this.entries.get(parent);
+      if (above !== undefined && above.kind !== "directory") throw new FileFault("Not a directory");
+      if (above === undefined) this.makeFolder(parent);
+    }
+    const added = costOf(at, entry) - (old === undefined ? 0 : costOf(at, old));
+    const isFull = this.bytes + added > mostBytes || this.entries.size >= mostEntries;
+    if ((isFull && added > 0) || !this.reserve(added)) {
+      throw new FileFault("No space left on device");
+    }
+    this.bytes += added;
+    const modifiedAt = Math.floor(this.now() / 1000);
+    this.entries.set(at, { ...entry, data: Uint8Array.from(entry.data), modifiedAt });
+  }
+
+  private drop(path: string): void {
+    const cost = costOf(path, this.entries.get(path)!);
+    this.entries.delete(path);
+    this.bytes -= cost;
+    this.reserve(-cost);
+  }
+}
+
+function costOf(path: string, { data, target }: Omit<FileEntry, "modifiedAt">): number {
+  return entryBytes + path.length + target.length + data.length;
+}
+
+/** A path from the root, without `.` and `..`. */
+export function absolute(path: string): string {
+  return posix.resolve("/", path);
+}
+
+/** The file systems of running containers, made when a command first asks for one. */
+export class FileSystems {
+  private readonly byContainer = new Map<string, ContainerFiles>();
+  private bytes = 0;
+
+  constructor(private readonly now: () => number) {}
+
+  /**
+   * The files of a container by its id. Those of containers for which `isAlive` is false are deleted
+   * before new ones are made; the oldest go beyond 1,000 containers.
+   */
+  of(
+    container: string,
+    initial: Readonly<Record<string, string>>,
+    isAlive: (container: string) => boolean,
+  ): ContainerFiles {
+    const known = this.byContainer.get(container);
+    if (known !== undefined) return known;
+    for (const each of this.byContainer.keys()) {
+      if (!isAlive(each)) this.forget(each);
+    }
+    const [oldest] = this.byContainer.keys();
+    if (this.byContainer.size >= mostFileSystems && oldest !== undefined) this.forget(oldest);
+    const files = new ContainerFiles(initial, this.now, (bytes) => this.reserve(bytes));
+    this.byContainer.set(container, files);
+    return files;
+  }
+
+  private reserve(bytes: number): boolean {
+    if (bytes > 0 && this.bytes + bytes > mostBytesOfAll) return false;
+    this.bytes += bytes;
+    return true;
+  }
+
+  private forget(container: string): void {
+    this.byContainer.get(container)?.clear();
+    this.byContainer.delete(container);
+  }
+}

@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import type { Pod } from "#kinds";
+import { ContainerFiles, FileSystems } from "./container-files.ts";
+import { EchoShell } from "./echo-shell.ts";
+
+function shell(
+  files: ContainerFiles,
+  command: readonly string[],
+  annotations: Readonly<Record<string, string>> = {},
+): EchoShell {
+  const metadata = { name: "p", namespace: "ns", uid: "u", resourceVersion: "1", annotations };
+  return new EchoShell({ pod: { metadata } as unknown as Pod, container: "app", files, command });
+}
+
+describe("the echo shell", () => {
+  let files: ContainerFiles;
+  beforeEach(() => {
+    files = new FileSystems(() => 0).of("c", { "/etc/hostname": "p\n" }, () => true);
+  });
+  const run = (...command: string[]) => {
+    const { stdout, stderr, exitCode } = shell(files, command).start(false);
+    return `${Buffer.from(stdout).toString()}${stderr}(${exitCode})`;
+  };
+
+  it("runs scripts on its files", () => {
+    assert.equal(run("sh", "-c", "echo 'a b' > /tmp/x && cat /tmp/x; ls /tmp"), "a b\nx\n(0)");
+    assert.equal(run("sh", "-c", "false && echo no; exit 4"), "(4)");
+    assert.equal(run("test", "-d", "/tmp"), "(0)");
+    assert.equal(run("test", "-f", "/tmp"), "(1)");
+    assert.equal(run("cat", "/none"), "cat: /none: No such file or directory\n(1)");
+    assert.equal(run("nginx", "-v"), "simulated container app of pod p: nginx -v\n(0)");
+  });
+
+  it("takes apart long hostile scripts at once", () => {
+    for (const part of ["'", "\"'", ">", "& ", "| tail -c+1"]) {
+      assert.match(run("sh", "-c", part.repeat(100_000)), /\(\d+\)$/);
+    }
+  });
+
+  it("answers as annotations tell, the list first", () => {
+    const answers = [{ command: "pg_isready", stdout: "no\n", exitCode: 2 }];
+    const annotations = {
+      "simulated.keelson.dev/exec": JSON.stringify(answers),
+      "simulated.keelson.dev/exec-output": "any\n",
+    };
+    const ask = (...command: string[]) => shell(files, command, annotations).start(false);
+    assert.deepEqual(ask("pg_isready", "-q"), { stdout: "no\n", stderr: "", exitCode: 2 });
+    assert.equal(ask("pg_isreadyish").stdout, "any\n");
+    const broken = { "simulated.keelson.dev/exec": "[{" };
+    assert.equal(shell(files, ["false"], broken).start(false).exitCode, 1);
+  });
+
+  it("has files of a bounded size", () => {
+    assert.throws(() => files.writeFile("/a", Buffer.alloc(9 << 20)), /No space left on device/);
+    for (let at = 0; at < 4_000; at++) files.writeFile(`/many/${at}`, Buffer.alloc(0));
+    assert.throws(() => {
+      for (let at = 0; at < 200; at++) files.writeFile(`/more/${at}`, Buffer.alloc(0));
+    }, /No space left on device/);
+  });
+
+  it("shares one bound among containers, and takes files of ended ones back", () => {
+    const systems = new FileSystems(() => 0);
+    const fill = (name: string) => {
+      systems.of(name, {}, (each) => each !== "c0").writeFile("/data", Buffer.alloc(7 << 20));
+    };
+    for (let at = 0; at < 9; at++) fill(`c${at}`);
+    fill("c9");
+    assert.throws(() => fill("c10"), /No space left on device/);
+  });
+
+  it("refuses archives that are none", () => {
+    const tar = shell(files, ["tar", "xf", "-"]);
+    tar.start(true);
+    const { stderr, exitCode } = tar.input(Buffer.alloc(512, "x"));
+    assert.deepEqual([stderr, exitCode], ["tar: this does not look like a tar archive\n", 2]);
+    const cut = shell(files, ["tar", "xf", "-"]);
+    cut.start(true);
+    assert.equal(cut.inputEnd().exitCode, 1);
+  });
+});

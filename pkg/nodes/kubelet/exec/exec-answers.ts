@@ -1,0 +1,49 @@
+import { annotationOf } from "../../annotations.ts";
+import type { Pod } from "#kinds";
+
+export interface ExecAnswer {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly exitCode: number;
+}
+
+/** Answers that one annotation gives at most. */
+const mostAnswers = 100;
+
+/**
+ * The answer that annotations give to a command: the first of `exec` (a JSON list) whose `command` is
+ * equal to it or begins it, else `exec-output` and `exec-exit-code`, which answer every command.
+ */
+export function execAnswer(pod: Pod, command: readonly string[]): ExecAnswer | undefined {
+  const line = command.join(" ");
+  const listed = answersOf(annotationOf(pod, "exec")).find(({ command: begin }) => {
+    return typeof begin === "string" && (line === begin || line.startsWith(`${begin} `));
+  });
+  const text = (value: unknown) => (typeof value === "string" ? value : "");
+  if (listed !== undefined) {
+    const { stdout, stderr, exitCode } = listed;
+    return { stdout: text(stdout), stderr: text(stderr), exitCode: codeOf(exitCode) };
+  }
+  const stdout = annotationOf(pod, "exec-output");
+  const code = annotationOf(pod, "exec-exit-code");
+  if (stdout === undefined && code === undefined) return undefined;
+  return { stdout: stdout ?? "", stderr: "", exitCode: codeOf(code) };
+}
+
+function answersOf(annotation: string | undefined): readonly Readonly<Record<string, unknown>>[] {
+  if (annotation === undefined) return [];
+  try {
+    const answers: unknown = JSON.parse(annotation);
+    if (!Array.isArray(answers)) return [];
+    return answers
+      .slice(0, mostAnswers)
+      .filter((each) => typeof each === "object" && each !== null);
+  } catch {
+    return [];
+  }
+}
+
+/** From 0 to 255; other values count as 0. */
+function codeOf(value: unknown): number {
+  return /^\d{1,3}$/.test(String(value)) ? Math.min(Number(value), 255) : 0;
+}

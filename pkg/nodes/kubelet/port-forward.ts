@@ -1,0 +1,223 @@
+/** Port forwarding to an address that an annotation names, or to an answer that nothing listens. */
+import { lookup } from "node:dns/promises";
+import { connect, type Socket } from "node:net";
+import { Duplex } from "node:stream";
+import { cidrContains, parseCidr, parseIp } from "#base";
+import { annotationOf, perName, prefix } from "../annotations.ts";
+import type { Pod } from "#kinds";
+import { acceptSpdy, spdyProtocolsOf } from "./streams/command-streams.ts";
+import { SpdyConnection, type SpdyStream } from "./streams/spdy-connection.ts";
+import {
+  asksForWebSocket,
+  offeredProtocols,
+  refuse,
+  tunnelOf,
+  type Upgrade,
+  WebSocketConnection,
+} from "./streams/web-socket.ts";
+
+export interface PortForward {
+  readonly pod: Pod;
+  readonly query: URLSearchParams;
+  /** Ranges of addresses that annotations may name. */
+  readonly targets: readonly string[];
+}
+
+/** A connection to a port of the pod: its bytes, and what went wrong. */
+interface PortStreams {
+  readonly port: number;
+  readonly data: Duplex;
+  readonly error: Duplex;
+}
+
+/** Time in ms to connect to the address of an annotation. */
+const connectMs = 10_000;
+/** Ports that a WebSocket of channels has at most. */
+const mostPorts = 32;
+/** Pairs of streams that are not complete. */
+const mostPending = 64;
+
+/** Serves a connection in a protocol that the client offers, or refuses it. */
+export function runPortForward(upgrade: Upgrade, forward: PortForward): void {
+  const { request, socket } = upgrade;
+  if (!asksForWebSocket(request)) {
+    const protocol = spdyProtocolsOf(upgrade).find((name) => name.startsWith("portforward."));
+    if (protocol === undefined) return refuse(socket, 403, "unable to negotiate a protocol\n");
+    const transport = acceptSpdy(upgrade, protocol);
+    return transport && forwardPairs(transport, forward);
+  }
+  const offered = offeredProtocols(request);
+  const tunnel = offered.find((name) => /^SPDY\/3\.1\+portforward\./i.test(name));
+  const channels = offered.find((name) => name.startsWith("v4.channel."));
+  const protocol = tunnel ?? channels;
+  if (protocol === undefined) return refuse(socket, 400, "unable to negotiate a protocol\n");
+  const ports = forward.query
+    .getAll("port")
+    .flatMap((text) => text.split(","))
+    .map(Number);
+  const arePorts = ports.length > 0 && ports.length <= mostPorts && ports.every(isPort);
+  if (tunnel === undefined && !arePorts) return refuse(socket, 400, "a port is required\n");
+  const connection = WebSocketConnection.accept(upgrade, protocol);
+  if (connection === undefined) return;
+  if (tunnel === undefined) forwardChannels(connection, ports, forward);
+  else forwardPairs(tunnelOf(connection), forward);
+}
+
+function isPort(port: number): boolean {
+  return Number.isInteger(port) && port > 0 && port < 65_536;
+}
+
+/** Streams in pairs by their request: one for data, one for errors. */
+function forwardPairs(transport: Duplex, forward: PortForward): void {
+  const pending = new Map<string, SpdyStream>();
+  const accept = (stream: SpdyStream): boolean => {
+    const { headers, id } = stream;
+    const type = headers.get("streamtype");
+    const port = Number(headers.get("port"));
+    if ((type !== "error" && type !== "data") || !isPort(port)) return false;
+    // Old clients name no request: their streams come in turn, errors first.
+    const key = headers.get("requestid") ?? String(type === "error" ? id : id - 2);
+    const other = pending.get(key);
+    if (other === undefined) {
+      if (pending.size >= mostPending) return false;
+      pending.set(key, stream);
+      return true;
+    }
+    if (other.headers.get("streamtype") === type) return false;
+    pending.delete(key);
+    const [data, error] = type === "data" ? [stream, other] : [other, stream];
+    setImmediate(() => void forwardPort({ port, data, error }, forward));
+    return true;
+  };
+  void new SpdyConnection(transport, accept).run();
+}
+
+/** Two channels for each port, 2n for data and 2n+1 for errors, which begin with the port. */
+function forwardChannels(
+  connection: WebSocketConnection,
+  ports: readonly number[],
+  forward: PortForward,
+): void {
+  const opened: Duplex[] = [];
+  const open = (port: number): Duplex => {
+    const channel = opened.length;
+    const head = Buffer.alloc(2);
+    head.writeUInt16LE(port);
+    const stream = new Duplex({
+      read: () => connection.pause(false),
+      write: (data: Buffer, _encoding, done) =>
+        connection.send(Buffer.concat([Buffer.of(channel), data]), done),
+    });
+    stream.on("error", () => undefined);
+    stream.write(head);
+    opened.push(stream);
+    return stream;
+  };
+  const pairs = ports.map((port) => ({ port, data: open(port), error: open(port) }));
+  connection.listen({
+    message: (message) => {
+      const stream = opened[message[0] ?? opened.length];
+      if (stream?.push(message.subarray(1)) === false) connection.pause(true);
+    },
+    end: () => {
+      for (const stream of opened) stream.destroy();
+    },
+  });
+  const all = pairs.map((pair) => forwardPort(pair, forward));
+  void Promise.all(all).then(() => connection.close());
+}
+
+/** Joins one connection. Resolves when it has ended. */
+async function forwardPort(
+  { port, data, error }: PortStreams,
+  forward: PortForward,
+): Promise<void> {
+  error.resume();
+  const fail = (reason: string) => {
+    const { namespace = "", name, uid } = forward.pod.metadata;
+    const where = `port ${port} to pod ${namespace}/${name}, uid ${uid}`;
+    error.end(`error forwarding ${where}: ${reason}`);
+    data.destroy();
+  };
+  try {
+    const target = targetOf(forward.pod, port);
+    if (target === undefined) await answerPlainly(data, port, forward.pod);
+    else await join(data, await dial(target, forward.targets));
+    error.end();
+  } catch (reason) {
+    fail(reason instanceof Error ? reason.message : String(reason));
+  }
+}
+
+/** The address that the annotation `port-forward` names: `host:port` or `80=host:port,443=host:port`. */
+function targetOf(pod: Pod, port: number): string | undefined {
+  return perName(annotationOf(pod, "port-forward"), String(port));
+}
+
+/** Connects to an address of a range that is allowed; names are resolved once. */
+async function dial(target: string, targets: readonly string[]): Promise<Socket> {
+  const [, bracketed, bare, port = ""] =
+    /^(?:\[([^\]]+)\]|([^:\s]+)):(\d{1,5})$/.exec(target) ?? [];
+  const host = bracketed ?? bare;
+  if (host === undefined || !isPort(Number(port))) {
+    throw new Error(`${JSON.stringify(target)} in the annotation is no host:port`);
+  }
+  const isAllowed = (text: string) => {
+    const address = parseIp(text);
+    return (
+      address !== undefined &&
+      targets.some((cidr) => {
+        const range = parseCidr(cidr);
+        return range !== undefined && cidrContains(range, address);
+      })
+    );
+  };
+  const found = parseIp(host) ? [{ address: host }] : await lookup(host, { all: true });
+  const address = found.find((each) => isAllowed(each.address))?.address;
+  if (address === undefined) {
+    throw new Error(`${host} is outside of --port-forward-targets (${targets.join(",")})`);
+  }
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: address, port: Number(port), allowHalfOpen: true });
+    const late = setTimeout(() => socket.destroy(new Error("timed out")), connectMs);
+    const refused = ({ message }: Error) => reject(new Error(`dial ${target}: ${message}`));
+    socket.once("error", refused);
+    socket.once("close", () => clearTimeout(late));
+    socket.once("connect", () => {
+      clearTimeout(late);
+      socket.off("error", refused);
+      resolve(socket);
+    });
+  });
+}
+
+/** Passes bytes both ways until both sides have ended, or one is broken. */
+async function join(data: Duplex, socket: Socket): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    socket.once("error", reject);
+    socket.once("close", () => resolve());
+    data.once("close", () => socket.destroy());
+    if (data.destroyed) socket.destroy();
+    data.pipe(socket);
+    socket.pipe(data);
+  });
+}
+
+/** Answers the first bytes of a client: HTTP in HTTP, others with a line of text. */
+async function answerPlainly(data: Duplex, port: number, { metadata }: Pod): Promise<void> {
+  const { namespace = "", name } = metadata;
+  const text =
+    `simulated pod ${namespace}/${name}: nothing listens on port ${port}. ` +
+    `The annotation ${prefix}/port-forward can name an address to forward to.\n`;
+  const first = await new Promise<string>((resolve) => {
+    data.once("data", (bytes: Buffer) => resolve(bytes.toString("latin1")));
+    data.once("end", () => resolve(""));
+    data.once("close", () => resolve(""));
+  });
+  const isHttp = /^[A-Z]{3,7} \S+ HTTP\/1\.[01]\r?\n/.test(first);
+  const head =
+    `HTTP/1.1 200 OK\r\nServer: keelson-simulated\r\nContent-Type: text/plain; charset=utf-8\r\n` +
+    `Content-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n`;
+  data.end(isHttp ? `${head}${first.startsWith("HEAD ") ? "" : text}` : text);
+  data.resume();
+}

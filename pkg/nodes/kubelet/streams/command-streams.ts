@@ -1,0 +1,168 @@
+/** The streams of a command in a container: over the channels of a WebSocket, or over SPDY. */
+import type { Duplex } from "node:stream";
+import { SpdyConnection, type SpdyStream } from "./spdy-connection.ts";
+import {
+  asksForWebSocket,
+  offeredProtocols,
+  refuse,
+  type Upgrade,
+  WebSocketConnection,
+} from "./web-socket.ts";
+
+/** Streams of the command that the client wants. */
+export interface WantedStreams {
+  readonly stdin: boolean;
+  readonly stdout: boolean;
+  readonly stderr: boolean;
+  readonly tty: boolean;
+}
+
+/** A command, as its streams see it. */
+export interface CommandHandlers {
+  /** All streams are there. */
+  start(streams: CommandStreams): void;
+  input(data: Buffer): void;
+  inputEnd(): void;
+}
+
+export interface CommandStreams {
+  write(stream: "stdout" | "stderr", data: Uint8Array | string): void;
+  /** Tells how the command ended, and closes the connection. */
+  finish(status: EndStatus): void;
+}
+
+/** The Status that tells how a command ended. */
+export interface EndStatus {
+  readonly status: "Success" | "Failure";
+  readonly message?: string;
+}
+
+/** Channels of a WebSocket. */
+const channels = { stdin: 0, stdout: 1, stderr: 2, error: 3, close: 255 } as const;
+/** Time in ms for a client to open all streams, as a kubelet's `streamCreationTimeout`. */
+const openMs = 30_000;
+
+/** Accepts the connection in a protocol that the client offers, or refuses it. */
+export function openCommandStreams(
+  upgrade: Upgrade,
+  wanted: WantedStreams,
+  handlers: CommandHandlers,
+): void {
+  if (asksForWebSocket(upgrade.request)) openChannels(upgrade, handlers);
+  else openSpdy(upgrade, wanted, handlers);
+}
+
+/** `v5.channel` and `v4.channel`; the API's domain follows. */
+function openChannels(upgrade: Upgrade, handlers: CommandHandlers): void {
+  const offered = offeredProtocols(upgrade.request);
+  const protocol = newestOf(offered, ["v5.channel.", "v4.channel."]);
+  if (protocol === undefined) {
+    refuse(upgrade.socket, 400, "simulated nodes speak channels of version 5 or 4\n");
+    return;
+  }
+  const connection = WebSocketConnection.accept(upgrade, protocol);
+  if (connection === undefined) return;
+  const send = (channel: number, data: Uint8Array | string) =>
+    connection.send(Buffer.concat([Buffer.of(channel), Buffer.from(data)]));
+  handlers.start({
+    write: (stream, data) => send(channels[stream], data),
+    finish: (status) => {
+      send(channels.error, JSON.stringify(status));
+      connection.close();
+    },
+  });
+  connection.listen({
+    message: (data) => {
+      const [channel] = data;
+      if (channel === channels.stdin) handlers.input(data.subarray(1));
+      if (channel === channels.close && data[1] === channels.stdin) handlers.inputEnd();
+    },
+    end: () => undefined,
+  });
+}
+
+function newestOf(offered: readonly string[], prefixes: readonly string[]): string | undefined {
+  return prefixes.flatMap((prefix) => offered.filter((name) => name.startsWith(prefix)))[0];
+}
+
+/** Versions of the remote command protocol over SPDY, newest first; the first has no name to offer. */
+const spdyVersions = ["v4.channel.", "v3.channel.", "v2.channel.", "channel."];
+
+function openSpdy(upgrade: Upgrade, wanted: WantedStreams, handlers: CommandHandlers): void {
+  const offered = spdyProtocolsOf(upgrade);
+  const protocol = newestOf(offered, spdyVersions);
+  if (offered.length > 0 && protocol === undefined) {
+    return refuse(upgrade.socket, 403, "simulated nodes speak versions 1 to 4 over SPDY\n");
+  }
+  const transport = acceptSpdy(upgrade, protocol);
+  if (transport === undefined) return;
+  const version = Number(/^v(\d)/.exec(protocol ?? "")?.[1] ?? 1);
+  const { stdin, stdout, stderr, tty } = wanted;
+  const expected = [true, stdin, stdout, stderr && !tty, tty && version >= 3].filter(
+    Boolean,
+  ).length;
+  const streams = new Map<string, SpdyStream>();
+  const late = setTimeout(() => transport.destroy(), openMs).unref();
+  const connection = new SpdyConnection(transport, (stream) => {
+    const type = stream.headers.get("streamtype") ?? "";
+    if (!["error", "stdin", "stdout", "stderr", "resize"].includes(type) || streams.has(type)) {
+      return false;
+    }
+    streams.set(type, stream);
+    if (type !== "stdin") stream.resume();
+    if (streams.size < expected) return true;
+    clearTimeout(late);
+    // The reply to this stream goes first.
+    setImmediate(() => start(streams, { connection, version, handlers }));
+    return true;
+  });
+  void connection.run().finally(() => clearTimeout(late));
+}
+
+interface SpdyStart {
+  readonly connection: SpdyConnection;
+  readonly version: number;
+  readonly handlers: CommandHandlers;
+}
+
+function start(
+  streams: ReadonlyMap<string, SpdyStream>,
+  { connection, version, handlers }: SpdyStart,
+): void {
+  handlers.start({
+    write: (stream, data) => void streams.get(stream)?.write(data),
+    finish: (status) => {
+      const text = version >= 4 ? JSON.stringify(status) : (status.message ?? "");
+      if (text !== "") streams.get("error")?.write(text);
+      for (const stream of streams.values()) stream.end();
+      connection.close();
+    },
+  });
+  const stdin = streams.get("stdin");
+  stdin?.on("data", (data: Buffer) => handlers.input(data));
+  stdin?.on("end", () => handlers.inputEnd());
+}
+
+/** Protocols over SPDY that a client offers. */
+export function spdyProtocolsOf({ request }: Upgrade): readonly string[] {
+  const offered = request.headers["x-stream-protocol-version"];
+  const names = [offered ?? []].flat().flatMap((each) => each.split(","));
+  return names.map((name) => name.trim()).filter((name) => name !== "");
+}
+
+/** Answers the handshake of SPDY. Undefined, with a 400 sent, if the client asks for another protocol. */
+export function acceptSpdy(
+  { request, socket, head }: Upgrade,
+  protocol: string | undefined,
+): Duplex | undefined {
+  if (request.headers.upgrade?.toLowerCase() !== "spdy/3.1") {
+    refuse(socket, 400, "Upgrade request required: WebSocket or SPDY/3.1\n");
+    return undefined;
+  }
+  const named = protocol === undefined ? "" : `X-Stream-Protocol-Version: ${protocol}\r\n`;
+  socket.write(
+    `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n${named}\r\n`,
+  );
+  if (head.length > 0) socket.unshift(head);
+  return socket;
+}
