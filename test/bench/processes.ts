@@ -13,9 +13,10 @@ export function startServerProcess(
   flags: readonly string[],
   directory: string = root,
   node: string = process.execPath,
+  nodeFlags: readonly string[] = [],
 ): Promise<ServerProcess> {
   const common = ["apiserver", "--secure-port=0", "--bind-address=127.0.0.1"];
-  const words = ["dist/keelson.js", ...common, ...flags];
+  const words = [...nodeFlags, "dist/keelson.js", ...common, ...flags];
   const child = spawn(node, words, {
     cwd: directory,
     stdio: ["ignore", "pipe", "pipe"],

@@ -1,218 +1,177 @@
 /**
- * `npm run bench:writes`: what ownership costs. Creates of several kinds in a registry in memory,
- * as they are and without managed fields; then server-side applies of large objects through a whole
- * server: the first, the same again, and one with a change.
+ * `npm run bench:writes`: CPU time of the server process per write and writes per second, for each
+ * verb, over 4 connections with 32 calls in flight. With two directories, which are clones in which
+ * `node scripts/build.mjs` has run, two builds are measured in turns.
+ *
+ *     npm run bench:writes -- [<A> [<B>]] [--backend=memory,etcd] [--only="apply, new,delete"]
+ *       [--calls=1500] [--rounds=5] [--cold] [--list] [--profile=<directory>]
+ *
+ * `--cold` measures the first calls of a new process instead of warm ones. `--list` lists every
+ * collection first, so that the watch caches are filled. `--profile` writes CPU profiles of the
+ * servers.
  */
-import { createdFields, managedFieldsAtCreation, excludedAtCreation, setOf } from "#fieldmanager";
-import { fromJson } from "#schema";
-import { type RunningServer, startServer } from "../../cmd/keelson/index.ts";
-import { testRegistry, type TestRegistry } from "../../pkg/registry/testing.ts";
-import { configMap } from "./client.ts";
+import fs from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { parseArgs } from "node:util";
+import { type EtcdCluster, startEtcd } from "../../pkg/storage/etcd/testing.ts";
+import { root } from "../tidy/source.ts";
+import { type Aim, Connection } from "./client.ts";
+import { cpuOf, quantile, type ServerProcess, startServerProcess } from "./processes.ts";
+import { fillCaches, prepareWriteLoads, send, type WriteLoad, writeLoads } from "./write-loads.ts";
 
-const rounds = 2000;
-const batch = 100;
-
-function pod(containers: number): object {
-  const container = (_each: unknown, n: number): object => ({
-    name: `container-${n}`,
-    image: `registry.example.com/team/image-${n}:v1.2.3`,
-    command: ["/bin/run", "--verbose"],
-    env: Array.from({ length: 4 }, (_one, index) => ({ name: `NAME_${index}`, value: "value" })),
-    ports: [{ name: `port-${n}`, containerPort: 8000 + n, protocol: "TCP" }],
-    resources: { requests: { cpu: "100m", memory: "64Mi" }, limits: { memory: "128Mi" } },
-    volumeMounts: [{ name: "data", mountPath: "/data" }],
-    livenessProbe: { httpGet: { path: "/healthz", port: 8000 + n }, periodSeconds: 10 },
-  });
-  const volumes = [{ name: "data", emptyDir: {} }];
-  const spec = { containers: Array.from({ length: containers }, container), volumes };
-  const labels = { app: "web", tier: "front", "app.kubernetes.io/name": "web" };
-  return { apiVersion: "v1", kind: "Pod", metadata: { labels }, spec };
-}
-
-function deployment(): object {
-  const { metadata, spec } = pod(1) as { readonly metadata: object; readonly spec: object };
-  const selector = { matchLabels: { app: "web" } };
-  const body = { replicas: 3, selector, template: { metadata, spec } };
-  return { apiVersion: "apps/v1", kind: "Deployment", metadata: {}, spec: body };
-}
-
-interface Sample {
-  readonly title: string;
-  readonly path: string;
-  readonly object: any;
-}
-
-const samples: readonly Sample[] = [
-  {
-    title: "config map of 1.3 kB",
-    path: "v1/configmaps/ns",
-    object: JSON.parse(configMap({ name: "x" }).toString("utf8")),
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    backend: { type: "string", default: "memory,etcd" },
+    only: { type: "string", default: "" },
+    calls: { type: "string", default: "1500" },
+    rounds: { type: "string", default: "5" },
+    cold: { type: "boolean", default: false },
+    list: { type: "boolean", default: false },
+    profile: { type: "string" },
   },
-  { title: "pod of 1 container", path: "v1/pods/ns", object: pod(1) },
-  { title: "pod of 50 containers", path: "v1/pods/ns", object: pod(50) },
-  { title: "deployment", path: "apps/v1/deployments/ns", object: deployment() },
-];
+});
+const directories = positionals.length === 0 ? [root] : positionals;
+const calls = Number(options.calls);
+const rounds = options.cold ? 1 : Number(options.rounds);
+const inFlight = 32;
+const connections = 4;
 
-/** The median of what `work` takes of the processor, microseconds. */
-async function micros(count: number, work: (n: number) => unknown): Promise<number> {
-  const times: number[] = [];
-  for (let start = 0; start < count; start += batch) {
-    const began = process.cpuUsage();
-    for (let n = start; n < start + batch; n++) await work(n);
-    const { user, system } = process.cpuUsage(began);
-    times.push((user + system) / batch);
-  }
-  return times.sort((a, b) => a - b)[times.length >> 1] ?? 0;
+const names = Object.keys(writeLoads);
+const chosen = names.filter((name) => {
+  return options.only === "" || options.only.split(/,(?! )/).includes(name);
+});
+
+interface Build extends ServerProcess {
+  readonly aim: Aim;
+  readonly etcd: EtcdCluster | undefined;
 }
 
-/** Microseconds of a creation, measured by turns with and without owners in the store. */
-async function creations({ path, object }: Sample): Promise<{ owned: number; bare: number }> {
-  const forget = async ({ object: written }: { readonly object: any }) => {
-    if (written !== undefined) delete written.metadata.managedFields;
-    return [];
+interface Cost {
+  /** CPU time of the server per written object, in µs. */
+  readonly cpu: number;
+  readonly perSecond: number;
+  /** Latency of the 99th of 100 calls, in ms. */
+  readonly p99: number;
+}
+
+let objects = 0;
+
+/** Runs `work(n)` for n below `count`, `inFlight` at a time; `worker` is the number of its lane. */
+async function inLanes(
+  count: number,
+  work: (n: number, worker: number) => Promise<unknown>,
+): Promise<void> {
+  let next = 0;
+  const lane = async (_each: unknown, worker: number): Promise<void> => {
+    for (let n = next++; n < count; n = next++) await work(n, worker);
   };
-  const [owned, bare] = [await testRegistry(), await testRegistry({ mutating: [forget] })];
-  const post = (api: TestRegistry, run: number) => (n: number) => {
-    const named = { ...object, metadata: { ...object.metadata, name: `x-${run}-${n}` } };
-    return api.post(path, JSON.stringify(named));
-  };
-  const results = { owned: [] as number[], bare: [] as number[] };
-  for (let run = 0; run < 6; run++) {
-    results.owned.push(await micros(rounds / 4, post(owned, run)));
-    results.bare.push(await micros(rounds / 4, post(bare, run)));
+  await Promise.all(Array.from({ length: inFlight }, lane));
+}
+
+async function measure(build: Build, load: WriteLoad): Promise<Cost> {
+  const { prepare, call, isObjectPerCall = false, objectsPerCall = 1 } = load;
+  const sessions = Array.from({ length: connections }, () => new Connection(build.aim));
+  const session = (worker: number): Connection => sessions[worker % connections]!;
+  const count = objectsPerCall > 1 ? 1 : calls;
+  const needed = isObjectPerCall ? count : objectsPerCall > 1 ? objectsPerCall : inFlight;
+  const first = objects;
+  objects += needed;
+  const nameOf = (index: number): string => `object-${first + index}`;
+  if (prepare !== undefined) {
+    await inLanes(needed, (n, worker) => send(session(worker), prepare(nameOf(n))));
   }
-  return { owned: Math.min(...results.owned), bare: Math.min(...results.bare) };
-}
-
-/** Microseconds that it takes to find out what a creation owns. */
-function ownership({ path, object }: Sample, api: TestRegistry): Promise<number> {
-  const { struct, groupVersion } = api.request(path).resource;
-  const decoded = fromJson(struct, object, { root: true });
-  const left = excludedAtCreation(setOf(["f:status"]));
-  const by = { manager: "kubectl", apiVersion: groupVersion, now: "2030-01-01T00:00:00Z" };
-  return micros(rounds, () => managedFieldsAtCreation(by, createdFields(struct, decoded, left)));
-}
-
-async function benchCreates(): Promise<void> {
-  const api = await testRegistry();
-  console.log("create, microseconds             owned   bare  finding owners  owned / without");
-  for (const sample of samples) {
-    await creations(sample);
-    const { owned, bare } = await creations(sample);
-    const finding = await ownership(sample, api);
-    const ratio = owned / (bare - finding);
-    const figures = [owned, bare, finding].map((value) => value.toFixed(0).padStart(8)).join("");
-    console.log(`${sample.title.padEnd(30)}${figures}${ratio.toFixed(2).padStart(20)}`);
-  }
-}
-
-/** A definition with a keyed list, and an object of about 1 MB. */
-const definition = {
-  apiVersion: "apiextensions.k8s.io/v1",
-  kind: "CustomResourceDefinition",
-  metadata: { name: "things.example.com" },
-  spec: {
-    group: "example.com",
-    scope: "Namespaced",
-    names: { plural: "things", kind: "Thing" },
-    versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: schema() } }],
-  },
-};
-
-function schema(): object {
-  const text = { type: "string" };
-  const element = { type: "object", required: ["name"], properties: { name: text, value: text } };
-  const keyed = { "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"] };
-  const items = { type: "array", ...keyed, items: element };
-  const spec = { type: "object", properties: { items } };
-  return { type: "object", properties: { spec } };
-}
-
-function thing(elements: number): any {
-  const items = Array.from({ length: elements }, (_each, n) => ({
-    name: `name-${n}`,
-    value: "v".repeat(130),
-  }));
-  const typeMeta = { apiVersion: "example.com/v1", kind: "Thing" };
-  return { ...typeMeta, metadata: { name: "big" }, spec: { items } };
-}
-
-interface Request {
-  readonly method: string;
-  readonly type: string;
-  readonly body: object;
-}
-
-async function send(server: RunningServer, path: string, request: Request): Promise<number> {
-  const { method, type, body } = request;
-  const text = JSON.stringify(body);
+  const latencies: number[] = [];
+  const cpuBefore = cpuOf(build);
   const began = performance.now();
-  const headers = { "content-type": `application/${type}` };
-  const answer = await server.fetch(path, { method, headers, body: text });
-  const said = await answer.text();
-  if (answer.status >= 400) throw new Error(said.slice(0, 1000));
-  return performance.now() - began;
+  await inLanes(count, async (n, worker) => {
+    const sent = performance.now();
+    await send(session(worker), call(nameOf(isObjectPerCall ? n : worker), first + n));
+    latencies.push(performance.now() - sent);
+  });
+  const seconds = (performance.now() - began) / 1000;
+  const cpu = (cpuOf(build) - cpuBefore) / count / objectsPerCall;
+  for (const each of sessions) each.close();
+  const perSecond = (count * objectsPerCall) / seconds;
+  return { cpu, perSecond, p99: quantile(latencies, 0.99) };
 }
 
-interface Applied {
-  readonly title: string;
-  /** A collection. */
-  readonly path: string;
-  readonly object: any;
-  /** The object with something changed. */
-  readonly changed: (round: number) => object;
+const scratch = fs.mkdtempSync(path.join(tmpdir(), "keelson-writes-"));
+const tokens = path.join(scratch, "tokens.csv");
+fs.writeFileSync(tokens, 'secret,bench,bench,"system:masters"\n');
+
+async function start(directory: string, backend: string, index: number): Promise<Build> {
+  const etcd = backend === "etcd" ? await startEtcd() : undefined;
+  const storage =
+    etcd === undefined
+      ? ["--storage-backend=memory"]
+      : ["--storage-backend=etcd3", `--etcd-servers=${etcd.endpoints[0]}`];
+  const data = path.join(scratch, `${backend}-${index}`);
+  const flags = [...storage, `--data-dir=${data}`, `--token-auth-file=${tokens}`];
+  const { profile } = options;
+  const nodeFlags = profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`];
+  const at = path.resolve(directory);
+  const started = await startServerProcess(flags, at, process.execPath, nodeFlags);
+  return { ...started, etcd, aim: { url: started.url, token: "secret" } };
 }
 
-async function benchApply(server: RunningServer, applied: Applied): Promise<void> {
-  const { title, path, object, changed } = applied;
-  const times = { first: [] as number[], again: [] as number[], change: [] as number[] };
-  for (let round = 0; round < 12; round++) {
-    const name = `x-${round}`;
-    const where = `${path}/${name}?fieldManager=bench`;
-    const apply = (body: any): Promise<number> => {
-      const named = { ...body, metadata: { ...body.metadata, name } };
-      return send(server, where, { method: "PATCH", type: "apply-patch+yaml", body: named });
-    };
-    times.first.push(await apply(object));
-    times.again.push(await apply(object));
-    times.change.push(await apply(changed(round)));
+async function stop({ child, etcd }: Build): Promise<void> {
+  child.removeAllListeners("exit");
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  child.kill();
+  await ended;
+  await etcd?.[Symbol.asyncDispose]();
+}
+
+const median = (values: readonly number[]): number => quantile(values, 0.5);
+
+function print(name: string, costs: readonly (readonly Cost[])[]): void {
+  const cells = costs.map((each) => {
+    const cpu = median(each.map((cost) => cost.cpu)).toFixed(0);
+    const perSecond = median(each.map((cost) => cost.perSecond)).toFixed(0);
+    const p99 = median(each.map((cost) => cost.p99)).toFixed(0);
+    return `${cpu.padStart(7)} µs ${perSecond.padStart(6)}/s p99 ${p99.padStart(4)} ms`;
+  });
+  const [a = [], b = []] = costs.map((each) => each.map(({ cpu }) => cpu));
+  const ratio = b.length === 0 ? "" : `  CPU B/A ${(median(b) / median(a)).toFixed(2)}`;
+  console.log(`${name.padEnd(24)}${cells.join("  |")}${ratio}`);
+}
+
+/** One measurement of every build in turns; the order changes from round to round. */
+async function measureBuilds(builds: readonly Build[], load: WriteLoad): Promise<Cost[][]> {
+  const costs: Cost[][] = builds.map(() => []);
+  const order = builds.map((_build, index) => index);
+  if (!options.cold) for (const build of builds) await measure(build, load);
+  for (let round = 0; round < rounds; round++) {
+    for (const index of round % 2 === 0 ? order : order.toReversed()) {
+      costs[index]!.push(await measure(builds[index]!, load));
+    }
   }
-  const figures = Object.entries(times).map(([what, found]) => {
-    const middle = found.sort((a, b) => a - b)[found.length >> 1] ?? 0;
-    return `${what} ${middle.toFixed(1)}`;
-  });
-  console.log(`${title.padEnd(44)} ${figures.join("   ")}`);
+  return costs;
 }
 
-async function benchApplies(): Promise<void> {
-  // Without controllers there are no accounts for pods.
-  const admissionPlugins = { disable: ["ServiceAccount"] };
-  const server = await startServer({ controllers: false, admissionPlugins });
-  const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-  await send(server, definitions, { method: "POST", type: "json", body: definition });
-  const things = "/apis/example.com/v1/namespaces/default/things";
-  while ((await server.fetch(things)).status !== 200) await new Promise(setImmediate);
-  console.log("\nserver-side apply, milliseconds");
-  const large = pod(50) as any;
-  await benchApply(server, {
-    title: "pod of 50 containers",
-    path: "/api/v1/namespaces/default/pods",
-    object: large,
-    changed: (round) => ({ ...large, metadata: { labels: { round: String(round) } } }),
-  });
-  const big = thing(6_000);
-  const bytes = JSON.stringify(big).length / 2 ** 20;
-  await benchApply(server, {
-    title: `custom resource of ${bytes.toFixed(2)} MB, 6,000 elements`,
-    path: things,
-    object: big,
-    changed: (round) => {
-      const items = [...big.spec.items, { name: `more-${round}`, value: "v" }];
-      return { ...big, spec: { items } };
-    },
-  });
-  await server.close();
+async function startAll(backend: string): Promise<readonly Build[]> {
+  const builds: Build[] = [];
+  for (const [index, directory] of directories.entries()) {
+    const build = await start(directory, backend, index);
+    const connection = new Connection(build.aim);
+    await prepareWriteLoads(connection);
+    if (options.list) await fillCaches(connection);
+    connection.close();
+    builds.push(build);
+  }
+  return builds;
 }
 
-await benchCreates();
-await benchApplies();
+for (const backend of options.backend.split(",")) {
+  console.log(`\n${backend}, Node ${process.version}, ${inFlight} calls in flight`);
+  let builds = options.cold ? [] : await startAll(backend);
+  for (const name of chosen) {
+    if (options.cold) builds = await startAll(backend);
+    print(name, await measureBuilds(builds, writeLoads[name]!));
+    if (options.cold) await Promise.all(builds.map(stop));
+  }
+  if (!options.cold) await Promise.all(builds.map(stop));
+}
+fs.rmSync(scratch, { recursive: true });
