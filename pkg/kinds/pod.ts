@@ -16,6 +16,10 @@ export interface Volume {
   readonly ephemeral?: object;
   readonly gcePersistentDisk?: { readonly pdName: string; readonly readOnly?: boolean };
   readonly awsElasticBlockStore?: { readonly volumeID: string };
+  readonly azureDisk?: { readonly diskURI: string };
+  readonly cinder?: { readonly volumeID: string };
+  readonly portworxVolume?: { readonly volumeID: string };
+  readonly csi?: { readonly driver: string };
   readonly iscsi?: { readonly iqn: string; readonly readOnly?: boolean };
   readonly rbd?: {
     readonly monitors: readonly string[];

@@ -72,6 +72,11 @@ export interface PersistentVolume extends ApiObject {
     readonly csi?: CsiVolumeSource;
     readonly hostPath?: { readonly path: string };
     readonly mountOptions?: readonly string[];
+    readonly awsElasticBlockStore?: { readonly volumeID: string };
+    readonly azureDisk?: { readonly diskURI: string };
+    readonly cinder?: { readonly volumeID: string };
+    readonly gcePersistentDisk?: { readonly pdName: string };
+    readonly portworxVolume?: { readonly volumeID: string };
     readonly nodeAffinity?: { readonly required?: NodeSelector };
     readonly persistentVolumeReclaimPolicy?: string;
     readonly storageClassName?: string;

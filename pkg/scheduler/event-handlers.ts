@@ -1,9 +1,25 @@
-import { type Node, nodes, type Pod, pods, priorityOf } from "#kinds";
+import type { Handle } from "#client";
+import {
+  csiDrivers,
+  csiNodes,
+  csiStorageCapacities,
+  type Node,
+  nodes,
+  persistentVolumeClaims,
+  persistentVolumes,
+  type Pod,
+  pods,
+  priorityOf,
+  storageClasses,
+  volumeAttachments,
+} from "#kinds";
+import type { Domain } from "#meta";
 import type { Cache } from "./cache/cache.ts";
 import {
   actions,
   assignedPodDelete,
   type ClusterEvent,
+  type EventResource,
   nodeUpdateEvents,
   podUpdateEvents,
 } from "./framework/cluster-events.ts";
@@ -45,6 +61,45 @@ export function watchNodesAndPods(parts: HandlerParts): void {
     if (event.type === "deleted") handlers.podChanged(event.object, undefined);
     else handlers.podChanged(before, event.object);
   });
+}
+
+/** Kinds other than nodes and pods whose changes may wake pods. */
+const sources: Partial<Record<EventResource, (domain: Domain) => Handle>> = {
+  PersistentVolume: () => persistentVolumes,
+  PersistentVolumeClaim: () => persistentVolumeClaims,
+  StorageClass: storageClasses,
+  CSINode: csiNodes,
+  CSIDriver: csiDrivers,
+  CSIStorageCapacity: csiStorageCapacities,
+  VolumeAttachment: volumeAttachments,
+};
+
+/** Wakes pods by changes of the other kinds that plugins name. */
+export function watchOtherKinds(
+  { informers, queue }: Pick<HandlerParts, "informers" | "queue">,
+  resources: Iterable<EventResource>,
+  domain: Domain,
+): void {
+  for (const resource of new Set(resources)) {
+    const source = sources[resource];
+    if (source === undefined) continue;
+    const eventOf = (action: "add" | "update" | "delete", title: string): ClusterEvent => ({
+      resource,
+      action: actions[action],
+      label: `${resource}${title}`,
+    });
+    const events = {
+      added: eventOf("add", "Add"),
+      updated: eventOf("update", "Update"),
+      deleted: eventOf("delete", "Delete"),
+    };
+    informers.of(source(domain)).subscribe((change) => {
+      const { type, object } = change;
+      const before = type === "updated" ? change.before : type === "deleted" ? object : undefined;
+      const after = type === "deleted" ? undefined : object;
+      queue.moveAll({ event: events[type], before, after });
+    });
+  }
 }
 
 class EventHandlers {

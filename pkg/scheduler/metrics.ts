@@ -83,6 +83,12 @@ export const schedulerMetrics: readonly MetricDefinition[] = [
     buckets: attemptSeconds,
   },
   {
+    name: "scheduler_volume_scheduling_stage_error_total",
+    kind: "counter",
+    help: "Number of errors while volumes of pods are found, reserved and bound.",
+    labels: ["operation"],
+  },
+  {
     name: "scheduler_goroutines",
     kind: "gauge",
     help: "Number of concurrent tasks by their work, such as binding.",

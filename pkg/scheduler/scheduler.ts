@@ -15,7 +15,7 @@ import type { Instruments } from "#request";
 import { Cache } from "./cache/cache.ts";
 import { Snapshot } from "./cache/snapshot.ts";
 import type { Profile, SchedulerSettings } from "./configuration/profile.ts";
-import { watchNodesAndPods, livePods } from "./event-handlers.ts";
+import { watchNodesAndPods, watchOtherKinds, livePods } from "./event-handlers.ts";
 import type { Plugin } from "./framework/contract.ts";
 import { Framework } from "./framework/framework.ts";
 import { FrameworkMetrics } from "./framework/framework-metrics.ts";
@@ -101,6 +101,10 @@ class Scheduler {
     this.informers.of(pods, livePods);
     await this.informers.untilSynced();
     if (signal.aborted) return;
+    const plugins = [...this.frameworks.values()].flatMap((framework) => framework.plugins);
+    const registrations = plugins.flatMap(({ events = [] }) => events);
+    const resources = registrations.map(({ resource }) => resource);
+    watchOtherKinds({ informers, queue }, resources, this.context.client.domain);
     watchNodesAndPods({
       informers,
       cache,

@@ -12,6 +12,7 @@ export const layers: readonly (readonly string[])[] = [
   ["registry"],
   ["client"],
   ["kinds"],
+  ["volumes"],
   [
     "authn",
     "audit",

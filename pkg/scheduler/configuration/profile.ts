@@ -5,6 +5,7 @@ import type { ResourceSpec } from "../plugins/node-resources/allocation.ts";
 import type { FitArgs } from "../plugins/node-resources/fit.ts";
 import type { SpreadArgs } from "../plugins/pod-topology-spread/constraints.ts";
 import type { ResolvedPlugins } from "../framework/extension-points.ts";
+import type { VolumeBindingArgs } from "../plugins/volume-binding/plugin.ts";
 
 /** Arguments of all plugins of a profile. */
 export interface PluginArgs {
@@ -14,6 +15,7 @@ export interface PluginArgs {
   readonly spread: SpreadArgs;
   readonly affinity: AffinityArgs;
   readonly preemption: PreemptionArgs;
+  readonly volumeBinding: VolumeBindingArgs;
 }
 
 export interface Profile {
@@ -47,5 +49,6 @@ export const defaultPluginArgs: PluginArgs = {
   balancedResources: cpuAndMemory,
   spread: { defaultConstraints: [], defaultingType: "System" },
   affinity: { hardPodAffinityWeight: 1, ignorePreferredTermsOfExistingPods: false },
+  volumeBinding: { bindTimeoutMs: 600_000 },
   preemption: { minCandidateNodesPercentage: 10, minCandidateNodesAbsolute: 100 },
 };

@@ -16,7 +16,10 @@ import { podTopologySpread } from "./pod-topology-spread/plugin.ts";
 import { prioritySort } from "./priority-sort.ts";
 import { schedulingGates } from "./scheduling-gates.ts";
 import { taintToleration } from "./taint-toleration.ts";
+import { nodeVolumeLimits } from "./node-volume-limits.ts";
 import { volumeBinding } from "./volume-binding/plugin.ts";
+import { volumeRestrictions } from "./volume-restrictions.ts";
+import { volumeZone } from "./volume-zone.ts";
 
 type Factory = (handle: PluginHandle, args: PluginArgs) => Plugin;
 
@@ -52,7 +55,15 @@ export const pluginRegistry: ReadonlyMap<string, RegisteredPlugin> = new Map([
     "NodeResourcesFit",
     plugin([...filters, ...scores], (handle, args) => nodeResourcesFit(handle, args.fit), 1),
   ],
-  ["VolumeBinding", plugin([...filters, "reserve", "preBind"], volumeBinding)],
+  ["VolumeRestrictions", plugin(filters, volumeRestrictions)],
+  ["NodeVolumeLimits", plugin(filters, nodeVolumeLimits)],
+  [
+    "VolumeBinding",
+    plugin([...filters, "reserve", "preBind", ...scores], (handle, args) =>
+      volumeBinding(handle, args.volumeBinding),
+    ),
+  ],
+  ["VolumeZone", plugin(filters, volumeZone)],
   [
     "PodTopologySpread",
     plugin([...filters, ...scores], (handle, args) => podTopologySpread(handle, args.spread), 2),

@@ -11,8 +11,7 @@ import {
 } from "#kinds";
 import type { ControllerContext } from "../../controller-context.ts";
 import { isTerminal } from "../../pods/pod-state.ts";
-import { findVolume, isBoundTo, mismatchOf } from "./volume-match.ts";
-import type { VolumeNames } from "./volume-names.ts";
+import { findVolume, isBoundTo, mismatchOf, type VolumeNames } from "#volumes";
 import type { VolumeWrites } from "./volume-writes.ts";
 
 const index = "claims";

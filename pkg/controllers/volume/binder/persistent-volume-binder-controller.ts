@@ -2,7 +2,7 @@ import { objectKey, CoreEventRecorder } from "#client";
 import { persistentVolumeClaims, persistentVolumes } from "#kinds";
 import { type ControllerContext, newWorkQueue } from "../../controller-context.ts";
 import { ClaimSync } from "./claim-sync.ts";
-import { VolumeNames } from "./volume-names.ts";
+import { VolumeNames } from "#volumes";
 import { VolumeSync } from "./volume-sync.ts";
 import { VolumeWrites } from "./volume-writes.ts";
 

@@ -7,8 +7,7 @@ import {
 } from "#kinds";
 import { ignoreNotFound } from "#meta";
 import type { ControllerContext } from "../../controller-context.ts";
-import { hasSameMode } from "./volume-match.ts";
-import type { VolumeNames } from "./volume-names.ts";
+import { hasSameMode, type VolumeNames } from "#volumes";
 import type { VolumeWrites } from "./volume-writes.ts";
 
 /** Sets the phase of a volume, and reclaims it when its claim is gone. */

@@ -1,7 +1,6 @@
 import { deepEqual } from "#base";
 import type { Draft, CoreEventRecorder } from "#client";
 import {
-  type ClaimRef,
   type PersistentVolume,
   type PersistentVolumeClaim,
   persistentVolumeClaims,
@@ -11,8 +10,7 @@ import {
 import { Quantity } from "#meta";
 import type { ControllerContext } from "../../controller-context.ts";
 import { WrittenObjects } from "../../written-objects.ts";
-import { isBoundTo } from "./volume-match.ts";
-import type { VolumeNames } from "./volume-names.ts";
+import { reservedFor, type VolumeNames } from "#volumes";
 
 export interface Happening {
   readonly type: "Normal" | "Warning";
@@ -119,15 +117,8 @@ export class VolumeWrites {
     volume: PersistentVolume,
     claim: PersistentVolumeClaim,
   ): Promise<PersistentVolume> {
-    if (volume.spec?.claimRef?.uid === claim.metadata.uid) return volume;
-    const { namespace = "", name, uid, resourceVersion } = claim.metadata;
-    const kind = { kind: "PersistentVolumeClaim", apiVersion: "v1" };
-    const claimRef: ClaimRef = { ...kind, namespace, name, uid, resourceVersion };
-    const { metadata } = volume;
-    const ours = isBoundTo(volume, claim) ? {} : { [this.names.boundByController]: "yes" };
-    const annotations = { ...metadata.annotations, ...ours };
-    const draft = { ...volume, metadata: { ...metadata, annotations } };
-    return this.updateVolume({ ...draft, spec: { ...volume.spec, claimRef } });
+    const draft = reservedFor(volume, claim, this.names);
+    return draft === undefined ? volume : this.updateVolume(draft);
   }
 
   private async bindClaim(

@@ -1,134 +1,178 @@
+import { deepEqual } from "#base";
 import {
+  type CsiDriver,
+  type CsiNode,
+  type CsiStorageCapacity,
   namespaceOf,
-  type Node,
-  type NodeSelectorTerm,
   type PersistentVolumeClaim,
-  persistentVolumeClaims,
-  persistentVolumes,
   type Pod,
   type StorageClass,
-  storageClasses,
 } from "#kinds";
-import { resolve } from "#meta";
-import { actions, type EventResource } from "../../framework/cluster-events.ts";
-import type { Plugin, PreFilterResult } from "../../framework/contract.ts";
+import { actions, type EventRegistration } from "../../framework/cluster-events.ts";
+import type { Plugin, PreFilterResult, SchedulingContext } from "../../framework/contract.ts";
 import type { PluginHandle } from "../../framework/handle.ts";
 import { errorStatus, skip, unresolvable } from "../../framework/status.ts";
-import { matchesTerms } from "../helper/node-affinity.ts";
-import { bindClaims } from "./bind-claims.ts";
+import type { CsiMigration } from "../helper/csi-migration.ts";
+import { foreignClaim, notFound, usedClaims, usesClaim } from "../helper/pod-claims.ts";
+import { bindVolumes } from "./bind-volumes.ts";
+import { type PodClaims, type PodVolumes, PodVolumeFinder } from "./pod-volumes.ts";
+import { isTracked, volumeLimit } from "./storage-capacity.ts";
 
 const name = "VolumeBinding";
-const nodeConflict = unresolvable(name, "node(s) had volume node affinity conflict");
-const noVolumeToBind = unresolvable(
-  name,
-  "node(s) didn't find available persistent volumes to bind",
-);
-const unboundImmediate = "pod has unbound immediate PersistentVolumeClaims";
 
-/** Claims of the pod by whether they are bound. */
-interface ClaimState {
-  readonly bound: readonly PersistentVolumeClaim[];
-  /** Bound or provisioned only once a node is chosen. */
-  readonly delayed: readonly PersistentVolumeClaim[];
+export interface VolumeBindingArgs {
+  /** Time that the claims of a pod may take to be bound. */
+  readonly bindTimeoutMs: number;
+}
+
+/** Decisions of one attempt. */
+interface State {
+  readonly claims: PodClaims;
+  readonly byNode: Map<string, PodVolumes>;
 }
 
 /**
- * Places pods where their volumes are, and tells the node to the provisioners of claims that wait
- * for it. Unbound claims are provisioned; existing volumes are not matched to them.
+ * Places pods where their volumes are or can be made: matches claims that wait for their first
+ * consumer with existing volumes, and tells the node to the provisioners of the others.
  */
-export function volumeBinding(handle: PluginHandle): Plugin {
-  const { informers, domain } = handle;
-  const claims = informers.of(persistentVolumeClaims);
-  const volumes = informers.of(persistentVolumes);
-  const classes = informers.of(storageClasses(domain));
-  const noProvisioner = resolve("{label}/no-provisioner", domain);
-  const fits = (claim: PersistentVolumeClaim, node: Node) => {
-    const terms = volumes.get(claim.spec?.volumeName ?? "")?.spec?.nodeAffinity?.required;
-    return terms === undefined || matchesTerms(terms.nodeSelectorTerms ?? [], node);
+export function volumeBinding(handle: PluginHandle, { bindTimeoutMs }: VolumeBindingArgs): Plugin {
+  const finder = new PodVolumeFinder(handle);
+  const fail = (operation: string, error: unknown) => {
+    const metric = "scheduler_volume_scheduling_stage_error_total";
+    handle.instruments.add(metric, { operation }, 1);
+    return errorStatus(name, error);
   };
-  const canProvision = (claim: PersistentVolumeClaim, node: Node) => {
-    const found = classes.get(claim.spec?.storageClassName ?? "");
-    if (found === undefined || found.provisioner === noProvisioner) return false;
-    const terms = topologyTerms(found);
-    return terms.length === 0 || matchesTerms(terms, node);
-  };
-  const isDelayed = ({ spec }: PersistentVolumeClaim) =>
-    classes.get(spec?.storageClassName ?? "")?.volumeBindingMode === "WaitForFirstConsumer";
   return {
     name,
-    preFilter: ({ state, pod }): PreFilterResult | undefined => {
-      const names = claimNamesOf(pod);
-      if (names.length === 0) return { status: skip };
-      const found: PersistentVolumeClaim[] = [];
-      for (const { claim: claimName, isEphemeral } of names) {
-        const claim = claims.get(`${namespaceOf(pod)}/${claimName}`);
-        if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) {
-          return { status: unresolvable(name, missing(claimName, isEphemeral, claim)) };
-        }
-        found.push(claim);
-      }
-      const bound = found.filter(
-        ({ spec, status }) => spec?.volumeName && status?.phase === "Bound",
-      );
-      const unbound = found.filter((claim) => !bound.includes(claim));
-      const delayed = unbound.filter(isDelayed);
-      if (delayed.length < unbound.length) return { status: unresolvable(name, unboundImmediate) };
-      state.write(name, { bound, delayed } satisfies ClaimState);
-      return undefined;
-    },
+    preFilter: (context) => preFilter(finder, context),
     filter: ({ state }, { node }) => {
-      const { bound, delayed } = state.read<ClaimState>(name)!;
-      if (!bound.every((claim) => fits(claim, node!))) return nodeConflict;
-      return delayed.every((claim) => canProvision(claim, node!)) ? undefined : noVolumeToBind;
-    },
-    preBind: async ({ state }, node) => {
-      const { delayed = [] } = state.read<ClaimState>(name) ?? {};
-      if (delayed.length === 0) return undefined;
+      const { claims, byNode } = state.read<State>(name)!;
       try {
-        await bindClaims(handle, claims, { delayed, node });
+        const found = finder.find(claims, node!);
+        if (!("bindings" in found)) return unresolvable(name, ...found);
+        byNode.set(node!.metadata.name, found);
         return undefined;
       } catch (error) {
-        return errorStatus(name, error);
+        return fail("predicate", error);
       }
     },
-    events: eventsOf(["PersistentVolumeClaim", "PersistentVolume", "StorageClass"]),
+    reserve: ({ state }, node) => {
+      const { claims, byNode } = state.read<State>(name) ?? {};
+      const found = byNode?.get(node);
+      if (found === undefined || claims?.delayed.length === 0) return undefined;
+      try {
+        byNode!.set(node, finder.assume(found, node));
+        return undefined;
+      } catch (error) {
+        byNode!.delete(node);
+        return fail("assume", error);
+      }
+    },
+    unreserve: ({ state }, node) => {
+      const found = state.read<State>(name)?.byNode.get(node);
+      if (found !== undefined) finder.revert(found);
+    },
+    preBind: async ({ state, pod }, node) => {
+      const { claims, byNode } = state.read<State>(name) ?? {};
+      const volumes = byNode?.get(node);
+      if (volumes === undefined || claims?.delayed.length === 0) return undefined;
+      try {
+        await bindVolumes(handle, finder, { pod, node, volumes, timeoutMs: bindTimeoutMs });
+        return undefined;
+      } catch (error) {
+        return fail("bind", error);
+      }
+    },
+    events: eventsOf(finder.migration),
   };
 }
 
-function eventsOf(resources: readonly EventResource[]) {
-  const changes = resources.map((resource) => ({
-    resource,
-    action: actions.add | actions.update,
-  }));
-  return [...changes, { resource: "Node" as const, action: actions.add | actions.nodeLabel }];
-}
-
-/** Names of the claims of the pod's volumes; those of ephemeral volumes bear the pod's name. */
-function claimNamesOf({ metadata, spec }: Pod) {
-  return (spec?.volumes ?? []).flatMap(({ name: volume, persistentVolumeClaim, ephemeral }) => {
-    if (persistentVolumeClaim !== undefined) {
-      return [{ claim: persistentVolumeClaim.claimName, isEphemeral: false }];
+function preFilter(
+  finder: PodVolumeFinder,
+  { state, pod }: SchedulingContext,
+): PreFilterResult | undefined {
+  if (usedClaims(pod).length === 0) return { status: skip };
+  const reason = claimFault(finder, pod);
+  if (reason !== undefined) return { status: unresolvable(name, reason) };
+  try {
+    const claims = finder.claimsOf(pod);
+    if (claims.immediate.length > 0) {
+      const text = "pod has unbound immediate PersistentVolumeClaims";
+      return { status: unresolvable(name, text) };
     }
-    const claim = `${metadata.name}-${volume}`;
-    return ephemeral === undefined ? [] : [{ claim, isEphemeral: true }];
-  });
+    state.write(name, { claims, byNode: new Map() } satisfies State);
+    return undefined;
+  } catch (error) {
+    return { status: errorStatus(name, error) };
+  }
 }
 
-function missing(
-  claimName: string,
-  isEphemeral: boolean,
-  claim: PersistentVolumeClaim | undefined,
-): string {
-  if (claim !== undefined) return `persistentvolumeclaim "${claimName}" is being deleted`;
-  return isEphemeral
-    ? `waiting for ephemeral volume controller to create the persistentvolumeclaim ` +
-        `"${claimName}"`
-    : `persistentvolumeclaim "${claimName}" not found`;
+/** Why the claims of the pod can be used on no node; undefined = they can. */
+function claimFault(finder: PodVolumeFinder, pod: Pod): string | undefined {
+  for (const { name: claimName, isEphemeral } of usedClaims(pod)) {
+    const claim = finder.claims.informer.get(`${namespaceOf(pod)}/${claimName}`);
+    const quoted = JSON.stringify(claimName);
+    if (claim === undefined) {
+      return isEphemeral
+        ? `waiting for ephemeral volume controller to create the persistentvolumeclaim ${quoted}`
+        : notFound(claimName);
+    }
+    if (claim.status?.phase === "Lost") {
+      const volume = JSON.stringify(claim.spec?.volumeName ?? "");
+      return `persistentvolumeclaim ${quoted} bound to non-existent persistentvolume ${volume}`;
+    }
+    if (claim.metadata.deletionTimestamp !== undefined) {
+      return `persistentvolumeclaim ${quoted} is being deleted`;
+    }
+    const foreign = isEphemeral ? foreignClaim(pod, claim) : undefined;
+    if (foreign !== undefined) return foreign;
+  }
+  return undefined;
 }
 
-/** Topologies in which a class provisions, as terms of a node selector. */
-function topologyTerms({ allowedTopologies = [] }: StorageClass): NodeSelectorTerm[] {
-  return allowedTopologies.map(({ matchLabelExpressions = [] }) => ({
-    matchExpressions: matchLabelExpressions.map((each) => ({ ...each, operator: "In" })),
-  }));
+function eventsOf(migration: CsiMigration): readonly EventRegistration[] {
+  const changes = actions.add | actions.update;
+  return [
+    {
+      resource: "StorageClass",
+      action: changes,
+      hint: (_pod, { before, after }) =>
+        before === undefined ||
+        !deepEqual(
+          (before as StorageClass).allowedTopologies,
+          (after as StorageClass).allowedTopologies,
+        ),
+    },
+    {
+      resource: "PersistentVolumeClaim",
+      action: changes,
+      hint: (pod, { after }) => usesClaim(pod, after as PersistentVolumeClaim),
+    },
+    { resource: "PersistentVolume", action: changes },
+    { resource: "Node", action: actions.add | actions.nodeLabel },
+    {
+      resource: "CSINode",
+      action: changes,
+      hint: (_pod, { before, after }) =>
+        before === undefined || migration.hasChanged(before as CsiNode, after as CsiNode),
+    },
+    {
+      resource: "CSIDriver",
+      action: actions.update,
+      hint: (pod, { before, after }) => {
+        const isUsed = pod.spec?.volumes?.some(({ csi }) => csi?.driver === after?.metadata.name);
+        return isUsed === true && isTracked(before as CsiDriver) && !isTracked(after as CsiDriver);
+      },
+    },
+    {
+      resource: "CSIStorageCapacity",
+      action: changes,
+      hint: (_pod, { before, after }) => {
+        if (before === undefined) return true;
+        const now = volumeLimit(after as CsiStorageCapacity);
+        const old = volumeLimit(before as CsiStorageCapacity);
+        return now !== undefined && (old === undefined || now.compare(old) > 0);
+      },
+    },
+  ];
 }

@@ -1,7 +1,6 @@
-/** Which volume suits a claim. */
-import type { PersistentVolume, PersistentVolumeClaim } from "#kinds";
-import { Quantity } from "#meta";
-import { selectorOf } from "../../owners/selectors.ts";
+/** Volumes that suit a claim, for the binder of volumes and the scheduler. */
+import type { ClaimRef, PersistentVolume, PersistentVolumeClaim } from "#kinds";
+import { Quantity, selectorFromLabelSelector } from "#meta";
 import type { VolumeNames } from "./volume-names.ts";
 
 /** Whether the volume is bound to the claim, or reserved for it by name. */
@@ -10,6 +9,34 @@ export function isBoundTo(volume: PersistentVolume, claim: PersistentVolumeClaim
   const { namespace, name, uid } = claim.metadata;
   if (claimRef?.name !== name || claimRef?.namespace !== namespace) return false;
   return !claimRef?.uid || claimRef.uid === uid;
+}
+
+/** Volumes for a claim, whatever node they are on. */
+export interface MatchingVolumes {
+  /** Reserved for the claim by name; the first one is to be bound. */
+  readonly reserved: readonly PersistentVolume[];
+  /** Available volumes of its class, smallest first. */
+  readonly free: readonly PersistentVolume[];
+}
+
+/** Volumes that are large enough and of the modes and attributes that the claim asks for. */
+export function matchingVolumes(
+  claim: PersistentVolumeClaim,
+  volumes: Iterable<PersistentVolume>,
+  names: VolumeNames,
+): MatchingVolumes {
+  const reserved: PersistentVolume[] = [];
+  const free: PersistentVolume[] = [];
+  const { selector } = claim.spec ?? {};
+  const selection = selector === undefined ? undefined : selectorFromLabelSelector(selector);
+  for (const volume of volumes) {
+    if (!mayBind(claim, volume)) continue;
+    if (isBoundTo(volume, claim)) reserved.push(volume);
+    else if (volume.status?.phase !== "Available" || !hasAccessModes(claim, volume)) continue;
+    else if (names.classOf(volume) !== names.classOf(claim)) continue;
+    else if (selection?.matches(volume.metadata.labels ?? {}) !== false) free.push(volume);
+  }
+  return { reserved, free: free.toSorted(bySizeAndName) };
 }
 
 /**
@@ -33,15 +60,30 @@ export function findVolume(
     else group.push(volume);
   }
   for (const key of [...groups.keys()].sort()) {
-    const group = groups.get(key)!;
-    const reserved = group.find((volume) => isBoundTo(volume, claim));
-    if (reserved !== undefined) return reserved;
-    if (isDelayed) continue;
-    const free = group.filter((volume) => isFree(claim, volume, names));
-    const [best] = free.toSorted(bySizeAndName);
+    const { reserved, free } = matchingVolumes(claim, groups.get(key)!, names);
+    const best = reserved[0] ?? (isDelayed ? undefined : free[0]);
     if (best !== undefined) return best;
   }
   return undefined;
+}
+
+/**
+ * The volume with a reference to the claim, as the binder and the scheduler write it; undefined if
+ * it has one already.
+ */
+export function reservedFor(
+  volume: PersistentVolume,
+  claim: PersistentVolumeClaim,
+  { boundByController }: VolumeNames,
+): PersistentVolume | undefined {
+  if (volume.spec?.claimRef?.uid === claim.metadata.uid) return undefined;
+  const { namespace = "", name, uid, resourceVersion } = claim.metadata;
+  const kind = { kind: "PersistentVolumeClaim", apiVersion: "v1" };
+  const claimRef: ClaimRef = { ...kind, namespace, name, uid, resourceVersion };
+  const { metadata } = volume;
+  const ours = isBoundTo(volume, claim) ? {} : { [boundByController]: "yes" };
+  const annotations = { ...metadata.annotations, ...ours };
+  return { ...volume, metadata: { ...metadata, annotations }, spec: { ...volume.spec, claimRef } };
 }
 
 /** Why a volume that the claim names does not suit it; undefined = it does. */
@@ -72,17 +114,6 @@ function mayBind(claim: PersistentVolumeClaim, volume: PersistentVolume): boolea
   );
 }
 
-function isFree(
-  claim: PersistentVolumeClaim,
-  volume: PersistentVolume,
-  names: VolumeNames,
-): boolean {
-  if (volume.status?.phase !== "Available") return false;
-  if (names.classOf(volume) !== names.classOf(claim)) return false;
-  const { selector } = claim.spec ?? {};
-  return selector === undefined || selectorOf(selector).matches(volume.metadata.labels ?? {});
-}
-
 function hasAccessModes(claim: PersistentVolumeClaim, volume: PersistentVolume): boolean {
   const modes = volume.spec?.accessModes ?? [];
   return (claim.spec?.accessModes ?? []).every((mode) => modes.includes(mode));
@@ -98,7 +129,8 @@ function isLargeEnough(claim: PersistentVolumeClaim, volume: PersistentVolume): 
   return sizeOf(volume).compare(requested) >= 0;
 }
 
-function sizeOf({ spec }: PersistentVolume): Quantity {
+/** Capacity of a volume. */
+export function sizeOf({ spec }: PersistentVolume): Quantity {
   return Quantity.parse(spec?.capacity?.["storage"] ?? "0");
 }
 
