@@ -137,6 +137,7 @@ export {
   isTimeZone,
   parseCronSchedule,
 } from "./batch/cron-schedule.ts";
+export { DEAREST_SELECTOR, deviceEnvironment } from "./resource/device-expressions.ts";
 export { checkScale, scaleV1 } from "./autoscaling/scale.ts";
 export {
   compileExpression,

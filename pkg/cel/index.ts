@@ -46,6 +46,8 @@ export { kindType, structType } from "./check/struct-types.ts";
 export { adapt } from "./value/json-values.ts";
 export { plainJson, typeNameFaults } from "./value/plain-json.ts";
 export { Inquiry } from "./asking.ts";
+export { quantityValue } from "./library/kubernetes/quantities.ts";
+export { semverValue } from "./library/kubernetes/semver.ts";
 export { jsonPatchType } from "./library/kubernetes/json-patches.ts";
 export {
   type AccessDecision,

@@ -13,6 +13,7 @@ export const layers: readonly (readonly string[])[] = [
   ["client"],
   ["kinds"],
   ["volumes"],
+  ["dynamic-resource-allocation"],
   [
     "authn",
     "audit",

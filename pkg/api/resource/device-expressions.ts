@@ -13,8 +13,8 @@ import {
   typeText,
 } from "#cel";
 
-/** What one selector may cost by estimate, from the sizes below. */
-const DEAREST_SELECTOR = 1_000_000;
+/** Cost limit of one selector: by estimate from the sizes below, and when it runs. */
+export const DEAREST_SELECTOR = 1_000_000;
 
 const LONGEST_DOMAIN = 63;
 const LONGEST_ID = 32;
@@ -35,7 +35,8 @@ const fields: ReadonlyMap<string, CelType> = new Map([
   ["capacity", byName(quantity)],
 ]);
 
-const environment = Environment.kubernetes({
+/** Environment of selectors, which know the variable `device` alone. */
+export const deviceEnvironment = Environment.kubernetes({
   bindings: true,
   variables: {
     device: objectOf({
@@ -54,7 +55,7 @@ type SelectorFault =
 
 /** What is wrong with a selector's expression, if anything. */
 export function selectorFault(expression: string): SelectorFault | undefined {
-  const { program, reason } = compile(expression, environment);
+  const { program, reason } = compile(expression, deviceEnvironment);
   if (program === undefined) {
     return { kind: "invalid", detail: reason };
   }

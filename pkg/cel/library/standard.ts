@@ -133,7 +133,7 @@ function size(value: Value): Value {
 }
 
 function contained(item: Value, container: Value): Value {
-  if (container instanceof MapValue) return container.find(item) !== undefined;
+  if (container instanceof MapValue) return container.contains(item);
   if (!(container instanceof ListValue)) throw noSuchOverload();
   for (let at = 0; at < container.length; at++) {
     if (equal(item, container.at(at))) return true;

@@ -124,6 +124,11 @@ export abstract class MapValue {
   abstract field(name: string): Value | undefined;
   abstract keys(): Iterable<Value>;
 
+  /** Whether `in` finds the key; differs from `find` in maps with a default value. */
+  contains(key: Value): boolean {
+    return this.find(key) !== undefined;
+  }
+
   sameAs(other: MapValue): boolean {
     if (this.size !== other.size) return false;
     for (const key of this.keys()) {

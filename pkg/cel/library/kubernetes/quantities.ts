@@ -43,7 +43,8 @@ function read(text: string): Quantity | QuantityFault {
   }
 }
 
-function parse(text: string): Value {
+/** @throws CelFault */
+export function quantityValue(text: string): Value {
   const quantity = read(text);
   if (quantity instanceof QuantityFault) throw new CelFault(quantity.message);
   return opaque({ quantity, exact: exactOf(text), isComputed: false });
@@ -131,7 +132,7 @@ const compare = ({ content: left }: Amount, { content: right }: Amount): number 
 
 export const quantityLibrary: Library = {
   functions: [
-    define("quantity", overload("string_to_quantity", `(string) -> ${TYPE}`, parse)),
+    define("quantity", overload("string_to_quantity", `(string) -> ${TYPE}`, quantityValue)),
     define(
       "isQuantity",
       overload(

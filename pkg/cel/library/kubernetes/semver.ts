@@ -9,7 +9,7 @@ const TYPE = "kubernetes.Semver";
 type Semver = Opaque<SemanticVersion>;
 
 /** Throws CelFault. With `lenient`, `v1.02` is 1.2.0. */
-function parse(text: string, lenient = false): Semver {
+export function semverValue(text: string, lenient = false): Semver {
   const version = lenient ? parseLenientVersion(text) : parseVersion(text);
   const { numbers, prerelease } = version;
   return new Opaque(TYPE, version, JSON.stringify([numbers.map(String), prerelease]));
@@ -17,7 +17,7 @@ function parse(text: string, lenient = false): Semver {
 
 function accepts(text: string, lenient = false): Value {
   try {
-    parse(text, lenient);
+    semverValue(text, lenient);
     return true;
   } catch (error) {
     if (error instanceof CelFault) return false;
@@ -38,8 +38,8 @@ export const semverLibrary: Library = {
   functions: [
     define(
       "semver",
-      overload("string_to_semver", `(string) -> ${TYPE}`, (text: string) => parse(text)),
-      overload("string_bool_to_semver", `(string, bool) -> ${TYPE}`, parse),
+      overload("string_to_semver", `(string) -> ${TYPE}`, (text: string) => semverValue(text)),
+      overload("string_bool_to_semver", `(string, bool) -> ${TYPE}`, semverValue),
     ),
     define(
       "isSemver",

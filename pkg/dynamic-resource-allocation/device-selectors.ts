@@ -1,0 +1,147 @@
+/** Devices as CEL selectors see them. */
+import { DEAREST_SELECTOR, deviceEnvironment } from "#api";
+import { setBounded } from "#base";
+import {
+  CelFault,
+  compile,
+  Entries,
+  MapValue,
+  type Program,
+  quantityValue,
+  semverValue,
+  type Value,
+} from "#cel";
+import type { Device, DeviceAttribute } from "./kinds.ts";
+
+/** A selector cannot be compiled, or fails on a device. */
+export class SelectorFault extends Error {
+  override readonly name = "SelectorFault";
+}
+
+/** Compiled expressions that are kept. */
+const mostPrograms = 256;
+/** Results that are kept for each device, by expression. */
+const mostResults = 64;
+
+/**
+ * Runs CEL selectors on devices. Keeps compiled expressions and, as long as the device itself is
+ * reachable, the results for it: devices are never changed in place.
+ */
+export class DeviceSelectors {
+  private readonly programs = new Map<string, Program | SelectorFault>();
+  private readonly results = new WeakMap<Device, Map<string, boolean>>();
+  private readonly values = new WeakMap<Device, Value>();
+
+  /** @throws SelectorFault */
+  matches(expression: string, device: Device, driver: string): boolean {
+    const program = this.programOf(expression);
+    if (program instanceof SelectorFault) throw program;
+    const known = this.results.get(device)?.get(expression);
+    if (known !== undefined) return known;
+    const result = run(program, this.valueOf(device, driver));
+    let kept = this.results.get(device);
+    if (kept === undefined) this.results.set(device, (kept = new Map()));
+    setBounded(kept, [expression, result], mostResults);
+    return result;
+  }
+
+  private programOf(expression: string): Program | SelectorFault {
+    const known = this.programs.get(expression);
+    if (known !== undefined) return known;
+    const { program, reason } = compile(expression, deviceEnvironment);
+    const made = program ?? new SelectorFault(`CEL compile error: ${reason}`);
+    setBounded(this.programs, [expression, made], mostPrograms);
+    return made;
+  }
+
+  private valueOf(device: Device, driver: string): Value {
+    const known = this.values.get(device);
+    if (known !== undefined) return known;
+    const made = deviceValue(device, driver);
+    this.values.set(device, made);
+    return made;
+  }
+}
+
+function run(program: Program, device: Value): boolean {
+  const { value, error } = program.evaluate({ device }, DEAREST_SELECTOR);
+  if (error !== undefined) throw new SelectorFault(`CEL runtime error: ${error}`);
+  if (typeof value === "boolean") return value;
+  throw new SelectorFault("CEL runtime error: CEL result could not be converted to bool");
+}
+
+/** @throws SelectorFault for an attribute without a value */
+function deviceValue({ attributes = {}, capacity = {}, ...device }: Device, driver: string): Value {
+  const shared = device.allowMultipleAllocations ?? false;
+  const attributeValues = Object.entries(attributes).map(([name, each]) => {
+    return [name, attributeValue(name, each)] as const;
+  });
+  const amounts = Object.entries(capacity).map(([name, { value }]) => {
+    return [name, quantityValue(value)] as const;
+  });
+  return Entries.of([
+    ["driver", driver],
+    ["allowMultipleAllocations", shared],
+    ["attributes", new DomainMap(byDomain(attributeValues, driver))],
+    ["capacity", new DomainMap(byDomain(amounts, driver))],
+  ]);
+}
+
+function attributeValue(name: string, attribute: DeviceAttribute): Value {
+  const value = attribute.int ?? attribute.bool ?? attribute.string;
+  if (value !== undefined) return value;
+  if (attribute.version === undefined) {
+    throw new SelectorFault(`CEL runtime error: attribute ${name}: unsupported attribute value`);
+  }
+  try {
+    return semverValue(attribute.version);
+  } catch (error) {
+    if (!(error instanceof CelFault)) throw error;
+    const why = `attribute ${name}: parse semantic version: ${error.message}`;
+    throw new SelectorFault(`CEL runtime error: ${why}`);
+  }
+}
+
+/** Names without a domain belong to the driver. */
+function byDomain(
+  values: readonly (readonly [string, Value])[],
+  driver: string,
+): ReadonlyMap<string, Entries> {
+  const domains = new Map<string, Entries>();
+  for (const [name, value] of values) {
+    const at = name.indexOf("/");
+    const domain = at < 0 ? driver : name.slice(0, at);
+    let entries = domains.get(domain);
+    if (entries === undefined) domains.set(domain, (entries = new Entries()));
+    const id = name.slice(at + 1);
+    // A driver may give the name with and without its domain.
+    if (!entries.contains(id)) entries.add(id, value);
+  }
+  return domains;
+}
+
+const empty = new Entries();
+
+/** Entries by domain; a domain that the device does not have is empty instead of an error. */
+class DomainMap extends MapValue {
+  override readonly typeName = "map";
+
+  constructor(private readonly domains: ReadonlyMap<string, Entries>) {
+    super();
+  }
+  override get size(): number {
+    return this.domains.size;
+  }
+  override find(key: Value): Value | undefined {
+    return typeof key === "string" ? this.field(key) : empty;
+  }
+  override field(name: string): Value {
+    return this.domains.get(name) ?? empty;
+  }
+  override contains(key: Value): boolean {
+    return typeof key === "string" && this.domains.has(key);
+  }
+  override keys(): Iterable<Value> {
+    return this.domains.keys();
+  }
+}

@@ -1,0 +1,15 @@
+/** dynamic-resource-allocation: devices, claims of pods, and the allocator of devices. */
+export * from "./kinds.ts";
+export { DeviceSelectors, SelectorFault } from "./device-selectors.ts";
+export {
+  checkClaimOwner,
+  ClaimFault,
+  claimNameOf,
+  claimsOfPod,
+  type ClaimingPod,
+  isReservedFor,
+} from "./pod-claims.ts";
+export { toleratesTaint } from "./tolerations.ts";
+export { Allocator } from "./structured/allocator.ts";
+export { AllocationFault } from "./structured/requests.ts";
+export { AllocatedState, allocatorFeatures, deviceIdOf } from "./structured/state.ts";

@@ -1,0 +1,97 @@
+/** Claims of pods: their names, their owners and their reservations. */
+import type { ApiObject } from "#client";
+import type { ResourceClaim } from "./kinds.ts";
+
+/** A claim in the spec of a pod: by name, or generated from a template. */
+export interface PodResourceClaim {
+  readonly name: string;
+  readonly resourceClaimName?: string;
+  readonly resourceClaimTemplateName?: string;
+}
+
+/** The part of a pod that refers to claims. */
+export interface ClaimingPod extends ApiObject {
+  readonly spec?: { readonly resourceClaims?: readonly PodResourceClaim[] };
+  readonly status?: {
+    readonly resourceClaimStatuses?: readonly {
+      readonly name: string;
+      readonly resourceClaimName?: string;
+    }[];
+  };
+}
+
+/** A claim cannot be used by the pod, for the reason in the message. */
+export class ClaimFault extends Error {
+  override readonly name = "ClaimFault";
+}
+
+export interface ClaimName {
+  readonly name: string;
+  /** The claim was generated for the pod, which must own it. */
+  readonly isGenerated: boolean;
+}
+
+/**
+ * Name of the claim; undefined if the pod turned out to need none.
+ * @throws ClaimFault if the claim has not been generated yet
+ */
+export function claimNameOf(pod: ClaimingPod, claim: PodResourceClaim): ClaimName | undefined {
+  if (claim.resourceClaimName !== undefined) {
+    return { name: claim.resourceClaimName, isGenerated: false };
+  }
+  const { namespace = "", name } = pod.metadata;
+  if (claim.resourceClaimTemplateName === undefined) {
+    const where = `pod "${namespace}/${name}", spec.resourceClaim "${claim.name}"`;
+    throw new ClaimFault(`${where}: none of the supported fields are set`);
+  }
+  const statuses = pod.status?.resourceClaimStatuses ?? [];
+  const status = statuses.find((each) => each.name === claim.name);
+  if (status === undefined) {
+    throw new ClaimFault(`pod "${namespace}/${name}": ResourceClaim not created yet`);
+  }
+  const { resourceClaimName } = status;
+  return resourceClaimName === undefined
+    ? undefined
+    : { name: resourceClaimName, isGenerated: true };
+}
+
+/** @throws ClaimFault if the claim was not generated for the pod */
+export function checkClaimOwner(claim: ResourceClaim, pod: ClaimingPod): void {
+  const { namespace = "", name } = pod.metadata;
+  const owner = claim.metadata.ownerReferences?.find((each) => each.controller === true);
+  if (claim.metadata.namespace === namespace && owner?.uid === pod.metadata.uid) return;
+  const what = `ResourceClaim ${claim.metadata.namespace}/${claim.metadata.name}`;
+  throw new ClaimFault(`${what} was not created for pod ${namespace}/${name} (pod is not owner)`);
+}
+
+/**
+ * Claims of a pod, by the names that its spec gives them.
+ * @param get finds a claim by `namespace/name`
+ * @throws ClaimFault if one is missing, is being deleted or belongs to another pod
+ */
+export function claimsOfPod(
+  pod: ClaimingPod,
+  get: (key: string) => ResourceClaim | undefined,
+): ReadonlyMap<string, ResourceClaim> {
+  const found = new Map<string, ResourceClaim>();
+  for (const each of pod.spec?.resourceClaims ?? []) {
+    const named = claimNameOf(pod, each);
+    if (named === undefined) continue;
+    const key = `${pod.metadata.namespace ?? ""}/${named.name}`;
+    const claim = get(key);
+    if (claim === undefined) {
+      throw new ClaimFault(`could not find ResourceClaim "${key}"`);
+    }
+    if (claim.metadata.deletionTimestamp !== undefined) {
+      throw new ClaimFault(`resourceclaim "${named.name}" is being deleted`);
+    }
+    if (named.isGenerated) checkClaimOwner(claim, pod);
+    found.set(each.name, claim);
+  }
+  return found;
+}
+
+/** Whether the claim is reserved for the pod. */
+export function isReservedFor(claim: ResourceClaim, pod: ApiObject): boolean {
+  return (claim.status?.reservedFor ?? []).some(({ uid }) => uid === pod.metadata.uid);
+}

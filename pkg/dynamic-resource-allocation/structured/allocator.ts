@@ -1,0 +1,88 @@
+import { type ApiObject, objectKey } from "#client";
+import type { DeviceSelectors } from "../device-selectors.ts";
+import type { AllocationResult, DeviceClass, ResourceClaim, ResourceSlice } from "../kinds.ts";
+import { AvailableCounters } from "./counters.ts";
+import { constraintOf } from "./constraints.ts";
+import { candidatesOf, gatherPools, type NodeMatcher } from "./pools.ts";
+import { AllocationFault, mostDevices, prepareRequest, type PreparedRequest } from "./requests.ts";
+import { allocationOf } from "./results.ts";
+import { Search, type SearchedClaim } from "./search.ts";
+import type { AllocatedState, AllocatorFeatures } from "./state.ts";
+
+export interface AllocatorOptions {
+  readonly features: AllocatorFeatures;
+  readonly allocated: AllocatedState;
+  readonly selectors: DeviceSelectors;
+  readonly classOf: (name: string) => DeviceClass | undefined;
+  /** Slices that the node may reach; slices of other nodes may be left out. */
+  readonly slicesFor: (node: string) => readonly ResourceSlice[];
+  readonly nodeMatches: NodeMatcher;
+  /** Makes the identifier of a share of a device. */
+  readonly newShareId: () => string;
+}
+
+/**
+ * Chooses devices for claims. An exhaustive search in the order of the requests and of the devices;
+ * the first solution counts. Nothing that the options refer to may change in between.
+ */
+export class Allocator {
+  private readonly counters: AvailableCounters;
+
+  constructor(private readonly options: AllocatorOptions) {
+    this.counters = new AvailableCounters(options.allocated);
+  }
+
+  /**
+   * Allocations of the claims on the node, or undefined if there are none. A generator that yields
+   * every few steps, so that its caller may pause or abort a long search.
+   * @throws AllocationFault if a claim or class cannot be handled
+   */
+  *allocate(
+    node: ApiObject,
+    claims: readonly ResourceClaim[],
+  ): Generator<void, readonly AllocationResult[] | undefined> {
+    const { features, allocated, slicesFor, nodeMatches, newShareId } = this.options;
+    const pools = gatherPools(slicesFor(node.metadata.name), node, {
+      perDevice: features.partitionableDevices,
+      matches: nodeMatches,
+    });
+    const candidates = candidatesOf(pools);
+    const context = { ...this.options, node, pools, candidates };
+    const searched = claims.map((claim): SearchedClaim => {
+      const { requests = [], constraints = [] } = claim.spec.devices ?? {};
+      const ways = requests.map((request) => prepareRequest(context, claim, request));
+      checkCount(claim, ways);
+      return {
+        ways,
+        constraints: constraints.map((each, at) => {
+          const made = constraintOf(each);
+          if (made !== undefined) return made;
+          const why = "empty constraint (unsupported constraint type?)";
+          throw new AllocationFault(`claim ${objectKey(claim)}, constraint #${at}: ${why}`);
+        }),
+      };
+    });
+    const search = new Search({
+      features,
+      allocated,
+      candidates,
+      newShareId,
+      counters: this.counters,
+      claims: searched,
+    });
+    const found = yield* search.run();
+    return found?.map(({ requests, chosen }, at) => allocationOf(claims[at]!, requests, chosen));
+  }
+}
+
+/** Checks the least number of devices against the bound of a claim. */
+function checkCount(
+  claim: ResourceClaim,
+  requests: readonly (readonly PreparedRequest[])[],
+): void {
+  const counts = requests.map((ways) => Math.min(...ways.map(({ count }) => count)));
+  const count = counts.reduce((sum, each) => sum + each, 0);
+  if (count <= mostDevices) return;
+  const what = `number of requested devices ${count} exceeds the claim limit of ${mostDevices}`;
+  throw new AllocationFault(`claim ${objectKey(claim)}: ${what}`);
+}

@@ -1,0 +1,73 @@
+/** Capacity of devices that several claims share. */
+import { Quantity } from "#meta";
+import type { CapacityRequestPolicy, Device, DeviceCapacity, DeviceDemand } from "../kinds.ts";
+
+/** Capacity that a request consumes of a device, by name; rounded as the device's policy says. */
+export function consumedCapacity(
+  { capacity = {} }: Device,
+  { capacity: requested }: DeviceDemand,
+): ReadonlyMap<string, Quantity> {
+  const amounts = Object.entries(capacity).map(([name, each]) => {
+    const text = Object.hasOwn(requested?.requests ?? {}, name)
+      ? requested!.requests![name]
+      : undefined;
+    return [name, consumedOf(each, text)] as const;
+  });
+  return new Map(amounts);
+}
+
+/** Whether the device has the capacity that the request asks for, beside what is in use. */
+export function hasCapacity(
+  device: Device,
+  demand: DeviceDemand,
+  inUse: readonly (ReadonlyMap<string, Quantity> | undefined)[],
+): boolean {
+  const { capacity = {} } = device;
+  const names = Object.keys(demand.capacity?.requests ?? {});
+  if (!names.every((name) => Object.hasOwn(capacity, name))) return false;
+  for (const [name, amount] of consumedCapacity(device, demand)) {
+    const { value, requestPolicy } = capacity[name]!;
+    if (requestPolicy !== undefined && !isAllowed(amount, requestPolicy)) return false;
+    const sum = inUse.reduce((all, each) => all.add(each?.get(name) ?? Quantity.zero), amount);
+    if (sum.compare(Quantity.parse(value)) > 0) return false;
+  }
+  return true;
+}
+
+function consumedOf({ value, requestPolicy }: DeviceCapacity, text: string | undefined): Quantity {
+  if (text === undefined) return Quantity.parse(requestPolicy?.default ?? value);
+  const requested = Quantity.parse(text);
+  const { validRange, validValues } = requestPolicy ?? {};
+  if (validRange?.min !== undefined) {
+    return roundedUp(requested, Quantity.parse(validRange.min), validRange.step);
+  }
+  const valid = validValues?.map((each) => Quantity.parse(each));
+  return valid?.find((each) => requested.compare(each) <= 0) ?? requested;
+}
+
+/** The least value that is `min` plus a multiple of `step`. */
+function roundedUp(requested: Quantity, min: Quantity, step: string | undefined): Quantity {
+  if (requested.compare(min) < 0) return min;
+  if (step === undefined) return requested;
+  const by = stepOf(step);
+  const beyond = requested.value() - min.value();
+  const steps = (beyond + by - 1n) / by;
+  return Quantity.of(min.value() + steps * by, "BinarySI");
+}
+
+function isAllowed(amount: Quantity, policy: CapacityRequestPolicy): boolean {
+  const { default: usual, validRange, validValues = [] } = policy;
+  if (usual !== undefined && amount.equals(Quantity.parse(usual))) return true;
+  if (validRange !== undefined) {
+    const { min = "0", max, step } = validRange;
+    if (max !== undefined && amount.compare(Quantity.parse(max)) > 0) return false;
+    if (step === undefined) return true;
+    return (amount.value() - Quantity.parse(min).value()) % stepOf(step) === 0n;
+  }
+  return validValues.length === 0 || validValues.some((each) => amount.equals(Quantity.parse(each)));
+}
+
+function stepOf(text: string): bigint {
+  const step = Quantity.parse(text).value();
+  return step > 0n ? step : 1n;
+}

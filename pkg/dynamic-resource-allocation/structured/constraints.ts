@@ -1,0 +1,88 @@
+/** Constraints across the devices of a claim. */
+import type { DeviceAttribute, DeviceConstraint } from "../kinds.ts";
+import type { Candidate } from "./pools.ts";
+
+/** A request, and the alternative of it that is tried. */
+export interface RequestName {
+  readonly request: string;
+  readonly alternative?: string;
+}
+
+/** Constraints only become harder to satisfy as devices are added. */
+export interface Constraint {
+  /** Adds a device unless that would break the constraint. */
+  add(name: RequestName, candidate: Candidate): boolean;
+  /** Takes back one `add` that succeeded. */
+  remove(name: RequestName, candidate: Candidate): void;
+}
+
+/** The constraint; undefined if its type is not known. */
+export function constraintOf(constraint: DeviceConstraint): Constraint | undefined {
+  const { requests = [], matchAttribute, distinctAttribute } = constraint;
+  const names = new Set(requests);
+  if (matchAttribute !== undefined) return new AttributeConstraint(names, matchAttribute, true);
+  if (distinctAttribute === undefined) return undefined;
+  return new AttributeConstraint(names, distinctAttribute, false);
+}
+
+class AttributeConstraint implements Constraint {
+  /** Number of devices with each value. */
+  private readonly counts = new Map<string, number>();
+
+  constructor(
+    /** Empty = all requests. */
+    private readonly requests: ReadonlySet<string>,
+    private readonly attribute: string,
+    /** All devices have the same value, or each a value of its own. */
+    private readonly isSame: boolean,
+  ) {}
+
+  add(name: RequestName, candidate: Candidate): boolean {
+    if (!this.concerns(name)) return true;
+    const value = this.valueOf(candidate);
+    if (value === undefined) return false;
+    const count = this.counts.get(value) ?? 0;
+    const isKept = this.isSame ? count > 0 || this.counts.size === 0 : count === 0;
+    if (isKept) this.counts.set(value, count + 1);
+    return isKept;
+  }
+
+  remove(name: RequestName, candidate: Candidate): void {
+    if (!this.concerns(name)) return;
+    const value = this.valueOf(candidate)!;
+    const count = this.counts.get(value)! - 1;
+    if (count > 0) this.counts.set(value, count);
+    else this.counts.delete(value);
+  }
+
+  private concerns({ request, alternative }: RequestName): boolean {
+    const { requests } = this;
+    if (requests.size === 0 || requests.has(request)) return true;
+    return alternative !== undefined && requests.has(`${request}/${alternative}`);
+  }
+
+  private valueOf({ device, slice }: Candidate): string | undefined {
+    const { attributes = {} } = device;
+    const own = ownAttribute(attributes, this.attribute);
+    if (own !== undefined) return keyOf(own);
+    const at = this.attribute.indexOf("/");
+    if (at < 0 || this.attribute.slice(0, at) !== slice.spec.driver) return undefined;
+    const local = ownAttribute(attributes, this.attribute.slice(at + 1));
+    return local === undefined ? undefined : keyOf(local);
+  }
+}
+
+function ownAttribute(
+  attributes: Readonly<Record<string, DeviceAttribute>>,
+  name: string,
+): DeviceAttribute | undefined {
+  return Object.hasOwn(attributes, name) ? attributes[name] : undefined;
+}
+
+/** Type and value; undefined for a type that is not known. */
+function keyOf({ string, int, bool, version }: DeviceAttribute): string | undefined {
+  if (string !== undefined) return `string ${string}`;
+  if (int !== undefined) return `int ${int}`;
+  if (bool !== undefined) return `bool ${bool}`;
+  return version === undefined ? undefined : `version ${version}`;
+}

@@ -1,0 +1,67 @@
+import type { Candidate } from "./pools.ts";
+import { AllocationFault, type PreparedRequest } from "./requests.ts";
+
+interface Devices {
+  readonly isFree: (candidate: Candidate) => boolean;
+  readonly isShared: (candidate: Candidate) => boolean;
+}
+
+/**
+ * Whether each device that is needed can be a device of its own: a maximum matching of a bipartite
+ * graph, in polynomial time. Requests with alternatives or administrative access are left out. False
+ * proves that there is no solution; true proves nothing.
+ */
+export function* isPlausible(
+  requests: readonly (readonly PreparedRequest[])[],
+  candidates: readonly Candidate[],
+  { isFree, isShared }: Devices,
+): Generator<void, boolean> {
+  const slots: (readonly number[])[] = [];
+  for (const ways of requests) {
+    const [way] = ways;
+    if (way === undefined || ways.length > 1 || way.isAdmin) continue;
+    const found: number[] = [];
+    for (const [position, candidate] of candidates.entries()) {
+      if (position % 64 === 0) yield;
+      try {
+        if (!isFree(candidate) || !way.matches(position)) continue;
+      } catch (error) {
+        // The search itself fails if it comes to this device.
+        if (error instanceof AllocationFault) return true;
+        throw error;
+      }
+      if (isShared(candidate)) return true;
+      found.push(position);
+    }
+    if (found.length < way.count) return false;
+    for (let index = 0; index < way.count; index++) slots.push(found);
+  }
+  return yield* canMatchAll(slots);
+}
+
+/** Whether each slot can have a position of its own out of its list (Kuhn's algorithm). */
+function* canMatchAll(slots: readonly (readonly number[])[]): Generator<void, boolean> {
+  const slotAt = new Map<number, number>();
+  for (const slot of slots.keys()) {
+    yield;
+    if (!place(slots, slotAt, slot, new Set())) return false;
+  }
+  return true;
+}
+
+function place(
+  slots: readonly (readonly number[])[],
+  slotAt: Map<number, number>,
+  slot: number,
+  tried: Set<number>,
+): boolean {
+  for (const position of slots[slot]!) {
+    if (tried.has(position)) continue;
+    tried.add(position);
+    const holder = slotAt.get(position);
+    if (holder !== undefined && !place(slots, slotAt, holder, tried)) continue;
+    slotAt.set(position, slot);
+    return true;
+  }
+  return false;
+}

@@ -1,0 +1,113 @@
+/** Pools of devices that a node reaches. */
+import type { ApiObject } from "#client";
+import type { Device, NodeReach, NodeSelector, ResourceSlice } from "../kinds.ts";
+import { deviceIdOf } from "./state.ts";
+
+/** Whether a node matches a node selector. */
+export type NodeMatcher = (selector: NodeSelector, node: ApiObject) => boolean;
+
+export interface Pool {
+  /** `driver/pool` */
+  readonly name: string;
+  readonly slices: readonly ResourceSlice[];
+  /** Slices of the newest generation are missing. */
+  readonly isIncomplete: boolean;
+  /** Why no device of the pool may be allocated. */
+  readonly invalidReason: string | undefined;
+}
+
+/** A device that the node may reach, with where it was published. */
+export interface Candidate {
+  readonly id: string;
+  readonly device: Device;
+  readonly slice: ResourceSlice;
+  readonly pool: Pool;
+}
+
+interface PoolSlices {
+  readonly name: string;
+  readonly generation: bigint;
+  readonly slices: ResourceSlice[];
+}
+
+/** Pools of the slices that the node reaches; of each pool the slices of its newest generation. */
+export function gatherPools(
+  slices: readonly ResourceSlice[],
+  node: ApiObject,
+  options: { readonly perDevice: boolean; readonly matches: NodeMatcher },
+): readonly Pool[] {
+  const pools = new Map<string, PoolSlices>();
+  for (const slice of slices) {
+    if (isReached(slice, node, options)) addSlice(pools, slice);
+  }
+  return [...pools.values()].map((pool) => ({
+    name: pool.name,
+    slices: pool.slices,
+    isIncomplete: BigInt(pool.slices.length) !== BigInt(countOf(pool.slices[0]!)),
+    invalidReason: invalidReason(pool.slices),
+  }));
+}
+
+/** Whether the node reaches the device by its own fields or those of its slice. */
+export function reachesDevice(
+  { device, slice }: Pick<Candidate, "device" | "slice">,
+  node: ApiObject,
+  matches: NodeMatcher,
+): boolean {
+  return slice.spec.perDeviceNodeSelection !== true || reaches(device, node, matches);
+}
+
+function countOf({ spec }: ResourceSlice) {
+  return spec.pool.resourceSliceCount;
+}
+
+function isReached(
+  { spec }: ResourceSlice,
+  node: ApiObject,
+  { perDevice, matches }: { readonly perDevice: boolean; readonly matches: NodeMatcher },
+): boolean {
+  if (!perDevice && spec.perDeviceNodeSelection !== undefined) return false;
+  if (spec.perDeviceNodeSelection !== true) return reaches(spec, node, matches);
+  return (spec.devices ?? []).some((device) => reaches(device, node, matches));
+}
+
+function reaches(reach: NodeReach, node: ApiObject, matches: NodeMatcher): boolean {
+  const { nodeName, allNodes, nodeSelector } = reach;
+  if (nodeName) return nodeName === node.metadata.name;
+  if (allNodes === true) return true;
+  return nodeSelector !== undefined && matches(nodeSelector, node);
+}
+
+function addSlice(pools: Map<string, PoolSlices>, slice: ResourceSlice): void {
+  const { driver, pool } = slice.spec;
+  const name = `${driver}/${pool.name}`;
+  const generation = BigInt(pool.generation);
+  const known = pools.get(name);
+  if (known === undefined || generation > known.generation) {
+    pools.set(name, { name, generation, slices: [slice] });
+  } else if (generation === known.generation) known.slices.push(slice);
+}
+
+function invalidReason(slices: readonly ResourceSlice[]): string | undefined {
+  const names = new Set<string>();
+  for (const { spec } of slices) {
+    for (const { name } of spec.devices ?? []) {
+      if (names.has(name)) return `duplicate device name ${name}`;
+      names.add(name);
+    }
+  }
+  return undefined;
+}
+
+/** Devices of the pools in the order in which they are tried. */
+export function candidatesOf(pools: readonly Pool[]): readonly Candidate[] {
+  return pools.flatMap((pool) =>
+    pool.slices.flatMap((slice) => {
+      const { driver, pool: published, devices = [] } = slice.spec;
+      return devices.map((device) => {
+        const id = deviceIdOf({ driver, pool: published.name, device: device.name });
+        return { id, device, slice, pool };
+      });
+    }),
+  );
+}

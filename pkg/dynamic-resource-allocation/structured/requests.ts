@@ -1,0 +1,175 @@
+/** Requests of claims, prepared for the search of their devices. */
+import { type ApiObject, objectKey } from "#client";
+import { type DeviceSelectors, SelectorFault } from "../device-selectors.ts";
+import type {
+  DeviceClass,
+  DeviceDemand,
+  DeviceRequest,
+  DeviceSelector,
+  ResourceClaim,
+} from "../kinds.ts";
+import { hasCapacity } from "./capacity.ts";
+import type { RequestName } from "./constraints.ts";
+import { type Candidate, type NodeMatcher, type Pool, reachesDevice } from "./pools.ts";
+import type { AllocatedState, AllocatorFeatures } from "./state.ts";
+
+/** A claim or class cannot be handled on any node. */
+export class AllocationFault extends Error {
+  override readonly name = "AllocationFault";
+}
+
+/** Most devices of one claim. */
+export const mostDevices = 32;
+
+/** What preparing a request needs. */
+export interface RequestContext {
+  readonly features: AllocatorFeatures;
+  readonly allocated: AllocatedState;
+  readonly selectors: DeviceSelectors;
+  readonly classOf: (name: string) => DeviceClass | undefined;
+  readonly nodeMatches: NodeMatcher;
+  readonly node: ApiObject;
+  readonly pools: readonly Pool[];
+  readonly candidates: readonly Candidate[];
+}
+
+/** A request, or one alternative of a request. */
+export class PreparedRequest {
+  readonly deviceClass: DeviceClass;
+  /** Number of devices to allocate. */
+  readonly count: number;
+  /** Devices of a request for all, as positions of candidates. */
+  readonly all: readonly number[] | undefined;
+  readonly isAdmin: boolean;
+  /** Result of the selectors by position: 0 = not known yet, 1 = matches, 2 = does not. */
+  private readonly matched: Uint8Array;
+
+  constructor(
+    private readonly context: RequestContext,
+    private readonly claim: ResourceClaim,
+    readonly name: RequestName,
+    readonly demand: DeviceDemand,
+  ) {
+    this.matched = new Uint8Array(context.candidates.length);
+    this.isAdmin = demand.adminAccess === true;
+    this.check();
+    this.deviceClass = this.findClass();
+    this.all = demand.allocationMode === "All" ? this.allDevices() : undefined;
+    this.count = this.all?.length ?? this.exactCount();
+  }
+
+  /** `request`, or `request/alternative`. */
+  get fullName(): string {
+    const { request, alternative } = this.name;
+    return alternative === undefined ? request : `${request}/${alternative}`;
+  }
+
+  /**
+   * Whether the device at the position meets class and request.
+   * @throws AllocationFault for a selector that fails
+   */
+  matches(position: number): boolean {
+    const known = this.matched[position];
+    if (known !== 0) return known === 1;
+    const candidate = this.context.candidates[position]!;
+    const matches = this.isSelected(candidate);
+    this.matched[position] = matches ? 1 : 2;
+    return matches;
+  }
+
+  private isSelected(candidate: Candidate): boolean {
+    const { node, nodeMatches, features, allocated } = this.context;
+    const { device, id } = candidate;
+    // Conditions that delay the binding are not supported.
+    if ((device.bindingConditions ?? []).length > 0) return false;
+    const { name } = this.deviceClass.metadata;
+    if (!this.passes(this.deviceClass.spec.selectors, candidate, `class ${name}`)) return false;
+    const claim = `claim ${objectKey(this.claim)}`;
+    if (!this.passes(this.demand.selectors, candidate, claim)) return false;
+    if (!reachesDevice(candidate, node, nodeMatches)) return false;
+    return !features.consumableCapacity || hasCapacity(device, this.demand, [allocated.consumedOf(id)]);
+  }
+
+  private passes(
+    selectors: readonly DeviceSelector[] = [],
+    { device, slice }: Candidate,
+    origin: string,
+  ): boolean {
+    return selectors.every(({ cel }, at) => {
+      try {
+        return this.context.selectors.matches(cel?.expression ?? "", device, slice.spec.driver);
+      } catch (error) {
+        if (!(error instanceof SelectorFault)) throw error;
+        throw new AllocationFault(`${origin}: selector #${at}: ${error.message}`);
+      }
+    });
+  }
+
+  private check(): void {
+    const { selectors = [], adminAccess, deviceClassName, capacity } = this.demand;
+    const { features } = this.context;
+    for (const [at, { cel }] of selectors.entries()) {
+      if (cel !== undefined) continue;
+      throw this.fault(`, selector #${at}: CEL expression empty (unsupported selector type?)`);
+    }
+    if (!features.adminAccess && adminAccess !== undefined) {
+      throw this.fault(": admin access is requested, but the feature is disabled");
+    }
+    if (!features.consumableCapacity && capacity !== undefined) {
+      throw this.fault(
+        ": has capacity requests, but the DRAConsumableCapacity feature is disabled",
+      );
+    }
+    if (deviceClassName !== "") return;
+    throw this.fault(": missing device class name (unsupported request type?)");
+  }
+
+  private findClass(): DeviceClass {
+    const { deviceClassName } = this.demand;
+    const found = this.context.classOf(deviceClassName);
+    if (found !== undefined) return found;
+    const what = `: could not retrieve device class ${deviceClassName}`;
+    throw this.fault(`${what}: deviceclass "${deviceClassName}" not found`);
+  }
+
+  private exactCount(): number {
+    const { allocationMode = "ExactCount", count = 1 } = this.demand;
+    if (allocationMode === "ExactCount") return Number(count);
+    throw this.fault(`: unsupported count mode ${allocationMode}`);
+  }
+
+  private allDevices(): readonly number[] {
+    for (const { name, isIncomplete, invalidReason } of this.context.pools) {
+      if (!isIncomplete && invalidReason === undefined) continue;
+      const state = isIncomplete ? "being updated" : "invalid";
+      throw this.fault(`: asks for all devices, but resource pool ${name} is currently ${state}`);
+    }
+    return [...this.context.candidates.keys()].filter((position) => this.matches(position));
+  }
+
+  /** An error that begins with the claim and the request. */
+  fault(text: string): AllocationFault {
+    const { request, alternative = request } = this.name;
+    return new AllocationFault(`claim ${objectKey(this.claim)}, request ${alternative}${text}`);
+  }
+}
+
+/** The ways to satisfy a request: itself, or its alternatives in order of preference. */
+export function prepareRequest(
+  context: RequestContext,
+  claim: ResourceClaim,
+  request: DeviceRequest,
+): readonly PreparedRequest[] {
+  const { name, exactly, firstAvailable = [] } = request;
+  const make = (own: RequestName, demand: DeviceDemand) =>
+    new PreparedRequest(context, claim, own, demand);
+  if (firstAvailable.length > 0) {
+    if (!context.features.prioritizedList) {
+      const where = `claim ${objectKey(claim)}, request ${name}`;
+      const why = "has subrequests, but the DRAPrioritizedList feature is disabled";
+      throw new AllocationFault(`${where}: ${why}`);
+    }
+    return firstAvailable.map((each) => make({ request: name, alternative: each.name }, each));
+  }
+  return [make({ request: name }, exactly ?? { deviceClassName: "" })];
+}

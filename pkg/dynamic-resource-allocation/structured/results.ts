@@ -1,0 +1,104 @@
+/** What the status of a claim says about its allocation. */
+import type {
+  AllocatedConfiguration,
+  AllocatedDevice,
+  AllocationResult,
+  DeviceConfiguration,
+  NodeSelector,
+  ResourceClaim,
+} from "../kinds.ts";
+import type { Candidate } from "./pools.ts";
+import { AllocationFault, type PreparedRequest } from "./requests.ts";
+
+/** A device that was chosen for a request. */
+export interface Chosen {
+  readonly request: PreparedRequest;
+  readonly candidate: Candidate;
+  readonly result: AllocatedDevice;
+}
+
+type Term = NonNullable<NodeSelector["nodeSelectorTerms"]>[number];
+type Requirement = NonNullable<Term["matchFields"]>[number];
+
+export function allocationOf(
+  claim: ResourceClaim,
+  requests: readonly PreparedRequest[],
+  chosen: readonly Chosen[],
+): AllocationResult {
+  const results = chosen.map(({ result }) => result);
+  const config = [...classConfigs(requests), ...claimConfigs(claim, requests)];
+  const nodeSelector = nodeSelectorOf(chosen.map(({ candidate }) => candidate));
+  return {
+    devices: { results, ...(config.length === 0 ? {} : { config }) },
+    ...(nodeSelector === undefined ? {} : { nodeSelector }),
+  };
+}
+
+/** Configurations of the classes, each class once with all requests for it. */
+function classConfigs(requests: readonly PreparedRequest[]): AllocatedConfiguration[] {
+  const byClass = new Map<string, { configs: readonly DeviceConfiguration[]; names: string[] }>();
+  for (const { deviceClass, fullName } of requests) {
+    const { metadata, spec } = deviceClass;
+    const known = byClass.get(metadata.name);
+    if (known === undefined) {
+      byClass.set(metadata.name, { configs: spec.config ?? [], names: [fullName] });
+    } else known.names.push(fullName);
+  }
+  return [...byClass.values()].flatMap(({ configs, names }) =>
+    configs.map((config) => ({ source: "FromClass" as const, requests: names, ...config })),
+  );
+}
+
+/** Configurations of the claim that concern a request, once for each of these requests. */
+function claimConfigs(
+  { spec }: ResourceClaim,
+  requests: readonly PreparedRequest[],
+): AllocatedConfiguration[] {
+  return (spec.devices?.config ?? []).flatMap(({ requests: names = [], ...config }) => {
+    const source = "FromClaim" as const;
+    if (names.length === 0) return [{ source, ...config }];
+    const concerned = requests.filter(
+      ({ name, fullName }) => names.includes(name.request) || names.includes(fullName),
+    );
+    return concerned.map(() => ({ source, requests: names, ...config }));
+  });
+}
+
+/** Nodes that reach all the devices; undefined = all nodes. */
+function nodeSelectorOf(candidates: readonly Candidate[]): NodeSelector | undefined {
+  const matchFields: Requirement[] = [];
+  const matchExpressions: Requirement[] = [];
+  for (const { device, slice } of candidates) {
+    const reach = slice.spec.perDeviceNodeSelection === true ? device : slice.spec;
+    if (reach.nodeName) return onNode(reach.nodeName);
+    const terms = reach.nodeSelector?.nodeSelectorTerms ?? [];
+    if (terms.length > 1) {
+      const what = `unsupported ResourceSlice.NodeSelector with ${terms.length} terms`;
+      throw new AllocationFault(what);
+    }
+    addNew(matchFields, terms[0]?.matchFields);
+    addNew(matchExpressions, terms[0]?.matchExpressions);
+  }
+  if (matchFields.length + matchExpressions.length === 0) return undefined;
+  const term = {
+    ...(matchExpressions.length === 0 ? {} : { matchExpressions }),
+    ...(matchFields.length === 0 ? {} : { matchFields }),
+  };
+  return { nodeSelectorTerms: [term] };
+}
+
+function onNode(name: string): NodeSelector {
+  const matchFields = [{ key: "metadata.name", operator: "In", values: [name] }];
+  return { nodeSelectorTerms: [{ matchFields }] };
+}
+
+function addNew(to: Requirement[], from: readonly Requirement[] = []): void {
+  const keyOf = ({ key, operator, values = [] }: Requirement) =>
+    JSON.stringify([key, operator, [...new Set(values)].sort()]);
+  const present = new Set(to.map(keyOf));
+  for (const each of from) {
+    if (present.has(keyOf(each))) continue;
+    present.add(keyOf(each));
+    to.push(each);
+  }
+}

@@ -1,0 +1,241 @@
+import { Quantity } from "#meta";
+import type { AllocatedDevice } from "../kinds.ts";
+import { toleratesTaint } from "../tolerations.ts";
+import { consumedCapacity, hasCapacity } from "./capacity.ts";
+import type { Constraint } from "./constraints.ts";
+import { type AvailableCounters, ConsumedCounters } from "./counters.ts";
+import { isPlausible } from "./plausibility.ts";
+import type { Candidate } from "./pools.ts";
+import { AllocationFault, mostDevices, type PreparedRequest } from "./requests.ts";
+import type { Chosen } from "./results.ts";
+import { addAmount, type AllocatedState, type AllocatorFeatures, type Amounts } from "./state.ts";
+
+export interface SearchedClaim {
+  /** For each request the ways to satisfy it, of which one is taken. */
+  readonly ways: readonly (readonly PreparedRequest[])[];
+  readonly constraints: readonly Constraint[];
+}
+
+export interface SearchOptions {
+  readonly features: AllocatorFeatures;
+  readonly allocated: AllocatedState;
+  readonly candidates: readonly Candidate[];
+  readonly counters: AvailableCounters;
+  readonly claims: readonly SearchedClaim[];
+  readonly newShareId: () => string;
+}
+
+/** The solution for one claim: the way taken for each request, and the devices. */
+export interface Solution {
+  readonly requests: readonly PreparedRequest[];
+  readonly chosen: readonly Chosen[];
+}
+
+/**
+ * `exceeded`: the claim would have too many devices, so other devices for earlier requests do not
+ * help. `hopeless`: there is no solution at all.
+ */
+type Outcome = "done" | "none" | "exceeded" | "hopeless";
+
+interface Draft {
+  readonly requests: PreparedRequest[];
+  readonly chosen: (Chosen & { readonly consumed: ReadonlyMap<string, Quantity> | undefined })[];
+}
+
+/** Steps between two yields. */
+const stepsPerYield = 64;
+/** A search of so many steps is checked for a lack of devices, which backtracking finds slowly. */
+const plausibilityStep = 256;
+
+/** One search: requests in order, for each device of a request the candidates in order. */
+export class Search {
+  private readonly drafts: readonly Draft[];
+  /** Claims that hold a device in this search, by device. */
+  private readonly holders = new Map<string, Set<number>>();
+  private readonly consumed = new Map<string, Amounts>();
+  private readonly counters: ConsumedCounters;
+  private steps = 0;
+
+  constructor(private readonly options: SearchOptions) {
+    this.drafts = options.claims.map(() => ({ requests: [], chosen: [] }));
+    this.counters = new ConsumedCounters(options.counters);
+  }
+
+  *run(): Generator<void, readonly Solution[] | undefined> {
+    const outcome = yield* this.request(0, 0);
+    return outcome === "done" ? this.drafts : undefined;
+  }
+
+  private *request(claim: number, at: number): Generator<void, Outcome> {
+    const { claims } = this.options;
+    const ways = claims[claim]?.ways;
+    if (ways === undefined) return "done";
+    const found = ways[at];
+    if (found === undefined) {
+      const outcome = yield* this.request(claim + 1, 0);
+      return outcome === "exceeded" ? "none" : outcome;
+    }
+    let isExceeded = true;
+    for (const way of found) {
+      this.drafts[claim]!.requests[at] = way;
+      const outcome = yield* this.device(claim, way, { at, index: 0, from: 0 });
+      if (outcome === "exceeded") continue;
+      if (outcome !== "none") return outcome;
+      isExceeded = false;
+    }
+    return isExceeded ? "exceeded" : "none";
+  }
+
+  /**
+   * Chooses the device `index` of a request and all that follow. Devices of one request are chosen
+   * in ascending order: another order of the same devices gives nothing new.
+   */
+  private *device(
+    claim: number,
+    way: PreparedRequest,
+    place: { readonly at: number; readonly index: number; readonly from: number },
+  ): Generator<void, Outcome> {
+    const { at, index, from } = place;
+    if (++this.steps % stepsPerYield === 0) yield;
+    if (this.steps === plausibilityStep && !(yield* this.isPlausible())) return "hopeless";
+    if (way.all?.length === 0) return "none";
+    if (index >= way.count) return yield* this.request(claim, at + 1);
+    const { chosen } = this.drafts[claim]!;
+    if (chosen.length + way.count - index > mostDevices) return "exceeded";
+    const { candidates } = this.options;
+    const start = way.all === undefined ? from : way.all[index]!;
+    const end = way.all === undefined ? candidates.length : start + 1;
+    for (let position = start; position < end; position++) {
+      if (!this.isEligible(claim, way, position)) continue;
+      const candidate = candidates[position]!;
+      if (!this.add(claim, way, candidate)) continue;
+      const next = this.isShared(candidate) ? position : position + 1;
+      const outcome = yield* this.device(claim, way, { at, index: index + 1, from: next });
+      if (outcome === "done") return outcome;
+      this.remove(claim, way);
+      if (outcome !== "none") return outcome;
+    }
+    return "none";
+  }
+
+  /** Whether the device is free for the request and matches it. */
+  private isEligible(claim: number, way: PreparedRequest, position: number): boolean {
+    const candidate = this.options.candidates[position]!;
+    const { pool, slice } = candidate;
+    if (pool.invalidReason !== undefined) {
+      const name = slice.spec.pool.name;
+      throw new AllocationFault(`pool ${name} is invalid: ${pool.invalidReason}`);
+    }
+    return !this.isInUse(claim, way, candidate) && way.matches(position);
+  }
+
+  private isInUse(claim: number, { isAdmin }: PreparedRequest, candidate: Candidate): boolean {
+    const holders = this.holders.get(candidate.id);
+    if (isAdmin) return holders?.has(claim) === true;
+    return this.options.allocated.has(candidate.id) || (holders?.size ?? 0) > 0;
+  }
+
+  private isShared({ device }: Candidate): boolean {
+    return this.options.features.consumableCapacity && device.allowMultipleAllocations === true;
+  }
+
+  /** Takes the device for the request unless taints, capacity, counters or constraints forbid it. */
+  private add(claim: number, way: PreparedRequest, candidate: Candidate): boolean {
+    const { features, claims, allocated, newShareId } = this.options;
+    const { device, slice, id } = candidate;
+    const { taints = [], consumesCounters = [] } = device;
+    if (features.deviceTaints && !taints.every((taint) => tolerates(way, taint))) return false;
+    const usesCounters = consumesCounters.length > 0;
+    if (usesCounters && !features.partitionableDevices) return false;
+    const isShared = this.isShared(candidate);
+    const inUse = [allocated.consumedOf(id), this.consumed.get(id)];
+    if (features.consumableCapacity && !hasCapacity(device, way.demand, inUse)) return false;
+    if (!this.constrain(claims[claim]!.constraints, way, candidate)) return false;
+    if (usesCounters && !this.counters.add(device, slice)) {
+      for (const each of claims[claim]!.constraints) each.remove(way.name, candidate);
+      return false;
+    }
+    const consumed = isShared ? consumedCapacity(device, way.demand) : undefined;
+    if (isShared) this.consume(id, consumed!, 1);
+    else this.hold(id).add(claim);
+    const result = resultOf(way, candidate, consumed, newShareId);
+    this.drafts[claim]!.chosen.push({ request: way, candidate, result, consumed });
+    return true;
+  }
+
+  private constrain(
+    constraints: readonly Constraint[],
+    way: PreparedRequest,
+    candidate: Candidate,
+  ): boolean {
+    for (const [at, constraint] of constraints.entries()) {
+      if (constraint.add(way.name, candidate)) continue;
+      if (way.all !== undefined) {
+        const what = `cannot add device ${candidate.id} because a claim constraint would not be`;
+        throw way.fault(`: ${what} satisfied`);
+      }
+      for (const added of constraints.slice(0, at)) added.remove(way.name, candidate);
+      return false;
+    }
+    return true;
+  }
+
+  /** Takes back the last device of the claim. */
+  private remove(claim: number, way: PreparedRequest): void {
+    const { candidate, consumed } = this.drafts[claim]!.chosen.pop()!;
+    const { id, device, slice } = candidate;
+    for (const each of this.options.claims[claim]!.constraints) each.remove(way.name, candidate);
+    if ((device.consumesCounters ?? []).length > 0) this.counters.remove(device, slice);
+    if (consumed === undefined) this.hold(id).delete(claim);
+    else this.consume(id, consumed, -1);
+  }
+
+  private hold(id: string): Set<number> {
+    let holders = this.holders.get(id);
+    if (holders === undefined) this.holders.set(id, (holders = new Set()));
+    return holders;
+  }
+
+  private consume(id: string, amounts: ReadonlyMap<string, Quantity>, by: 1 | -1): void {
+    let all = this.consumed.get(id);
+    if (all === undefined) this.consumed.set(id, (all = new Map()));
+    for (const [name, amount] of amounts) {
+      addAmount(all, name, by > 0 ? amount : amount.negate());
+    }
+  }
+
+  /** Whether there are enough devices, apart from constraints, counters and capacity. */
+  private *isPlausible(): Generator<void, boolean> {
+    const { claims, candidates, allocated } = this.options;
+    const isFree = (candidate: Candidate) => !allocated.has(candidate.id);
+    const isShared = (candidate: Candidate) => this.isShared(candidate);
+    const requests = claims.flatMap(({ ways }) => ways);
+    return yield* isPlausible(requests, candidates, { isFree, isShared });
+  }
+}
+
+function tolerates(
+  { demand }: PreparedRequest,
+  taint: Parameters<typeof toleratesTaint>[1],
+): boolean {
+  return (demand.tolerations ?? []).some((toleration) => toleratesTaint(toleration, taint));
+}
+
+function resultOf(
+  { fullName, isAdmin }: PreparedRequest,
+  { device, slice }: Candidate,
+  consumed: ReadonlyMap<string, Quantity> | undefined,
+  newShareId: () => string,
+): AllocatedDevice {
+  const { driver, pool } = slice.spec;
+  const texts = [...(consumed ?? [])].map(([name, amount]) => [name, amount.toString()]);
+  return {
+    request: fullName,
+    driver,
+    pool: pool.name,
+    device: device.name,
+    ...(isAdmin ? { adminAccess: true } : {}),
+    ...(consumed === undefined ? {} : { shareID: newShareId() }),
+    ...(texts.length === 0 ? {} : { consumedCapacity: Object.fromEntries(texts) }),
+  };
+}
