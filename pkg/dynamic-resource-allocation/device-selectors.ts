@@ -11,7 +11,7 @@ import {
   semverValue,
   type Value,
 } from "#cel";
-import type { Device, DeviceAttribute } from "./kinds.ts";
+import type { Device, DeviceAttribute } from "#kinds";
 
 /** A selector cannot be compiled, or fails on a device. */
 export class SelectorFault extends Error {

@@ -1,5 +1,5 @@
 /** dynamic-resource-allocation: devices, claims of pods, and the allocator of devices. */
-export * from "./kinds.ts";
+export { claimFinalizer } from "./claim-finalizer.ts";
 export { DeviceSelectors, SelectorFault } from "./device-selectors.ts";
 export {
   checkClaimOwner,

@@ -1,13 +1,6 @@
 /** Claims of pods: their names, their owners and their reservations. */
 import type { ApiObject } from "#client";
-import type { ResourceClaim } from "./kinds.ts";
-
-/** A claim in the spec of a pod: by name, or generated from a template. */
-export interface PodResourceClaim {
-  readonly name: string;
-  readonly resourceClaimName?: string;
-  readonly resourceClaimTemplateName?: string;
-}
+import type { PodResourceClaim, ResourceClaim } from "#kinds";
 
 /** The part of a pod that refers to claims. */
 export interface ClaimingPod extends ApiObject {

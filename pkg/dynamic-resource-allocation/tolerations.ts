@@ -1,4 +1,4 @@
-import type { DeviceTaint, DeviceToleration } from "./kinds.ts";
+import type { DeviceTaint, DeviceToleration } from "#kinds";
 
 /**
  * Whether the toleration tolerates the taint. An absent effect or key matches every one; the operator

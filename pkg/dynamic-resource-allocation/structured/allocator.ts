@@ -1,6 +1,6 @@
 import { type ApiObject, objectKey } from "#client";
 import type { DeviceSelectors } from "../device-selectors.ts";
-import type { AllocationResult, DeviceClass, ResourceClaim, ResourceSlice } from "../kinds.ts";
+import type { AllocationResult, DeviceClass, ResourceClaim, ResourceSlice } from "#kinds";
 import { AvailableCounters } from "./counters.ts";
 import { constraintOf } from "./constraints.ts";
 import { candidatesOf, gatherPools, type NodeMatcher } from "./pools.ts";

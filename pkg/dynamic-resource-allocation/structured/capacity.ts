@@ -1,6 +1,6 @@
 /** Capacity of devices that several claims share. */
 import { Quantity } from "#meta";
-import type { CapacityRequestPolicy, Device, DeviceCapacity, DeviceDemand } from "../kinds.ts";
+import type { CapacityRequestPolicy, Device, DeviceCapacity, DeviceDemand } from "#kinds";
 
 /** Capacity that a request consumes of a device, by name; rounded as the device's policy says. */
 export function consumedCapacity(

@@ -1,5 +1,5 @@
 /** Constraints across the devices of a claim. */
-import type { DeviceAttribute, DeviceConstraint } from "../kinds.ts";
+import type { DeviceAttribute, DeviceConstraint } from "#kinds";
 import type { Candidate } from "./pools.ts";
 
 /** A request, and the alternative of it that is tried. */

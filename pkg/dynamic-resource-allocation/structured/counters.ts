@@ -1,5 +1,5 @@
 import { Quantity } from "#meta";
-import type { CounterSet, Device, ResourceSlice } from "../kinds.ts";
+import type { CounterSet, Device, ResourceSlice } from "#kinds";
 import { type AllocatedState, deviceIdOf } from "./state.ts";
 
 /** Counters of a slice, by `set/counter`. */

@@ -1,6 +1,6 @@
 /** Pools of devices that a node reaches. */
 import type { ApiObject } from "#client";
-import type { Device, NodeReach, NodeSelector, ResourceSlice } from "../kinds.ts";
+import type { Device, NodeReach, NodeSelector, ResourceSlice } from "#kinds";
 import { deviceIdOf } from "./state.ts";
 
 /** Whether a node matches a node selector. */

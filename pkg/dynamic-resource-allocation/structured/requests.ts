@@ -7,7 +7,7 @@ import type {
   DeviceRequest,
   DeviceSelector,
   ResourceClaim,
-} from "../kinds.ts";
+} from "#kinds";
 import { hasCapacity } from "./capacity.ts";
 import type { RequestName } from "./constraints.ts";
 import { type Candidate, type NodeMatcher, type Pool, reachesDevice } from "./pools.ts";

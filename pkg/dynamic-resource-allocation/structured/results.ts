@@ -6,7 +6,7 @@ import type {
   DeviceConfiguration,
   NodeSelector,
   ResourceClaim,
-} from "../kinds.ts";
+} from "#kinds";
 import type { Candidate } from "./pools.ts";
 import { AllocationFault, type PreparedRequest } from "./requests.ts";
 

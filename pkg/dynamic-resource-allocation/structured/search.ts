@@ -1,5 +1,5 @@
 import { Quantity } from "#meta";
-import type { AllocatedDevice } from "../kinds.ts";
+import type { AllocatedDevice } from "#kinds";
 import { toleratesTaint } from "../tolerations.ts";
 import { consumedCapacity, hasCapacity } from "./capacity.ts";
 import type { Constraint } from "./constraints.ts";

@@ -1,6 +1,6 @@
 /** What is allocated already, and which features the allocator may use. */
 import { Quantity } from "#meta";
-import type { AllocatedDevice, AllocationResult, DeviceIdentity } from "../kinds.ts";
+import type { AllocatedDevice, AllocationResult, DeviceIdentity } from "#kinds";
 
 /** Features, by the feature gates that switch them on. */
 export interface AllocatorFeatures {
