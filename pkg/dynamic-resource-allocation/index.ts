@@ -9,7 +9,13 @@ export {
   type ClaimingPod,
   isReservedFor,
 } from "./pod-claims.ts";
+export { TaintedSlices } from "./tainted-slices.ts";
 export { toleratesTaint } from "./tolerations.ts";
 export { Allocator } from "./structured/allocator.ts";
 export { AllocationFault } from "./structured/requests.ts";
-export { AllocatedState, allocatorFeatures, deviceIdOf } from "./structured/state.ts";
+export {
+  AllocatedState,
+  type AllocatorFeatures,
+  allocatorFeatures,
+  deviceIdOf,
+} from "./structured/state.ts";

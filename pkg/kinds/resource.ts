@@ -78,7 +78,8 @@ export interface ResourceSlice extends ApiObject {
       readonly resourceSliceCount: Int64;
     };
     readonly perDeviceNodeSelection?: boolean;
-    readonly devices?: readonly Device[];
+    /** Null where there are none. */
+    readonly devices?: readonly Device[] | null;
     readonly sharedCounters?: readonly CounterSet[];
   };
 }
@@ -124,7 +125,7 @@ export interface DeviceConstraint {
 
 export interface ResourceClaimSpec {
   readonly devices?: {
-    readonly requests?: readonly DeviceRequest[];
+    readonly requests?: readonly DeviceRequest[] | null;
     readonly constraints?: readonly DeviceConstraint[];
     readonly config?: readonly (DeviceConfiguration & { readonly requests?: readonly string[] })[];
   };

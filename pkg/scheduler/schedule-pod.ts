@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { Random } from "#base";
 import type { Snapshot } from "./cache/snapshot.ts";
 import type { SchedulingContext } from "./framework/contract.ts";
@@ -96,8 +97,13 @@ export class NodeSelection {
     let searched = 0;
     while (searched < nodes.length && feasible.length < enough) {
       const node = nodes[(this.nextStart + searched++) % nodes.length]!;
-      const status = framework.filterWithNominated(context, node);
+      let status = framework.filterWithNominated(context, node);
+      while (status?.isPaused === true) {
+        await setImmediate();
+        status = framework.filterWithNominated(context, node);
+      }
       if (status === undefined) feasible.push(node);
+      else if (status.code === "Error") throw status.error;
       else {
         if (!isRejected(status)) throw filterError(status);
         diagnosis.nodeToStatus.set(node.name, status);

@@ -1,3 +1,4 @@
+import { featureGates } from "#api";
 import { type Clock, type Random, realClock } from "#base";
 import {
   type ApiObject,
@@ -17,6 +18,7 @@ import { Snapshot } from "./cache/snapshot.ts";
 import type { Profile, SchedulerSettings } from "./configuration/profile.ts";
 import { watchNodesAndPods, watchOtherKinds, livePods } from "./event-handlers.ts";
 import type { Plugin } from "./framework/contract.ts";
+import { DeviceManager } from "./framework/device-manager.ts";
 import { Framework } from "./framework/framework.ts";
 import { FrameworkMetrics } from "./framework/framework-metrics.ts";
 import type { Filters, PluginHandle, PluginInformers, PodEvent } from "./framework/handle.ts";
@@ -38,6 +40,8 @@ export interface SchedulerContext {
   /** Reports an error that will be retried. */
   readonly report: (what: string, error: unknown) => void;
   readonly instruments: Instruments;
+  /** Whether a feature gate is on; absent = as release 1.34 has it by default. */
+  readonly gate?: (name: string) => boolean;
 }
 
 const flushBackoffMs = 1_000;
@@ -62,6 +66,7 @@ class Scheduler {
   private readonly writer: PodWriter;
   private readonly queue: SchedulingQueue;
   private readonly informers: WatchedInformers;
+  private readonly devices: DeviceManager;
 
   constructor(
     private readonly context: SchedulerContext,
@@ -69,6 +74,11 @@ class Scheduler {
   ) {
     const { client, clock, instruments } = context;
     this.informers = new WatchedInformers(context.informers);
+    this.devices = new DeviceManager({
+      client,
+      informers: this.informers,
+      gate: context.gate ?? featureGates(new Map()),
+    });
     const region = resolve("topology.{label}/region", client.domain);
     const zone = resolve("topology.{label}/zone", client.domain);
     const zoneOf = (node: Node) => {
@@ -105,6 +115,7 @@ class Scheduler {
     const registrations = plugins.flatMap(({ events = [] }) => events);
     const resources = registrations.map(({ resource }) => resource);
     watchOtherKinds({ informers, queue }, resources, this.context.client.domain);
+    this.devices.onChange((change) => queue.moveAll(change));
     watchNodesAndPods({
       informers,
       cache,
@@ -170,6 +181,7 @@ class Scheduler {
       domain: this.context.client.domain,
       snapshot: this.snapshot,
       nominator: this.nominator,
+      devices: this.devices,
       filters,
       recordEvent: (pod, event) => this.recordEvent(pod, event),
       activate: (pod) => this.queue.forceActivate(pod),

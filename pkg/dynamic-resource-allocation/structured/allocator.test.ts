@@ -101,7 +101,8 @@ function randomDevices(random: Random): Device[] {
 
 function randomRequest(random: Random, name: string) {
   const chosen = random.pick(["a", "b", ""]);
-  const models = chosen === "" ? {} : selector(`device.attributes["${driver}"].model == "${chosen}"`);
+  const models =
+    chosen === "" ? {} : selector(`device.attributes["${driver}"].model == "${chosen}"`);
   const tolerations = random.below(3) === 0 ? [{ key: "broken", operator: "Exists" }] : [];
   return request(name, { ...models, count: 1 + random.below(3), tolerations });
 }
@@ -225,7 +226,11 @@ describe("structured allocator", () => {
   it("takes the first alternative that is possible, within the bound of a claim", () => {
     const devices = Array.from({ length: 40 }, (_, at) => ({ name: `d${at}` }));
     const alternative = (name: string, count: number) => ({ name, deviceClassName: "gpu", count });
-    const firstAvailable = [alternative("many", 41), alternative("some", 31), alternative("few", 1)];
+    const firstAvailable = [
+      alternative("many", 41),
+      alternative("some", 31),
+      alternative("few", 1),
+    ];
     const requests = [{ name: "r", firstAvailable }, request("s", { count: 2 })];
     const found = devicesOf({ slices: [slice(devices)], claims: [claim("c", { requests })] });
     assert.deepEqual(found, ["r/few=d0", "s=d1", "s=d2"]);
@@ -238,7 +243,10 @@ describe("structured allocator", () => {
   });
 
   it("gives each device a value of its own for distinctAttribute", () => {
-    const on = (name: string, socket: number) => ({ name, attributes: { socket: { int: socket } } });
+    const on = (name: string, socket: number) => ({
+      name,
+      attributes: { socket: { int: socket } },
+    });
     const slices = [slice([on("a", 0), on("b", 0), on("c", 1)])];
     const constraints = [{ distinctAttribute: `${driver}/socket` }];
     const requests = [request("r", { count: 2 })];

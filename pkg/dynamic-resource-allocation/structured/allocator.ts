@@ -49,8 +49,8 @@ export class Allocator {
     const candidates = candidatesOf(pools);
     const context = { ...this.options, node, pools, candidates };
     const searched = claims.map((claim): SearchedClaim => {
-      const { requests = [], constraints = [] } = claim.spec.devices ?? {};
-      const ways = requests.map((request) => prepareRequest(context, claim, request));
+      const { requests, constraints = [] } = claim.spec.devices ?? {};
+      const ways = (requests ?? []).map((request) => prepareRequest(context, claim, request));
       checkCount(claim, ways);
       return {
         ways,
@@ -76,10 +76,7 @@ export class Allocator {
 }
 
 /** Checks the least number of devices against the bound of a claim. */
-function checkCount(
-  claim: ResourceClaim,
-  requests: readonly (readonly PreparedRequest[])[],
-): void {
+function checkCount(claim: ResourceClaim, requests: readonly (readonly PreparedRequest[])[]): void {
   const counts = requests.map((ways) => Math.min(...ways.map(({ count }) => count)));
   const count = counts.reduce((sum, each) => sum + each, 0);
   if (count <= mostDevices) return;

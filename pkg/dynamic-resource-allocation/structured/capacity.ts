@@ -64,7 +64,9 @@ function isAllowed(amount: Quantity, policy: CapacityRequestPolicy): boolean {
     if (step === undefined) return true;
     return (amount.value() - Quantity.parse(min).value()) % stepOf(step) === 0n;
   }
-  return validValues.length === 0 || validValues.some((each) => amount.equals(Quantity.parse(each)));
+  return (
+    validValues.length === 0 || validValues.some((each) => amount.equals(Quantity.parse(each)))
+  );
 }
 
 function stepOf(text: string): bigint {

@@ -15,9 +15,9 @@ export class AvailableCounters {
   of(slice: ResourceSlice): ReadonlyMap<string, Quantity> {
     const known = this.bySlice.get(slice);
     if (known !== undefined) return known;
-    const { sharedCounters = [], driver, pool, devices = [] } = slice.spec;
+    const { sharedCounters = [], driver, pool, devices } = slice.spec;
     const available = countersOf(sharedCounters);
-    for (const device of devices) {
+    for (const device of devices ?? []) {
       const id = deviceIdOf({ driver, pool: pool.name, device: device.name });
       if (this.allocated.has(id)) change(available, device, -1);
     }

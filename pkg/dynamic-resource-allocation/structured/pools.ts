@@ -103,8 +103,8 @@ function invalidReason(slices: readonly ResourceSlice[]): string | undefined {
 export function candidatesOf(pools: readonly Pool[]): readonly Candidate[] {
   return pools.flatMap((pool) =>
     pool.slices.flatMap((slice) => {
-      const { driver, pool: published, devices = [] } = slice.spec;
-      return devices.map((device) => {
+      const { driver, pool: published, devices } = slice.spec;
+      return (devices ?? []).map((device) => {
         const id = deviceIdOf({ driver, pool: published.name, device: device.name });
         return { id, device, slice, pool };
       });

@@ -87,7 +87,9 @@ export class PreparedRequest {
     const claim = `claim ${objectKey(this.claim)}`;
     if (!this.passes(this.demand.selectors, candidate, claim)) return false;
     if (!reachesDevice(candidate, node, nodeMatches)) return false;
-    return !features.consumableCapacity || hasCapacity(device, this.demand, [allocated.consumedOf(id)]);
+    return (
+      !features.consumableCapacity || hasCapacity(device, this.demand, [allocated.consumedOf(id)])
+    );
   }
 
   private passes(

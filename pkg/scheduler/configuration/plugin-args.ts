@@ -1,5 +1,5 @@
 import type { NodeAffinity, TopologySpreadConstraint } from "#kinds";
-import { ConfigurationFault } from "#meta";
+import { ConfigurationFault, parseDuration } from "#meta";
 import type { ResourceSpec, ScoringStrategy } from "../plugins/node-resources/allocation.ts";
 import { fieldsOf, type Fields, itemsOf, numberOf, textOf } from "./fields.ts";
 import { defaultPluginArgs, type PluginArgs } from "./profile.ts";
@@ -60,6 +60,15 @@ const parsers: Readonly<Record<string, readonly [readonly string[], Parser]>> = 
       },
     }),
   ],
+  DynamicResources: [
+    ["filterTimeout"],
+    ({ filterTimeout }, path, { devices }) => ({
+      devices: {
+        filterTimeoutMs:
+          durationOf(filterTimeout, `${path}.filterTimeout`) ?? devices.filterTimeoutMs,
+      },
+    }),
+  ],
   DefaultPreemption: [
     ["minCandidateNodesPercentage", "minCandidateNodesAbsolute"],
     (fields, path, { preemption }) => ({
@@ -74,6 +83,18 @@ const parsers: Readonly<Record<string, readonly [readonly string[], Parser]>> = 
     }),
   ],
 };
+
+function durationOf(value: unknown, path: string): number | undefined {
+  const text = textOf(value, path);
+  if (text === undefined) return undefined;
+  try {
+    const ms = Number(parseDuration(text)) / 1e6;
+    if (ms >= 0) return ms;
+  } catch (error) {
+    throw new ConfigurationFault(`${path}: ${(error as Error).message}`);
+  }
+  throw new ConfigurationFault(`${path}: must not be negative`);
+}
 
 /**
  * Arguments of plugins out of the `pluginConfig` of a profile.

@@ -1,5 +1,6 @@
 import type { NodeAffinity } from "#kinds";
 import type { PreemptionArgs } from "../plugins/default-preemption/plugin.ts";
+import type { DynamicResourcesArgs } from "../plugins/dynamic-resources/plugin.ts";
 import type { AffinityArgs } from "../plugins/inter-pod-affinity/namespace-resolver.ts";
 import type { ResourceSpec } from "../plugins/node-resources/allocation.ts";
 import type { FitArgs } from "../plugins/node-resources/fit.ts";
@@ -16,6 +17,7 @@ export interface PluginArgs {
   readonly affinity: AffinityArgs;
   readonly preemption: PreemptionArgs;
   readonly volumeBinding: VolumeBindingArgs;
+  readonly devices: DynamicResourcesArgs;
 }
 
 export interface Profile {
@@ -51,4 +53,5 @@ export const defaultPluginArgs: PluginArgs = {
   affinity: { hardPodAffinityWeight: 1, ignorePreferredTermsOfExistingPods: false },
   volumeBinding: { bindTimeoutMs: 600_000 },
   preemption: { minCandidateNodesPercentage: 10, minCandidateNodesAbsolute: 100 },
+  devices: { filterTimeoutMs: 10_000 },
 };

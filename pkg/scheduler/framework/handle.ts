@@ -4,6 +4,7 @@ import type { Pod } from "#kinds";
 import type { Domain } from "#meta";
 import type { Instruments } from "#request";
 import type { Snapshot } from "../cache/snapshot.ts";
+import type { DeviceManager } from "./device-manager.ts";
 import type { SchedulingContext } from "./contract.ts";
 import type { NodeInfo } from "./node-info.ts";
 import type { Nominator } from "./nominator.ts";
@@ -38,6 +39,8 @@ export interface PluginHandle {
   /** Nodes as the present attempt sees them. */
   readonly snapshot: Snapshot;
   readonly nominator: Nominator;
+  /** Claims and devices, which all profiles share. */
+  readonly devices: DeviceManager;
   readonly filters: () => Filters;
   readonly clock: Clock;
   readonly random: Random;

@@ -21,6 +21,11 @@ export interface Status {
   /** Name of the plugin that answered; "" = the framework. */
   readonly plugin: string;
   readonly error?: unknown;
+  /**
+   * A filter has used up its slice of time: the rejection counts only for callers that cannot yield
+   * to the event loop and ask once more.
+   */
+  readonly isPaused?: boolean;
 }
 
 export function unschedulable(plugin: string, ...reasons: readonly string[]): Status {

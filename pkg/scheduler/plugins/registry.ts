@@ -4,7 +4,7 @@ import type { PluginHandle } from "../framework/handle.ts";
 import type { PluginArgs } from "../configuration/profile.ts";
 import { defaultBinder } from "./default-binder.ts";
 import { defaultPreemption } from "./default-preemption/plugin.ts";
-import { dynamicResources } from "./dynamic-resources.ts";
+import { dynamicResources } from "./dynamic-resources/plugin.ts";
 import { imageLocality } from "./image-locality.ts";
 import { interPodAffinity } from "./inter-pod-affinity/plugin.ts";
 import { nodeAffinity } from "./node-affinity.ts";
@@ -74,7 +74,9 @@ export const pluginRegistry: ReadonlyMap<string, RegisteredPlugin> = new Map([
   ],
   [
     "DynamicResources",
-    plugin([...filters, "postFilter", "reserve", "preBind", "preEnqueue"], dynamicResources),
+    plugin([...filters, "postFilter", "reserve", "preBind", "preEnqueue"], (handle, args) =>
+      dynamicResources(handle, args.devices),
+    ),
   ],
   [
     "DefaultPreemption",

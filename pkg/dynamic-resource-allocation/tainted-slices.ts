@@ -1,0 +1,74 @@
+import type { Informer } from "#client";
+import type { Device, DeviceClass, DeviceTaintRule, ResourceSlice } from "#kinds";
+import { type DeviceSelectors, SelectorFault } from "./device-selectors.ts";
+
+/** Slices with the taints that DeviceTaintRules add to their devices. */
+export class TaintedSlices {
+  private patched = new WeakMap<ResourceSlice, ResourceSlice>();
+
+  /** @param onChange is called when taints of devices may have changed by rules or classes */
+  constructor(
+    private readonly rules: Informer<DeviceTaintRule>,
+    private readonly classes: Informer<DeviceClass>,
+    private readonly selectors: DeviceSelectors,
+    onChange: () => void,
+  ) {
+    const changed = () => {
+      this.patched = new WeakMap();
+      onChange();
+    };
+    rules.subscribe(changed);
+    classes.subscribe(changed);
+  }
+
+  /** The slice as rules change it; the slice itself where none does. */
+  patch(slice: ResourceSlice): ResourceSlice {
+    const known = this.patched.get(slice);
+    if (known !== undefined) return known;
+    const rules = [...this.rules.all()]
+      .filter((rule) => this.concernsSlice(rule, slice))
+      .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+    const made = rules.length === 0 ? slice : this.withTaints(slice, rules);
+    this.patched.set(slice, made);
+    return made;
+  }
+
+  private concernsSlice({ spec }: DeviceTaintRule, slice: ResourceSlice): boolean {
+    const { deviceSelector } = spec;
+    if (deviceSelector === undefined) return false;
+    const { driver = slice.spec.driver, pool = slice.spec.pool.name } = deviceSelector;
+    return driver === slice.spec.driver && pool === slice.spec.pool.name;
+  }
+
+  private withTaints(slice: ResourceSlice, rules: readonly DeviceTaintRule[]): ResourceSlice {
+    const devices = (slice.spec.devices ?? []).map((device): Device => {
+      const added = rules.filter((rule) => this.concernsDevice(rule, device, slice.spec.driver));
+      if (added.length === 0) return device;
+      return {
+        ...device,
+        taints: [...(device.taints ?? []), ...added.map(({ spec }) => spec.taint)],
+      };
+    });
+    return { ...slice, spec: { ...slice.spec, devices } };
+  }
+
+  private concernsDevice({ spec }: DeviceTaintRule, device: Device, driver: string): boolean {
+    const { device: name, deviceClassName, selectors = [] } = spec.deviceSelector ?? {};
+    if (name !== undefined && name !== device.name) return false;
+    let ofClass: DeviceClass["spec"]["selectors"] = [];
+    if (deviceClassName !== undefined) {
+      const found = this.classes.get(deviceClassName);
+      if (found === undefined) return false;
+      ofClass = found.spec.selectors ?? [];
+    }
+    try {
+      return [...ofClass, ...selectors].every(({ cel }) =>
+        this.selectors.matches(cel?.expression ?? "", device, driver),
+      );
+    } catch (error) {
+      // A rule with a selector that fails on the device does not concern it.
+      if (error instanceof SelectorFault) return false;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,260 @@
+import { objectKey } from "#client";
+import { Allocator, ClaimFault, claimsOfPod, isReservedFor } from "#dynamic-resource-allocation";
+import type { AllocationResult, NodeSelector, Pod, ResourceClaim } from "#kinds";
+import type { Plugin, PreFilterResult, SchedulingContext } from "../../framework/contract.ts";
+import type { PluginHandle } from "../../framework/handle.ts";
+import type { NodeInfo } from "../../framework/node-info.ts";
+import {
+  errorStatus,
+  skip,
+  type Status,
+  unresolvable,
+  unschedulable,
+} from "../../framework/status.ts";
+import { matchesTerms } from "../helper/node-affinity.ts";
+import { bindClaim, deallocateClaim, unreserveClaim } from "./claim-binding.ts";
+import { deviceEvents } from "./hints.ts";
+import { NodeSearch } from "./node-search.ts";
+
+export interface DynamicResourcesArgs {
+  /** Longest search for devices on one node in milliseconds; 0 = no bound. */
+  readonly filterTimeoutMs: number;
+}
+
+const name = "DynamicResources";
+
+/** State of one attempt; shared by its copies. */
+interface State {
+  /** Claims of the pod, replaced as they are written. */
+  readonly claims: ResourceClaim[];
+  /** Allocator of the claims that are not allocated; undefined if there are none. */
+  readonly allocator: Allocator | undefined;
+  readonly searches: Map<string, NodeSearch>;
+  /** Indexes of allocated claims that some node does not reach. */
+  readonly unavailable: Set<number>;
+  /** New allocations by index of the claim, from Reserve on. */
+  readonly allocations: Map<number, AllocationResult>;
+}
+
+/** Allocates devices for the claims of pods. */
+export function dynamicResources(handle: PluginHandle, args: DynamicResourcesArgs): Plugin {
+  const plugin = new DynamicResources(handle, args);
+  return {
+    name,
+    preEnqueue: (pod) => plugin.preEnqueue(pod),
+    preFilter: (context) => plugin.preFilter(context),
+    filter: (context, node) => plugin.filter(context, node),
+    postFilter: async (context) => ({ status: await plugin.postFilter(context) }),
+    reserve: (context, node) => plugin.reserve(context, node),
+    unreserve: (context) => plugin.unreserve(context),
+    preBind: (context) => plugin.preBind(context),
+    events: deviceEvents(handle.devices),
+  };
+}
+
+class DynamicResources {
+  constructor(
+    private readonly handle: PluginHandle,
+    private readonly args: DynamicResourcesArgs,
+  ) {}
+
+  preEnqueue(pod: Pod): Status | undefined {
+    if ((pod.spec?.resourceClaims ?? []).length === 0) return undefined;
+    const claims = this.claimsOf(pod);
+    return "code" in claims ? claims : undefined;
+  }
+
+  preFilter({ pod, state }: SchedulingContext): PreFilterResult | undefined {
+    state.write(name, newState([], undefined));
+    if ((pod.spec?.resourceClaims ?? []).length === 0) return { status: skip };
+    const claims = this.claimsOf(pod);
+    if ("code" in claims) return { status: claims };
+    if (claims.length === 0) return { status: skip };
+    const waiting = claims.filter(({ status }) => status?.allocation === undefined);
+    for (const claim of waiting) {
+      const problem = this.problemOf(claim);
+      if (problem !== undefined) return { status: problem };
+    }
+    state.write(name, newState(claims, waiting.length === 0 ? undefined : this.allocator()));
+    return undefined;
+  }
+
+  filter({ state }: SchedulingContext, info: NodeInfo): Status | undefined {
+    const found = state.read<State>(name);
+    if (found === undefined) return errorStatus(name, new Error("not found"));
+    const node = info.node!;
+    const unavailable = [...found.claims.entries()].filter(([, { status }]) => {
+      const selector = status?.allocation?.nodeSelector;
+      return selector !== undefined && !matchesTerms(termsOf(selector), node);
+    });
+    if (found.allocator !== undefined) {
+      const rejection = this.search(found, info);
+      if (rejection !== undefined) return rejection;
+    }
+    if (unavailable.length === 0) return undefined;
+    for (const [index] of unavailable) found.unavailable.add(index);
+    return unresolvable(name, "resourceclaim not available on the node");
+  }
+
+  /** Deallocates a claim that is allocated for other nodes and that no other pod uses. */
+  async postFilter({ state, pod }: SchedulingContext): Promise<Status> {
+    const found = state.read<State>(name);
+    // The reference reports its missing state when an earlier plugin has rejected the pod.
+    if (found === undefined) return errorStatus(name, new Error("not found"));
+    if (found.claims.length === 0) return unschedulable(name, "no new claims to deallocate");
+    const unused = [...found.unavailable].filter((index) => {
+      const users = found.claims[index]!.status?.reservedFor ?? [];
+      return users.every(({ uid }) => uid === pod.metadata.uid);
+    });
+    if (unused.length === 0) return unschedulable(name, "still not schedulable");
+    try {
+      await deallocateClaim(this.handle, found.claims[this.handle.random.pick(unused)]!);
+    } catch (error) {
+      return errorStatus(name, error);
+    }
+    return unschedulable(name, "deallocation of ResourceClaim completed");
+  }
+
+  reserve({ state }: SchedulingContext, node: string): Status | undefined {
+    const found = state.read<State>(name);
+    if (found?.allocator === undefined) return undefined;
+    const outcome = found.searches.get(node)?.advance();
+    if (outcome?.kind !== "found") {
+      return errorStatus(name, new Error("claim allocation not found for node"));
+    }
+    let next = 0;
+    for (const [index, { status, metadata }] of found.claims.entries()) {
+      if (status?.allocation !== undefined) continue;
+      const allocation = outcome.allocations[next++]!;
+      found.allocations.set(index, allocation);
+      this.handle.devices.setPending(metadata.uid, allocation);
+    }
+    return undefined;
+  }
+
+  unreserve({ state, pod }: SchedulingContext): void {
+    const found = state.read<State>(name);
+    for (const [index, claim] of found?.claims.entries() ?? []) {
+      if (found!.allocations.has(index)) this.handle.devices.removePending(claim.metadata.uid);
+      if (claim.status?.allocation === undefined || !isReservedFor(claim, pod)) continue;
+      // The next attempt reserves the claim again, so it does not matter whether this succeeds.
+      unreserveClaim(this.handle, pod, claim).catch((error: unknown) => {
+        if (this.handle.signal.aborted) return;
+        this.handle.report(`Failed to unreserve ResourceClaim ${objectKey(claim)}`, error);
+      });
+    }
+  }
+
+  async preBind({ state, pod }: SchedulingContext): Promise<Status | undefined> {
+    const found = state.read<State>(name);
+    const { devices } = this.handle;
+    for (const [index, claim] of found?.claims.entries() ?? []) {
+      if (isReservedFor(claim, pod)) continue;
+      const allocation = found!.allocations.get(index);
+      try {
+        const bound = await bindClaim(this.handle, pod, claim, allocation);
+        found!.claims[index] = bound;
+        if (allocation !== undefined) devices.assume(bound);
+      } catch (error) {
+        return errorStatus(name, error);
+      } finally {
+        if (allocation !== undefined) devices.removePending(claim.metadata.uid);
+      }
+    }
+    return undefined;
+  }
+
+  private claimsOf(pod: Pod): ResourceClaim[] | Status {
+    try {
+      const claims = claimsOfPod(pod, (key) => this.handle.devices.claim(key));
+      return [...new Set(claims.values())];
+    } catch (error) {
+      if (error instanceof ClaimFault) return unresolvable(name, error.message);
+      throw error;
+    }
+  }
+
+  /** Why the claim cannot be allocated on any node now. */
+  private problemOf(claim: ResourceClaim): Status | undefined {
+    const { devices } = this.handle;
+    const key = objectKey(claim);
+    if (devices.isPending(claim.metadata.uid)) {
+      const why = `resource claim ${key} is in the process of being allocated`;
+      return unresolvable(name, why);
+    }
+    for (const { name: request, exactly, firstAvailable = [] } of claim.spec.devices?.requests ??
+      []) {
+      const where = `resource claim ${key}, request ${request}`;
+      if (exactly === undefined && firstAvailable.length === 0) {
+        return unresolvable(name, `${where}: unknown request type`);
+      }
+      if (exactly === undefined && !devices.features.prioritizedList) {
+        const why = "has subrequests, but the DRAPrioritizedList feature is disabled";
+        return unresolvable(name, `${where}: ${why}`);
+      }
+      const ways =
+        exactly === undefined
+          ? firstAvailable.map((each) => ({ ...each, path: `${request}/${each.name}` }))
+          : [{ ...exactly, path: request }];
+      for (const { deviceClassName, path } of ways) {
+        if (devices.classOf(deviceClassName) !== undefined) continue;
+        const why = `device class ${deviceClassName} does not exist`;
+        return unresolvable(name, `request ${path}: ${why}`);
+      }
+    }
+    return undefined;
+  }
+
+  private allocator(): Allocator {
+    const { devices, random } = this.handle;
+    return new Allocator({
+      features: devices.features,
+      allocated: devices.allocated,
+      selectors: devices.selectors,
+      classOf: (className) => devices.classOf(className),
+      slicesFor: (node) => devices.slicesFor(node),
+      nodeMatches: (selector, node) => matchesTerms(termsOf(selector), node),
+      newShareId: () => random.uuid(),
+    });
+  }
+
+  /** Searches for devices on the node; a long search goes on while others have their turn. */
+  private search(state: State, { node }: NodeInfo): Status | undefined {
+    const { clock } = this.handle;
+    const nodeName = node!.metadata.name;
+    let search = state.searches.get(nodeName);
+    if (search === undefined) {
+      const waiting = state.claims.filter(({ status }) => status?.allocation === undefined);
+      const limits = { clock, timeoutMs: this.args.filterTimeoutMs };
+      search = new NodeSearch(state.allocator!, node!, waiting, limits);
+      state.searches.set(nodeName, search);
+    }
+    const outcome = search.advance();
+    switch (outcome.kind) {
+      case "found":
+        return undefined;
+      case "fault":
+        return errorStatus(name, outcome.error);
+      case "none":
+        return unresolvable(name, "cannot allocate all claims");
+      case "timeout":
+        return unresolvable(name, "timed out trying to allocate devices");
+      case "paused": {
+        if (this.handle.signal.aborted) {
+          return unresolvable(name, "asked by caller to stop allocating devices: shutting down");
+        }
+        const late = unresolvable(name, "timed out trying to allocate devices");
+        return { ...late, isPaused: true };
+      }
+    }
+  }
+}
+
+function newState(claims: ResourceClaim[], allocator: Allocator | undefined): State {
+  const [searches, unavailable, allocations] = [new Map(), new Set<number>(), new Map()];
+  return { claims, allocator, searches, unavailable, allocations };
+}
+
+function termsOf({ nodeSelectorTerms = [] }: NodeSelector) {
+  return nodeSelectorTerms;
+}
