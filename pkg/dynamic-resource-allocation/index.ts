@@ -2,7 +2,6 @@
 export { claimFinalizer } from "./claim-finalizer.ts";
 export { DeviceSelectors, SelectorFault } from "./device-selectors.ts";
 export {
-  checkClaimOwner,
   ClaimFault,
   claimNameOf,
   claimsOfPod,

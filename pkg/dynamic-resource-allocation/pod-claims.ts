@@ -49,7 +49,7 @@ export function claimNameOf(pod: ClaimingPod, claim: PodResourceClaim): ClaimNam
 }
 
 /** @throws ClaimFault if the claim was not generated for the pod */
-export function checkClaimOwner(claim: ResourceClaim, pod: ClaimingPod): void {
+function checkClaimOwner(claim: ResourceClaim, pod: ClaimingPod): void {
   const { namespace = "", name } = pod.metadata;
   const owner = claim.metadata.ownerReferences?.find((each) => each.controller === true);
   if (claim.metadata.namespace === namespace && owner?.uid === pod.metadata.uid) return;

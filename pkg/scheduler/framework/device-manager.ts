@@ -1,5 +1,12 @@
 /** Claims, slices and classes as all profiles of a scheduler see them. */
-import { type ApiObject, type Client, type Handle, type Informer, objectKey } from "#client";
+import {
+  type ApiObject,
+  type Client,
+  type Handle,
+  type Informer,
+  type Informers,
+  objectKey,
+} from "#client";
 import {
   AllocatedState,
   type AllocatorFeatures,
@@ -18,11 +25,10 @@ import {
   resourceSlices,
 } from "#kinds";
 import { actions, type ClusterChange, type EventResource } from "./cluster-events.ts";
-import type { PluginInformers } from "./handle.ts";
 
 export interface DeviceManagerOptions {
   readonly client: Client;
-  readonly informers: PluginInformers;
+  readonly informers: Pick<Informers, "of">;
   /** Whether a feature gate is on. */
   readonly gate: (name: string) => boolean;
 }
