@@ -24,6 +24,7 @@ import {
   podUpdateEvents,
 } from "./framework/cluster-events.ts";
 import type { PluginInformers } from "./framework/handle.ts";
+import { livePods } from "./framework/live-pods.ts";
 import type { Nominator } from "./framework/nominator.ts";
 import { podInfoOf } from "./framework/pod-info.ts";
 import type { SchedulingQueue } from "./queue/scheduling-queue.ts";
@@ -44,9 +45,6 @@ const assignedPodAdd: ClusterEvent = {
 };
 const nodeAdd: ClusterEvent = { resource: "Node", action: actions.add, label: "NodeAdd" };
 const nodeDelete: ClusterEvent = { resource: "Node", action: actions.delete, label: "NodeDelete" };
-
-/** Pods that have not ended. */
-export const livePods = { fieldSelector: "status.phase!=Succeeded,status.phase!=Failed" } as const;
 
 /** Keeps cache and queue up to date with nodes and pods. */
 export function watchNodesAndPods(parts: HandlerParts): void {

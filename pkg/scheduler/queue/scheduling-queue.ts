@@ -4,10 +4,8 @@ import type { Instruments } from "#request";
 import {
   type ClusterChange,
   type ClusterEvent,
-  type EventRegistration,
   forceActivate,
   isWildcard,
-  matchesEvent,
   unschedulableTimeout,
 } from "../framework/cluster-events.ts";
 import type { Plugin, QueuedPod } from "../framework/contract.ts";
@@ -15,6 +13,7 @@ import { type PodInfo, podInfoOf } from "../framework/pod-info.ts";
 import { BackoffQueue, type BackoffTimes } from "./backoff-queue.ts";
 import { Heap } from "./heap.ts";
 import { InFlight } from "./in-flight.ts";
+import { Registrations } from "./registrations.ts";
 import { Rejections } from "./rejections.ts";
 
 export interface QueueOptions {
@@ -33,10 +32,6 @@ const maxUnschedulableMs = 5 * 60_000;
 
 type Verdict = "skip" | "after-backoff" | "at-once";
 
-interface NamedRegistration extends EventRegistration {
-  readonly plugin: string;
-}
-
 /**
  * Pods to schedule: active ones by priority, those in backoff after a failure, and unschedulable
  * ones that wait for a change that concerns the plugins that rejected them.
@@ -47,7 +42,7 @@ export class SchedulingQueue {
   private readonly unschedulable = new Map<string, QueuedPod>();
   private readonly inFlight = new InFlight();
   private readonly waiting: (() => void)[] = [];
-  private readonly registrations = new Map<readonly Plugin[], readonly NamedRegistration[]>();
+  private readonly registrations = new Map<readonly Plugin[], Registrations>();
   private readonly backoffWakers: (() => void)[] = [];
   private isClosed = false;
 
@@ -212,7 +207,9 @@ export class SchedulingQueue {
   }
 
   private wake(pod: QueuedPod, changes: readonly ClusterChange[]): void {
-    if (pod.gatedBy !== "" && !this.concernsGate(pod, changes)) return;
+    if (pod.gatedBy !== "") {
+      if (!this.concernsGate(pod, changes) || this.gateOf(pod) === pod.gatedBy) return;
+    }
     const verdict = this.verdictOf(pod, changes);
     if (verdict === "skip") return;
     this.unschedulable.delete(pod.info.pod.metadata.uid);
@@ -236,25 +233,28 @@ export class SchedulingQueue {
     this.waiting.shift()?.();
   }
 
+  /** Name of the PreEnqueue plugin that keeps the pod out; "" = none. */
+  private gateOf({ info: { pod } }: QueuedPod): string {
+    const plugins = this.options.preEnqueuesOf(pod);
+    return plugins.find(({ preEnqueue }) => preEnqueue?.(pod) !== undefined)?.name ?? "";
+  }
+
   /** Runs PreEnqueue plugins; a pod that one of them keeps out is unschedulable. */
   private isGated(pod: QueuedPod): boolean {
-    for (const { name, preEnqueue } of this.options.preEnqueuesOf(pod.info.pod)) {
-      if (preEnqueue?.(pod.info.pod) === undefined) continue;
-      pod.gatedBy = name;
-      pod.unschedulablePlugins = new Set([...pod.unschedulablePlugins, name]);
-      this.unschedulable.set(pod.info.pod.metadata.uid, pod);
-      this.count("gated", "ScheduleAttemptFailure");
-      return true;
-    }
-    pod.gatedBy = "";
-    return false;
+    pod.gatedBy = this.gateOf(pod);
+    if (pod.gatedBy === "") return false;
+    pod.unschedulablePlugins = new Set([...pod.unschedulablePlugins, pod.gatedBy]);
+    this.unschedulable.set(pod.info.pod.metadata.uid, pod);
+    this.count("gated", "ScheduleAttemptFailure");
+    return true;
   }
 
   private concernsGate(pod: QueuedPod, changes: readonly ClusterChange[]): boolean {
-    const gates = this.registrationsOf(pod).filter(({ plugin }) => plugin === pod.gatedBy);
-    return changes.some(
-      ({ event }) => isWildcard(event) || gates.some((each) => matchesEvent(each, event)),
-    );
+    const registrations = this.registrationsOf(pod);
+    const concerns = ({ event }: ClusterChange) =>
+      isWildcard(event) ||
+      registrations.matching(event).some(({ plugin }) => plugin === pod.gatedBy);
+    return changes.some(concerns);
   }
 
   private verdictOf(pod: QueuedPod, changes: readonly ClusterChange[]): Verdict {
@@ -276,11 +276,9 @@ export class SchedulingQueue {
       return isOther ? "skip" : "after-backoff";
     }
     let verdict: Verdict = "skip";
-    for (const registration of this.registrationsOf(queued)) {
-      const { plugin, hint } = registration;
+    for (const { plugin, hint } of this.registrationsOf(queued).matching(change.event)) {
       const isPending = queued.pendingPlugins.has(plugin);
       if (!isPending && !queued.unschedulablePlugins.has(plugin)) continue;
-      if (!matchesEvent(registration, change.event)) continue;
       if (hint !== undefined && !hint(pod, change)) continue;
       if (isPending) return "at-once";
       verdict = "after-backoff";
@@ -288,13 +286,11 @@ export class SchedulingQueue {
     return verdict;
   }
 
-  private registrationsOf({ info }: QueuedPod): readonly NamedRegistration[] {
+  private registrationsOf({ info }: QueuedPod): Registrations {
     const plugins = this.options.pluginsOf(info.pod);
     const known = this.registrations.get(plugins);
     if (known !== undefined) return known;
-    const made = plugins.flatMap(({ name, events = [] }) =>
-      events.map((each) => ({ ...each, plugin: name })),
-    );
+    const made = new Registrations(plugins);
     this.registrations.set(plugins, made);
     return made;
   }

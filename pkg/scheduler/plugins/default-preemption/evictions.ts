@@ -1,24 +1,37 @@
 import { namespaceOf, type Pod, pods, priorityOf } from "#kinds";
 import { isNotFound } from "#meta";
 import type { PluginHandle } from "../../framework/handle.ts";
+import { livePods } from "../../framework/live-pods.ts";
 import type { Candidate } from "./victims.ts";
 
-/** Evicts victims in the background. A pod is not tried again before its victims are told. */
+/**
+ * Evicts victims in the background. A pod is not tried again before the last of its victims is seen
+ * to be deleted or terminating: until then it would find no room, and preempt other pods.
+ */
 export class Evictions {
-  private readonly preempting = new Set<string>();
+  /** UIDs of pods whose victims are being evicted, all but the last. */
+  private readonly running = new Set<string>();
+  /** UIDs of last victims by the UID of the pod that waits for it, and the reverse. */
+  private readonly lastVictims = new Map<string, string>();
+  private readonly waiting = new Map<string, Set<string>>();
 
-  constructor(private readonly handle: PluginHandle) {}
+  constructor(private readonly handle: PluginHandle) {
+    // Runs before the queue hears of the event, which wakes the pod.
+    handle.informers.of(pods, livePods).subscribe(({ type, object: { metadata } }) => {
+      if (type === "deleted" || metadata.deletionTimestamp !== undefined) this.seen(metadata.uid);
+    });
+  }
 
   isPreempting({ metadata: { uid } }: Pod): boolean {
-    return this.preempting.has(uid);
+    return this.running.has(uid) || this.lastVictims.has(uid);
   }
 
   begin(pod: Pod, candidate: Candidate): void {
     const { instruments, report, activate, signal } = this.handle;
     instruments.observe("scheduler_preemption_victims", {}, candidate.victims.length);
-    this.preempting.add(pod.metadata.uid);
+    this.running.add(pod.metadata.uid);
     this.evictAll(pod, candidate).catch((error: unknown) => {
-      this.preempting.delete(pod.metadata.uid);
+      this.end(pod);
       if (signal.aborted) return;
       report("Failed to preempt pods", error);
       activate(pod);
@@ -30,9 +43,33 @@ export class Evictions {
     const last = victims.at(-1);
     const others = victims.slice(0, -1);
     await Promise.all(others.map((victim) => this.evict(pod, victim, node)));
-    // The deletion of the last victim wakes the pod, which must not be held back any more.
-    this.preempting.delete(pod.metadata.uid);
+    if (last !== undefined) this.awaitVictim(pod, last);
+    this.running.delete(pod.metadata.uid);
     if (last !== undefined) await this.evict(pod, last, node);
+  }
+
+  private awaitVictim({ metadata: { uid } }: Pod, victim: Pod): void {
+    const current = this.handle.currentPod(victim)?.metadata;
+    const isThere = current?.uid === victim.metadata.uid;
+    if (!isThere || current.deletionTimestamp !== undefined) return;
+    this.lastVictims.set(uid, current.uid);
+    const waiting = this.waiting.get(current.uid) ?? new Set();
+    this.waiting.set(current.uid, waiting.add(uid));
+  }
+
+  private seen(victim: string): void {
+    for (const uid of this.waiting.get(victim) ?? []) this.lastVictims.delete(uid);
+    this.waiting.delete(victim);
+  }
+
+  private end({ metadata: { uid } }: Pod): void {
+    this.running.delete(uid);
+    const victim = this.lastVictims.get(uid);
+    if (victim === undefined) return;
+    this.lastVictims.delete(uid);
+    const waiting = this.waiting.get(victim);
+    waiting?.delete(uid);
+    if (waiting?.size === 0) this.waiting.delete(victim);
   }
 
   /** Pods of lower priority may no longer fit on the node that they are nominated to. */
