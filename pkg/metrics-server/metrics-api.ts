@@ -1,5 +1,6 @@
 import type { Clock } from "#base";
 import { type ApiObject, type Informer, type Informers, objectKey } from "#client";
+import { type Node, nodes, type Pod, pods } from "#kinds";
 import {
   type Domain,
   formatSeconds,
@@ -9,18 +10,9 @@ import {
   type Status,
   StatusError,
 } from "#meta";
+import { isMeasured } from "#nodes";
 import { aggregatedDiscovery, documentsOf, groupOf, resources, version } from "./documents.ts";
-import {
-  containerUsage,
-  isMeasured,
-  type Node,
-  nodes,
-  nodeUsage,
-  type Pod,
-  pods,
-  sum,
-  type Usage,
-} from "./usage.ts";
+import { containerUsage, type Moment, nodeUsage, sum, type Usage } from "./usage.ts";
 
 /** Interval that samples claim to cover. */
 const window = "15s";
@@ -157,11 +149,16 @@ export class MetricsApi {
 
   private nodeSample(node: Node): Sample {
     const onNode = this.pods.indexed(byNode, node.metadata.name);
-    return { ...this.head(node), usage: nodeUsage(onNode, this.options.domain) };
+    return { ...this.head(node), usage: nodeUsage(onNode, this.moment()) };
   }
 
   private podSample(pod: Pod): Sample {
-    return { ...this.head(pod), containers: containerUsage(pod, this.options.domain) };
+    return { ...this.head(pod), containers: containerUsage(pod, this.moment()) };
+  }
+
+  private moment(): Moment {
+    const { domain, clock } = this.options;
+    return { domain, now: clock.now() };
   }
 
   private head({ metadata: { name, namespace, labels } }: ApiObject): Sample {

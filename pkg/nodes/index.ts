@@ -2,3 +2,4 @@
 export type { KubeletServing } from "./kubelet/kubelet-server.ts";
 export { defaultNodesSettings, type NodesContext, type NodesSettings } from "./settings.ts";
 export { runNodes } from "./simulated-nodes.ts";
+export { isMeasured, nodeItself, podUsage } from "./usage/container-usage.ts";

@@ -67,8 +67,8 @@ class SimulatedNodes {
     const { serving, clock, report } = this.context;
     if (serving === undefined) return undefined;
     const podsOf = (node: string) => this.podsOf(node);
-    const { address: host, portForwardTargets } = this.settings;
-    const doors = { clock, report, host, podsOf, portForwardTargets };
+    const { address: host, capacity, portForwardTargets } = this.settings;
+    const doors = { clock, report, host, podsOf, capacity, portForwardTargets };
     const server = new KubeletServer({ ...serving, ...doors });
     for (const node of [...this.nodeSyncer.names].slice(0, mostServed)) {
       try {

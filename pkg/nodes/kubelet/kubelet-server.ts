@@ -5,9 +5,17 @@ import type { Duplex } from "node:stream";
 import { type Clock, trustAuthorities } from "#base";
 import type { Client } from "#client";
 import { type Pod, statusesOf } from "#kinds";
+import { Quantity } from "#meta";
 import { containerLog } from "./container-logs.ts";
+import {
+  cadvisorMetrics,
+  type Measurement,
+  resourceMetrics,
+  statsSummary,
+} from "./node-metrics.ts";
 import { DelegatedAccess } from "./delegated-access.ts";
 import { type ContainerFiles, FileSystems } from "./exec/container-files.ts";
+import { kubeletConfiguration, runningPod } from "./kubelet-documents.ts";
 import { runPortForward } from "./port-forward.ts";
 import { runRemoteCommand } from "./remote-command.ts";
 import { refuse, type Upgrade } from "./streams/web-socket.ts";
@@ -27,6 +35,8 @@ export interface KubeletServerOptions extends KubeletServing {
   /** Address that the ports of all nodes are on. */
   readonly host: string;
   readonly podsOf: (node: string) => readonly Pod[];
+  /** Capacity of each node. */
+  readonly capacity: Readonly<Record<string, string>>;
   /** Ranges of addresses that port forwarding may connect to. */
   readonly portForwardTargets: readonly string[];
   readonly report: (what: string, error: unknown) => void;
@@ -50,11 +60,13 @@ export class KubeletServer {
   private readonly sockets = new Set<Duplex>();
   private readonly nodes = new Map<number, string>();
   private readonly files: FileSystems;
+  private readonly startedAt: number;
 
   constructor(private readonly options: KubeletServerOptions) {
     const { certificate, privateKey, clientCa, client, clock } = options;
     this.access = new DelegatedAccess(client, clock);
     this.files = new FileSystems(() => clock.now());
+    this.startedAt = clock.now();
     const clients = {
       ca: trustAuthorities(clientCa),
       requestCert: true,
@@ -111,15 +123,47 @@ export class KubeletServer {
     const call = this.callOf(request);
     const code = await this.access.codeFor(request, call.node);
     if (code !== 200) return send(response, code, code === 401 ? "Unauthorized" : "Forbidden");
-    const [first = ""] = call.path;
-    if (first === "healthz") return send(response, 200, "ok");
-    if (first === "containerLogs") return this.sendLog(call, response);
-    if (first === "pods") {
-      const items = this.options.podsOf(call.node);
-      const text = printList(items);
-      return send(response, 200, text, "application/json");
+    if (request.method !== "GET" && request.method !== "HEAD") {
+      return send(response, 405, "Method Not Allowed\n");
     }
-    return send(response, 404, "404 page not found\n");
+    if (call.path[0] === "containerLogs") return this.sendLog(call, response);
+    const document = this.documentOf(call);
+    if (document === undefined) return send(response, 404, "404 page not found\n");
+    return send(response, 200, document.text, document.type);
+  }
+
+  /** The documents of a kubelet that do not depend on the query. */
+  private documentOf({ node, path }: Call): { text: string; type?: string } | undefined {
+    const pods = this.options.podsOf(node);
+    switch (path.join("/").replace(/\/$/, "")) {
+      case "healthz":
+      case "healthz/ping":
+      case "healthz/log":
+      case "healthz/syncloop":
+        return { text: "ok" };
+      case "pods":
+        return { text: printList(pods), type: json };
+      case "runningpods":
+        return { text: printList(pods.flatMap(runningPod)), type: json };
+      case "configz":
+        return { text: JSON.stringify(kubeletConfiguration(this.options)), type: json };
+      case "stats/summary":
+        return { text: JSON.stringify(statsSummary(this.measurement(node, pods))), type: json };
+      case "metrics/resource":
+        return { text: resourceMetrics(this.measurement(node, pods)), type: prometheus };
+      case "metrics/cadvisor":
+        return { text: cadvisorMetrics(this.measurement(node, pods)), type: prometheus };
+      default:
+        return undefined;
+    }
+  }
+
+  private measurement(node: string, pods: readonly Pod[]): Measurement {
+    const { client, clock, capacity } = this.options;
+    const bytes = (name: string) => Quantity.parse(capacity[name] ?? "0").toNumber();
+    const sizes = { memory: bytes("memory"), disk: bytes("ephemeral-storage") };
+    const times = { now: clock.now(), startedAt: this.startedAt };
+    return { node, pods, domain: client.domain, ...times, ...sizes };
   }
 
   private podOf({ node, path }: Call): Pod | undefined {
@@ -194,6 +238,9 @@ export class KubeletServer {
 function containerIdOf(pod: Pod, container: string): string {
   return statusesOf(pod).find(({ name }) => name === container)?.containerID ?? "";
 }
+
+const json = "application/json";
+const prometheus = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
 
 function printList(items: readonly Pod[]): string {
   const withInt64 = (_name: string, value: unknown) =>
