@@ -216,6 +216,52 @@ describe("pods of simulated nodes", () => {
     assert.equal(stateOf(await run.pod("always")), "running 0");
   });
 
+  it("are refused by a node that has no room for them, or does not suit", async () => {
+    const requesting = (cpu: string) => ({
+      containers: [
+        { name: "app", image: "nginx", resources: { requests: { cpu, memory: "1Gi" } } },
+      ],
+    });
+    await run.createPod("first", { spec: requesting("5") });
+    const { status } = await run.createPod("second", { spec: requesting("3500m") });
+    assert.deepEqual(
+      [status?.phase, status?.reason, status?.message, status?.containerStatuses],
+      [
+        "Failed",
+        "OutOfcpu",
+        "Pod was rejected: Node didn't have enough resource: cpu, requested: 3500, used: 5000, " +
+          "capacity: 8000",
+        undefined,
+      ],
+    );
+    assert.equal(
+      (await run.createPod("third", { spec: requesting("3") })).status?.phase,
+      "Running",
+    );
+    const other = await run.createPod("other", { spec: { nodeSelector: { disk: "ssd" } } });
+    assert.deepEqual(
+      [other.status?.reason, other.status?.message],
+      [
+        "NodeAffinity",
+        "Pod was rejected: Predicate NodeAffinity failed: node(s) didn't match Pod's node " +
+          "affinity/selector",
+      ],
+    );
+    await run.test.patch("v1/nodes//hollow-0", { metadata: wish("failure", "memory-pressure") });
+    await run.pass(0);
+    const idle = await run.createPod("idle", {});
+    assert.deepEqual(
+      [idle.status?.reason, idle.status?.message],
+      ["Evicted", "Pod was rejected: The node had condition: [MemoryPressure]. "],
+    );
+    await run.test.remove("v1/pods/ns/first");
+    await run.pass(0);
+    assert.equal(
+      (await run.createPod("fourth", { spec: requesting("5") })).status?.phase,
+      "Running",
+    );
+  });
+
   it("end when they are deleted, within their grace period", async () => {
     await run.createPod("quick", {});
     await run.test.remove("v1/pods/ns/quick");

@@ -38,6 +38,7 @@ class SimulatedNodes {
     this.podSyncer = new PodSyncer({
       ...common,
       pods: this.pods,
+      podsOf: (node) => this.podsOf(node),
       hostOf: (name) => this.nodeSyncer.hostOf(name),
     });
     this.nodeSyncer = new NodeSyncer({

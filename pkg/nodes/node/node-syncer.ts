@@ -32,6 +32,7 @@ export interface NodeSyncerOptions {
 
 /** One simulated node. */
 class SimulatedNode implements PodHost {
+  object: Node | undefined;
   isRegistered = false;
   isSilent = false;
   isGone = false;
@@ -108,6 +109,7 @@ export class NodeSyncer {
     const object = this.options.nodes.get(name);
     // A deleted Node stays away until its kubelet restarts.
     if (object === undefined) return;
+    node.object = object;
     const { clock } = this.options.context;
     const now = clock.monotonic();
     const health = nodeHealth(object, clock.now());

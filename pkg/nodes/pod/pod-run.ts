@@ -9,6 +9,10 @@ export interface PodRun {
   readonly uid: string;
   /** Wall clock in ms at which the node accepted the pod. */
   readonly admittedAt: number;
+  /** The node has decided whether it takes the pod. */
+  isAdmitted: boolean;
+  /** The node has refused the pod: no container has ever run. */
+  isRefused: boolean;
   /** Address of the sandbox; undefined = it has had none yet. */
   ip: string | undefined;
   /** The sandbox is up, and containers may run. */
@@ -55,6 +59,8 @@ export function newPodRun(uid: string, admittedAt: number): PodRun {
   return {
     uid,
     admittedAt,
+    isAdmitted: false,
+    isRefused: false,
     ip: undefined,
     isSandboxReady: false,
     containers: new Map(),

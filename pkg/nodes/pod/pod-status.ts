@@ -10,6 +10,7 @@ export function podStatus(
   run: PodRun,
   step: Advance & { readonly hostIp: string },
 ): PodStatus & { readonly conditions: readonly PodCondition[] } {
+  if (run.isRefused) return refusedStatus(run, step.pod);
   const { pod, now, hostIp } = step;
   const lists = containerStatuses(run, step);
   const statuses = [...lists.initContainerStatuses, ...lists.containerStatuses];
@@ -29,6 +30,18 @@ export function podStatus(
     ...(ip === undefined ? {} : { podIP: ip, podIPs: [{ ip }] }),
     conditions: kubeletConditions({ pod, statuses, phase, isSandboxReady, time }),
     ...nonEmpty(lists),
+  };
+}
+
+/** A pod that its node has refused has no containers and no address. */
+function refusedStatus(run: PodRun, pod: Pod): ReturnType<typeof podStatus> {
+  const { generation } = pod.metadata;
+  return {
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
+    phase: "Failed",
+    ...reasonOf(run, pod),
+    startTime: pod.status?.startTime ?? timeText(run.admittedAt),
+    conditions: [],
   };
 }
 

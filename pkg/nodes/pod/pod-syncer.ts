@@ -1,11 +1,12 @@
 import { deepEqual } from "#base";
 import { type Client, type Informer, objectKey, WorkQueue } from "#client";
-import { type Pod, pods, type PodStatus } from "#kinds";
+import { type Node, type Pod, pods, type PodStatus } from "#kinds";
 import { isConflict, isNotFound } from "#meta";
 import { wishesOf } from "../annotations.ts";
 import type { PodAddresses } from "../pod-addresses.ts";
 import type { NodesContext, NodesSettings } from "../settings.ts";
 import { TimerHeap } from "../timers.ts";
+import { refusalOf } from "./node-admission.ts";
 import { advance, type PodRun } from "./pod-run.ts";
 import { podStatus } from "./pod-status.ts";
 import { restorePodRun } from "./restore.ts";
@@ -18,6 +19,8 @@ export interface PodHost {
   readonly client: Client;
   /** Undefined = the node has no range of pod addresses yet. */
   readonly addresses: PodAddresses | undefined;
+  /** The Node as its kubelet saw it last. */
+  readonly object: Node | undefined;
   /** The kubelet of the node works: it sees pods and writes statuses. */
   readonly isWorking: boolean;
 }
@@ -26,6 +29,8 @@ export interface PodSyncerOptions {
   readonly context: NodesContext;
   readonly settings: NodesSettings;
   readonly pods: Informer<Pod>;
+  /** Pods that are bound to a node. */
+  readonly podsOf: (node: string) => readonly Pod[];
   /** The node of that name if it is one of this process. */
   readonly hostOf: (node: string) => PodHost | undefined;
 }
@@ -89,6 +94,7 @@ export class PodSyncer {
     const pod = newerOf(seen, known.written);
     if (pod === seen) known.written = undefined;
     const { run } = known;
+    if (!run.isAdmitted) this.admit(run, pod, host);
     const { clock } = this.options.context;
     const now = clock.now();
     const { delays } = this.options.settings;
@@ -114,6 +120,24 @@ export class PodSyncer {
     const simulated = { run, node, written: undefined };
     this.simulated.set(key, simulated);
     return simulated;
+  }
+
+  /** Admits a pod to its node, or ends it before it starts. */
+  private admit(run: PodRun, pod: Pod, { name, object }: PodHost): void {
+    const others = this.options.podsOf(name).filter((other) => this.isActive(other));
+    run.isAdmitted = true;
+    const refusal = object && refusalOf(pod, object, others);
+    if (refusal === undefined) return;
+    run.failure = refusal;
+    run.isRefused = true;
+    run.isFinished = true;
+  }
+
+  /** Whether a pod has been admitted and has not ended. */
+  private isActive(pod: Pod): boolean {
+    const run = this.simulated.get(objectKey(pod))?.run;
+    if (run?.uid !== pod.metadata.uid) return false;
+    return run.isAdmitted && !run.isFinished;
   }
 
   /** Gives a sandbox its address, and frees that of a pod that has ended. False = there is none. */

@@ -19,8 +19,10 @@ export function restorePodRun(pod: Pod, now: number): PodRun {
     if (container !== undefined) run.containers.set(each.name, container);
   }
   run.ip = status.podIP;
+  run.isAdmitted = status.startTime !== undefined;
   const isOver = status.phase === "Failed" || status.phase === "Succeeded";
   run.isFinished = isOver && [...run.containers.values()].every(({ state }) => state !== "running");
+  run.isRefused = isOver && statuses.length === 0;
   run.isSandboxReady = run.containers.size > 0 && !run.isFinished;
   return run;
 }

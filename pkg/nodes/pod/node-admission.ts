@@ -1,0 +1,100 @@
+/** Admission of pods by their node: what a kubelet checks again after the scheduler. */
+import { type Node, type Pod, priorityOf } from "#kinds";
+import { type Amounts, plus, podTotal } from "#quota";
+import { Quantity } from "#meta";
+import type { PodFailure } from "./pod-run.ts";
+
+/** Resources that are compared in thousandths. */
+const inThousandths = new Set(["cpu"]);
+/** Priority from which pods are critical: system-cluster-critical. */
+const criticalPriority = 2_000_000_000;
+
+/**
+ * Why a node refuses a pod, with a kubelet's reasons and messages; undefined = it admits the pod.
+ * @param others pods of the node that it has admitted and that have not ended
+ */
+export function refusalOf(pod: Pod, node: Node, others: readonly Pod[]): PodFailure | undefined {
+  const failure = pressureOn(pod, node) ?? shortage(pod, node, others) ?? mismatch(pod, node);
+  return failure && { ...failure, message: `Pod was rejected: ${failure.message}` };
+}
+
+/** Under memory pressure a node takes pods that request something only; under others, critical ones. */
+function pressureOn(pod: Pod, { status }: Node): PodFailure | undefined {
+  const found = ["MemoryPressure", "DiskPressure", "PIDPressure"].filter((type) =>
+    status?.conditions?.some((each) => each.type === type && each.status === "True"),
+  );
+  if (found.length === 0 || priorityOf(pod) >= criticalPriority) return undefined;
+  const isMemoryOnly = found.length === 1 && found[0] === "MemoryPressure";
+  if (isMemoryOnly && pod.status?.qosClass !== "BestEffort") return undefined;
+  const taint = "node.kubernetes.io/memory-pressure";
+  const tolerates = pod.spec?.tolerations?.some(({ key, operator, effect }) => {
+    const isKey = key === taint || (key === undefined && operator === "Exists");
+    return isKey && (effect === undefined || effect === "NoSchedule");
+  });
+  if (isMemoryOnly && tolerates === true) return undefined;
+  return { reason: "Evicted", message: `The node had condition: [${found.join(" ")}]. ` };
+}
+
+/** The first resource that is short, pods first, in a scheduler's order. */
+function shortage(pod: Pod, { status }: Node, others: readonly Pod[]): PodFailure | undefined {
+  const { allocatable = {} } = status ?? {};
+  const used = others.reduce<Amounts>((sum, other) => plus(sum, requestsOf(other)), {
+    pods: String(others.length),
+  });
+  const requested: Amounts = { ...requestsOf(pod), pods: "1" };
+  const names = Object.keys(requested);
+  const order = ["pods", "cpu", "memory", "ephemeral-storage"];
+  const sorted = [...order, ...names.filter((name) => !order.includes(name)).sort()];
+  for (const name of sorted.filter((each) => names.includes(each))) {
+    const capacity = allocatable[name];
+    // Extended resources that the node does not know belong to the cluster.
+    if (capacity === undefined && !order.includes(name)) continue;
+    const amounts = [requested[name], used[name], capacity].map((text) =>
+      Quantity.parse(text ?? "0"),
+    );
+    const [wanted, taken, all] = amounts.map((amount) =>
+      inThousandths.has(name) ? amount.milliValue() : amount.value(),
+    ) as [bigint, bigint, bigint];
+    if (wanted === 0n || wanted + taken <= all) continue;
+    return {
+      reason: `OutOf${name}`,
+      message:
+        `Node didn't have enough resource: ${name}, requested: ${wanted}, used: ${taken}, ` +
+        `capacity: ${all}`,
+    };
+  }
+  return undefined;
+}
+
+function requestsOf({ spec }: Pod): Amounts {
+  return plus(podTotal(spec ?? {}, "requests"), spec?.overhead ?? {});
+}
+
+function mismatch(
+  pod: Pod,
+  { metadata, spec: { taints = [] } = {} }: Node,
+): PodFailure | undefined {
+  const { labels = {} } = metadata;
+  const { nodeSelector = {}, tolerations = [] } = pod.spec ?? {};
+  const isSelected = Object.entries(nodeSelector).every(([key, value]) => labels[key] === value);
+  if (!isSelected) {
+    return predicateFailure("NodeAffinity", "node(s) didn't match Pod's node affinity/selector");
+  }
+  const isTainted = taints.some(
+    ({ key, value = "", effect }) =>
+      effect === "NoExecute" &&
+      !tolerations.some((toleration) => {
+        const isEffect = toleration.effect === undefined || toleration.effect === effect;
+        if (toleration.operator === "Exists") {
+          return isEffect && (toleration.key === undefined || toleration.key === key);
+        }
+        return isEffect && toleration.key === key && (toleration.value ?? "") === value;
+      }),
+  );
+  if (!isTainted) return undefined;
+  return predicateFailure("TaintToleration", "node(s) had taints that the pod didn't tolerate");
+}
+
+function predicateFailure(name: string, description: string): PodFailure {
+  return { reason: name, message: `Predicate ${name} failed: ${description}` };
+}
