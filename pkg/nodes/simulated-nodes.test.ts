@@ -262,6 +262,35 @@ describe("pods of simulated nodes", () => {
     );
   });
 
+  it("are evicted one by one while their node is short of memory", async () => {
+    const using = (usage: string, memory: string) => ({
+      metadata: wish("usage-memory", usage),
+      spec: { containers: [{ name: "app", image: "i", resources: { requests: { memory } } }] },
+    });
+    await run.createPod("modest", using("50Mi", "100Mi"));
+    await run.createPod("greedy", using("300Mi", "100Mi"));
+    await run.createPod("greedier", using("500Mi", "100Mi"));
+    const setAvailable = (value: string) =>
+      run.test.patch("v1/nodes//hollow-0", { metadata: wish("available-memory", value) });
+    await setAvailable("60Mi");
+    await run.pass(1_000);
+    const { status } = await run.pod("greedier");
+    assert.deepEqual([status?.phase, status?.reason], ["Failed", "Evicted"]);
+    assert.equal(
+      status?.message,
+      "The node was low on resource: memory. Threshold quantity: 100Mi, available: 60Mi. " +
+        "Container app was using 500Mi, request is 100Mi, has larger consumption of memory. ",
+    );
+    const target = conditionOf(await run.pod("greedier"), "DisruptionTarget");
+    assert.deepEqual([target?.status, target?.reason], ["True", "TerminationByKubelet"]);
+    assert.equal((await run.pod("greedy")).status?.phase, "Running");
+    await run.pass(10_000);
+    assert.equal((await run.pod("greedy")).status?.reason, "Evicted");
+    await setAvailable("10Gi");
+    await run.pass(20_000);
+    assert.equal((await run.pod("modest")).status?.phase, "Running");
+  });
+
   it("end when they are deleted, within their grace period", async () => {
     await run.createPod("quick", {});
     await run.test.remove("v1/pods/ns/quick");

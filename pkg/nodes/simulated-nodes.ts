@@ -2,6 +2,7 @@ import type { Informer } from "#client";
 import { type ContainerImage, type Node, nodes, type Pod, pods } from "#kinds";
 import { imageId } from "./identifiers.ts";
 import { KubeletServer } from "./kubelet/kubelet-server.ts";
+import { nextVictim, type Starvation } from "./node/eviction.ts";
 import { NodeSyncer } from "./node/node-syncer.ts";
 import { containersOf } from "./pod/pod-run.ts";
 import { PodSyncer } from "./pod/pod-syncer.ts";
@@ -46,6 +47,7 @@ class SimulatedNodes {
       nodes: this.nodes,
       portOf: (node) => this.ports.get(node) ?? 0,
       imagesOf: (node) => imagesOf(this.podsOf(node)),
+      onStarvation: (node, starvation) => this.evict(node, starvation),
       onWorking: (node) => this.startPods(node),
     });
   }
@@ -84,6 +86,15 @@ class SimulatedNodes {
 
   private podsOf(node: string): readonly Pod[] {
     return this.pods.indexed(byNode, node);
+  }
+
+  /** Evicts the pod of a node that uses most of what is short. */
+  private evict(node: string, starvation: Starvation): void {
+    const { clock, clientOf } = this.context;
+    const moment = { domain: clientOf(node).domain, now: clock.now() };
+    const active = this.podsOf(node).filter((pod) => this.podSyncer.isActive(pod));
+    const victim = nextVictim(active, starvation, moment);
+    if (victim !== undefined) this.podSyncer.evict(victim.pod, victim.message);
   }
 
   /** Takes over the pods of a node that starts to work. */

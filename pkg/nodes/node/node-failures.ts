@@ -1,6 +1,7 @@
 import type { Node } from "#kinds";
 import { annotationOf } from "../annotations.ts";
 import { stableFraction } from "../identifiers.ts";
+import { starvationsOf } from "./eviction.ts";
 import type { NodeTrouble } from "./node-status.ts";
 
 export interface NodeHealth {
@@ -28,7 +29,8 @@ export function nodeHealth(node: Node, now: number): NodeHealth {
   const words = new Set(
     (annotationOf(node, "failure") ?? "").split(",").map((each) => each.trim()),
   );
-  const troubles = Object.entries(troubleNames).filter(([word]) => words.has(word));
+  const named = Object.entries(troubleNames).filter(([word]) => words.has(word));
+  const starved = starvationsOf(node).map(({ trouble }) => trouble);
   const flaps = words.has("flapping");
   // Nodes do not flap in step.
   const shifted = now + Math.floor(stableFraction(node.metadata.name, "flap") * 2 * flapMs);
@@ -36,7 +38,7 @@ export function nodeHealth(node: Node, now: number): NodeHealth {
   return {
     isSilent: words.has("silent") || isOff,
     isGone: words.has("gone"),
-    troubles: new Set(troubles.map(([, trouble]) => trouble)),
+    troubles: new Set([...named.map(([, trouble]) => trouble), ...starved]),
     changesAt: flaps ? now + flapMs - (shifted % flapMs) : Infinity,
   };
 }

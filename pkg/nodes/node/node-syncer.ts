@@ -15,6 +15,7 @@ import { ownPodCidr, PodAddresses } from "../pod-addresses.ts";
 import type { NodesContext, NodesSettings } from "../settings.ts";
 import { TimerHeap } from "../timers.ts";
 import { registerDriver } from "../volumes/csi-node.ts";
+import { type Starvation, starvationsOf } from "./eviction.ts";
 import { nodeHealth } from "./node-failures.ts";
 import { nodeAnnotations, nodeLabels, nodeStatus, type NodeTrouble } from "./node-status.ts";
 
@@ -26,6 +27,8 @@ export interface NodeSyncerOptions {
   readonly portOf: (node: string) => number;
   /** Images of the pods of a node. */
   readonly imagesOf: (node: string) => readonly ContainerImage[];
+  /** Called every ten seconds while a node has too little of a resource. */
+  readonly onStarvation: (node: string, starvation: Starvation) => void;
   /** Called when a node starts to work, or gets its range of addresses. */
   readonly onWorking: (node: string) => void;
 }
@@ -41,6 +44,7 @@ class SimulatedNode implements PodHost {
   /** Monotonic times in ms. */
   renewAt = 0;
   reportAt = 0;
+  evictAt = 0;
 
   constructor(
     readonly name: string,
@@ -58,6 +62,7 @@ class SimulatedNode implements PodHost {
 /** A kubelet's intervals. */
 const renewMs = 10_000;
 const reportMs = 300_000;
+const evictionMs = 10_000;
 const leaseSeconds = 40;
 /** Part by which an interval is longer at random, so that nodes do not beat in step. */
 const jitter = 0.04;
@@ -122,9 +127,20 @@ export class NodeSyncer {
     if (node.isWorking) {
       await this.report(node, object, health.troubles);
       await this.renew(node, object);
-      next = Math.min(next, node.renewAt, node.reportAt);
+      next = Math.min(next, node.renewAt, node.reportAt, this.relieve(node, object));
     }
     if (next !== Infinity) this.timers.set(name, next);
+  }
+
+  /** Lets a pod be evicted if a resource is short. Returns the monotonic time of the next look at it. */
+  private relieve(node: SimulatedNode, object: Node): number {
+    const [starvation] = starvationsOf(object);
+    if (starvation === undefined) return Infinity;
+    const now = this.options.context.clock.monotonic();
+    if (now < node.evictAt) return node.evictAt;
+    node.evictAt = now + evictionMs;
+    this.options.onStarvation(node.name, starvation);
+    return node.evictAt;
   }
 
   /** Creates the Node object, or adopts the one of an earlier process. */

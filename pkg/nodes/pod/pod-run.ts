@@ -54,6 +54,8 @@ export interface Advance {
 /** Exit code of a container that was killed by SIGKILL. */
 const killedCode = 137;
 const defaultGraceSeconds = 30;
+/** Time that the containers of an evicted pod have at a hard eviction threshold. */
+const evictionGraceMs = 1_000;
 
 export function newPodRun(uid: string, admittedAt: number): PodRun {
   return {
@@ -131,7 +133,9 @@ function graceMsOf({ metadata, spec }: Pod): number {
 /** Stops containers after their preStop hook and SIGTERM, or at the end of the grace period. */
 function stopContainers(run: PodRun, { pod, wishes, now }: Advance): number {
   const since = run.stoppingSince ?? now;
-  const killedAt = since + graceMsOf(pod);
+  const graceMs = graceMsOf(pod);
+  const isEvicted = run.failure?.reason === "Evicted";
+  const killedAt = since + (isEvicted ? Math.min(graceMs, evictionGraceMs) : graceMs);
   let next = Infinity;
   for (const { name, lifecycle } of containersOf(pod)) {
     const container = run.containers.get(name);

@@ -28,7 +28,10 @@ export function podStatus(
     hostIP: hostIp,
     hostIPs: [{ ip: hostIp }],
     ...(ip === undefined ? {} : { podIP: ip, podIPs: [{ ip }] }),
-    conditions: kubeletConditions({ pod, statuses, phase, isSandboxReady, time }),
+    conditions: [
+      ...kubeletConditions({ pod, statuses, phase, isSandboxReady, time }),
+      ...evictionConditions(run, pod, time),
+    ],
     ...nonEmpty(lists),
   };
 }
@@ -43,6 +46,29 @@ function refusedStatus(run: PodRun, pod: Pod): ReturnType<typeof podStatus> {
     startTime: pod.status?.startTime ?? timeText(run.admittedAt),
     conditions: [],
   };
+}
+
+/** A pod that is evicted under pressure tells so to its controllers. */
+function evictionConditions(
+  { failure }: PodRun,
+  { metadata, status }: Pod,
+  time: string,
+): readonly PodCondition[] {
+  if (failure?.reason !== "Evicted") return [];
+  const type = "DisruptionTarget";
+  const { generation } = metadata;
+  const known = status?.conditions?.find((each) => each.type === type && each.status === "True");
+  return [
+    {
+      type,
+      ...(generation === undefined ? {} : { observedGeneration: generation }),
+      status: "True",
+      reason: "TerminationByKubelet",
+      message: failure.message,
+      lastProbeTime: null,
+      lastTransitionTime: known?.lastTransitionTime ?? time,
+    },
+  ];
 }
 
 /** Lists without elements are left out. */

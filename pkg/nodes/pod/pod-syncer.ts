@@ -77,6 +77,14 @@ export class PodSyncer {
     for (const pod of pods) this.queue.add(objectKey(pod));
   }
 
+  /** Ends a pod that is active, as a kubelet does under pressure. */
+  evict(pod: Pod, message: string): void {
+    const run = this.simulated.get(objectKey(pod))?.run;
+    if (run?.uid !== pod.metadata.uid || run.failure !== undefined) return;
+    run.failure = { reason: "Evicted", message };
+    this.queue.add(objectKey(pod));
+  }
+
   private forget(pod: Pod): void {
     const key = objectKey(pod);
     const known = this.simulated.get(key);
@@ -134,10 +142,10 @@ export class PodSyncer {
   }
 
   /** Whether a pod has been admitted and has not ended. */
-  private isActive(pod: Pod): boolean {
+  isActive(pod: Pod): boolean {
     const run = this.simulated.get(objectKey(pod))?.run;
     if (run?.uid !== pod.metadata.uid) return false;
-    return run.isAdmitted && !run.isFinished;
+    return run.isAdmitted && !run.isFinished && run.failure === undefined;
   }
 
   /** Gives a sandbox its address, and frees that of a pod that has ended. False = there is none. */

@@ -1,0 +1,112 @@
+/** Evictions under pressure: which pod a kubelet ends next, and what it says. */
+import { type Node, type Pod, priorityOf } from "#kinds";
+import { type Domain, Quantity } from "#meta";
+import { annotationOf } from "../annotations.ts";
+import { isMeasured, podUsage } from "../usage/container-usage.ts";
+import type { NodeTrouble } from "./node-status.ts";
+
+/** A resource of which a node has less than its hard eviction threshold. */
+export interface Starvation {
+  readonly resource: "memory" | "ephemeral-storage";
+  readonly trouble: NodeTrouble;
+  readonly threshold: Quantity;
+  readonly available: Quantity;
+}
+
+/** Priority from which pods are critical, and are not evicted. */
+const criticalPriority = 2_000_000_000;
+
+/** What the annotations `available-memory` and `available-disk` of a node make short. */
+export function starvationsOf(node: Node): readonly Starvation[] {
+  const { memory, "ephemeral-storage": disk } = node.status?.capacity ?? {};
+  const found: Starvation[] = [];
+  const check = (name: string, starvation: Omit<Starvation, "available">) => {
+    const available = quantityOf(annotationOf(node, name));
+    if (available === undefined || available.compare(starvation.threshold) >= 0) return;
+    found.push({ ...starvation, available });
+  };
+  if (memory !== undefined) {
+    const threshold = Quantity.parse("100Mi");
+    check("available-memory", { resource: "memory", trouble: "MemoryPressure", threshold });
+  }
+  if (disk !== undefined) {
+    const tenth = Quantity.parse(String(Quantity.parse(disk).value() / 10n));
+    const resource = "ephemeral-storage";
+    check("available-disk", { resource, trouble: "DiskPressure", threshold: tenth });
+  }
+  return found;
+}
+
+function quantityOf(text: string | undefined): Quantity | undefined {
+  if (text === undefined) return undefined;
+  try {
+    return Quantity.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+interface Ranked {
+  readonly pod: Pod;
+  /** Bytes used beyond what is requested. */
+  readonly excess: number;
+}
+
+/**
+ * The pod that is evicted next: first those that use more than they request, then by priority, then by how
+ * much they use beyond their request. Undefined = only critical pods are left.
+ */
+export function nextVictim(
+  pods: readonly Pod[],
+  starvation: Starvation,
+  moment: { readonly domain: Domain; readonly now: number },
+): { readonly pod: Pod; readonly message: string } | undefined {
+  const ranked = pods
+    .filter((pod) => isMeasured(pod) && priorityOf(pod) < criticalPriority)
+    .map((pod): Ranked => ({ pod, excess: excessOf(pod, starvation, moment) }))
+    .sort(
+      (left, right) =>
+        Number(right.excess > 0) - Number(left.excess > 0) ||
+        priorityOf(left.pod) - priorityOf(right.pod) ||
+        right.excess - left.excess ||
+        (left.pod.metadata.name < right.pod.metadata.name ? -1 : 1),
+    );
+  const pod = ranked[0]?.pod;
+  return pod && { pod, message: messageFor(pod, starvation, moment) };
+}
+
+function excessOf(
+  pod: Pod,
+  { resource }: Starvation,
+  moment: { readonly domain: Domain; readonly now: number },
+): number {
+  // Files of simulated containers are small: as to the disk, pods are ranked by what they request.
+  const used = resource === "memory" ? podUsage(pod, moment) : [];
+  const requested = (pod.spec?.containers ?? []).reduce(
+    (sum, { resources }) => sum + Quantity.parse(resources?.requests?.[resource] ?? "0").toNumber(),
+    0,
+  );
+  return used.reduce((sum, { memory }) => sum + memory, 0) - requested;
+}
+
+function messageFor(
+  pod: Pod,
+  { resource, threshold, available }: Starvation,
+  moment: { readonly domain: Domain; readonly now: number },
+): string {
+  const head =
+    `The node was low on resource: ${resource}. Threshold quantity: ${threshold.canonical()}, ` +
+    `available: ${available.canonical()}. `;
+  const { containers = [], initContainers = [] } = pod.spec ?? {};
+  const details = (resource === "memory" ? podUsage(pod, moment) : []).map(({ name, memory }) => {
+    const container = [...containers, ...initContainers].find((each) => each.name === name);
+    const request = container?.resources?.requests?.[resource] ?? "0";
+    if (memory <= Quantity.parse(request).toNumber()) return "";
+    const usage = Quantity.parse(`${Math.ceil(memory / 1024)}Ki`).toString();
+    return (
+      `Container ${name} was using ${usage}, request is ${request}, has larger consumption of ` +
+      `${resource}. `
+    );
+  });
+  return `${head}${details.join("")}`;
+}
