@@ -1,10 +1,18 @@
 import { type ContainerStateTerminated, type ContainerStatus, type Pod, statusesOf } from "#kinds";
-import { annotationOf } from "../annotations.ts";
+import { annotationOf, durationMs } from "../annotations.ts";
 
-/** A log, or why there is none. */
-export type LogResult =
-  | { readonly text: string; readonly isRunning: boolean }
-  | { readonly refusal: string };
+/** A part of a log, or why there is none. */
+export type LogResult = LogPart | { readonly refusal: string };
+
+export interface LogPart {
+  readonly text: Buffer;
+  /** The container runs: lines may follow. */
+  readonly isRunning: boolean;
+  /** Lines of the log so far. */
+  readonly count: number;
+  /** Time at which the run of the container began. */
+  readonly startedAt: number;
+}
 
 interface LogLine {
   /** Milliseconds since 1970. */
@@ -12,12 +20,20 @@ interface LogLine {
   readonly text: string;
 }
 
-/** The log of a container, cut as the query asks: a text of the pod's annotation, or a made-up one. */
-export function containerLog(
-  pod: Pod,
-  container: string,
-  { query, now }: { readonly query: URLSearchParams; readonly now: number },
-): LogResult {
+/** Newest lines of a log that are kept. */
+const mostLines = 10_000;
+
+export interface LogRequest {
+  readonly query: URLSearchParams;
+  /** Wall clock in ms. */
+  readonly now: number;
+  /** Text of a ConfigMap that the pod's annotation names. */
+  readonly configured?: string | undefined;
+}
+
+/** The log of a container, cut as the query asks: a text that annotations give, or a made-up one. */
+export function containerLog(pod: Pod, container: string, request: LogRequest): LogResult {
+  const { query } = request;
   const found = statusesOf(pod).find(({ name }) => name === container);
   const where = `container "${container}" in pod "${pod.metadata.name}"`;
   if (found === undefined) return { refusal: `${where} is not available` };
@@ -31,7 +47,28 @@ export function containerLog(
     return { refusal: `${where} is waiting to start: ${reason}` };
   }
   const isRunning = !isPrevious && found.state?.running !== undefined;
-  return { text: cut(linesOf(pod, container, run), query, now), isRunning };
+  const log = logOf(pod, { container, run, request });
+  const startedAt = startOf(run);
+  return { text: cut(log.lines, request), isRunning, count: log.count, startedAt };
+}
+
+/** Lines that a log has got since it had `count`; undefined = another run of the container has begun. */
+export function newLines(
+  pod: Pod,
+  container: string,
+  { last, request }: { readonly last: LogPart; readonly request: LogRequest },
+): LogPart | undefined {
+  const found = statusesOf(pod).find(({ name }) => name === container);
+  const run = found && runOf(found, false);
+  if (run === undefined || startOf(run) !== last.startedAt) return undefined;
+  const isRunning = found?.state?.running !== undefined;
+  const isStill = isRunning && annotationOf(pod, "log-every") === undefined;
+  if (isStill) return { ...last, text: Buffer.alloc(0), isRunning };
+  const { lines, count } = logOf(pod, { container, run, request, after: last.count });
+  const added = Math.max(0, Math.min(count - last.count, lines.length));
+  const isTimed = request.query.get("timestamps") === "true";
+  const text = printed(lines.slice(lines.length - added), isTimed);
+  return { ...last, text, count, isRunning };
 }
 
 type Run = Partial<Pick<ContainerStateTerminated, "startedAt" | "finishedAt" | "exitCode">>;
@@ -41,34 +78,67 @@ function runOf({ state, lastState }: ContainerStatus, isPrevious: boolean): Run 
   return state?.running ?? state?.terminated ?? lastState?.terminated;
 }
 
-function linesOf(pod: Pod, container: string, run: Run): readonly LogLine[] {
-  const startedAt = Date.parse(run.startedAt ?? "") || 0;
-  const given = annotationOf(pod, "log");
+const startOf = ({ startedAt }: Run) => Date.parse(startedAt ?? "") || 0;
+
+interface LogInput {
+  readonly container: string;
+  readonly run: Run;
+  readonly request: LogRequest;
+  /** Lines that are not needed. */
+  readonly after?: number;
+}
+
+/**
+ * All lines of a run, or the newest of them. With the annotation `log-every`, a line of the text is
+ * written at each such interval, over and over; without it all are written at the start.
+ */
+function logOf(pod: Pod, { container, run, request, after = 0 }: LogInput) {
+  const startedAt = startOf(run);
+  const given = annotationOf(pod, "log") ?? request.configured;
   const { namespace = "", name } = pod.metadata;
   const text =
     given ?? `simulated container ${container} of pod ${namespace}/${name} started; no image runs`;
-  const lines = text
-    .replace(/\n$/, "")
-    .split("\n")
-    .map((line) => ({ at: startedAt, text: line }));
-  if (given !== undefined || run.exitCode === undefined) return lines;
-  const finishedAt = Date.parse(run.finishedAt ?? "") || startedAt;
-  return [...lines, { at: finishedAt, text: `exit code ${run.exitCode}` }];
+  const texts = text.replace(/\n$/, "").split("\n");
+  const until = Date.parse(run.finishedAt ?? "") || request.now;
+  const everyMs = durationMs(annotationOf(pod, "log-every"));
+  if (everyMs !== undefined && everyMs > 0) {
+    const count = Math.max(0, Math.floor((until - startedAt) / everyMs)) + 1;
+    const first = Math.min(count, Math.max(after, count - mostLines));
+    const lines = Array.from({ length: count - first }, (_, index): LogLine => {
+      const at = first + index;
+      return { at: startedAt + at * everyMs, text: texts[at % texts.length]! };
+    });
+    return { lines, count };
+  }
+  const end =
+    given !== undefined || run.exitCode === undefined
+      ? []
+      : [{ at: until, text: `exit code ${run.exitCode}` }];
+  const lines = [...texts.map((line) => ({ at: startedAt, text: line })), ...end];
+  return { lines: lines.slice(-mostLines), count: lines.length };
 }
 
-function cut(lines: readonly LogLine[], query: URLSearchParams, now: number): string {
+function cut(lines: readonly LogLine[], { query, now }: LogRequest): Buffer {
   const tail = numberOf(query, "tailLines");
   const seconds = numberOf(query, "sinceSeconds");
   const since =
     seconds === undefined ? Date.parse(query.get("sinceTime") ?? "") : now - seconds * 1000;
   const young = lines.filter(({ at }) => !(at < since));
   const kept = tail === undefined ? young : young.slice(Math.max(0, young.length - tail));
-  const isTimed = query.get("timestamps") === "true";
-  const printed = kept.map(({ at, text }) => {
-    return isTimed ? `${new Date(at).toISOString()} ${text}\n` : `${text}\n`;
-  });
-  const bytes = Buffer.from(printed.join(""));
-  return bytes.subarray(0, numberOf(query, "limitBytes") ?? bytes.length).toString();
+  return withinLimit(printed(kept, query.get("timestamps") === "true"), query);
+}
+
+function printed(lines: readonly LogLine[], isTimed: boolean): Buffer {
+  const texts = lines.map(({ at, text }) =>
+    isTimed ? `${new Date(at).toISOString()} ${text}\n` : `${text}\n`,
+  );
+  return Buffer.from(texts.join(""));
+}
+
+/** The first bytes of a text, as the query limits them; `written` count as well. */
+export function withinLimit(text: Buffer, query: URLSearchParams, written = 0): Buffer {
+  const limit = numberOf(query, "limitBytes") ?? Infinity;
+  return text.subarray(0, Math.max(0, Math.min(text.length, limit - written)));
 }
 
 function numberOf(query: URLSearchParams, name: string): number | undefined {

@@ -6,7 +6,8 @@ import { type Clock, trustAuthorities } from "#base";
 import type { Client } from "#client";
 import { type Pod, statusesOf } from "#kinds";
 import { Quantity } from "#meta";
-import { containerLog } from "./container-logs.ts";
+import { containerLog, newLines } from "./container-logs.ts";
+import { configuredLog, followLog } from "./follow-log.ts";
 import {
   cadvisorMetrics,
   type Measurement,
@@ -172,19 +173,26 @@ export class KubeletServer {
     return own.find(({ metadata }) => metadata.name === name && metadata.namespace === namespace);
   }
 
-  private sendLog(call: Call, response: ServerResponse): void {
-    const { path, query, request } = call;
+  private async sendLog(call: Call, response: ServerResponse): Promise<void> {
+    const { path, query } = call;
     const pod = this.podOf(call);
     if (pod === undefined) return send(response, 404, `pod "${path[2]}" does not exist\n`);
-    const now = this.options.clock.now();
-    const log = containerLog(pod, path[3] ?? "", { query, now });
+    const { client, clock } = this.options;
+    const configured = await configuredLog(pod, client);
+    const request = () => ({ query, now: clock.now(), configured });
+    const container = path[3] ?? "";
+    const log = containerLog(pod, container, request());
     if ("refusal" in log) return send(response, 400, log.refusal);
     const follows = query.get("follow") === "true" && log.isRunning;
     if (!follows) return send(response, 200, log.text);
-    response.writeHead(200, { "content-type": "text/plain; charset=utf-8" });
-    response.write(log.text);
-    // Nothing is added to the log: it ends when the client or the server goes.
-    request.socket.once("close", () => response.destroy());
+    await followLog(response, log, {
+      clock,
+      query,
+      next: (last) => {
+        const seen = this.podOf(call);
+        return seen && newLines(seen, container, { last, request: request() });
+      },
+    });
   }
 
   private async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
@@ -211,7 +219,7 @@ export class KubeletServer {
     if ("refusal" in log || !log.isRunning) {
       return refuse(upgrade.socket, 500, "container not running\n");
     }
-    const preamble = first === "attach" ? log.text : "";
+    const preamble = first === "attach" ? log.text.toString() : "";
     const files = this.filesOf(node, pod, container);
     runRemoteCommand(upgrade, { pod, container, query, files, preamble });
   }
@@ -251,7 +259,7 @@ function printList(items: readonly Pod[]): string {
 function send(
   response: ServerResponse,
   code: number,
-  text: string,
+  text: string | Buffer,
   type = "text/plain; charset=utf-8",
 ): void {
   if (response.headersSent) return void response.destroy();

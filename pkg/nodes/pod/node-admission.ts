@@ -1,7 +1,7 @@
 /** Admission of pods by their node: what a kubelet checks again after the scheduler. */
 import { type Node, type Pod, priorityOf } from "#kinds";
 import { type Amounts, plus, podTotal } from "#quota";
-import { Quantity } from "#meta";
+import { type Domain, Quantity, resolve } from "#meta";
 import type { PodFailure } from "./pod-run.ts";
 
 /** Resources that are compared in thousandths. */
@@ -13,20 +13,28 @@ const criticalPriority = 2_000_000_000;
  * Why a node refuses a pod, with a kubelet's reasons and messages; undefined = it admits the pod.
  * @param others pods of the node that it has admitted and that have not ended
  */
-export function refusalOf(pod: Pod, node: Node, others: readonly Pod[]): PodFailure | undefined {
-  const failure = pressureOn(pod, node) ?? shortage(pod, node, others) ?? mismatch(pod, node);
+export function refusalOf(
+  pod: Pod,
+  {
+    node,
+    others,
+    domain,
+  }: { readonly node: Node; readonly others: readonly Pod[]; readonly domain: Domain },
+): PodFailure | undefined {
+  const failure =
+    pressureOn(pod, node, domain) ?? shortage(pod, node, others) ?? mismatch(pod, node);
   return failure && { ...failure, message: `Pod was rejected: ${failure.message}` };
 }
 
 /** Under memory pressure a node takes pods that request something only; under others, critical ones. */
-function pressureOn(pod: Pod, { status }: Node): PodFailure | undefined {
+function pressureOn(pod: Pod, { status }: Node, domain: Domain): PodFailure | undefined {
   const found = ["MemoryPressure", "DiskPressure", "PIDPressure"].filter((type) =>
     status?.conditions?.some((each) => each.type === type && each.status === "True"),
   );
   if (found.length === 0 || priorityOf(pod) >= criticalPriority) return undefined;
   const isMemoryOnly = found.length === 1 && found[0] === "MemoryPressure";
   if (isMemoryOnly && pod.status?.qosClass !== "BestEffort") return undefined;
-  const taint = "node.kubernetes.io/memory-pressure";
+  const taint = resolve("node.{label}/memory-pressure", domain);
   const tolerates = pod.spec?.tolerations?.some(({ key, operator, effect }) => {
     const isKey = key === taint || (key === undefined && operator === "Exists");
     return isKey && (effect === undefined || effect === "NoSchedule");

@@ -131,10 +131,10 @@ export class PodSyncer {
   }
 
   /** Admits a pod to its node, or ends it before it starts. */
-  private admit(run: PodRun, pod: Pod, { name, object }: PodHost): void {
+  private admit(run: PodRun, pod: Pod, { name, object: node, client }: PodHost): void {
     const others = this.options.podsOf(name).filter((other) => this.isActive(other));
     run.isAdmitted = true;
-    const refusal = object && refusalOf(pod, object, others);
+    const refusal = node && refusalOf(pod, { node, others, domain: client.domain });
     if (refusal === undefined) return;
     run.failure = refusal;
     run.isRefused = true;
