@@ -3,7 +3,7 @@ export { claimFinalizer } from "./claim-finalizer.ts";
 export { DeviceSelectors, SelectorFault } from "./device-selectors.ts";
 export {
   ClaimFault,
-  claimNameOf,
+  claimKeysOf,
   claimsOfPod,
   type ClaimingPod,
   isReservedFor,

@@ -48,6 +48,18 @@ export function claimNameOf(pod: ClaimingPod, claim: PodResourceClaim): ClaimNam
     : { name: resourceClaimName, isGenerated: true };
 }
 
+/** Keys of the claims of the pod that have names by now: `namespace/name`. */
+export function claimKeysOf(pod: ClaimingPod): readonly string[] {
+  const { namespace = "" } = pod.metadata;
+  const generated = new Map(
+    (pod.status?.resourceClaimStatuses ?? []).map((each) => [each.name, each.resourceClaimName]),
+  );
+  return (pod.spec?.resourceClaims ?? []).flatMap(({ name, resourceClaimName }) => {
+    const found = resourceClaimName ?? generated.get(name);
+    return found === undefined ? [] : [`${namespace}/${found}`];
+  });
+}
+
 /** @throws ClaimFault if the claim was not generated for the pod */
 function checkClaimOwner(claim: ResourceClaim, pod: ClaimingPod): void {
   const { namespace = "", name } = pod.metadata;

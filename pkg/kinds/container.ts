@@ -12,6 +12,8 @@ export interface ContainerPort {
 export interface ResourceRequirements {
   readonly requests?: Amounts;
   readonly limits?: Amounts;
+  /** ResourceClaims of the pod that the container uses, by their names in the pod. */
+  readonly claims?: readonly { readonly name: string; readonly request?: string }[];
 }
 
 export interface VolumeMount {
@@ -67,6 +69,10 @@ export interface ContainerStatus {
   readonly allocatedResources?: Amounts;
   readonly resources?: ResourceRequirements;
   readonly volumeMounts?: readonly VolumeMountStatus[];
+  readonly allocatedResourcesStatus?: readonly {
+    readonly name: string;
+    readonly resources?: readonly { readonly resourceID: string; readonly health?: string }[];
+  }[];
 }
 
 /** Whether an init container is a sidecar: it runs beside the containers and is restarted. */

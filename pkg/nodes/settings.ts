@@ -23,6 +23,8 @@ export interface NodesSettings {
   readonly delays: PodDelays;
   /** The simulated CSI driver. */
   readonly storage: StorageSettings;
+  /** Pods report the health of their devices: feature gate ResourceHealthStatus. */
+  readonly reportsDeviceHealth: boolean;
   /** Version that nodes report as that of their kubelet. */
   readonly kubeletVersion: string;
   /** Ranges of addresses that pods' annotations may name for port forwarding. */
@@ -39,6 +41,7 @@ export const defaultNodesSettings: NodesSettings = {
   allocatesPodCidrs: false,
   delays: { startMs: 0, readyMs: 0, initMs: 0, jobMs: 1_000 },
   storage: { defaultClass: "", isElected: false },
+  reportsDeviceHealth: false,
   kubeletVersion: "v1.34.0",
   portForwardTargets: ["127.0.0.0/8", "::1/128"],
 };

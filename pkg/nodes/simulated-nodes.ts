@@ -1,5 +1,7 @@
 import type { Informer } from "#client";
 import { type ContainerImage, type Node, nodes, type Pod, pods } from "#kinds";
+import { PodDevices } from "./devices/pod-devices.ts";
+import { SlicePublisher } from "./devices/slice-publisher.ts";
 import { imageId } from "./identifiers.ts";
 import { KubeletServer } from "./kubelet/kubelet-server.ts";
 import { nextVictim, type Starvation } from "./node/eviction.ts";
@@ -25,6 +27,8 @@ class SimulatedNodes {
   private readonly nodes: Informer<Node>;
   private readonly nodeSyncer: NodeSyncer;
   private readonly podSyncer: PodSyncer;
+  private readonly podDevices: PodDevices;
+  private readonly slicePublisher: SlicePublisher;
   /** Ports of the kubelets' server, by node. */
   private readonly ports = new Map<string, number>();
 
@@ -36,10 +40,19 @@ class SimulatedNodes {
     this.pods.addIndex(byNode, ({ spec }) => [spec?.nodeName ?? ""]);
     this.nodes = context.informers.of(nodes);
     const common = { context, settings };
+    const isOwn = (name: string) => this.nodeSyncer.hostOf(name) !== undefined;
+    this.slicePublisher = new SlicePublisher({ context, nodes: this.nodes, isOwn });
+    this.podDevices = new PodDevices({
+      ...common,
+      pods: this.pods,
+      nodes: this.nodes,
+      onChange: (own) => this.podSyncer.resync(own),
+    });
     this.podSyncer = new PodSyncer({
       ...common,
       pods: this.pods,
       podsOf: (node) => this.podsOf(node),
+      devices: this.podDevices,
       hostOf: (name) => this.nodeSyncer.hostOf(name),
     });
     this.nodeSyncer = new NodeSyncer({
@@ -60,6 +73,8 @@ class SimulatedNodes {
     await Promise.all([
       this.nodeSyncer.run(),
       this.podSyncer.run(),
+      this.podDevices.run(),
+      this.slicePublisher.run(),
       runStorage({ ...context, client: context.storageClient }, settings.storage),
     ]);
     server?.close();

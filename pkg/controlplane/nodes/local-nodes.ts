@@ -26,6 +26,8 @@ export interface LocalNodes {
   readonly report: (what: string, error: unknown) => void;
   readonly metrics: PrometheusMetrics;
   readonly options: StartOptions;
+  /** Whether a feature gate is on. */
+  readonly gates: (name: string) => boolean;
   readonly credentials: Credentials | undefined;
 }
 
@@ -55,7 +57,7 @@ export async function runLocalNodes(local: LocalNodes): Promise<void> {
   const client = (user: User) => new RegistryClient({ ...local, user, userAgent });
   const common = { clock, signal, report, random: cryptoRandom };
   const informers = new Informers({ ...common, client: client(informerUser) });
-  const settings = { ...localSettings(local.options), ...nodes };
+  const settings = { ...localSettings(local), ...nodes };
   const serving = await servingOf(local, settings.address, client(apiserver));
   const context: NodesContext = {
     ...common,
@@ -82,9 +84,11 @@ async function servingOf(
   return { ...leaf, clientCa: authority.certificate, client };
 }
 
-function localSettings({ host = localhost, advertiseAddress }: StartOptions): NodesSettings {
+function localSettings({ options, gates }: LocalNodes): NodesSettings {
+  const { host = localhost, advertiseAddress } = options;
   return {
     ...defaultNodesSettings,
+    reportsDeviceHealth: gates("ResourceHealthStatus"),
     address: advertiseAddress ?? reachableAddress(host) ?? localhost,
     kubeletVersion: versionInfo().gitVersion,
   };

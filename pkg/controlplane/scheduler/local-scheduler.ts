@@ -13,7 +13,7 @@ const schedulerUser: User = { ...apiserver, name };
 
 type LocalScheduler = Pick<
   LocalControllers,
-  "registry" | "aggregated" | "clock" | "signal" | "report" | "metrics" | "flowControl"
+  "registry" | "aggregated" | "clock" | "signal" | "report" | "metrics" | "flowControl" | "gates"
 >;
 
 /** Schedules pods until the signal aborts. */
@@ -32,6 +32,7 @@ export async function runLocalScheduler(local: LocalScheduler): Promise<void> {
   const common = { client, clock, random: cryptoRandom, signal, report };
   const informers = new Informers(common);
   const { instruments } = metrics;
-  await runScheduler({ ...common, informers, instruments }, defaultSchedulerSettings);
+  const context = { ...common, informers, instruments, gate: local.gates };
+  await runScheduler(context, defaultSchedulerSettings);
   await informers.ended();
 }

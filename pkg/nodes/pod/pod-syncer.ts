@@ -3,6 +3,7 @@ import { type Client, type Informer, objectKey, WorkQueue } from "#client";
 import { type Node, type Pod, pods, type PodStatus } from "#kinds";
 import { isConflict, isNotFound } from "#meta";
 import { wishesOf } from "../annotations.ts";
+import type { PodDevices } from "../devices/pod-devices.ts";
 import type { PodAddresses } from "../pod-addresses.ts";
 import type { NodesContext, NodesSettings } from "../settings.ts";
 import { TimerHeap } from "../timers.ts";
@@ -31,6 +32,7 @@ export interface PodSyncerOptions {
   readonly pods: Informer<Pod>;
   /** Pods that are bound to a node. */
   readonly podsOf: (node: string) => readonly Pod[];
+  readonly devices: PodDevices;
   /** The node of that name if it is one of this process. */
   readonly hostOf: (node: string) => PodHost | undefined;
 }
@@ -106,11 +108,13 @@ export class PodSyncer {
     const { clock } = this.options.context;
     const now = clock.now();
     const { delays } = this.options.settings;
-    const wishes = wishesOf(pod);
+    const isPrepared = run.isSandboxReady || (await this.options.devices.prepare(pod));
+    const wishes = isPrepared ? wishesOf(pod) : { ...wishesOf(pod), neverStarts: true };
     const step = { pod, wishes, delays, now };
     const next = advance(run, step);
     const isAddressed = this.address(run, pod, host);
-    const status = podStatus(run, { ...step, hostIp: host.address });
+    const plain = podStatus(run, { ...step, hostIp: host.address });
+    const status = this.options.devices.withHealth(pod, plain);
     const patch = statusPatch(pod, status);
     if (patch !== undefined) await this.write(known, host, { pod, patch });
     if (run.isFinished && isTerminating(pod)) await this.remove(pod, host);

@@ -1,0 +1,68 @@
+import { isJsonObject } from "#base";
+import type { Device, Node } from "#kinds";
+import { prefix } from "../annotations.ts";
+
+/** Name of the simulated DRA driver. */
+export const deviceDriver = `devices.${prefix}`;
+
+/** Most devices of a node. */
+const mostDevices = 1_024;
+const countPattern = /^([a-z]([-a-z0-9]{0,50}[a-z0-9])?)=(\d{1,4})$/;
+
+/** The annotation of a node cannot be understood, for the reason in the message. */
+export class DeviceAnnotationFault extends Error {
+  override readonly name = "DeviceAnnotationFault";
+}
+
+/** Text of the annotation that lists the devices of a node; undefined = the node has none. */
+export function devicesText({ metadata }: Node): string | undefined {
+  const text = metadata.annotations?.[`${prefix}/devices`]?.trim();
+  return text === "" ? undefined : text;
+}
+
+/**
+ * Devices that a text lists: `gpu=2,nic=1` for `gpu-0`, `gpu-1` and `nic-0`, each with an attribute
+ * `type`; or a JSON list of devices as in a ResourceSlice.
+ * @throws DeviceAnnotationFault
+ */
+export function parseDevices(text: string): readonly Device[] {
+  const devices = text.startsWith("[") ? listedDevices(text) : countedDevices(text);
+  if (devices.length <= mostDevices) return devices;
+  throw new DeviceAnnotationFault(`${devices.length} devices, at most ${mostDevices} are allowed`);
+}
+
+function listedDevices(text: string): readonly Device[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new DeviceAnnotationFault(`not a JSON list: ${(error as Error).message}`);
+  }
+  const isList =
+    Array.isArray(value) && value.every((each) => isJsonObject(each) && "name" in each);
+  if (!isList) throw new DeviceAnnotationFault("not a list of objects with a name");
+  return value as readonly Device[];
+}
+
+function countedDevices(text: string): readonly Device[] {
+  return text.split(",").flatMap((each) => {
+    const [, type = "", , count = ""] = countPattern.exec(each.trim()) ?? [];
+    if (type === "") throw new DeviceAnnotationFault(`"${each.trim()}" is not like gpu=2`);
+    const attributes = { type: { string: type } };
+    return Array.from({ length: Number(count) }, (_, at) => ({
+      name: `${type}-${at}`,
+      attributes,
+    }));
+  });
+}
+
+/** Health of a device as the annotation `device-health` of its node tells; `Healthy` by default. */
+export function deviceHealth({ metadata }: Node, device: string): string {
+  const text = metadata.annotations?.[`${prefix}/device-health`] ?? "";
+  for (const pair of text.split(",")) {
+    const [name = "", health = ""] = pair.split("=").map((part) => part.trim());
+    if (name !== device) continue;
+    return health === "Healthy" || health === "Unhealthy" ? health : "Unknown";
+  }
+  return "Healthy";
+}
