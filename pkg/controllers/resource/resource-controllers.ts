@@ -1,18 +1,24 @@
 /** The controllers of dynamic resource allocation, with the names of kube-controller-manager. */
+import { resourceClaimMetrics } from "./claim-generator.ts";
+import {
+  deviceTaintEvictionMetrics,
+  type DeviceTaintEvictionOptions,
+  runDeviceTaintEvictionController,
+} from "./device-taint-eviction-controller.ts";
 import {
   defaultResourceClaimWorkers,
   type ResourceClaimOptions,
   runResourceClaimController,
 } from "./resource-claim-controller.ts";
 
-export interface ResourceSettings extends ResourceClaimOptions {}
+export interface ResourceSettings extends ResourceClaimOptions, DeviceTaintEvictionOptions {}
 
 /** Defaults of kube-controller-manager. */
 export const defaultResourceSettings = {
   resourceClaimWorkers: defaultResourceClaimWorkers,
 } as const;
 
-export { resourceClaimMetrics as resourceMetrics } from "./claim-generator.ts";
+export const resourceMetrics = [...resourceClaimMetrics, ...deviceTaintEvictionMetrics];
 
 export const resourceControllers = [
   {
@@ -21,5 +27,11 @@ export const resourceControllers = [
     serviceAccount: "resource-claim-controller",
     enabledByDefault: true,
     run: runResourceClaimController,
+  },
+  {
+    name: "device-taint-eviction-controller",
+    serviceAccount: "device-taint-eviction-controller",
+    enabledByDefault: true,
+    run: runDeviceTaintEvictionController,
   },
 ] as const;

@@ -158,7 +158,8 @@ export class Search {
     const consumed = isShared ? consumedCapacity(device, way.demand) : undefined;
     if (isShared) this.consume(id, consumed!, 1);
     else this.hold(id).add(claim);
-    const result = resultOf(way, candidate, consumed, newShareId);
+    const keepsTolerations = features.deviceTaints;
+    const result = resultOf(way, candidate, { consumed, newShareId, keepsTolerations });
     this.drafts[claim]!.chosen.push({ request: way, candidate, result, consumed });
     return true;
   }
@@ -222,12 +223,18 @@ function tolerates(
 }
 
 function resultOf(
-  { fullName, isAdmin }: PreparedRequest,
+  { fullName, isAdmin, demand }: PreparedRequest,
   { device, slice }: Candidate,
-  consumed: ReadonlyMap<string, Quantity> | undefined,
-  newShareId: () => string,
+  more: {
+    readonly consumed: ReadonlyMap<string, Quantity> | undefined;
+    readonly newShareId: () => string;
+    /** The result tells the tolerations, by which pods are evicted or not. */
+    readonly keepsTolerations: boolean;
+  },
 ): AllocatedDevice {
   const { driver, pool } = slice.spec;
+  const { consumed, newShareId, keepsTolerations } = more;
+  const tolerations = keepsTolerations ? (demand.tolerations ?? []) : [];
   const texts = [...(consumed ?? [])].map(([name, amount]) => [name, amount.toString()]);
   return {
     request: fullName,
@@ -235,6 +242,7 @@ function resultOf(
     pool: pool.name,
     device: device.name,
     ...(isAdmin ? { adminAccess: true } : {}),
+    ...(tolerations.length === 0 ? {} : { tolerations }),
     ...(consumed === undefined ? {} : { shareID: newShareId() }),
     ...(texts.length === 0 ? {} : { consumedCapacity: Object.fromEntries(texts) }),
   };

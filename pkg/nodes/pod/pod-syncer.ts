@@ -108,8 +108,9 @@ export class PodSyncer {
     const { clock } = this.options.context;
     const now = clock.now();
     const { delays } = this.options.settings;
-    const isPrepared = run.isSandboxReady || (await this.options.devices.prepare(pod));
-    const wishes = isPrepared ? wishesOf(pod) : { ...wishesOf(pod), neverStarts: true };
+    const isPrepared = run.isFinished || (await this.options.devices.prepare(pod));
+    const mayStart = isPrepared || run.isSandboxReady;
+    const wishes = mayStart ? wishesOf(pod) : { ...wishesOf(pod), neverStarts: true };
     const step = { pod, wishes, delays, now };
     const next = advance(run, step);
     const isAddressed = this.address(run, pod, host);

@@ -1,0 +1,235 @@
+import { deepEqual } from "#base";
+import { CoreEventRecorder, type Informer, objectKey } from "#client";
+import {
+  claimKeysOf,
+  DeviceSelectors,
+  isReservedFor,
+  TaintedSlices,
+  toleratesTaint,
+} from "#dynamic-resource-allocation";
+import {
+  type AllocatedDevice,
+  type Device,
+  deviceClasses,
+  type DeviceTaint,
+  deviceTaintRules,
+  type Pod,
+  pods as podHandle,
+  type ResourceClaim,
+  resourceClaims,
+  type ResourceSlice,
+  resourceSlices,
+} from "#kinds";
+import { ignoreNotFound } from "#meta";
+import type { MetricDefinition } from "#request";
+import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
+import { conditionOf } from "../pods/pod-state.ts";
+import { isServed } from "../served.ts";
+import { formatTime } from "../time.ts";
+import { isOwner, owningPodOf } from "./pod-claims.ts";
+
+export interface DeviceTaintEvictionOptions {
+  /** Whether a feature gate is on; absent = those of alpha features are off. */
+  readonly gates?: (name: string) => boolean;
+}
+
+const deletionsMetric = "device_taint_eviction_controller_pod_deletions_total";
+const durationMetric = "device_taint_eviction_controller_pod_deletion_duration_seconds";
+
+/** Names of kube-controller-manager. */
+export const deviceTaintEvictionMetrics: readonly MetricDefinition[] = [
+  {
+    name: deletionsMetric,
+    kind: "counter",
+    help: "Pods that were deleted because of a NoExecute taint of a device.",
+    labels: [],
+  },
+  {
+    name: durationMetric,
+    kind: "histogram",
+    help: "Time in seconds from the moment a device's NoExecute taint took effect on a pod to its deletion.",
+    labels: [],
+    buckets: [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 180, 240],
+  },
+];
+
+const name = "device-taint-eviction-controller";
+const byClaim = "resource-claims";
+const byPool = "pool";
+const workers = 8;
+
+const poolOf = ({ driver, pool }: { readonly driver: string; readonly pool: string }) =>
+  `${driver}/${pool}`;
+
+/** Deletes pods that use devices with NoExecute taints once their claims tolerate them no longer. */
+export async function runDeviceTaintEvictionController(
+  context: ControllerContext,
+  { gates = () => false }: DeviceTaintEvictionOptions,
+): Promise<void> {
+  const { client, informers } = context;
+  const { domain } = client;
+  if (!gates("DRADeviceTaints") || !(await isServed(context, deviceTaintRules(domain)))) return;
+  const queue = newWorkQueue(context, "device_taint_pod");
+  const recorder = new CoreEventRecorder(context, name);
+  const pods = informers.of(podHandle);
+  const claims = informers.of(resourceClaims(domain));
+  const slices = informers.of(resourceSlices(domain));
+  const classes = informers.of(deviceClasses(domain));
+  const rules = informers.of(deviceTaintRules(domain));
+  pods.addIndex(byClaim, claimKeysOf);
+  claims.addIndex(byPool, (claim) => [...new Set(devicesOf(claim).map(poolOf))]);
+  slices.addIndex(byPool, ({ spec }) => [poolOf({ driver: spec.driver, pool: spec.pool.name })]);
+  const addUsers = (claim: ResourceClaim) => {
+    for (const pod of pods.indexed(byClaim, objectKey(claim))) queue.add(objectKey(pod));
+  };
+  const tainted = new TaintedSlices(rules, classes, new DeviceSelectors(), () => {
+    for (const claim of claims.all()) addUsers(claim);
+  });
+  pods.subscribe((change) => {
+    const { type, object } = change;
+    if (type === "updated" && isSameUse(change.before, object)) return;
+    if (type === "deleted" || claimKeysOf(object).length > 0) queue.add(objectKey(object));
+  });
+  claims.subscribe(({ object }) => addUsers(object));
+  slices.subscribe(({ object: { spec } }) => {
+    const pool = poolOf({ driver: spec.driver, pool: spec.pool.name });
+    for (const claim of claims.indexed(byPool, pool)) addUsers(claim);
+  });
+  const all = [pods, claims, slices, classes, rules];
+  await Promise.all(all.map((informer) => informer.untilSynced()));
+  const evictions = new DeviceTaintEvictions(context, recorder, { claims, slices, tainted });
+  const sync = async (key: string) => {
+    const waitMs = await evictions.sync(key, pods.get(key));
+    if (waitMs !== undefined) queue.addAfter(key, waitMs);
+  };
+  await Promise.all([recorder.run(), queue.run(sync, { workers })]);
+}
+
+/** Whether neither the node nor the claims of the pod have changed. */
+function isSameUse(before: Pod, after: Pod): boolean {
+  const isSameNode = before.spec?.nodeName === after.spec?.nodeName;
+  return (
+    isSameNode &&
+    deepEqual(before.status?.resourceClaimStatuses, after.status?.resourceClaimStatuses)
+  );
+}
+
+function devicesOf({ status }: ResourceClaim): readonly AllocatedDevice[] {
+  return status?.allocation?.devices?.results ?? [];
+}
+
+interface Sources {
+  readonly claims: Informer<ResourceClaim>;
+  readonly slices: Informer<ResourceSlice>;
+  readonly tainted: TaintedSlices;
+}
+
+class DeviceTaintEvictions {
+  /** Pods that are to be evicted, by key. */
+  private readonly scheduled = new Map<string, Pod>();
+
+  constructor(
+    private readonly context: ControllerContext,
+    private readonly recorder: CoreEventRecorder,
+    private readonly sources: Sources,
+  ) {}
+
+  /** Answers in how many ms the pod is to be looked at again; undefined = when something changes. */
+  async sync(key: string, pod: Pod | undefined): Promise<number | undefined> {
+    const known = this.scheduled.get(key);
+    if (known !== undefined && known.metadata.uid !== pod?.metadata.uid) this.scheduled.delete(key);
+    if (pod === undefined) return undefined;
+    const fireAt = this.evictionTime(pod);
+    if (fireAt === undefined) {
+      if (this.scheduled.delete(key)) this.tell(pod, "Cancelling deletion");
+      return undefined;
+    }
+    const now = this.context.clock.now();
+    if (now < fireAt) {
+      this.scheduled.set(key, pod);
+      return fireAt - now;
+    }
+    await this.evict(pod, fireAt);
+    this.scheduled.delete(key);
+    return undefined;
+  }
+
+  /** Earliest time in ms at which a device of the pod is no longer tolerated. */
+  private evictionTime(pod: Pod): number | undefined {
+    if (!pod.spec?.nodeName) return undefined;
+    const times = claimKeysOf(pod).flatMap((key) => {
+      const claim = this.sources.claims.get(key);
+      if (claim === undefined || !isReservedFor(claim, pod)) return [];
+      if (owningPodOf(claim) !== undefined && !isOwner(claim, pod)) return [];
+      return devicesOf(claim).flatMap((device) => this.endsOfToleration(device));
+    });
+    return times.length === 0 ? undefined : Math.min(...times);
+  }
+
+  private endsOfToleration(allocated: AllocatedDevice): readonly number[] {
+    const taints = this.deviceOf(allocated)?.taints ?? [];
+    return taints
+      .filter(({ effect }) => effect === "NoExecute")
+      .flatMap((taint) => endOfToleration(taint, allocated) ?? []);
+  }
+
+  /** The device as the newest generation of its pool has it, with the taints of rules. */
+  private deviceOf({ driver, pool, device }: AllocatedDevice): Device | undefined {
+    const { slices, tainted } = this.sources;
+    const own = slices.indexed(byPool, poolOf({ driver, pool }));
+    const newest = own.reduce((all, { spec }) => Math.max(all, Number(spec.pool.generation)), 0);
+    return own
+      .filter(({ spec }) => Number(spec.pool.generation) === newest)
+      .flatMap((slice) => tainted.patch(slice).spec.devices ?? [])
+      .find((each) => each.name === device);
+  }
+
+  private tell(pod: Pod, message: string): void {
+    const reason = "DeviceTaintManagerEviction";
+    this.recorder.record(podHandle, pod, { type: "Normal", reason, message });
+  }
+
+  private async evict(shown: Pod, fireAt: number): Promise<void> {
+    const { client, clock, instruments } = this.context;
+    const { namespace = "", name: podName, uid } = shown.metadata;
+    const at = { namespace, name: podName };
+    const pod = await client.get(podHandle, at).catch(ignoreNotFound);
+    if (pod === undefined || pod.metadata.uid !== uid) return;
+    const isMarked = conditionOf(pod, "DisruptionTarget")?.reason === disruption.reason;
+    if (isMarked && pod.metadata.deletionTimestamp !== undefined) return;
+    this.tell(shown, "Marking for deletion");
+    if (!isMarked) {
+      const lastTransitionTime = formatTime(clock.now());
+      const observedGeneration = Number(pod.metadata.generation ?? 0);
+      const conditions = [{ ...disruption, observedGeneration, lastTransitionTime }];
+      const body = { metadata: { uid }, status: { conditions } };
+      await client
+        .patch(podHandle, { ...at, subresource: "status" }, { type: "strategic", body })
+        .catch(ignoreNotFound);
+    }
+    await client.delete(podHandle, at, { preconditions: { uid } }).catch(ignoreNotFound);
+    instruments.add(deletionsMetric, {}, 1);
+    instruments.observe(durationMetric, {}, (clock.now() - fireAt) / 1000);
+  }
+}
+
+const disruption = {
+  type: "DisruptionTarget",
+  status: "True",
+  reason: "DeletionByDeviceTaintManager",
+  message: "Device Taint manager: deleting due to NoExecute taint",
+} as const;
+
+/** Time in ms until which the claim tolerates the taint; undefined = for ever. */
+function endOfToleration(
+  taint: DeviceTaint,
+  { tolerations = [] }: AllocatedDevice,
+): number | undefined {
+  const added = taint.timeAdded === undefined ? 0 : Date.parse(taint.timeAdded);
+  const matching = tolerations.filter(
+    (each) => each.effect === "NoExecute" && toleratesTaint(each, taint),
+  );
+  if (matching.some(({ tolerationSeconds }) => tolerationSeconds === undefined)) return undefined;
+  const seconds = matching.map(({ tolerationSeconds }) => Math.max(Number(tolerationSeconds), 0));
+  return added + Math.min(...(seconds.length === 0 ? [0] : seconds)) * 1000;
+}
