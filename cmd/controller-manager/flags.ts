@@ -73,8 +73,8 @@ const genericFlags = {
   "feature-gates": flag(
     "pairs",
     new Map(),
-    "feature gates to turn on or off, as name=true|false pairs; CoordinatedLeaderElection and " +
-      "MaxUnavailableStatefulSet are used",
+    "feature gates to turn on or off, as name=true|false pairs; CoordinatedLeaderElection, " +
+      "DRADeviceTaints and MaxUnavailableStatefulSet are used",
   ),
 } as const;
 

@@ -42,6 +42,13 @@ const genericFlags = {
   ),
   "leader-elect-resource-name": flag("string", "kube-scheduler", "name of the Lease"),
   "leader-elect-resource-namespace": flag("string", "kube-system", "namespace of the Lease"),
+  "feature-gates": flag(
+    "pairs",
+    new Map(),
+    "feature gates to turn on or off, as name=true|false pairs; DRAAdminAccess, " +
+      "DRAConsumableCapacity, DRADeviceTaints, DRAPartitionableDevices and DRAPrioritizedList " +
+      "are used",
+  ),
 } as const;
 
 const secureServingFlags = {

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { featureGates } from "#api";
 import { systemClock } from "#base";
 import { timesFault } from "#client";
 import { runSchedulerProgram, type SchedulerProgramOptions, standardLogger } from "#controlplane";
@@ -37,6 +38,7 @@ function schedulerOptions(values: Values): SchedulerProgramOptions {
   return {
     endpoint,
     settings: configuration?.settings ?? defaultSchedulerSettings,
+    gate: featureGates(values["feature-gates"]),
     leaderElection: leaderElectionOf(values, configuration),
     requestsPerSecond: configuration?.requestsPerSecond ?? values["kube-api-qps"],
     burst: configuration?.burst ?? values["kube-api-burst"],

@@ -26,6 +26,8 @@ export interface SchedulerProgramOptions {
   /** Where the API server is; called for each connection, because certificates may be renewed. */
   readonly endpoint: () => Endpoint;
   readonly settings: SchedulerSettings;
+  /** Whether a feature gate is on. */
+  readonly gate: (name: string) => boolean;
   /** Absent = pods are scheduled without a Lease. */
   readonly leaderElection: Omit<LeaderElectionOptions, "coordinated"> | undefined;
   /** Rate limit of requests to the API server. */
@@ -104,13 +106,13 @@ async function schedule(
   metrics: PrometheusMetrics,
   signal: AbortSignal,
 ): Promise<void> {
-  const { clock, logger, settings } = options;
+  const { clock, logger, settings, gate } = options;
   const report = (what: string, error: unknown) => logger.error(what, error);
   const client = clientOf(options, metrics, signal);
   const common = { client, clock, random: cryptoRandom, signal, report };
   const informers = new Informers(common);
   const { instruments } = metrics;
-  await runScheduler({ ...common, informers, instruments }, settings);
+  await runScheduler({ ...common, informers, instruments, gate }, settings);
   await informers.ended();
 }
 

@@ -120,7 +120,7 @@ export class PodDevices {
       ({ driver, pool }) => driver === deviceDriver && pool === pod.spec?.nodeName,
     );
     const known = new Set((claim.status?.devices ?? []).map(({ device }) => device));
-    if (own.length === 0 || own.every(({ device }) => known.has(device))) return;
+    if (own.every(({ device }) => known.has(device))) return;
     const { namespace = "", name, uid } = claim.metadata;
     const lastTransitionTime = timeText(this.options.context.clock.now());
     const ready = {

@@ -2,8 +2,10 @@ import type { Clock } from "#base";
 import { AllocationFault, type Allocator } from "#dynamic-resource-allocation";
 import type { AllocationResult, Node, ResourceClaim } from "#kinds";
 
-/** Longest time in milliseconds that a search runs before others have their turn. */
+/** Longest time in milliseconds that a search runs before other work has its turn. */
 const sliceMs = 8;
+/** All searches of an attempt together may take this many times the timeout of one. */
+const timeoutsPerAttempt = 3;
 
 /** Outcome of a search; `paused` = it goes on. */
 export type SearchOutcome =
@@ -11,53 +13,69 @@ export type SearchOutcome =
   | { readonly kind: "none" | "paused" | "timeout" }
   | { readonly kind: "fault"; readonly error: AllocationFault };
 
-export interface SearchLimits {
+export interface SearchesOptions {
+  readonly allocator: Allocator;
+  readonly claims: readonly ResourceClaim[];
   readonly clock: Clock;
-  /** Longest time of a search in milliseconds; 0 = no bound. */
+  /** Longest search on one node in milliseconds; 0 = no bound. */
   readonly timeoutMs: number;
 }
 
-/** The search for devices on one node, in slices of time. */
-export class NodeSearch {
-  private readonly steps: ReturnType<Allocator["allocate"]>;
+/** The searches for devices of one attempt to schedule a pod, by node. */
+export class NodeSearches {
+  private readonly searches = new Map<string, NodeSearch>();
+  /** Time in milliseconds that all searches have taken. */
   private spentMs = 0;
-  private known: SearchOutcome | undefined;
 
-  constructor(
-    allocator: Allocator,
-    node: Node,
-    claims: readonly ResourceClaim[],
-    private readonly limits: SearchLimits,
-  ) {
-    this.steps = allocator.allocate(node, claims);
-  }
+  constructor(private readonly options: SearchesOptions) {}
 
-  /** Goes on for one slice of time; answers at once what is known. */
-  advance(): SearchOutcome {
-    if (this.known !== undefined) return this.known;
-    const outcome = this.outcome();
-    if (outcome.kind !== "paused") this.known = outcome;
-    return outcome;
-  }
-
-  private outcome(): SearchOutcome {
-    const { clock, timeoutMs } = this.limits;
-    const began = clock.monotonic();
-    try {
-      for (;;) {
-        const { done, value } = this.steps.next();
-        if (done === true) {
-          return value === undefined ? { kind: "none" } : { kind: "found", allocations: value };
-        }
-        const elapsed = clock.monotonic() - began;
-        if (timeoutMs > 0 && this.spentMs + elapsed >= timeoutMs) return { kind: "timeout" };
-        if (elapsed < sliceMs) continue;
-        this.spentMs += elapsed;
-        return { kind: "paused" };
-      }
-    } catch (error) {
-      if (error instanceof AllocationFault) return { kind: "fault", error };
-      throw error;
+  /** Goes on with the search on the node for one slice of time; answers at once what is known. */
+  advance(node: Node): SearchOutcome {
+    const { allocator, claims, clock, timeoutMs } = this.options;
+    const { name } = node.metadata;
+    let search = this.searches.get(name);
+    if (search === undefined) {
+      search = { steps: allocator.allocate(node, claims), spentMs: 0, known: undefined };
+      this.searches.set(name, search);
     }
+    if (search.known !== undefined) return search.known;
+    const began = clock.monotonic();
+    const outcome = run(search.steps, () => clock.monotonic() - began);
+    const elapsed = clock.monotonic() - began;
+    this.spentMs += elapsed;
+    search.spentMs += elapsed;
+    if (outcome.kind === "paused") {
+      const isLate = search.spentMs >= timeoutMs || this.spentMs >= timeoutMs * timeoutsPerAttempt;
+      if (timeoutMs === 0 || !isLate) return outcome;
+      search.known = { kind: "timeout" };
+    } else search.known = outcome;
+    return search.known;
+  }
+
+  /** Allocations that were found on the node. */
+  foundOn(node: string): readonly AllocationResult[] | undefined {
+    const known = this.searches.get(node)?.known;
+    return known?.kind === "found" ? known.allocations : undefined;
+  }
+}
+
+interface NodeSearch {
+  readonly steps: ReturnType<Allocator["allocate"]>;
+  spentMs: number;
+  known: SearchOutcome | undefined;
+}
+
+function run(steps: NodeSearch["steps"], elapsedMs: () => number): SearchOutcome {
+  try {
+    for (;;) {
+      const { done, value } = steps.next();
+      if (done === true) {
+        return value === undefined ? { kind: "none" } : { kind: "found", allocations: value };
+      }
+      if (elapsedMs() >= sliceMs) return { kind: "paused" };
+    }
+  } catch (error) {
+    if (error instanceof AllocationFault) return { kind: "fault", error };
+    throw error;
   }
 }

@@ -1,3 +1,4 @@
+import { realClock } from "#base";
 import { objectKey } from "#client";
 import { Allocator, ClaimFault, claimsOfPod, isReservedFor } from "#dynamic-resource-allocation";
 import type { AllocationResult, NodeSelector, Pod, ResourceClaim } from "#kinds";
@@ -14,7 +15,7 @@ import {
 import { matchesTerms } from "../helper/node-affinity.ts";
 import { bindClaim, deallocateClaim, unreserveClaim } from "./claim-binding.ts";
 import { deviceEvents } from "./hints.ts";
-import { NodeSearch } from "./node-search.ts";
+import { NodeSearches } from "./node-search.ts";
 
 export interface DynamicResourcesArgs {
   /** Longest search for devices on one node in milliseconds; 0 = no bound. */
@@ -27,9 +28,8 @@ const name = "DynamicResources";
 interface State {
   /** Claims of the pod, replaced as they are written. */
   readonly claims: ResourceClaim[];
-  /** Allocator of the claims that are not allocated; undefined if there are none. */
-  readonly allocator: Allocator | undefined;
-  readonly searches: Map<string, NodeSearch>;
+  /** Searches for devices of the claims that are not allocated; undefined if there are none. */
+  readonly searches: NodeSearches | undefined;
   /** Indexes of allocated claims that some node does not reach. */
   readonly unavailable: Set<number>;
   /** New allocations by index of the claim, from Reserve on. */
@@ -65,7 +65,7 @@ class DynamicResources {
   }
 
   preFilter({ pod, state }: SchedulingContext): PreFilterResult | undefined {
-    state.write(name, newState([], undefined));
+    state.write(name, noClaims);
     if ((pod.spec?.resourceClaims ?? []).length === 0) return { status: skip };
     const claims = this.claimsOf(pod);
     if ("code" in claims) return { status: claims };
@@ -75,7 +75,8 @@ class DynamicResources {
       const problem = this.problemOf(claim);
       if (problem !== undefined) return { status: problem };
     }
-    state.write(name, newState(claims, waiting.length === 0 ? undefined : this.allocator()));
+    const searches = waiting.length === 0 ? undefined : this.searches(waiting);
+    state.write(name, newState(claims, searches));
     return undefined;
   }
 
@@ -87,10 +88,8 @@ class DynamicResources {
       const selector = status?.allocation?.nodeSelector;
       return selector !== undefined && !matchesTerms(termsOf(selector), node);
     });
-    if (found.allocator !== undefined) {
-      const rejection = this.search(found, info);
-      if (rejection !== undefined) return rejection;
-    }
+    const rejection = found.searches && this.search(found.searches, info);
+    if (rejection !== undefined) return rejection;
     if (unavailable.length === 0) return undefined;
     for (const [index] of unavailable) found.unavailable.add(index);
     return unresolvable(name, "resourceclaim not available on the node");
@@ -117,15 +116,15 @@ class DynamicResources {
 
   reserve({ state }: SchedulingContext, node: string): Status | undefined {
     const found = state.read<State>(name);
-    if (found?.allocator === undefined) return undefined;
-    const outcome = found.searches.get(node)?.advance();
-    if (outcome?.kind !== "found") {
+    if (found?.searches === undefined) return undefined;
+    const results = found.searches.foundOn(node);
+    if (results === undefined) {
       return errorStatus(name, new Error("claim allocation not found for node"));
     }
     let next = 0;
     for (const [index, { status, metadata }] of found.claims.entries()) {
       if (status?.allocation !== undefined) continue;
-      const allocation = outcome.allocations[next++]!;
+      const allocation = results[next++]!;
       found.allocations.set(index, allocation);
       this.handle.devices.setPending(metadata.uid, allocation);
     }
@@ -205,9 +204,9 @@ class DynamicResources {
     return undefined;
   }
 
-  private allocator(): Allocator {
-    const { devices, random } = this.handle;
-    return new Allocator({
+  private searches(claims: readonly ResourceClaim[]): NodeSearches {
+    const { devices, random, clock } = this.handle;
+    const allocator = new Allocator({
       features: devices.features,
       allocated: devices.allocated,
       selectors: devices.selectors,
@@ -216,20 +215,13 @@ class DynamicResources {
       nodeMatches: (selector, node) => matchesTerms(termsOf(selector), node),
       newShareId: () => random.uuid(),
     });
+    const timeoutMs = this.args.filterTimeoutMs;
+    return new NodeSearches({ allocator, claims, clock: realClock(clock), timeoutMs });
   }
 
   /** Searches for devices on the node; a long search goes on while others have their turn. */
-  private search(state: State, { node }: NodeInfo): Status | undefined {
-    const { clock } = this.handle;
-    const nodeName = node!.metadata.name;
-    let search = state.searches.get(nodeName);
-    if (search === undefined) {
-      const waiting = state.claims.filter(({ status }) => status?.allocation === undefined);
-      const limits = { clock, timeoutMs: this.args.filterTimeoutMs };
-      search = new NodeSearch(state.allocator!, node!, waiting, limits);
-      state.searches.set(nodeName, search);
-    }
-    const outcome = search.advance();
+  private search(searches: NodeSearches, { node }: NodeInfo): Status | undefined {
+    const outcome = searches.advance(node!);
     switch (outcome.kind) {
       case "found":
         return undefined;
@@ -250,10 +242,12 @@ class DynamicResources {
   }
 }
 
-function newState(claims: ResourceClaim[], allocator: Allocator | undefined): State {
-  const [searches, unavailable, allocations] = [new Map(), new Set<number>(), new Map()];
-  return { claims, allocator, searches, unavailable, allocations };
+function newState(claims: ResourceClaim[], searches: NodeSearches | undefined): State {
+  return { claims, searches, unavailable: new Set(), allocations: new Map() };
 }
+
+/** State of pods without claims, which nothing changes. */
+const noClaims = newState([], undefined);
 
 function termsOf({ nodeSelectorTerms = [] }: NodeSelector) {
   return nodeSelectorTerms;

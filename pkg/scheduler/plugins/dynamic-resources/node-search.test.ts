@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { systemClock } from "#base";
+import {
+  AllocatedState,
+  Allocator,
+  allocatorFeatures,
+  DeviceSelectors,
+} from "#dynamic-resource-allocation";
+import type { ResourceClaim, ResourceSlice } from "#kinds";
+import { NodeSearches } from "./node-search.ts";
+
+const driver = "d.example.com";
+const meta = (name: string) => ({ name, uid: name, resourceVersion: "1" });
+
+/** A clock on which each look takes a millisecond. */
+function tickingClock() {
+  let time = 0;
+  return { ...systemClock, monotonic: () => time++ };
+}
+
+/**
+ * Devices without number seem to do, but the last request wants a device that differs from all others
+ * in an attribute that must be the same: a search in vain through all orders.
+ */
+function hopeless(count: number): { slices: ResourceSlice[]; claim: ResourceClaim } {
+  const device = (name: string, group: string) => ({
+    name,
+    attributes: { group: { string: group } },
+  });
+  const devices = Array.from({ length: count }, (_, at) => device(`d${at}`, "a"));
+  const wants = (group: string) => ({
+    deviceClassName: "c",
+    selectors: [{ cel: { expression: `device.attributes["${driver}"].group == "${group}"` } }],
+  });
+  const requests = Array.from({ length: 12 }, (_, at) => ({ name: `r${at}`, exactly: wants("a") }));
+  const constraints = [{ matchAttribute: `${driver}/group` }];
+  const spec = {
+    driver,
+    allNodes: true,
+    pool: { name: "p", generation: 1, resourceSliceCount: 1 },
+    devices: [...devices, device("other", "b")],
+  };
+  const last = { name: "last", exactly: wants("b") };
+  return {
+    slices: [{ metadata: meta("s"), spec }],
+    claim: {
+      metadata: { ...meta("claim"), namespace: "ns" },
+      spec: { devices: { requests: [...requests, last], constraints } },
+    },
+  };
+}
+
+describe("node searches", () => {
+  const searchesOf = ({ slices, claim }: ReturnType<typeof hopeless>, timeoutMs: number) => {
+    const allocator = new Allocator({
+      features: allocatorFeatures(() => true),
+      allocated: new AllocatedState(),
+      selectors: new DeviceSelectors(),
+      classOf: () => ({ metadata: meta("c"), spec: {} }),
+      slicesFor: () => slices,
+      nodeMatches: () => true,
+      newShareId: () => "share",
+    });
+    return new NodeSearches({ allocator, claims: [claim], clock: tickingClock(), timeoutMs });
+  };
+  const outcomeOf = (searches: NodeSearches, name: string) => {
+    let pauses = 0;
+    for (;;) {
+      const { kind } = searches.advance({ metadata: meta(name) });
+      if (kind !== "paused") return { kind, pauses };
+      assert.ok(++pauses < 1_000, "the search never ends");
+    }
+  };
+
+  it("pause a long search again and again, and end it at the timeout", () => {
+    const searches = searchesOf(hopeless(14), 200);
+    const { kind, pauses } = outcomeOf(searches, "a");
+    assert.equal(kind, "timeout");
+    assert.ok(pauses > 10, `${pauses} pauses`);
+    assert.equal(searches.foundOn("a"), undefined);
+    assert.equal(searches.advance({ metadata: meta("a") }).kind, "timeout");
+  });
+
+  it("bound the searches of an attempt on all nodes together", () => {
+    const searches = searchesOf(hopeless(14), 200);
+    const pauses = ["a", "b", "c", "d", "e"].map((name) => outcomeOf(searches, name).pauses);
+    assert.ok(pauses[0]! > 10);
+    assert.deepEqual(pauses.slice(3), [0, 0]);
+  });
+
+  it("find what is there, and keep it", () => {
+    const { slices, claim } = hopeless(14);
+    const requests = claim.spec.devices!.requests!.slice(0, 3);
+    const searches = searchesOf(
+      { slices, claim: { ...claim, spec: { devices: { requests } } } },
+      0,
+    );
+    assert.equal(outcomeOf(searches, "a").kind, "found");
+    const results = searches.foundOn("a")![0]!.devices!.results!;
+    assert.deepEqual(
+      results.map(({ device }) => device),
+      ["d0", "d1", "d2"],
+    );
+  });
+});
