@@ -146,6 +146,54 @@ describe("scheduler", () => {
     });
   }
 
+  for (const seed of [1, 2, 3]) {
+    it(`overcommits no node with stale caches, failures and restarts, seed ${seed}`, async () => {
+      const random = seededRandom(seed);
+      for (let at = 0; at < 4; at++) await makeNode(test, `n${at}`, 2 + random.below(2));
+      run = await start(test);
+      const homes = new Map<string, string>();
+      for (let at = 0; at < 40; at++) {
+        await makePod(test, `p${at}`, { cpu: 1 + random.below(6) });
+        const chosen = random.below(8);
+        if (chosen === 0) run.holdInformer(random.pick(["pods", "nodes"]));
+        else if (chosen === 1) for (const each of ["pods", "nodes"]) run.releaseInformer(each);
+        else if (chosen === 2) run.failNext("create", "pods", 1 + random.below(3));
+        else if (chosen === 3) {
+          await run.stop();
+          run = await start(test);
+        } else if (chosen === 4) {
+          const bound = (await listed(test, podsPath)).filter((pod) => pod.spec.nodeName);
+          if (bound.length === 0) continue;
+          const { name } = random.pick(bound).metadata;
+          await test.remove(`${podsPath}/${name}`, { gracePeriodSeconds: 0 });
+        }
+        await verdict(test);
+        for (const { metadata, spec } of await listed(test, podsPath)) {
+          if (!spec.nodeName) continue;
+          assert.equal(homes.get(metadata.uid) ?? spec.nodeName, spec.nodeName);
+          homes.set(metadata.uid, spec.nodeName);
+        }
+      }
+      for (const each of ["pods", "nodes"]) run.releaseInformer(each);
+      await settles();
+    });
+  }
+
+  it("evicts only what a pod needs, while other pods preempt as well", async () => {
+    for (const name of ["a", "b", "c"]) await makeNode(test, name, 4);
+    run = await start(test);
+    const low = { cpu: 9, priority: 1, terminationGracePeriodSeconds: 0 };
+    for (let at = 0; at < 12; at++) await makePod(test, `low-${at}`, low);
+    const boundOf = async (prefix: string) =>
+      (await listed(test, podsPath)).filter(
+        ({ metadata, spec }) => metadata.name.startsWith(prefix) && spec.nodeName,
+      ).length;
+    await run.until(async () => (await boundOf("low")) === 12);
+    for (let at = 0; at < 3; at++) await makePod(test, `high-${at}`, { cpu: 30, priority: 100 });
+    await run.until(async () => (await boundOf("high")) === 3);
+    assert.equal(await boundOf("low"), 3);
+  });
+
   it("evicts a pod of lower priority, and spares the one that a budget protects", async () => {
     await makeNode(test, "a", 1);
     await makeNode(test, "b", 1);
