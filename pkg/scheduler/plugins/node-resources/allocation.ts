@@ -15,43 +15,43 @@ export interface ScoringStrategy {
   readonly shape: readonly { readonly utilization: number; readonly score: number }[];
 }
 
-interface Allocation {
-  readonly allocatable: number;
-  /** With the pod. */
-  readonly requested: number;
+/**
+ * Amount of a resource on the node; undefined where it does not count for the pod. Called for each
+ * node, pod and resource, so that nothing is allocated.
+ */
+function allocatableOf(node: NodeInfo, info: PodInfo, name: string): number | undefined {
+  const { allocatable } = node;
+  switch (name) {
+    case "cpu":
+      return allocatable.milliCpu;
+    case "memory":
+      return allocatable.memory;
+    case "ephemeral-storage":
+      return allocatable.ephemeralStorage;
+    default: {
+      const own = info.requests.scalars.get(name) ?? 0;
+      if (own === 0 && isScalarResource(name)) return undefined;
+      return allocatable.scalars.get(name) ?? 0;
+    }
+  }
 }
 
-/**
- * Allocation of a resource if the pod were on the node; undefined where it does not count.
- * `isPlain` = containers without a request count as 0.
- */
-function allocationOf(
-  node: NodeInfo,
-  info: PodInfo,
-  name: string,
-  isPlain: boolean,
-): Allocation | undefined {
-  const { allocatable, requested } = node;
-  if (name === "cpu") {
-    const sum = isPlain
-      ? requested.milliCpu + info.requests.milliCpu
-      : node.nonZeroMilliCpu + info.nonZeroMilliCpu;
-    return { allocatable: allocatable.milliCpu, requested: sum };
+/** Requested amount with the pod. `isPlain` = containers without a request count as 0. */
+function requestedOf(node: NodeInfo, info: PodInfo, name: string, isPlain: boolean): number {
+  const { requested } = node;
+  const { requests } = info;
+  switch (name) {
+    case "cpu":
+      return isPlain
+        ? requested.milliCpu + requests.milliCpu
+        : node.nonZeroMilliCpu + info.nonZeroMilliCpu;
+    case "memory":
+      return isPlain ? requested.memory + requests.memory : node.nonZeroMemory + info.nonZeroMemory;
+    case "ephemeral-storage":
+      return requested.ephemeralStorage + requests.ephemeralStorage;
+    default:
+      return (requested.scalars.get(name) ?? 0) + (requests.scalars.get(name) ?? 0);
   }
-  if (name === "memory") {
-    const sum = isPlain
-      ? requested.memory + info.requests.memory
-      : node.nonZeroMemory + info.nonZeroMemory;
-    return { allocatable: allocatable.memory, requested: sum };
-  }
-  if (name === "ephemeral-storage") {
-    const sum = requested.ephemeralStorage + info.requests.ephemeralStorage;
-    return { allocatable: allocatable.ephemeralStorage, requested: sum };
-  }
-  const own = info.requests.scalars.get(name) ?? 0;
-  if (own === 0 && isScalarResource(name)) return undefined;
-  const sum = (requested.scalars.get(name) ?? 0) + own;
-  return { allocatable: allocatable.scalars.get(name) ?? 0, requested: sum };
 }
 
 /** Score of a node, 0 to 100, by the strategy. */
@@ -65,9 +65,9 @@ export function strategyScorer(
     let sum = 0;
     let weights = 0;
     for (const { name, weight } of resources) {
-      const allocation = allocationOf(node, info, name, false);
-      if (allocation === undefined || allocation.allocatable === 0) continue;
-      const score = scoreOf(allocation);
+      const allocatable = allocatableOf(node, info, name);
+      if (allocatable === undefined || allocatable === 0) continue;
+      const score = scoreOf(requestedOf(node, info, name, false), allocatable);
       // A ratio of 0 has no weight.
       if (isRatio && score <= 0) continue;
       sum += score * weight;
@@ -79,18 +79,20 @@ export function strategyScorer(
 }
 
 const scorers = {
-  LeastAllocated: ({ allocatable, requested }: Allocation) =>
+  LeastAllocated: (requested: number, allocatable: number) =>
     requested > allocatable
       ? 0
       : Math.trunc(((allocatable - requested) * maxNodeScore) / allocatable),
-  MostAllocated: ({ allocatable, requested }: Allocation) =>
+  MostAllocated: (requested: number, allocatable: number) =>
     Math.trunc((Math.min(requested, allocatable) * maxNodeScore) / allocatable),
 } as const;
 
 /** Scores of shapes go up to 10. */
 const shapeFactor = maxNodeScore / 10;
 
-function ratioScorer(shape: ScoringStrategy["shape"]): (allocation: Allocation) => number {
+function ratioScorer(
+  shape: ScoringStrategy["shape"],
+): (requested: number, allocatable: number) => number {
   const points = shape.map(({ utilization, score }) => ({
     x: utilization,
     y: score * shapeFactor,
@@ -104,7 +106,7 @@ function ratioScorer(shape: ScoringStrategy["shape"]): (allocation: Allocation) 
     }
     return points.at(-1)?.y ?? 0;
   };
-  return ({ allocatable, requested }) =>
+  return (requested, allocatable) =>
     valueAt(requested > allocatable ? 100 : Math.trunc((requested * 100) / allocatable));
 }
 
@@ -114,13 +116,23 @@ export function balanceScore(
   info: PodInfo,
   resources: readonly ResourceSpec[],
 ): number {
-  const fractions: number[] = [];
-  for (const { name } of resources) {
-    const allocation = allocationOf(node, info, name, true);
-    if (allocation === undefined || allocation.allocatable === 0) continue;
-    fractions.push(Math.min(allocation.requested / allocation.allocatable, 1));
+  // Two resources, the default, need no list.
+  if (resources.length === 2) {
+    const [first, second] = resources as readonly [ResourceSpec, ResourceSpec];
+    const left = fractionOf(node, info, first.name);
+    const right = fractionOf(node, info, second.name);
+    const half = left === undefined || right === undefined ? 0 : Math.abs((left - right) / 2);
+    return Math.trunc((1 - half) * maxNodeScore);
   }
+  const fractions = resources.flatMap(({ name }) => fractionOf(node, info, name) ?? []);
   return Math.trunc((1 - deviation(fractions)) * maxNodeScore);
+}
+
+/** Used share of a resource, at most 1; undefined where it does not count. */
+function fractionOf(node: NodeInfo, info: PodInfo, name: string): number | undefined {
+  const allocatable = allocatableOf(node, info, name);
+  if (allocatable === undefined || allocatable === 0) return undefined;
+  return Math.min(requestedOf(node, info, name, true) / allocatable, 1);
 }
 
 function deviation(fractions: readonly number[]): number {
