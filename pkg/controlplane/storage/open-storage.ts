@@ -37,6 +37,8 @@ export async function openStorage(options: StorageOptions, clock: Clock): Promis
       const secured = tls === undefined ? {} : { tls: buffersOf(tls) };
       return { backend: await openEtcdBackend({ endpoints, clock, ...secured }), fork: undefined };
     }
+    default:
+      throw new TypeError(`storage is ${JSON.stringify(options)}: its kind is unknown`);
   }
 }
 
