@@ -13,7 +13,7 @@ export {
   silentLogger,
 } from "./logger.ts";
 export { memoize } from "./collections/memoize.ts";
-export { deepEqual } from "./value/equal.ts";
+export { certainlyDiffer, deepEqual } from "./value/equal.ts";
 export { deepClone } from "./value/clone.ts";
 export {
   assign,

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, memoize, OpaqueJson } from "#base";
 import { applyConflict, badRequest, goQuote, plainFailure } from "#meta";
 import { configurationFault } from "./typed/validate.ts";
-import { difference, type FieldSet, isEmptySet, setOf, union } from "./fieldpath/set.ts";
+import { difference, type FieldSet, isEmptySet, isSubset, setOf, union } from "./fieldpath/set.ts";
 import {
   capUpdaters,
   managerIdentifier,
@@ -251,8 +251,18 @@ function applyAsManager(
   const { object, managers } = applied;
   managers.take(id, strippedFields);
   const own = managers.get(id);
-  if (own !== undefined && object !== undefined) managers.put({ ...own, time: write.now });
+  if (own === undefined) return applied;
+  const time = object === undefined ? own.time : write.now;
+  managers.put({ ...withPrinted(own, before.get(id)), time });
   return applied;
+}
+
+/** The manager with the text of its fields before, if they are the same. */
+function withPrinted(manager: Manager, before: Manager | undefined): Manager {
+  if (before?.carried === undefined || before.fields === manager.fields) return manager;
+  const { fields, carried } = before;
+  const isSame = isSubset(fields, manager.fields) && isSubset(manager.fields, fields);
+  return isSame ? { ...manager, fields, carried } : manager;
 }
 
 /** @throws StatusError 400 unless the document is of the kind and version of the endpoint */

@@ -2,12 +2,16 @@ import { assert } from "#base";
 import { Cache, type CacheOptions } from "./cache/index.ts";
 import { prefixEnd } from "./backend.ts";
 import type { Backend, Entry, Transaction, TransactionResult } from "./backend.ts";
+import { RecentWrites } from "./recent-writes.ts";
 import type { ListOptions, ListPage, ObjectStore, WriteOptions, WriteOutcome } from "./store.ts";
 
 interface ObjectStoreOptions extends CacheOptions {
   /** Stands before every key in the backend, as `/registry`; does not end with a slash. */
   readonly root: string;
 }
+
+/** Size of the versions that are kept of recent updates, in bytes. */
+const recentBytes = 4 * 2 ** 20;
 
 /**
  * The object store of one root. All keys that go in and come out (entries, events, `after`) are
@@ -19,6 +23,7 @@ export function objectStore(backend: Backend, options: ObjectStoreOptions): Obje
   assert(root === "" || /^\/.*[^/]$/s.test(root), `storage root ${JSON.stringify(root)}`);
   const relative = (entry: Entry): Entry => stripped(entry, root.length);
   const cache = new Cache(backend, options);
+  const recent = new RecentWrites(recentBytes);
   return {
     collection: (prefix) => cache.collection(prefix),
     statistics: () => cache.statistics,
@@ -28,6 +33,12 @@ export function objectStore(backend: Backend, options: ObjectStoreOptions): Obje
       if (collection?.span !== undefined) return collection.get(key, withSignal({}, signal));
       const { entry, revision } = await backend.get(root + key, withSignal({}, signal));
       return { entry: entry && relative(entry), revision };
+    },
+
+    known(key) {
+      const [own, cached] = [recent.get(key), cache.holding(key)?.known(key)];
+      if (own === undefined || cached === undefined) return own ?? cached;
+      return own.modRevision >= cached.modRevision ? own : cached;
     },
 
     async list(prefix, listOptions) {
@@ -48,14 +59,18 @@ export function objectStore(backend: Backend, options: ObjectStoreOptions): Obje
       if (result.succeeded) {
         cache.holding(key)?.noteWrite(result.revision);
         // The creation revision is not in the answer and callers do not need it: the wire has none.
-        const entry = { ...written(key, value, result.revision), createRevision: 0 };
+        const version = { createRevision: 0, modRevision: result.revision, derived: undefined };
+        const entry = { key, value, ...version };
+        recent.add(entry);
         return { done: true, entry, revision: result.revision };
       }
+      recent.delete(key);
       return { done: false, current: result.read[0] && relative(result.read[0]) };
     },
 
     async delete(key, expected) {
       const outcome = await remove(backend, root, { key, expected });
+      recent.delete(key);
       if (outcome.done) cache.holding(key)?.noteWrite(outcome.revision);
       return outcome;
     },

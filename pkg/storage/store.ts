@@ -15,6 +15,11 @@ export interface ObjectStore {
     key: string,
     options?: { readonly signal?: AbortSignal },
   ): Promise<{ readonly entry: Entry | undefined; readonly revision: number }>;
+  /**
+   * The newest version of a key that this process knows without a call to the store. It may be
+   * outdated: compare-and-swap or `get` confirms it. Undefined = no version is known.
+   */
+  known(key: string): Entry | undefined;
   /** Keys with `prefix` in order, all as of one revision. */
   list(prefix: string, options: ListOptions): Promise<ListPage>;
   /** Writes a key that does not exist; undefined when it does exist. */

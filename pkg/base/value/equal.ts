@@ -39,3 +39,51 @@ function equalObjects(left: Shape, right: Shape): boolean {
   }
   return present === 0;
 }
+
+/**
+ * True if two JSON-shaped values differ in a scalar other than the zero values, or in the length of
+ * a list: then they differ whichever of empty, null, zero and absent parts are equivalent. False
+ * does not mean that they are equal.
+ */
+export function certainlyDiffer(left: unknown, right: unknown): boolean {
+  if (left === right) return false;
+  if (isZero(left)) return isScalar(right) && !isZero(right);
+  if (isZero(right)) return isScalar(left);
+  if (isScalar(left) || isScalar(right)) return typeof left === typeof right;
+  if (left instanceof OpaqueJson || right instanceof OpaqueJson) return false;
+  if (Array.isArray(left) || Array.isArray(right)) {
+    return Array.isArray(left) && Array.isArray(right) && listsCertainlyDiffer(left, right);
+  }
+  return objectsCertainlyDiffer(left as Shape, right as Shape);
+}
+
+function listsCertainlyDiffer(left: readonly unknown[], right: readonly unknown[]): boolean {
+  if (left.length !== right.length) return left.length > 0 && right.length > 0;
+  return left.some((value, index) => certainlyDiffer(value, right[index]));
+}
+
+function objectsCertainlyDiffer(left: Shape, right: Shape): boolean {
+  for (const key of Object.keys(left)) {
+    const other = Object.hasOwn(right, key) ? right[key] : undefined;
+    if (certainlyDiffer(left[key], other)) return true;
+  }
+  for (const key of Object.keys(right)) {
+    if (!Object.hasOwn(left, key) && certainlyDiffer(undefined, right[key])) return true;
+  }
+  return false;
+}
+
+function isScalar(value: unknown): boolean {
+  return typeof value !== "object" && value !== undefined;
+}
+
+function isZero(value: unknown): boolean {
+  return (
+    value === undefined ||
+    value === null ||
+    value === "" ||
+    value === 0 ||
+    value === 0n ||
+    value === false
+  );
+}

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { assign, compareUtf8, concatBytes, toBuffer } from "../text/bytes.ts";
 import { deepClone } from "./clone.ts";
-import { deepEqual } from "./equal.ts";
+import { certainlyDiffer, deepEqual } from "./equal.ts";
 import { OpaqueJson, printJson } from "../text/json-text.ts";
 
 describe("OpaqueJson", () => {
@@ -40,6 +40,45 @@ describe("deepEqual", () => {
     assert.ok(deepEqual({ a: 1, b: undefined }, { a: 1, c: undefined }));
     assert.equal(deepEqual(JSON.parse('{"constructor":1}'), {}), false);
     assert.equal(deepEqual(JSON.parse('{"__proto__":{}}'), JSON.parse('{"x":{}}')), false);
+  });
+});
+
+describe("certainlyDiffer", () => {
+  const differs: readonly (readonly [unknown, unknown])[] = [
+    [{ a: 1 }, { a: 2 }],
+    [{ a: { b: ["x"] } }, { a: { b: ["y"] } }],
+    [{ a: [1] }, { a: [1, 2] }],
+    [{ a: "x" }, {}],
+    [{ a: true }, { a: false }],
+    [{ a: 3 }, { a: 0 }],
+    [{ a: 2n ** 60n }, { a: 2n ** 61n }],
+    [{ a: [{ b: null, c: "x" }] }, { a: [{ c: "y" }] }],
+  ];
+  const may: readonly (readonly [unknown, unknown])[] = [
+    [{ a: 1 }, { a: 1 }],
+    [{ a: "" }, {}],
+    [{ a: 0 }, { a: null }],
+    [{ a: [] }, {}],
+    [{ a: {} }, { a: null }],
+    [{ a: [{}] }, { a: [{ b: "" }] }],
+    [{ a: 1 }, { a: 1n }],
+    [{ a: OpaqueJson.of({ b: 1 }) }, { a: OpaqueJson.of({ b: 2 }) }],
+    [{ a: [1] }, { a: [] }],
+    [{ a: 1, b: undefined }, { a: 1 }],
+  ];
+
+  it("finds scalars and lengths that differ, in both directions", () => {
+    for (const [left, right] of differs) {
+      assert.equal(certainlyDiffer(left, right), true);
+      assert.equal(certainlyDiffer(right, left), true);
+    }
+  });
+
+  it("is false where an equivalence of empty parts may make the values equal", () => {
+    for (const [left, right] of may) {
+      assert.equal(certainlyDiffer(left, right), false);
+      assert.equal(certainlyDiffer(right, left), false);
+    }
   });
 });
 

@@ -54,6 +54,8 @@ export function convertedStore(
       const found = await store.get(key, options);
       return { ...found, entry: await converted(found.entry, options) };
     },
+    // Entries of the resource are converted asynchronously.
+    known: (key) => (isConcerned(key) ? undefined : store.known(key)),
     list: async (prefix, options) => {
       const page = await store.list(prefix, options);
       if (!isConcerned(prefix)) return page;

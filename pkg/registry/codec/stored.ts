@@ -186,6 +186,13 @@ export class StoredItem implements Item, Evictable {
     return item;
   }
 
+  /** The shared item of a cached entry; an item of its own for an entry that was read. */
+  static of(registry: RegistryContext, request: Addressed, entry: Entry): StoredItem {
+    return "derived" in entry
+      ? StoredItem.shared(registry, request.resource, entry)
+      : new StoredItem(registry, request, entry);
+  }
+
   get resource(): Resource {
     return this.request.resource;
   }

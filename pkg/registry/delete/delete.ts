@@ -43,10 +43,12 @@ export async function deleteObject(
   const attributes = { ...asked, request, object: undefined, ofCollection };
   // Before all others look at it: they are not asked about what cannot be read.
   await namespaceLifecycle(registry, { ...attributes, old: undefined });
-  const place = { key: storageKey(request), context: request.context };
-  return retryOnConflict(registry, place, async (entry) => {
+  // What cannot be read is deleted only as the store has it.
+  const optimistic = !dryRun && options.ignoreReadError !== true;
+  const target = { key: storageKey(request), context: request.context, optimistic };
+  return retryOnConflict(registry, target, async (entry) => {
     if (entry === undefined) throw notFound(request.resource, request.name);
-    const current = new StoredItem(registry, request, entry);
+    const current = StoredItem.of(registry, request, entry);
     if (options.ignoreReadError === true && !isDecodable(current)) {
       return deleteUnreadableObject(registry, request, { entry, dryRun });
     }
@@ -55,7 +57,8 @@ export async function deleteObject(
     await runHandlers(steps, { ...attributes, old: current.object }, warnings);
     checkPreconditions(request, current, options);
     const outcome = await attemptDeletion(registry, request, { options, entry, current });
-    return "response" in outcome ? { response: { ...outcome.response, warnings } } : outcome;
+    if (!("response" in outcome)) return outcome;
+    return { ...outcome, response: { ...outcome.response, warnings } };
   });
 }
 
@@ -65,7 +68,7 @@ async function deleteUnreadableObject(
   { entry, dryRun }: { readonly entry: Entry; readonly dryRun: boolean },
 ): Promise<Outcome> {
   if (dryRun || (await deleteUnreadable(registry, request, entry))) {
-    return { response: { status: deletedStatus(request, undefined) } };
+    return { response: { status: deletedStatus(request, undefined) }, isStored: !dryRun };
   }
   const { entry: current } = await registry.store.get(entry.key, request.context);
   return { current };
@@ -82,6 +85,7 @@ type Outcome = AttemptResult<DeleteResponse>;
 
 interface Marked {
   readonly response: { readonly item: StoredItem; readonly pending: true };
+  readonly isStored: boolean;
 }
 
 function attemptDeletion(
@@ -120,7 +124,9 @@ async function deleteOrMark(
   const { current, options } = removal;
   const { object } = current;
   const graceful = gracefulDeletion(request, object, { options, now: registry.clock.now() });
-  if (graceful?.step === "pending") return { response: { item: current, pending: true } };
+  if (graceful?.step === "pending") {
+    return { response: { item: current, pending: true }, isStored: false };
+  }
   const finalizers = finalizersFor(request.resource, object.metadata.finalizers ?? [], options);
   if (graceful?.step === "marked") {
     const { finalizers: _before, ...metadata } = graceful.metadata;
@@ -128,7 +134,9 @@ async function deleteOrMark(
     const marked = { ...object, metadata };
     const outcome = await storeMarked(registry, request, { ...removal, object: marked });
     if (finalizers.length > 0 || graceful.seconds > 0 || "current" in outcome) return outcome;
-    return { response: await deleteMarked(registry, request, { options, ...outcome }) };
+    if (!outcome.isStored && !options.dryRun) return deleteFromStore(registry, request, removal);
+    const response = await deleteMarked(registry, request, { options, ...outcome });
+    return { response, isStored: outcome.isStored };
   }
   if (finalizers.length === 0) return deleteFromStore(registry, request, removal);
   const marked = { ...object, metadata: { ...object.metadata, finalizers } };
@@ -150,7 +158,7 @@ async function deleteNamespace(
   if (metadata.deletionTimestamp) {
     const emptied = (object.spec.finalizers ?? []).length === 0;
     if (emptied) return deleteOrMark(registry, request, removal);
-    return { response: { item: removal.current, pending: true } };
+    return { response: { item: removal.current, pending: true }, isStored: false };
   }
   const kept = finalizersFor(request.resource, metadata.finalizers ?? [], removal.options);
   const { finalizers: _finalizers, ...others } = metadata;
@@ -175,17 +183,17 @@ async function storeMarked(
   { options, entry, object }: Deletion & { readonly object: any },
 ): Promise<Marked | Conflict> {
   const value = encodeStored(registry, request.resource, object);
-  const respondWith = (written: Entry): Marked => {
+  const respondWith = (written: Entry, isStored: boolean): Marked => {
     const changed = { ...object, metadata: { ...object.metadata } };
     setResourceVersion(changed, written.modRevision);
     const item = new StoredItem(registry, request, written, { object: changed });
-    return { response: { item, pending: true } };
+    return { response: { item, pending: true }, isStored };
   };
-  if (options.dryRun) return respondWith({ ...entry, value });
-  if (Buffer.compare(value, entry.value) === 0) return respondWith(entry);
+  if (options.dryRun) return respondWith({ ...entry, value }, false);
+  if (Buffer.compare(value, entry.value) === 0) return respondWith(entry, false);
   const { signal } = request.context;
   const outcome = await registry.store.update(entry.key, entry.modRevision, value, { signal });
-  return outcome.done ? respondWith(outcome.entry) : { current: outcome.current };
+  return outcome.done ? respondWith(outcome.entry, true) : { current: outcome.current };
 }
 
 async function deleteFromStore(
@@ -193,13 +201,14 @@ async function deleteFromStore(
   request: ResourceRequest,
   { options, entry, current }: Deletion,
 ): Promise<Outcome> {
-  if (options.dryRun) return { response: deletedResponse(request, current) };
+  if (options.dryRun) return { response: deletedResponse(request, current), isStored: false };
   const { key, modRevision } = entry;
   const outcome = await registry.store.delete(key, modRevision, request.context);
   if (!outcome.done) return { current: outcome.current };
   if (isNamespace(request.resource)) registry.namespaces.invalidate(request.name);
   await releaseAllocations(registry, request, current.object);
-  return { response: deletedResponse(request, current.deletedAt(outcome.revision)) };
+  const item = current.deletedAt(outcome.revision);
+  return { response: deletedResponse(request, item), isStored: true };
 }
 
 /**

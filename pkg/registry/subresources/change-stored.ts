@@ -26,20 +26,20 @@ export async function changeStored(
   const { store } = registry;
   const { context } = request;
   const key = storageKey(request);
-  return retryOnConflict(registry, { key, context }, async (entry) => {
+  return retryOnConflict(registry, { key, context, optimistic: !dryRun }, async (entry) => {
     if (entry === undefined) throw notFound(request.resource, request.name);
-    const current = new StoredItem(registry, request, entry);
+    const current = StoredItem.of(registry, request, entry);
     check?.(current);
     const object = deepClone(current.object);
     change(object);
     const value = encodeStored(registry, request.resource, object);
     const itemOf = (written: Pick<Entry, "key" | "value" | "modRevision">): StoredItem =>
       new StoredItem(registry, request, written, { object });
-    if (dryRun) return { response: itemOf({ ...entry, value }) };
-    if (Buffer.compare(value, entry.value) === 0) return { response: current };
+    if (dryRun) return { response: itemOf({ ...entry, value }), isStored: false };
+    if (Buffer.compare(value, entry.value) === 0) return { response: current, isStored: false };
     const outcome = await store.update(key, entry.modRevision, value, context);
     if (!outcome.done) return outcome;
     setResourceVersion(object, outcome.entry.modRevision);
-    return { response: itemOf(outcome.entry) };
+    return { response: itemOf(outcome.entry), isStored: true };
   });
 }

@@ -28,11 +28,9 @@ export async function compareAndCreate(write: Write): Promise<void> {
   refuseChangedDefinition(registry, request);
   const create = (value: Uint8Array): Promise<Entry | undefined> =>
     store.create(key, value, storeOptions(registry, request));
-  const stored = await writeWithSizeFallback(registry, resource, {
-    object,
-    applies,
-    write: create,
-  });
+  const encoded = encodeStored(registry, resource, object);
+  const sized = { object, encoded, applies, write: create };
+  const stored = await writeWithSizeFallback(registry, resource, sized);
   if (stored === undefined) return;
   write.stored = true;
   respond(write, stored);
@@ -59,7 +57,12 @@ export async function compareAndSwap(write: Write): Promise<void> {
     store.update(key, modRevision, fitting, storeOptions(registry, request));
   const outcome = deletes
     ? await store.delete(key, modRevision, context)
-    : await writeWithSizeFallback(registry, resource, { object, applies, write: update });
+    : await writeWithSizeFallback(registry, resource, {
+        object,
+        encoded: value,
+        applies,
+        write: update,
+      });
   if (!outcome.done) {
     write.conflict = { current: outcome.current };
     return;

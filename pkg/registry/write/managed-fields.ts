@@ -1,4 +1,4 @@
-import { deepClone, type JsonObject, memoize } from "#base";
+import { certainlyDiffer, deepClone, deepEqual, type JsonObject, memoize } from "#base";
 import {
   createdFields,
   managedFieldsAtCreation,
@@ -241,30 +241,32 @@ export function keepTimestamps({ hub }: Resource, object: any, old: any): void {
   const [now, before] = [entriesOf(object), entriesOf(old)];
   if (now.length === 0 || now.length !== before.length) return;
   if (now.every((entry, index) => entry.time === before[index]?.time)) return;
-  const timeless = (entry: ManagedFieldsEntry): string => {
-    const { time: _time, ...rest } = entry;
-    return JSON.stringify(Object.entries(rest).sort());
-  };
-  const same = now.every((entry, index) => {
-    const other = before[index];
-    return other !== undefined && timeless(entry) === timeless(other);
-  });
-  if (
-    same &&
-    jsonWithoutManagedFields(hub.struct, object) === jsonWithoutManagedFields(hub.struct, old)
-  ) {
-    object.metadata.managedFields = old.metadata.managedFields;
-  }
+  const isSame = now.every((entry, index) => isSameButTime(entry, before[index]));
+  if (!isSame || isOtherwiseChanged(hub.struct, object, old)) return;
+  object.metadata.managedFields = old.metadata.managedFields;
+}
+
+function isSameButTime(entry: ManagedFieldsEntry, other: ManagedFieldsEntry | undefined): boolean {
+  return deepEqual({ ...entry, time: undefined }, { ...other, time: undefined });
+}
+
+/** Whether two objects are stored as different JSON, apart from managedFields. */
+function isOtherwiseChanged(struct: StructType<any>, object: any, old: any): boolean {
+  const [left, right] = [withoutManagedFields(object), withoutManagedFields(old)];
+  return certainlyDiffer(left, right) || storedJson(struct, left) !== storedJson(struct, right);
 }
 
 function entriesOf({ metadata }: any): readonly ManagedFieldsEntry[] {
   return metadata.managedFields ?? [];
 }
 
-/** An object as it would be stored, without its owners. */
-function jsonWithoutManagedFields(struct: StructType<any>, object: any): string {
+function withoutManagedFields(object: any): any {
   const { managedFields: _entries, ...metadata } = object.metadata;
-  const stored = deepClone({ ...object, metadata });
+  return { ...object, metadata };
+}
+
+function storedJson(struct: StructType<any>, object: any): string {
+  const stored = deepClone(object);
   nullEmptyCollections(struct, stored);
   return toJson(struct, stored);
 }

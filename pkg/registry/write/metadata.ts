@@ -1,4 +1,4 @@
-import { type Clock, deepClone, deepEqual } from "#base";
+import { certainlyDiffer, type Clock, deepClone, deepEqual } from "#base";
 import { badRequest, type KindRules, type ObjectMeta, type Resource } from "#meta";
 import { toJson } from "#schema";
 import type { ResourceRequest } from "../contract.ts";
@@ -125,9 +125,11 @@ export function updateGeneration({ kind, hub }: Resource, object: any, old: any)
   const { metadata, status } = old;
   const desired = { ...object, metadata, status };
   if (deepEqual(desired, old)) return;
-  const stored = deepClone(desired);
-  nullEmptyCollections(hub.struct, stored);
-  if (toJson(hub.struct, stored) === toJson(hub.struct, old)) return;
+  if (!certainlyDiffer(desired, old)) {
+    const stored = deepClone(desired);
+    nullEmptyCollections(hub.struct, stored);
+    if (toJson(hub.struct, stored) === toJson(hub.struct, old)) return;
+  }
   object.metadata.generation = nextGeneration(before);
 }
 

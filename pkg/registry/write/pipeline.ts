@@ -201,11 +201,12 @@ async function runPath(
   const { registry, request } = write;
   const { context } = request;
   const key = storageKey(request);
-  return retryOnConflict(registry, { key, context }, async (entry) => {
+  const target = { key, context, optimistic: !write.dryRun };
+  return retryOnConflict(registry, target, async (entry) => {
     write.begin(entry);
     await runAttempt(entry === undefined ? missing : existing, write);
-    const { response, conflict } = write;
-    if (response !== undefined) return { response };
+    const { response, conflict, stored } = write;
+    if (response !== undefined) return { response, isStored: stored };
     return conflict ?? { current: (await registry.store.get(key, context)).entry };
   });
 }

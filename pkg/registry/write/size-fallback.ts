@@ -6,6 +6,8 @@ import { encodeStored } from "../codec/stored.ts";
 interface SizedWrite {
   /** Loses its managedFields when it is too large with them. */
   readonly object: any;
+  /** The object as it is stored with them. */
+  readonly encoded: Uint8Array;
   /** Server-side apply needs managedFields: an object too large for them is refused. */
   readonly applies: boolean;
 }
@@ -17,10 +19,15 @@ interface SizedWrite {
 export async function writeWithSizeFallback<T>(
   registry: RegistryContext,
   resource: Resource,
-  { object, applies, write }: SizedWrite & { readonly write: (value: Uint8Array) => Promise<T> },
+  {
+    object,
+    encoded,
+    applies,
+    write,
+  }: SizedWrite & { readonly write: (value: Uint8Array) => Promise<T> },
 ): Promise<T> {
   try {
-    return await write(encodeStored(registry, resource, object));
+    return await write(encoded);
   } catch (fault) {
     const isTooLarge = fault instanceof StoreFault && fault.detail.kind === "too-large";
     if (!isTooLarge || applies || object.metadata.managedFields === undefined) throw fault;

@@ -1,4 +1,5 @@
 import { type Clock, KeyedMutex, realClock } from "#base";
+import { StatusError } from "#meta";
 import type { Entry } from "#storage";
 import type { RegistryContext } from "../context.ts";
 import type { ResourceRequest } from "../contract.ts";
@@ -27,32 +28,96 @@ export interface Conflict {
   readonly current: Entry | undefined;
 }
 
-export type AttemptResult<T> = { readonly response: T } | Conflict;
+/** The result of an attempt that met no conflict. */
+interface Completed<T> {
+  readonly response: T;
+  /** The store was written, which confirms the version that the attempt started from. */
+  readonly isStored: boolean;
+}
+
+export type AttemptResult<T> = Completed<T> | Conflict;
+
+interface Target extends Pick<ResourceRequest, "context"> {
+  readonly key: string;
+  /** Start from the version that this process knows, without a read. */
+  readonly optimistic?: boolean;
+}
+
+/** The version from which an attempt starts. */
+interface Origin {
+  readonly entry: Entry | undefined;
+  /** The store returned it after the request began. */
+  readonly isConfirmed: boolean;
+}
 
 /**
  * Attempts to change the entry of a key until the attempt meets no conflict, or the request's signal
- * aborts.
+ * aborts. An optimistic request reads the entry only after a conflict, and before it reports a
+ * response or StatusError that the store has not confirmed: if the version that the attempt
+ * started from is outdated, the attempt is repeated with the one that was read.
  */
 export async function retryOnConflict<T>(
   { store, mutex }: Pick<RegistryContext, "store" | "mutex">,
-  { key, context }: Pick<ResourceRequest, "context"> & { readonly key: string },
+  { key, context, optimistic = false }: Target,
   attempt: (entry: Entry | undefined) => Promise<AttemptResult<T>>,
 ): Promise<T> {
   const { signal } = context;
+  const read = async (): Promise<Origin> => {
+    const { entry } = await store.get(key, { signal });
+    return { entry, isConfirmed: true };
+  };
+  const newest = (): Origin | Promise<Origin> => {
+    const entry = optimistic ? store.known(key) : undefined;
+    return entry === undefined ? read() : { entry, isConfirmed: false };
+  };
   let release = mutex.isLocked(key) ? await mutex.acquire(key, signal) : undefined;
   try {
-    let { entry } = await store.get(key, { signal });
+    let origin = await newest();
     for (;;) {
       signal.throwIfAborted();
-      const outcome = await attempt(entry);
+      const outcome = await attemptFrom(origin, { attempt, read });
       if ("response" in outcome) return outcome.response;
-      entry = outcome.current;
+      if ("outdated" in outcome) {
+        origin = outcome.outdated;
+        continue;
+      }
+      origin = { entry: outcome.current, isConfirmed: true };
       if (release !== undefined) continue;
       const waits = mutex.isLocked(key);
       release = await mutex.acquire(key, signal);
-      if (waits) ({ entry } = await store.get(key, { signal }));
+      if (waits) origin = await newest();
     }
   } finally {
     release?.();
   }
+}
+
+interface Attempt<T> {
+  readonly attempt: (entry: Entry | undefined) => Promise<AttemptResult<T>>;
+  readonly read: () => Promise<Origin>;
+}
+
+/** The outcome of one attempt, or the version in the store if the attempt's origin is outdated. */
+async function attemptFrom<T>(
+  origin: Origin,
+  { attempt, read }: Attempt<T>,
+): Promise<AttemptResult<T> | { readonly outdated: Origin }> {
+  if (origin.isConfirmed) return attempt(origin.entry);
+  try {
+    const outcome = await attempt(origin.entry);
+    if (!("response" in outcome) || outcome.isStored) return outcome;
+    const newest = await read();
+    return isSameVersion(newest, origin) ? outcome : { outdated: newest };
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error;
+    const newest = await read();
+    if (isSameVersion(newest, origin)) throw error;
+    return { outdated: newest };
+  }
+}
+
+/** A value under an old encryption key is outdated: it is written again even if it is unchanged. */
+function isSameVersion({ entry: newest }: Origin, { entry: origin }: Origin): boolean {
+  if (newest?.encryption?.stale === true) return false;
+  return newest?.modRevision === origin?.modRevision;
 }

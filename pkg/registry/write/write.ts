@@ -102,7 +102,7 @@ export class Write {
   /** Forgets the attempt before; `entry` is the stored object, if there is one. */
   begin(entry: Entry | undefined): void {
     this.entry = entry;
-    this.current = entry && new StoredItem(this.registry, this.request, entry);
+    this.current = entry && StoredItem.of(this.registry, this.request, entry);
     this.object = undefined;
     this.warnings = [];
     this.attributes = undefined;

@@ -111,6 +111,11 @@ export class Cacher implements Collection, EventHandler {
     }
   }
 
+  /** The cached version of a key, which may be outdated; undefined while the cache is not filled. */
+  known(key: string): Entry | undefined {
+    return this.#watchCache?.entries.get(key);
+  }
+
   async newest(options: Read): Promise<Snapshot> {
     const { entries } = this.#asNew(options.atLeast) ?? (await this.#fresh(options));
     return cachedSnapshot(entries, this.#revision);

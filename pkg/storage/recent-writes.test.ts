@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import type { Entry } from "./backend.ts";
+import { RecentWrites } from "./recent-writes.ts";
+
+function entry(key: string, modRevision: number, bytes = 700): Entry {
+  return { key, value: Buffer.alloc(bytes), createRevision: 0, modRevision };
+}
+
+describe("recent writes", () => {
+  const known = (recent: RecentWrites, ...keys: string[]) =>
+    keys.map((key) => recent.get(key)?.modRevision);
+
+  it("keep the newest version of a key", () => {
+    const recent = new RecentWrites(10_000);
+    recent.add(entry("/a", 5));
+    recent.add(entry("/a", 7));
+    recent.add(entry("/a", 6));
+    assert.deepEqual(known(recent, "/a", "/b"), [7, undefined]);
+    recent.delete("/a");
+    assert.deepEqual(known(recent, "/a"), [undefined]);
+  });
+
+  it("drop the version that was written longest ago", () => {
+    const recent = new RecentWrites(3_000);
+    for (const [index, key] of ["/a", "/b", "/c"].entries()) recent.add(entry(key, index + 1));
+    recent.add(entry("/a", 4));
+    recent.add(entry("/d", 5));
+    assert.deepEqual(known(recent, "/a", "/b", "/c", "/d"), [4, undefined, 3, 5]);
+  });
+
+  it("keep no version that is larger than the limit", () => {
+    const recent = new RecentWrites(3_000);
+    recent.add(entry("/a", 1));
+    recent.add(entry("/b", 2, 5_000));
+    assert.deepEqual(known(recent, "/a", "/b"), [undefined, undefined]);
+    recent.add(entry("/c", 3));
+    assert.deepEqual(known(recent, "/c"), [3]);
+  });
+});
