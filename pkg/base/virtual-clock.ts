@@ -15,7 +15,7 @@ export interface VirtualClockOptions {
 }
 
 /** Turns of the event loop without an operation after which a server is at rest. */
-const quietTurns = 4;
+const quietTurns = 3;
 /** Operations that the error of a server that never comes to rest names. */
 const namedOperations = 5;
 

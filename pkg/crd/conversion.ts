@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { CustomResourceDefinition } from "#api";
-import { isJsonObject, type JsonObject } from "#base";
+import { heldDuring, isJsonObject, type JsonObject } from "#base";
 import { type ObjectConversion, plainFailure, printJson, resolve } from "#meta";
 import { serviceReader } from "#registry";
 import { CallFault, callWebhook, noTracer, webhookPlace } from "#request";
@@ -88,9 +88,11 @@ class WebhookConversion implements ObjectConversion {
     const { tracer = noTracer } = this.options;
     const { origin, pathname } = place.url;
     const attributes = { "http.request.method": "POST", "url.full": `${origin}${pathname}` };
-    const answer = await tracer.call("webhook", attributes, (trace) =>
-      callWebhook(place, { body, signal, timeoutMs, headers: trace }),
-    );
+    const call = async () =>
+      tracer.call("webhook", attributes, (trace) =>
+        callWebhook(place, { body, signal, timeoutMs, headers: trace }),
+      );
+    const answer = await heldDuring(this.options.clock, "calls of conversion webhooks", call);
     return convertedObjects(answer, { ...typeMeta, uid: version === "v1" ? uid : undefined });
   }
 }

@@ -21,6 +21,8 @@ export interface NodesSettings {
   /** Nodes wait for a controller to give them a podCIDR; false = they take one of their own. */
   readonly allocatesPodCidrs: boolean;
   readonly delays: PodDelays;
+  /** Duration of the Lease of a node, which it renews four times in that. */
+  readonly leaseDurationSeconds: number;
   /** The simulated CSI driver. */
   readonly storage: StorageSettings;
   /** Pods report the health of their devices: feature gate ResourceHealthStatus. */
@@ -40,6 +42,7 @@ export const defaultNodesSettings: NodesSettings = {
   podCidr: "10.128.0.0/9",
   allocatesPodCidrs: false,
   delays: { startMs: 0, readyMs: 0, initMs: 0, jobMs: 1_000 },
+  leaseDurationSeconds: 40,
   storage: { defaultClass: "", isElected: false },
   reportsDeviceHealth: false,
   kubeletVersion: "v1.34.0",

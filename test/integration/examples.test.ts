@@ -5,11 +5,20 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { testSummaryController } from "../../examples/server-in-a-test.ts";
+import { testDayOfCronJobs } from "../../examples/virtual-time.ts";
 import { startServer } from "../../pkg/controlplane/index.ts";
 import { root } from "../tidy/source.ts";
 
 describe("examples", () => {
   it("controller.ts keeps its summary, tested by server-in-a-test.ts", testSummaryController);
+
+  it("virtual-time.ts runs a day of CronJobs, at the same times whenever it runs", async () => {
+    const [first, second] = [await testDayOfCronJobs(), await testDayOfCronJobs()];
+    assert.equal(first.length, 24);
+    assert.equal(first[0], "2030-01-01T01:00:00Z 2030-01-01T01:00:02Z");
+    assert.equal(first[23], "2030-01-02T00:00:00Z 2030-01-02T00:00:02Z");
+    assert.deepEqual(second, first);
+  });
 
   it("curl.sh creates, patches, lists, watches and deletes", async function () {
     if (spawnSync("curl", ["--version"]).error) this.skip();

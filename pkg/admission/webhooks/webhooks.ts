@@ -1,6 +1,6 @@
 /** Webhooks at work (MutatingAdmissionWebhook, ValidatingAdmissionWebhook). */
 import { costLimits } from "#cel";
-import { compareUtf8, deepEqual } from "#base";
+import { compareUtf8, deepEqual, heldDuring } from "#base";
 import {
   type Catalog,
   escapeHtml,
@@ -237,7 +237,7 @@ export class Webhooks {
     { type, round }: Asking,
     apply: (verdict: Verdict) => Promise<void>,
   ): Promise<void> {
-    const { instruments = noInstruments, catalog } = this.parts;
+    const { instruments = noInstruments, catalog, clock } = this.parts;
     const { operation, request } = reviewed.attributes;
     const started = performance.now();
     const count = (outcome: Outcome): void => {
@@ -245,7 +245,8 @@ export class Webhooks {
       countWebhook(instruments, { name: hook.name, type, operation, seconds, ...outcome });
     };
     try {
-      await apply(await this.#caller.ask(hook, reviewed, as));
+      const ask = async () => this.#caller.ask(hook, reviewed, as);
+      await apply(await heldDuring(clock, `calls of webhook ${hook.name}`, ask));
       count({ code: 200 });
     } catch (error) {
       if (!request.context.signal.aborted) count(outcomeOf(error, hook));

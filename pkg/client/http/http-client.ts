@@ -1,4 +1,4 @@
-import type { Clock } from "#base";
+import { type Clock, heldDuring } from "#base";
 import {
   type Domain,
   genericFailure,
@@ -193,13 +193,14 @@ export class HttpClient implements Client {
   private whole(call: Call): Promise<{ readonly answer: HttpResponse; readonly text: string }> {
     const { clock, timeoutMs = defaultTimeoutMs, signal: life, send } = this.options;
     const deadline = { clock, ms: timeoutMs, signal: call.signal ?? life };
-    return withDeadline(deadline, async (signal) => {
+    const work = async (signal: AbortSignal) => {
       const answer = await send(this.outgoing(call, signal));
       const { status } = answer;
       if ((status < 200 || status > 299) && status !== 304)
         throw await this.failure(answer, signal);
       return { answer, text: await wholeBody(answer.body) };
-    });
+    };
+    return heldDuring(clock, "requests over HTTP", () => withDeadline(deadline, work));
   }
 
   private outgoing(call: Call, signal: AbortSignal): HttpRequest {

@@ -11,6 +11,8 @@ import type { ControllerContext } from "../controller-context.ts";
 
 /** Discovery interval. */
 const discoveryMs = 30_000;
+/** Where the client tells of changes. */
+const longestMs = 600_000;
 
 export interface QuotaMonitorObserver {
   /** Names that quotas limit. */
@@ -42,7 +44,9 @@ export class QuotaMonitor {
         report("Failed to discover resources for quotas", error),
       );
       const either = AbortSignal.any([signal, wake.signal]);
-      await clock.sleep(discoveryMs, either, { background: true }).catch(() => undefined);
+      const isTold = forget !== undefined && this.served !== undefined;
+      const ms = isTold ? longestMs : discoveryMs;
+      await clock.sleep(ms, either, { background: true }).catch(() => undefined);
     }
     forget?.();
     for (const stop of this.followed.values()) stop();

@@ -48,7 +48,7 @@ export function aggregatedApis(
     openApiV3,
     client: (registry, identity) => {
       const local = new RegistryClient({ registry, catalog, ...identity });
-      const remote = backendClient({ ...common, ...identity });
+      const remote = backendClient({ ...common, clock, ...identity });
       return new AggregatingClient({ local, remote, apiServices, discovery });
     },
     run: async () => {

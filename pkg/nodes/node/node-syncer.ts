@@ -60,10 +60,10 @@ class SimulatedNode implements PodHost {
 }
 
 /** A kubelet's intervals. */
-const renewMs = 10_000;
 const reportMs = 300_000;
 const evictionMs = 10_000;
-const leaseSeconds = 40;
+/** Renewals within the duration of a Lease. */
+const renewalsPerLease = 4;
 /** Part by which an interval is longer at random, so that nodes do not beat in step. */
 const jitter = 0.04;
 const workers = 32;
@@ -199,8 +199,8 @@ export class NodeSyncer {
   }
 
   private async renew(node: SimulatedNode, object: Node): Promise<void> {
-    const { clock } = this.options.context;
-    const now = clock.monotonic();
+    const { context, settings } = this.options;
+    const now = context.clock.monotonic();
     if (now < node.renewAt) return;
     try {
       node.lease = await this.writeLease(node, object);
@@ -209,15 +209,15 @@ export class NodeSyncer {
       node.lease = undefined;
       throw error;
     }
-    node.renewAt = now + this.interval(renewMs);
+    node.renewAt = now + this.interval((settings.leaseDurationSeconds * 1000) / renewalsPerLease);
   }
 
   private async writeLease({ client, name, lease }: SimulatedNode, object: Node): Promise<Lease> {
-    const { clock } = this.options.context;
+    const { context, settings } = this.options;
     const spec = {
       holderIdentity: name,
-      leaseDurationSeconds: leaseSeconds,
-      renewTime: microsText(clock),
+      leaseDurationSeconds: settings.leaseDurationSeconds,
+      renewTime: microsText(context.clock),
     };
     const place = { namespace: leaseNamespace, name };
     if (lease !== undefined) return client.update(this.leases, { ...lease, spec });

@@ -1,4 +1,4 @@
-import { cryptoRandom, randomText, realClock } from "#base";
+import { cryptoRandom, heldDuring, randomText, realClock } from "#base";
 import { type Domain, resolve } from "#meta";
 import type { AdmissionAttributes } from "#registry";
 import { annotation } from "../default-class.ts";
@@ -117,7 +117,8 @@ async function accountOf(
     const account = await objects.find(where, name, context);
     if (account !== undefined) return account;
     if (name !== defaultAccount || attempt === attempts) break;
-    await realClock(clock).sleep(waitMs, context.signal);
+    const wait = () => realClock(clock).sleep(waitMs, context.signal);
+    await heldDuring(clock, "waits for service accounts", wait);
   }
   const missing = `serviceaccount ${JSON.stringify(name)} not found`;
   throw refuse(attributes, `error looking up service account ${namespace}/${name}: ${missing}`);
