@@ -1,4 +1,4 @@
-/** A day of an hourly CronJob in about a second: the test moves the time of the cluster. */
+/** A day of an hourly CronJob in seconds: the test moves the time of the cluster. */
 import assert from "node:assert/strict";
 // In your own project: import { startServer, VirtualClock } from "keelson";
 import { startServer, VirtualClock } from "../cmd/keelson/index.ts";

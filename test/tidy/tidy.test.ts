@@ -88,6 +88,19 @@ describe("tidy", () => {
     );
   });
 
+  it("the time of the cluster comes from the clock that is passed in", () => {
+    const folders =
+      /^pkg\/(?:client|controllers|crd|nodes(?!\/kubelet\/)|quota|registry|scheduler|storage\/embedded)\//;
+    const fault = /\bDate\.now\(|\bnew Date\(\)|\bset(?:Timeout|Interval)\b|\bperformance\.now\(/;
+    const comment = /^\s*(?:\/?\*|\/\/)/;
+    none(
+      products
+        .filter(({ path }) => folders.test(path))
+        .filter(({ lines }) => lines.some((line) => fault.test(line) && !comment.test(line)))
+        .map(({ path }) => path),
+    );
+  });
+
   it("the domains are spelt in one file", () => {
     const spelt = /["'`/.](?:k8s\.io|kubernetes\.io)\b/;
     none(
