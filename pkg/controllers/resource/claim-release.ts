@@ -1,4 +1,5 @@
 import type { Draft, Handle, Informer } from "#client";
+import { claimFinalizer } from "#dynamic-resource-allocation";
 import {
   type ConsumerReference,
   type Pod,
@@ -6,7 +7,7 @@ import {
   type ResourceClaim,
   resourceClaims,
 } from "#kinds";
-import { ignoreNotFound, resolve } from "#meta";
+import { ignoreNotFound } from "#meta";
 import type { ControllerContext } from "../controller-context.ts";
 import { isDone, owningPodOf } from "./pod-claims.ts";
 
@@ -20,7 +21,7 @@ export class ClaimRelease {
     const { client, informers } = context;
     this.handle = resourceClaims(client.domain);
     this.pods = informers.of(podHandle);
-    this.finalizer = resolve("resource.{label}/delete-protection", client.domain);
+    this.finalizer = claimFinalizer(client.domain);
   }
 
   async sync(claim: ResourceClaim): Promise<void> {

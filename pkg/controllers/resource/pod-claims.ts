@@ -20,14 +20,6 @@ export function claimNameOf(pod: Pod, { name, ...claim }: PodResourceClaim): Cla
   return resourceClaimName === undefined ? "none" : { name: resourceClaimName, isGenerated: true };
 }
 
-/** Keys of the claims that the pod uses and that have names. */
-export function claimKeysOf(pod: Pod): readonly string[] {
-  return (pod.spec?.resourceClaims ?? []).flatMap((claim) => {
-    const found = claimNameOf(pod, claim);
-    return typeof found === "string" ? [] : [`${pod.metadata.namespace}/${found.name}`];
-  });
-}
-
 /** Whether the pod has ended, or was deleted before it was scheduled. */
 export function isDone(pod: Pod): boolean {
   if (isTerminal(pod)) return true;

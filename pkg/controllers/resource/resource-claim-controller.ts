@@ -1,4 +1,5 @@
 import { type Handle, type Informer, objectKey, CoreEventRecorder } from "#client";
+import { claimKeysOf } from "#dynamic-resource-allocation";
 import {
   type Pod,
   type PodResourceClaim,
@@ -11,7 +12,7 @@ import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
 import { isServed } from "../served.ts";
 import { ClaimGenerator } from "./claim-generator.ts";
 import { ClaimRelease } from "./claim-release.ts";
-import { checkOwner, claimKeysOf, claimNameOf, isDone, isOwner } from "./pod-claims.ts";
+import { checkOwner, claimNameOf, isDone, isOwner } from "./pod-claims.ts";
 
 export interface ResourceClaimOptions {
   readonly resourceClaimWorkers: number;
