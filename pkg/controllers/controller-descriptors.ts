@@ -96,6 +96,8 @@ export interface ControllerSettings
     ResourceSettings {
   /** CA certificates of the API server (PEM); "" = they are not published. */
   readonly rootCa: string;
+  /** Content of the ConfigMaps `kube-root-ca.crt`; absent = `rootCa`. */
+  readonly rootCaText?: string;
   /** Signs tokens for service account token Secrets; absent = these are not filled. */
   readonly signToken?: ServiceAccountTokenOptions["sign"];
   /** Signs CertificateSigningRequests; absent = none are signed. */
@@ -171,8 +173,8 @@ const controllerDescriptors: readonly ControllerDescriptor[] = [
     alias: "root-ca-cert-publisher",
     serviceAccount: "root-ca-cert-publisher",
     enabledByDefault: true,
-    run: async (context, { rootCa }) => {
-      if (rootCa !== "") await runRootCaPublisher(context, rootCa);
+    run: async (context, { rootCa, rootCaText = rootCa }) => {
+      if (rootCaText !== "") await runRootCaPublisher(context, rootCaText);
     },
   },
   {

@@ -32,6 +32,7 @@ export interface Container {
   readonly startupProbe?: object;
   readonly resources?: ResourceRequirements;
   readonly volumeMounts?: readonly VolumeMount[];
+  readonly volumeDevices?: readonly { readonly name: string; readonly devicePath: string }[];
   readonly lifecycle?: {
     readonly preStop?: { readonly sleep?: { readonly seconds?: number | bigint } };
   };

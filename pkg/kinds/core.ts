@@ -17,6 +17,8 @@ export interface Namespace extends ApiObject {
 
 export interface ConfigMap extends ApiObject {
   readonly data?: Readonly<Record<string, string>>;
+  /** Values in Base64. */
+  readonly binaryData?: Readonly<Record<string, string>>;
 }
 
 export interface Secret extends ApiObject {

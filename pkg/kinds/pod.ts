@@ -10,16 +10,40 @@ export interface PodCondition extends Condition {
   readonly observedGeneration?: number | bigint;
 }
 
+/** A key of a Secret or ConfigMap that becomes a file. */
+export interface KeyToPath {
+  readonly key: string;
+  readonly path: string;
+}
+
+/** Files from a Secret or ConfigMap. */
+export interface FileSource {
+  readonly name?: string;
+  readonly items?: readonly KeyToPath[];
+  readonly optional?: boolean;
+}
+
 export interface Volume {
   readonly name: string;
   readonly persistentVolumeClaim?: { readonly claimName: string; readonly readOnly?: boolean };
   readonly ephemeral?: object;
+  readonly secret?: Omit<FileSource, "name"> & { readonly secretName?: string };
+  readonly configMap?: FileSource;
+  readonly projected?: {
+    readonly sources?: readonly {
+      readonly secret?: FileSource;
+      readonly configMap?: FileSource;
+    }[];
+  };
+  readonly csi?: {
+    readonly driver: string;
+    readonly volumeAttributes?: Readonly<Record<string, string>>;
+  };
   readonly gcePersistentDisk?: { readonly pdName: string; readonly readOnly?: boolean };
   readonly awsElasticBlockStore?: { readonly volumeID: string };
   readonly azureDisk?: { readonly diskURI: string };
   readonly cinder?: { readonly volumeID: string };
   readonly portworxVolume?: { readonly volumeID: string };
-  readonly csi?: { readonly driver: string };
   readonly iscsi?: { readonly iqn: string; readonly readOnly?: boolean };
   readonly rbd?: {
     readonly monitors: readonly string[];

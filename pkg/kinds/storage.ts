@@ -1,4 +1,5 @@
 /** Volumes, claims, and what provisions and attaches them. */
+import { createHash } from "node:crypto";
 import type { ApiObject, Handle } from "#client";
 import { type Domain, type LabelSelector, resolve } from "#meta";
 import type { Amounts } from "#quota";
@@ -198,4 +199,14 @@ export function csiNodes(domain: Domain): Handle<CsiNode> {
 export function csiStorageCapacities(domain: Domain): Handle<CsiStorageCapacity> {
   const names = { plural: "csistoragecapacities", kind: "CSIStorageCapacity" };
   return { group: resolve("storage.{api}", domain), version: "v1", ...names, namespaced: true };
+}
+
+/** Name of the VolumeAttachment of a CSI volume on a node. */
+export function attachmentName(driver: string, handle: string, node: string): string {
+  return `csi-${createHash("sha256").update(`${handle}${driver}${node}`).digest("hex")}`;
+}
+
+/** `{label}/csi/DRIVER^HANDLE`, the name of a CSI volume in the status of nodes. */
+export function uniqueVolumeName(driver: string, handle: string, domain: Domain): string {
+  return `${resolve("{label}/csi/", domain)}${driver}^${handle}`;
 }

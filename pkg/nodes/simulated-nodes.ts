@@ -9,6 +9,8 @@ import { NodeSyncer } from "./node/node-syncer.ts";
 import { containersOf } from "./pod/pod-run.ts";
 import { PodSyncer } from "./pod/pod-syncer.ts";
 import type { NodesContext, NodesSettings } from "./settings.ts";
+import { NodeExpansion } from "./volumes/node-expansion.ts";
+import { PodVolumes } from "./volumes/pod-volumes.ts";
 import { runStorage } from "./storage/simulated-storage.ts";
 
 /** Nodes that have a kubelet server at most: each takes a port. */
@@ -29,6 +31,8 @@ class SimulatedNodes {
   private readonly podSyncer: PodSyncer;
   private readonly podDevices: PodDevices;
   private readonly slicePublisher: SlicePublisher;
+  private readonly volumes: PodVolumes;
+  private readonly expansion: NodeExpansion;
   /** Ports of the kubelets' server, by node. */
   private readonly ports = new Map<string, number>();
 
@@ -48,11 +52,24 @@ class SimulatedNodes {
       nodes: this.nodes,
       onChange: (own) => this.podSyncer.resync(own),
     });
+    this.volumes = new PodVolumes({
+      context,
+      onChange: (pod) => this.podSyncer.wake(pod),
+      onMounted: (pod) => this.expansion.podMounted(pod),
+      onInUse: (node) => this.nodeSyncer.wake(node),
+    });
+    this.expansion = new NodeExpansion({
+      context,
+      pods: this.pods,
+      volumes: this.volumes,
+      hostOf: (name) => this.nodeSyncer.hostOf(name),
+    });
     this.podSyncer = new PodSyncer({
       ...common,
       pods: this.pods,
       podsOf: (node) => this.podsOf(node),
       devices: this.podDevices,
+      volumes: this.volumes,
       hostOf: (name) => this.nodeSyncer.hostOf(name),
     });
     this.nodeSyncer = new NodeSyncer({
@@ -61,12 +78,13 @@ class SimulatedNodes {
       portOf: (node) => this.ports.get(node) ?? 0,
       imagesOf: (node) => imagesOf(this.podsOf(node)),
       onStarvation: (node, starvation) => this.evict(node, starvation),
+      volumesInUse: (node) => this.volumes.inUse(node),
       onWorking: (node) => this.startPods(node),
     });
   }
 
   async run(): Promise<void> {
-    await Promise.all([this.pods.untilSynced(), this.nodes.untilSynced()]);
+    await Promise.all([this.pods, this.nodes, this.volumes].map((each) => each.untilSynced()));
     if (this.context.signal.aborted) return;
     const server = await this.serve();
     const { context, settings } = this;
@@ -75,6 +93,8 @@ class SimulatedNodes {
       this.podSyncer.run(),
       this.podDevices.run(),
       this.slicePublisher.run(),
+      this.volumes.run(),
+      this.expansion.run(),
       runStorage({ ...context, client: context.storageClient }, settings.storage),
     ]);
     server?.close();

@@ -1,5 +1,5 @@
-import type { ApiObject, Client, Draft, Handle } from "#client";
-import { ignoreNotFound } from "#meta";
+import { type ApiObject, type Client, type Draft, type Handle, RequeueAfter } from "#client";
+import { isConflict, isNotFound } from "#meta";
 
 /** How one kind is protected from deletion while it is used. */
 export interface Protection<T extends ApiObject> {
@@ -32,5 +32,8 @@ export async function syncProtection<T extends ApiObject>(
       ? [...finalizers, finalizer]
       : finalizers.filter((name) => name !== finalizer);
   const draft = { ...object, metadata: { ...metadata, finalizers: next } } as Draft<T>;
-  await client.update(resource, draft).catch(ignoreNotFound);
+  await client.update(resource, draft).catch((error: unknown) => {
+    if (isConflict(error)) throw new RequeueAfter(`${metadata.name} has changed`);
+    if (!isNotFound(error)) throw error;
+  });
 }

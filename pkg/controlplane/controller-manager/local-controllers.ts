@@ -107,6 +107,12 @@ function clusterInfoOf({ options, port, rootCa: authorities }: LocalControllers)
   return { clusterInfo: { server: `https://${urlHost(address)}:${port}`, authorities } };
 }
 
+/** Simulated pods wait for the ConfigMap of CA certificates, also where there are none. */
+function rootCaTextOf({ options, rootCa }: LocalControllers) {
+  if (rootCa !== "" || (options.nodes?.count ?? 0) === 0) return {};
+  return { rootCaText: "# This server has no certificate.\n" };
+}
+
 async function runControllers(local: LocalControllers): Promise<void> {
   const { rootCa, authority, options } = local;
   const context = contextOf(local, controllerUser, "kube-controller-manager");
@@ -117,6 +123,7 @@ async function runControllers(local: LocalControllers): Promise<void> {
     gates: local.gates,
     settleMs: namespaceSettleMs(options),
     rootCa,
+    ...rootCaTextOf(local),
     ...(authority === undefined ? {} : { signing: { authority, durationMs: signingDurationMs } }),
     signToken: (claims: Readonly<Record<string, string>>) => signToken(claims, key),
     ...clusterInfoOf(local),

@@ -15,6 +15,8 @@ export interface NodeState {
   readonly port: number;
   readonly images: readonly ContainerImage[];
   readonly troubles: ReadonlySet<NodeTrouble>;
+  /** Names of the attachable volumes that pods use or are about to. */
+  readonly volumesInUse: readonly string[];
 }
 
 /** Memory that a kubelet keeps back from pods: the hard eviction threshold `memory.available`. */
@@ -56,7 +58,7 @@ export function nodeStatus(
   state: NodeState,
   { settings, clock }: { readonly settings: NodesSettings; readonly clock: Clock },
 ): NodeStatus {
-  const { name, port, images } = state;
+  const { name, port, images, volumesInUse } = state;
   const { capacity, address } = settings;
   return {
     capacity: { ...old.capacity, ...capacity },
@@ -69,6 +71,7 @@ export function nodeStatus(
     daemonEndpoints: { kubeletEndpoint: { Port: port } },
     nodeInfo: nodeInfo(name, settings),
     ...(images.length === 0 ? {} : { images }),
+    ...(volumesInUse.length === 0 && old.volumesInUse === undefined ? {} : { volumesInUse }),
   };
 }
 

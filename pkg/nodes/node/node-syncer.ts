@@ -29,6 +29,8 @@ export interface NodeSyncerOptions {
   readonly imagesOf: (node: string) => readonly ContainerImage[];
   /** Called every ten seconds while a node has too little of a resource. */
   readonly onStarvation: (node: string, starvation: Starvation) => void;
+  /** Names of the attachable volumes that pods of a node use or are about to. */
+  readonly volumesInUse: (node: string) => readonly string[];
   /** Called when a node starts to work, or gets its range of addresses. */
   readonly onWorking: (node: string) => void;
 }
@@ -95,6 +97,11 @@ export class NodeSyncer {
 
   hostOf(name: string): PodHost | undefined {
     return this.nodes.get(name);
+  }
+
+  /** Looks at a node again. */
+  wake(name: string): void {
+    this.queue.add(name);
   }
 
   /** Works until the signal aborts. */
@@ -167,8 +174,9 @@ export class NodeSyncer {
   }
 
   private stateOf({ name }: SimulatedNode, troubles: ReadonlySet<NodeTrouble>) {
-    const { portOf, imagesOf } = this.options;
-    return { name, port: portOf(name), images: imagesOf(name), troubles };
+    const { portOf, imagesOf, volumesInUse } = this.options;
+    const state = { name, port: portOf(name), images: imagesOf(name), troubles };
+    return { ...state, volumesInUse: volumesInUse(name) };
   }
 
   private setAddresses(node: SimulatedNode, { spec }: Node): void {

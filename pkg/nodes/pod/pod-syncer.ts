@@ -1,6 +1,6 @@
 import { deepEqual } from "#base";
 import { type Client, type Informer, objectKey, WorkQueue } from "#client";
-import { type Node, type Pod, pods, type PodStatus } from "#kinds";
+import { type Node, type Pod, type PodCondition, pods, type PodStatus } from "#kinds";
 import { isConflict, isNotFound } from "#meta";
 import { wishesOf } from "../annotations.ts";
 import type { PodDevices } from "../devices/pod-devices.ts";
@@ -8,6 +8,7 @@ import type { PodAddresses } from "../pod-addresses.ts";
 import type { NodesContext, NodesSettings } from "../settings.ts";
 import { TimerHeap } from "../timers.ts";
 import { refusalOf } from "./node-admission.ts";
+import type { PodVolumes } from "../volumes/pod-volumes.ts";
 import { advance, type PodRun } from "./pod-run.ts";
 import { podStatus } from "./pod-status.ts";
 import { restorePodRun } from "./restore.ts";
@@ -33,6 +34,7 @@ export interface PodSyncerOptions {
   /** Pods that are bound to a node. */
   readonly podsOf: (node: string) => readonly Pod[];
   readonly devices: PodDevices;
+  readonly volumes: PodVolumes;
   /** The node of that name if it is one of this process. */
   readonly hostOf: (node: string) => PodHost | undefined;
 }
@@ -74,6 +76,11 @@ export class PodSyncer {
     unsubscribe();
   }
 
+  /** Looks at a pod again, by its key. */
+  wake(key: string): void {
+    this.queue.add(key);
+  }
+
   /** Looks at pods again, as after a change of their node. */
   resync(pods: Iterable<Pod>): void {
     for (const pod of pods) this.queue.add(objectKey(pod));
@@ -93,6 +100,7 @@ export class PodSyncer {
     if (known === undefined || known.run.uid !== pod.metadata.uid) return;
     this.simulated.delete(key);
     this.timers.clear(key);
+    this.options.volumes.unmount(known.run.uid);
     this.options.hostOf(known.node)?.addresses?.release(known.run.uid);
   }
 
@@ -111,8 +119,10 @@ export class PodSyncer {
     const isPrepared = run.isFinished || (await this.options.devices.prepare(pod));
     const mayStart = isPrepared || run.isSandboxReady;
     const wishes = mayStart ? wishesOf(pod) : { ...wishesOf(pod), neverStarts: true };
-    const step = { pod, wishes, delays, now };
-    const next = advance(run, step);
+    const mounts = this.mount(run, pod, now);
+    const step = { pod, wishes, delays, now, areVolumesMounted: mounts.isMounted };
+    const next = Math.min(advance(run, step), mounts.retryAt);
+    if (run.isFinished) this.options.volumes.unmount(run.uid);
     const isAddressed = this.address(run, pod, host);
     const plain = podStatus(run, { ...step, hostIp: host.address });
     const status = this.options.devices.withHealth(pod, plain);
@@ -123,6 +133,13 @@ export class PodSyncer {
     if (this.simulated.get(key) !== known) return;
     if (wakeAt === Infinity) this.timers.clear(key);
     else this.timers.set(key, clock.monotonic() + wakeAt - now);
+  }
+
+  /** Mounts the volumes of a pod that is to start, and finds those of one that runs. */
+  private mount(run: PodRun, pod: Pod, now: number) {
+    const isGoing = pod.metadata.deletionTimestamp !== undefined && !run.isSandboxReady;
+    if (run.isFinished || isGoing) return { isMounted: false, retryAt: Infinity };
+    return this.options.volumes.mount(pod, { isRunning: run.isSandboxReady, now });
   }
 
   private knownOf(key: string, pod: Pod): Simulated {
@@ -214,9 +231,9 @@ function statusPatch({ status: old = {} }: Pod, status: PodStatus): object | und
     if (name === "conditions") return false;
     return !deepEqual(value, old[name as keyof PodStatus]);
   });
-  const conditions = status.conditions?.filter((condition) => {
+  const conditions = status.conditions?.flatMap((condition) => {
     const known = old.conditions?.find(({ type }) => type === condition.type);
-    return !deepEqual(condition, withNullProbe(known));
+    return deepEqual(condition, withNullProbe(known)) ? [] : [{ ...cleared(known), ...condition }];
   });
   if (changed.length === 0 && (conditions ?? []).length === 0) return undefined;
   return { ...Object.fromEntries(changed), ...(conditions?.length ? { conditions } : {}) };
@@ -224,4 +241,12 @@ function statusPatch({ status: old = {} }: Pod, status: PodStatus): object | und
 
 function withNullProbe<T extends object>(condition: T | undefined): T | undefined {
   return condition && { lastProbeTime: null, ...condition };
+}
+
+/** A merge keeps fields that a patch leaves out: those that a condition may lose are removed. */
+function cleared({ reason, message }: Partial<PodCondition> = {}): object {
+  return {
+    ...(reason === undefined ? {} : { reason: null }),
+    ...(message === undefined ? {} : { message: null }),
+  };
 }

@@ -21,7 +21,7 @@ export interface StorageContext {
 /** Objects that a sidecar works on at the same time: each may wait for a slow driver. */
 export const sidecarWorkers = 20;
 /** Delays of the sidecars after a failure, doubling: `--retry-interval-start` and `-max`. */
-const sidecarDelays = { firstMs: 1_000, longestMs: 300_000 };
+export const sidecarDelays = { firstMs: 1_000, longestMs: 300_000 };
 
 export function sidecarQueue(context: StorageContext, name: string): WorkQueue {
   return new WorkQueue({ ...context, name, delays: sidecarDelays });

@@ -78,14 +78,19 @@ export async function callDriver(
   parameters: Parameters,
   { clock, signal }: DriverContext,
 ): Promise<void> {
-  const delayMs = durationMs(parameters?.[`${call}-delay`] ?? parameters?.["delay"]) ?? 0;
+  const delayMs = driverDelayMs(call, parameters);
   if (delayMs > 0) await clock.sleep(delayMs, signal, { background: true });
   const failure = driverFailure(call, parameters);
   if (failure !== undefined) throw failure;
 }
 
+/** Time in ms that the parameters ask a call to take. */
+export function driverDelayMs(call: DriverCall, parameters: Parameters): number {
+  return durationMs(parameters?.[`${call}-delay`] ?? parameters?.["delay"]) ?? 0;
+}
+
 /** The error that the parameters ask a call for; undefined = it succeeds. */
-function driverFailure(call: DriverCall, parameters: Parameters): CsiError | undefined {
+export function driverFailure(call: DriverCall, parameters: Parameters): CsiError | undefined {
   const code = parameters?.[`fail-${call}`];
   if (code === undefined || code === "" || code === "false") return undefined;
   const description = `simulated failure: the parameter fail-${call} is set`;

@@ -191,4 +191,153 @@ describe("simulated storage", () => {
     assert.equal(refused.status.currentVolumeAttributesClassName, "fast");
     await cluster.delete(`${claims}/modified`);
   });
+
+  it("attaches and mounts the volumes of a StatefulSet, and keeps or deletes its claims", async () => {
+    const sets = "/apis/apps/v1/namespaces/default/statefulsets";
+    const labels = { app: "db" };
+    const volumeMounts = [{ name: "data", mountPath: "/data" }];
+    await cluster.create(sets, {
+      metadata: { name: "db" },
+      spec: {
+        replicas: 2,
+        serviceName: "db",
+        selector: { matchLabels: labels },
+        persistentVolumeClaimRetentionPolicy: { whenScaled: "Delete", whenDeleted: "Delete" },
+        template: {
+          metadata: { labels },
+          spec: {
+            terminationGracePeriodSeconds: 0,
+            containers: [{ name: "app", image: "db", volumeMounts }],
+          },
+        },
+        volumeClaimTemplates: [claim("data")],
+      },
+    });
+    await cluster.until(`${sets}/db`, ({ status }) => status.readyReplicas === 2);
+    for (const name of ["data-db-0", "data-db-1"]) {
+      assert.equal((await cluster.get(`${claims}/${name}`)).status.phase, "Bound");
+    }
+    const { volumeName } = (await cluster.get(`${claims}/data-db-1`)).spec;
+    const { nodeName } = (await cluster.get(`${pods}/db-1`)).spec;
+    const { spec } = await cluster.get(`${core}/persistentvolumes/${volumeName}`);
+    const uniqueName = `kubernetes.io/csi/simulated.keelson.dev^${spec.csi.volumeHandle}`;
+    const { status } = await cluster.get(`${core}/nodes/${nodeName}`);
+    assert.ok(status.volumesInUse.includes(uniqueName));
+    assert.ok(status.volumesAttached.some(({ name }: Json) => name === uniqueName));
+    const { items } = await cluster.get(`${storage}/volumeattachments`);
+    const attached = items.find(
+      (each: Json) => each.spec.source.persistentVolumeName === volumeName,
+    );
+    assert.equal(attached.status.attached, true);
+    assert.deepEqual(attached.metadata.finalizers, ["external-attacher/simulated-keelson-dev"]);
+    await cluster.patch(`${sets}/db`, { spec: { replicas: 1 } });
+    await cluster.gone(`${claims}/data-db-1`);
+    await cluster.gone(`${core}/persistentvolumes/${volumeName}`);
+    await cluster.until(
+      `${core}/nodes/${nodeName}`,
+      ({ status: now }) => now.volumesInUse?.includes(uniqueName) !== true,
+    );
+    await cluster.delete(`${sets}/db`);
+    await cluster.gone(`${claims}/data-db-0`);
+  });
+
+  it("expands the file system of a mounted volume", async () => {
+    await cluster.create(claims, claim("grown"));
+    await cluster.create(pods, pod("grown", "grown"));
+    await cluster.until(`${pods}/grown`, isReady);
+    const resources = { requests: { storage: "3Gi" } };
+    await cluster.patch(`${claims}/grown`, { spec: { resources } });
+    const grown = await cluster.until(
+      `${claims}/grown`,
+      ({ status }) => status.capacity.storage === "3Gi",
+    );
+    assert.equal(grown.status.conditions, undefined);
+    const events = await cluster.events("grown");
+    assert.ok(
+      events.includes("FileSystemResizeRequired: Require file system resize of volume on node"),
+    );
+    await cluster.delete(`${pods}/grown`);
+    await cluster.delete(`${claims}/grown`);
+    await cluster.gone(`${core}/persistentvolumes/${grown.spec.volumeName}`);
+  });
+
+  it("lets pods wait for what their volumes lack", async () => {
+    const volumes = [
+      { name: "config", configMap: { name: "late-config" } },
+      { name: "secret", secret: { secretName: "late-secret", optional: true } },
+    ];
+    await cluster.create(pods, pod("waiting", "absent", { nodeName: "hollow-0" }));
+    await cluster.create(
+      pods,
+      pod("configured", "", { volumes, containers: [{ name: "app", image: "a" }] }),
+    );
+    const eventsOf = (name: string) => `${core}/events?fieldSelector=involvedObject.name%3D${name}`;
+    const has = (text: string) => (list: Json) =>
+      list.items.some(
+        ({ reason, message, source }: Json) =>
+          reason === "FailedMount" && source.component === "kubelet" && message === text,
+      );
+    await cluster.until(
+      eventsOf("configured"),
+      has('MountVolume.SetUp failed for volume "config" : configmap "late-config" not found'),
+    );
+    await cluster.until(
+      eventsOf("waiting"),
+      has(
+        "Unable to attach or mount volumes: unmounted volumes=[data], unattached volumes=[], " +
+          "failed to process volumes=[data]: error processing PVC default/absent: " +
+          'failed to fetch PVC from API server: persistentvolumeclaims "absent" not found',
+      ),
+    );
+    const { status } = await cluster.get(`${pods}/configured`);
+    assert.equal(status.containerStatuses[0].state.waiting.reason, "ContainerCreating");
+    await cluster.create(`${core}/namespaces/default/configmaps`, {
+      metadata: { name: "late-config" },
+      data: {},
+    });
+    const configured = await cluster.until(`${pods}/configured`, isReady);
+    const left = configured.status.conditions.filter(({ reason }: Json) => reason !== undefined);
+    assert.deepEqual(left, []);
+    await cluster.create(claims, claim("absent"));
+    await cluster.until(`${pods}/waiting`, isReady);
+    for (const name of ["configured", "waiting"]) await cluster.delete(`${pods}/${name}`);
+    await cluster.delete(`${claims}/absent`);
+  });
+
+  it("moves a volume with its pod when a node is drained", async () => {
+    await cluster.create(claims, claim("moved"));
+    const labels = { app: "moved" };
+    const { spec } = pod("moved", "moved", { terminationGracePeriodSeconds: 0 }) as Json;
+    const sets = "/apis/apps/v1/namespaces/default/replicasets";
+    await cluster.create(sets, {
+      metadata: { name: "moved" },
+      spec: {
+        replicas: 1,
+        selector: { matchLabels: labels },
+        template: { metadata: { labels }, spec },
+      },
+    });
+    const list = `${pods}?labelSelector=app%3Dmoved`;
+    const ready = ({ items }: Json) => items.length === 1 && isReady(items[0]);
+    const [before] = (await cluster.until(list, ready)).items;
+    const from = before.spec.nodeName;
+    await cluster.patch(`${core}/nodes/${from}`, { spec: { unschedulable: true } });
+    const name = before.metadata.name;
+    const eviction = { apiVersion: "policy/v1", kind: "Eviction", metadata: { name } };
+    await cluster.request("POST", `${pods}/${name}/eviction`, eviction);
+    const [after] = (
+      await cluster.until(list, (found) => ready(found) && found.items[0].metadata.name !== name)
+    ).items;
+    assert.notEqual(after.spec.nodeName, from);
+    const { volumeName } = (await cluster.get(`${claims}/moved`)).spec;
+    const { items } = await cluster.get(`${storage}/volumeattachments`);
+    const own = items.filter((each: Json) => each.spec.source.persistentVolumeName === volumeName);
+    assert.deepEqual(
+      own.map((each: Json) => each.spec.nodeName),
+      [after.spec.nodeName],
+    );
+    await cluster.patch(`${core}/nodes/${from}`, { spec: { unschedulable: null } });
+    await cluster.delete(`${sets}/moved`);
+    await cluster.delete(`${claims}/moved`);
+  });
 });

@@ -1,22 +1,19 @@
 import { deepEqual, setBounded } from "#base";
 import { type Handle, type Informer, CoreEventRecorder } from "#client";
 import {
+  attachmentName,
   type Node,
   nodes as nodeHandle,
   type Pod,
   pods as podHandle,
+  uniqueVolumeName,
   type VolumeAttachment,
   volumeAttachments,
 } from "#kinds";
 import { ignoreNotFound, resolve } from "#meta";
 import { type ControllerContext, newWorkQueue, statusCodeOf } from "../../controller-context.ts";
 import { podsByNode, podsOn } from "../../node/pods-by-node.ts";
-import {
-  allowsManyNodes,
-  attachmentName,
-  AttachableVolumes,
-  type NeededVolume,
-} from "./attachable-volumes.ts";
+import { allowsManyNodes, AttachableVolumes, type NeededVolume } from "./attachable-volumes.ts";
 
 export interface AttachDetachOptions {
   /** Whether volumes stay attached to unhealthy nodes until these report them unmounted. */
@@ -155,7 +152,7 @@ class NodeVolumes {
   private uniqueNameOf({ spec }: VolumeAttachment): string | undefined {
     const volume = this.volumes.volume(spec.source.persistentVolumeName ?? "");
     const { csi } = volume?.spec ?? {};
-    return csi && this.volumes.uniqueName(csi.driver, csi.volumeHandle);
+    return csi && uniqueVolumeName(csi.driver, csi.volumeHandle, this.context.client.domain);
   }
 
   private async setAttached(node: Node, kept: readonly VolumeAttachment[]): Promise<void> {

@@ -1,5 +1,4 @@
 /** CSI volumes that pods on a node need attached, and the names that stand for them. */
-import { createHash } from "node:crypto";
 import type { Informer } from "#client";
 import {
   type CsiDriver,
@@ -10,7 +9,6 @@ import {
   persistentVolumes,
   type Pod,
 } from "#kinds";
-import { type Domain, resolve } from "#meta";
 import type { ControllerContext } from "../../controller-context.ts";
 import { isTerminal } from "../../pods/pod-state.ts";
 
@@ -26,10 +24,8 @@ export class AttachableVolumes {
   private readonly claims: Informer<PersistentVolumeClaim>;
   private readonly volumes: Informer<PersistentVolume>;
   private readonly drivers: Informer<CsiDriver>;
-  private readonly domain: Domain;
 
   constructor({ client, informers }: ControllerContext) {
-    this.domain = client.domain;
     this.claims = informers.of(persistentVolumeClaims);
     this.volumes = informers.of(persistentVolumes);
     this.drivers = informers.of(csiDrivers(client.domain));
@@ -59,11 +55,6 @@ export class AttachableVolumes {
     return needed;
   }
 
-  /** `{label}/csi/DRIVER^HANDLE`, as in the status of nodes. */
-  uniqueName(driver: string, handle: string): string {
-    return `${resolve("{label}/csi/", this.domain)}${driver}^${handle}`;
-  }
-
   private *volumesOf({ metadata, spec }: Pod) {
     for (const { name, persistentVolumeClaim, ephemeral } of spec?.volumes ?? []) {
       const claimName =
@@ -78,11 +69,6 @@ export class AttachableVolumes {
       yield { ...volume, csi };
     }
   }
-}
-
-/** Name of the VolumeAttachment of a CSI volume on a node. */
-export function attachmentName(driver: string, handle: string, node: string): string {
-  return `csi-${createHash("sha256").update(`${handle}${driver}${node}`).digest("hex")}`;
 }
 
 /** Whether several nodes may attach the volume at once. */

@@ -1,0 +1,322 @@
+import { CoreEventRecorder, objectKey } from "#client";
+import { type PersistentVolume, type Pod, pods, type Volume } from "#kinds";
+import { resolve } from "#meta";
+import type { NodesContext } from "../settings.ts";
+import { driverDelayMs, driverFailure, driverName } from "../storage/driver.ts";
+import { ClaimedVolumes } from "./claimed-volumes.ts";
+import { VolumeFiles } from "./volume-files.ts";
+
+export interface PodVolumesOptions {
+  readonly context: NodesContext;
+  /** Called with the key of a pod whose volumes may be mounted now. */
+  readonly onChange: (pod: string) => void;
+  /** Called with a pod whose volumes have been mounted. */
+  readonly onMounted: (pod: Pod) => void;
+  /** Called with the name of a node whose volumes in use have changed. */
+  readonly onInUse: (node: string) => void;
+}
+
+/** What a kubelet does about a volume that it cannot mount. */
+type Obstacle =
+  | { readonly kind: "waiting" }
+  /** The pod's volumes could not be determined. */
+  | { readonly kind: "unprocessed"; readonly why: string }
+  /** The operation on the volume failed: the whole message of the Event. */
+  | { readonly kind: "failed"; readonly reason: string; readonly message: string };
+
+interface MountState {
+  readonly key: string;
+  readonly node: string;
+  isMounted: boolean;
+  /** Names of attachable volumes, as in the status of the node. */
+  inUse: readonly string[];
+  /** Names of the objects that the pod waits for. */
+  waitsFor: readonly string[];
+  /** Time in ms at which all volumes were there to be mounted. */
+  mountableAt: number | undefined;
+  failures: number;
+  /** Time in ms of the next attempt that may record Events. */
+  retryAt: number;
+  /** Time in ms at which waiting is next reported as a timeout. */
+  timeoutAt: number;
+}
+
+/** A kubelet's delays between attempts of one operation, doubling. */
+const firstRetryMs = 500;
+const longestRetryMs = 122_000;
+/** Time for which a kubelet waits for all volumes of a pod. */
+const timeoutMs = 123_000;
+
+/** Mounts the volumes of pods, as the volume managers of the kubelets do. */
+export class PodVolumes {
+  private readonly states = new Map<string, MountState>();
+  /** Keys of pods, by the name of what they wait for. */
+  private readonly waiting = new Map<string, Set<string>>();
+  private readonly byNode = new Map<string, Set<MountState>>();
+  private readonly files: VolumeFiles;
+  private readonly recorder: CoreEventRecorder;
+  readonly claimed: ClaimedVolumes;
+  /** Name of the volume plugin for CSI drivers. */
+  private readonly plugin: string;
+
+  constructor(private readonly options: PodVolumesOptions) {
+    const { context } = options;
+    const { informers, storageClient: client } = context;
+    this.plugin = resolve("{label}/csi", client.domain);
+    const wake = (name: string) => this.wake(name);
+    this.files = new VolumeFiles(informers, {
+      onChange: wake,
+      onSynced: () => {
+        for (const name of this.waiting.keys()) this.wake(name);
+      },
+    });
+    this.claimed = new ClaimedVolumes(informers, client.domain, wake);
+    this.recorder = new CoreEventRecorder({ ...context, client }, "kubelet");
+  }
+
+  untilSynced(): Promise<void> {
+    return this.claimed.untilSynced();
+  }
+
+  /** Sends Events until the signal aborts. */
+  run(): Promise<void> {
+    return this.recorder.run();
+  }
+
+  /**
+   * Mounts the volumes of a pod on a node of the process if they are there.
+   * @param isRunning whether its containers run already, as after a restart of the process
+   * @returns whether all are mounted, and the time in ms of the next attempt; it is repeated as well
+   *   when something changes that the pod waits for
+   */
+  mount(
+    pod: Pod,
+    { isRunning, now }: { readonly isRunning: boolean; readonly now: number },
+  ): { readonly isMounted: boolean; readonly retryAt: number } {
+    const volumes = pod.spec?.volumes ?? [];
+    if (volumes.length === 0) return mounted;
+    const state = this.stateOf(pod, now);
+    if (state.isMounted) return mounted;
+    const obstacles = new Map<string, Obstacle>();
+    const waitsFor: string[] = [];
+    const inUse: string[] = [];
+    let delayMs = 0;
+    for (const volume of volumes) {
+      const look = this.look(volume, pod);
+      waitsFor.push(...look.waitsFor);
+      if (look.uniqueName !== undefined) inUse.push(look.uniqueName);
+      if (look.obstacle !== undefined) obstacles.set(volume.name, look.obstacle);
+      delayMs = Math.max(delayMs, look.delayMs ?? 0);
+    }
+    this.setInUse(state, inUse);
+    if (isRunning || obstacles.size === 0) {
+      state.mountableAt ??= now;
+      if (isRunning || now >= state.mountableAt + delayMs) return this.finish(pod, state);
+      return { isMounted: false, retryAt: state.mountableAt + delayMs };
+    }
+    state.mountableAt = undefined;
+    this.waitFor(state, waitsFor);
+    return { isMounted: false, retryAt: this.tell(pod, state, { obstacles, now }) };
+  }
+
+  /** Forgets the mounts of a pod that has ended or is gone. */
+  unmount(uid: string): void {
+    const state = this.states.get(uid);
+    if (state === undefined) return;
+    this.states.delete(uid);
+    this.waitFor(state, []);
+    const onNode = this.byNode.get(state.node);
+    onNode?.delete(state);
+    if (onNode?.size === 0) this.byNode.delete(state.node);
+    if (state.inUse.length > 0) this.options.onInUse(state.node);
+  }
+
+  /** Whether the volumes of a pod are mounted. */
+  isMounted(uid: string): boolean {
+    return this.states.get(uid)?.isMounted === true;
+  }
+
+  /** Names of the attachable volumes that pods of a node use or are about to, sorted. */
+  inUse(node: string): readonly string[] {
+    const names = new Set<string>();
+    for (const state of this.byNode.get(node) ?? []) {
+      for (const name of state.inUse) names.add(name);
+    }
+    return [...names].sort();
+  }
+
+  private stateOf({ metadata, spec }: Pod, now: number): MountState {
+    const known = this.states.get(metadata.uid);
+    if (known !== undefined) return known;
+    const state: MountState = {
+      key: objectKey({ metadata }),
+      node: spec?.nodeName ?? "",
+      isMounted: false,
+      inUse: [],
+      waitsFor: [],
+      mountableAt: undefined,
+      failures: 0,
+      retryAt: now,
+      timeoutAt: now + timeoutMs,
+    };
+    this.states.set(metadata.uid, state);
+    return state;
+  }
+
+  private finish(pod: Pod, state: MountState): typeof mounted {
+    state.isMounted = true;
+    this.waitFor(state, []);
+    this.options.onMounted(pod);
+    return mounted;
+  }
+
+  private setInUse(state: MountState, names: readonly string[]): void {
+    if (names.join() === state.inUse.join()) return;
+    state.inUse = names;
+    const onNode = this.byNode.get(state.node) ?? new Set();
+    onNode.add(state);
+    this.byNode.set(state.node, onNode);
+    this.options.onInUse(state.node);
+  }
+
+  private look(volume: Volume, pod: Pod): Look {
+    const { namespace = "", name: podName } = pod.metadata;
+    const node = pod.spec?.nodeName ?? "";
+    const files = this.files.missing(volume, namespace);
+    if (files !== undefined) {
+      const { objects: waitsFor, fault } = files;
+      if (fault === undefined) return { waitsFor };
+      if (!this.files.isSynced) return { waitsFor, obstacle: { kind: "waiting" } };
+      return { waitsFor, obstacle: failed("MountVolume.SetUp failed", volume.name, fault) };
+    }
+    if (volume.csi !== undefined) return this.lookAtInline(volume, node);
+    const { persistentVolumeClaim, ephemeral } = volume;
+    const claimName =
+      persistentVolumeClaim?.claimName ?? (ephemeral && `${podName}-${volume.name}`);
+    if (claimName === undefined) return { waitsFor: [] };
+    const key = `${namespace}/${claimName}`;
+    const waitsFor = this.claimed.dependencies(key, node);
+    const state = this.claimed.stateOf(key, volume, pod);
+    if (state.state === "unusable") {
+      return { waitsFor, obstacle: { kind: "unprocessed", why: state.why } };
+    }
+    const found = { waitsFor, uniqueName: state.uniqueName };
+    if (state.state === "waiting") return { ...found, obstacle: { kind: "waiting" } };
+    return { ...found, ...this.lookAtDriver(state.volume, node) };
+  }
+
+  /** What the CSI driver of an attached volume says to its mount. */
+  private lookAtDriver({ metadata, spec }: PersistentVolume, node: string): Partial<Look> {
+    if (spec?.csi === undefined) return {};
+    const { driver, volumeAttributes } = spec.csi;
+    const isBlock = spec.volumeMode === "Block";
+    const operation = isBlock ? "MapVolume.SetUpDevice failed" : "MountVolume.MountDevice failed";
+    const reason = isBlock ? "FailedMapVolume" : "FailedMount";
+    if (!this.claimed.hasDriver(driver, node)) {
+      const caller = isBlock ? "blockMapper.SetUpDevice" : "attacher.MountDevice";
+      const why =
+        `${this.plugin}: ${caller} failed to create newCsiDriverClient: ` +
+        `driver name ${driver} not found in the list of registered CSI drivers`;
+      return { obstacle: failed(operation, metadata.name, why, reason) };
+    }
+    if (driver !== driverName) return {};
+    const failure = driverFailure("mount", volumeAttributes);
+    if (failure !== undefined) {
+      return { obstacle: failed(operation, metadata.name, failure.message, reason) };
+    }
+    return { delayMs: driverDelayMs("mount", volumeAttributes) };
+  }
+
+  private lookAtInline({ name, csi }: Volume, node: string): Look {
+    const { driver = "", volumeAttributes } = csi ?? {};
+    if (!this.claimed.hasDriver(driver, node)) {
+      const why = `driver name ${driver} not found in the list of registered CSI drivers`;
+      const operation = "MountVolume.SetUp failed";
+      const what = `${this.plugin}: mounter.SetUpAt failed to get CSI client: ${why}`;
+      return { waitsFor: [], obstacle: failed(operation, name, what) };
+    }
+    if (driver !== driverName) return { waitsFor: [] };
+    const failure = driverFailure("mount", volumeAttributes);
+    if (failure === undefined) {
+      return { waitsFor: [], delayMs: driverDelayMs("mount", volumeAttributes) };
+    }
+    const what = `rpc error: code = ${failure.code} desc = ${failure.description}`;
+    return { waitsFor: [], obstacle: failed("MountVolume.SetUp failed", name, what) };
+  }
+
+  /** Records Events about what stands in the way; returns the time in ms of the next attempt. */
+  private tell(
+    pod: Pod,
+    state: MountState,
+    { obstacles, now }: { readonly obstacles: ReadonlyMap<string, Obstacle>; readonly now: number },
+  ): number {
+    const all = [...obstacles];
+    if (now >= state.timeoutAt) {
+      state.timeoutAt = now + timeoutMs;
+      this.record(pod, "FailedMount", unmountedMessage(all, "context deadline exceeded"));
+    }
+    const isStuck = all.some(([, { kind }]) => kind !== "waiting");
+    if (!isStuck) return state.timeoutAt;
+    if (now < state.retryAt) return Math.min(state.retryAt, state.timeoutAt);
+    const whys = all.flatMap(([, each]) => (each.kind === "unprocessed" ? [each.why] : []));
+    if (whys.length > 0) this.record(pod, "FailedMount", unmountedMessage(all, whys.join("; ")));
+    for (const [, each] of all) {
+      if (each.kind === "failed") this.record(pod, each.reason, each.message);
+    }
+    state.retryAt = now + Math.min(firstRetryMs * 2 ** state.failures, longestRetryMs);
+    state.failures = Math.min(state.failures + 1, 20);
+    return Math.min(state.retryAt, state.timeoutAt);
+  }
+
+  private record(pod: Pod, reason: string, message: string): void {
+    const { nodeName: host = "" } = pod.spec ?? {};
+    this.recorder.record(pods, pod, { type: "Warning", reason, message, host });
+  }
+
+  private waitFor(state: MountState, names: readonly string[]): void {
+    for (const name of state.waitsFor) {
+      const keys = this.waiting.get(name);
+      keys?.delete(state.key);
+      if (keys?.size === 0) this.waiting.delete(name);
+    }
+    state.waitsFor = names;
+    for (const name of names) {
+      const keys = this.waiting.get(name) ?? new Set();
+      keys.add(state.key);
+      this.waiting.set(name, keys);
+    }
+  }
+
+  private wake(name: string): void {
+    for (const key of this.waiting.get(name) ?? []) this.options.onChange(key);
+  }
+}
+
+/** What was found out about one volume. */
+interface Look {
+  readonly waitsFor: readonly string[];
+  /** Name of an attachable volume. */
+  readonly uniqueName?: string | undefined;
+  /** Undefined = the volume can be mounted. */
+  readonly obstacle?: Obstacle;
+  /** Time in ms that the mount takes. */
+  readonly delayMs?: number;
+}
+
+const mounted = { isMounted: true, retryAt: Infinity };
+
+function failed(operation: string, volume: string, why: string, reason = "FailedMount"): Obstacle {
+  return { kind: "failed", reason, message: `${operation} for volume "${volume}" : ${why}` };
+}
+
+/** The message of a pod that a kubelet could not start. */
+function unmountedMessage(all: readonly (readonly [string, Obstacle])[], why: string): string {
+  const list = (names: readonly (readonly [string, Obstacle])[]) =>
+    `[${names.map(([name]) => name).join(" ")}]`;
+  const unprocessed = all.filter(([, { kind }]) => kind === "unprocessed");
+  const unattached = all.filter(([, { kind }]) => kind === "waiting");
+  const lists =
+    `unmounted volumes=${list(all)}, unattached volumes=${list(unattached)}, ` +
+    `failed to process volumes=${list(unprocessed)}`;
+  return `Unable to attach or mount volumes: ${lists}: ${why}`;
+}
