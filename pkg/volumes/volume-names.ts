@@ -10,6 +10,8 @@ export class VolumeNames {
   readonly boundByController: string;
   /** Of a volume: the provisioner that made it. */
   readonly provisionedBy: string;
+  /** Of a volume: its size before an expansion that its node has not finished. */
+  readonly preResizeCapacity: string;
   /** Of a claim: the provisioner that is to make a volume. */
   readonly provisioner: string;
   readonly betaProvisioner: string;
@@ -24,6 +26,7 @@ export class VolumeNames {
     const name = (template: string) => resolve(template, domain);
     this.bindCompleted = name("pv.{label}/bind-completed");
     this.boundByController = name("pv.{label}/bound-by-controller");
+    this.preResizeCapacity = name("volume.alpha.{label}/pre-resize-capacity");
     this.provisionedBy = name("pv.{label}/provisioned-by");
     this.provisioner = name("volume.{label}/storage-provisioner");
     this.betaProvisioner = name("volume.beta.{label}/storage-provisioner");

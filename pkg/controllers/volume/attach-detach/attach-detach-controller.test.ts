@@ -90,6 +90,30 @@ describe("attach-detach-controller", () => {
     ]);
   });
 
+  it("tells pods why a driver could not attach, once for each reason", async () => {
+    await makePod(test, "p", "a", "v");
+    await pass();
+    const [name] = await test.names(attachments);
+    const attachError = { message: "rpc error: code = Internal desc = no" };
+    await test.patch(`${attachments}/${name}/status`, { status: { attachError } });
+    await pass();
+    await test.patch(`${attachments}/${name}/status`, {
+      status: { attachError: { ...attachError, time: "2030-01-01T00:00:00Z" } },
+    });
+    await pass();
+    assert.deepEqual(await eventsOf(test, "ns", "p"), [
+      `Warning FailedAttachVolume: AttachVolume.Attach failed for volume "v" : ${attachError.message}`,
+    ]);
+  });
+
+  it("leaves alone the VolumeAttachments of others", async () => {
+    const source = { persistentVolumeName: "v" };
+    const spec = { attacher: "other.example.com", nodeName: "a", source };
+    await test.post(attachments, { metadata: { name: "foreign" }, spec });
+    await pass();
+    assert.deepEqual(await test.names(attachments), ["foreign"]);
+  });
+
   it("detaches when no pod uses the volume and the node has unmounted it", async () => {
     await makePod(test, "p", "a", "v");
     await pass();

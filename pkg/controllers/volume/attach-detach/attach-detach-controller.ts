@@ -69,6 +69,8 @@ class NodeVolumes {
   private readonly outOfService: string;
   /** Time since which a volume is not needed, by name of its VolumeAttachment. */
   private readonly unneededSince = new Map<string, number>();
+  /** Names of the VolumeAttachments that this process has made, for those whose volume is gone. */
+  private readonly made = new Map<string, true>();
   /** What Events were recorded about: UIDs of VolumeAttachments, pods with their volumes. */
   private readonly told = new Map<string, true>();
 
@@ -95,7 +97,7 @@ class NodeVolumes {
   async sync(name: string): Promise<boolean> {
     const node = this.nodes.get(name);
     const isManaged = node?.metadata.annotations?.[this.managed] === "true";
-    const present = this.attachments.indexed(index, name);
+    const present = this.attachments.indexed(index, name).filter((each) => this.isOwn(each));
     if (node !== undefined && !isManaged) return false;
     const pods = node === undefined ? [] : podsOn(this.pods, name);
     const needed = this.volumes.neededBy(pods);
@@ -111,7 +113,10 @@ class NodeVolumes {
     // A node hears that a volume goes before it is detached.
     if (node !== undefined) await this.setAttached(node, kept);
     for (const attachment of unneeded) await this.detach(attachment);
-    for (const attachment of kept) this.tellIfAttached(attachment, needed);
+    for (const attachment of kept) {
+      this.tellIfAttached(attachment, needed);
+      this.tellIfFailed(attachment, needed);
+    }
     const presentNames = new Set(present.map(({ metadata }) => metadata.name));
     let isWaiting = kept.some(({ metadata }) => this.unneededSince.has(metadata.name));
     for (const volume of needed.values()) {
@@ -120,6 +125,13 @@ class NodeVolumes {
       if (!(await this.attach(attachment, name, volume))) isWaiting = true;
     }
     return isWaiting || pods.some((pod) => this.hasUnbound(pod, needed));
+  }
+
+  /** Whether an attachment is one of this controller, which leaves those of others alone. */
+  private isOwn({ metadata, spec }: VolumeAttachment): boolean {
+    const { csi } = this.volumes.volume(spec.source.persistentVolumeName ?? "")?.spec ?? {};
+    if (csi === undefined) return this.made.has(metadata.name);
+    return metadata.name === attachmentName(csi.driver, csi.volumeHandle, spec.nodeName);
   }
 
   /** Whether claims of a pod may still be bound. */
@@ -139,7 +151,11 @@ class NodeVolumes {
     const since = this.unneededSince.get(name) ?? now;
     this.unneededSince.set(name, since);
     if (node === undefined) return false;
-    if (node.spec?.taints?.some(({ key }) => key === this.outOfService)) return false;
+    const { taints = [] } = node.spec ?? {};
+    const isOut = taints.some(
+      ({ key, effect }) => key === this.outOfService && effect === "NoExecute",
+    );
+    if (isOut) return false;
     const uniqueName = this.uniqueNameOf(attachment);
     if (uniqueName === undefined) return false;
     const { volumesInUse = [], conditions = [] } = node.status ?? {};
@@ -183,10 +199,28 @@ class NodeVolumes {
     }
   }
 
+  private tellIfFailed(
+    { metadata, spec, status }: VolumeAttachment,
+    needed: ReadonlyMap<string, NeededVolume>,
+  ): void {
+    const why = status?.attached === true ? undefined : status?.attachError?.message;
+    const key = `${metadata.uid} ${why}`;
+    if (why === undefined || this.told.has(key)) return;
+    setBounded(this.told, [key, true], mostTold);
+    const { persistentVolumeName = "" } = spec.source;
+    const volume = JSON.stringify(persistentVolumeName);
+    const message = `AttachVolume.Attach failed for volume ${volume} : ${why}`;
+    for (const pod of needed.get(persistentVolumeName)?.pods ?? []) {
+      const reason = "FailedAttachVolume";
+      this.recorder.record(podHandle, pod, { type: "Warning", reason, message });
+    }
+  }
+
   private async detach({ metadata: { name, uid } }: VolumeAttachment): Promise<void> {
     const options = { preconditions: { uid } };
     await this.context.client.delete(this.handle, { name }, options).catch(ignoreNotFound);
     this.unneededSince.delete(name);
+    this.made.delete(name);
     this.told.delete(uid);
   }
 
@@ -203,6 +237,7 @@ class NodeVolumes {
       return false;
     }
     const spec = { attacher: driver, nodeName: node, source: { persistentVolumeName } };
+    setBounded(this.made, [name, true], mostTold);
     try {
       await this.context.client.create(this.handle, { metadata: { name }, spec });
     } catch (error) {

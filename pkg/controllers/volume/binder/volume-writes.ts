@@ -87,11 +87,18 @@ export class VolumeWrites {
     volume?: PersistentVolume,
     happening?: Happening,
   ): Promise<void> {
-    const status = claimStatus(claim, phase, volume);
+    const status = claimStatus(claim, phase, this.sized(volume));
     if (deepEqual(status, claim.status)) return;
     const isNew = claim.status?.phase !== phase;
     const written = await this.updateClaim({ ...claim, status }, "status");
     if (happening !== undefined && isNew) this.tellOfClaim(written, happening);
+  }
+
+  /** The volume with the size that its file system has until a node has expanded that. */
+  private sized(volume: PersistentVolume | undefined): PersistentVolume | undefined {
+    const before = volume?.metadata.annotations?.[this.names.preResizeCapacity];
+    if (volume === undefined || before === undefined) return volume;
+    return { ...volume, spec: { ...volume.spec, capacity: { storage: before } } };
   }
 
   async updateClaim(
