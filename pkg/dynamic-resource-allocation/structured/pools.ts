@@ -14,6 +14,8 @@ export interface Pool {
   readonly isIncomplete: boolean;
   /** Why no device of the pool may be allocated. */
   readonly invalidReason: string | undefined;
+  /** Devices in the order in which they are tried. */
+  readonly candidates: readonly Candidate[];
 }
 
 /** A device that the node may reach, with where it was published. */
@@ -40,12 +42,33 @@ export function gatherPools(
   for (const slice of slices) {
     if (isReached(slice, node, options)) addSlice(pools, slice);
   }
-  return [...pools.values()].map((pool) => ({
-    name: pool.name,
-    slices: pool.slices,
-    isIncomplete: BigInt(pool.slices.length) !== BigInt(countOf(pool.slices[0]!)),
-    invalidReason: invalidReason(pool.slices),
-  }));
+  return [...pools.values()].map(poolOf);
+}
+
+/** Pools of one slice, which is never changed in place. */
+const ofOneSlice = new WeakMap<ResourceSlice, Pool>();
+
+function poolOf({ name, slices }: PoolSlices): Pool {
+  const [first] = slices;
+  const known = slices.length === 1 ? ofOneSlice.get(first!) : undefined;
+  if (known !== undefined) return known;
+  const candidates: Candidate[] = [];
+  const pool = {
+    name,
+    slices,
+    isIncomplete: BigInt(slices.length) !== BigInt(first!.spec.pool.resourceSliceCount),
+    invalidReason: invalidReason(slices),
+    candidates,
+  };
+  for (const slice of slices) {
+    const { driver, pool: published, devices } = slice.spec;
+    for (const device of devices ?? []) {
+      const id = deviceIdOf({ driver, pool: published.name, device: device.name });
+      candidates.push({ id, device, slice, pool });
+    }
+  }
+  if (slices.length === 1) ofOneSlice.set(first!, pool);
+  return pool;
 }
 
 /** Whether the node reaches the device by its own fields or those of its slice. */
@@ -55,10 +78,6 @@ export function reachesDevice(
   matches: NodeMatcher,
 ): boolean {
   return slice.spec.perDeviceNodeSelection !== true || reaches(device, node, matches);
-}
-
-function countOf({ spec }: ResourceSlice) {
-  return spec.pool.resourceSliceCount;
 }
 
 function isReached(
@@ -101,13 +120,5 @@ function invalidReason(slices: readonly ResourceSlice[]): string | undefined {
 
 /** Devices of the pools in the order in which they are tried. */
 export function candidatesOf(pools: readonly Pool[]): readonly Candidate[] {
-  return pools.flatMap((pool) =>
-    pool.slices.flatMap((slice) => {
-      const { driver, pool: published, devices } = slice.spec;
-      return (devices ?? []).map((device) => {
-        const id = deviceIdOf({ driver, pool: published.name, device: device.name });
-        return { id, device, slice, pool };
-      });
-    }),
-  );
+  return pools.length === 1 ? pools[0]!.candidates : pools.flatMap(({ candidates }) => candidates);
 }
