@@ -22,6 +22,8 @@ export interface InformerOptions<T extends ApiObject> {
   readonly indexes?: Indexes<T>;
   /** Resync interval, at which handlers receive every object again; absent = never. */
   readonly resyncMs?: number;
+  /** Keeps objects without `metadata.managedFields`, which few programs read. */
+  readonly trimManagedFields?: boolean;
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;
@@ -115,7 +117,8 @@ export class Informer<T extends ApiObject> {
     for (const resolve of this.waiting.splice(0)) resolve();
   }
 
-  private put(object: T): void {
+  private put(shown: T): void {
+    const object = this.options.trimManagedFields === true ? withoutManagedFields(shown) : shown;
     const key = objectKey(object);
     const before = this.objects.get(key);
     if (before?.metadata.resourceVersion === object.metadata.resourceVersion) return;
@@ -181,4 +184,11 @@ export class Informer<T extends ApiObject> {
       }
     }
   }
+}
+
+function withoutManagedFields<T extends ApiObject>(object: T): T {
+  const { managedFields: _dropped, ...metadata } = object.metadata as T["metadata"] & {
+    readonly managedFields?: unknown;
+  };
+  return { ...object, metadata };
 }

@@ -110,7 +110,7 @@ async function schedule(
   const report = (what: string, error: unknown) => logger.error(what, error);
   const client = clientOf(options, metrics, signal);
   const common = { client, clock, random: cryptoRandom, signal, report };
-  const informers = new Informers(common);
+  const informers = new Informers({ ...common, trimManagedFields: true });
   const { instruments } = metrics;
   await runScheduler({ ...common, informers, instruments, gate }, settings);
   await informers.ended();

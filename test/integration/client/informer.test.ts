@@ -67,7 +67,10 @@ describe("informer", () => {
     return new HttpClient({ send, domain: domainOf(), clock, userAgent: "t", signal: life.signal });
   }
 
-  function informerOn(client: Client): { informer: Informer<ConfigMap>; changes: string[] } {
+  function informerOn(
+    client: Client,
+    trimManagedFields = false,
+  ): { informer: Informer<ConfigMap>; changes: string[] } {
     // Reconnects follow each other quickly.
     const hasty = {
       ...systemClock,
@@ -76,6 +79,7 @@ describe("informer", () => {
     const informer = new Informer<ConfigMap>({
       client,
       resource: configMaps,
+      trimManagedFields,
       selection: { namespace, labelSelector: "test=yes" },
       indexes: { count: ({ data }) => [data?.count ?? ""] },
       clock: hasty,
@@ -123,6 +127,25 @@ describe("informer", () => {
     await until(() => changes.at(-1)?.startsWith("deleted") === true);
     assert.deepEqual(changes, [...expected, "deleted a 59"]);
     assert.deepEqual([...informer.all()], []);
+  });
+
+  it("keeps objects without managedFields where it is told to", async () => {
+    await start();
+    const client = clientOver(inside);
+    await write("before", 0);
+    const whole = informerOn(client).informer;
+    const trimmed = informerOn(client, true).informer;
+    await Promise.all([whole.untilSynced(), trimmed.untilSynced()]);
+    await write("after", 0);
+    for (const name of ["before", "after"]) {
+      const get = (informer: Informer<ConfigMap>) => informer.get(`${namespace}/${name}`);
+      await until(() => get(whole) !== undefined && get(trimmed) !== undefined);
+      const { managedFields, ...metadata } = get(whole)!.metadata as ApiObject["metadata"] & {
+        readonly managedFields?: unknown;
+      };
+      assert.ok(managedFields);
+      assert.deepEqual(get(trimmed)!.metadata, metadata);
+    }
   });
 
   it("never goes back when the server has forgotten, and ends up with what is there", async () => {
