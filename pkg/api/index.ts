@@ -162,6 +162,7 @@ export type { PriorityLevel } from "./flowcontrol/priority-level-configuration.t
 export * from "./meta/index.ts";
 export { parseRequest } from "./certificates/pkcs10.ts";
 export { qualityClassOf } from "./core/pod/qos-class.ts";
+export { nodeAffinity, topologySpreadConstraint } from "./core/pod/spec/scheduling.ts";
 export { isExtendedName } from "./core/shared/resource-names.ts";
 export { rangeAllocation } from "./core/range-allocation.ts";
 export {

@@ -13,6 +13,7 @@ export const defaultSchedulerSettings: SchedulerSettings = {
       args: defaultPluginArgs,
     },
   ],
+  extenders: [],
   percentageOfNodesToScore: 0,
   podInitialBackoffMs: 1_000,
   podMaxBackoffMs: 10_000,

@@ -1,17 +1,28 @@
 import {
   ConfigurationFault,
+  decodeConfiguration,
   type Domain,
   parseDuration,
   parseYaml,
+  problemText,
   resolve,
   YamlFault,
 } from "#meta";
-import { byExtensionPoint, extensionPoints } from "../framework/extension-points.ts";
-import { type PluginSet, resolvePlugins } from "./plugin-sets.ts";
+import { Path, Problems } from "#schema";
+import { byExtensionPoint } from "../framework/extension-points.ts";
+import { checkConfiguration, durationOr } from "./check-configuration.ts";
+import { checkFit } from "./check-plugin-args.ts";
 import { defaultSchedulerSettings } from "./defaults.ts";
-import { pluginArgsOf } from "./plugin-args.ts";
-import { fieldsOf, type Fields, itemsOf, numberOf, textOf } from "./fields.ts";
-import type { Profile, SchedulerSettings } from "./profile.ts";
+import { givenArgs, pluginArgs } from "./plugin-args.ts";
+import type { GivenArgs } from "./plugin-args-structs.ts";
+import { type PluginSet, resolvePlugins } from "./plugin-sets.ts";
+import type { PluginArgs, Profile, SchedulerSettings } from "./profile.ts";
+import {
+  type Configuration,
+  configurationStruct,
+  type PluginSetConfiguration,
+  type ProfileConfiguration,
+} from "./structs.ts";
 
 /** A KubeSchedulerConfiguration. What it leaves out is absent. */
 export interface SchedulerConfiguration {
@@ -30,150 +41,136 @@ export interface SchedulerConfiguration {
 }
 
 /**
- * Parses a KubeSchedulerConfiguration of v1. Plugins are enabled and disabled at `multiPoint`,
- * weights of scores set there and at `score`.
- * @throws ConfigurationFault
+ * Parses a KubeSchedulerConfiguration of v1, YAML or JSON without unknown or repeated fields.
+ * @throws ConfigurationFault with kube-scheduler's text
  */
 export function parseSchedulerConfiguration(text: string, domain: Domain): SchedulerConfiguration {
-  const root = fieldsOf(valueOf(text), "", [
-    "apiVersion",
-    "kind",
-    "parallelism",
-    "leaderElection",
-    "clientConnection",
-    "profiles",
-    "percentageOfNodesToScore",
-    "podInitialBackoffSeconds",
-    "podMaxBackoffSeconds",
-    "enableProfiling",
-    "enableContentionProfiling",
-    "delayCacheUntilActive",
-  ]);
+  checkKind(text, domain);
   const version = resolve("kubescheduler.config.{api}/v1", domain);
-  if (root["apiVersion"] !== version || root["kind"] !== "KubeSchedulerConfiguration") {
-    throw new ConfigurationFault(`expected apiVersion ${version}, kind KubeSchedulerConfiguration`);
-  }
-  const connection = fieldsOf(root["clientConnection"], "clientConnection", [
-    "kubeconfig",
-    "acceptContentTypes",
-    "contentType",
-    "qps",
-    "burst",
-  ]);
+  const configuration = decodeConfiguration(text, configurationStruct, [version]);
+  const { profiles = [], clientConnection: connection = {} } = configuration;
+  const given = profiles.map((profile, at) => givenArgs(profile, at, domain));
+  const problems = new Problems();
+  const list = profiles.length === 0 ? {} : { profiles };
+  checkConfiguration({ ...configuration, ...list }, given, problems, domain);
+  refuse(problems);
   return {
-    settings: settingsOf(root),
-    kubeconfig: textOf(connection["kubeconfig"], "clientConnection.kubeconfig"),
-    requestsPerSecond: numberOf(connection["qps"], "clientConnection.qps", 1),
-    burst: numberOf(connection["burst"], "clientConnection.burst", 1),
-    leaderElection: leaderElectionOf(root["leaderElection"]),
+    settings: settingsOf(configuration, given),
+    kubeconfig: connection.kubeconfig || undefined,
+    requestsPerSecond: connection.qps || undefined,
+    burst: connection.burst || undefined,
+    leaderElection: leaderElectionOf(configuration),
   };
 }
 
-function settingsOf(root: Fields): SchedulerSettings {
+function checkKind(text: string, domain: Domain): void {
+  let value: unknown;
+  try {
+    ({ value } = parseYaml(text));
+  } catch (error) {
+    if (!(error instanceof YamlFault)) throw error;
+    throw new ConfigurationFault(error.message, { cause: error });
+  }
+  const { apiVersion, kind } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  const version = resolve("kubescheduler.config.{api}/v1", domain);
+  if (typeof apiVersion !== "string" || typeof kind !== "string") return;
+  if (apiVersion === version && kind === configurationStruct.name) return;
+  throw new ConfigurationFault(`no kind "${kind}" is registered for version "${apiVersion}"`);
+}
+
+/** All problems in one text, in brackets if there are several. */
+function refuse({ list }: Problems): void {
+  if (list.length === 0) return;
+  const texts = list.map((problem) => {
+    const told = problemText(problem);
+    return problem.field === "" ? told : `${problem.field}: ${told}`;
+  });
+  throw new ConfigurationFault(texts.length === 1 ? texts[0] : `[${texts.join(", ")}]`);
+}
+
+function settingsOf(
+  { profiles = [], extenders = [], ...configuration }: Configuration,
+  given: readonly GivenArgs[],
+): SchedulerSettings {
   const defaults = defaultSchedulerSettings;
-  const profiles = itemsOf(root["profiles"], "profiles").map(profileOf);
-  const names = profiles.map(({ schedulerName }) => schedulerName);
-  if (new Set(names).size < names.length) {
-    throw new ConfigurationFault("profiles: schedulerName must be unique");
-  }
-  const percentage = "percentageOfNodesToScore";
-  const seconds = (field: string) => numberOf(root[field], field, 1);
-  const initial = seconds("podInitialBackoffSeconds");
-  const max = seconds("podMaxBackoffSeconds");
-  const settings = {
-    profiles: profiles.length === 0 ? defaults.profiles : profiles,
-    percentageOfNodesToScore: numberOf(root[percentage], percentage, 0, 100) ?? 0,
-    podInitialBackoffMs: initial === undefined ? defaults.podInitialBackoffMs : initial * 1000,
-    podMaxBackoffMs: max === undefined ? defaults.podMaxBackoffMs : max * 1000,
-  };
-  if (settings.podMaxBackoffMs < settings.podInitialBackoffMs) {
-    throw new ConfigurationFault("podMaxBackoffSeconds: less than podInitialBackoffSeconds");
-  }
-  return settings;
-}
-
-function profileOf(value: unknown, at: number): Profile {
-  const path = `profiles[${at}]`;
-  const known = ["schedulerName", "percentageOfNodesToScore", "plugins", "pluginConfig"];
-  const fields = fieldsOf(value, path, known);
-  const percentagePath = `${path}.percentageOfNodesToScore`;
-  const percentage = numberOf(fields["percentageOfNodesToScore"], percentagePath, 0, 100);
-  const schedulerName =
-    textOf(fields["schedulerName"], `${path}.schedulerName`) ?? "default-scheduler";
+  const { podInitialBackoffSeconds: first, podMaxBackoffSeconds: most } = configuration;
+  const made = profiles.map((profile, at) => profileOf(profile, given[at]!));
+  const ignored = extenders
+    .flatMap(({ managedResources = [] }) => managedResources)
+    .filter(({ ignoredByScheduler }) => ignoredByScheduler === true)
+    .map(({ name = "" }) => name);
+  const all = made.length === 0 ? defaults.profiles : made;
   return {
-    schedulerName,
-    ...(percentage === undefined ? {} : { percentageOfNodesToScore: percentage }),
-    plugins: pluginsOf(fields["plugins"], `${path}.plugins`, schedulerName),
-    args: pluginArgsOf(fields["pluginConfig"], `${path}.pluginConfig`),
+    profiles: ignored.length === 0 ? all : all.map((profile) => ignoring(profile, ignored)),
+    extenders,
+    percentageOfNodesToScore: configuration.percentageOfNodesToScore ?? 0,
+    podInitialBackoffMs: first === undefined ? defaults.podInitialBackoffMs : Number(first) * 1000,
+    podMaxBackoffMs: most === undefined ? defaults.podMaxBackoffMs : Number(most) * 1000,
   };
 }
 
-function pluginsOf(value: unknown, path: string, name: string): Profile["plugins"] {
-  const fields = fieldsOf(value, path, ["multiPoint", ...extensionPoints]);
-  const setOf = (point: string): PluginSet => {
-    const at = `${path}.${point}`;
-    const { enabled, disabled } = fieldsOf(fields[point], at, ["enabled", "disabled"]);
+/** The profile without checks of resources that extenders manage alone. */
+function ignoring(profile: Profile, ignoredResources: readonly string[]): Profile {
+  const { args } = profile;
+  return { ...profile, args: { ...args, fit: { ...args.fit, ignoredResources } } };
+}
+
+/** @throws ConfigurationFault for what kube-scheduler refuses when it makes the profile */
+function profileOf(profile: ProfileConfiguration, given: GivenArgs): Profile {
+  const { schedulerName = "default-scheduler", percentageOfNodesToScore, plugins } = profile;
+  const entries = (each: PluginSetConfiguration["enabled"]) =>
+    (each ?? []).map(({ name = "", weight = 0 }) => ({ name, weight }));
+  const setOf = (set: PluginSetConfiguration | undefined): PluginSet => ({
+    enabled: entries(set?.enabled),
+    disabled: entries(set?.disabled).map(({ name }) => name),
+  });
+  const sets = byExtensionPoint((point) => setOf(plugins?.[point]));
+  const what = `initializing profiles: creating profile for scheduler name ${schedulerName}:`;
+  try {
+    const resolved = resolvePlugins(
+      { ...sets, multiPoint: setOf(plugins?.multiPoint) },
+      schedulerName,
+    );
     return {
-      enabled: itemsOf(enabled, `${at}.enabled`).map((each) => ({
-        name: pluginNameOf(each, `${at}.enabled`),
-        weight:
-          numberOf(
-            fieldsOf(each, `${at}.enabled`, ["name", "weight"])["weight"],
-            `${at}.enabled.weight`,
-            0,
-          ) ?? 0,
-      })),
-      disabled: itemsOf(disabled, `${at}.disabled`).map((each) =>
-        pluginNameOf(each, `${at}.disabled`),
-      ),
+      schedulerName,
+      ...(percentageOfNodesToScore === undefined ? {} : { percentageOfNodesToScore }),
+      plugins: resolved,
+      args: argsOf(given),
     };
+  } catch (error) {
+    if (!(error instanceof ConfigurationFault)) throw error;
+    throw new ConfigurationFault(`${what} ${error.message}`, { cause: error });
+  }
+}
+
+function argsOf(given: GivenArgs): PluginArgs {
+  const problems = new Problems();
+  if (given.NodeResourcesFit !== undefined) checkFit(given.NodeResourcesFit, Path.root, problems);
+  try {
+    refuse(problems);
+  } catch (error) {
+    const { message } = error as ConfigurationFault;
+    const text = `initializing plugin "NodeResourcesFit": ${message}`;
+    throw new ConfigurationFault(text, { cause: error });
+  }
+  return pluginArgs(given);
+}
+
+function leaderElectionOf({
+  leaderElection = {},
+}: Configuration): SchedulerConfiguration["leaderElection"] {
+  const { leaderElect, resourceName, resourceNamespace, ...times } = leaderElection;
+  const milliseconds = (text: string | undefined) =>
+    text === undefined ? 0 : Number(parseDuration(durationOr(text, "0s"))) / 1e6;
+  const lease = milliseconds(times.leaseDuration);
+  const renew = milliseconds(times.renewDeadline);
+  const retry = milliseconds(times.retryPeriod);
+  return {
+    ...(leaderElect === undefined ? {} : { leaderElect }),
+    ...(lease === 0 ? {} : { leaseDurationMs: lease }),
+    ...(renew === 0 ? {} : { renewDeadlineMs: renew }),
+    ...(retry === 0 ? {} : { retryPeriodMs: retry }),
+    ...(resourceNamespace ? { namespace: resourceNamespace } : {}),
+    ...(resourceName ? { name: resourceName } : {}),
   };
-  return resolvePlugins({ ...byExtensionPoint(setOf), multiPoint: setOf("multiPoint") }, name);
-}
-
-function pluginNameOf(value: unknown, path: string): string {
-  const { name } = fieldsOf(value, path, ["name", "weight"]);
-  return textOf(name, `${path}.name`) ?? "";
-}
-
-function leaderElectionOf(value: unknown): SchedulerConfiguration["leaderElection"] {
-  const path = "leaderElection";
-  const fields = fieldsOf(value, path, [
-    "leaderElect",
-    "leaseDuration",
-    "renewDeadline",
-    "retryPeriod",
-    "resourceLock",
-    "resourceName",
-    "resourceNamespace",
-  ]);
-  const result: Record<string, unknown> = {};
-  if (typeof fields["leaderElect"] === "boolean") result["leaderElect"] = fields["leaderElect"];
-  for (const field of ["leaseDuration", "renewDeadline", "retryPeriod"]) {
-    const text = textOf(fields[field], `${path}.${field}`);
-    if (text === undefined) continue;
-    result[`${field}Ms`] = millisecondsOf(text, `${path}.${field}`);
-  }
-  const namespace = textOf(fields["resourceNamespace"], `${path}.resourceNamespace`);
-  const name = textOf(fields["resourceName"], `${path}.resourceName`);
-  if (namespace !== undefined) result["namespace"] = namespace;
-  if (name !== undefined) result["name"] = name;
-  return result;
-}
-
-function millisecondsOf(text: string, path: string): number {
-  try {
-    return Number(parseDuration(text)) / 1e6;
-  } catch (error) {
-    throw new ConfigurationFault(`${path}: ${(error as Error).message}`);
-  }
-}
-
-function valueOf(text: string): unknown {
-  try {
-    return parseYaml(text).value;
-  } catch (error) {
-    if (error instanceof YamlFault) throw new ConfigurationFault(error.message);
-    throw error;
-  }
 }

@@ -1,160 +1,114 @@
+import { ConfigurationFault, type Domain, parseDuration, resolve } from "#meta";
+import { DecodeFault, fromJson } from "#schema";
 import type { NodeAffinity, TopologySpreadConstraint } from "#kinds";
-import { ConfigurationFault, parseDuration } from "#meta";
 import type { ResourceSpec, ScoringStrategy } from "../plugins/node-resources/allocation.ts";
-import { fieldsOf, type Fields, itemsOf, numberOf, textOf } from "./fields.ts";
+import {
+  type ArgsName,
+  argsStructs,
+  type GivenArgs,
+  type ResourceSpecs,
+} from "./plugin-args-structs.ts";
 import { defaultPluginArgs, type PluginArgs } from "./profile.ts";
-
-type Parser = (fields: Fields, path: string, args: PluginArgs) => Partial<PluginArgs>;
-
-const typeMeta = ["apiVersion", "kind"];
-
-const parsers: Readonly<Record<string, readonly [readonly string[], Parser]>> = {
-  NodeAffinity: [
-    ["addedAffinity"],
-    ({ addedAffinity }) => ({ addedAffinity: (addedAffinity ?? undefined) as NodeAffinity }),
-  ],
-  NodeResourcesFit: [
-    ["ignoredResources", "ignoredResourceGroups", "scoringStrategy"],
-    (fields, path, { fit }) => ({
-      fit: {
-        ignoredResources: textsOf(fields["ignoredResources"], `${path}.ignoredResources`),
-        ignoredResourceGroups: textsOf(
-          fields["ignoredResourceGroups"],
-          `${path}.ignoredResourceGroups`,
-        ),
-        scoringStrategy: strategyOf(
-          fields["scoringStrategy"],
-          `${path}.scoringStrategy`,
-          fit.scoringStrategy,
-        ),
-      },
-    }),
-  ],
-  NodeResourcesBalancedAllocation: [
-    ["resources"],
-    ({ resources }, path, { balancedResources }) => ({
-      balancedResources: resourcesOf(resources, `${path}.resources`) ?? balancedResources,
-    }),
-  ],
-  PodTopologySpread: [
-    ["defaultConstraints", "defaultingType"],
-    ({ defaultConstraints, defaultingType }, path) => ({
-      spread: {
-        defaultConstraints: itemsOf(
-          defaultConstraints,
-          `${path}.defaultConstraints`,
-        ) as readonly TopologySpreadConstraint[],
-        defaultingType:
-          textOf(defaultingType, `${path}.defaultingType`) === "List" ? "List" : "System",
-      },
-    }),
-  ],
-  InterPodAffinity: [
-    ["hardPodAffinityWeight", "ignorePreferredTermsOfExistingPods"],
-    (fields, path, { affinity }) => ({
-      affinity: {
-        hardPodAffinityWeight:
-          numberOf(fields["hardPodAffinityWeight"], `${path}.hardPodAffinityWeight`, 0, 100) ??
-          affinity.hardPodAffinityWeight,
-        ignorePreferredTermsOfExistingPods: fields["ignorePreferredTermsOfExistingPods"] === true,
-      },
-    }),
-  ],
-  DynamicResources: [
-    ["filterTimeout"],
-    ({ filterTimeout }, path, { devices }) => ({
-      devices: {
-        filterTimeoutMs:
-          durationOf(filterTimeout, `${path}.filterTimeout`) ?? devices.filterTimeoutMs,
-      },
-    }),
-  ],
-  DefaultPreemption: [
-    ["minCandidateNodesPercentage", "minCandidateNodesAbsolute"],
-    (fields, path, { preemption }) => ({
-      preemption: {
-        minCandidateNodesPercentage:
-          numberOf(fields["minCandidateNodesPercentage"], `${path}.percentage`, 0, 100) ??
-          preemption.minCandidateNodesPercentage,
-        minCandidateNodesAbsolute:
-          numberOf(fields["minCandidateNodesAbsolute"], `${path}.absolute`, 0) ??
-          preemption.minCandidateNodesAbsolute,
-      },
-    }),
-  ],
-};
-
-function durationOf(value: unknown, path: string): number | undefined {
-  const text = textOf(value, path);
-  if (text === undefined) return undefined;
-  try {
-    const ms = Number(parseDuration(text)) / 1e6;
-    if (ms >= 0) return ms;
-  } catch (error) {
-    throw new ConfigurationFault(`${path}: ${(error as Error).message}`);
-  }
-  throw new ConfigurationFault(`${path}: must not be negative`);
-}
+import type { ProfileConfiguration } from "./structs.ts";
 
 /**
- * Arguments of plugins out of the `pluginConfig` of a profile.
- * @throws ConfigurationFault
+ * Decodes the arguments of the built-in plugins of a profile; those of others are ignored.
+ * @throws ConfigurationFault with kube-scheduler's text
  */
-export function pluginArgsOf(value: unknown, path: string): PluginArgs {
-  let args = defaultPluginArgs;
-  for (const [at, item] of itemsOf(value, path).entries()) {
-    const own = `${path}[${at}]`;
-    const fields = fieldsOf(item, own, ["name", "args"]);
-    const name = textOf(fields["name"], `${own}.name`) ?? "";
-    const parser = Object.hasOwn(parsers, name) ? parsers[name] : undefined;
-    if (parser === undefined) throw new ConfigurationFault(`${own}: ${name} takes no arguments`);
-    const [known, parse] = parser;
-    const given = fieldsOf(fields["args"], `${own}.args`, [...typeMeta, ...known]);
-    args = { ...args, ...parse(given, `${own}.args`, args) };
+export function givenArgs(
+  { pluginConfig = [] }: ProfileConfiguration,
+  profile: number,
+  domain: Domain,
+): GivenArgs {
+  const given: Record<string, unknown> = {};
+  for (const [at, { name = "", args }] of pluginConfig.entries()) {
+    if (!isArgsName(name) || args === undefined || args === null) continue;
+    const place = `decoding .profiles[${profile}].pluginConfig[${at}]:`;
+    given[name] ??= decodedArgs(name, args, { domain, place });
   }
-  return args;
+  return given;
 }
 
-function textsOf(value: unknown, path: string): readonly string[] {
-  return itemsOf(value, path).map((each) => textOf(each, path) ?? "");
+export function isArgsName(name: string): name is ArgsName {
+  return Object.hasOwn(argsStructs, name);
 }
 
-function resourcesOf(value: unknown, path: string): readonly ResourceSpec[] | undefined {
-  const items = itemsOf(value, path);
-  if (items.length === 0) return undefined;
-  return items.map((each) => {
-    const { name, weight } = fieldsOf(each, path, ["name", "weight"]);
-    return {
-      name: textOf(name, `${path}.name`) ?? "",
-      weight: numberOf(weight, `${path}.weight`, 0, 100) || 1,
-    };
-  });
-}
-
-const strategies = ["LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"] as const;
-
-function strategyOf(value: unknown, path: string, usual: ScoringStrategy): ScoringStrategy {
-  const known = ["type", "resources", "requestedToCapacityRatio"];
-  const fields = fieldsOf(value, path, known);
-  const text = textOf(fields["type"], `${path}.type`) ?? usual.type;
-  const type = strategies.find((each) => each === text);
-  if (type === undefined) throw new ConfigurationFault(`${path}.type: no strategy ${text}`);
-  const at = `${path}.requestedToCapacityRatio`;
-  const { shape } = fieldsOf(fields["requestedToCapacityRatio"], at, ["shape"]);
-  const points = itemsOf(shape, `${at}.shape`).map((each) => {
-    const point = fieldsOf(each, `${at}.shape`, ["utilization", "score"]);
-    return {
-      utilization: numberOf(point["utilization"], `${at}.utilization`, 0, 100) ?? 0,
-      score: numberOf(point["score"], `${at}.score`, 0, 10) ?? 0,
-    };
-  });
-  if (type === "RequestedToCapacityRatio" && points.length === 0) {
-    throw new ConfigurationFault(`${at}.shape: must have points`);
+function decodedArgs(
+  name: ArgsName,
+  args: unknown,
+  { domain, place }: { readonly domain: Domain; readonly place: string },
+): unknown {
+  const version = resolve("kubescheduler.config.{api}/v1", domain);
+  const what = `decoding args for plugin ${name}:`;
+  const { apiVersion = version, kind = `${name}Args` } = args as Record<string, unknown>;
+  if (apiVersion !== version || kind !== `${name}Args`) {
+    const told = `no kind "${String(kind)}" is registered for version "${String(apiVersion)}"`;
+    throw new ConfigurationFault(`${place} ${what} ${told}`);
   }
-  const isAscending = points.every(
-    ({ utilization }, index) => index === 0 || utilization > points[index - 1]!.utilization,
-  );
-  if (!isAscending) throw new ConfigurationFault(`${at}.shape: utilization must ascend`);
-  const resources = resourcesOf(fields["resources"], `${path}.resources`) ?? usual.resources;
-  return { type, resources, shape: points };
+  const unknown: string[] = [];
+  try {
+    const decoded = fromJson(argsStructs[name] as never, args, { root: true, unknown });
+    if (unknown.length === 0) return decoded;
+  } catch (error) {
+    if (!(error instanceof DecodeFault)) throw error;
+    throw new ConfigurationFault(`${place} ${what} ${error.message}`, { cause: error });
+  }
+  const strict = "strict decoding error:";
+  const fields = unknown.map((path) => `unknown field "${path}"`).join(", ");
+  throw new ConfigurationFault(`${strict} ${place} ${strict} ${what} ${strict} ${fields}`);
+}
+
+/** Arguments of the plugins, with defaults for what is absent. */
+export function pluginArgs(given: GivenArgs): PluginArgs {
+  const defaults = defaultPluginArgs;
+  const { NodeResourcesFit: fit, PodTopologySpread: spread, InterPodAffinity: affinity } = given;
+  const { DefaultPreemption: preemption, VolumeBinding: volumes } = given;
+  const { bindTimeoutSeconds } = volumes ?? {};
+  const timeout = given.DynamicResources?.filterTimeout;
+  return {
+    ...defaults,
+    addedAffinity: given.NodeAffinity?.addedAffinity as NodeAffinity | undefined,
+    fit: {
+      ignoredResources: fit?.ignoredResources ?? [],
+      ignoredResourceGroups: fit?.ignoredResourceGroups ?? [],
+      scoringStrategy: strategyOf(given, defaults.fit.scoringStrategy),
+    },
+    balancedResources:
+      weighted(given.NodeResourcesBalancedAllocation?.resources) ?? defaults.balancedResources,
+    spread: {
+      defaultConstraints: (spread?.defaultConstraints ??
+        []) as unknown as readonly TopologySpreadConstraint[],
+      defaultingType: spread?.defaultingType === "List" ? "List" : "System",
+    },
+    affinity: {
+      hardPodAffinityWeight: affinity?.hardPodAffinityWeight ?? 1,
+      ignorePreferredTermsOfExistingPods: affinity?.ignorePreferredTermsOfExistingPods ?? false,
+    },
+    preemption: { ...defaults.preemption, ...preemption },
+    volumeBinding:
+      bindTimeoutSeconds === undefined
+        ? defaults.volumeBinding
+        : { bindTimeoutMs: Number(bindTimeoutSeconds) * 1000 },
+    ...(timeout === undefined
+      ? {}
+      : {
+          devices: { ...defaults.devices, filterTimeoutMs: Number(parseDuration(timeout)) / 1e6 },
+        }),
+  };
+}
+
+function strategyOf({ NodeResourcesFit: fit }: GivenArgs, usual: ScoringStrategy): ScoringStrategy {
+  const { scoringStrategy: strategy } = fit ?? {};
+  if (strategy === undefined) return usual;
+  const points = strategy.requestedToCapacityRatio?.shape ?? [];
+  return {
+    type: strategy.type as ScoringStrategy["type"],
+    resources: weighted(strategy.resources) ?? usual.resources,
+    shape: points.map(({ utilization = 0, score = 0 }) => ({ utilization, score })),
+  };
+}
+
+function weighted(resources: ResourceSpecs = []): readonly ResourceSpec[] | undefined {
+  if (resources.length === 0) return undefined;
+  return resources.map(({ name = "", weight }) => ({ name, weight: Number(weight || 1) }));
 }
