@@ -2,6 +2,7 @@ import { realClock, yieldEvery } from "#base";
 import { namespaceOf, type Pod } from "#kinds";
 import type { Cache } from "./cache/cache.ts";
 import type { Snapshot } from "./cache/snapshot.ts";
+import type { Extenders } from "./extenders/extenders.ts";
 import { assignedPodDelete } from "./framework/cluster-events.ts";
 import type { QueuedPod, SchedulingContext } from "./framework/contract.ts";
 import { CycleState } from "./framework/cycle-state.ts";
@@ -21,6 +22,7 @@ export interface SchedulingParts {
   readonly snapshot: Snapshot;
   readonly queue: SchedulingQueue;
   readonly selection: NodeSelection;
+  readonly extenders: Extenders;
   readonly frameworkOf: (pod: Pod) => Framework | undefined;
 }
 
@@ -139,6 +141,7 @@ export class SchedulingLoop {
     if (prepared !== undefined) return prepared;
     // From here on the pod does not become unschedulable, and changes are no longer of interest.
     this.parts.queue.done(context.pod);
+    if (await this.parts.extenders.bind(context.pod, node)) return undefined;
     return framework.bind(context, node);
   }
 

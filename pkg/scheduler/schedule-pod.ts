@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { Random } from "#base";
 import type { Snapshot } from "./cache/snapshot.ts";
+import type { Extenders } from "./extenders/extenders.ts";
 import type { SchedulingContext } from "./framework/contract.ts";
 import { addPluginStatus, type Diagnosis, FitError, newDiagnosis } from "./framework/fit-error.ts";
 import type { Framework } from "./framework/framework.ts";
@@ -39,6 +40,7 @@ export class NodeSelection {
     private readonly snapshot: Snapshot,
     private readonly random: Random,
     private readonly percentageOfNodesToScore: number,
+    private readonly extenders: Extenders,
   ) {}
 
   /**
@@ -53,8 +55,14 @@ export class NodeSelection {
     const [first] = feasible;
     if (first === undefined) throw new FitError(nodes.length, diagnosis);
     if (feasible.length === 1) return first.name;
-    if (!framework.hasScorers) return this.random.pick(feasible).name;
-    return this.best(feasible, await framework.score(context, feasible)).name;
+    if (!this.hasScorers(framework)) return this.random.pick(feasible).name;
+    const totals = await framework.score(context, feasible);
+    if (!this.extenders.isEmpty) await this.extenders.prioritize(context.pod, feasible, totals);
+    return this.best(feasible, totals).name;
+  }
+
+  private hasScorers({ hasScorers }: Framework): boolean {
+    return hasScorers || this.extenders.hasPrioritizers;
   }
 
   private async feasible(
@@ -74,15 +82,26 @@ export class NodeSelection {
     }
     const nominated = this.snapshot.get(context.pod.status?.nominatedNodeName ?? "");
     if (nominated !== undefined) {
-      const [found] = await this.filter(framework, context, { nodes: [nominated], diagnosis });
+      const [found] = await this.search(framework, context, { nodes: [nominated], diagnosis });
       if (found !== undefined) return [found];
     }
-    if (nodeNames === undefined) return this.filter(framework, context, { nodes, diagnosis });
+    if (nodeNames === undefined) return this.search(framework, context, { nodes, diagnosis });
     const names = [...narrowing].sort().join(" ");
     const reason = `node(s) didn't satisfy plugin(s) [${names}]`;
     diagnosis.nodeToStatus.absent = unresolvable("", reason);
     const named = [...nodeNames].flatMap((name) => this.snapshot.get(name) ?? []);
-    return this.filter(framework, context, { nodes: named, diagnosis });
+    return this.search(framework, context, { nodes: named, diagnosis });
+  }
+
+  /** Feasible nodes of those given, also in the eyes of the extenders. */
+  private async search(
+    framework: Framework,
+    context: SchedulingContext,
+    given: { readonly nodes: readonly NodeInfo[]; readonly diagnosis: Diagnosis },
+  ): Promise<readonly NodeInfo[]> {
+    const found = await this.filter(framework, context, given);
+    if (this.extenders.isEmpty || found.length === 0) return found;
+    return this.extenders.filter(context.pod, found, given.diagnosis);
   }
 
   private async filter(
@@ -91,7 +110,8 @@ export class NodeSelection {
     { nodes, diagnosis }: { readonly nodes: readonly NodeInfo[]; readonly diagnosis: Diagnosis },
   ): Promise<readonly NodeInfo[]> {
     const percentage = framework.percentageOfNodesToScore ?? this.percentageOfNodesToScore;
-    const enough = framework.hasScorers ? feasibleNodesToFind(nodes.length, percentage) : 1;
+    const isAnyEnough = !this.hasScorers(framework) && !this.extenders.hasFilters;
+    const enough = isAnyEnough ? 1 : feasibleNodesToFind(nodes.length, percentage);
     const feasible: NodeInfo[] = [];
     const began = framework.metrics.now();
     let searched = 0;

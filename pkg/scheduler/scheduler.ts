@@ -17,6 +17,7 @@ import { Cache } from "./cache/cache.ts";
 import { Snapshot } from "./cache/snapshot.ts";
 import type { Profile, SchedulerSettings } from "./configuration/profile.ts";
 import { watchNodesAndPods, watchOtherKinds } from "./event-handlers.ts";
+import { extenderPlugin, Extenders } from "./extenders/extenders.ts";
 import type { Plugin } from "./framework/contract.ts";
 import { DeviceManager } from "./framework/device-manager.ts";
 import { Framework } from "./framework/framework.ts";
@@ -64,6 +65,7 @@ class Scheduler {
   private readonly nominator = new Nominator();
   private readonly frameworks = new Map<string, Framework>();
   private readonly recorders = new Map<string, EventRecorder>();
+  private readonly extenders: Extenders;
   private readonly writer: PodWriter;
   private readonly queue: SchedulingQueue;
   private readonly informers: WatchedInformers;
@@ -87,6 +89,7 @@ class Scheduler {
       return `${labels[region] ?? ""}:${labels[zone] ?? ""}`;
     };
     this.cache = new Cache(zoneOf);
+    this.extenders = new Extenders(settings.extenders, context);
     this.writer = new PodWriter(client, clock, (pod) => this.currentPod(pod));
     for (const profile of settings.profiles) this.addProfile(profile);
     const [first] = this.frameworks.values();
@@ -130,7 +133,8 @@ class Scheduler {
       cache,
       snapshot,
       queue,
-      selection: new NodeSelection(snapshot, random, percentageOfNodesToScore),
+      selection: new NodeSelection(snapshot, random, percentageOfNodesToScore, this.extenders),
+      extenders: this.extenders,
       frameworkOf: (pod) => this.frameworkOf(pod),
     });
     signal.addEventListener("abort", () => queue.close(), { once: true });
@@ -158,7 +162,7 @@ class Scheduler {
     framework = new Framework({
       ...plugins,
       profileName: schedulerName,
-      plugins: new Map(made),
+      plugins: new Map(this.extenders.isEmpty ? made : [...made, ["Extender", extenderPlugin]]),
       percentageOfNodesToScore,
       nominator: this.nominator,
       metrics: new FrameworkMetrics(instruments, realClock(clock), schedulerName),
@@ -183,6 +187,7 @@ class Scheduler {
       snapshot: this.snapshot,
       nominator: this.nominator,
       devices: this.devices,
+      extenders: this.extenders,
       filters,
       recordEvent: (pod, event) => this.recordEvent(pod, event),
       activate: (pod) => this.queue.forceActivate(pod),

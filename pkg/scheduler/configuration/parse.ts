@@ -10,6 +10,7 @@ import {
 } from "#meta";
 import { Path, Problems } from "#schema";
 import { byExtensionPoint } from "../framework/extension-points.ts";
+import { extenderOptions } from "../extenders/extender-options.ts";
 import { checkConfiguration, durationOr } from "./check-configuration.ts";
 import { checkFit } from "./check-plugin-args.ts";
 import { defaultSchedulerSettings } from "./defaults.ts";
@@ -102,7 +103,7 @@ function settingsOf(
   const all = made.length === 0 ? defaults.profiles : made;
   return {
     profiles: ignored.length === 0 ? all : all.map((profile) => ignoring(profile, ignored)),
-    extenders,
+    extenders: extenderOptions(extenders),
     percentageOfNodesToScore: configuration.percentageOfNodesToScore ?? 0,
     podInitialBackoffMs: first === undefined ? defaults.podInitialBackoffMs : Number(first) * 1000,
     podMaxBackoffMs: most === undefined ? defaults.podMaxBackoffMs : Number(most) * 1000,

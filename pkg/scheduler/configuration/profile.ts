@@ -7,7 +7,7 @@ import type { FitArgs } from "../plugins/node-resources/fit.ts";
 import type { SpreadArgs } from "../plugins/pod-topology-spread/constraints.ts";
 import type { ResolvedPlugins } from "../framework/extension-points.ts";
 import type { VolumeBindingArgs } from "../plugins/volume-binding/plugin.ts";
-import type { ExtenderConfiguration } from "./structs.ts";
+import type { ExtenderOptions } from "../extenders/extender-options.ts";
 
 /** Arguments of all plugins of a profile. */
 export interface PluginArgs {
@@ -32,7 +32,7 @@ export interface Profile {
 export interface SchedulerSettings {
   readonly profiles: readonly Profile[];
   /** Services that take part over HTTP. */
-  readonly extenders: readonly ExtenderConfiguration[];
+  readonly extenders: readonly ExtenderOptions[];
   /** Share of nodes that suffices to find feasible; 0 = by the number of nodes. */
   readonly percentageOfNodesToScore: number;
   readonly podInitialBackoffMs: number;

@@ -18,6 +18,24 @@ export interface Filters {
   removePod(context: SchedulingContext, other: PodInfo, node: NodeInfo): void;
 }
 
+/** A node and the pods to evict from it. */
+export interface PreemptionVictims {
+  readonly node: string;
+  readonly victims: readonly Pod[];
+  /** Number of victims that no budget allows to evict. */
+  readonly violations: number;
+}
+
+/** Extenders as far as they take part in preemption. */
+export interface PreemptionExtenders {
+  /** The candidates that all extenders leave. */
+  preempt(
+    pod: Pod,
+    candidates: readonly PreemptionVictims[],
+    nodeOf: (name: string) => NodeInfo | undefined,
+  ): Promise<readonly PreemptionVictims[]>;
+}
+
 /** Informers that the scheduler shares; it starts once those that plugins name have synced. */
 export interface PluginInformers {
   of<T extends ApiObject>(resource: Handle<T>, selection?: Selection): Informer<T>;
@@ -39,6 +57,7 @@ export interface PluginHandle {
   /** Nodes as the present attempt sees them. */
   readonly snapshot: Snapshot;
   readonly nominator: Nominator;
+  readonly extenders: PreemptionExtenders;
   /** Claims and devices, which all profiles share. */
   readonly devices: DeviceManager;
   readonly filters: () => Filters;

@@ -56,7 +56,8 @@ async function preempt(
   const refused = new NodeToStatus();
   refused.absent = unresolvable(name, notHelpful);
   const candidates = await tryOut(handle, args, { context, potential, refused });
-  const best = pickCandidate(candidates);
+  const left = await handle.extenders.preempt(pod, candidates, (each) => handle.snapshot.get(each));
+  const best = pickCandidate(left);
   if (best === undefined) {
     const none = { nodeToStatus: refused, preFilterMessage: "", postFilterMessage: "" };
     const message = fitMessage(nodes.length, none);

@@ -1,0 +1,216 @@
+import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from "node:http";
+import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import { isJsonObject, printJson, textWithin } from "#base";
+import { namespaceOf, type Pod } from "#kinds";
+import type { PreemptionVictims } from "../framework/handle.ts";
+import type { NodeInfo } from "../framework/node-info.ts";
+import type { ExtenderOptions } from "./extender-options.ts";
+
+/** Longest answer in bytes: some thousand nodes in full. */
+const longestAnswer = 64 * 2 ** 20;
+const mostConnections = 100;
+const maxExtenderScore = 10;
+
+type Fields = Readonly<Record<string, unknown>>;
+
+export interface ExtenderFilterResult {
+  readonly nodes: readonly NodeInfo[];
+  /** Reasons by node. */
+  readonly failed: ReadonlyMap<string, string>;
+  /** Reasons of nodes that no eviction helps. */
+  readonly unresolvable: ReadonlyMap<string, string>;
+}
+
+/** A service that speaks kube-scheduler's extender/v1: POST of JSON to `URL/VERB`. */
+export class HttpExtender {
+  private readonly agent: HttpAgent;
+
+  constructor(
+    readonly options: ExtenderOptions,
+    private readonly signal: AbortSignal,
+  ) {
+    const common = { keepAlive: true, maxSockets: mostConnections };
+    this.agent = options.url.startsWith("https:")
+      ? new HttpsAgent({ ...common, ...options.tls })
+      : new HttpAgent(common);
+    signal.addEventListener("abort", () => this.agent.destroy(), { once: true });
+  }
+
+  /** Whether one of the pod's containers uses a resource that the extender manages. */
+  isInterested({ spec }: Pod): boolean {
+    const { managedResources } = this.options;
+    if (managedResources.size === 0) return true;
+    return [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])].some(({ resources }) => {
+      const names = [
+        ...Object.keys(resources?.requests ?? {}),
+        ...Object.keys(resources?.limits ?? {}),
+      ];
+      return names.some((name) => managedResources.has(name));
+    });
+  }
+
+  async filter(pod: Pod, nodes: readonly NodeInfo[]): Promise<ExtenderFilterResult> {
+    const { filterVerb, nodeCacheCapable, url } = this.options;
+    const result = fieldsOf(await this.call(filterVerb, this.args(pod, nodes)));
+    const error = textOf(fieldOf(result, "Error"));
+    if (error !== "") throw new Error(error);
+    const names = fieldOf(result, "NodeNames");
+    const isByName = nodeCacheCapable && Array.isArray(names);
+    const byName = new Map(nodes.map((node) => [node.name, node]));
+    const kept = isByName ? names : namesOf(fieldOf(result, "Nodes"));
+    return {
+      nodes: kept.map((name) => {
+        const node = byName.get(String(name));
+        if (node !== undefined) return node;
+        throw new Error(
+          `extender "${url}" claims a filtered node "${String(name)}" which is not found in the ` +
+            "input node list",
+        );
+      }),
+      failed: reasonsOf(fieldOf(result, "FailedNodes")),
+      unresolvable: reasonsOf(fieldOf(result, "FailedAndUnresolvableNodes")),
+    };
+  }
+
+  /** Weighted scores by node, in the range of plugins. */
+  async prioritize(pod: Pod, nodes: readonly NodeInfo[]): Promise<ReadonlyMap<string, number>> {
+    const { prioritizeVerb, weight } = this.options;
+    const list = await this.call(prioritizeVerb, this.args(pod, nodes));
+    const scores = new Map<string, number>();
+    for (const item of Array.isArray(list) ? list : []) {
+      const fields = fieldsOf(item);
+      const host = textOf(fieldOf(fields, "Host"));
+      const score = Number(fieldOf(fields, "Score") ?? 0);
+      if (!Number.isSafeInteger(score)) throw new Error(`score of node "${host}" is no integer`);
+      const scaled = score * weight * (100 / maxExtenderScore);
+      scores.set(host, (scores.get(host) ?? 0) + scaled);
+    }
+    return scores;
+  }
+
+  async bind({ metadata }: Pod, node: string): Promise<void> {
+    const answer = await this.call(this.options.bindVerb, {
+      PodName: metadata.name,
+      PodNamespace: namespaceOf({ metadata }),
+      PodUID: metadata.uid,
+      Node: node,
+    });
+    const error = textOf(fieldOf(fieldsOf(answer), "Error"));
+    if (error !== "") throw new Error(error);
+  }
+
+  /** The candidates that the extender leaves, with the victims that it names. */
+  async preempt(
+    pod: Pod,
+    candidates: readonly PreemptionVictims[],
+    nodeOf: (name: string) => NodeInfo | undefined,
+  ): Promise<readonly PreemptionVictims[]> {
+    const { preemptVerb, nodeCacheCapable, url } = this.options;
+    const byNode = candidates.map(({ node, victims, violations }) => {
+      const pods = nodeCacheCapable
+        ? victims.map(({ metadata }) => ({ UID: metadata.uid }))
+        : victims;
+      return [node, { Pods: pods, NumPDBViolations: violations }] as const;
+    });
+    const map = Object.fromEntries(byNode);
+    const answer = await this.call(preemptVerb, {
+      Pod: pod,
+      NodeNameToVictims: nodeCacheCapable ? null : map,
+      NodeNameToMetaVictims: nodeCacheCapable ? map : null,
+    });
+    const left = fieldsOf(fieldOf(fieldsOf(answer), "NodeNameToMetaVictims"));
+    return Object.entries(left).map(([node, value]) => {
+      const info = nodeOf(node);
+      if (info === undefined) throw new Error(`nodeinfo not found for node name "${node}"`);
+      const fields = fieldsOf(value);
+      const pods = fieldOf(fields, "Pods");
+      const victims = (Array.isArray(pods) ? pods : []).map((item) => {
+        const uid = textOf(fieldOf(fieldsOf(item), "UID"));
+        const found = info.pods.find((each) => each.pod.metadata.uid === uid);
+        if (found !== undefined) return found.pod;
+        throw new Error(
+          `extender: ${url} claims to preempt pod (UID: ${uid}) on node: ${node}, but the pod is ` +
+            "not found on that node",
+        );
+      });
+      return { node, victims, violations: Number(fieldOf(fields, "NumPDBViolations") ?? 0) || 0 };
+    });
+  }
+
+  private args(pod: Pod, nodes: readonly NodeInfo[]): object {
+    const { nodeCacheCapable } = this.options;
+    return {
+      Pod: pod,
+      Nodes: nodeCacheCapable ? null : { metadata: {}, items: nodes.map(({ node }) => node) },
+      NodeNames: nodeCacheCapable ? nodes.map(({ name }) => name) : null,
+    };
+  }
+
+  /** Sends a call and reads the JSON of its answer. Redirects are not followed. */
+  private async call(verb: string, args: object): Promise<unknown> {
+    const { url, timeoutMs } = this.options;
+    const target = `${url}/${verb}`;
+    const ended = new AbortController();
+    const stop = () => ended.abort();
+    const limit = setTimeout(stop, timeoutMs);
+    this.signal.addEventListener("abort", stop, { once: true });
+    try {
+      this.signal.throwIfAborted();
+      const answer = await this.exchange(target, Buffer.from(printJson(args)), ended.signal);
+      const text = await textWithin(answer, longestAnswer);
+      if (answer.statusCode !== 200) {
+        throw new Error(
+          `failed ${verb} with extender at URL ${target}, code ${answer.statusCode ?? 0}`,
+        );
+      }
+      if (text === undefined) throw new Error(`the answer is longer than ${longestAnswer} bytes`);
+      return JSON.parse(text) as unknown;
+    } catch (error) {
+      this.signal.throwIfAborted();
+      if (!ended.signal.aborted) throw error;
+      throw new Error(`Post "${target}": context deadline exceeded`, { cause: error });
+    } finally {
+      clearTimeout(limit);
+      this.signal.removeEventListener("abort", stop);
+    }
+  }
+
+  private exchange(url: string, body: Buffer, signal: AbortSignal): Promise<IncomingMessage> {
+    const start = url.startsWith("https:") ? httpsRequest : httpRequest;
+    const headers = { "content-type": "application/json", "content-length": body.byteLength };
+    return new Promise((resolve, reject) => {
+      const request = start(url, { method: "POST", headers, agent: this.agent, signal });
+      request.once("response", resolve);
+      request.once("error", reject);
+      request.end(body);
+    });
+  }
+}
+
+/** A field by its name; other cases of it count, too, as Go decodes JSON. */
+function fieldOf(fields: Fields, name: string): unknown {
+  if (Object.hasOwn(fields, name)) return fields[name];
+  const found = Object.keys(fields).find((key) => key.toLowerCase() === name.toLowerCase());
+  return found === undefined ? undefined : fields[found];
+}
+
+function fieldsOf(value: unknown): Fields {
+  if (value === undefined || value === null) return {};
+  if (isJsonObject(value)) return value;
+  throw new Error("the answer of the extender has another type than an object");
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+function namesOf(list: unknown): readonly unknown[] {
+  const items = fieldOf(fieldsOf(list), "items");
+  return (Array.isArray(items) ? items : []).map((item) => {
+    return fieldOf(fieldsOf(fieldOf(fieldsOf(item), "metadata")), "name");
+  });
+}
+
+function reasonsOf(value: unknown): ReadonlyMap<string, string> {
+  return new Map(Object.entries(fieldsOf(value)).map(([node, text]) => [node, textOf(text)]));
+}
