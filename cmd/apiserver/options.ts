@@ -39,6 +39,13 @@ const localFlags = {
     true,
     "assign pods to nodes in this process; turn it off to run another scheduler",
   ),
+  "scheduler-config": flag(
+    "string",
+    "",
+    "file with a KubeSchedulerConfiguration of kubescheduler.config.k8s.io/v1 (YAML or JSON) for " +
+      "--scheduler: profiles, plugins and their arguments, extenders, backoff; its " +
+      "leaderElection and clientConnection have no effect here",
+  ),
   "metrics-server": flag(
     "bool",
     false,

@@ -6,7 +6,8 @@ import type { CloseOptions } from "#server";
 import { acceptedFlags, acceptedIn } from "../apiserver/accepted-flags.ts";
 import { apiserverFlags, apiserverGroups } from "../apiserver/flags.ts";
 import { shutdownOptions, startFlags, startGroups, startOptions } from "../apiserver/options.ts";
-import { ConfigurationFault } from "#meta";
+import { ConfigurationFault, domainOf } from "#meta";
+import { defaultSchedulerSettings } from "#scheduler";
 import { certificatesFlags, runCertificates } from "../certificates/main.ts";
 import {
   CodecError,
@@ -35,6 +36,7 @@ import { localControllerOptions } from "../controller-manager/local-flags.ts";
 import { runControllerManager } from "../controller-manager/main.ts";
 import { nodesGroups, runNodesCommand } from "../nodes/main.ts";
 import { simulationSettings } from "../nodes/flags.ts";
+import { readSchedulerConfiguration } from "../scheduler/configuration.ts";
 import { schedulerGroups } from "../scheduler/flags.ts";
 import { runSchedulerCommand } from "../scheduler/main.ts";
 import { type CommandHelp, helpText } from "../flags/help.ts";
@@ -135,7 +137,12 @@ async function runStart(words: readonly string[]): Promise<void> {
   const nodes = { count: values.nodes, ...simulationSettings(values) };
   const common = startOptions({ ...values, workers: 1 });
   const controllerManager = localControllerOptions(values);
-  const local = { controllers: true, controllerManager, scheduler, metricsServer, nodes };
+  const domain = domainOf(values["api-domain"], values["label-domain"] || undefined);
+  const file = values["scheduler-config"];
+  const configuration = readSchedulerConfiguration("scheduler-config", file, domain);
+  const schedulerSettings = configuration?.settings ?? defaultSchedulerSettings;
+  const scheduling = { scheduler, schedulerSettings };
+  const local = { controllers: true, controllerManager, ...scheduling, metricsServer, nodes };
   const server = await started({ ...common, ...local });
   const ended = signalled();
   if (values["storage-backend"] === "memory") {

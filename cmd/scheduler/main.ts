@@ -1,18 +1,14 @@
-import { readFileSync } from "node:fs";
 import { featureGates } from "#api";
 import { systemClock } from "#base";
 import { timesFault } from "#client";
 import { runSchedulerProgram, type SchedulerProgramOptions, standardLogger } from "#controlplane";
-import { ConfigurationFault, type Domain, domainOf } from "#meta";
-import {
-  defaultSchedulerSettings,
-  parseSchedulerConfiguration,
-  type SchedulerConfiguration,
-} from "#scheduler";
-import { fileFault, kubeconfigEndpoint } from "../flags/kubeconfig-endpoint.ts";
+import { domainOf } from "#meta";
+import { defaultSchedulerSettings, type SchedulerConfiguration } from "#scheduler";
+import { kubeconfigEndpoint } from "../flags/kubeconfig-endpoint.ts";
 import { untilSignal } from "../flags/until-signal.ts";
 import { logFormat } from "../flags/logging-flags.ts";
 import { type FlagValues, parseFlags, UsageError } from "../flags/parse.ts";
+import { readSchedulerConfiguration } from "./configuration.ts";
 import { schedulerFlags } from "./flags.ts";
 
 type Values = FlagValues<typeof schedulerFlags>;
@@ -30,7 +26,7 @@ export async function runSchedulerCommand(words: readonly string[]): Promise<voi
 
 function schedulerOptions(values: Values): SchedulerProgramOptions {
   const domain = domainOf(values["api-domain"], values["label-domain"] || undefined);
-  const configuration = configurationOf(values, domain);
+  const configuration = readSchedulerConfiguration("config", values.config, domain);
   const kubeconfig = values.kubeconfig || (configuration?.kubeconfig ?? "");
   const endpoint = () => kubeconfigEndpoint(kubeconfig, values.master);
   // Refuses an invalid kubeconfig before anything starts.
@@ -48,16 +44,6 @@ function schedulerOptions(values: Values): SchedulerProgramOptions {
     logger: standardLogger(logFormat(values["logging-format"]), values.v),
     onLeader: (leader, isOwn) => console.log(`keelson: ${isOwn ? "leading" : `${leader} leads`}`),
   };
-}
-
-function configurationOf({ config }: Values, domain: Domain): SchedulerConfiguration | undefined {
-  if (config === "") return undefined;
-  try {
-    return parseSchedulerConfiguration(readFileSync(config, "utf8"), domain);
-  } catch (error) {
-    if (error instanceof ConfigurationFault) throw new UsageError(`--config: ${error.message}`);
-    throw fileFault("config", error);
-  }
 }
 
 function leaderElectionOf(

@@ -6,6 +6,7 @@ import type { ControllerDescriptor, ControllerSettings } from "#controllers";
 import type { NodesSettings } from "#nodes";
 import type { ServiceNetwork } from "#registry";
 import type { CloseOptions, KubeletTls, Lifecycle, Limits } from "#server";
+import type { SchedulerSettings } from "#scheduler";
 import type {
   FrontProxyOptions,
   OidcOptions,
@@ -99,6 +100,8 @@ export interface StartOptions {
   readonly controllers?: boolean;
   /** Run the scheduler in this process; default false. */
   readonly scheduler?: boolean;
+  /** Profiles, plugins and extenders of that scheduler; absent = kube-scheduler's defaults. */
+  readonly schedulerSettings?: SchedulerSettings;
   /** Which controllers run in this process, and their settings; absent = the defaults. */
   readonly controllerManager?: {
     /** Absent = those that are on by default, and those of bootstrap tokens if they are accepted. */

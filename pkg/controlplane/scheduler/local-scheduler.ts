@@ -13,7 +13,15 @@ const schedulerUser: User = { ...apiserver, name };
 
 type LocalScheduler = Pick<
   LocalControllers,
-  "registry" | "aggregated" | "clock" | "signal" | "report" | "metrics" | "flowControl" | "gates"
+  | "registry"
+  | "aggregated"
+  | "clock"
+  | "signal"
+  | "report"
+  | "metrics"
+  | "flowControl"
+  | "gates"
+  | "options"
 >;
 
 /** Schedules pods until the signal aborts. */
@@ -33,6 +41,7 @@ export async function runLocalScheduler(local: LocalScheduler): Promise<void> {
   const informers = new Informers(common);
   const { instruments } = metrics;
   const context = { ...common, informers, instruments, gate: local.gates };
-  await runScheduler(context, defaultSchedulerSettings);
+  const { schedulerSettings = defaultSchedulerSettings } = local.options;
+  await runScheduler(context, schedulerSettings);
   await informers.ended();
 }
