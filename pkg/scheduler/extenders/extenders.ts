@@ -1,3 +1,4 @@
+import { type Clock, realClock } from "#base";
 import type { Pod } from "#kinds";
 import type { Diagnosis } from "../framework/fit-error.ts";
 import type { PreemptionVictims } from "../framework/handle.ts";
@@ -15,6 +16,7 @@ export const extenderPlugin: Plugin = { name, events: [{ resource: "*", action: 
 
 export interface ExtendersContext {
   readonly signal: AbortSignal;
+  readonly clock: Clock;
   readonly report: (what: string, error: unknown) => void;
 }
 
@@ -26,7 +28,9 @@ export class Extenders {
     options: readonly ExtenderOptions[],
     private readonly context: ExtendersContext,
   ) {
-    this.extenders = options.map((each) => new HttpExtender(each, context.signal));
+    this.extenders = options.map(
+      (each) => new HttpExtender(each, context.signal, realClock(context.clock)),
+    );
   }
 
   get isEmpty(): boolean {

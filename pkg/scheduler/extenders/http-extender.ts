@@ -1,6 +1,6 @@
 import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
-import { isJsonObject, printJson, textWithin } from "#base";
+import { type Clock, isJsonObject, printJson, textWithin } from "#base";
 import { namespaceOf, type Pod } from "#kinds";
 import type { PreemptionVictims } from "../framework/handle.ts";
 import type { NodeInfo } from "../framework/node-info.ts";
@@ -28,6 +28,8 @@ export class HttpExtender {
   constructor(
     readonly options: ExtenderOptions,
     private readonly signal: AbortSignal,
+    /** Times the calls. */
+    private readonly clock: Clock,
   ) {
     const common = { keepAlive: true, maxSockets: mostConnections };
     this.agent = options.url.startsWith("https:")
@@ -152,7 +154,8 @@ export class HttpExtender {
     const target = `${url}/${verb}`;
     const ended = new AbortController();
     const stop = () => ended.abort();
-    const limit = setTimeout(stop, timeoutMs);
+    const answered = new AbortController();
+    this.clock.sleep(timeoutMs, answered.signal, { background: true }).then(stop, () => undefined);
     this.signal.addEventListener("abort", stop, { once: true });
     try {
       this.signal.throwIfAborted();
@@ -170,7 +173,7 @@ export class HttpExtender {
       if (!ended.signal.aborted) throw error;
       throw new Error(`Post "${target}": context deadline exceeded`, { cause: error });
     } finally {
-      clearTimeout(limit);
+      answered.abort();
       this.signal.removeEventListener("abort", stop);
     }
   }
