@@ -51,6 +51,18 @@ export const simulationFlags = {
     "CIDRs of the addresses to which the annotation simulated.keelson.dev/port-forward of a pod may " +
       "forward its ports; this process connects to them",
   ),
+  stages: flag(
+    "bool",
+    true,
+    "create the CustomResourceDefinition of KWOK's Stages unless there is one; Stages are followed " +
+      "wherever it exists",
+  ),
+  seed: flag(
+    "string",
+    "",
+    "text that decides, with names, what simulated nodes and Stages leave to chance: choices by " +
+      "weight, jitter, times of flapping (default: chosen at random)",
+  ),
 } as const;
 
 /** Most nodes of one process. */
@@ -61,13 +73,22 @@ export function simulationSettings(
   values: FlagValues<typeof simulationFlags>,
 ): Pick<
   NodesSettings,
-  "namePrefix" | "capacity" | "labels" | "delays" | "storage" | "portForwardTargets"
+  | "namePrefix"
+  | "capacity"
+  | "labels"
+  | "delays"
+  | "storage"
+  | "portForwardTargets"
+  | "installsStages"
+  | "seed"
 > {
   return {
     namePrefix: values["node-name-prefix"],
     capacity: { ...capacity, ...capacityOf(values["node-capacity"]) },
     labels: Object.fromEntries(values["node-labels"]),
     portForwardTargets: portForwardRanges(values["port-forward-targets"]),
+    installsStages: values.stages,
+    seed: values.seed || undefined,
     delays: {
       ...delays,
       startMs: values["pod-start-delay"],

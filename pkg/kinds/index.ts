@@ -10,4 +10,5 @@ export * from "./node.ts";
 export * from "./pod.ts";
 export * from "./policy.ts";
 export * from "./resource.ts";
+export * from "./stage.ts";
 export * from "./storage.ts";

@@ -43,6 +43,8 @@ export interface NodeSpec {
 }
 
 export interface NodeStatus {
+  /** Deprecated: kubelets no longer write it. */
+  readonly phase?: string;
   readonly capacity?: Amounts;
   readonly allocatable?: Amounts;
   readonly conditions?: readonly NodeCondition[];

@@ -91,7 +91,7 @@ export function perName(text: string | undefined, wanted: string): string | unde
   return undefined;
 }
 
-/** Milliseconds of a Go duration; undefined = absent or invalid. */
+/** Milliseconds of a Go duration of at most a year; undefined for another text. */
 export function durationMs(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   try {

@@ -31,6 +31,10 @@ export interface NodesSettings {
   readonly kubeletVersion: string;
   /** Ranges of addresses that pods' annotations may name for port forwarding. */
   readonly portForwardTargets: readonly string[];
+  /** Creates the CustomResourceDefinition of KWOK's Stages unless there is one. */
+  readonly installsStages: boolean;
+  /** Makes chance depend on this text and on names alone; undefined = it does not. */
+  readonly seed?: string | undefined;
 }
 
 export const defaultNodesSettings: NodesSettings = {
@@ -47,12 +51,15 @@ export const defaultNodesSettings: NodesSettings = {
   reportsDeviceHealth: false,
   kubeletVersion: "v1.34.0",
   portForwardTargets: ["127.0.0.0/8", "::1/128"],
+  installsStages: true,
 };
 
 /** Dependencies of simulated nodes. */
 export interface NodesContext {
   /** Informers of all pods and nodes. */
   readonly informers: Informers;
+  /** Acts for all nodes, also where a kubelet may not; absent = KWOK's Stages are not followed. */
+  readonly nodesClient?: Client | undefined;
   /** A client that acts for a node. */
   readonly clientOf: (node: string) => Client;
   /** A client that acts for the controllers of the simulated CSI driver. */

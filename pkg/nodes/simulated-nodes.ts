@@ -1,17 +1,20 @@
-import type { Informer } from "#client";
+import type { Client, Informer } from "#client";
 import { type ContainerImage, type Node, nodes, type Pod, pods } from "#kinds";
 import { PodDevices } from "./devices/pod-devices.ts";
 import { SlicePublisher } from "./devices/slice-publisher.ts";
 import { imageId } from "./identifiers.ts";
 import { KubeletServer } from "./kubelet/kubelet-server.ts";
 import { nextVictim, type Starvation } from "./node/eviction.ts";
-import { NodeSyncer } from "./node/node-syncer.ts";
+import { type NodeStages, NodeSyncer } from "./node/node-syncer.ts";
 import { containersOf } from "./pod/pod-run.ts";
 import { PodSyncer } from "./pod/pod-syncer.ts";
 import type { NodesContext, NodesSettings } from "./settings.ts";
 import { NodeExpansion } from "./volumes/node-expansion.ts";
 import { PodVolumes } from "./volumes/pod-volumes.ts";
 import { runStorage } from "./storage/simulated-storage.ts";
+import { StageFollower } from "./stages/follow-stages.ts";
+import { StageBook } from "./stages/stage-book.ts";
+import { StagePlayers } from "./stages/stage-players.ts";
 
 /** Nodes that have a kubelet server at most: each takes a port. */
 const mostServed = 1_000;
@@ -33,6 +36,10 @@ class SimulatedNodes {
   private readonly slicePublisher: SlicePublisher;
   private readonly volumes: PodVolumes;
   private readonly expansion: NodeExpansion;
+  private readonly book = new StageBook();
+  private readonly stages:
+    | { readonly follower: StageFollower; readonly players: StagePlayers }
+    | undefined;
   /** Ports of the kubelets' server, by node. */
   private readonly ports = new Map<string, number>();
 
@@ -71,6 +78,7 @@ class SimulatedNodes {
       devices: this.podDevices,
       volumes: this.volumes,
       hostOf: (name) => this.nodeSyncer.hostOf(name),
+      isStaged: (pod) => this.stages?.players.pods.isStaged(pod) === true,
     });
     this.nodeSyncer = new NodeSyncer({
       ...common,
@@ -80,12 +88,45 @@ class SimulatedNodes {
       onStarvation: (node, starvation) => this.evict(node, starvation),
       volumesInUse: (node) => this.volumes.inUse(node),
       onWorking: (node) => this.startPods(node),
+      stages: this.nodeStages(),
     });
+    const { nodesClient: client } = context;
+    if (client !== undefined) this.stages = this.createStages(client);
+  }
+
+  private nodeStages(): NodeStages {
+    return {
+      areThere: () => this.book.has("Node"),
+      isStaged: (node) => this.stages?.players.nodes.isStaged(node) === true,
+      selects: (node) => this.book.selecting("Node", node).length > 0,
+    };
+  }
+
+  private createStages(client: Client): NonNullable<SimulatedNodes["stages"]> {
+    const { context, settings, book } = this;
+    const installs = settings.installsStages;
+    const follower = new StageFollower({ ...context, client, book, installs });
+    const players = new StagePlayers({
+      context,
+      settings,
+      client,
+      book,
+      pods: this.pods,
+      nodes: this.nodes,
+      hostOf: (name) => this.nodeSyncer.hostOf(name),
+      portOf: (node) => this.ports.get(node) ?? 0,
+      onChange: () => {
+        this.nodeSyncer.resync();
+        this.podSyncer.resync(this.pods.all());
+      },
+    });
+    return { follower, players };
   }
 
   async run(): Promise<void> {
-    await Promise.all([this.pods, this.nodes, this.volumes].map((each) => each.untilSynced()));
-    if (this.context.signal.aborted) return;
+    const sources = [this.pods, this.nodes, this.volumes].map((each) => each.untilSynced());
+    await Promise.all([...sources, this.stages?.follower.start()]);
+    if (this.context.signal.aborted) return this.stages?.follower.ended();
     const server = await this.serve();
     const { context, settings } = this;
     await Promise.all([
@@ -95,8 +136,10 @@ class SimulatedNodes {
       this.slicePublisher.run(),
       this.volumes.run(),
       this.expansion.run(),
+      this.stages?.players.run(),
       runStorage({ ...context, client: context.storageClient }, settings.storage),
     ]);
+    await this.stages?.follower.ended();
     server?.close();
   }
 
@@ -142,6 +185,9 @@ class SimulatedNodes {
       addresses?.keep(metadata.uid, status.podIP);
     }
     this.podSyncer.resync(own);
+    this.stages?.players.pods.resync(own);
+    const object = this.nodes.get(node);
+    if (object !== undefined) this.stages?.players.nodes.resync([object]);
   }
 }
 

@@ -6,6 +6,7 @@ import { noInstruments, type User } from "#request";
 import { type TestRegistry, testRegistry } from "../registry/testing.ts";
 import { defaultNodesSettings, type NodesSettings } from "./settings.ts";
 import { runNodes } from "./simulated-nodes.ts";
+import type { StageSource } from "./stages/testing.ts";
 
 /** Simulated nodes on a registry in memory, whose clock moves only by `pass`. */
 export interface NodesTest {
@@ -30,6 +31,7 @@ const turns = 30;
 export async function startNodes(
   changed: Partial<NodesSettings> = {},
   known?: TestRegistry,
+  stages?: StageSource,
 ): Promise<NodesTest> {
   const test = known ?? (await testRegistry({ namespaces: ["ns", "kube-node-lease"] }));
   const life = new AbortController();
@@ -50,6 +52,7 @@ export async function startNodes(
   const context = {
     ...common,
     informers,
+    nodesClient: stages?.served(client("nodes")),
     clientOf,
     storageClient: client("storage"),
     instruments: noInstruments,

@@ -37,8 +37,8 @@ function nodeUser(name: string): User {
   return { name: `system:node:${name}`, uid: "", groups, extra: new Map() };
 }
 
-/** The user whose informers serve all nodes of the process. */
-const informerUser: User = {
+/** The user whose informers and Stages serve all nodes of the process. */
+const nodesUser: User = {
   name: "system:simulated-nodes",
   uid: "",
   groups: ["system:masters", "system:authenticated"],
@@ -46,7 +46,7 @@ const informerUser: User = {
 };
 
 /** The user of the simulated CSI driver's controllers. */
-const storageUser: User = { ...informerUser, name: "system:simulated-storage" };
+const storageUser: User = { ...nodesUser, name: "system:simulated-storage" };
 
 /** Runs the simulated nodes that the options ask for until the signal aborts. */
 export async function runLocalNodes(local: LocalNodes): Promise<void> {
@@ -56,12 +56,14 @@ export async function runLocalNodes(local: LocalNodes): Promise<void> {
   const userAgent = "kubelet";
   const client = (user: User) => new RegistryClient({ ...local, user, userAgent });
   const common = { clock, signal, report, random: cryptoRandom };
-  const informers = new Informers({ ...common, client: client(informerUser) });
+  const nodesClient = client(nodesUser);
+  const informers = new Informers({ ...common, client: nodesClient });
   const settings = { ...localSettings(local), ...nodes };
   const serving = await servingOf(local, settings.address, client(apiserver));
   const context: NodesContext = {
     ...common,
     informers,
+    nodesClient,
     clientOf: (name) => client(nodeUser(name)),
     storageClient: client(storageUser),
     instruments: metrics.instruments,
@@ -85,9 +87,10 @@ async function servingOf(
 }
 
 function localSettings({ options, gates }: LocalNodes): NodesSettings {
-  const { host = localhost, advertiseAddress } = options;
+  const { host = localhost, advertiseAddress, controllers, controllerManager } = options;
   return {
     ...defaultNodesSettings,
+    allocatesPodCidrs: controllers !== false && controllerManager?.settings?.nodeIpam !== undefined,
     reportsDeviceHealth: gates("ResourceHealthStatus"),
     address: advertiseAddress ?? reachableAddress(host) ?? localhost,
     kubeletVersion: versionInfo().gitVersion,

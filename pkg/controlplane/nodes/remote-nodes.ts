@@ -58,10 +58,8 @@ export async function runRemoteNodes(
     storage: { ...defaultNodesSettings.storage, ...options.settings.storage, isElected: true },
   };
   const serving = await servingOf(options, address, client);
-  await runNodes(
-    { ...common, informers, clientOf: () => client, storageClient: client, serving },
-    settings,
-  );
+  const clients = { nodesClient: client, storageClient: client, clientOf: () => client };
+  await runNodes({ ...common, ...clients, informers, serving }, settings);
   await informers.ended();
 }
 

@@ -10,6 +10,7 @@ import {
 } from "#client";
 import { type ContainerImage, type Node, nodes, type NodeStatus } from "#kinds";
 import { ignoreNotFound, isAlreadyExists, isConflict, isNotFound } from "#meta";
+import type { PodDelays } from "../pod/pod-run.ts";
 import type { PodHost } from "../pod/pod-syncer.ts";
 import { ownPodCidr, PodAddresses } from "../pod-addresses.ts";
 import type { NodesContext, NodesSettings } from "../settings.ts";
@@ -33,6 +34,17 @@ export interface NodeSyncerOptions {
   readonly volumesInUse: (node: string) => readonly string[];
   /** Called when a node starts to work, or gets its range of addresses. */
   readonly onWorking: (node: string) => void;
+  /** Stages that may decide what the status of a node is; absent = there are none. */
+  readonly stages?: NodeStages | undefined;
+}
+
+export interface NodeStages {
+  /** Whether there are any for nodes. */
+  readonly areThere: () => boolean;
+  /** Whether Stages decide what the status of the node is. */
+  readonly isStaged: (node: Node) => boolean;
+  /** Whether a Stage would select a node. */
+  readonly selects: (node: Node) => boolean;
 }
 
 /** One simulated node. */
@@ -40,6 +52,7 @@ class SimulatedNode implements PodHost {
   object: Node | undefined;
   isRegistered = false;
   isSilent = false;
+  isSlow = false;
   isGone = false;
   addresses: PodAddresses | undefined;
   lease: Lease | undefined;
@@ -52,15 +65,30 @@ class SimulatedNode implements PodHost {
     readonly name: string,
     /** Number of the node in this process. */
     readonly index: number,
-    readonly address: string,
     readonly client: Client,
+    private readonly settings: NodesSettings,
   ) {}
+
+  get address(): string {
+    return this.settings.address;
+  }
+
+  get delays(): PodDelays {
+    const { delays } = this.settings;
+    if (!this.isSlow) return delays;
+    const late = Object.entries(delays).map(([name, ms]) => [name, ms + slowMs]);
+    return Object.fromEntries(late) as PodDelays;
+  }
 
   get isWorking(): boolean {
     return this.isRegistered && !this.isSilent && !this.isGone;
   }
 }
 
+/** Time by which a slow node is late with what happens to its pods. */
+const slowMs = 10_000;
+/** Factor by which it renews its Lease less often: within the Lease's duration. */
+const slowFactor = 3;
 /** A kubelet's intervals. */
 const reportMs = 300_000;
 const evictionMs = 10_000;
@@ -86,9 +114,14 @@ export class NodeSyncer {
     for (let index = 0; index < settings.count; index++) {
       const name = `${settings.namePrefix}${index}`;
       const client = context.clientOf(name);
-      this.nodes.set(name, new SimulatedNode(name, index, settings.address, client));
+      this.nodes.set(name, new SimulatedNode(name, index, client, settings));
     }
     this.leases = leases(context.clientOf("").domain);
+  }
+
+  /** Looks at all nodes again, as after a change of Stages. */
+  resync(): void {
+    for (const name of this.nodes.keys()) this.queue.add(name);
   }
 
   get names(): Iterable<string> {
@@ -124,15 +157,17 @@ export class NodeSyncer {
     node.object = object;
     const { clock } = this.options.context;
     const now = clock.monotonic();
-    const health = nodeHealth(object, clock.now());
+    const health = nodeHealth(object, clock.now(), this.options.settings.seed);
     const wasWorking = node.isWorking && node.addresses !== undefined;
     node.isSilent = health.isSilent;
+    node.isSlow = health.isSlow;
     if (health.isGone) return this.leave(node);
     this.setAddresses(node, object);
     if (!wasWorking && node.isWorking) this.options.onWorking(name);
     let next = now + health.changesAt - clock.now();
     if (node.isWorking) {
-      await this.report(node, object, health.troubles);
+      const { stages } = this.options;
+      if (stages?.isStaged(object) !== true) await this.report(node, object, health.troubles);
       await this.renew(node, object);
       next = Math.min(next, node.renewAt, node.reportAt, this.relieve(node, object));
     }
@@ -159,7 +194,7 @@ export class NodeSyncer {
       labels: nodeLabels(node, settings, client.domain),
       annotations: nodeAnnotations(node, client.domain),
     };
-    const status = nodeStatus({}, this.stateOf(node, new Set()), { settings, ...context });
+    const status = this.firstStatus(node, metadata);
     const { labels, annotations } = metadata;
     const object = await client
       .create(nodes, { metadata, spec: {}, status })
@@ -171,6 +206,15 @@ export class NodeSyncer {
     await registerDriver(client, object);
     node.isRegistered = true;
     node.reportAt = context.clock.monotonic() + this.interval(reportMs);
+  }
+
+  /** The status of a node that registers; its conditions are left to a Stage that asks for that. */
+  private firstStatus(node: SimulatedNode, metadata: Partial<Node["metadata"]>): NodeStatus {
+    const { settings, context, stages } = this.options;
+    const status = nodeStatus({}, this.stateOf(node, new Set()), { settings, ...context });
+    const { conditions: _, ...bare } = status;
+    const draft = { metadata: { name: node.name, uid: "", resourceVersion: "0", ...metadata } };
+    return stages?.selects({ ...draft, status: bare }) === true ? bare : status;
   }
 
   private stateOf({ name }: SimulatedNode, troubles: ReadonlySet<NodeTrouble>) {
@@ -195,7 +239,10 @@ export class NodeSyncer {
   ): Promise<void> {
     const { settings, context } = this.options;
     const now = context.clock.monotonic();
-    const status = nodeStatus(object, this.stateOf(node, troubles), { settings, ...context });
+    const reported = nodeStatus(object, this.stateOf(node, troubles), { settings, ...context });
+    // KWOK's Stages for nodes select those that run, by a field that kubelets no longer write.
+    const isRunning = this.options.stages?.areThere() === true;
+    const status: NodeStatus = isRunning ? { ...reported, phase: "Running" } : reported;
     const isDue = now >= node.reportAt;
     const patch = changesOf(object.status ?? {}, status, isDue);
     if (patch === undefined) return;
@@ -217,7 +264,8 @@ export class NodeSyncer {
       node.lease = undefined;
       throw error;
     }
-    node.renewAt = now + this.interval((settings.leaseDurationSeconds * 1000) / renewalsPerLease);
+    const renewMs = (settings.leaseDurationSeconds * 1000) / renewalsPerLease;
+    node.renewAt = now + this.interval(node.isSlow ? slowFactor * renewMs : renewMs);
   }
 
   private async writeLease({ client, name, lease }: SimulatedNode, object: Node): Promise<Lease> {

@@ -9,7 +9,7 @@ import type { NodesContext, NodesSettings } from "../settings.ts";
 import { TimerHeap } from "../timers.ts";
 import { refusalOf } from "./node-admission.ts";
 import type { PodVolumes } from "../volumes/pod-volumes.ts";
-import { advance, type PodRun } from "./pod-run.ts";
+import { advance, type PodDelays, type PodRun } from "./pod-run.ts";
 import { podStatus } from "./pod-status.ts";
 import { restorePodRun } from "./restore.ts";
 
@@ -25,6 +25,8 @@ export interface PodHost {
   readonly object: Node | undefined;
   /** The kubelet of the node works: it sees pods and writes statuses. */
   readonly isWorking: boolean;
+  /** Delays of its pods. */
+  readonly delays: PodDelays;
 }
 
 export interface PodSyncerOptions {
@@ -37,6 +39,8 @@ export interface PodSyncerOptions {
   readonly volumes: PodVolumes;
   /** The node of that name if it is one of this process. */
   readonly hostOf: (node: string) => PodHost | undefined;
+  /** Whether Stages decide what happens to the pod, so that this simulation leaves it alone. */
+  readonly isStaged: (pod: Pod) => boolean;
 }
 
 interface Simulated {
@@ -108,6 +112,10 @@ export class PodSyncer {
     const seen = this.options.pods.get(key);
     const host = this.options.hostOf(seen?.spec?.nodeName ?? "");
     if (seen === undefined || host?.isWorking !== true) return;
+    if (this.options.isStaged(seen)) {
+      this.simulated.delete(key);
+      return this.timers.clear(key);
+    }
     const known = this.knownOf(key, seen);
     const pod = newerOf(seen, known.written);
     if (pod === seen) known.written = undefined;
@@ -115,7 +123,7 @@ export class PodSyncer {
     if (!run.isAdmitted) this.admit(run, pod, host);
     const { clock } = this.options.context;
     const now = clock.now();
-    const { delays } = this.options.settings;
+    const { delays } = host;
     const isPrepared = run.isFinished || (await this.options.devices.prepare(pod));
     const mayStart = isPrepared || run.isSandboxReady;
     const wishes = mayStart ? wishesOf(pod) : { ...wishesOf(pod), neverStarts: true };

@@ -1,0 +1,125 @@
+import type { Random } from "#base";
+import type { Stage, StageSpec } from "#kinds";
+import {
+  durationGetter,
+  type Getter,
+  type Matcher,
+  matcherOf,
+  numberGetter,
+} from "./expressions.ts";
+import { StageFault } from "./stage-fault.ts";
+import type { StagedKind, StagedObject } from "./stage-kinds.ts";
+import { type Step, stepsOf } from "./steps.ts";
+
+/** Longest delay: a year. */
+const longestMs = 366 * 86_400_000;
+/** Most expressions and steps of one Stage. */
+const mostParts = 100;
+
+/** A Stage whose expressions and templates are parsed. */
+export interface CompiledStage {
+  readonly name: string;
+  readonly kind: StagedKind;
+  readonly steps: readonly Step[];
+  /** The next Stage is chosen from the result of the last write, before the informer sees it. */
+  readonly isImmediate: boolean;
+  readonly matches: Matcher;
+  readonly weightOf: Getter<number>;
+  readonly delayOf: Getter<number>;
+  readonly jitterOf: Getter<number>;
+}
+
+/**
+ * Undefined for a Stage without a selector, which selects no object.
+ * @throws StageFault
+ */
+export function compileStage({ metadata, spec }: Stage): CompiledStage | undefined {
+  const kind = kindOf(spec);
+  if (spec.selector === undefined) return undefined;
+  const { delay, weight = 0, weightFrom } = spec;
+  const jitter = delay?.jitterDurationMilliseconds;
+  return {
+    name: metadata.name,
+    kind,
+    steps: stepsOf(spec, kind),
+    isImmediate: spec.immediateNextStage === true,
+    matches: selectorOf(spec.selector),
+    weightOf: numberGetter(Number(weight), weightFrom),
+    delayOf: durationGetter(
+      delay === undefined ? undefined : Number(delay.durationMilliseconds ?? 0),
+      delay?.durationFrom,
+    ),
+    jitterOf: durationGetter(
+      jitter === undefined ? undefined : Number(jitter),
+      delay?.jitterDurationFrom,
+    ),
+  };
+}
+
+function kindOf({ resourceRef, steps = [], selector }: StageSpec): StagedKind {
+  const { apiGroup = "v1", kind } = resourceRef;
+  if ((apiGroup !== "v1" && apiGroup !== "") || (kind !== "Pod" && kind !== "Node")) {
+    throw new StageFault(
+      `resourceRef ${apiGroup} ${kind} is not supported: only Pod and Node of v1`,
+    );
+  }
+  if (Math.max(steps.length, selector?.matchExpressions?.length ?? 0) > mostParts) {
+    throw new StageFault(`more than ${mostParts} steps or expressions`);
+  }
+  return kind;
+}
+
+function selectorOf(selector: NonNullable<StageSpec["selector"]>): Matcher {
+  const { matchLabels = {}, matchAnnotations = {}, matchExpressions = [] } = selector;
+  const labels = Object.entries(matchLabels);
+  const annotations = Object.entries(matchAnnotations);
+  const matchers = matchExpressions.map(matcherOf);
+  return (object) => {
+    const { metadata } = object as StagedObject;
+    return (
+      labels.every(([key, value]) => metadata.labels?.[key] === value) &&
+      annotations.every(([key, value]) => metadata.annotations?.[key] === value) &&
+      matchers.every((matches) => matches(object))
+    );
+  };
+}
+
+/** What a choice depends on. */
+export interface Choice {
+  readonly object: StagedObject;
+  /** Wall clock in ms. */
+  readonly now: number;
+  readonly random: Random;
+}
+
+/**
+ * The Stage that an object enters next, out of those that select it: at random by weight. Stages
+ * without a weight of their own are chosen only among themselves, and those of weight 0 only when
+ * none has more.
+ */
+export function chooseStage(
+  stages: readonly CompiledStage[],
+  { object, now, random }: Choice,
+): CompiledStage | undefined {
+  if (stages.length < 2) return stages[0];
+  const weights = stages.map((stage) => stage.weightOf(object, now));
+  const total = weights.reduce<number>((sum, weight) => sum + Math.max(weight ?? 0, 0), 0);
+  if (total === 0) {
+    const weighted = stages.filter((_, at) => weights[at] !== undefined);
+    return random.pick(weighted.length > 0 ? weighted : stages);
+  }
+  let left = Math.floor(random.next() * total);
+  return stages.find((_, at) => (left -= Math.max(weights[at] ?? 0, 0)) < 0);
+}
+
+/** Time in ms until a Stage acts: its duration, or a random one between that and its jitter. */
+export function delayOf(stage: CompiledStage, { object, now, random }: Choice): number {
+  const duration = stage.delayOf(object, now);
+  if (duration === undefined) return 0;
+  const jitter = stage.jitterOf(object, now);
+  const delay =
+    jitter === undefined || jitter <= duration
+      ? (jitter ?? duration)
+      : duration + Math.floor(random.next() * (jitter - duration));
+  return Math.min(Math.max(delay, 0), longestMs);
+}

@@ -1,0 +1,113 @@
+/** The functions that KWOK offers to the templates of its Stages. */
+import { printJson, type Random, randomText } from "#base";
+import { goQuote, printYaml } from "#meta";
+import { timeText } from "../identifiers.ts";
+import type { TemplateFunctions } from "./template/execute.ts";
+import { RenderFault } from "./template/fault.ts";
+import { intOf } from "./template/values.ts";
+
+/** What the functions know of the node of an object, and of the moment. */
+export interface StageSurroundings {
+  /** Wall clock in ms. */
+  readonly now: number;
+  /** Wall clock in ms at which the process started. */
+  readonly startedAt: number;
+  readonly version: string;
+  readonly nodeName: string;
+  readonly nodeAddress: string;
+  /** Port of the node's kubelet server; 0 = it has none. */
+  readonly nodePort: number;
+  /** Address of the pod on its node; undefined = there is none free. */
+  readonly podAddress: () => string | undefined;
+  readonly random: Random;
+}
+
+const conditions: readonly (readonly [
+  type: string,
+  status: string,
+  reason: string,
+  message: string,
+])[] = [
+  ["Ready", "True", "KubeletReady", "kubelet is posting ready status"],
+  [
+    "MemoryPressure",
+    "False",
+    "KubeletHasSufficientMemory",
+    "kubelet has sufficient memory available",
+  ],
+  ["DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"],
+  ["PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"],
+  ["NetworkUnavailable", "False", "RouteCreated", "RouteController created a route"],
+];
+
+/** Conditions of a healthy node. */
+const nodeConditions = conditions.map(([type, status, reason, message]) => ({
+  type,
+  status,
+  reason,
+  message,
+}));
+
+export function stageFunctions(of: StageSurroundings): TemplateFunctions {
+  const podAddress = () => {
+    const address = of.podAddress();
+    if (address === undefined) throw new RenderFault(`node ${of.nodeName} has no pod address left`);
+    return address;
+  };
+  const addressOf = (isHost: unknown) => (isHost === true ? of.nodeAddress : podAddress());
+  return {
+    Now: () => timeText(of.now),
+    StartTime: () => timeText(of.startedAt),
+    Version: () => of.version,
+    Quote: quote,
+    YAML: yaml,
+    NodeConditions: () => nodeConditions,
+    NodeName: () => of.nodeName,
+    NodePort: () => of.nodePort,
+    NodeIP: () => of.nodeAddress,
+    NodeIPWith: () => of.nodeAddress,
+    NodeIPsWith: () => [of.nodeAddress],
+    PodIP: podAddress,
+    PodIPWith: (_node, isHost) => addressOf(isHost),
+    PodIPsWith: (_node, isHost) => [addressOf(isHost)],
+    randInt: (from, to) => intOf(from) + of.random.below(Math.max(intOf(to) - intOf(from), 1)),
+    randAlphaNum: (length) => randomText(of.random, Math.min(intOf(length), 1_000), alphanumeric),
+    uuidv4: () => of.random.uuid(),
+  };
+}
+
+const alphanumeric = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+
+/** Names of the functions, by which templates are parsed. */
+export const stageFunctionNames: readonly string[] = [
+  "Now",
+  "StartTime",
+  "Version",
+  "Quote",
+  "YAML",
+  "NodeConditions",
+  "NodeName",
+  "NodePort",
+  "NodeIP",
+  "NodeIPWith",
+  "NodeIPsWith",
+  "PodIP",
+  "PodIPWith",
+  "PodIPsWith",
+  "randInt",
+  "randAlphaNum",
+  "uuidv4",
+];
+
+/** The JSON of a value as a JSON text. */
+function quote(value: unknown): string {
+  const json = printJson(value ?? null);
+  return typeof value === "string" ? json : goQuote(json);
+}
+
+/** The value as YAML; with a level of indentation, on new lines that are indented by two for each. */
+function yaml(value: unknown, level?: unknown): string {
+  const text = printYaml(value ?? null);
+  const depth = Math.min(intOf(level ?? 0), 100);
+  return depth > 0 ? `\n${text}`.replaceAll("\n", `\n${" ".repeat(2 * depth)}`) : text;
+}

@@ -1,0 +1,189 @@
+import { RenderFault } from "./fault.ts";
+import type { Branch, Command, Operand, Part, Pipe } from "./nodes.ts";
+import { fieldOf, isDict, isNil, isTruthy, longestText, printed } from "./values.ts";
+
+/** A function of templates. Its arguments are evaluated, but for those of `and` and `or`. */
+export type TemplateFunction = (...values: readonly unknown[]) => unknown;
+export type TemplateFunctions = Readonly<Record<string, TemplateFunction>>;
+
+/** Parts that one rendering executes at most. */
+const mostSteps = 200_000;
+
+type Flow = "break" | "continue" | undefined;
+
+interface Variable {
+  readonly name: string;
+  value: unknown;
+}
+
+/** One rendering of a template. */
+export class Execution {
+  private readonly output: string[] = [];
+  private length = 0;
+  private steps = 0;
+  private readonly variables: Variable[];
+
+  constructor(
+    private readonly functions: TemplateFunctions,
+    data: unknown,
+  ) {
+    this.variables = [{ name: "", value: data }];
+  }
+
+  /** @throws RenderFault */
+  render(parts: readonly Part[], data: unknown): string {
+    this.list(parts, data);
+    return this.output.join("");
+  }
+
+  private list(parts: readonly Part[], dot: unknown): Flow {
+    for (const part of parts) {
+      if (++this.steps > mostSteps) throw new RenderFault(`more than ${mostSteps} steps`);
+      const flow = this.part(part, dot);
+      if (flow !== undefined) return flow;
+    }
+    return undefined;
+  }
+
+  private part(part: Part, dot: unknown): Flow {
+    if (part.type === "break" || part.type === "continue") return part.type;
+    if (part.type === "text") return void this.write(part.text);
+    try {
+      if (part.type === "action") return this.action(part.pipe, dot);
+      return this.branch(part, dot);
+    } catch (error) {
+      if (!(error instanceof RenderFault) || error.message.startsWith("line ")) throw error;
+      throw new RenderFault(`line ${part.line}: ${error.message}`);
+    }
+  }
+
+  private action(pipe: Pipe, dot: unknown): undefined {
+    const value = this.pipe(pipe, dot);
+    this.bind(pipe, [value]);
+    if (pipe.variables.length === 0) this.write(printed(value));
+  }
+
+  private write(text: string): void {
+    this.length += text.length;
+    if (this.length > longestText) throw new RenderFault(`output is longer than ${longestText}`);
+    this.output.push(text);
+  }
+
+  private branch(branch: Branch, dot: unknown): Flow {
+    const scope = this.variables.length;
+    const value = this.pipe(branch.pipe, dot);
+    const flow =
+      branch.type === "range" ? this.range(branch, value, dot) : this.choose(branch, value, dot);
+    this.variables.length = scope;
+    return flow;
+  }
+
+  private choose({ type, pipe, body, otherwise }: Branch, value: unknown, dot: unknown): Flow {
+    this.bind(pipe, [value]);
+    if (!isTruthy(value)) return this.list(otherwise, dot);
+    return this.list(body, type === "with" ? value : dot);
+  }
+
+  private range({ pipe, body, otherwise }: Branch, value: unknown, dot: unknown): Flow {
+    const entries = entriesOf(value);
+    const scope = this.variables.length;
+    for (const [key, element] of entries) {
+      this.bind(pipe, pipe.variables.length > 1 ? [key, element] : [element]);
+      const flow = this.list(body, element);
+      this.variables.length = scope;
+      if (flow === "break") break;
+    }
+    return entries.length === 0 ? this.list(otherwise, dot) : undefined;
+  }
+
+  private bind({ variables, assigns }: Pipe, values: readonly unknown[]): void {
+    for (const [at, name] of variables.entries()) {
+      if (assigns) this.variable(name).value = values[at];
+      else this.variables.push({ name, value: values[at] });
+    }
+  }
+
+  private variable(name: string): Variable {
+    // The parser has made sure that it is declared.
+    return this.variables.findLast((each) => each.name === name)!;
+  }
+
+  private pipe({ commands }: Pipe, dot: unknown): unknown {
+    let value: unknown;
+    for (const [at, command] of commands.entries()) {
+      value = this.command(command, { dot, piped: at === 0 ? [] : [value] });
+    }
+    return value;
+  }
+
+  private command(
+    { operands }: Command,
+    { dot, piped }: { readonly dot: unknown; readonly piped: readonly unknown[] },
+  ): unknown {
+    if (++this.steps > mostSteps) throw new RenderFault(`more than ${mostSteps} steps`);
+    const [first, ...rest] = operands;
+    if (first?.type !== "function") return this.operand(first!, dot);
+    const { name } = first;
+    if (name === "and" || name === "or") return this.shortCircuit(name, { rest, piped, dot });
+    const args = [...rest.map((operand) => this.operand(operand, dot)), ...piped];
+    return this.call(name, args);
+  }
+
+  /** `and` and `or` evaluate no argument after the one that decides. */
+  private shortCircuit(
+    name: "and" | "or",
+    {
+      rest,
+      piped,
+      dot,
+    }: {
+      readonly rest: readonly Operand[];
+      readonly piped: readonly unknown[];
+      readonly dot: unknown;
+    },
+  ): unknown {
+    if (rest.length + piped.length === 0) throw new RenderFault(`${name} takes an argument`);
+    let value: unknown;
+    for (const operand of rest) {
+      value = this.operand(operand, dot);
+      if (isTruthy(value) === (name === "or")) return value;
+    }
+    return piped.length > 0 ? piped[0] : value;
+  }
+
+  private call(name: string, args: readonly unknown[]): unknown {
+    const value = this.functions[name]!(...args);
+    if (typeof value === "string") this.steps += value.length >> 6;
+    if (typeof value === "string" && value.length > longestText) {
+      throw new RenderFault(`${name} makes a text longer than ${longestText}`);
+    }
+    return value;
+  }
+
+  private operand(operand: Operand, dot: unknown): unknown {
+    if (operand.type === "constant") return operand.value;
+    if (operand.type === "function") return this.call(operand.name, []);
+    const { base, fields } = operand;
+    let value = dot;
+    if (base !== undefined) {
+      value = "pipe" in base ? this.pipe(base.pipe, dot) : this.variable(base.variable).value;
+    }
+    for (const name of fields) value = fieldOf(value, name);
+    return value;
+  }
+}
+
+/** What `range` goes over: elements, entries in the order of their keys, or numbers below one. */
+function entriesOf(value: unknown): readonly (readonly [unknown, unknown])[] {
+  if (isNil(value)) return [];
+  if (Array.isArray(value)) return value.map((element, index) => [index, element]);
+  if (isDict(value)) {
+    return Object.keys(value)
+      .sort()
+      .map((key) => [key, value[key]]);
+  }
+  const count = typeof value === "number" && Number.isInteger(value) ? value : -1;
+  if (count < 0 || count > mostSteps)
+    throw new RenderFault(`range can't iterate over ${printed(value)}`);
+  return Array.from({ length: count }, (_, index) => [index, index]);
+}

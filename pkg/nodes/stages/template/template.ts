@@ -1,0 +1,33 @@
+import { Execution, type TemplateFunctions } from "./execute.ts";
+import { TemplateFault } from "./fault.ts";
+import { goFunctions } from "./go-functions.ts";
+import type { Part } from "./nodes.ts";
+import { parseTemplate } from "./parser.ts";
+import { sprigFunctions } from "./sprig-functions.ts";
+
+/** Longest text of a template. */
+const longestTemplate = 256 * 1024;
+const commonNames = new Set([...Object.keys(goFunctions), ...Object.keys(sprigFunctions)]);
+
+/**
+ * A template in the language of Go's `text/template`, without `define`, `template`, `block` and
+ * methods, with functions of the library Sprig. Its data are JSON. Parsing and rendering are bounded.
+ */
+export class Template {
+  private readonly parts: readonly Part[];
+
+  /**
+   * @param names functions beside those of Go and Sprig, which `render` is given
+   * @throws TemplateFault
+   */
+  constructor(text: string, names: Iterable<string> = []) {
+    if (text.length > longestTemplate) throw new TemplateFault("template is too long");
+    this.parts = parseTemplate(text.trim(), new Set([...commonNames, ...names]));
+  }
+
+  /** @throws RenderFault */
+  render(data: unknown, functions: TemplateFunctions = {}): string {
+    const all = { ...goFunctions, ...sprigFunctions, ...functions };
+    return new Execution(all, data).render(this.parts, data);
+  }
+}
