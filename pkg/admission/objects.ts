@@ -28,7 +28,7 @@ export interface Collection {
   readonly labelSelector?: string;
 }
 
-const asWritten = { resourceVersion: "", own: true };
+const ownWrites: Parameters<Registry["get"]>[1] = { resourceVersion: "", ownWrites: true };
 
 /**
  * Reads other objects while a request is being admitted: from the cache, with all that was written
@@ -37,11 +37,17 @@ const asWritten = { resourceVersion: "", own: true };
 export class ObjectReader {
   constructor(private readonly parts: ObjectReaderOptions) {}
 
-  /** Undefined when there is none, or no such kind. */
+  /**
+   * Undefined when there is none, or no such kind. An object that the cache does not have is read
+   * from the store: another replica may have created it.
+   */
   async find(where: Collection, name: string, life: RequestContext): Promise<any> {
     const target = this.target(where, life, name);
     if (target === undefined) return undefined;
-    const found = await this.parts.registry().get(target, asWritten).catch(ignoreNotFound);
+    const registry = this.parts.registry();
+    const found =
+      (await registry.get(target, ownWrites).catch(ignoreNotFound)) ??
+      (await registry.get(target, { resourceVersion: "" }).catch(ignoreNotFound));
     return found?.object;
   }
 
