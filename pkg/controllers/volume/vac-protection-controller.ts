@@ -38,13 +38,22 @@ export async function runVolumeAttributesClassProtection(
   retryReleased(claims, classesOfClaim);
   retryReleased(volumes, classesOfVolume);
   await Promise.all([classes.untilSynced(), claims.untilSynced(), volumes.untilSynced()]);
-  const isUsed = ({ metadata: { name } }: ApiObject) =>
-    [...volumes.all()].some((volume) => classesOfVolume(volume).includes(name)) ||
-    [...claims.all()].some((claim) => classesOfClaim(claim).includes(name));
+  // The store has the last word: an informer may not know yet of a claim that was made before.
+  const isUsed = async ({ metadata: { name } }: ApiObject) =>
+    names(volumes.all(), classesOfVolume, name) ||
+    names(claims.all(), classesOfClaim, name) ||
+    names((await client.list(persistentVolumes)).items, classesOfVolume, name) ||
+    names((await client.list(persistentVolumeClaims)).items, classesOfClaim, name);
   await queue.run(async (name) => {
     const found = classes.get(name);
     if (found !== undefined) await syncProtection(found, { client, resource, finalizer, isUsed });
   });
+}
+
+/** Whether one of the objects names the class. */
+function names<T>(objects: Iterable<T>, classesOf: (object: T) => readonly string[], name: string) {
+  for (const object of objects) if (classesOf(object).includes(name)) return true;
+  return false;
 }
 
 function classesOfClaim({ spec, status }: PersistentVolumeClaim): readonly string[] {
