@@ -37,8 +37,9 @@ export function objectStore(backend: Backend, options: ObjectStoreOptions): Obje
 
     known(key) {
       const [own, cached] = [recent.get(key), cache.holding(key)?.known(key)];
-      if (own === undefined || cached === undefined) return own ?? cached;
-      return own.modRevision >= cached.modRevision ? own : cached;
+      if (own === undefined) return cached;
+      const isNewer = (cached?.entry?.modRevision ?? 0) > own.modRevision;
+      return isNewer ? cached : { entry: own };
     },
 
     async list(prefix, listOptions) {

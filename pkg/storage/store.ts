@@ -16,10 +16,11 @@ export interface ObjectStore {
     options?: { readonly signal?: AbortSignal },
   ): Promise<{ readonly entry: Entry | undefined; readonly revision: number }>;
   /**
-   * The newest version of a key that this process knows without a call to the store. It may be
-   * outdated: compare-and-swap or `get` confirms it. Undefined = no version is known.
+   * The newest state of a key that this process knows without a call to the store; `entry` is
+   * undefined for a key that a filled cache does not have. It may be outdated: compare-and-swap or
+   * `get` confirms it. Undefined = nothing is known.
    */
-  known(key: string): Entry | undefined;
+  known(key: string): { readonly entry: Entry | undefined } | undefined;
   /** Keys with `prefix` in order, all as of one revision. */
   list(prefix: string, options: ListOptions): Promise<ListPage>;
   /** Writes a key that does not exist; undefined when it does exist. */

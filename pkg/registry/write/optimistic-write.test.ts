@@ -8,7 +8,7 @@ const key = "/configmaps/ns/a";
 
 /** Two replicas over one backend. What `writer` knows stays as it was when `freeze` was called. */
 class Replicas {
-  readonly known = new Map<string, Entry>();
+  readonly known = new Map<string, { readonly entry: Entry | undefined }>();
   /** Reads and writes of config maps by `writer`. */
   calls: string[] = [];
   writer!: TestRegistry;
@@ -26,8 +26,7 @@ class Replicas {
 
   async freeze(): Promise<void> {
     const { entry } = await this.other.store.get(key);
-    assert.ok(entry !== undefined);
-    this.known.set(key, { ...entry, derived: undefined });
+    this.known.set(key, { entry: entry && { ...entry, derived: undefined } });
     this.calls = [];
   }
 
@@ -40,6 +39,10 @@ class Replicas {
       get: (of, options) => {
         note("get", of);
         return store.get(of, options);
+      },
+      create: (of, ...rest) => {
+        note("create", of);
+        return store.create(of, ...rest);
       },
       update: (of, ...rest) => {
         note("update", of);
@@ -112,6 +115,37 @@ describe("a write from the version that the process knows", () => {
     ]) {
       assert.match(await refusal(write), /^404 NotFound/);
     }
+  });
+
+  describe("in which the object does not exist", () => {
+    const options = { patchType: "apply", fieldManager: "m" } as const;
+    const typeMeta = { apiVersion: "v1", kind: "ConfigMap" };
+    const configuration = { ...typeMeta, metadata: { name: "a" }, data: { size: "1" } };
+    beforeEach(async () => {
+      await other.remove(`${maps}/a`);
+      await replicas.freeze();
+    });
+
+    it("creates it without a read", async () => {
+      await writer.patch(`${maps}/a`, configuration, options);
+      assert.deepEqual(replicas.calls, ["create"]);
+      assert.deepEqual((await stored()).data, { size: "1" });
+    });
+
+    it("is applied to the object that another replica created", async () => {
+      await other.post(maps, { metadata: { name: "a" }, data: { color: "red" } });
+      await writer.patch(`${maps}/a`, configuration, options);
+      assert.deepEqual((await stored()).data, { color: "red", size: "1" });
+      await writer.patch(`${maps}/a`, { data: { color: "blue" } });
+      assert.deepEqual((await stored()).data, { color: "blue", size: "1" });
+      await writer.remove(`${maps}/a`);
+      assert.match(await refusal(stored), /^404 NotFound/);
+    });
+
+    it("is refused after a read", async () => {
+      assert.match(await refusal(() => writer.patch(`${maps}/a`, {})), /^404 NotFound/);
+      assert.deepEqual(replicas.calls, ["get"]);
+    });
   });
 
   it("does not delete an object that was created again under another uid", async () => {

@@ -67,8 +67,8 @@ export async function retryOnConflict<T>(
     return { entry, isConfirmed: true };
   };
   const newest = (): Origin | Promise<Origin> => {
-    const entry = optimistic ? store.known(key) : undefined;
-    return entry === undefined ? read() : { entry, isConfirmed: false };
+    const known = optimistic ? store.known(key) : undefined;
+    return known === undefined ? read() : { entry: known.entry, isConfirmed: false };
   };
   let release = mutex.isLocked(key) ? await mutex.acquire(key, signal) : undefined;
   try {

@@ -111,9 +111,9 @@ export class Cacher implements Collection, EventHandler {
     }
   }
 
-  /** The cached version of a key, which may be outdated; undefined while the cache is not filled. */
-  known(key: string): Entry | undefined {
-    return this.#watchCache?.entries.get(key);
+  /** The cached state of a key, which may be outdated; undefined while the cache is not filled. */
+  known(key: string): { readonly entry: Entry | undefined } | undefined {
+    return this.#watchCache && { entry: this.#watchCache.entries.get(key) };
   }
 
   async newest(options: Read): Promise<Snapshot> {
