@@ -34,3 +34,4 @@ export {
 } from "./leader-election/lease-candidate.ts";
 export { clientMetrics } from "./metrics.ts";
 export { type Lease, leases, type LeaseSpec } from "./leader-election/lease.ts";
+export { type AccessAttributes, DelegatedAccess } from "./delegation/delegated-access.ts";

@@ -1,8 +1,15 @@
 /** Authentication and authorization that an aggregated server delegates to the API server. */
 import { CertificateAuthorities, RequestHeaderAuthenticator } from "#authn";
-import { type Clock, isJsonObject, setBounded } from "#base";
-import type { ApiObject, Client, Handle, Informer, Informers } from "#client";
-import { resolve } from "#meta";
+import { type Clock, isJsonObject } from "#base";
+import {
+  type AccessAttributes,
+  type ApiObject,
+  type Client,
+  DelegatedAccess,
+  type Handle,
+  type Informer,
+  type Informers,
+} from "#client";
 import type { Credentials, User } from "#request";
 
 interface ConfigMap extends ApiObject {
@@ -19,15 +26,6 @@ const configMaps: Handle<ConfigMap> = {
 const namespace = "kube-system";
 const name = "extension-apiserver-authentication";
 
-interface Review extends ApiObject {
-  readonly spec: object;
-  readonly status?: { readonly allowed?: boolean; readonly reason?: string };
-}
-
-/** Time for which a decision is remembered, as in Kubernetes' extension servers. */
-const rememberedMs = 10_000;
-const mostRemembered = 1_000;
-
 export interface DelegatedTrustOptions {
   readonly client: Client;
   readonly informers: Informers;
@@ -42,13 +40,11 @@ export interface DelegatedTrustOptions {
 export class DelegatedTrust {
   private readonly trust: Informer<ConfigMap>;
   private authenticator: RequestHeaderAuthenticator | undefined;
-  private readonly decisions = new Map<
-    string,
-    { readonly allowed: boolean; readonly at: number }
-  >();
+  private readonly access: DelegatedAccess;
 
   constructor(private readonly options: DelegatedTrustOptions) {
     const fieldSelector = `metadata.name=${name}`;
+    this.access = new DelegatedAccess(options);
     this.trust = options.informers.of(configMaps, { namespace, fieldSelector });
   }
 
@@ -74,24 +70,10 @@ export class DelegatedTrust {
   }
 
   /** Whether the user may do what the attributes of a SubjectAccessReview say. */
-  async isAllowed(user: User, attributes: object): Promise<boolean> {
-    const { client, clock } = this.options;
+  isAllowed(user: User, attributes: AccessAttributes): Promise<boolean> {
     const { name: userName, uid, groups, extra } = user;
-    const spec = { user: userName, uid, groups, extra: Object.fromEntries(extra), ...attributes };
-    const key = JSON.stringify(spec);
-    const known = this.decisions.get(key);
-    if (known !== undefined && clock.monotonic() < known.at + rememberedMs) return known.allowed;
-    const reviews: Handle<Review> = {
-      group: resolve("authorization.{api}", client.domain),
-      version: "v1",
-      plural: "subjectaccessreviews",
-      kind: "SubjectAccessReview",
-      namespaced: false,
-    };
-    const { status } = await client.create(reviews, { metadata: {}, spec });
-    const allowed = status?.allowed === true;
-    setBounded(this.decisions, [key, { allowed, at: clock.monotonic() }], mostRemembered);
-    return allowed;
+    const identity = { user: userName, uid, groups, extra: Object.fromEntries(extra) };
+    return this.access.isAllowed(identity, attributes);
   }
 
   private authenticatorOf(data: Readonly<Record<string, string>>, pem: string) {

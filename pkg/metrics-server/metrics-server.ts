@@ -4,7 +4,7 @@ import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { DetailedPeerCertificate, TLSSocket } from "node:tls";
 import { type Clock, cryptoRandom, realClock } from "#base";
-import { type Client, Informers } from "#client";
+import { type AccessAttributes, type Client, Informers } from "#client";
 import { isConflict, StatusError } from "#meta";
 import { createAuthority, issueCertificate, type KeyPair } from "#pki";
 import type { Credentials, PeerCertificate, User } from "#request";
@@ -159,7 +159,7 @@ class MetricsServer {
 }
 
 /** Attributes of a SubjectAccessReview for a GET. */
-function attributesOf(path: string, group: string): object {
+function attributesOf(path: string, group: string): AccessAttributes {
   const prefix = `/apis/${group}/${version}/`;
   if (!path.startsWith(prefix)) return { nonResourceAttributes: { path, verb: "get" } };
   const parts = path.slice(prefix.length).split("/").map(decodeURIComponent);

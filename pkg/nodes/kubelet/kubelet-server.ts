@@ -3,7 +3,7 @@ import { createServer as createTlsServer, type Server as TlsServer } from "node:
 import { type AddressInfo, createServer, type Server } from "node:net";
 import type { Duplex } from "node:stream";
 import { type Clock, trustAuthorities } from "#base";
-import type { Client } from "#client";
+import { type Client, DelegatedAccess } from "#client";
 import { type Pod, statusesOf } from "#kinds";
 import { Quantity } from "#meta";
 import { containerLog, newLines } from "./container-logs.ts";
@@ -14,7 +14,7 @@ import {
   resourceMetrics,
   statsSummary,
 } from "./node-metrics.ts";
-import { DelegatedAccess } from "./delegated-access.ts";
+import { attributesOf } from "./access-attributes.ts";
 import { type ContainerFiles, FileSystems } from "./exec/container-files.ts";
 import { kubeletConfiguration, runningPod } from "./kubelet-documents.ts";
 import { runPortForward } from "./port-forward.ts";
@@ -43,6 +43,8 @@ export interface KubeletServerOptions extends KubeletServing {
   readonly report: (what: string, error: unknown) => void;
 }
 
+/** Time for which a decision is cached, as a kubelet's webhook authorizer caches denials. */
+const accessFreshMs = 30_000;
 /** Connections to one node at a time. */
 const mostConnections = 256;
 
@@ -65,7 +67,7 @@ export class KubeletServer {
 
   constructor(private readonly options: KubeletServerOptions) {
     const { certificate, privateKey, clientCa, client, clock } = options;
-    this.access = new DelegatedAccess(client, clock);
+    this.access = new DelegatedAccess({ client, clock, freshMs: accessFreshMs });
     this.files = new FileSystems(() => clock.now());
     this.startedAt = clock.now();
     const clients = {
@@ -122,7 +124,7 @@ export class KubeletServer {
 
   private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const call = this.callOf(request);
-    const code = await this.access.codeFor(request, call.node);
+    const code = await this.access.codeFor(request, attributesOf(request, call.node));
     if (code !== 200) return send(response, code, code === 401 ? "Unauthorized" : "Forbidden");
     if (request.method !== "GET" && request.method !== "HEAD") {
       return send(response, 405, "Method Not Allowed\n");
@@ -198,7 +200,7 @@ export class KubeletServer {
   private async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     socket.on("error", () => socket.destroy());
     const call = this.callOf(request);
-    const code = await this.access.codeFor(request, call.node);
+    const code = await this.access.codeFor(request, attributesOf(request, call.node));
     if (code !== 200) return refuse(socket, code, code === 401 ? "Unauthorized" : "Forbidden");
     const [first = ""] = call.path;
     if (first !== "exec" && first !== "attach" && first !== "portForward") {
