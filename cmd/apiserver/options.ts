@@ -34,6 +34,12 @@ const startDefaults = {
 } as const;
 
 const localFlags = {
+  from: flag(
+    "string",
+    "",
+    "directory of YAML and JSON files, such as a recording of `keelson record`, whose objects are " +
+      "loaded into the empty store before the server is ready",
+  ),
   scheduler: flag(
     "bool",
     true,

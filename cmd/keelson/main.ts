@@ -18,6 +18,7 @@ import {
   disconnectWorker,
   allowHeapGrowth,
   MissingProgramError,
+  RecordError,
   RuntimeConfigError,
   type RunningServer,
   runWorkers,
@@ -37,6 +38,7 @@ import { runControllerManager } from "../controller-manager/main.ts";
 import { nodesGroups, runNodesCommand } from "../nodes/main.ts";
 import { simulationSettings } from "../nodes/flags.ts";
 import { readSchedulerConfiguration } from "../scheduler/configuration.ts";
+import { recordGroups, runRecord } from "../record/main.ts";
 import { schedulerGroups } from "../scheduler/flags.ts";
 import { runSchedulerCommand } from "../scheduler/main.ts";
 import { type CommandHelp, helpText } from "../flags/help.ts";
@@ -105,6 +107,15 @@ const commands: Readonly<Record<string, Command>> = {
     hasVersionFlag: true,
     run: runSchedulerCommand,
   },
+  record: {
+    summary: "record the objects of a cluster in a folder, for keelson start --from",
+    description:
+      "Writes the objects of the cluster of --upstream to --dir, one YAML file each, with uids, " +
+      "status and managedFields; the values of Secrets are replaced. `keelson start --from` loads " +
+      "the folder.",
+    groups: recordGroups,
+    run: runRecord,
+  },
   certificates: {
     summary: "make the certificates, keys and kubeconfigs of a cluster",
     description:
@@ -142,7 +153,15 @@ async function runStart(words: readonly string[]): Promise<void> {
   const configuration = readSchedulerConfiguration("scheduler-config", file, domain);
   const schedulerSettings = configuration?.settings ?? defaultSchedulerSettings;
   const scheduling = { scheduler, schedulerSettings };
-  const local = { controllers: true, controllerManager, ...scheduling, metricsServer, nodes };
+  const from = values.from === "" ? {} : { from: values.from };
+  const local = {
+    ...from,
+    controllers: true,
+    controllerManager,
+    ...scheduling,
+    metricsServer,
+    nodes,
+  };
   const server = await started({ ...common, ...local });
   const ended = signalled();
   if (values["storage-backend"] === "memory") {
@@ -311,6 +330,7 @@ try {
     FeatureGateError,
     FileError,
     MissingProgramError,
+    RecordError,
     RuntimeConfigError,
     StartError,
     UsageError,

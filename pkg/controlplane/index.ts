@@ -25,6 +25,8 @@ export {
   announceReady,
   WorkerError,
 } from "./process/workers.ts";
+export { recordCluster, type RecordOptions } from "./recording/record.ts";
+export { RecordError } from "./recording/record-error.ts";
 export { RuntimeConfigError } from "./start/served-catalog.ts";
 export { StartError, toStartError } from "./start/start-error.ts";
 export { startServer } from "./start/start-server.ts";

@@ -50,6 +50,11 @@ export interface AggregationOptions {
 export interface StartOptions {
   /** Default: in memory. */
   readonly storage?: StorageOptions;
+  /**
+   * Folder of YAML and JSON files whose objects are loaded into the empty store before the server is
+   * ready, with their uids, times and status: a recording of `keelson record`, for example.
+   */
+  readonly from?: string;
   /** Port for HTTPS, 0 = any free one; absent = listen nowhere, requests come through `fetch`. */
   readonly port?: number;
   /** Default 127.0.0.1. */

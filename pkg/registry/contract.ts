@@ -19,6 +19,12 @@ export interface Registry {
   /** As `watch`, in batches: events that arrive together are delivered and encoded together. */
   watchBatches(request: ResourceRequest, options: WatchOptions): AsyncIterableIterator<EventBatch>;
   create(request: ResourceRequest, body: Body, options: WriteOptions): Promise<WriteResponse>;
+  /**
+   * Stores an object as another cluster had it, with its uid, times, status and managedFields. No
+   * admission runs and nothing is allocated. Throws a StatusError for an object that is not valid,
+   * and for a name that is taken.
+   */
+  restore(request: ResourceRequest, body: Body): Promise<WriteResponse>;
   update(request: ResourceRequest, body: Body, options: WriteOptions): Promise<WriteResponse>;
   patch(request: ResourceRequest, body: Body, options: PatchOptions): Promise<WriteResponse>;
   delete(request: ResourceRequest, options: DeleteOptions): Promise<DeleteResponse>;

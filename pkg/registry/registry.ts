@@ -17,7 +17,7 @@ import { namespaceLifecycle } from "./admission/namespace-lifecycle.ts";
 import { list } from "./read/list.ts";
 import { secondTimestamps } from "./write/metadata.ts";
 import { NamespaceCache, type NamespaceState } from "./admission/namespace-cache.ts";
-import { create, patch, update } from "./write/pipeline.ts";
+import { create, patch, restore, update } from "./write/pipeline.ts";
 import { get } from "./read/get.ts";
 import { deleteObject } from "./delete/delete.ts";
 import { collectionPrefix, StoredItem } from "./codec/stored.ts";
@@ -59,6 +59,7 @@ export function createRegistry(options: RegistryOptions): Registry {
       withStatusErrors(() =>
         verbs(request).create(of(request), request, { body, options: writeOptions }),
       ),
+    restore: (request, body) => withStatusErrors(() => restore(of(request), request, body)),
     update: (request, body, writeOptions) =>
       withStatusErrors(() =>
         verbs(request).update(of(request), request, { body, options: writeOptions }),

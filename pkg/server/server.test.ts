@@ -41,6 +41,7 @@ function registryOf(verbs: Partial<Registry>): Registry {
     list: unused,
     watch: unused,
     watchBatches: unused,
+    restore: unused,
     create: unused,
     update: unused,
     patch: unused,

@@ -8,6 +8,7 @@ import {
 import type { Assembly } from "./assemble.ts";
 import { announceServer } from "../cluster/server-identity.ts";
 import { bootstrap } from "./bootstrap-objects.ts";
+import { loadRecording } from "../recording/load-recording.ts";
 import { defaultNetwork, localhost } from "../network.ts";
 
 /** Target port of the Service `kubernetes` if the server does not listen. */
@@ -27,6 +28,8 @@ export async function runPostStartHooks(assembly: Assembly): Promise<void> {
     postStartHooks,
     aggregation,
   } = assembly;
+  const { from } = assembly.options;
+  if (from !== undefined) await loadRecording(assembly, from);
   await postStartHooks.run(
     [
       "poststarthook/start-system-namespaces-controller",

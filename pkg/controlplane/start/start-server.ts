@@ -67,7 +67,8 @@ function running(assembly: Assembly, background: Promise<void>): RunningServer {
     fetch: (path, init) => fetchInProcess(server, path, { ...init, token }),
     fork: async (changed = {}) => {
       if (storage.fork === undefined) throw new Error("only a server in memory can be forked");
-      return startOn(storage.fork(), { ...options, ...changed }, clock);
+      const { from: _loaded, ...kept } = options;
+      return startOn(storage.fork(), { ...kept, ...changed }, clock);
     },
     close: async (closeOptions) => {
       await closeServer(assembly, closeOptions);

@@ -21,6 +21,12 @@ export function fillSystemFields(registry: RegistryContext, metadata: any): void
   metadata.creationTimestamp = registry.timestamp();
 }
 
+/** Sets uid and creation time where an object has none. */
+export function fillAbsentSystemFields(registry: RegistryContext, metadata: any): void {
+  metadata.uid ||= registry.identities.uid();
+  metadata.creationTimestamp ??= registry.timestamp();
+}
+
 /** RFC 3339 in whole seconds, as Kubernetes writes metav1.Time. */
 export function timestamp(milliseconds: number): string {
   return `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;

@@ -3,7 +3,14 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { deepEqual } from "#base";
 import type { PatchOptions } from "../contract.ts";
 import { refusal, testRegistry, type TestRegistry } from "../testing.ts";
-import { applyPath, createSteps, patchPath, subresourcePath, updatePath } from "./pipeline.ts";
+import {
+  applyPath,
+  createSteps,
+  patchPath,
+  restoreSteps,
+  subresourcePath,
+  updatePath,
+} from "./pipeline.ts";
 import type { WriteStep } from "./write.ts";
 
 const maps = "v1/configmaps/ns";
@@ -371,6 +378,7 @@ describe("the weight of a patched object", () => {
 function printedSteps(): string {
   const lists: readonly (readonly [string, readonly WriteStep[]])[] = [
     ["create", createSteps],
+    ["restore (of a recording)", restoreSteps],
     ["replace, before the object is read", updatePath.before],
     ["replace, existing object", updatePath.existing],
     ["replace, missing object", updatePath.missing],

@@ -1,7 +1,7 @@
 import { alreadyExists, alreadyExistsDeleting, generatedNameTaken } from "#meta";
 import { isReadable, storageKey, StoredItem } from "../codec/stored.ts";
 import type { RegistryContext } from "../context.ts";
-import type { ResourceRequest, WriteResponse } from "../contract.ts";
+import type { Body, ResourceRequest, WriteOptions, WriteResponse } from "../contract.ts";
 import { compareAndCreate, compareAndSwap } from "./compare-and-swap.ts";
 import * as step from "./steps.ts";
 import {
@@ -74,6 +74,22 @@ export const createSteps: readonly WriteStep[] = [
   step.updateManagedFields,
   step.yieldIfLong,
   ...storeNewObject,
+];
+
+/** An object as another cluster had it: stored without admission, allocation or reset fields. */
+export const restoreSteps: readonly WriteStep[] = [
+  step.parseLargeBody,
+  step.decodeBody,
+  step.yieldIfLong,
+  step.refuseTerminatingDefinition,
+  step.matchPath,
+  step.dropResourceVersion,
+  step.fillAbsentSystemFields,
+  step.validateCreate,
+  step.yieldIfLong,
+  step.nullEmptyCollections,
+  compareAndCreate,
+  step.invalidateNamespace,
 ];
 
 /** The lists of a verb whose object may be there. */
@@ -156,6 +172,21 @@ export async function create(
     if (write.generatesName && attempt < nameAttempts) continue;
     throw withWarnings(await nameTaken(write), write.warnings);
   }
+}
+
+export async function restore(
+  registry: RegistryContext,
+  request: ResourceRequest,
+  body: Body,
+): Promise<WriteResponse> {
+  const options: WriteOptions = { dryRun: false, fieldManager: "", fieldValidation: "Warn" };
+  // Whether privileged containers may run was the decision of the cluster that had the object.
+  const permissive = { ...registry, allowPrivileged: true };
+  const write = new Write(permissive, request, { dryRun: false, input: { body, options } });
+  write.begin(undefined);
+  await runAttempt(restoreSteps, write);
+  if (write.response !== undefined) return write.response;
+  throw withWarnings(await nameTaken(write), write.warnings);
 }
 
 export function update(

@@ -196,6 +196,14 @@ export function fillSystemFields({ registry, object }: Write): void {
   metadata.fillSystemFields(registry, object.metadata);
 }
 
+/** Sets uid, creationTimestamp and generation of a restored object that has none. */
+export function fillAbsentSystemFields({ registry, request, object }: Write): void {
+  metadata.fillAbsentSystemFields(registry, object.metadata);
+  if (!object.metadata.generation) {
+    metadata.initializeGeneration(request.resource.kind.rules, object.metadata);
+  }
+}
+
 export function generateName({ registry, object }: Write): void {
   const { metadata } = object;
   if (metadata.name || !metadata.generateName) return;

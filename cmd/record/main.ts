@@ -1,0 +1,65 @@
+import { systemClock } from "#base";
+import { recordCluster, standardLogger } from "#controlplane";
+import { domainOf } from "#meta";
+import type { FlagGroup } from "../flags/help.ts";
+import { kubeconfigEndpoint } from "../flags/kubeconfig-endpoint.ts";
+import { logFormat, loggingFlags } from "../flags/logging-flags.ts";
+import { flag, parseFlags, UsageError } from "../flags/parse.ts";
+import { untilSignal } from "../flags/until-signal.ts";
+
+const recordFlags = {
+  upstream: flag("string", "", "kubeconfig file with the API server and the credentials for it"),
+  dir: flag("string", "", "directory to write to; it must be empty or absent"),
+  namespaces: flag(
+    "list",
+    [],
+    "namespaces to record, comma-separated; empty = all, and cluster-scoped objects",
+  ),
+  kinds: flag(
+    "list",
+    [],
+    "kinds or resources to record, comma-separated, as deployments, pods or widgets.example.com; " +
+      "* = all except Events, Leases, IPAddresses and ServiceCIDRs (default: *). With --namespaces, " +
+      "cluster-scoped kinds are recorded only if they are named",
+  ),
+  watch: flag("bool", false, "go on with the changes until SIGTERM or SIGINT"),
+} as const;
+
+const allFlags = { ...recordFlags, ...loggingFlags } as const;
+
+export const recordGroups: readonly FlagGroup[] = [
+  { heading: "Recording", flags: recordFlags },
+  { heading: "Logs", flags: loggingFlags },
+];
+
+/**
+ * `keelson record`: writes the objects of a cluster to a folder.
+ * @throws UsageError for invalid flags
+ */
+export async function runRecord(words: readonly string[]): Promise<void> {
+  const values = parseFlags(allFlags, words);
+  const { dir: directory, namespaces, kinds, watch } = values;
+  if (values.upstream === "") throw new UsageError("--upstream must be set to a kubeconfig file");
+  if (directory === "") throw new UsageError("--dir must be set");
+  const endpoint = kubeconfigEndpoint(values.upstream);
+  const signal = untilSignal();
+  const life = new AbortController();
+  const options = {
+    endpoint,
+    directory,
+    namespaces,
+    kinds,
+    watch,
+    domain: domainOf(),
+    clock: systemClock,
+    logger: standardLogger(logFormat(values["logging-format"]), values.v),
+    recorded: (objects: number) =>
+      console.log(`keelson: recorded ${objects} objects in ${directory}`),
+  };
+  try {
+    await recordCluster(options, AbortSignal.any([signal, life.signal]));
+  } finally {
+    // Closes the connections.
+    life.abort();
+  }
+}

@@ -1,0 +1,51 @@
+import { randomUUID } from "node:crypto";
+import type { ReadObject } from "./read-recording.ts";
+
+/**
+ * Makes the uids and ownerReferences of a recording agree: an object without a uid gets one, a
+ * reference without a uid gets that of the named object, and a reference to an object that is not in
+ * the recording is dropped, because the garbage collector would delete the dependent. A reference by
+ * the uid of an earlier object of a name that is taken stays. Answers a line per dropped reference.
+ */
+export function alignOwners(objects: readonly ReadObject[]): readonly string[] {
+  const uids = new Set<string>();
+  const byName = new Map<string, string>();
+  for (const { object } of objects) {
+    const { metadata } = object;
+    metadata["uid"] ||= randomUUID();
+    uids.add(metadata["uid"]);
+    byName.set(nameKey(object, metadata["namespace"] ?? ""), metadata["uid"]);
+  }
+  return objects.flatMap(({ file, object: { metadata } }) => {
+    const references = metadata["ownerReferences"];
+    if (!Array.isArray(references)) return [];
+    const namespace = metadata["namespace"] ?? "";
+    const dropped: string[] = [];
+    metadata["ownerReferences"] = references.flatMap((reference) => {
+      const { uid, kind, name } = reference ?? {};
+      if (uids.has(uid)) return [reference];
+      const named = ownerUid(byName, reference, namespace);
+      if (named !== undefined) return [uid ? reference : { ...reference, uid: named }];
+      dropped.push(`${file}: dropped the reference to ${kind} ${name}, which is not there`);
+      return [];
+    });
+    return dropped;
+  });
+}
+
+/** The owner is in the namespace of its dependent, or in none. */
+function ownerUid(
+  byName: ReadonlyMap<string, string>,
+  { apiVersion, kind, name }: any,
+  namespace: string,
+): string | undefined {
+  const owner = { apiVersion, kind, metadata: { name } };
+  return byName.get(nameKey(owner, namespace)) ?? byName.get(nameKey(owner, ""));
+}
+
+/** Any version of the group names the same object. */
+function nameKey({ apiVersion, kind, metadata }: any, namespace: string): string {
+  const text = String(apiVersion);
+  const group = text.includes("/") ? text.slice(0, text.indexOf("/")) : "";
+  return JSON.stringify([group, kind, namespace, metadata.name]);
+}

@@ -1,0 +1,76 @@
+import { readdir, readFile } from "node:fs/promises";
+import path from "node:path";
+import { parseYaml } from "#meta";
+import { parseJson } from "#schema";
+import type { RecordedObject } from "./recorded-object.ts";
+
+/** An object of a file. */
+export interface ReadObject {
+  /** Path of its file within the folder. */
+  readonly file: string;
+  readonly object: RecordedObject;
+}
+
+export interface Recording {
+  readonly objects: readonly ReadObject[];
+  /** Files, or documents of files, that hold no object: `pods/web.yaml: yaml: line 3: …`. */
+  readonly faults: readonly string[];
+}
+
+const extensions = /\.(?:ya?ml|json)$/;
+/** Largest file in bytes; objects are limited to far less by the server. */
+const mostBytes = 256 * 1024 * 1024;
+
+/**
+ * Reads the objects of all YAML and JSON files of a folder and of the folders in it, by path. A file
+ * may have several documents, and a document may be a List, as `kubectl get --output=yaml` prints.
+ *
+ * @throws errors of the file system
+ */
+export async function readRecording(directory: string): Promise<Recording> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  const files = entries
+    .filter((entry) => !entry.isDirectory() && extensions.test(entry.name))
+    .map((entry) => path.relative(directory, path.join(entry.parentPath, entry.name)))
+    .sort();
+  const objects: ReadObject[] = [];
+  const faults: string[] = [];
+  for (const file of files) {
+    const bytes = await readFile(path.join(directory, file));
+    try {
+      if (bytes.length > mostBytes) throw new Error(`more than ${mostBytes} bytes`);
+      for (const object of objectsOf(bytes.toString("utf8"))) objects.push({ file, object });
+    } catch (error) {
+      faults.push(`${file}: ${(error as Error).message}`);
+    }
+  }
+  return { objects, faults };
+}
+
+function objectsOf(text: string): readonly RecordedObject[] {
+  // A line that begins with three dashes ends a YAML document, also within a text of several lines.
+  const documents = text.split(/^---(?=\s|$)/m).filter((each) => each.trim() !== "");
+  return documents.flatMap((each) => {
+    const { value } = each.trimStart().startsWith("{") ? parseJson(each) : parseYaml(each);
+    if (value === null) return [];
+    return isList(value) ? (value.items ?? []).map(asObject) : [asObject(value)];
+  });
+}
+
+function isList(value: any): value is { readonly items: readonly unknown[] | null } {
+  const { kind, items } = value;
+  return (
+    typeof kind === "string" && kind.endsWith("List") && (items === null || Array.isArray(items))
+  );
+}
+
+function asObject(value: unknown): RecordedObject {
+  const { apiVersion, kind, metadata } = (value ?? {}) as RecordedObject;
+  if (typeof apiVersion !== "string" || typeof kind !== "string") {
+    throw new Error("an object has no apiVersion and kind");
+  }
+  if (typeof metadata !== "object" || metadata === null || typeof metadata["name"] !== "string") {
+    throw new Error(`a ${kind} has no metadata.name`);
+  }
+  return value as RecordedObject;
+}

@@ -1,0 +1,290 @@
+/** A server recorded into another one. */
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { createLogger, systemClock } from "#base";
+import { domainOf } from "#meta";
+import { parseKubeconfig } from "#request";
+import { type RecordOptions, recordCluster, type RunningServer } from "../index.ts";
+import { startServer, type StartOptions } from "../index.ts";
+
+const widgets = "/apis/example.com/v1/namespaces/shop/widgets";
+const definition = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: "widgets.example.com" },
+  spec: {
+    group: "example.com",
+    scope: "Namespaced",
+    names: { plural: "widgets", kind: "Widget" },
+    versions: [
+      {
+        name: "v1",
+        served: true,
+        storage: true,
+        subresources: { status: {} },
+        schema: {
+          openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
+        },
+      },
+    ],
+  },
+};
+
+const silent = createLogger({ write: () => undefined });
+
+describe("recordings", () => {
+  let folder: string;
+  const running: RunningServer[] = [];
+  beforeEach(() => {
+    folder = mkdtempSync(path.join(tmpdir(), "keelson-record-"));
+  });
+  afterEach(async () => {
+    await Promise.all(running.splice(0).map((server) => server.close({ graceMs: 0 })));
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  async function start(options: StartOptions = {}): Promise<RunningServer> {
+    const server = await startServer({ controllers: false, logger: silent, ...options });
+    running.push(server);
+    return server;
+  }
+
+  async function call(server: RunningServer, url: string, body?: object, method = "POST") {
+    const init = { method, body: JSON.stringify(body) };
+    const headers = { "content-type": "application/json" };
+    const answer = await server.fetch(url, body === undefined ? {} : { ...init, headers });
+    const result: any = await answer.json();
+    assert.ok(answer.ok, `${url}: ${JSON.stringify(result)}`);
+    return result;
+  }
+
+  async function until<T>(probe: () => T | undefined | Promise<T | undefined>): Promise<T> {
+    for (let tries = 0; tries < 600; tries++) {
+      const found = await probe();
+      if (found !== undefined) return found;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    return assert.fail("it never came");
+  }
+
+  async function record(
+    server: RunningServer,
+    options: Partial<RecordOptions> = {},
+    signal = new AbortController().signal,
+  ): Promise<string> {
+    const life = new AbortController();
+    const directory = path.join(folder, "recording");
+    const endpoint = parseKubeconfig(server.kubeconfig, () => "");
+    const selection = { namespaces: [], kinds: [], watch: false, recorded: () => undefined };
+    const common = { clock: systemClock, domain: domainOf(), logger: silent };
+    const given = { endpoint, directory, ...selection, ...common, ...options };
+    await recordCluster(given, AbortSignal.any([life.signal, signal])).finally(() => life.abort());
+    return directory;
+  }
+
+  /** A namespace with an owner, a dependent, a custom resource with a status, and a secret. */
+  async function fill(server: RunningServer) {
+    await call(server, "/api/v1/namespaces", { metadata: { name: "shop" } });
+    await call(server, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition);
+    const metadata = { name: "w", finalizers: ["example.com/hold"] };
+    const widget = { apiVersion: "example.com/v1", kind: "Widget", metadata, spec: { size: 3 } };
+    const post = { method: "POST", body: JSON.stringify(widget) };
+    const headers = { "content-type": "application/json" };
+    await until(async () => (await server.fetch(widgets, { ...post, headers })).ok || undefined);
+    const patched = await server.fetch(`${widgets}/w/status`, {
+      method: "PATCH",
+      headers: { "content-type": "application/merge-patch+json" },
+      body: JSON.stringify({ status: { phase: "Stuck" } }),
+    });
+    assert.equal(patched.status, 200);
+    await call(server, `${widgets}/w`, {}, "DELETE");
+    const owner = await call(server, `${widgets}/w`);
+    const { uid } = owner.metadata;
+    const reference = { apiVersion: "example.com/v1", kind: "Widget", name: "w", uid };
+    await call(server, "/api/v1/namespaces/shop/configmaps", {
+      metadata: { name: "owned", ownerReferences: [reference] },
+      data: { colour: "blue" },
+    });
+    const annotations = { "kubectl.kubernetes.io/last-applied-configuration": "{hunter2}" };
+    const secret = { metadata: { name: "password", annotations }, stringData: { key: "hunter2" } };
+    await call(server, "/api/v1/namespaces/shop/secrets", secret);
+  }
+
+  it("reproduce a cluster with uids, status, deletion and owners", async () => {
+    const original = await start({ port: 0 });
+    await fill(original);
+    const copy = await start({ from: await record(original) });
+    const paths = [
+      `${widgets}/w`,
+      "/api/v1/namespaces/shop",
+      "/api/v1/namespaces/shop/configmaps/owned",
+      "/api/v1/namespaces/kube-system",
+    ];
+    for (const url of paths) {
+      const [before, after] = [await call(original, url), await call(copy, url)];
+      delete before.metadata.resourceVersion;
+      delete after.metadata.resourceVersion;
+      assert.deepEqual(after, before);
+    }
+    const secret = await call(copy, "/api/v1/namespaces/shop/secrets/password");
+    assert.deepEqual(Object.keys(secret.data), ["key"]);
+  });
+
+  it("hold no values of Secrets", async () => {
+    const original = await start({ port: 0 });
+    await fill(original);
+    const directory = await record(original);
+    const files = readdirSync(directory, { recursive: true }).map(String);
+    const secret = files.find((file) => file.endsWith("shop/secrets/password.yaml"));
+    assert.ok(secret !== undefined, files.join("\n"));
+    for (const file of files.filter((each) => each.endsWith(".yaml"))) {
+      const text = readFileSync(path.join(directory, file), "utf8");
+      assert.doesNotMatch(text, /hunter2|aHVudGVyMg/, file);
+    }
+  });
+
+  it("can be loaded whole, whatever controllers, scheduler and nodes have made", async () => {
+    const all = { controllers: true, scheduler: true, nodes: { count: 1 } };
+    const original = await start({ port: 0, ...all });
+    const labels = { app: "web" };
+    const pods = { containers: [{ name: "c", image: "i" }] };
+    await call(original, "/apis/apps/v1/namespaces/default/deployments", {
+      metadata: { name: "web" },
+      spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: pods } },
+    });
+    const ports = [{ port: 80, nodePort: 30_080 }];
+    const spec = { type: "NodePort", selector: labels, ports };
+    await call(original, "/api/v1/namespaces/default/services", {
+      metadata: { name: "web" },
+      spec,
+    });
+    await call(original, "/apis/batch/v1/namespaces/default/jobs", {
+      metadata: { name: "once" },
+      spec: { template: { spec: { ...pods, restartPolicy: "Never" } } },
+    });
+    const podsUrl = "/api/v1/namespaces/default/pods";
+    const isReady = ({ status }: any) =>
+      status.conditions?.some(({ type, status: is }: any) => type === "Ready" && is === "True");
+    const ready = await until(async () => {
+      const { items } = await call(original, `${podsUrl}?labelSelector=app%3Dweb`);
+      return items.find(isReady);
+    });
+    const copy = await start({ from: await record(original) });
+    const after = await call(copy, `${podsUrl}/${ready.metadata.name}`);
+    assert.equal(after.metadata.uid, ready.metadata.uid);
+    assert.deepEqual(after.status, ready.status);
+    const service = await call(copy, "/api/v1/namespaces/default/services/web");
+    assert.equal(service.spec.ports[0].nodePort, 30_080);
+  });
+
+  it("are narrowed to namespaces and kinds, with what these need", async () => {
+    const original = await start({ port: 0 });
+    await fill(original);
+    const directory = await record(original, { namespaces: ["shop"], kinds: ["Widget"] });
+    const files = readdirSync(directory, { recursive: true }).map(String);
+    assert.deepEqual(files.filter((file) => file.endsWith(".yaml")).sort(), [
+      "cluster/customresourcedefinitions.apiextensions.k8s.io/widgets.example.com.yaml",
+      "cluster/namespaces/shop.yaml",
+      "namespaces/shop/widgets.example.com/w.yaml",
+    ]);
+    const copy = await start({ from: directory });
+    assert.equal((await call(copy, `${widgets}/w`)).status.phase, "Stuck");
+  });
+
+  it("refuse kinds and namespaces that the cluster does not have, and a folder with files", async () => {
+    const original = await start({ port: 0 });
+    await assert.rejects(record(original, { kinds: ["gadgets"] }), /no kind "gadgets"/);
+    rmSync(path.join(folder, "recording"), { recursive: true });
+    await assert.rejects(
+      record(original, { namespaces: ["nowhere"] }),
+      /--namespaces: namespaces "nowhere" not found/,
+    );
+    rmSync(path.join(folder, "recording"), { recursive: true });
+    const directory = await record(original, { kinds: ["namespaces"] });
+    await assert.rejects(record(original, { directory }), /is not empty/);
+  });
+
+  it("follow the changes of the cluster until they are ended", async () => {
+    const original = await start({ port: 0 });
+    const configMaps = "/api/v1/namespaces/default/configmaps";
+    await call(original, configMaps, { metadata: { name: "first" } });
+    const life = new AbortController();
+    let objects = 0;
+    const options = { kinds: ["configmaps"], namespaces: ["default"], watch: true };
+    const recorded = (count: number) => void (objects = count);
+    const done = record(original, { ...options, recorded }, life.signal);
+    await until(() => (objects === 0 ? undefined : objects));
+    const directory = path.join(folder, "recording/namespaces/default/configmaps");
+    await call(original, configMaps, { metadata: { name: "second" } });
+    await until(() => readdirSync(directory).includes("second.yaml") || undefined);
+    await call(original, `${configMaps}/first`, {}, "DELETE");
+    await until(() => !readdirSync(directory).includes("first.yaml") || undefined);
+    life.abort();
+    await done;
+  });
+
+  it("name each object that cannot be loaded", async () => {
+    mkdirSync(path.join(folder, "sub"));
+    const objects = [
+      { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "Not A Name" } },
+      { apiVersion: "example.com/v1", kind: "Gadget", metadata: { name: "g" } },
+      { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "c", namespace: "nowhere" } },
+      { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "fine" } },
+    ];
+    for (const [index, object] of objects.entries()) {
+      writeFileSync(path.join(folder, "sub", `${index}.json`), JSON.stringify(object));
+    }
+    writeFileSync(path.join(folder, "broken.yaml"), "a: [");
+    await assert.rejects(start({ from: folder }), ({ name, message }: Error) => {
+      assert.equal(name, "StartError");
+      assert.match(message, /^\S+ cannot be loaded:\n {2}broken\.yaml: yaml: /);
+      assert.match(message, /sub\/0\.json: ConfigMap Not A Name: .*metadata\.name: Invalid value/);
+      assert.match(message, /sub\/1\.json: Gadget g: the server has no kind Gadget in example/);
+      assert.match(message, /sub\/2\.json: ConfigMap nowhere\/c: its namespace is not there/);
+      assert.doesNotMatch(message, /fine/);
+      return true;
+    });
+    await assert.rejects(
+      start({ from: path.join(folder, "absent") }),
+      /cannot be read \(ENOENT\)$/,
+    );
+  });
+
+  it("are loaded into an empty store only", async () => {
+    const storage = { kind: "embedded", directory: path.join(folder, "store") } as const;
+    await (await start({ storage })).close();
+    await assert.rejects(start({ storage, from: folder }), /into an empty store only/);
+  });
+
+  it("may be written by hand: without uids, several documents in a file, lists", async () => {
+    const text = [
+      "apiVersion: v1",
+      "kind: List",
+      "items:",
+      "- {apiVersion: v1, kind: ConfigMap, metadata: {name: owner}}",
+      "---",
+      "apiVersion: v1",
+      "kind: ConfigMap",
+      "metadata:",
+      "  name: owned",
+      "  ownerReferences:",
+      "  - {apiVersion: v1, kind: ConfigMap, name: owner}",
+      "  - {apiVersion: v1, kind: ConfigMap, name: absent, uid: gone}",
+      "",
+    ].join("\n");
+    writeFileSync(path.join(folder, "objects.yaml"), text);
+    const lines: string[] = [];
+    const logger = createLogger({ write: (line) => lines.push(line) });
+    const server = await start({ from: folder, logger });
+    const configMaps = "/api/v1/namespaces/default/configmaps";
+    const owner = await call(server, `${configMaps}/owner`);
+    const owned = await call(server, `${configMaps}/owned`);
+    assert.deepEqual(
+      owned.metadata.ownerReferences.map(({ uid }: any) => uid),
+      [owner.metadata.uid],
+    );
+    assert.match(lines.join("\n"), /dropped the reference to ConfigMap absent, which is not there/);
+  });
+});

@@ -1,0 +1,58 @@
+import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import type { ApiObject, DiscoveredResource } from "#client";
+import { printYaml } from "#meta";
+import { RecordError } from "./record-error.ts";
+import { fileOf, recordedObject } from "./recorded-object.ts";
+import { isOfServer, qualifiedName } from "./selection.ts";
+
+/**
+ * The folder of a recording: one file per object, replaced atomically. Calls write synchronously,
+ * so that changes of an object are written in the order of their events.
+ */
+export class RecordingFolder {
+  /** Files of the recording, with what is in each. */
+  private readonly files = new Map<string, { resource: string; namespace: string }>();
+
+  /** @throws RecordError for a folder that has files, whose objects would be mixed with these */
+  constructor(readonly directory: string) {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    if (readdirSync(directory).length === 0) return;
+    throw new RecordError(`${directory} is not empty; a recording needs a folder of its own`);
+  }
+
+  get size(): number {
+    return this.files.size;
+  }
+
+  /** Writes an object, unless it is one that a server makes for itself. */
+  write(resource: DiscoveredResource, object: ApiObject): void {
+    if (isOfServer(resource, object)) return;
+    const file = path.join(this.directory, fileOf(resource, object));
+    mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+    const draft = `${file}.part`;
+    writeFileSync(draft, printYaml(recordedObject(resource, object)), { mode: 0o600 });
+    renameSync(draft, file);
+    const { namespace = "" } = object.metadata;
+    this.files.set(file, { resource: qualifiedName(resource), namespace });
+  }
+
+  /** Makes `objects` all that there is of a resource, in a namespace or, with "", in all of them. */
+  replace(resource: DiscoveredResource, namespace: string, objects: readonly ApiObject[]): void {
+    const kept = new Set(objects.map((each) => path.join(this.directory, fileOf(resource, each))));
+    for (const [file, held] of this.files) {
+      if (held.resource !== qualifiedName(resource) || kept.has(file)) continue;
+      if (namespace === "" || namespace === held.namespace) this.delete(file);
+    }
+    for (const object of objects) this.write(resource, object);
+  }
+
+  remove(resource: DiscoveredResource, object: ApiObject): void {
+    this.delete(path.join(this.directory, fileOf(resource, object)));
+  }
+
+  private delete(file: string): void {
+    rmSync(file, { force: true });
+    this.files.delete(file);
+  }
+}
