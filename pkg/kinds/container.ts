@@ -31,6 +31,10 @@ export interface Container {
   readonly ports?: readonly ContainerPort[];
   readonly startupProbe?: object;
   readonly resources?: ResourceRequirements;
+  readonly resizePolicy?: readonly {
+    readonly resourceName: string;
+    readonly restartPolicy: string;
+  }[];
   readonly volumeMounts?: readonly VolumeMount[];
   readonly volumeDevices?: readonly { readonly name: string; readonly devicePath: string }[];
   readonly lifecycle?: {

@@ -11,7 +11,7 @@ import {
 import { type ContainerImage, type Node, nodes, type NodeStatus } from "#kinds";
 import { ignoreNotFound, isAlreadyExists, isConflict, isNotFound } from "#meta";
 import type { PodDelays } from "../pod/pod-run.ts";
-import type { PodHost } from "../pod/pod-syncer.ts";
+import type { PodHost } from "../pod/pod-host.ts";
 import { ownPodCidr, PodAddresses } from "../pod-addresses.ts";
 import type { NodesContext, NodesSettings } from "../settings.ts";
 import { TimerHeap } from "../timers.ts";

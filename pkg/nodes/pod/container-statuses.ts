@@ -6,6 +6,7 @@ import {
   isSidecar,
   type Pod,
   type PodStatus,
+  type ResourceRequirements,
   type VolumeMountStatus,
 } from "#kinds";
 import { containerId, imageId, timeText } from "../identifiers.ts";
@@ -67,7 +68,7 @@ function containerStatus(run: PodRun, container: Container, step: StatusStep): C
     imageID: imageId(image),
     containerID: id,
     ...startedOf(container, isRunning),
-    ...resourcesOf(container),
+    ...resourcesOf(container, isRunning ? run.allocation?.actuated?.get(name) : undefined),
     ...mounts,
   };
 }
@@ -136,10 +137,17 @@ function isReady(container: Container, state: ContainerRun, step: StatusStep): b
   return state.state === "running" && step.now >= readyAtOf(state, step);
 }
 
-/** The resources of a started container: those of its specification, which resizes apply to at once. */
-function resourcesOf({ resources = {} }: Container): Partial<ContainerStatus> {
+/**
+ * The resources of a started container: those that its node has allocated.
+ * @param actuated resources that the container still has during a resize
+ */
+function resourcesOf(
+  { resources = {} }: Container,
+  actuated: ResourceRequirements | undefined,
+): Partial<ContainerStatus> {
   const { requests } = resources;
-  return { ...(requests === undefined ? {} : { allocatedResources: requests }), resources };
+  const allocated = requests === undefined ? {} : { allocatedResources: requests };
+  return { ...allocated, resources: actuated ?? resources };
 }
 
 function mountStatus({ name, mountPath, readOnly }: VolumeMountStatus): VolumeMountStatus {

@@ -9,21 +9,32 @@ const inThousandths = new Set(["cpu"]);
 /** Priority from which pods are critical: system-cluster-critical. */
 const criticalPriority = 2_000_000_000;
 
-/**
- * Why a node refuses a pod, with a kubelet's reasons and messages; undefined = it admits the pod.
- * @param others pods of the node that it has admitted and that have not ended
- */
-export function refusalOf(
-  pod: Pod,
-  {
-    node,
-    others,
-    domain,
-  }: { readonly node: Node; readonly others: readonly Pod[]; readonly domain: Domain },
-): PodFailure | undefined {
-  const failure =
-    pressureOn(pod, node, domain) ?? shortage(pod, node, others) ?? mismatch(pod, node);
-  return failure && { ...failure, message: `Pod was rejected: ${failure.message}` };
+export interface AdmissionInput {
+  readonly node: Node;
+  /** Pods of the node that it has admitted and that have not ended, as they are allocated. */
+  readonly others: readonly Pod[];
+  readonly domain: Domain;
+}
+
+/** Why a node refuses a pod, with a kubelet's reasons and messages; undefined = it admits the pod. */
+export function refusalOf(pod: Pod, input: AdmissionInput): PodFailure | undefined {
+  const { node, others, domain } = input;
+  return pressureOn(pod, node, domain) ?? shortage(pod, node, others) ?? mismatch(pod, node);
+}
+
+/** Why a resize can never be met by the node: it asks for more than there is. */
+export function excessOf(pod: Pod, { status }: Node): string | undefined {
+  const requested = requestsOf(pod);
+  for (const name of ["memory", "cpu"]) {
+    const [wanted, capacity] = [requested[name], status?.allocatable?.[name]].map((text) => {
+      const amount = Quantity.parse(text ?? "0");
+      return inThousandths.has(name) ? amount.milliValue() : amount.value();
+    }) as [bigint, bigint];
+    if (wanted <= capacity) continue;
+    const amounts = `${name}, requested: ${wanted}, capacity: ${capacity}`;
+    return `Node didn't have enough capacity: ${amounts}`;
+  }
+  return undefined;
 }
 
 /** Under memory pressure a node takes pods that request something only; under others, critical ones. */

@@ -1,4 +1,5 @@
 import { type Container, isSidecar, type Pod } from "#kinds";
+import type { PodAllocation } from "./allocation.ts";
 import type { ContainerExit, PodWishes } from "../annotations.ts";
 import { failPull, restartWhenDue } from "./backoffs.ts";
 import { commandExit } from "./container-command.ts";
@@ -13,6 +14,8 @@ export interface PodRun {
   isAdmitted: boolean;
   /** The node has refused the pod: no container has ever run. */
   isRefused: boolean;
+  /** What the node has allocated to the pod; undefined = it has not been admitted. */
+  allocation: PodAllocation | undefined;
   /** Address of the sandbox; undefined = it has had none yet. */
   ip: string | undefined;
   /** The sandbox is up, and containers may run. */
@@ -65,6 +68,7 @@ export function newPodRun(uid: string, admittedAt: number): PodRun {
     admittedAt,
     isAdmitted: false,
     isRefused: false,
+    allocation: undefined,
     ip: undefined,
     isSandboxReady: false,
     containers: new Map(),

@@ -3,6 +3,7 @@ import { timeText } from "../identifiers.ts";
 import { kubeletConditions } from "./conditions.ts";
 import { containerStatuses } from "./container-statuses.ts";
 import { phaseOf } from "./phase.ts";
+import { resizeConditions } from "./allocation.ts";
 import type { Advance, PodRun } from "./pod-run.ts";
 
 /** The status that a kubelet writes for a pod. Fields that it leaves to others are absent. */
@@ -29,6 +30,7 @@ export function podStatus(
     hostIPs: [{ ip: hostIp }],
     ...(ip === undefined ? {} : { podIP: ip, podIPs: [{ ip }] }),
     conditions: [
+      ...resizeConditions(run),
       ...kubeletConditions({ pod, statuses, phase, isSandboxReady, time }),
       ...evictionConditions(run, pod, time),
     ],

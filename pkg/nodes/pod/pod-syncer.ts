@@ -1,33 +1,19 @@
 import { deepEqual } from "#base";
-import { type Client, type Informer, objectKey, WorkQueue } from "#client";
-import { type Node, type Pod, type PodCondition, pods, type PodStatus } from "#kinds";
+import { CoreEventRecorder, type Informer, objectKey, WorkQueue } from "#client";
+import { type ContainerStatus, type Pod, type PodCondition, pods, type PodStatus } from "#kinds";
 import { isConflict, isNotFound } from "#meta";
 import { wishesOf } from "../annotations.ts";
 import type { PodDevices } from "../devices/pod-devices.ts";
-import type { PodAddresses } from "../pod-addresses.ts";
 import type { NodesContext, NodesSettings } from "../settings.ts";
 import { TimerHeap } from "../timers.ts";
+import { allocatedPod, newAllocation } from "./allocation.ts";
 import { refusalOf } from "./node-admission.ts";
+import { PodResizes, resizeRetryMs } from "./pod-resizes.ts";
 import type { PodVolumes } from "../volumes/pod-volumes.ts";
-import { advance, type PodDelays, type PodRun } from "./pod-run.ts";
+import type { PodHost } from "./pod-host.ts";
+import { advance, type PodRun } from "./pod-run.ts";
 import { podStatus } from "./pod-status.ts";
 import { restorePodRun } from "./restore.ts";
-
-/** What a pod needs to know of its node. */
-export interface PodHost {
-  readonly name: string;
-  /** Address of the node. */
-  readonly address: string;
-  readonly client: Client;
-  /** Undefined = the node has no range of pod addresses yet. */
-  readonly addresses: PodAddresses | undefined;
-  /** The Node as its kubelet saw it last. */
-  readonly object: Node | undefined;
-  /** The kubelet of the node works: it sees pods and writes statuses. */
-  readonly isWorking: boolean;
-  /** Delays of its pods. */
-  readonly delays: PodDelays;
-}
 
 export interface PodSyncerOptions {
   readonly context: NodesContext;
@@ -61,9 +47,20 @@ export class PodSyncer {
   private readonly simulated = new Map<string, Simulated>();
   private readonly queue: WorkQueue;
   private readonly timers: TimerHeap;
+  private readonly recorder: CoreEventRecorder;
+  private readonly resizes: PodResizes;
 
   constructor(private readonly options: PodSyncerOptions) {
-    const { context } = options;
+    const { context, hostOf } = options;
+    this.recorder = new CoreEventRecorder({ ...context, client: context.storageClient }, "kubelet");
+    this.resizes = new PodResizes({
+      clock: context.clock,
+      recorder: this.recorder,
+      hostOf,
+      podOf: (key) => this.podOf(key),
+      admittedOn: (node) => this.admittedOn(node),
+      wake: (key) => this.wake(key),
+    });
     this.queue = new WorkQueue({ ...context, name: "simulated_pods", delays: retryDelays });
     this.timers = new TimerHeap(context.clock, context.signal, (key) => this.queue.add(key));
   }
@@ -76,7 +73,8 @@ export class PodSyncer {
       if (type === "deleted") this.forget(object);
       else this.queue.add(objectKey(object));
     });
-    await this.queue.run((key) => this.sync(key), { workers });
+    const working = this.queue.run((key) => this.sync(key), { workers });
+    await Promise.all([working, this.recorder.run()]);
     unsubscribe();
   }
 
@@ -106,6 +104,22 @@ export class PodSyncer {
     this.timers.clear(key);
     this.options.volumes.unmount(known.run.uid);
     this.options.hostOf(known.node)?.addresses?.release(known.run.uid);
+    this.resizes.forget(pod, known.node);
+  }
+
+  private podOf(key: string): { readonly pod: Pod; readonly run: PodRun } | undefined {
+    const known = this.simulated.get(key);
+    const seen = this.options.pods.get(key);
+    if (known === undefined || seen?.metadata.uid !== known.run.uid) return undefined;
+    return { pod: newerOf(seen, known.written), run: known.run };
+  }
+
+  /** Pods that a node has admitted and that have not ended, as they are allocated. */
+  private admittedOn(node: string): readonly Pod[] {
+    return this.options
+      .podsOf(node)
+      .filter((pod) => this.isActive(pod))
+      .map((pod) => allocatedPod(pod, this.simulated.get(objectKey(pod))?.run.allocation));
   }
 
   private async sync(key: string): Promise<void> {
@@ -117,10 +131,11 @@ export class PodSyncer {
       return this.timers.clear(key);
     }
     const known = this.knownOf(key, seen);
-    const pod = newerOf(seen, known.written);
-    if (pod === seen) known.written = undefined;
+    const newer = newerOf(seen, known.written);
+    if (newer === seen) known.written = undefined;
     const { run } = known;
-    if (!run.isAdmitted) this.admit(run, pod, host);
+    if (!run.isAdmitted) this.admit(run, newer, host);
+    const pod = this.resizes.sync(newer, run, host);
     const { clock } = this.options.context;
     const now = clock.now();
     const { delays } = host;
@@ -129,8 +144,12 @@ export class PodSyncer {
     const wishes = mayStart ? wishesOf(pod) : { ...wishesOf(pod), neverStarts: true };
     const mounts = this.mount(run, pod, now);
     const step = { pod, wishes, delays, now, areVolumesMounted: mounts.isMounted };
-    const next = Math.min(advance(run, step), mounts.retryAt);
+    const wasFinished = run.isFinished;
+    const isDeferred = run.allocation?.pending?.reason === "Deferred";
+    const retryAt = isDeferred ? now + resizeRetryMs : Infinity;
+    const next = Math.min(advance(run, step), mounts.retryAt, retryAt);
     if (run.isFinished) this.options.volumes.unmount(run.uid);
+    if (run.isFinished && !wasFinished) this.resizes.forget(pod, host.name);
     const isAddressed = this.address(run, pod, host);
     const plain = podStatus(run, { ...step, hostIp: host.address });
     const status = this.options.devices.withHealth(pod, plain);
@@ -162,11 +181,12 @@ export class PodSyncer {
 
   /** Admits a pod to its node, or ends it before it starts. */
   private admit(run: PodRun, pod: Pod, { name, object: node, client }: PodHost): void {
-    const others = this.options.podsOf(name).filter((other) => this.isActive(other));
+    const others = this.admittedOn(name);
     run.isAdmitted = true;
+    run.allocation = newAllocation(pod);
     const refusal = node && refusalOf(pod, { node, others, domain: client.domain });
     if (refusal === undefined) return;
-    run.failure = refusal;
+    run.failure = { ...refusal, message: `Pod was rejected: ${refusal.message}` };
     run.isRefused = true;
     run.isFinished = true;
   }
@@ -237,14 +257,42 @@ function newerOf(seen: Pod, written: Pod | undefined): Pod {
 function statusPatch({ status: old = {} }: Pod, status: PodStatus): object | undefined {
   const changed = Object.entries(status).filter(([name, value]) => {
     if (name === "conditions") return false;
-    return !deepEqual(value, old[name as keyof PodStatus]);
+    const known = old[name as keyof PodStatus];
+    return !deepEqual(value, known) && !deepEqual(withoutAllocated(value, known), known);
   });
   const conditions = status.conditions?.flatMap((condition) => {
     const known = old.conditions?.find(({ type }) => type === condition.type);
     return deepEqual(condition, withNullProbe(known)) ? [] : [{ ...cleared(known), ...condition }];
   });
-  if (changed.length === 0 && (conditions ?? []).length === 0) return undefined;
-  return { ...Object.fromEntries(changed), ...(conditions?.length ? { conditions } : {}) };
+  const dropped = (old.conditions ?? [])
+    .filter(({ type }) => kubeletConditionTypes.has(type))
+    .filter(({ type }) => status.conditions?.some((each) => each.type === type) === false)
+    .map(({ type }) => ({ $patch: "delete", type }));
+  const merged = [...(conditions ?? []), ...dropped];
+  if (changed.length === 0 && merged.length === 0) return undefined;
+  return { ...Object.fromEntries(changed), ...(merged.length === 0 ? {} : { conditions: merged }) };
+}
+
+/** Conditions that belong to the kubelet: it drops those that do not apply. */
+const kubeletConditionTypes = new Set([
+  "PodScheduled",
+  "Ready",
+  "Initialized",
+  "ContainersReady",
+  "PodReadyToStartContainers",
+  "PodResizeInProgress",
+  "PodResizePending",
+]);
+
+/** Container statuses without the allocated resources that the server does not keep by default. */
+function withoutAllocated(value: unknown, known: unknown): unknown {
+  if (!Array.isArray(value) || !Array.isArray(known)) return value;
+  return value.map((status: ContainerStatus, at) => {
+    const { resources, allocatedResources } = (known[at] ?? {}) as Partial<ContainerStatus>;
+    if (resources === undefined || allocatedResources !== undefined) return status;
+    const { allocatedResources: _, ...rest } = status;
+    return rest;
+  });
 }
 
 function withNullProbe<T extends object>(condition: T | undefined): T | undefined {

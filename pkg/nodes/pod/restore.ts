@@ -1,6 +1,7 @@
 import type { ContainerStateTerminated, ContainerStatus, Pod } from "#kinds";
 import { parseSeconds } from "#meta";
 import { type ContainerEnd, type ContainerRun, newContainer } from "./container-run.ts";
+import { restoreAllocation } from "./allocation.ts";
 import { newPodRun, type PodRun } from "./pod-run.ts";
 
 /**
@@ -20,6 +21,7 @@ export function restorePodRun(pod: Pod, now: number): PodRun {
   }
   run.ip = status.podIP;
   run.isAdmitted = status.startTime !== undefined;
+  if (run.isAdmitted) run.allocation = restoreAllocation(pod);
   const isOver = status.phase === "Failed" || status.phase === "Succeeded";
   run.isFinished = isOver && [...run.containers.values()].every(({ state }) => state !== "running");
   run.isRefused = isOver && statuses.length === 0;

@@ -2,7 +2,7 @@ import { type Random, seededRandom } from "#base";
 import { type Client, EventRecorder, type Informer } from "#client";
 import { type Node, nodes, type Pod, pods } from "#kinds";
 import { prefix } from "../annotations.ts";
-import type { PodHost } from "../pod/pod-syncer.ts";
+import type { PodHost } from "../pod/pod-host.ts";
 import type { NodesContext, NodesSettings } from "../settings.ts";
 import type { StageBook } from "./stage-book.ts";
 import { type StageHost, StagePlayer, type StagePlayerOptions } from "./stage-player.ts";

@@ -8,7 +8,7 @@ import {
 } from "#kinds";
 import { isConflict } from "#meta";
 import { timeText } from "../identifiers.ts";
-import type { PodHost } from "../pod/pod-syncer.ts";
+import type { PodHost } from "../pod/pod-host.ts";
 import type { NodesContext } from "../settings.ts";
 import { conflictMs, sidecarDelays } from "../storage/context.ts";
 import { callDriver, CsiError, driverName } from "../storage/driver.ts";
