@@ -6,12 +6,16 @@ import { build, stop } from "esbuild";
 /** Writes dist/keelson.js (the program) and dist/index.js (the package). */
 export async function bundle(root) {
   const dist = path.join(root, "dist");
-  for (const name of ["keelson.js", "index.js", "chunks"]) {
+  for (const name of ["keelson.js", "index.js", "envtest-etcd.js", "chunks"]) {
     rmSync(path.join(dist, name), { recursive: true, force: true });
   }
   await build({
     absWorkingDir: root,
-    entryPoints: { keelson: "cmd/keelson/main.ts", index: "cmd/keelson/index.ts" },
+    entryPoints: {
+      keelson: "cmd/keelson/main.ts",
+      index: "cmd/keelson/index.ts",
+      "envtest-etcd": "cmd/envtest/etcd-main.ts",
+    },
     outdir: "dist",
     chunkNames: "chunks/[name]-[hash]",
     bundle: true,

@@ -35,6 +35,7 @@ import { codecFlags, runCodec } from "../codec/main.ts";
 import { controllerManagerGroups } from "../controller-manager/flags.ts";
 import { localControllerOptions } from "../controller-manager/local-flags.ts";
 import { runControllerManager } from "../controller-manager/main.ts";
+import { envtestFlags, runEnvtest } from "../envtest/main.ts";
 import { nodesGroups, runNodesCommand } from "../nodes/main.ts";
 import { simulationSettings } from "../nodes/flags.ts";
 import { readSchedulerConfiguration } from "../scheduler/configuration.ts";
@@ -131,6 +132,16 @@ const commands: Readonly<Record<string, Command>> = {
       "a load balancer as processes of this host. Needs etcd and haproxy on PATH.",
     groups: [{ heading: "Cluster", flags: clusterFlags }],
     run: runCluster,
+  },
+  envtest: {
+    summary: "lay out kube-apiserver, etcd and kubectl for test suites that use envtest",
+    description:
+      "Writes the programs that controller-runtime's envtest starts into a directory, and prints " +
+      'commands that set KUBEBUILDER_ASSETS and TEST_ASSET_*: eval "$(keelson envtest)". ' +
+      "`use` prints as setup-envtest does.",
+    arguments: "[use [version]]",
+    groups: [{ heading: "Envtest", flags: envtestFlags }],
+    run: (words) => runEnvtest(words, { apiserver: runApiserver, start: runStart }),
   },
   codec: {
     summary: "convert objects between JSON, YAML, Protobuf and the stored form",

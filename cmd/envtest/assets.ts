@@ -1,0 +1,128 @@
+/** The folder that envtest looks for in KUBEBUILDER_ASSETS: `kube-apiserver`, `etcd`, `kubectl`. */
+import path from "node:path";
+import { writeFileAtomically } from "#controlplane";
+
+export interface AssetPrograms {
+  /** Words of the command `keelson`, absolute: Node and the program, or one executable. */
+  readonly keelson: readonly string[];
+  /** Words of the command that stands in for etcd. */
+  readonly etcd: readonly string[];
+}
+
+/** First comment line of each script, by which a search on PATH passes over them. */
+const mark = "# Written by keelson envtest";
+
+/**
+ * Writes the three scripts into `directory` and answers their paths by name. Each file is replaced
+ * atomically, so suites that run at the same time can share a folder.
+ */
+export async function writeAssets(
+  directory: string,
+  programs: AssetPrograms,
+): Promise<Readonly<Record<string, string>>> {
+  const scripts: Readonly<Record<string, string>> = {
+    "kube-apiserver": apiserverScript(directory, programs.keelson),
+    etcd: etcdScript(programs.etcd),
+    kubectl: kubectlScript(),
+  };
+  const files: Record<string, string> = {};
+  for (const [name, text] of Object.entries(scripts)) {
+    const file = path.join(directory, name);
+    await writeFileAtomically(file, text, 0o755);
+    files[name] = file;
+  }
+  return files;
+}
+
+/** A word of a POSIX shell command that stands for `text`, whatever its characters. */
+export function shellQuote(text: string): string {
+  return `'${text.replaceAll("'", `'"'"'`)}'`;
+}
+
+function shellCommand(words: readonly string[]): string {
+  return words.map(shellQuote).join(" ");
+}
+
+/** A script of the POSIX shell: Alpine has no bash, macOS an old one. */
+function script(lines: readonly string[]): string {
+  return `${["#!/bin/sh", `${mark}; running it again replaces this file.`, ...lines].join("\n")}\n`;
+}
+
+/** Answers --help without a start of Node: envtest asks before each start and looks for flags. */
+function helpCase(usage: string): readonly string[] {
+  return ['case "$1" in', "--help | -h)", `  echo ${shellQuote(usage)}`, "  exit 0", "  ;;"];
+}
+
+/** Ends the script with a reason when the program has been removed, as from the cache of npx. */
+function requirePrograms(words: readonly string[]): readonly string[] {
+  return words
+    .filter((word) => path.isAbsolute(word))
+    .map((word) => {
+      const reason = `keelson: ${word} is gone: run keelson envtest again`;
+      return `[ -e ${shellQuote(word)} ] || { echo ${shellQuote(reason)} >&2; exit 127; }`;
+    });
+}
+
+function apiserverScript(directory: string, keelson: readonly string[]): string {
+  const cache = shellQuote(path.join(directory, "compile-cache"));
+  return script([
+    ...helpCase("Usage: kube-apiserver [flags]. `keelson apiserver --help` lists the flags."),
+    "esac",
+    ...requirePrograms(keelson),
+    'case "$1" in',
+    `--version*) exec ${shellCommand([...keelson, "apiserver"])} "$@" ;;`,
+    "esac",
+    // Node from 22.1 on keeps compiled code there: later starts need a third less CPU.
+    `[ -n "$NODE_COMPILE_CACHE" ] || NODE_COMPILE_CACHE=${cache}`,
+    "export NODE_COMPILE_CACHE",
+    `exec ${shellCommand([...keelson, "envtest", "kube-apiserver"])} "$@"`,
+  ]);
+}
+
+function etcdScript(standIn: readonly string[]): string {
+  return script([
+    ...searchOnPath,
+    'if [ "$KEELSON_ENVTEST_STORE" = etcd ]; then',
+    ...execOther("etcd", "KEELSON_ENVTEST_STORE=etcd needs etcd on PATH"),
+    "fi",
+    ...helpCase("Usage: etcd [flags]. A stand-in: KEELSON_ENVTEST_STORE=etcd runs etcd itself."),
+    "esac",
+    ...requirePrograms(standIn),
+    `exec ${shellCommand(standIn)} "$@"`,
+  ]);
+}
+
+function kubectlScript(): string {
+  return script([
+    ...searchOnPath,
+    ...execOther("kubectl", "there is no kubectl on PATH; Keelson does not contain one"),
+  ]);
+}
+
+/**
+ * Shell function that finds a program on PATH which is none of these scripts. It uses nothing but the
+ * shell itself, as PATH may hold no other program.
+ */
+const searchOnPath: readonly string[] = [
+  "search_on_path() {",
+  "  set -f",
+  "  IFS=:",
+  "  for folder in $PATH; do",
+  '    if [ -f "$folder/$1" ] && [ -x "$folder/$1" ]; then',
+  '      { read -r line; read -r line; } < "$folder/$1"',
+  `      case "$line" in ${shellQuote(mark)}*) continue ;; esac`,
+  '      printf %s "$folder/$1"',
+  "      return 0",
+  "    fi",
+  "  done",
+  "  return 1",
+  "}",
+];
+
+function execOther(name: string, reason: string): readonly string[] {
+  return [
+    `  if other=$(search_on_path ${name}); then exec "$other" "$@"; fi`,
+    `  echo ${shellQuote(`keelson: ${reason}`)} >&2`,
+    "  exit 127",
+  ];
+}

@@ -1,0 +1,52 @@
+/** How the API server and the stand-in for etcd of one environment agree on a store. */
+import { UsageError } from "../flags/parse.ts";
+
+/** Where the API server keeps its objects. */
+export type EnvtestStore =
+  | { readonly kind: "memory" }
+  | { readonly kind: "embedded"; readonly directory: string };
+
+/** Path at which the stand-in names the store. */
+export const storePath = "/keelson/store";
+
+/**
+ * The store that KEELSON_ENVTEST_STORE selects.
+ * @throws UsageError
+ */
+export function selectedStore(name: string | undefined, dataDirectory: string): EnvtestStore {
+  if (name === undefined || name === "" || name === "memory") return { kind: "memory" };
+  if (name === "embedded") return { kind: "embedded", directory: dataDirectory };
+  throw new UsageError(
+    `KEELSON_ENVTEST_STORE: ${JSON.stringify(name)} must be one of memory, embedded, etcd`,
+  );
+}
+
+const askMs = 2_000;
+/** Largest document in bytes that is read; etcd itself answers 404 with a few bytes. */
+const mostBytes = 10_000;
+
+/** The store that the stand-in at `endpoint` names; undefined if that is no stand-in. */
+export async function askStore(endpoint: string): Promise<EnvtestStore | undefined> {
+  if (!endpoint.startsWith("http://") || !URL.canParse(endpoint)) return undefined;
+  const signal = AbortSignal.timeout(askMs);
+  try {
+    const response = await fetch(new URL(storePath, endpoint), { signal, redirect: "error" });
+    const length = Number(response.headers.get("content-length") ?? 0);
+    if (response.status !== 200 || length > mostBytes) {
+      await response.body?.cancel();
+      return undefined;
+    }
+    return storeOf(await response.text());
+  } catch {
+    // No stand-in. The API server waits for an etcd that is still starting, and reports faults of it.
+    return undefined;
+  }
+}
+
+function storeOf(text: string): EnvtestStore | undefined {
+  const document = JSON.parse(text) as { readonly kind?: unknown; readonly directory?: unknown };
+  const { kind, directory } = document;
+  if (kind === "memory") return { kind };
+  if (kind === "embedded" && typeof directory === "string") return { kind, directory };
+  return undefined;
+}
