@@ -24,6 +24,15 @@ export async function onPinnedNode() {
   await runInstead(node, [...process.execArgv, ...process.argv.slice(1)]);
 }
 
+/** The executable of the pinned Node, which is installed where it is not there yet. */
+export function pinnedNode() {
+  const { version } = lock.packages[`node_modules/${packageName}`] ?? {};
+  if (version === undefined) throw new Error(`no Node is pinned for ${packageName}`);
+  if (installedVersion() !== version) install(version);
+  if (installedVersion() !== version) throw new Error(`Node ${version} cannot be installed`);
+  return path.join(directory, "node_modules", packageName, "bin", "node");
+}
+
 const packageName = `node-${process.platform}-${process.arch}`;
 
 function major(version) {

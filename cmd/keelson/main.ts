@@ -330,28 +330,33 @@ const otherChoices: ReadonlyMap<string, string> = new Map([
 
 limitHeapGrowth();
 
-try {
-  process.exitCode = await main(process.argv.slice(2));
-} catch (error) {
-  const faults = [
-    AdmissionPluginError,
-    CodecError,
-    ConfigurationFault,
-    ProcessEndedError,
-    FeatureGateError,
-    FileError,
-    MissingProgramError,
-    RecordError,
-    RuntimeConfigError,
-    StartError,
-    UsageError,
-    WorkerError,
-  ];
-  const expected = faults.some((fault) => error instanceof fault);
-  console.error(`keelson: ${expected ? (error as Error).message : explain(error)}`);
-  process.exitCode = 1;
-} finally {
-  if (isWorker()) disconnectWorker();
+// A single executable is CommonJS, which has no await outside of functions.
+void run();
+
+async function run(): Promise<void> {
+  try {
+    process.exitCode = await main(process.argv.slice(2));
+  } catch (error) {
+    const faults = [
+      AdmissionPluginError,
+      CodecError,
+      ConfigurationFault,
+      ProcessEndedError,
+      FeatureGateError,
+      FileError,
+      MissingProgramError,
+      RecordError,
+      RuntimeConfigError,
+      StartError,
+      UsageError,
+      WorkerError,
+    ];
+    const expected = faults.some((fault) => error instanceof fault);
+    console.error(`keelson: ${expected ? (error as Error).message : explain(error)}`);
+    process.exitCode = 1;
+  } finally {
+    if (isWorker()) disconnectWorker();
+  }
 }
 
 /** One sentence for errors of system calls; the stack for any other error, which is a bug. */

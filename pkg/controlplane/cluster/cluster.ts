@@ -308,7 +308,11 @@ function root(): string {
   let folder = path.dirname(fileURLToPath(import.meta.url));
   while (!existsSync(path.join(folder, "deploy", "haproxy.cfg"))) {
     const parent = path.dirname(folder);
-    if (parent === folder) throw new Error("the folder deploy/ of the package is missing");
+    if (parent === folder) {
+      throw new MissingProgramError(
+        "a cluster of processes needs the npm package: its folder deploy/ was not found",
+      );
+    }
     folder = parent;
   }
   return folder;

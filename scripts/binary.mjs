@@ -1,0 +1,137 @@
+// `npm run build:binary`: dist/keelson, one executable of Node and the program, for the platform that it is built on.
+import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+import { build, stop } from "esbuild";
+import { withElfNote } from "./elf-note.mjs";
+import { pinnedNode } from "./runtime.mjs";
+import { ensureInstalled, root, run } from "./setup.mjs";
+
+const { platform, arch } = process;
+if (platform !== "linux" || !["x64", "arm64"].includes(arch)) {
+  console.error(
+    `keelson: no single executable is made for ${platform}-${arch}; Linux on x64 or arm64 is needed`,
+  );
+  process.exit(1);
+}
+/** One CommonJS file, which is what Node's single executables run. */
+async function bundleProgram(outfile) {
+  await build({
+    absWorkingDir: root,
+    entryPoints: ["cmd/keelson/main.ts"],
+    outfile,
+    bundle: true,
+    format: "cjs",
+    platform: "node",
+    target: "node24",
+    conditions: ["source"],
+    minifyWhitespace: true,
+    define: { "import.meta.url": "keelsonUrl" },
+    // Code from a code cache has no import().
+    supported: { "dynamic-import": false },
+    banner: { js: prologue },
+    plugins: [embeddedFiles],
+    logLevel: "warning",
+  });
+  await stop();
+}
+
+/** The place of the program, and the arguments of worker processes, which have its path twice. */
+const prologue = [
+  'const keelsonUrl = require("node:url").pathToFileURL(process.execPath).href;',
+  "if (process.argv[2] === process.execPath) process.argv.splice(2, 1);",
+].join("\n");
+
+/** Packages that read files of theirs find them in the executable. */
+const embeddedFiles = {
+  name: "embedded files",
+  setup(builder) {
+    builder.onLoad({ filter: /etcd3\/lib\/connection-pool\.js$/ }, ({ path: file }) => {
+      const loader = createRequire(file).resolve("@grpc/proto-loader");
+      const definitions = new (createRequire(loader)("protobufjs").Root)().loadSync(
+        path.join(path.dirname(file), "../proto/rpc.proto"),
+        { keepCase: true },
+      );
+      const json = JSON.stringify(definitions.toJSON());
+      const text = replaced(readFileSync(file, "utf8"), [
+        ["loadSync)(`${__dirname}/../proto/rpc.proto`,", `fromJSON)(${json},`],
+      ]);
+      return { contents: text, loader: "js" };
+    });
+    builder.onResolve({ filter: /^node-gyp-build-optional-packages$/ }, () => ({
+      path: "native",
+      namespace: "embedded",
+    }));
+    builder.onLoad({ filter: /.*/, namespace: "embedded" }, () => ({
+      contents: loadNative,
+      loader: "js",
+      resolveDir: root,
+    }));
+  },
+};
+
+/** The native part of lmdb is written to a directory of this process, loaded, and removed. */
+const loadNative = `
+const { mkdtempSync, rmSync, writeFileSync } = require("node:fs");
+const path = require("node:path");
+module.exports = () => {
+  const folder = mkdtempSync(path.join(require("node:os").tmpdir(), "keelson-"));
+  try {
+    const file = path.join(folder, "lmdb.node");
+    writeFileSync(file, new Uint8Array(require("node:sea").getRawAsset("lmdb.node")));
+    const native = { exports: {} };
+    process.dlopen(native, file);
+    return native.exports;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+};
+`;
+
+function replaced(text, pairs) {
+  for (const [from, to] of pairs) {
+    if (!text.includes(from)) throw new Error(`a package has changed: ${from} is not there`);
+    text = text.replace(from, () => to);
+  }
+  return text;
+}
+
+/** What Node runs and the files that it may read, as Node's own tool writes them. */
+function seaBlob() {
+  const native = path.join(root, "node_modules", "@lmdb", `lmdb-linux-${arch}`);
+  const configuration = {
+    main: "keelson.cjs",
+    output: "keelson.blob",
+    disableExperimentalSEAWarning: true,
+    useCodeCache: true,
+    execArgvExtension: "none",
+    assets: { "lmdb.node": path.join(native, "node.napi.glibc.node") },
+  };
+  writeFileSync(path.join(work, "sea.json"), JSON.stringify(configuration));
+  // With a seed the code cache is the same in every build.
+  const words = ["--random-seed=1", "--experimental-sea-config", "sea.json"];
+  run(node, words, { cwd: work, stdio: ["ignore", "ignore", "inherit"] });
+  return readFileSync(path.join(work, "keelson.blob"));
+}
+
+/** Node with the blob, and with the fuse that makes it look for the blob. */
+function executable(blob) {
+  const image = readFileSync(node);
+  const fuse = "NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2:";
+  const at = image.indexOf(fuse);
+  if (at < 0) throw new Error("this Node cannot be made a single executable");
+  image[at + fuse.length] = "1".charCodeAt(0);
+  return withElfNote(image, "NODE_SEA_BLOB", blob);
+}
+
+ensureInstalled();
+const node = pinnedNode();
+const require = createRequire(import.meta.url);
+const work = path.join(root, "dist", "binary");
+rmSync(work, { recursive: true, force: true });
+mkdirSync(work, { recursive: true });
+await bundleProgram(path.join(work, "keelson.cjs"));
+writeFileSync(path.join(work, "keelson"), executable(seaBlob()));
+chmodSync(path.join(work, "keelson"), 0o755);
+const { size } = statSync(path.join(work, "keelson"));
+console.error(`keelson: dist/binary/keelson, ${(size / 1e6).toFixed(1)} MB, needs no Node`);
