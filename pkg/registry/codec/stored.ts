@@ -186,6 +186,19 @@ export class StoredItem implements Item, Evictable {
     return item;
   }
 
+  /** Shares an object that was just written as `entry` with the readers of the entry. */
+  static written(
+    registry: RegistryContext,
+    { resource }: Addressed,
+    entry: Pick<Entry, "key" | "value" | "modRevision" | "derived">,
+    object: any,
+  ): StoredItem {
+    const item = new StoredItem(registry, addressed(resource), entry, { object });
+    entry.derived = item;
+    decodedOf(registry).add(item, entry.value.byteLength * objectFactor);
+    return item;
+  }
+
   /** The shared item of a cached entry; an item of its own for an entry that was read. */
   static of(registry: RegistryContext, request: Addressed, entry: Entry): StoredItem {
     return "derived" in entry

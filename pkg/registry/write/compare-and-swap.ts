@@ -1,6 +1,7 @@
 import { assert, assign } from "#base";
 import type { Entry, WriteOutcome } from "#storage";
 import { encodeStored, setResourceVersion, storageKey, StoredItem } from "../codec/stored.ts";
+import { hasOmittedCollections } from "../codec/omitted-collections.ts";
 import type { RegistryContext } from "../context.ts";
 import type { ResourceRequest } from "../contract.ts";
 import { isReadyToDelete } from "../delete/delete.ts";
@@ -8,7 +9,7 @@ import { refuseChangedDefinition, refuseTerminatingDefinition } from "./custom-r
 import { writeWithSizeFallback } from "./size-fallback.ts";
 import type { Write } from "./write.ts";
 
-type StoredEntry = Pick<Entry, "key" | "value" | "modRevision">;
+type StoredEntry = Pick<Entry, "key" | "value" | "modRevision" | "derived">;
 
 /**
  * Stores a new object, unless its name is taken: then there is no response. A dry run only looks
@@ -86,14 +87,23 @@ function respond(write: Write, entry: StoredEntry): void {
   write.response = { item: itemOf(write, entry), created, warnings: write.warnings };
 }
 
-function itemOf({ registry, request, object }: Write, entry: StoredEntry): StoredItem {
+function itemOf(write: Write, entry: StoredEntry): StoredItem {
+  const { registry, request, object } = write;
   const { stored, kind } = request.resource;
   // A stored version other than the hub may not hold all that the object has.
   if (stored.convert !== "hub" || kind.custom?.conversion !== undefined) {
     return new StoredItem(registry, request, entry);
   }
   setResourceVersion(object, entry.modRevision);
-  return new StoredItem(registry, request, entry, { object });
+  return write.stored && "derived" in entry && isAsDecoded(write)
+    ? StoredItem.written(registry, request, entry, object)
+    : new StoredItem(registry, request, entry, { object });
+}
+
+/** Whether the object is the same as what is decoded from its stored form. */
+function isAsDecoded({ registry, request, object }: Write): boolean {
+  const { struct } = request.resource.hub;
+  return registry.storageMediaType === "json" && !hasOmittedCollections(struct, object);
 }
 
 function storeOptions(

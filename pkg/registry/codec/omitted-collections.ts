@@ -1,0 +1,56 @@
+import { memoize } from "#base";
+import { jsonFields, type JsonField, resolved, type StructType, type Type } from "#schema";
+
+/**
+ * Whether an object has an empty list or map that its JSON omits, so that the object differs from
+ * what is decoded from that JSON.
+ */
+export function hasOmittedCollections(struct: StructType<any>, object: any): boolean {
+  return finderOf(struct)?.(object) ?? false;
+}
+
+type Finder = (value: any) => boolean;
+
+/** Undefined for types that hold no list or map. */
+const finderOf: (type: Type) => Finder | undefined = memoize((type: Type): Finder | undefined => {
+  switch (type.tag) {
+    case "list":
+      return inMembers(finderOf(type.element));
+    case "map":
+      return inMembers(finderOf(type.value));
+    case "struct":
+      return inFields(jsonFields(type));
+    case "lazy":
+      // Resolved when it is met, since the type may contain itself.
+      return (value) => finderOf(type.resolve())?.(value) ?? false;
+    default:
+      return undefined;
+  }
+});
+
+function inMembers(find: Finder | undefined): Finder | undefined {
+  if (find === undefined) return undefined;
+  return (members) => Object.values(members).some((member) => isPresent(member) && find(member));
+}
+
+function inFields(fields: readonly JsonField[]): Finder | undefined {
+  const finders = fields.flatMap(({ name, type, presence }): Finder[] => {
+    const { tag } = resolved(type);
+    const isOmitted = presence.omitEmpty && (tag === "list" || tag === "map");
+    const inner = finderOf(type);
+    if (!isOmitted && inner === undefined) return [];
+    return [
+      (object) => {
+        const value = object[name];
+        if (!isPresent(value)) return false;
+        if (isOmitted && Object.keys(value).length === 0) return true;
+        return inner?.(value) ?? false;
+      },
+    ];
+  });
+  return finders.length === 0 ? undefined : (object) => finders.some((find) => find(object));
+}
+
+function isPresent(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
