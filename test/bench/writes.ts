@@ -1,7 +1,7 @@
 /**
- * `npm run bench:writes`: CPU time of the server process per write and writes per second, for each
- * verb, over 4 connections with 32 calls in flight. With two directories, which are clones in which
- * `node scripts/build.mjs` has run, two builds are measured in turns.
+ * `npm run bench:writes`: CPU time of the server process and calls of etcd per write, and writes
+ * per second, for each verb, over 4 connections with 32 calls in flight. With two directories,
+ * which are clones in which `node scripts/build.mjs` has run, two builds are measured in turns.
  *
  *     npm run bench:writes -- [<A> [<B>]] [--backend=memory,etcd] [--only="apply, new,delete"]
  *       [--calls=1500] [--rounds=5] [--cold] [--list] [--profile=<directory>]
@@ -54,6 +54,18 @@ interface Cost {
   readonly perSecond: number;
   /** Latency of the 99th of 100 calls, in ms. */
   readonly p99: number;
+  /** Unary calls of etcd per written object. */
+  readonly etcdCalls: number;
+}
+
+/** Unary calls that the etcd of a build has answered. */
+async function etcdCallsOf({ etcd }: Build): Promise<number> {
+  if (etcd === undefined) return 0;
+  const text = await (await fetch(`${etcd.endpoints[0]}/metrics`)).text();
+  const counted = text.matchAll(
+    /^grpc_server_handled_total\{.*grpc_method="(?:Range|Txn)".*\} (\d+)$/gm,
+  );
+  return [...counted].reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
 let objects = 0;
@@ -83,6 +95,7 @@ async function measure(build: Build, load: WriteLoad): Promise<Cost> {
     await inLanes(needed, (n, worker) => send(session(worker), prepare(nameOf(n))));
   }
   const latencies: number[] = [];
+  const callsBefore = await etcdCallsOf(build);
   const cpuBefore = cpuOf(build);
   const began = performance.now();
   await inLanes(count, async (n, worker) => {
@@ -94,7 +107,8 @@ async function measure(build: Build, load: WriteLoad): Promise<Cost> {
   const cpu = (cpuOf(build) - cpuBefore) / count / objectsPerCall;
   for (const each of sessions) each.close();
   const perSecond = (count * objectsPerCall) / seconds;
-  return { cpu, perSecond, p99: quantile(latencies, 0.99) };
+  const etcdCalls = ((await etcdCallsOf(build)) - callsBefore) / count / objectsPerCall;
+  return { cpu, perSecond, p99: quantile(latencies, 0.99), etcdCalls };
 }
 
 const scratch = fs.mkdtempSync(path.join(tmpdir(), "keelson-writes-"));
@@ -131,7 +145,9 @@ function print(name: string, costs: readonly (readonly Cost[])[]): void {
     const cpu = median(each.map((cost) => cost.cpu)).toFixed(0);
     const perSecond = median(each.map((cost) => cost.perSecond)).toFixed(0);
     const p99 = median(each.map((cost) => cost.p99)).toFixed(0);
-    return `${cpu.padStart(7)} µs ${perSecond.padStart(6)}/s p99 ${p99.padStart(4)} ms`;
+    const etcdCalls = median(each.map((cost) => cost.etcdCalls)).toFixed(2);
+    const figures = `${cpu.padStart(7)} µs ${perSecond.padStart(6)}/s p99 ${p99.padStart(4)} ms`;
+    return `${figures} ${etcdCalls} etcd calls`;
   });
   const [a = [], b = []] = costs.map((each) => each.map(({ cpu }) => cpu));
   const ratio = b.length === 0 ? "" : `  CPU B/A ${(median(b) / median(a)).toFixed(2)}`;
