@@ -24,6 +24,12 @@ export const simulationFlags = {
     new Map(),
     "labels of simulated nodes beside those of a kubelet, as key=value pairs",
   ),
+  "node-secondary-ip": flag(
+    "ip",
+    "",
+    "IP address of the other family that simulated nodes report as well; their pods get addresses of " +
+      "both families (default: one family, unless nodes have podCIDRs of both)",
+  ),
   "pod-start-delay": flag(
     "duration",
     delays.startMs,
@@ -76,6 +82,7 @@ export function simulationSettings(
   | "namePrefix"
   | "capacity"
   | "labels"
+  | "secondaryAddress"
   | "delays"
   | "storage"
   | "portForwardTargets"
@@ -86,6 +93,7 @@ export function simulationSettings(
     namePrefix: values["node-name-prefix"],
     capacity: { ...capacity, ...capacityOf(values["node-capacity"]) },
     labels: Object.fromEntries(values["node-labels"]),
+    secondaryAddress: values["node-secondary-ip"] || undefined,
     portForwardTargets: portForwardRanges(values["port-forward-targets"]),
     installsStages: values.stages,
     seed: values.seed || undefined,

@@ -5,8 +5,41 @@ const reserved = 2;
 /** Addresses of a range that are used at most; a node runs fewer pods. */
 const mostAddresses = 2 ** 16;
 
-/** Pod addresses of one node: each is used by one pod at a time, and freed ones last. */
+/** Pod addresses of one node: one of each of its ranges for a pod. */
 export class PodAddresses {
+  private readonly ranges: readonly AddressRange[];
+
+  /**
+   * @param cidrs ranges in the order of their addresses in pods, one or one of each family
+   * @throws RangeError for a text that is no range
+   */
+  constructor(readonly cidrs: readonly string[]) {
+    this.ranges = cidrs.map((cidr) => new AddressRange(cidr));
+  }
+
+  /** Takes addresses for a pod, or returns those it has; undefined = a range is exhausted. */
+  take(pod: string): readonly string[] | undefined {
+    const taken = this.ranges.map((range) => range.take(pod));
+    const addresses = taken.filter((each) => each !== undefined);
+    if (addresses.length === taken.length) return addresses;
+    this.release(pod);
+    return undefined;
+  }
+
+  /** Marks addresses that a pod has already, as after a restart. */
+  keep(pod: string, addresses: readonly string[]): void {
+    for (const range of this.ranges) {
+      for (const address of addresses) range.keep(pod, address);
+    }
+  }
+
+  release(pod: string): void {
+    for (const range of this.ranges) range.release(pod);
+  }
+}
+
+/** Addresses of one range: each is used by one pod at a time, and freed ones last. */
+class AddressRange {
   private readonly start: IpAddress;
   private readonly size: number;
   private readonly used = new Map<number, string>();
@@ -14,7 +47,7 @@ export class PodAddresses {
   private next = reserved;
 
   /** @throws RangeError for a text that is no range */
-  constructor(readonly cidr: string) {
+  constructor(cidr: string) {
     const range = parseCidr(cidr);
     if (range === undefined) throw new RangeError(`${JSON.stringify(cidr)} is no CIDR`);
     const { address, prefix } = networkOf(range);
@@ -88,3 +121,11 @@ export function ownPodCidr(range: string, node: number): string {
   const network = first + (node % 2 ** (24 - parsed.prefix));
   return `${(network >> 16) & 255}.${(network >> 8) & 255}.${network & 255}.0/24`;
 }
+
+/** The /64 of the IPv6 range that a dual-stack node without podCIDRs uses, by its number. */
+export function ownIpv6PodCidr(node: number): string {
+  return `${ipv6Prefix}:${(node % 2 ** 16).toString(16)}::/64`;
+}
+
+/** Unique local addresses of pods on nodes that have no IPv6 range of their own. */
+const ipv6Prefix = "fd00:6b65:656c";

@@ -16,6 +16,8 @@ export interface NodesSettings {
   readonly labels: Readonly<Record<string, string>>;
   /** Address of all nodes, which their kubelets serve on. */
   readonly address: string;
+  /** Address of the other family that dual-stack nodes report as well; absent = of one family. */
+  readonly secondaryAddress?: string | undefined;
   /** Range out of which nodes without a podCIDR take a /24 each. */
   readonly podCidr: string;
   /** Nodes wait for a controller to give them a podCIDR; false = they take one of their own. */

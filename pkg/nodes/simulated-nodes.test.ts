@@ -345,6 +345,24 @@ describe("pods of simulated nodes", () => {
     assert.equal(stateOf(await run.pod("pull")), "running 0");
   });
 
+  it("have addresses of both families on dual-stack nodes", async () => {
+    await run.stop();
+    run = await startNodes({ secondaryAddress: "fd00::1" }, run.test);
+    const ipsOf = async (name: string) => {
+      const { status } = await run.pod(name);
+      return [status?.hostIPs, status?.podIPs].map((ips) => ips?.map(({ ip }) => ip).join());
+    };
+    await run.createPod("p", {});
+    assert.deepEqual(await ipsOf("p"), ["127.0.0.1,fd00::1", "10.128.0.2,fd00:6b65:656c::2"]);
+    await run.createPod("host", { spec: { hostNetwork: true } });
+    assert.deepEqual(await ipsOf("host"), ["127.0.0.1,fd00::1", "127.0.0.1,fd00::1"]);
+    const { object } = await run.test.get("v1/nodes//hollow-0");
+    assert.deepEqual(
+      (object as Node).status?.addresses?.map(({ address }) => address),
+      ["127.0.0.1", "fd00::1", "hollow-0"],
+    );
+  });
+
   it("go on as they were after a restart of their node", async () => {
     const before = await run.createPod("p", {});
     await run.stop();

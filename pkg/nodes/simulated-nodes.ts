@@ -1,3 +1,4 @@
+import { ipFamily } from "#base";
 import type { Client, Informer } from "#client";
 import { type ContainerImage, type Node, nodes, type Pod, pods } from "#kinds";
 import { PodDevices } from "./devices/pod-devices.ts";
@@ -8,6 +9,7 @@ import { nextVictim, type Starvation } from "./node/eviction.ts";
 import { type NodeStages, NodeSyncer } from "./node/node-syncer.ts";
 import { containersOf } from "./pod/pod-run.ts";
 import { PodSyncer } from "./pod/pod-syncer.ts";
+import { podIpsOf } from "./pod/restore.ts";
 import type { NodesContext, NodesSettings } from "./settings.ts";
 import { NodeExpansion } from "./volumes/node-expansion.ts";
 import { PodVolumes } from "./volumes/pod-volumes.ts";
@@ -21,9 +23,16 @@ const mostServed = 1_000;
 /** Index of pods by their node. */
 const byNode = "node";
 
-/** Runs simulated nodes and their pods until the signal aborts. */
+/**
+ * Runs simulated nodes and their pods until the signal aborts.
+ * @throws RangeError for two addresses of one family
+ */
 export async function runNodes(context: NodesContext, settings: NodesSettings): Promise<void> {
   if (settings.count === 0) return;
+  const { address, secondaryAddress } = settings;
+  if (secondaryAddress !== undefined && ipFamily(secondaryAddress) === ipFamily(address)) {
+    throw new RangeError(`${secondaryAddress} is of the same family as the address ${address}`);
+  }
   await new SimulatedNodes(context, settings).run();
 }
 
@@ -180,9 +189,10 @@ class SimulatedNodes {
     const own = this.podsOf(node);
     const { addresses } = this.nodeSyncer.hostOf(node) ?? {};
     for (const { metadata, spec, status } of own) {
-      if (status?.podIP === undefined || spec?.hostNetwork === true) continue;
-      if (status.phase === "Failed" || status.phase === "Succeeded") continue;
-      addresses?.keep(metadata.uid, status.podIP);
+      const ips = podIpsOf(status ?? {});
+      if (ips === undefined || spec?.hostNetwork === true) continue;
+      if (status?.phase === "Failed" || status?.phase === "Succeeded") continue;
+      addresses?.keep(metadata.uid, ips);
     }
     this.podSyncer.resync(own);
     this.stages?.players.pods.resync(own);

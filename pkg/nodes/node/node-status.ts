@@ -59,13 +59,13 @@ export function nodeStatus(
   { settings, clock }: { readonly settings: NodesSettings; readonly clock: Clock },
 ): NodeStatus {
   const { name, port, images, volumesInUse } = state;
-  const { capacity, address } = settings;
+  const { capacity } = settings;
   return {
     capacity: { ...old.capacity, ...capacity },
     allocatable: { ...old.allocatable, ...allocatableOf(capacity) },
     conditions: conditionsOf(old.conditions ?? [], state, timeText(clock.now())),
     addresses: [
-      { type: "InternalIP", address },
+      ...addressesOf(settings).map((address) => ({ type: "InternalIP", address })),
       { type: "Hostname", address: name },
     ],
     daemonEndpoints: { kubeletEndpoint: { Port: port } },
@@ -73,6 +73,12 @@ export function nodeStatus(
     ...(images.length === 0 ? {} : { images }),
     ...(volumesInUse.length === 0 && old.volumesInUse === undefined ? {} : { volumesInUse }),
   };
+}
+
+/** Addresses of all nodes: one, or one of each family. */
+export function addressesOf(settings: NodesSettings): readonly string[] {
+  const { address, secondaryAddress } = settings;
+  return secondaryAddress === undefined ? [address] : [address, secondaryAddress];
 }
 
 function nodeInfo(

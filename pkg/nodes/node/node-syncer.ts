@@ -1,4 +1,4 @@
-import { deepEqual } from "#base";
+import { deepEqual, ipFamily } from "#base";
 import {
   type Client,
   type Handle,
@@ -12,13 +12,19 @@ import { type ContainerImage, type Node, nodes, type NodeStatus } from "#kinds";
 import { ignoreNotFound, isAlreadyExists, isConflict, isNotFound } from "#meta";
 import type { PodDelays } from "../pod/pod-run.ts";
 import type { PodHost } from "../pod/pod-host.ts";
-import { ownPodCidr, PodAddresses } from "../pod-addresses.ts";
+import { ownIpv6PodCidr, ownPodCidr, PodAddresses } from "../pod-addresses.ts";
 import type { NodesContext, NodesSettings } from "../settings.ts";
 import { TimerHeap } from "../timers.ts";
 import { registerDriver } from "../volumes/csi-node.ts";
 import { type Starvation, starvationsOf } from "./eviction.ts";
 import { nodeHealth } from "./node-failures.ts";
-import { nodeAnnotations, nodeLabels, nodeStatus, type NodeTrouble } from "./node-status.ts";
+import {
+  addressesOf,
+  nodeAnnotations,
+  nodeLabels,
+  nodeStatus,
+  type NodeTrouble,
+} from "./node-status.ts";
 
 export interface NodeSyncerOptions {
   readonly context: NodesContext;
@@ -71,6 +77,10 @@ class SimulatedNode implements PodHost {
 
   get address(): string {
     return this.settings.address;
+  }
+
+  get hostIps(): readonly string[] {
+    return addressesOf(this.settings);
   }
 
   get delays(): PodDelays {
@@ -224,11 +234,18 @@ export class NodeSyncer {
   }
 
   private setAddresses(node: SimulatedNode, { spec }: Node): void {
-    const { podCidr, allocatesPodCidrs } = this.options.settings;
-    const own = allocatesPodCidrs ? undefined : ownPodCidr(podCidr, node.index);
-    const cidr = spec?.podCIDR ?? own;
-    if (cidr === undefined || node.addresses?.cidr === cidr) return;
-    node.addresses = new PodAddresses(cidr);
+    const { podCIDR, podCIDRs = podCIDR === undefined ? undefined : [podCIDR] } = spec ?? {};
+    const cidrs = byFamily(podCIDRs ?? this.ownPodCidrs(node), node.address);
+    if (cidrs.length === 0 || deepEqual(node.addresses?.cidrs, cidrs)) return;
+    node.addresses = new PodAddresses(cidrs);
+  }
+
+  /** Ranges of a node to which no controller gives any. */
+  private ownPodCidrs({ index }: SimulatedNode): readonly string[] {
+    const { podCidr, allocatesPodCidrs, secondaryAddress } = this.options.settings;
+    if (allocatesPodCidrs) return [];
+    const cidr = ownPodCidr(podCidr, index);
+    return secondaryAddress === undefined ? [cidr] : [cidr, ownIpv6PodCidr(index)];
   }
 
   /** Writes the status when something but its heartbeat has changed, and every five minutes. */
@@ -248,7 +265,7 @@ export class NodeSyncer {
     if (patch === undefined) return;
     const { client, name } = node;
     const at = { name, subresource: "status" };
-    const body = { status: patch };
+    const body = { status: withWholeAddresses(patch) };
     await client.patch(nodes, at, { type: "strategic", body }).catch(ignoreNotFound);
     node.reportAt = now + this.interval(reportMs);
   }
@@ -297,6 +314,19 @@ export class NodeSyncer {
   private interval(ms: number): number {
     return ms * (1 + jitter * this.options.context.random.next());
   }
+}
+
+/** Replaces addresses as a whole: a merge by their type would keep one of each type. */
+function withWholeAddresses(patch: Partial<NodeStatus>): object {
+  const { addresses } = patch;
+  if (addresses === undefined) return patch;
+  return { ...patch, addresses: [{ $patch: "replace" }, ...addresses] };
+}
+
+/** Ranges of the family of the node's address first, as a kubelet sorts the addresses of a pod. */
+function byFamily(cidrs: readonly string[], address: string): readonly string[] {
+  const isFirst = (cidr: string) => ipFamily(cidr.replace(/\/.*/, "")) === ipFamily(address);
+  return [...cidrs.filter(isFirst), ...cidrs.filter((cidr) => !isFirst(cidr))];
 }
 
 /** The fields that differ; conditions all together. With `isDue`, heartbeats differ too. */

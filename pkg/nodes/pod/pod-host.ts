@@ -8,6 +8,8 @@ export interface PodHost {
   readonly name: string;
   /** Address of the node. */
   readonly address: string;
+  /** Addresses of the node that pods report: one, or one of each family. */
+  readonly hostIps: readonly string[];
   readonly client: Client;
   /** Undefined = the node has no range of pod addresses yet. */
   readonly addresses: PodAddresses | undefined;

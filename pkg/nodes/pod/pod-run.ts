@@ -16,8 +16,8 @@ export interface PodRun {
   isRefused: boolean;
   /** What the node has allocated to the pod; undefined = it has not been admitted. */
   allocation: PodAllocation | undefined;
-  /** Address of the sandbox; undefined = it has had none yet. */
-  ip: string | undefined;
+  /** Addresses of the sandbox; undefined = it has had none yet. */
+  ips: readonly string[] | undefined;
   /** The sandbox is up, and containers may run. */
   isSandboxReady: boolean;
   readonly containers: Map<string, ContainerRun>;
@@ -69,7 +69,7 @@ export function newPodRun(uid: string, admittedAt: number): PodRun {
     isAdmitted: false,
     isRefused: false,
     allocation: undefined,
-    ip: undefined,
+    ips: undefined,
     isSandboxReady: false,
     containers: new Map(),
     stoppingSince: undefined,

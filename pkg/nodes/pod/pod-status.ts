@@ -9,15 +9,15 @@ import type { Advance, PodRun } from "./pod-run.ts";
 /** The status that a kubelet writes for a pod. Fields that it leaves to others are absent. */
 export function podStatus(
   run: PodRun,
-  step: Advance & { readonly hostIp: string },
+  step: Advance & { readonly hostIps: readonly string[] },
 ): PodStatus & { readonly conditions: readonly PodCondition[] } {
   if (run.isRefused) return refusedStatus(run, step.pod);
-  const { pod, now, hostIp } = step;
+  const { pod, now, hostIps } = step;
   const lists = containerStatuses(run, step);
   const statuses = [...lists.initContainerStatuses, ...lists.containerStatuses];
   const phase = phaseNow(run, pod, phaseOf(pod, statuses, run.isFinished));
   const { generation } = pod.metadata;
-  const ip = pod.spec?.hostNetwork === true ? hostIp : run.ip;
+  const podIps = pod.spec?.hostNetwork === true ? hostIps : (run.ips ?? []);
   const time = timeText(now);
   const { isSandboxReady } = run;
   return {
@@ -26,9 +26,8 @@ export function podStatus(
     ...reasonOf(run, pod),
     ...(pod.status?.qosClass === undefined ? {} : { qosClass: pod.status.qosClass }),
     startTime: pod.status?.startTime ?? timeText(run.admittedAt),
-    hostIP: hostIp,
-    hostIPs: [{ ip: hostIp }],
-    ...(ip === undefined ? {} : { podIP: ip, podIPs: [{ ip }] }),
+    ...addressFields("hostIP", hostIps),
+    ...addressFields("podIP", podIps),
     conditions: [
       ...resizeConditions(run),
       ...kubeletConditions({ pod, statuses, phase, isSandboxReady, time }),
@@ -36,6 +35,12 @@ export function podStatus(
     ],
     ...nonEmpty(lists),
   };
+}
+
+/** The first address, and the list of all; nothing without any. */
+function addressFields(name: "hostIP" | "podIP", ips: readonly string[]): Partial<PodStatus> {
+  if (ips.length === 0) return {};
+  return { [name]: ips[0], [`${name}s`]: ips.map((ip) => ({ ip })) };
 }
 
 /** A pod that its node has refused has no containers and no address. */

@@ -151,7 +151,7 @@ export class PodSyncer {
     if (run.isFinished) this.options.volumes.unmount(run.uid);
     if (run.isFinished && !wasFinished) this.resizes.forget(pod, host.name);
     const isAddressed = this.address(run, pod, host);
-    const plain = podStatus(run, { ...step, hostIp: host.address });
+    const plain = podStatus(run, { ...step, hostIps: host.hostIps });
     const status = this.options.devices.withHealth(pod, plain);
     const patch = statusPatch(pod, status);
     if (patch !== undefined) await this.write(known, host, { pod, patch });
@@ -206,8 +206,8 @@ export class PodSyncer {
       return true;
     }
     if (!run.isSandboxReady) return true;
-    if (run.ip === undefined) run.ip = addresses?.take(metadata.uid);
-    return run.ip !== undefined;
+    run.ips ??= addresses?.take(metadata.uid);
+    return run.ips !== undefined;
   }
 
   private async write(

@@ -1,4 +1,4 @@
-import type { ContainerStateTerminated, ContainerStatus, Pod } from "#kinds";
+import type { ContainerStateTerminated, ContainerStatus, Pod, PodStatus } from "#kinds";
 import { parseSeconds } from "#meta";
 import { type ContainerEnd, type ContainerRun, newContainer } from "./container-run.ts";
 import { restoreAllocation } from "./allocation.ts";
@@ -19,7 +19,7 @@ export function restorePodRun(pod: Pod, now: number): PodRun {
     const container = restoreContainer(each);
     if (container !== undefined) run.containers.set(each.name, container);
   }
-  run.ip = status.podIP;
+  run.ips = podIpsOf(status);
   run.isAdmitted = status.startTime !== undefined;
   if (run.isAdmitted) run.allocation = restoreAllocation(pod);
   const isOver = status.phase === "Failed" || status.phase === "Succeeded";
@@ -27,6 +27,11 @@ export function restorePodRun(pod: Pod, now: number): PodRun {
   run.isRefused = isOver && statuses.length === 0;
   run.isSandboxReady = run.containers.size > 0 && !run.isFinished;
   return run;
+}
+
+/** Addresses of a pod; undefined = it has none yet. */
+export function podIpsOf({ podIP, podIPs }: PodStatus): readonly string[] | undefined {
+  return podIPs?.map(({ ip }) => ip) ?? (podIP === undefined ? undefined : [podIP]);
 }
 
 /** Undefined for a container that has not run yet. */

@@ -80,7 +80,8 @@ export class StagePlayers {
       nodeName,
       nodeAddress: host.address,
       nodePort: portOf(nodeName),
-      podAddress: () => (pod === undefined ? undefined : host.addresses?.take(pod.metadata.uid)),
+      podAddress: () =>
+        pod === undefined ? undefined : host.addresses?.take(pod.metadata.uid)?.[0],
     };
   }
 }
