@@ -17,6 +17,13 @@ const nodesFlags = {
     "",
     "IP address that the nodes report and their kubelets serve on (default: that of the host)",
   ),
+  "wait-for-pod-cidr": flag(
+    "bool",
+    false,
+    "give pods addresses of the podCIDR of their node only, which node IPAM allocates " +
+      "(kube-controller-manager --allocate-node-cidrs); until then pods stay in ContainerCreating; " +
+      "by default nodes without a podCIDR take a /24 of 10.128.0.0/9",
+  ),
   "client-ca-file": flag(
     "string",
     "",
@@ -52,7 +59,11 @@ function optionsOf(values: FlagValues<typeof allFlags>): RemoteNodesOptions {
   const clientCa = values["client-ca-file"];
   return {
     endpoint: kubeconfigEndpoint(values.kubeconfig),
-    settings: { count: values.count, ...simulationSettings(values) },
+    settings: {
+      count: values.count,
+      allocatesPodCidrs: values["wait-for-pod-cidr"],
+      ...simulationSettings(values),
+    },
     address: values["node-ip"] || undefined,
     clientCa: clientCa === "" ? "" : readNamed(clientCa, "client-ca-file"),
     requestsPerSecond: values["kube-api-qps"],

@@ -66,6 +66,7 @@ class SimulatedNodes {
       ...common,
       pods: this.pods,
       nodes: this.nodes,
+      podsOf: (node) => this.podsOf(node),
       onChange: (own) => this.podSyncer.resync(own),
     });
     this.volumes = new PodVolumes({

@@ -86,11 +86,20 @@ async function servingOf(
   return { ...leaf, clientCa: authority.certificate, client };
 }
 
+/** Whether node IPAM runs in this process and gives nodes a podCIDR. */
+function allocatesPodCidrs({
+  selected,
+  settings,
+}: NonNullable<StartOptions["controllerManager"]> = {}): boolean {
+  const isSelected = selected?.some(({ alias }) => alias === "nodeipam") ?? true;
+  return isSelected && settings?.nodeIpam !== undefined;
+}
+
 function localSettings({ options, gates }: LocalNodes): NodesSettings {
   const { host = localhost, advertiseAddress, controllers, controllerManager } = options;
   return {
     ...defaultNodesSettings,
-    allocatesPodCidrs: controllers !== false && controllerManager?.settings?.nodeIpam !== undefined,
+    allocatesPodCidrs: controllers !== false && allocatesPodCidrs(controllerManager),
     reportsDeviceHealth: gates("ResourceHealthStatus"),
     address: advertiseAddress ?? reachableAddress(host) ?? localhost,
     kubeletVersion: versionInfo().gitVersion,

@@ -49,7 +49,7 @@ export async function runRemoteNodes(
   const client = new HttpClient({ send, domain, clock, userAgent: "keelson-nodes", signal });
   const address = options.address ?? reachableAddress(localhost) ?? localhost;
   const common = { clock, signal, report, random: cryptoRandom, instruments };
-  const informers = new Informers({ ...common, client });
+  const informers = new Informers({ ...common, client, trimManagedFields: true });
   const settings = {
     ...defaultNodesSettings,
     kubeletVersion: versionInfo().gitVersion,

@@ -1,3 +1,4 @@
+import { deepEqual } from "#base";
 import { type Client, CoreEventRecorder, type Handle, type Informer, objectKey } from "#client";
 import { ClaimFault, claimKeysOf, claimsOfPod, isReservedFor } from "#dynamic-resource-allocation";
 import {
@@ -20,6 +21,8 @@ export interface PodDevicesOptions {
   readonly settings: NodesSettings;
   readonly nodes: Informer<Node>;
   readonly pods: Informer<Pod>;
+  /** Pods that are bound to a node. */
+  readonly podsOf: (node: string) => readonly Pod[];
   /** Looks at pods again whose claims or devices have changed. */
   readonly onChange: (pods: Iterable<Pod>) => void;
 }
@@ -56,9 +59,8 @@ export class PodDevices {
     const unsubscribe = nodes.subscribe((event) => {
       if (!settings.reportsDeviceHealth || event.type !== "updated") return;
       const { before, object } = event;
-      if (before.metadata.annotations === object.metadata.annotations) return;
-      const own = [...pods.all()].filter(({ spec }) => spec?.nodeName === object.metadata.name);
-      onChange(own.filter(hasClaims));
+      if (deepEqual(before.metadata.annotations, object.metadata.annotations)) return;
+      onChange(this.options.podsOf(object.metadata.name).filter(hasClaims));
     });
     await this.recorder.run();
     forget();

@@ -5,7 +5,7 @@ import path from "node:path";
 import { type EtcdCluster, startEtcd } from "../../../pkg/storage/etcd/testing.ts";
 import { jsonLines } from "../../../pkg/client/http/json-lines.ts";
 import { Connection } from "../client.ts";
-import { type ServerProcess, startServerProcess } from "../processes.ts";
+import { cpuOf, type ServerProcess, startServerProcess } from "../processes.ts";
 import { stop } from "./programs.ts";
 import { nodeNamed, type PodTemplate } from "./workloads.ts";
 
@@ -48,6 +48,11 @@ export class Cluster {
 
   get api() {
     return { url: this.server.url, token, folder: this.folder };
+  }
+
+  /** CPU time of the API server. */
+  cpuSeconds(): number {
+    return cpuOf(this.server) / 1e6;
   }
 
   async makeNamespace(name: string): Promise<void> {
@@ -107,11 +112,16 @@ export class Cluster {
   }
 
   async send(method: string, at: string, object?: object): Promise<any> {
+    return JSON.parse(await this.text(at, method, object));
+  }
+
+  /** The body of an answer. */
+  async text(at: string, method = "GET", object?: object): Promise<string> {
     const body = object === undefined ? {} : { body: Buffer.from(JSON.stringify(object)) };
     const answer = await this.connection.call(method, at, { keep: true, ...body });
     const text = answer.body.toString();
     if (answer.status >= 400) throw new Error(`${method} ${at}: ${answer.status} ${text}`);
-    return JSON.parse(text);
+    return text;
   }
 }
 

@@ -15,21 +15,30 @@ export const keelson: Scheduler = {
   command: [process.execPath, "dist/keelson.js", "scheduler"],
 };
 
-/** Starts a scheduler without leader election and in effect without a limit on its requests. */
-export function startScheduler(
-  { command }: Scheduler,
-  api: { readonly url: string; readonly token: string; readonly folder: string },
-): ChildProcess {
-  const kubeconfig = path.join(api.folder, "kubeconfig");
-  const cluster = { server: api.url, "insecure-skip-tls-verify": true };
+interface Api {
+  readonly url: string;
+  readonly token: string;
+  /** Folder for files. */
+  readonly folder: string;
+}
+
+/** Writes a kubeconfig for the API server. Returns its path. */
+export function writeKubeconfig({ url, token, folder }: Api): string {
+  const kubeconfig = path.join(folder, "kubeconfig");
   writeJson(kubeconfig, {
     apiVersion: "v1",
     kind: "Config",
-    clusters: [{ name: "c", cluster }],
-    users: [{ name: "u", user: { token: api.token } }],
+    clusters: [{ name: "c", cluster: { server: url, "insecure-skip-tls-verify": true } }],
+    users: [{ name: "u", user: { token } }],
     contexts: [{ name: "x", context: { cluster: "c", user: "u" } }],
     "current-context": "x",
   });
+  return kubeconfig;
+}
+
+/** Starts a scheduler without leader election and in effect without a limit on its requests. */
+export function startScheduler({ command }: Scheduler, api: Api): ChildProcess {
+  const kubeconfig = writeKubeconfig(api);
   const config = path.join(api.folder, "scheduler.json");
   writeJson(config, {
     apiVersion: "kubescheduler.config.k8s.io/v1",

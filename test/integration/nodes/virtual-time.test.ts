@@ -11,9 +11,14 @@ import {
   type StartOptions,
   VirtualClock,
 } from "../../../cmd/keelson/index.ts";
+import {
+  VirtualCluster as Cluster,
+  condition,
+  type Json,
+  second,
+  start,
+} from "./virtual-cluster.ts";
 
-const start = "2030-01-01T00:00:00Z";
-const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
@@ -27,60 +32,6 @@ const fewHeartbeats = { count: 1, leaseDurationSeconds: hour / second };
 const relaxedMonitor = {
   controllerManager: { settings: { nodeMonitorPeriodMs: minute, nodeMonitorGraceMs: hour } },
 };
-
-type Json = any;
-
-/** A server at a time of its own. */
-class Cluster {
-  private constructor(
-    readonly server: RunningServer,
-    readonly clock: VirtualClock,
-  ) {}
-
-  static async start(options: StartOptions = {}): Promise<Cluster> {
-    const clock = new VirtualClock({ start });
-    const common = { clock, scheduler: true, nodes: { count: 2 } };
-    const cluster = new Cluster(await startServer({ ...common, ...options }), clock);
-    await clock.advance(second);
-    return cluster;
-  }
-
-  /** Time since the start, in seconds. */
-  get seconds(): number {
-    return (this.clock.now() - Date.parse(start)) / second;
-  }
-
-  async request(method: string, path: string, body?: object): Promise<Json> {
-    const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";
-    const headers = { "content-type": type };
-    const answer = await this.server.fetch(path, {
-      method,
-      headers,
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    return answer.json();
-  }
-
-  get(path: string): Promise<Json> {
-    return this.request("GET", path);
-  }
-
-  async create(path: string, object: object): Promise<Json> {
-    const made = await this.request("POST", path, object);
-    assert.notEqual(made.kind, "Status", JSON.stringify(made));
-    await this.clock.settle();
-    return made;
-  }
-
-  /** Seconds since the start at which the object first satisfies the condition. */
-  async when(path: string, isSo: (object: Json) => unknown, withinSeconds: number) {
-    for (let passed = 0; passed <= withinSeconds; passed++) {
-      if (isSo(await this.get(path))) return this.seconds;
-      await this.clock.advance(second);
-    }
-    return assert.fail(`not within ${withinSeconds} s: ${JSON.stringify(await this.get(path))}`);
-  }
-}
 
 function podSpec(annotations: Readonly<Record<string, string>> = {}) {
   const simulated = Object.entries(annotations).map(([name, value]) => [
@@ -96,9 +47,6 @@ function jobOf(name: string, spec: object, annotations?: Readonly<Record<string,
   const never = { ...template, spec: { ...template.spec, restartPolicy: "Never" } };
   return { metadata: { name }, spec: { ...spec, template: never } };
 }
-
-const condition = (object: Json, type: string): Json =>
-  object.status?.conditions?.find((each: Json) => each.type === type);
 
 describe("virtual time", () => {
   const running: RunningServer[] = [];
