@@ -1,7 +1,13 @@
-// `npm run build`: the bundle, and the type declarations that users of the package compile against.
+// `npm run build`: the bundle, the type declarations that users of the package compile against, and the man page.
+import { execFileSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { ensureBuilt, ensureInstalled, root, run } from "./setup.mjs";
 import path from "node:path";
 
 ensureInstalled();
 await ensureBuilt();
 run(path.join(root, "node_modules", ".bin", "tsc"), ["-p", "tsconfig.build.json"]);
+const man = path.join(root, "dist", "man", "keelson.1");
+mkdirSync(path.dirname(man), { recursive: true });
+const program = path.join(root, "dist", "keelson.js");
+writeFileSync(man, execFileSync(process.execPath, [program, "help", "man"]));

@@ -44,6 +44,9 @@ import { schedulerGroups } from "../scheduler/flags.ts";
 import { runSchedulerCommand } from "../scheduler/main.ts";
 import { type CommandHelp, helpText } from "../flags/help.ts";
 import { type FlagValues, parseFlags, UsageError } from "../flags/parse.ts";
+import { completionScript, type DescribedCommand, shells } from "./completion.ts";
+import { manPage } from "./man-page.ts";
+import { topics } from "./topics.ts";
 import { takeVersion, versionFlags, versionText } from "./version-flag.ts";
 
 /** Time that accepted requests have to finish after SIGTERM. */
@@ -271,9 +274,11 @@ function usage(): string {
     "",
     "Commands:",
     ...list,
-    `  ${"help".padEnd(19)} show the flags of a command`,
+    `  ${"help".padEnd(19)} show the flags of a command, or a topic`,
+    `  ${"completion".padEnd(19)} print the completion script of a shell: ${shells.join(", ")}`,
     `  ${"version".padEnd(19)} show the version`,
     "",
+    `Topics of "keelson help": ${Object.keys(topics).join(", ")}.`,
     'Use "keelson <command> --help" for the flags of a command.',
   ].join("\n");
 }
@@ -281,14 +286,46 @@ function usage(): string {
 function commandHelp(name: string, { arguments: others, ...command }: Command): string {
   const columns = Math.max(process.stdout.columns ?? defaultColumns, narrowestColumns);
   const usage = ["keelson", name, "[flags]", others].filter(Boolean).join(" ");
-  const { hasVersionFlag, groups } = command;
-  const all = hasVersionFlag ? [...groups, { heading: "Version", flags: versionFlags }] : groups;
-  return helpText({ ...command, usage, groups: all }, columns);
+  return helpText({ ...command, usage, groups: allGroups(command) }, columns);
+}
+
+/** Shows a topic, the man page, or the flags of a command. */
+function help(subject: string): Promise<number> | number {
+  if (subject !== "man" && !Object.hasOwn(topics, subject)) return main([subject, "--help"]);
+  console.log(subject === "man" ? manPage(describedCommands()) : topics[subject]);
+  return 0;
+}
+
+/** `keelson completion SHELL`. */
+function complete([word, ...others]: readonly string[]): number {
+  const shell = shells.find((each) => each === word);
+  if (shell === undefined || others.length > 0) {
+    throw new UsageError(`keelson completion needs the name of a shell: ${shells.join(", ")}`);
+  }
+  const described = describedCommands();
+  const subjects = [...described.map(({ name }) => name), ...Object.keys(topics)];
+  console.log(completionScript(shell, described, { help: subjects, completion: shells }));
+  return 0;
+}
+
+function describedCommands(): readonly DescribedCommand[] {
+  return Object.entries(commands).map(([name, command]) => ({
+    name,
+    summary: command.summary,
+    description: command.description,
+    groups: allGroups(command),
+  }));
+}
+
+/** The flags of a command, `--version` included. */
+function allGroups({ hasVersionFlag, groups }: Command): Command["groups"] {
+  return hasVersionFlag ? [...groups, { heading: "Version", flags: versionFlags }] : groups;
 }
 
 async function main(words: readonly string[]): Promise<number> {
   const [first = "start"] = words;
-  if (first === "help" && words.length > 1) return main([words[1] as string, "--help"]);
+  if (first === "help" && words.length > 1) return help(words[1] as string);
+  if (first === "completion") return complete(words.slice(1));
   if (["help", "--help", "-h"].includes(first)) {
     console.log(usage());
     return 0;

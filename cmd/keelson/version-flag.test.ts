@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { root } from "../../test/tidy/source.ts";
 import { UsageError } from "../flags/parse.ts";
 import { takeVersion } from "./version-flag.ts";
 
@@ -7,6 +10,12 @@ describe("--version", () => {
     assert.match(takeVersion(["--version"]).version ?? "", /^keelson v1\.\d+\.\d+/);
     const details = JSON.parse(takeVersion(["--version=raw"]).version ?? "") as object;
     assert.ok("gitVersion" in details && "platform" in details);
+  });
+
+  it("names Keelson's own version, which is that of the package", () => {
+    const file = path.join(root, "package.json");
+    const { version } = JSON.parse(readFileSync(file, "utf8")) as { version: string };
+    assert.ok(takeVersion(["--version"]).version?.endsWith(` (Keelson ${version})`));
   });
 
   it("is taken out of the command line where there is nothing to show", () => {

@@ -1,6 +1,9 @@
 import { versionInfo } from "#server";
 import { flag, UsageError } from "../flags/parse.ts";
 
+/** Keelson's own version, as in package.json. */
+export const keelsonVersion = "0.1.0";
+
 /** `--version` of Kubernetes' programs, for `--help`; `takeVersion` parses it. */
 export const versionFlags = {
   version: flag(
@@ -31,10 +34,12 @@ export function takeVersion(words: readonly string[]): {
   throw new UsageError(`invalid argument ${JSON.stringify(value)} for "--version" flag: ${wanted}`);
 }
 
-/** `keelson v1.34.9`, or all details as JSON for `raw`. */
+/** `keelson v1.34.9 (Keelson 0.1.0)`, or all details as JSON for `raw`. */
 export function versionText(value: string): string {
   const info = versionInfo();
-  return value === "raw" ? JSON.stringify(info, null, 2) : `keelson ${info.gitVersion}`;
+  return value === "raw"
+    ? JSON.stringify({ ...info, keelsonVersion }, null, 2)
+    : `keelson ${info.gitVersion} (Keelson ${keelsonVersion})`;
 }
 
 /** Major and minor number: patch releases and builds differ in neither wire nor flags. */
