@@ -3,10 +3,10 @@ import { chmodSync, rmSync } from "node:fs";
 import path from "node:path";
 import { build, stop } from "esbuild";
 
-/** Writes dist/keelson.js (the program) and dist/index.js (the package). */
+/** Writes dist/keelson.js (the program), dist/index.js (the package) and dist/testing-kit.js (`keelson/testing`). */
 export async function bundle(root) {
   const dist = path.join(root, "dist");
-  for (const name of ["keelson.js", "index.js", "envtest-etcd.js", "chunks"]) {
+  for (const name of ["keelson.js", "index.js", "testing-kit.js", "envtest-etcd.js", "chunks"]) {
     rmSync(path.join(dist, name), { recursive: true, force: true });
   }
   await build({
@@ -15,6 +15,7 @@ export async function bundle(root) {
       keelson: "cmd/keelson/main.ts",
       index: "cmd/keelson/index.ts",
       "envtest-etcd": "cmd/envtest/etcd-main.ts",
+      "testing-kit": "cmd/keelson/testing-kit.ts",
     },
     outdir: "dist",
     chunkNames: "chunks/[name]-[hash]",

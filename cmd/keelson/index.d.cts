@@ -6,6 +6,7 @@ import type * as keelson from "../../dist/types/cmd/keelson/index.d.ts" with {
 export type {
   Clock,
   RunningServer,
+  ServerSnapshot,
   StartOptions,
   StorageOptions,
   VirtualClockOptions,

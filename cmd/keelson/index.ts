@@ -2,6 +2,7 @@
 export { type Clock, VirtualClock, type VirtualClockOptions } from "#base";
 export {
   type RunningServer,
+  type ServerSnapshot,
   type StartOptions,
   startServer,
   type StorageOptions,

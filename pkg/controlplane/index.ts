@@ -16,7 +16,7 @@ export { FileError } from "./files/file-reloader.ts";
 export { NetworkFlagError, serviceNetworkOf } from "./network.ts";
 export { type RemoteNodesOptions, runRemoteNodes } from "./nodes/remote-nodes.ts";
 export { standardLogger } from "./observability/logging.ts";
-export type { AuditOptions, RunningServer, StartOptions } from "./options.ts";
+export type { AuditOptions, RunningServer, ServerSnapshot, StartOptions } from "./options.ts";
 export { limitHeapGrowth, allowHeapGrowth } from "./process/heap.ts";
 export {
   isWorker,
@@ -30,4 +30,23 @@ export { RecordError } from "./recording/record-error.ts";
 export { RuntimeConfigError } from "./start/served-catalog.ts";
 export { StartError, toStartError } from "./start/start-error.ts";
 export { startServer } from "./start/start-server.ts";
+export {
+  testServer,
+  type Failure,
+  type Fault,
+  type Faults,
+  type Fixture,
+  type HotLoopOptions,
+  type KubernetesObject,
+  type ObjectReference,
+  type RecordedRequest,
+  type RequestFilter,
+  type RequestLog,
+  type TestServer,
+  type TestServerOptions,
+  type TestSnapshot,
+  type Verb,
+  type WaitCondition,
+  type WaitOptions,
+} from "./testing-kit/index.ts";
 export type { StorageOptions } from "./storage/open-storage.ts";

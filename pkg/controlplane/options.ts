@@ -5,7 +5,7 @@ import type { AdjustableLogger, Clock } from "#base";
 import type { ControllerDescriptor, ControllerSettings } from "#controllers";
 import type { NodesSettings } from "#nodes";
 import type { ServiceNetwork } from "#registry";
-import type { CloseOptions, KubeletTls, Lifecycle, Limits } from "#server";
+import type { CloseOptions, KubeletTls, Lifecycle, Limits, RequestInterceptor } from "#server";
 import type { SchedulerSettings } from "#scheduler";
 import type {
   FrontProxyOptions,
@@ -159,11 +159,19 @@ export interface StartOptions {
    * flight.
    */
   readonly priorityAndFairness?: boolean;
+  /** Observes and fails requests, for tests of clients; see `testServer`. */
+  readonly interceptor?: RequestInterceptor;
   readonly clock?: Clock;
   /** Default: errors only, to standard error. */
   readonly logger?: AdjustableLogger;
   /** Reports errors outside requests; default: the logger. */
   readonly report?: (what: string, error: unknown) => void;
+}
+
+/** Content of a server's store at one moment. Costs as much memory as the store changes later. */
+export interface ServerSnapshot {
+  /** Starts a server with this content; the options replace those of the original server. */
+  start(options?: StartOptions): Promise<RunningServer>;
 }
 
 export interface RunningServer {
@@ -178,8 +186,13 @@ export interface RunningServer {
   readonly token: string;
   /** A request of the user `admin` inside the process, with the semantics of the global `fetch`. */
   fetch(path: string, init?: RequestInit): Promise<Response>;
-  /** Starts a second server on a copy of the store; memory backend only. */
+  /**
+   * Starts a second server on a copy of the store, on the clock of the first unless the options hold
+   * another; memory backend only.
+   */
   fork(options?: StartOptions): Promise<RunningServer>;
+  /** Takes a copy of the store, from which servers can be started; memory backend only. */
+  snapshot(): ServerSnapshot;
   /**
    * Shuts down: fails `/readyz` and serves on for `delayMs`, ends watches evenly over `spreadMs`,
    * waits up to `graceMs` (default 5 s) for accepted requests, then releases all resources.

@@ -17,7 +17,6 @@ import type { Server as TlsServer } from "node:tls";
 import Koa from "koa";
 import { type Clock, createLogger, type Logger, systemClock, trustAuthorities } from "#base";
 import type { FlowController } from "#flowcontrol";
-import { noApiServices } from "#aggregator";
 import type { Catalog } from "#meta";
 import type { Registry } from "#registry";
 import { type Auditor, type Authenticator, type Authorizer, noTracer, type Tracer } from "#request";
@@ -34,10 +33,15 @@ import {
 } from "./transport/local-exchange.ts";
 import { PrometheusMetrics } from "./metrics/metrics.ts";
 import { serverMetrics } from "./metrics/definitions.ts";
-import type { AggregatedDocuments, ServerDocument } from "./routes/document-routes.ts";
+import {
+  type AggregatedDocuments,
+  noAggregatedDocuments,
+  type ServerDocument,
+} from "./routes/document-routes.ts";
 import { Http1Exchange } from "./transport/http1-exchange.ts";
 import { rejectPlainHttp } from "./transport/plain-http.ts";
 import { EventLoopLagMonitor } from "./ops/event-loop-lag-monitor.ts";
+import type { RequestInterceptor } from "./interceptor.ts";
 import { installStages } from "./stages/stages.ts";
 import { bindExchange, type KoaMessages, koaMessages } from "./transport/koa-messages.ts";
 import type { Aggregation } from "./proxy/aggregated.ts";
@@ -87,6 +91,8 @@ export interface ServerOptions extends Lifecycle {
   readonly limits?: Partial<Limits>;
   /** API Priority and Fairness; absent = `limits` bound the requests in flight. */
   readonly flowControl?: FlowController | undefined;
+  /** Observes and fails requests, for tests of clients. */
+  readonly interceptor?: RequestInterceptor | undefined;
   readonly health?: readonly HealthCheck[];
   readonly metrics?: PrometheusMetrics;
   /** A number in [0, 1). */
@@ -122,15 +128,6 @@ export interface KeelsonServer {
   handle(request: LocalRequest): Promise<LocalResponse>;
 }
 
-const noAggregatedDocuments: AggregatedDocuments = {
-  discovery: { current: noApiServices },
-  servesBetaDiscovery: false,
-  openApiV2: { current: [] },
-  openApiV3: {
-    current: new Map(),
-    open: () => Promise.reject(new Error("no other server is aggregated")),
-  },
-};
 const COMMON_HEADERS = { "cache-control": "no-cache, private" };
 const DEFAULT_GRACE = 5_000;
 const LONGEST_ID = 64;
@@ -252,7 +249,8 @@ class HttpServer implements KeelsonServer {
 
   private makeApp(): Koa {
     const { options, closing, limits, metrics, logger } = this;
-    const { catalog, registry, authenticator, authorizer, auditor } = options;
+    const { catalog, registry, authenticator, authorizer, auditor, interceptor, flowControl } =
+      options;
     const app = new Koa();
     // The stages handle all errors; Koa reports those of connections, which end their exchange.
     app.on("error", (error: unknown) => {
@@ -267,7 +265,8 @@ class HttpServer implements KeelsonServer {
       tracer: options.tracer ?? noTracer,
       clock: options.clock ?? systemClock,
       limits,
-      flowControl: options.flowControl,
+      flowControl,
+      interceptor,
       metrics,
       health: this.healthOf(options),
       logger,

@@ -35,7 +35,7 @@ describe("the npm package", function () {
   it("is small and holds no sources, maps or tests", async () => {
     assert.ok((await stat(tarball)).size < 6 * megabyte);
     const files = await readdir(path.join(folder, "node_modules", "keelson"), { recursive: true });
-    const foreign = /\.map$|\.test\.|testing\.|(?<!\.d)\.ts$/;
+    const foreign = /\.map$|\.test\.|[/\\]testing\.|(?<!\.d)\.ts$/;
     assert.deepEqual(
       files.filter((file) => foreign.test(file)),
       [],
@@ -51,6 +51,11 @@ describe("the npm package", function () {
   for (const [name, text] of [
     ["esm.mjs", `import { startServer } from "keelson";${program}`],
     ["required.cjs", `const { startServer } = require("keelson");(async () => {${program}})();`],
+    ["kit.mjs", `import { testServer as startServer } from "keelson/testing";${program}`],
+    [
+      "kit.cjs",
+      `const { testServer: startServer } = require("keelson/testing");(async () => {${program}})();`,
+    ],
   ] as const) {
     it(`serves from ${name}`, async () => {
       await writeFile(path.join(folder, name), text);
@@ -66,12 +71,23 @@ describe("the npm package", function () {
     // @ts-expect-error: no such storage
     await startServer({ storage: "paper" });
     export { text };`;
-  const required = `import keelson = require("keelson");
-    const server: Promise<keelson.RunningServer> = keelson.startServer();
+  const testing = `import { type TestServer, testServer } from "keelson/testing";
+    const server: TestServer = await testServer({ virtualTime: true });
+    server.faults.next({ verb: "update", resource: "pods", fail: 409 });
+    // @ts-expect-error: no such verb
+    server.requests.expectAtMost(3, { verb: "read" });
+    await server.clock.advance(1);
     export { server };`;
+  const required = `import keelson = require("keelson");
+    import kit = require("keelson/testing");
+    const server: Promise<keelson.RunningServer> = keelson.startServer();
+    const test: Promise<kit.TestServer> = kit.testServer();
+    export { server, test };`;
   for (const [module, moduleResolution, file, text] of [
     ["node16", "node16", "program.mts", source],
     ["esnext", "bundler", "program.ts", source],
+    ["node16", "node16", "testing.mts", testing],
+    ["esnext", "bundler", "testing.ts", testing],
     ["node16", "node16", "required.cts", required],
   ] as const) {
     it(`type-checks ${file} with moduleResolution ${moduleResolution}`, async () => {

@@ -20,6 +20,20 @@ describe("examples", () => {
     assert.deepEqual(second, first);
   });
 
+  const source = ["--conditions=source", "--import=tsx"];
+  const mocha = path.join(root, "node_modules/mocha/bin/mocha.js");
+  for (const words of [
+    ["--test", "examples/testing/node-test.ts"],
+    [mocha, "--no-config", "--timeout=60000", "--exit", "examples/testing/mocha.ts"],
+  ]) {
+    it(`${words.at(-1)} passes`, async () => {
+      const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+      await promisify(execFile)(process.execPath, [...source, ...words], { cwd: root, env }).catch(
+        ({ stdout, stderr }) => assert.fail(`${stdout}\n${stderr}`),
+      );
+    });
+  }
+
   it("curl.sh creates, patches, lists, watches and deletes", async function () {
     if (spawnSync("curl", ["--version"]).error) this.skip();
     const folder = mkdtempSync(path.join(tmpdir(), "keelson-example-"));

@@ -129,6 +129,7 @@ function serverOf({
     kubelet,
     limits: options.limits ?? {},
     flowControl: flowControl?.controller,
+    interceptor: options.interceptor,
     ...(options.lifecycle ?? {}),
     logger: options.logger,
   });

@@ -9,7 +9,7 @@ import { kubeconfig } from "../credentials/kubeconfig.ts";
 import { type ResolvedOptions, resolveOptions } from "../observability/logging.ts";
 import { localhost, urlHost } from "../network.ts";
 import { type OpenStorage, openStorage } from "../storage/open-storage.ts";
-import type { RunningServer, StartOptions } from "../options.ts";
+import type { RunningServer, ServerSnapshot, StartOptions } from "../options.ts";
 import { runPostStartHooks } from "./run-post-start-hooks.ts";
 import { StartError } from "./start-error.ts";
 
@@ -60,16 +60,13 @@ async function startOn(
 const leavingMs = 3_000;
 
 function running(assembly: Assembly, background: Promise<void>): RunningServer {
-  const { clock, life, options, server, storage, token } = assembly;
+  const { clock, life, server, storage, token } = assembly;
   return {
     ...reachedAt(assembly),
     token,
     fetch: (path, init) => fetchInProcess(server, path, { ...init, token }),
-    fork: async (changed = {}) => {
-      if (storage.fork === undefined) throw new Error("only a server in memory can be forked");
-      const { from: _loaded, ...kept } = options;
-      return startOn(storage.fork(), { ...kept, ...changed }, clock);
-    },
+    fork: async (changed) => snapshotOf(assembly).start(changed),
+    snapshot: () => snapshotOf(assembly),
     close: async (closeOptions) => {
       await closeServer(assembly, closeOptions);
       life.abort();
@@ -80,6 +77,18 @@ function running(assembly: Assembly, background: Promise<void>): RunningServer {
       // Ends requests to the store that are still pending.
       await storage.backend[Symbol.asyncDispose]();
       await background;
+    },
+  };
+}
+
+function snapshotOf({ clock, options, storage }: Assembly): ServerSnapshot {
+  if (storage.snapshot === undefined) throw new Error("only a server in memory can be forked");
+  const open = storage.snapshot();
+  const { from: _loaded, ...kept } = options;
+  return {
+    start: (changed = {}) => {
+      const time = changed.clock ?? clock;
+      return startOn(open(time), { ...kept, ...changed }, time);
     },
   };
 }

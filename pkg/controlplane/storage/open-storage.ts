@@ -20,8 +20,11 @@ export type StorageOptions =
 
 export interface OpenStorage {
   readonly backend: Backend;
-  /** Copies the whole store; memory backend only. */
-  readonly fork: (() => OpenStorage) | undefined;
+  /**
+   * Copies the whole store; returns a function that opens stores with that content. Memory backend
+   * only.
+   */
+  readonly snapshot: (() => (clock: Clock) => OpenStorage) | undefined;
 }
 
 export async function openStorage(options: StorageOptions, clock: Clock): Promise<OpenStorage> {
@@ -30,12 +33,15 @@ export async function openStorage(options: StorageOptions, clock: Clock): Promis
       return inMemory(memoryBackend({ clock }));
     case "embedded": {
       const { directory } = options;
-      return { backend: await openDurableBackend({ directory, clock }), fork: undefined };
+      return { backend: await openDurableBackend({ directory, clock }), snapshot: undefined };
     }
     case "etcd": {
       const { endpoints, tls } = options;
       const secured = tls === undefined ? {} : { tls: buffersOf(tls) };
-      return { backend: await openEtcdBackend({ endpoints, clock, ...secured }), fork: undefined };
+      return {
+        backend: await openEtcdBackend({ endpoints, clock, ...secured }),
+        snapshot: undefined,
+      };
     }
     default:
       throw new TypeError(`storage is ${JSON.stringify(options)}: its kind is unknown`);
@@ -43,7 +49,13 @@ export async function openStorage(options: StorageOptions, clock: Clock): Promis
 }
 
 function inMemory(backend: EmbeddedStore): OpenStorage {
-  return { backend, fork: () => inMemory(backend.fork()) };
+  return {
+    backend,
+    snapshot: () => {
+      const open = backend.snapshot();
+      return (clock) => inMemory(open(clock));
+    },
+  };
 }
 
 function buffersOf(tls: Readonly<Record<string, string>>): Record<string, Buffer> {

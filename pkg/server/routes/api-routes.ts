@@ -27,11 +27,13 @@ export function apiRoutes(parts: VerbParts & StreamParts): Router<RequestState> 
     return runStream(parts, { exchange, info, query, user, stream });
   });
   router.all(resources, ({ state }, next) => {
-    const { exchange, info, query, resource, user, trail, initialized } = state;
+    const { exchange, info, query, resource, user, trail: notes } = state;
+    const { initialized, watchFilter } = state;
     if (!isServed(parts.catalog, state)) return next();
     if (resource === undefined) throw genericFailure(404);
     const route = findRoute(resource, exchange.method, info);
-    return runVerb(parts, { exchange, info, query, user, route, notes: trail, initialized });
+    const watching = { initialized, watchFilter };
+    return runVerb(parts, { exchange, info, query, user, route, notes, ...watching });
   });
   return router;
 }

@@ -1,6 +1,11 @@
 import { Router } from "@koa/router";
 import { yieldEvery } from "#base";
-import type { DiscoverySnapshot, OpenApiV3Roots, RemoteSpec } from "#aggregator";
+import {
+  type DiscoverySnapshot,
+  noApiServices,
+  type OpenApiV3Roots,
+  type RemoteSpec,
+} from "#aggregator";
 import { type Catalog, genericFailure } from "#meta";
 import { sendResponse, sendText, gzipAbove, ResponseWriter } from "../response/response-writer.ts";
 import { responseBufferPoolOf } from "../response/response-buffer-pool.ts";
@@ -32,6 +37,16 @@ export interface AggregatedDocuments {
   readonly openApiV2: { readonly current: readonly RemoteSpec[] };
   readonly openApiV3: Pick<OpenApiV3Roots, "current" | "open">;
 }
+
+export const noAggregatedDocuments: AggregatedDocuments = {
+  discovery: { current: noApiServices },
+  servesBetaDiscovery: false,
+  openApiV2: { current: [] },
+  openApiV3: {
+    current: new Map(),
+    open: () => Promise.reject(new Error("no other server is aggregated")),
+  },
+};
 
 export interface DocumentParts {
   readonly documents: ReadonlyMap<string, ServerDocument>;

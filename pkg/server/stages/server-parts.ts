@@ -3,6 +3,7 @@ import type { FlowController } from "#flowcontrol";
 import type { Catalog } from "#meta";
 import type { Auditor, Authenticator, Authorizer, Tracer } from "#request";
 import type { Registry } from "#registry";
+import type { RequestInterceptor } from "../interceptor.ts";
 import type { Shutdown } from "../transport/shutdown.ts";
 import type { Debugging } from "../ops/debugging.ts";
 import type { Health } from "../ops/health.ts";
@@ -25,6 +26,8 @@ export interface ServerParts {
   readonly limits: Limits;
   /** Absent = API Priority and Fairness is off, and the limits bound the requests in flight. */
   readonly flowControl: FlowController | undefined;
+  /** Absent = requests reach authorization as they are. */
+  readonly interceptor: RequestInterceptor | undefined;
   readonly metrics: PrometheusMetrics;
   readonly health: Health;
   readonly logger: Logger;

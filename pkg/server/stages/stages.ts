@@ -14,6 +14,7 @@ import { deadline } from "./deadline.ts";
 import { dispatch } from "./dispatch.ts";
 import { authenticate } from "./access/authenticate.ts";
 import { impersonate } from "./access/impersonate.ts";
+import { intercept } from "./access/intercept.ts";
 import { authorize } from "./access/authorize.ts";
 
 /** Installs the path of every request, top to bottom. */
@@ -29,6 +30,7 @@ export function installStages(app: Koa, parts: ServerParts): void {
     .use(trace(parts.tracer))
     .use(audit(parts))
     .use(impersonate(parts))
+    .use(intercept(parts.interceptor))
     .use(flowControl(parts))
     .use(authorize(parts))
     .use(dispatch(parts));

@@ -1,6 +1,7 @@
 import type { Resource } from "#meta";
 import type { AuditTrail, Query, RequestInfo, User } from "#request";
 import type { RequestRecord } from "../metrics/requests.ts";
+import type { WatchFilter } from "../interceptor.ts";
 import type { Exchange } from "../transport/exchange.ts";
 
 /** State of every request from the first stage on. */
@@ -38,8 +39,13 @@ export interface Admitted {
   readonly initialized?: () => void;
 }
 
+export interface Intercepted {
+  /** Absent = the events of a watch are sent as they are. */
+  readonly watchFilter?: WatchFilter;
+}
+
 /** State of a request that reaches a route. */
-export type RequestState = Arrived & Parsed & Authenticated & Audited & Admitted;
+export type RequestState = Arrived & Parsed & Authenticated & Audited & Intercepted & Admitted;
 
 /** What a stage adds that adds nothing. */
 export type Nothing = Readonly<Record<never, never>>;

@@ -91,6 +91,8 @@ export interface VerbRequest {
   readonly notes?: RequestNotes | undefined;
   /** Called when a watch is initialized. */
   readonly initialized?: (() => void) | undefined;
+  /** Absent = the events of a watch are sent as they are. */
+  readonly watchFilter?: ((events: WatchEvents) => WatchEvents) | undefined;
 }
 
 /** Carries a verb out on the registry and writes the response. */
@@ -104,6 +106,8 @@ export function runVerb(parts: VerbParts, request: VerbRequest): Promise<void> {
     throw new StatusError(status, headers, [deprecationWarning, ...warnings]);
   });
 }
+
+type WatchEvents = ReturnType<Registry["watchBatches"]>;
 
 class VerbRun {
   private readonly domain: Domain;
@@ -170,7 +174,7 @@ class VerbRun {
   }
 
   private async watch(): Promise<void> {
-    const { exchange, query, route, initialized } = this.request;
+    const { exchange, query, route, initialized, watchFilter } = this.request;
     const negotiated = this.negotiate("watch");
     const sent = watchOptions(query);
     const table = this.tableView(negotiated);
@@ -187,7 +191,8 @@ class VerbRun {
     try {
       const target: ResourceRequest = { ...this.target, name: "", context: watching };
       const options = { ...sent, fieldSelector, initialized };
-      const events = this.parts.registry.watchBatches(target, options);
+      const batches = this.parts.registry.watchBatches(target, options);
+      const events = watchFilter === undefined ? batches : watchFilter(batches);
       const view = {
         ...negotiated,
         resource: route.resource,
@@ -205,7 +210,7 @@ class VerbRun {
   }
 
   private async sendEvents(
-    events: ReturnType<Registry["watchBatches"]>,
+    events: WatchEvents,
     { view, ended }: { readonly view: WatchView; readonly ended: AbortSignal },
   ): Promise<void> {
     const response = this.eventStream(view.format);

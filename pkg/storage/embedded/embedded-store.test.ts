@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Clock } from "#base";
+import { type Clock, systemClock } from "#base";
 import { StoreFault, type StoreEvent } from "../backend.ts";
 import { Subject, Tap } from "../suite-subject.ts";
 import { Alarm } from "./alarm.ts";
@@ -203,7 +203,7 @@ describe("embedded store: history", () => {
     const s = new Subject(backend);
     for (let i = 0; i < 300; i++) await s.write({ [`k${i % 7}`]: String(i) });
     const revision = await backend.revision();
-    await using copy = backend.fork();
+    await using copy = backend.snapshot()(systemClock);
     const c = new Subject(copy);
     Object.assign(c, { prefix: s.prefix });
     assert.equal(await c.list(), await s.list());

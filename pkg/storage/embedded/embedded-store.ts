@@ -157,16 +157,14 @@ export class EmbeddedStore implements Backend, Watched {
   }
 
   /**
-   * Another store with the same content and past, in memory. Neither sees what the other writes
-   * later.
+   * Copies content and past. Returns a function that opens stores in memory with them; no store sees
+   * what another one writes later.
    */
-  fork(): EmbeddedStore {
+  snapshot(): (clock: Clock) => EmbeddedStore {
     this.#admit(undefined);
-    return new EmbeddedStore({
-      clock: this.#clock,
-      history: this.history.fork(),
-      limits: this.#limits,
-    });
+    const past = this.history.fork();
+    const limits = this.#limits;
+    return (clock) => new EmbeddedStore({ clock, history: past.fork(), limits });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

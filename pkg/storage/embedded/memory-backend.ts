@@ -16,7 +16,7 @@ export const defaultLimits: StoreLimits = {
 };
 
 /**
- * A store that leaves no trace. `fork()` on it is a copy of everything at the cost of a reference.
+ * A store that leaves no trace. `snapshot()` of it costs a reference per chunk of its history.
  */
 export function memoryBackend(options: MemoryBackendOptions = {}): EmbeddedStore {
   const clock = options.clock ?? systemClock;

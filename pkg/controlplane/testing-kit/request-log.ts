@@ -1,0 +1,177 @@
+import { AssertionError } from "node:assert";
+import type { Clock } from "#base";
+import type { InterceptedRequest } from "#server";
+import {
+  type DescribedRequest,
+  filterText,
+  matches,
+  type RequestFilter,
+} from "./request-filter.ts";
+
+/** A request of a client. Those of the kit and of controllers inside the server are not recorded. */
+export interface RecordedRequest extends DescribedRequest {
+  /** Time of the cluster, RFC 3339. */
+  readonly time: string;
+  /** Real time in ms since the server started. */
+  readonly atMs: number;
+  readonly version: string;
+  /** Decoded, without the query. */
+  readonly path: string;
+  /** Status code of the response; absent while there is none. */
+  readonly status?: number;
+  /** Present if the kit failed or delayed the request. */
+  readonly fault?: string;
+}
+
+export interface HotLoopOptions {
+  /** Most equal requests that are no hot loop; default 10. */
+  readonly most?: number;
+  /** Real time in ms within which they are counted; default 1,000. */
+  readonly withinMs?: number;
+}
+
+/** Requests of clients, oldest first. */
+export interface RequestLog {
+  /** The requests that match; without a filter all of them. */
+  list(filter?: RequestFilter): readonly RecordedRequest[];
+  count(filter?: RequestFilter): number;
+  /** @throws AssertionError that lists the requests if more than `most` match */
+  expectAtMost(most: number, filter?: RequestFilter): void;
+  /** @throws AssertionError that lists the requests if fewer than `least` match */
+  expectAtLeast(least: number, filter?: RequestFilter): void;
+  /**
+   * Requests are equal if client, verb, resource, namespace and name are; watches do not count.
+   * @throws AssertionError if more than `most` equal requests came `withinMs`
+   */
+  expectNoHotLoop(options?: HotLoopOptions): void;
+  /** Forgets all requests so far. */
+  clear(): void;
+}
+
+/** Requests that are kept; older ones make assertions fail, as they can no longer be counted. */
+const mostKept = 100_000;
+/** Requests that an assertion message lists. */
+const mostListed = 10;
+
+type Entry = { -readonly [K in keyof RecordedRequest]: RecordedRequest[K] };
+
+export interface RecordingLog extends RequestLog {
+  /** Adds a request; returns the functions that complete its entry. */
+  record(request: InterceptedRequest): {
+    readonly described: DescribedRequest;
+    readonly answered: (status: number | undefined) => void;
+    readonly faulted: (fault: string) => void;
+  };
+}
+
+/** `clock` returns the clock of the server, which a reset replaces. */
+export function requestLog(clock: () => Clock): RecordingLog {
+  let entries: Entry[] = [];
+  let dropped = 0;
+  const started = performance.now();
+  const list = (filter: RequestFilter = {}) => entries.filter((entry) => matches(filter, entry));
+  const failIf = (isWrong: boolean, message: () => string) => {
+    if (dropped > 0) {
+      throw new AssertionError({
+        message: `${dropped} requests are no longer recorded: clear() the log between tests`,
+      });
+    }
+    if (isWrong) throw new AssertionError({ message: message() });
+  };
+  return {
+    record: (request) => {
+      const entry = entryOf(request, clock(), performance.now() - started);
+      entries.push(entry);
+      if (entries.length > mostKept) {
+        const half = mostKept / 2;
+        entries = entries.slice(half);
+        dropped += half;
+      }
+      return {
+        described: entry,
+        answered: (status) => {
+          if (status !== undefined) entry.status = status;
+        },
+        faulted: (fault) => {
+          entry.fault = fault;
+        },
+      };
+    },
+    list,
+    count: (filter) => list(filter).length,
+    expectAtMost: (most, filter = {}) => {
+      const found = list(filter);
+      failIf(found.length > most, () => mismatch(`at most ${most}`, filter, found));
+    },
+    expectAtLeast: (least, filter = {}) => {
+      const found = list(filter);
+      failIf(found.length < least, () => mismatch(`at least ${least}`, filter, found));
+    },
+    expectNoHotLoop: ({ most = 10, withinMs = 1_000 } = {}) => {
+      const loop = hotLoop(entries, most, withinMs);
+      failIf(
+        loop.length > 0,
+        () => `a hot loop: ${most + 1} equal requests within ${withinMs} ms${listing(loop)}`,
+      );
+    },
+    clear: () => {
+      entries = [];
+      dropped = 0;
+    },
+  };
+}
+
+function entryOf({ info, user, header }: InterceptedRequest, clock: Clock, atMs: number): Entry {
+  const { verb, group, version, resource, subresource, namespace, name, path } = info;
+  return {
+    verb,
+    group,
+    version,
+    resource,
+    subresource,
+    namespace,
+    name,
+    path,
+    time: new Date(clock.now()).toISOString(),
+    atMs,
+    user: user.name,
+    userAgent: header("user-agent") ?? "",
+  };
+}
+
+/** The first equal requests of which more than `most` came within the time; none = no hot loop. */
+function hotLoop(
+  entries: readonly RecordedRequest[],
+  most: number,
+  withinMs: number,
+): readonly RecordedRequest[] {
+  const recent = new Map<string, RecordedRequest[]>();
+  for (const entry of entries) {
+    if (entry.verb === "watch") continue;
+    const { user, userAgent, verb, path, name } = entry;
+    const key = JSON.stringify([user, userAgent, verb, path, name]);
+    const equal = recent.get(key) ?? [];
+    recent.set(key, equal);
+    equal.push(entry);
+    while (entry.atMs - equal[0]!.atMs > withinMs) equal.shift();
+    if (equal.length > most) return equal;
+  }
+  return [];
+}
+
+function mismatch(
+  expected: string,
+  filter: RequestFilter,
+  found: readonly RecordedRequest[],
+): string {
+  return `expected ${expected} of ${filterText(filter)}, found ${found.length}${listing(found)}`;
+}
+
+function listing(found: readonly RecordedRequest[]): string {
+  const lines = found.slice(0, mostListed).map(({ time, verb, path, status, userAgent, fault }) => {
+    const result = fault === undefined ? (status ?? "no response yet") : `${status} (${fault})`;
+    return `\n  ${time} ${verb} ${path} ${result} by ${userAgent || "a client without a name"}`;
+  });
+  const more = found.length - lines.length;
+  return `${lines.join("")}${more > 0 ? `\n  and ${more} more` : ""}`;
+}
