@@ -6,6 +6,7 @@ export * from "./container.ts";
 export * from "./core.ts";
 export * from "./names.ts";
 export * from "./network.ts";
+export * from "./node-affinity.ts";
 export * from "./node.ts";
 export * from "./pod.ts";
 export * from "./policy.ts";

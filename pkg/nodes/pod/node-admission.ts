@@ -1,5 +1,5 @@
 /** Admission of pods by their node: what a kubelet checks again after the scheduler. */
-import { type Node, type Pod, priorityOf } from "#kinds";
+import { type Node, type Pod, priorityOf, requiredNodeAffinity } from "#kinds";
 import { type Amounts, plus, podTotal } from "#quota";
 import { type Domain, Quantity, resolve } from "#meta";
 import type { PodFailure } from "./pod-run.ts";
@@ -89,14 +89,10 @@ function requestsOf({ spec }: Pod): Amounts {
   return plus(podTotal(spec ?? {}, "requests"), spec?.overhead ?? {});
 }
 
-function mismatch(
-  pod: Pod,
-  { metadata, spec: { taints = [] } = {} }: Node,
-): PodFailure | undefined {
-  const { labels = {} } = metadata;
-  const { nodeSelector = {}, tolerations = [] } = pod.spec ?? {};
-  const isSelected = Object.entries(nodeSelector).every(([key, value]) => labels[key] === value);
-  if (!isSelected) {
+function mismatch(pod: Pod, node: Node): PodFailure | undefined {
+  const { taints = [] } = node.spec ?? {};
+  const { tolerations = [] } = pod.spec ?? {};
+  if (!requiredNodeAffinity(pod)(node)) {
     return predicateFailure("NodeAffinity", "node(s) didn't match Pod's node affinity/selector");
   }
   const isTainted = taints.some(

@@ -1,8 +1,14 @@
-import type { Node, NodeAffinity, Pod } from "#kinds";
+import {
+  type Node,
+  type NodeAffinity,
+  type Pod,
+  matchesTerm,
+  matchesTerms,
+  requiredNodeAffinity,
+} from "#kinds";
 import { actions } from "../framework/cluster-events.ts";
 import type { Plugin, PreFilterResult } from "../framework/contract.ts";
 import { skip, unresolvable } from "../framework/status.ts";
-import { matchesTerm, matchesTerms, requiredNodeAffinity } from "./helper/node-affinity.ts";
 import { scaleScores } from "./helper/normalize.ts";
 
 const name = "NodeAffinity";

@@ -1,6 +1,15 @@
-import type { Affinity, DaemonSet, Node, Pod, PodSpec, PodTemplateSpec, Toleration } from "#kinds";
+import {
+  type Affinity,
+  type DaemonSet,
+  type Node,
+  type Pod,
+  type PodSpec,
+  type PodTemplateSpec,
+  type Toleration,
+  requiredNodeAffinity,
+} from "#kinds";
 import { type Domain, resolve } from "#meta";
-import { matchesNode, toleratesTaints } from "../../pods/node-fit.ts";
+import { toleratesTaints } from "../../pods/node-fit.ts";
 
 /** The pods of a DaemonSet: how they are made for a node, and on which nodes they may run. */
 
@@ -46,7 +55,8 @@ export function nodeFitOf({ spec }: DaemonSet, domain: Domain): (node: Node) => 
   return (node) => {
     const { nodeName = "" } = podSpec;
     const isNamed = nodeName === "" || nodeName === node.metadata.name;
-    if (!isNamed || !matchesNode(podSpec, node)) return { shouldRun: false, shouldContinue: false };
+    if (!isNamed || !requiredNodeAffinity({ spec: podSpec })(node))
+      return { shouldRun: false, shouldContinue: false };
     const taints = node.spec?.taints ?? [];
     const fits = (...effects: readonly string[]) => toleratesTaints(tolerations, taints, effects);
     return { shouldRun: fits("NoExecute", "NoSchedule"), shouldContinue: fits("NoExecute") };

@@ -1,7 +1,13 @@
 import { realClock } from "#base";
 import { objectKey } from "#client";
 import { Allocator, ClaimFault, claimsOfPod, isReservedFor } from "#dynamic-resource-allocation";
-import type { AllocationResult, NodeSelector, Pod, ResourceClaim } from "#kinds";
+import {
+  type AllocationResult,
+  type NodeSelector,
+  type Pod,
+  type ResourceClaim,
+  matchesTerms,
+} from "#kinds";
 import type { Plugin, PreFilterResult, SchedulingContext } from "../../framework/contract.ts";
 import type { PluginHandle } from "../../framework/handle.ts";
 import type { NodeInfo } from "../../framework/node-info.ts";
@@ -12,7 +18,6 @@ import {
   unresolvable,
   unschedulable,
 } from "../../framework/status.ts";
-import { matchesTerms } from "../helper/node-affinity.ts";
 import { bindClaim, deallocateClaim, unreserveClaim } from "./claim-binding.ts";
 import { deviceEvents } from "./hints.ts";
 import { NodeSearches } from "./node-search.ts";

@@ -11,12 +11,12 @@ import {
   services,
   statefulSets,
   type TopologySpreadConstraint,
+  requiredNodeAffinity,
 } from "#kinds";
 import { type LabelSelector, resolve } from "#meta";
 import type { PluginHandle } from "../../framework/handle.ts";
 import type { NodeInfo } from "../../framework/node-info.ts";
 import { type Selector, selectorOf } from "../../framework/pod-info.ts";
-import { requiredNodeAffinity } from "../helper/node-affinity.ts";
 import { untoleratedTaint } from "../helper/taints.ts";
 
 /** A topology spread constraint of one pod, with its parsed selector. */

@@ -12,6 +12,7 @@ import {
   type Pod,
   type StorageClass,
   storageClasses,
+  matchesTerms,
 } from "#kinds";
 import { type Informer, objectKey } from "#client";
 import { Quantity, resolve } from "#meta";
@@ -19,7 +20,6 @@ import { type MatchingVolumes, matchingVolumes, reservedFor, VolumeNames } from 
 import { AssumeCache } from "../../cache/assume-cache.ts";
 import type { PluginHandle } from "../../framework/handle.ts";
 import { CsiMigration } from "../helper/csi-migration.ts";
-import { matchesTerms } from "../helper/node-affinity.ts";
 import { foreignClaim, usedClaims } from "../helper/pod-claims.ts";
 import { StorageCapacity } from "./storage-capacity.ts";
 

@@ -1,7 +1,12 @@
-type NodePredicate = (node: Node) => boolean;
+/** Node selectors and required node affinity of pods. */
+import { type Labels, labelsOf } from "./names.ts";
+import type { Node, NodeSelectorRequirement, NodeSelectorTerm } from "./node.ts";
+import type { Pod } from "./pod.ts";
+
+export type NodePredicate = (node: Node) => boolean;
 
 /** Whether a node matches the node selector and the required node affinity of the pod. */
-export function requiredNodeAffinity({ spec = {} }: Pod): NodePredicate {
+export function requiredNodeAffinity({ spec = {} }: Pick<Pod, "spec">): NodePredicate {
   const selector = Object.entries(spec.nodeSelector ?? {});
   const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   return (node) => {
@@ -66,11 +71,3 @@ function integerOf(text = ""): bigint | undefined {
   const value = BigInt(text.replace(/^\+/, ""));
   return BigInt.asIntN(64, value) === value ? value : undefined;
 }
-import {
-  type Labels,
-  labelsOf,
-  type Node,
-  type NodeSelectorRequirement,
-  type NodeSelectorTerm,
-  type Pod,
-} from "#kinds";
