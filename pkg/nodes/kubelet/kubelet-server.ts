@@ -122,9 +122,19 @@ export class KubeletServer {
     return { request, node, path: parts, query: new URLSearchParams(query.join("?")) };
   }
 
+  /** 200, 401 or 403. */
+  private async codeFor({ request, node }: Call): Promise<number> {
+    const identity = await this.access.identityOf(request);
+    if (identity === undefined) return 401;
+    for (const attributes of attributesOf(request, node)) {
+      if (await this.access.isAllowed(identity, attributes)) return 200;
+    }
+    return 403;
+  }
+
   private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const call = this.callOf(request);
-    const code = await this.access.codeFor(request, attributesOf(request, call.node));
+    const code = await this.codeFor(call);
     if (code !== 200) return send(response, code, code === 401 ? "Unauthorized" : "Forbidden");
     if (request.method !== "GET" && request.method !== "HEAD") {
       return send(response, 405, "Method Not Allowed\n");
@@ -200,7 +210,7 @@ export class KubeletServer {
   private async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     socket.on("error", () => socket.destroy());
     const call = this.callOf(request);
-    const code = await this.access.codeFor(request, attributesOf(request, call.node));
+    const code = await this.codeFor(call);
     if (code !== 200) return refuse(socket, code, code === 401 ? "Unauthorized" : "Forbidden");
     const [first = ""] = call.path;
     if (first !== "exec" && first !== "attach" && first !== "portForward") {
