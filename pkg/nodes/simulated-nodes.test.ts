@@ -345,6 +345,25 @@ describe("pods of simulated nodes", () => {
     assert.equal(stateOf(await run.pod("pull")), "running 0");
   });
 
+  it("are refused with an Event, and without the conditions of their kubelet", async () => {
+    const requirement = { key: "disk", operator: "In", values: ["ssd"] };
+    const required = { nodeSelectorTerms: [{ matchExpressions: [requirement] }] };
+    const nodeAffinity = { requiredDuringSchedulingIgnoredDuringExecution: required };
+    const { status } = await run.createPod("p", { spec: { affinity: { nodeAffinity } } });
+    const message =
+      "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector";
+    assert.deepEqual(
+      [status?.phase, status?.reason, status?.message, status?.conditions],
+      ["Failed", "NodeAffinity", `Pod was rejected: ${message}`, undefined],
+    );
+    const [name = ""] = await run.test.names("v1/events/ns");
+    const { object } = await run.test.get(`v1/events/ns/${name}`);
+    assert.deepEqual(
+      [object.type, object.reason, object.message],
+      ["Warning", "NodeAffinity", message],
+    );
+  });
+
   it("have addresses of both families on dual-stack nodes", async () => {
     await run.stop();
     run = await startNodes({ secondaryAddress: "fd00::1" }, run.test);

@@ -57,11 +57,11 @@ function refusedStatus(run: PodRun, pod: Pod): ReturnType<typeof podStatus> {
 
 /** A pod that is evicted under pressure tells so to its controllers. */
 function evictionConditions(
-  { failure }: PodRun,
+  { failure, isFinished }: PodRun,
   { metadata, status }: Pod,
   time: string,
 ): readonly PodCondition[] {
-  if (failure?.reason !== "Evicted") return [];
+  if (!isFinished || failure?.reason !== "Evicted") return [];
   const type = "DisruptionTarget";
   const { generation } = metadata;
   const known = status?.conditions?.find((each) => each.type === type && each.status === "True");
@@ -91,7 +91,11 @@ function phaseNow({ failure, isFinished }: PodRun, { status }: Pod, phase: PodPh
   return failure !== undefined || phase !== "Succeeded" ? "Failed" : phase;
 }
 
-function reasonOf({ failure }: PodRun, { status }: Pod): Pick<PodStatus, "reason" | "message"> {
-  const { reason, message } = failure ?? status ?? {};
+/** Why the node has ended a pod is told with the phase, once no container runs. */
+function reasonOf(
+  { failure, isFinished }: PodRun,
+  { status }: Pod,
+): Pick<PodStatus, "reason" | "message"> {
+  const { reason, message } = (isFinished ? failure : undefined) ?? status ?? {};
   return { ...(reason ? { reason } : {}), ...(message ? { message } : {}) };
 }

@@ -11,7 +11,7 @@ import { refusalOf } from "./node-admission.ts";
 import { PodResizes, resizeRetryMs } from "./pod-resizes.ts";
 import type { PodVolumes } from "../volumes/pod-volumes.ts";
 import type { PodHost } from "./pod-host.ts";
-import { advance, type PodRun } from "./pod-run.ts";
+import { advance, type PodFailure, type PodRun } from "./pod-run.ts";
 import { podStatus } from "./pod-status.ts";
 import { restorePodRun } from "./restore.ts";
 
@@ -93,7 +93,12 @@ export class PodSyncer {
     const run = this.simulated.get(objectKey(pod))?.run;
     if (run?.uid !== pod.metadata.uid || run.failure !== undefined) return;
     run.failure = { reason: "Evicted", message };
+    this.record(pod, "Warning", run.failure);
     this.queue.add(objectKey(pod));
+  }
+
+  private record(pod: Pod, type: "Normal" | "Warning", failure: PodFailure): void {
+    this.recorder.record(pods, pod, { type, ...failure, host: pod.spec?.nodeName ?? "" });
   }
 
   private forget(pod: Pod): void {
@@ -144,11 +149,13 @@ export class PodSyncer {
     const wishes = mayStart ? wishesOf(pod) : { ...wishesOf(pod), neverStarts: true };
     const mounts = this.mount(run, pod, now);
     const step = { pod, wishes, delays, now, areVolumesMounted: mounts.isMounted };
-    const wasFinished = run.isFinished;
+    const { isFinished: wasFinished, failure: before } = run;
     const isDeferred = run.allocation?.pending?.reason === "Deferred";
     const retryAt = isDeferred ? now + resizeRetryMs : Infinity;
     const next = Math.min(advance(run, step), mounts.retryAt, retryAt);
     if (run.isFinished) this.options.volumes.unmount(run.uid);
+    const { failure } = run;
+    if (failure !== undefined && before === undefined) this.record(pod, "Normal", failure);
     if (run.isFinished && !wasFinished) this.resizes.forget(pod, host.name);
     const isAddressed = this.address(run, pod, host);
     const plain = podStatus(run, { ...step, hostIps: host.hostIps });
@@ -186,6 +193,7 @@ export class PodSyncer {
     run.allocation = newAllocation(pod);
     const refusal = node && refusalOf(pod, { node, others, domain: client.domain });
     if (refusal === undefined) return;
+    this.record(pod, "Warning", refusal);
     run.failure = { ...refusal, message: `Pod was rejected: ${refusal.message}` };
     run.isRefused = true;
     run.isFinished = true;
