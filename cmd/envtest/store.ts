@@ -1,4 +1,5 @@
 /** How the API server and the stand-in for etcd of one environment agree on a store. */
+import { parseJsonText } from "#base";
 import { UsageError } from "../flags/parse.ts";
 
 /** Where the API server keeps its objects. */
@@ -44,7 +45,7 @@ export async function askStore(endpoint: string): Promise<EnvtestStore | undefin
 }
 
 function storeOf(text: string): EnvtestStore | undefined {
-  const document = JSON.parse(text) as { readonly kind?: unknown; readonly directory?: unknown };
+  const document = parseJsonText(text) as { readonly kind?: unknown; readonly directory?: unknown };
   const { kind, directory } = document;
   if (kind === "memory") return { kind };
   if (kind === "embedded" && typeof directory === "string") return { kind, directory };

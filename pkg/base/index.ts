@@ -30,6 +30,7 @@ export { type HeldPort, holdPort } from "./held-port.ts";
 export { identity } from "./value/identity.ts";
 export { isJsonObject, type JsonObject } from "./text/json-object.ts";
 export { OpaqueJson, printJson } from "./text/json-text.ts";
+export { parseJsonText } from "./text/parse-json.ts";
 export { CacheBudget, type Evictable } from "./collections/cache-budget.ts";
 export { AsyncQueue } from "./async/queue.ts";
 export { KeyedMutex } from "./async/keyed-mutex.ts";

@@ -1,6 +1,6 @@
 /** Authentication and authorization that an aggregated server delegates to the API server. */
 import { CertificateAuthorities, RequestHeaderAuthenticator } from "#authn";
-import { type Clock, isJsonObject } from "#base";
+import { type Clock, isJsonObject, parseJsonText } from "#base";
 import {
   type AccessAttributes,
   type ApiObject,
@@ -95,7 +95,7 @@ export class DelegatedTrust {
 
 /** A list of texts as JSON; anything else is none. */
 function namesIn(text = "[]"): readonly string[] {
-  const wrapped = JSON.parse(`{"names":${text}}`) as unknown;
+  const wrapped = parseJsonText(`{"names":${text}}`) as unknown;
   const names = isJsonObject(wrapped) ? wrapped["names"] : undefined;
   return Array.isArray(names) ? names.filter((each) => typeof each === "string") : [];
 }

@@ -3,7 +3,7 @@
  * of an object begin and end, and only members that are needed are parsed. However large and deep a
  * document is, the event loop is held for some milliseconds at most.
  */
-import { yieldEvery } from "#base";
+import { yieldEvery, parseJsonText } from "#base";
 
 /** Nesting of a document, beyond which it is refused. */
 const maxDepth = 256;
@@ -56,7 +56,7 @@ export class JsonSpan {
     const scan = new Scan(this.bytes, this.start, this.end);
     while (!scan.skipValue(this.end));
     try {
-      return JSON.parse(this.bytes.toString("utf8", this.start, this.end)) as unknown;
+      return parseJsonText(this.bytes.toString("utf8", this.start, this.end)) as unknown;
     } catch (error) {
       throw new JsonSpanError((error as Error).message);
     }
@@ -151,7 +151,7 @@ class Scan {
     const text = this.bytes.toString("utf8", start, this.position);
     this.expect(colon);
     try {
-      return JSON.parse(text) as string;
+      return parseJsonText(text) as string;
     } catch (error) {
       throw new JsonSpanError((error as Error).message);
     }

@@ -1,6 +1,6 @@
 /** Converts Swagger 2.0 to OpenAPI 3, as far as Kubernetes' documents use it. */
 import { createHash } from "node:crypto";
-import { isJsonObject, type JsonObject, yieldEvery } from "#base";
+import { isJsonObject, type JsonObject, yieldEvery, parseJsonText } from "#base";
 import type { RemoteSpec } from "./remote-spec.ts";
 
 interface ConvertedSpec {
@@ -25,7 +25,7 @@ export async function convertSpec({ paths, definitions }: RemoteSpec): Promise<C
   ) => {
     let separator = "";
     for (const name of [...all.keys()].sort()) {
-      const value = convert(JSON.parse(all.get(name)!));
+      const value = convert(parseJsonText(all.get(name)!));
       write(`${separator}${JSON.stringify(name)}:${JSON.stringify(value)}`);
       separator = ",";
       await turn();

@@ -1,4 +1,5 @@
 import type { X509Certificate } from "node:crypto";
+import { parseJsonText } from "#base";
 import { parseCertificates } from "./certificate-authorities.ts";
 import type { RequestHeaderNames } from "./front-proxy.ts";
 
@@ -60,7 +61,7 @@ function allowed(present: string | undefined, own: readonly string[]): Data {
 /** An unparsable list counts as empty, so that it is rewritten. */
 function listOf(text: string | undefined): readonly string[] {
   try {
-    const list: unknown = JSON.parse(text ?? "[]");
+    const list: unknown = parseJsonText(text ?? "[]");
     return Array.isArray(list) ? list.filter((each) => typeof each === "string") : [];
   } catch {
     return [];

@@ -1,6 +1,6 @@
 /** JSON Web Tokens in their compact form (RFC 7515, 7519). */
 import { sign, verify } from "node:crypto";
-import { isJsonObject } from "#base";
+import { isJsonObject, parseJsonText } from "#base";
 import { schemes, type SigningKey, type VerifyingKey } from "./signing-keys.ts";
 
 export type Claims = Readonly<Record<string, unknown>>;
@@ -65,7 +65,7 @@ function encode(value: unknown): string {
 
 function decode(text: string): Claims | undefined {
   try {
-    const value: unknown = JSON.parse(bytesOf(text)?.toString("utf8") ?? "");
+    const value: unknown = parseJsonText(bytesOf(text)?.toString("utf8") ?? "");
     return isJsonObject(value) ? value : undefined;
   } catch {
     return undefined;

@@ -1,5 +1,7 @@
 /** JSON text of any JSON-shaped value: what `JSON.stringify` prints, with bigints as integers. */
 
+import { parseJsonText } from "./parse-json.ts";
+
 /** Compact JSON. Recursive: callers pass values whose depth was bounded when they were read. */
 export function printJson(value: unknown): string {
   try {
@@ -48,7 +50,7 @@ export class OpaqueJson {
   }
 
   get value(): unknown {
-    this.#value ??= JSON.parse(this.#text as string);
+    this.#value ??= parseJsonText(this.#text as string);
     return this.#value;
   }
   get text(): string {

@@ -1,4 +1,4 @@
-import { type Clock, heldDuring } from "#base";
+import { type Clock, heldDuring, parseJsonText } from "#base";
 import {
   type Domain,
   genericFailure,
@@ -108,7 +108,7 @@ export class HttpClient implements Client {
       accept: this.accepted("PartialObjectMetadataList", metadataOnly),
       signal,
     });
-    const { metadata, items } = JSON.parse(text) as WireList;
+    const { metadata, items } = parseJsonText(text) as WireList;
     return {
       items: (items ?? []).map((item) => plain<T>(item)),
       resourceVersion: metadata.resourceVersion ?? "",
@@ -168,7 +168,7 @@ export class HttpClient implements Client {
   }
 
   async getRaw(path: string, { signal }: CallOptions = {}): Promise<unknown> {
-    return JSON.parse(await this.text({ method: "GET", path, signal }));
+    return parseJsonText(await this.text({ method: "GET", path, signal }));
   }
 
   async delete(resource: Handle, at: Place, options: DeleteOptions = {}): Promise<void> {
@@ -182,7 +182,7 @@ export class HttpClient implements Client {
   }
 
   private async object<T extends ApiObject>(call: Call): Promise<T> {
-    return plain(JSON.parse(await this.text(call)));
+    return plain(parseJsonText(await this.text(call)));
   }
 
   private async text(call: Call): Promise<string> {
@@ -239,7 +239,7 @@ export class HttpClient implements Client {
   }
 
   private eventOf<T extends ApiObject>(line: string): WatchEvent<T> {
-    const { type, object } = JSON.parse(line) as {
+    const { type, object } = parseJsonText(line) as {
       readonly type: string;
       readonly object: unknown;
     };
@@ -263,7 +263,7 @@ const plainJson = "application/json";
 
 function statusIn(text: string): Status | undefined {
   try {
-    const value = JSON.parse(text) as Partial<Status> | null;
+    const value = parseJsonText(text) as Partial<Status> | null;
     return value?.kind === "Status" ? (value as Status) : undefined;
   } catch {
     return undefined;

@@ -1,3 +1,4 @@
+import { parseJsonText } from "#base";
 import { type Domain, groupVersionOf, resolve } from "#meta";
 import type { DiscoveredResource, Discovery } from "../contract.ts";
 import type { HttpResponse } from "./transport.ts";
@@ -80,7 +81,7 @@ export class HttpDiscovery {
     const group = resolve("apidiscovery.{api}", this.domain);
     const whole = `application/json;g=${group};v=v2;as=APIGroupDiscoveryList`;
     const { text } = await this.ask({ method: "GET", path, accept: `${whole},application/json` });
-    const document = JSON.parse(text) as GroupDiscoveries;
+    const document = parseJsonText(text) as GroupDiscoveries;
     if (document.kind === "APIGroupDiscoveryList") return aggregated(document);
     return path === "/api"
       ? this.groupByGroup([{ group: "", version: "v1" }])
@@ -94,7 +95,7 @@ export class HttpDiscovery {
       const path = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
       try {
         const { text } = await this.ask({ method: "GET", path });
-        const list = JSON.parse(text) as ResourceList;
+        const list = parseJsonText(text) as ResourceList;
         const all = list.resources ?? [];
         for (const { name: plural, namespaced, kind, verbs } of all) {
           if (plural.includes("/")) continue;

@@ -1,4 +1,4 @@
-import { type Clock, deepEqual } from "#base";
+import { type Clock, deepEqual, parseJsonText } from "#base";
 import { type Catalog, isConflict, isNotFound, resolve, type Resource } from "#meta";
 import { bodyOf, defaultWriteOptions, type Registry, loopbackRequest } from "#registry";
 import type { ObjectStore } from "#storage";
@@ -124,7 +124,7 @@ async function put({ registry }: EndpointReconcilerOptions, wanted: Wanted): Pro
 }
 
 function hasAll(object: any, wanted: Readonly<Record<string, unknown>>): boolean {
-  const plain = (value: unknown) => JSON.parse(JSON.stringify(value ?? []));
+  const plain = (value: unknown) => parseJsonText(JSON.stringify(value ?? []));
   return Object.entries(wanted).every(([field, value]) =>
     deepEqual(plain(object[field]), plain(value)),
   );

@@ -1,4 +1,4 @@
-import { compareUtf8 } from "#base";
+import { compareUtf8, parseJsonText } from "#base";
 import { goQuote } from "#meta";
 import { escapedForHtml } from "#schema";
 
@@ -88,7 +88,7 @@ export function canonicalElement(text: string): PathElement | undefined {
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text.slice(2));
+    return parseJsonText(text.slice(2));
   } catch {
     throw new FieldSetError(`parsing key as path element: ${text}`);
   }

@@ -1,4 +1,4 @@
-import { isJsonObject } from "#base";
+import { isJsonObject, parseJsonText } from "#base";
 import type { Device, Node } from "#kinds";
 import { prefix } from "../annotations.ts";
 
@@ -34,7 +34,7 @@ export function parseDevices(text: string): readonly Device[] {
 function listedDevices(text: string): readonly Device[] {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJsonText(text);
   } catch (error) {
     throw new DeviceAnnotationFault(`not a JSON list: ${(error as Error).message}`);
   }

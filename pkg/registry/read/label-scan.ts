@@ -3,6 +3,8 @@
  * their labels only, which stand near the front of the bytes.
  */
 
+import { parseJsonText } from "#base";
+
 export type Labels = Readonly<Record<string, string>>;
 
 const none: Labels = Object.freeze({});
@@ -46,7 +48,7 @@ export function labelsIn(bytes: Uint8Array): Labels | undefined {
 /** Undefined for what are no labels, such as null. */
 function parseLabels(text: string): Labels | undefined {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseJsonText(text);
     if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
     const strings = Object.values(value).every((each) => typeof each === "string");
     return strings ? (value as Labels) : undefined;

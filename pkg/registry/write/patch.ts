@@ -1,4 +1,4 @@
-import { compareUtf8 } from "#base";
+import { compareUtf8, parseJsonText } from "#base";
 import {
   badRequest,
   genericFailure,
@@ -292,7 +292,10 @@ function parseDocument({ bytes }: Body, prefix: string): ParsedJson {
 /** In a body, objects under a repeated key merge; in a merge patch the last one counts. */
 function lastOfRepeated(parsed: ParsedJson, { bytes }: Body): ParsedJson {
   if (parsed.duplicates.length === 0) return parsed;
-  return { value: JSON.parse(Buffer.from(bytes).toString("utf8")), duplicates: parsed.duplicates };
+  return {
+    value: parseJsonText(Buffer.from(bytes).toString("utf8")),
+    duplicates: parsed.duplicates,
+  };
 }
 
 function objectPatch(

@@ -1,6 +1,6 @@
 import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
-import { textWithin } from "#base";
+import { textWithin, parseJsonText } from "#base";
 import type { Clock } from "#base";
 import { noTracer, type TraceHeaders, type Tracer } from "../tracer.ts";
 import type { Endpoint } from "./kubeconfig.ts";
@@ -84,7 +84,7 @@ class Webhook implements WebhookClient {
   async post(body: object, signal?: AbortSignal): Promise<unknown> {
     const text = await this.insistently(body, signal);
     try {
-      return JSON.parse(text) as unknown;
+      return parseJsonText(text) as unknown;
     } catch {
       throw this.fault("the answer is not JSON");
     }

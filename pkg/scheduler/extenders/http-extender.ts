@@ -1,6 +1,6 @@
 import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
-import { type Clock, isJsonObject, printJson, textWithin } from "#base";
+import { type Clock, isJsonObject, printJson, textWithin, parseJsonText } from "#base";
 import { namespaceOf, type Pod } from "#kinds";
 import type { PreemptionVictims } from "../framework/handle.ts";
 import type { NodeInfo } from "../framework/node-info.ts";
@@ -167,7 +167,7 @@ export class HttpExtender {
         );
       }
       if (text === undefined) throw new Error(`the answer is longer than ${longestAnswer} bytes`);
-      return JSON.parse(text) as unknown;
+      return parseJsonText(text) as unknown;
     } catch (error) {
       this.signal.throwIfAborted();
       if (!ended.signal.aborted) throw error;

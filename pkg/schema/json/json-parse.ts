@@ -1,4 +1,4 @@
-import { toBuffer } from "#base";
+import { toBuffer, parseJsonText } from "#base";
 import { TooManyValues } from "../fault/faults.ts";
 import { MAX_DEPTH, parsePrecisely } from "./json-precise.ts";
 
@@ -39,7 +39,7 @@ export function parseJson(
   if (keys < 0) return parsePrecisely(text);
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJsonText(text);
   } catch {
     return parsePrecisely(text);
   }

@@ -2,6 +2,7 @@
  * Assembles documents of both OpenAPI versions from entries, the members of `paths` and of the
  * schemas. Entries are cached as text, so that a change of one kind only prints that kind.
  */
+import { parseJsonText } from "#base";
 import { openApiName } from "#meta";
 import {
   type OpenApiFold,
@@ -47,7 +48,7 @@ export class Entry {
 
   /** The Protobuf field with the member. Cached after the first call. */
   encode(): Uint8Array {
-    return (this.encoded ??= encodeAlong(this.shape, JSON.parse(`{${this.json}}`)));
+    return (this.encoded ??= encodeAlong(this.shape, parseJsonText(`{${this.json}}`)));
   }
 }
 

@@ -1,4 +1,4 @@
-import { yieldEvery } from "#base";
+import { yieldEvery, parseJsonText } from "#base";
 import { notAcceptableBecause, printYaml, type Resource } from "#meta";
 import { partialObjectMetadata } from "#api";
 import type { Item, ItemList } from "#registry";
@@ -190,10 +190,10 @@ function yamlShape(view: ListView): ListShape {
       head: (facts, empty) => {
         const head = tableHead(resource, table, { metadata: facts, columns: true });
         const whole = `${head}${tableTail}`;
-        const { rows: _rows, ...rest } = JSON.parse(whole) as { rows: unknown };
+        const { rows: _rows, ...rest } = parseJsonText(whole) as { rows: unknown };
         return printYaml(rest) + (empty ? "rows: []\n" : "rows:\n");
       },
-      item: (item) => [printYaml([JSON.parse(rowJson(item, table))])],
+      item: (item) => [printYaml([parseJsonText(rowJson(item, table))])],
       separator: "",
       tail: () => "",
     };

@@ -18,7 +18,7 @@ import type {
   ResourceRequest,
   WriteResponse,
 } from "#registry";
-import { type Awaitable, type Clock, CacheBudget, memoize } from "#base";
+import { type Awaitable, type Clock, CacheBudget, memoize, parseJsonText } from "#base";
 import type { Authorizer, Query, RequestInfo, RequestNotes, User } from "#request";
 import {
   sendResponse,
@@ -467,7 +467,7 @@ function isPending(deleted: DeleteResponse): boolean {
 }
 
 function yamlWhenAsked(json: string, format: Negotiated["format"]): readonly string[] {
-  return [format === "yaml" ? printYaml(JSON.parse(json)) : json];
+  return [format === "yaml" ? printYaml(parseJsonText(json)) : json];
 }
 
 /** The program's name in a user agent: what stands before the first slash. */

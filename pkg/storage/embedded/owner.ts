@@ -1,5 +1,6 @@
 import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { parseJsonText } from "#base";
 import { StoreFault } from "../backend.ts";
 
 /** Identifies a process beyond the reuse of its number, as far as the system tells. */
@@ -48,7 +49,7 @@ function keepPrivate(directory: string): void {
 
 function readOwner(path: string): Owner | undefined {
   try {
-    const value: unknown = JSON.parse(readFileSync(path, "utf8"));
+    const value: unknown = parseJsonText(readFileSync(path, "utf8"));
     const { pid, started, boot } = value as Owner;
     return Number.isInteger(pid) && pid > 0 ? { pid, started, boot } : undefined;
   } catch {

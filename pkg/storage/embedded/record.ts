@@ -1,4 +1,5 @@
 import { crc32 } from "node:zlib";
+import { parseJsonText } from "#base";
 
 /**
  * What the disk holds: one record for every live version of a key, and one head record. Each
@@ -90,7 +91,7 @@ export function decodeHead(content: Buffer): Head | undefined {
   if (content.length < 4) return undefined;
   const text = content.subarray(4);
   if (content.readUInt32BE(0) !== checksum(HEAD_KEY, text)) return undefined;
-  return JSON.parse(text.toString()) as Head;
+  return parseJsonText(text.toString()) as Head;
 }
 
 function checksum(key: Uint8Array, content: Uint8Array): number {

@@ -127,6 +127,8 @@ const others: Readonly<Record<string, string>> = {
   "pkg/controlplane/start/aggregation.ts": "checks that a key belongs to a certificate",
   "pkg/metrics-server/metrics-server.ts": "takes certificates of the front proxy only",
   "pkg/nodes/kubelet/delegated-access.ts": "types",
+  "pkg/scheduler/extenders/http-extender.ts":
+    "the certificate data of the scheduler's configuration alone",
   "pkg/nodes/kubelet/kubelet-server.ts": "takes certificates of its own cluster only",
   "pkg/controlplane/credentials/tls.ts": "checks that a key belongs to a certificate",
   "pkg/admission/webhooks/caller.ts": "an agent for call.ts",

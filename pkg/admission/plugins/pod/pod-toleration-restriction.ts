@@ -1,3 +1,4 @@
+import { parseJsonText } from "#base";
 import { qualityClassOf } from "#api";
 import { type Domain, plainFailure, resolve } from "#meta";
 import type { AdmissionAttributes } from "#registry";
@@ -106,7 +107,7 @@ async function namespaceTolerations(
   if (text === undefined) return undefined;
   if (text === "") return [];
   try {
-    const list: unknown = JSON.parse(text);
+    const list: unknown = parseJsonText(text);
     if (Array.isArray(list) && list.every((each) => typeof each === "object" && each !== null)) {
       return list;
     }

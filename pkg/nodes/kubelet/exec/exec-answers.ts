@@ -1,3 +1,4 @@
+import { parseJsonText } from "#base";
 import { annotationOf } from "../../annotations.ts";
 import type { Pod } from "#kinds";
 
@@ -33,7 +34,7 @@ export function execAnswer(pod: Pod, command: readonly string[]): ExecAnswer | u
 function answersOf(annotation: string | undefined): readonly Readonly<Record<string, unknown>>[] {
   if (annotation === undefined) return [];
   try {
-    const answers: unknown = JSON.parse(annotation);
+    const answers: unknown = parseJsonText(annotation);
     if (!Array.isArray(answers)) return [];
     return answers
       .slice(0, mostAnswers)

@@ -1,6 +1,6 @@
 /** Functions of the library Sprig, which KWOK's templates have too: those on texts, lists and numbers. */
 import { createHash } from "node:crypto";
-import { printJson } from "#base";
+import { printJson, parseJsonText } from "#base";
 import { goQuote } from "#meta";
 import { RenderFault } from "./fault.ts";
 import type { TemplateFunction, TemplateFunctions } from "./execute.ts";
@@ -81,7 +81,7 @@ function texts(): TemplateFunctions {
     toJson: (value) => printJson(value ?? null),
     fromJson: onText((text) => {
       try {
-        return JSON.parse(text) as unknown;
+        return parseJsonText(text) as unknown;
       } catch {
         return undefined;
       }
