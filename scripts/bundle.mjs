@@ -2,11 +2,13 @@
 import { chmodSync, rmSync } from "node:fs";
 import path from "node:path";
 import { build, stop } from "esbuild";
+import { indexImports } from "./index-imports.mjs";
 
 /** Writes dist/keelson.js (the program), dist/index.js (the package) and dist/testing-kit.js (`keelson/testing`). */
 export async function bundle(root) {
   const dist = path.join(root, "dist");
-  for (const name of ["keelson.js", "index.js", "testing-kit.js", "envtest-etcd.js", "chunks"]) {
+  const entries = ["keelson.js", "index.js", "testing-kit.js", "envtest-etcd.js"];
+  for (const name of [...entries, "chunks", "cache"]) {
     rmSync(path.join(dist, name), { recursive: true, force: true });
   }
   await build({
@@ -25,6 +27,7 @@ export async function bundle(root) {
     platform: "node",
     target: "node20",
     conditions: ["source"],
+    plugins: [indexImports(root)],
     // Packages with native parts or files of their own, and those that only some starts load.
     external: [
       "lmdb",
@@ -36,8 +39,6 @@ export async function bundle(root) {
       "@opentelemetry/exporter-trace-otlp-grpc",
       "@opentelemetry/resources",
       "@opentelemetry/sdk-trace-base",
-      "@peculiar/x509",
-      "reflect-metadata",
     ],
     // CommonJS packages inside the bundle still call require() for Node's own modules.
     banner: {

@@ -41,7 +41,12 @@ export async function ensureBuilt() {
 }
 
 function newestSource() {
-  const fixed = ["package.json", "package-lock.json", "scripts/bundle.mjs"];
+  const fixed = [
+    "package.json",
+    "package-lock.json",
+    "scripts/bundle.mjs",
+    "scripts/index-imports.mjs",
+  ];
   const times = fixed.map((file) => statSync(path.join(root, file)).mtimeMs);
   const pending = ["pkg", "cmd"].map((name) => path.join(root, name));
   for (let directory = pending.pop(); directory !== undefined; directory = pending.pop()) {

@@ -2,7 +2,7 @@ import { systemClock } from "#base";
 import { flag, parseFlags, UsageError } from "../flags/parse.ts";
 import { makeCertificates } from "#controlplane";
 
-export const certificatesFlags = {
+const certificatesFlags = {
   directory: flag("string", "pki", "directory of the files; valid ones are kept"),
   hosts: flag(
     "list",
@@ -14,7 +14,7 @@ export const certificatesFlags = {
 } as const;
 
 /** `keelson certificates`: makes the certificates, keys and kubeconfigs that a cluster shares. */
-export async function runCertificates(words: readonly string[]): Promise<void> {
+async function runCertificates(words: readonly string[]): Promise<void> {
   const { directory, hosts, server } = parseFlags(certificatesFlags, words);
   if (!/^https?:/.test(server) || !URL.canParse(server)) {
     throw new UsageError(
@@ -24,3 +24,8 @@ export async function runCertificates(words: readonly string[]): Promise<void> {
   await makeCertificates({ directory, hosts, url: server, now: systemClock.now() });
   console.log(`keelson: certificates, keys and kubeconfigs are in ${directory}`);
 }
+
+export const certificatesCommand = {
+  groups: [{ heading: "Certificate", flags: certificatesFlags }],
+  run: runCertificates,
+} as const;

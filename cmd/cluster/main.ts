@@ -2,7 +2,7 @@ import path from "node:path";
 import { flag, parseFlags } from "../flags/parse.ts";
 import { type Cluster, startCluster } from "#controlplane";
 
-export const clusterFlags = {
+const clusterFlags = {
   directory: flag("string", ".keelson/cluster", "directory of certificates, data and logs"),
   port: flag("int", 6443, "port of the load balancer; 0 picks a free port", {
     minimum: 0,
@@ -11,7 +11,7 @@ export const clusterFlags = {
 } as const;
 
 /** `keelson cluster`: runs a local cluster until SIGINT or SIGTERM. */
-export async function runCluster(words: readonly string[]): Promise<void> {
+async function runCluster(words: readonly string[]): Promise<void> {
   const { directory, port } = parseFlags(clusterFlags, words);
   const interrupted = interruption();
   const options = { directory: path.resolve(directory), port, signal: interrupted };
@@ -46,3 +46,8 @@ async function runUntil(cluster: Cluster, interrupted: AbortSignal): Promise<voi
   });
   await cluster.close();
 }
+
+export const clusterCommand = {
+  groups: [{ heading: "Cluster", flags: clusterFlags }],
+  run: runCluster,
+} as const;

@@ -3,7 +3,7 @@ import { domainOf } from "#meta";
 import { flag, parseFlags, UsageError } from "../flags/parse.ts";
 import { convert, type Format, formats } from "#controlplane";
 
-export const codecFlags = {
+const codecFlags = {
   from: flag("string", "", "format of the input (default: detected)", { values: formats }),
   to: flag("string", "json", "format of the output; stored is the value as in the store", {
     values: formats,
@@ -15,7 +15,7 @@ export const codecFlags = {
 } as const;
 
 /** `keelson codec [files]`: converts each file, or standard input, to standard output. */
-export async function runCodec(words: readonly string[]): Promise<void> {
+async function runCodec(words: readonly string[]): Promise<void> {
   const files: string[] = [];
   const values = parseFlags(codecFlags, words, files);
   const inputs = files.length > 0 ? files.map(readInput) : [readStandardInput()];
@@ -46,3 +46,8 @@ async function readStandardInput(): Promise<Uint8Array> {
   for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks);
 }
+
+export const codecCommand = {
+  groups: [{ heading: "Codec", flags: codecFlags }],
+  run: runCodec,
+} as const;

@@ -11,7 +11,7 @@ import { fileFault, kubeconfigEndpoint } from "../flags/kubeconfig-endpoint.ts";
 import { untilSignal } from "../flags/until-signal.ts";
 import { logFormat } from "../flags/logging-flags.ts";
 import { type FlagValues, parseFlags, UsageError } from "../flags/parse.ts";
-import { controllerManagerFlags } from "./flags.ts";
+import { controllerManagerFlags, controllerManagerGroups } from "./flags.ts";
 import { selectedControllers } from "./selected-controllers.ts";
 import { tuningOf } from "./controller-flags.ts";
 
@@ -25,7 +25,7 @@ const settleMs = 1_500;
  * at once.
  * @throws UsageError for invalid flags, and when the Lease is lost
  */
-export async function runControllerManager(words: readonly string[]): Promise<void> {
+async function runControllerManager(words: readonly string[]): Promise<void> {
   const options = managerOptions(parseFlags(controllerManagerFlags, words));
   const signal = untilSignal();
   await runControllers(options, signal);
@@ -138,3 +138,8 @@ function readIfNamed(values: Values, name: FileFlag): string {
     throw fileFault(name, error);
   }
 }
+
+export const controllerManagerCommand = {
+  groups: controllerManagerGroups,
+  run: runControllerManager,
+} as const;

@@ -11,7 +11,7 @@ import { serverCommand } from "./kube-apiserver.ts";
 
 const formats = ["path", "env", "overview"];
 
-export const envtestFlags = {
+const envtestFlags = {
   dir: flag("string", "", "directory of the entries (default: one in the user's cache)"),
   print: flag(
     "string",
@@ -32,25 +32,15 @@ const useFlags = {
   "use-env": flag("bool", false, "accepted, without effect"),
 } as const;
 
-type Run = (words: readonly string[]) => Promise<void>;
-
-/** The commands of Keelson that the `kube-apiserver` entry becomes. */
-export interface ServerCommands {
-  readonly apiserver: Run;
-  readonly start: Run;
-}
-
 /** `keelson envtest`: lays out the folder; also what the scripts in it run. */
-export async function runEnvtest(
-  words: readonly string[],
-  commands: ServerCommands,
-): Promise<void> {
+async function runEnvtest(words: readonly string[]): Promise<void> {
   const [first, ...rest] = words;
   switch (first) {
     case "kube-apiserver": {
       endWithParent();
       const { command, words: flags } = await serverCommand(rest, process.env);
-      return commands[command](flags);
+      const { apiserverCommand, startCommand } = await import("../apiserver/main.ts");
+      return (command === "start" ? startCommand : apiserverCommand).run(flags);
     }
     case "etcd":
       return runEtcdStandIn(rest);
@@ -146,3 +136,8 @@ function platform(): string {
   const names: Readonly<Record<string, string>> = { x64: "amd64", ia32: "386" };
   return `${process.platform}/${names[process.arch] ?? process.arch}`;
 }
+
+export const envtestCommand = {
+  groups: [{ heading: "Envtest", flags: envtestFlags }],
+  run: runEnvtest,
+} as const;

@@ -38,7 +38,7 @@ const nodesFlags = {
 
 const allFlags = { ...nodesFlags, ...simulationFlags, ...loggingFlags } as const;
 
-export const nodesGroups: readonly FlagGroup[] = [
+const nodesGroups: readonly FlagGroup[] = [
   { heading: "Nodes", flags: nodesFlags },
   { heading: "Simulation", flags: simulationFlags },
   { heading: "Logs", flags: loggingFlags },
@@ -49,7 +49,7 @@ export const nodesGroups: readonly FlagGroup[] = [
  * signal exits at once.
  * @throws UsageError for invalid flags
  */
-export async function runNodesCommand(words: readonly string[]): Promise<void> {
+async function runNodesCommand(words: readonly string[]): Promise<void> {
   const values = parseFlags(allFlags, words);
   const signal = untilSignal();
   await runRemoteNodes(optionsOf(values), signal);
@@ -73,3 +73,5 @@ function optionsOf(values: FlagValues<typeof allFlags>): RemoteNodesOptions {
     logger: standardLogger(logFormat(values["logging-format"]), values.v),
   };
 }
+
+export const nodesCommand = { groups: nodesGroups, run: runNodesCommand } as const;

@@ -27,7 +27,7 @@ const recordFlags = {
 
 const allFlags = { ...recordFlags, ...loggingFlags } as const;
 
-export const recordGroups: readonly FlagGroup[] = [
+const recordGroups: readonly FlagGroup[] = [
   { heading: "Recording", flags: recordFlags },
   { heading: "Logs", flags: loggingFlags },
 ];
@@ -36,7 +36,7 @@ export const recordGroups: readonly FlagGroup[] = [
  * `keelson record`: writes the objects of a cluster to a folder.
  * @throws UsageError for invalid flags
  */
-export async function runRecord(words: readonly string[]): Promise<void> {
+async function runRecord(words: readonly string[]): Promise<void> {
   const values = parseFlags(allFlags, words);
   const { dir: directory, namespaces, kinds, watch } = values;
   if (values.upstream === "") throw new UsageError("--upstream must be set to a kubeconfig file");
@@ -63,3 +63,5 @@ export async function runRecord(words: readonly string[]): Promise<void> {
     life.abort();
   }
 }
+
+export const recordCommand = { groups: recordGroups, run: runRecord } as const;

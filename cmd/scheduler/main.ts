@@ -9,7 +9,7 @@ import { untilSignal } from "../flags/until-signal.ts";
 import { logFormat } from "../flags/logging-flags.ts";
 import { type FlagValues, parseFlags, UsageError } from "../flags/parse.ts";
 import { readSchedulerConfiguration } from "./configuration.ts";
-import { schedulerFlags } from "./flags.ts";
+import { schedulerFlags, schedulerGroups } from "./flags.ts";
 
 type Values = FlagValues<typeof schedulerFlags>;
 
@@ -17,7 +17,7 @@ type Values = FlagValues<typeof schedulerFlags>;
  * `keelson scheduler`: assigns pods to nodes until SIGTERM or SIGINT; a second signal exits at once.
  * @throws UsageError for invalid flags and configurations, and when the Lease is lost
  */
-export async function runSchedulerCommand(words: readonly string[]): Promise<void> {
+async function runSchedulerCommand(words: readonly string[]): Promise<void> {
   const options = schedulerOptions(parseFlags(schedulerFlags, words));
   const signal = untilSignal();
   await runSchedulerProgram(options, signal);
@@ -75,3 +75,5 @@ function servingOf(values: Values): SchedulerProgramOptions["serving"] {
     clientCa: "",
   };
 }
+
+export const schedulerCommand = { groups: schedulerGroups, run: runSchedulerCommand } as const;
