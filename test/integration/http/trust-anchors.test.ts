@@ -126,7 +126,7 @@ const others: Readonly<Record<string, string>> = {
   "pkg/client/http/http2-connection.ts": "types",
   "pkg/controlplane/start/aggregation.ts": "checks that a key belongs to a certificate",
   "pkg/metrics-server/metrics-server.ts": "takes certificates of the front proxy only",
-  "pkg/nodes/kubelet/delegated-access.ts": "types",
+  "pkg/client/delegation/delegated-access.ts": "types",
   "pkg/scheduler/extenders/http-extender.ts":
     "the certificate data of the scheduler's configuration alone",
   "pkg/nodes/kubelet/kubelet-server.ts": "takes certificates of its own cluster only",
