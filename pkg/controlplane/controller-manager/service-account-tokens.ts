@@ -1,6 +1,6 @@
 /** Tokens for controllers that authenticate as ServiceAccounts of their own. */
 import type { Clock } from "#base";
-import type { ApiObject, Client, Handle } from "#client";
+import { type ApiObject, type Client, ConnectionError, type Handle } from "#client";
 import { ignoreConflict, resolve } from "#meta";
 
 const namespace = "kube-system";
@@ -8,6 +8,9 @@ const lifeSeconds = 3600;
 /** Fraction of its lifetime after which a token is renewed. */
 const renewAfter = 0.8;
 const retryMs = 10_000;
+/** Attempts at the first token while the connection fails, and the time between them. */
+const mostAttempts = 5;
+const reconnectMs = 1_000;
 
 const names = {
   group: "",
@@ -43,7 +46,7 @@ export async function serviceAccountToken(
   name: string,
 ): Promise<() => string> {
   const { client, clock, signal, report } = options;
-  let token = await requestToken(client, name);
+  let token = await firstToken(options, name);
   const renew = async () => {
     let delayMs = lifeSeconds * 1000 * renewAfter;
     while (!signal.aborted) {
@@ -60,6 +63,19 @@ export async function serviceAccountToken(
   };
   void renew();
   return () => token;
+}
+
+async function firstToken(options: AccountOptions, name: string): Promise<string> {
+  const { client, clock, signal, report } = options;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await requestToken(client, name);
+    } catch (error) {
+      if (!(error instanceof ConnectionError) || attempt === mostAttempts) throw error;
+      report(`Failed to request a token of service account ${namespace}/${name}`, error);
+      await clock.sleep(reconnectMs, signal);
+    }
+  }
 }
 
 async function requestToken(client: Client, name: string): Promise<string> {
