@@ -21,7 +21,12 @@ describe("responses of webhooks", () => {
     ["an object without a type", parse(206, '{"a":1}', ""), { a: 1 }],
     ["parameters of the type", parse(200, "{}", "application/json; charset=utf-8"), {}],
     ["null", parse(200, "null"), {}],
-    ["another type", parse(200, "{}", "text/html"), "serializer for text/html doesn't exist"],
+    ["another type", parse(200, '{"a":1}', "text/plain; charset=utf-8"), { a: 1 }],
+    [
+      "a failure of another type",
+      parse(500, status({ status: "Failure", message: "why" }), "text/plain"),
+      "why",
+    ],
     [
       "no body",
       parse(204, ""),
