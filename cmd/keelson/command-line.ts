@@ -63,6 +63,14 @@ const commands: Readonly<Record<string, Command>> = {
     hasVersionFlag: true,
     load: async () => (await import("../scheduler/main.ts")).schedulerCommand,
   },
+  testserver: {
+    summary: "run an API server in memory for tests in any language",
+    description:
+      "Runs an API server in memory and prints one line of JSON: url, ca, kubeconfig, token, control " +
+      "and controlToken. The control interface forks and resets the server, makes requests fail, " +
+      "lists them, and moves the time. Ends on SIGTERM, or when its standard input, a pipe, closes.",
+    load: async () => (await import("../testserver/main.ts")).testServerCommand,
+  },
   record: {
     summary: "record the objects of a cluster in a folder, for keelson start --from",
     description:
