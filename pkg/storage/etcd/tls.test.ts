@@ -51,7 +51,7 @@ describe("etcd over TLS", () => {
   });
 
   const fault = async (tls: Partial<typeof right>): Promise<StoreFault> => {
-    await using backend = etcdBackend({ endpoints: etcd.endpoints, tls, requestTimeoutMs: 20_000 });
+    await using backend = etcdBackend({ endpoints: etcd.endpoints, tls, requestTimeoutMs: 5_000 });
     const write = { put: "/a", value: Buffer.from("v") };
     const error: unknown = await backend
       .txn({ compare: [], then: [write], otherwise: [] })
