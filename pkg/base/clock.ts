@@ -65,10 +65,13 @@ export const systemClock: Clock = {
         clearTimeout(timer);
         reject(signal?.reason);
       };
-      const timer = setTimeout(() => {
-        signal?.removeEventListener("abort", onAbort);
-        resolve();
-      }, ms);
+      const timer = setTimeout(
+        () => {
+          signal?.removeEventListener("abort", onAbort);
+          resolve();
+        },
+        Math.max(ms, 0),
+      );
       if (options?.background === true) timer.unref();
       signal?.addEventListener("abort", onAbort, { once: true });
     }),
