@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import http, { type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import { setTimeout } from "node:timers/promises";
 import { Catalog, domainOf } from "#meta";
 import { builtinKinds } from "#api";
 import { silentLogger } from "#base";
@@ -11,6 +13,9 @@ interface Asked {
   readonly target: ResourceRequest;
   readonly request: ConnectRequest;
 }
+
+/** More than the sockets of a connection hold. */
+const lastBytes = 32 * 2 ** 20;
 
 describe("streams", () => {
   let backend: http.Server;
@@ -41,9 +46,14 @@ describe("streams", () => {
         response.end(`${request.method} ${request.url}`);
       });
     });
-    backend.on("upgrade", (_request, socket) => {
+    backend.on("upgrade", (request, socket) => {
       const head = ["HTTP/1.1 101 Switching Protocols", "Connection: Upgrade", "Upgrade: echo"];
       socket.write(`${head.join("\r\n")}\r\n\r\n`);
+      if (request.url?.startsWith("/last")) {
+        // The backend leaves while its client still has much to read.
+        socket.on("error", () => undefined).end(Buffer.alloc(lastBytes), () => socket.destroy());
+        return;
+      }
       socket.pipe(socket);
     });
     await new Promise<void>((resolve) => backend.listen(0, "127.0.0.1", resolve));
@@ -144,6 +154,22 @@ describe("streams", () => {
     assert.equal(echoed, "ping");
   });
 
+  it("delivers all that a backend sent before it left", async () => {
+    to = { use: "upgrade", path: "/last" };
+    const received = await new Promise<number>((resolve, reject) => {
+      const headers = { connection: "Upgrade", upgrade: "echo" };
+      const exec = url("/api/v1/namespaces/ns/pods/p/exec?command=id&stdout=1");
+      const request = http.request(exec, { method: "POST", headers });
+      request.on("error", reject);
+      request.on("upgrade", (_response, socket, head) => {
+        socket.unshift(head);
+        void countSlowly(socket).then(resolve, reject);
+      });
+      request.end();
+    });
+    assert.equal(received, lastBytes);
+  });
+
   it("responds with requests as usual that only offer an upgrade", async () => {
     const status = await new Promise<number>((resolve, reject) => {
       const headers = { connection: "Upgrade, HTTP2-Settings", upgrade: "h2c" };
@@ -156,3 +182,13 @@ describe("streams", () => {
     assert.equal(status, 200);
   });
 });
+
+/** Bytes until the socket ends, for a reader that others overtake. */
+async function countSlowly(socket: Duplex): Promise<number> {
+  let bytes = 0;
+  for await (const chunk of socket) {
+    bytes += (chunk as Buffer).length;
+    await setTimeout(1);
+  }
+  return bytes;
+}

@@ -299,18 +299,33 @@ function switching({ rawHeaders }: IncomingMessage): string {
   return `HTTP/1.1 101 Switching Protocols\r\n${lines.join("\r\n")}\r\n\r\n`;
 }
 
-function bothWays(near: Duplex, far: Duplex): Promise<void> {
+async function bothWays(near: Duplex, far: Duplex): Promise<void> {
+  const left = Promise.race([near, far].map(gone));
+  near.pipe(far);
+  far.pipe(near);
+  await left;
+  await Promise.all([near, far].map(finish));
+}
+
+function gone(socket: Duplex): Promise<void> {
   return new Promise((resolve) => {
-    const end = (): void => {
-      near.destroy();
-      far.destroy();
+    socket.on("error", () => resolve());
+    socket.once("close", resolve);
+  });
+}
+
+/** Time in ms for one end to take what the other sent before it left. */
+const lingerMs = 5_000;
+
+/** Closes the socket once what was written to it has been sent. */
+function finish(socket: Duplex): Promise<void> {
+  if (socket.destroyed) return Promise.resolve();
+  return new Promise((resolve) => {
+    const late = setTimeout(() => socket.destroy(), lingerMs).unref();
+    socket.once("close", () => {
+      clearTimeout(late);
       resolve();
-    };
-    for (const socket of [near, far]) {
-      socket.on("error", end);
-      socket.once("close", end);
-    }
-    near.pipe(far);
-    far.pipe(near);
+    });
+    socket.end(() => socket.destroy());
   });
 }
