@@ -195,7 +195,10 @@ describe("etcd backend", () => {
     const text = "z".repeat(200);
     for (let index = 0; index < 20; index += 1) last = await put(other, "/pause/a", text);
     await other.compact(last);
-    for (let tries = 0; tries < 50; tries += 1) await put(other, "/pause/b");
+    const seen = collect(backend, last + 1);
+    let newest = last;
+    for (let tries = 0; tries < 50; tries += 1) newest = await put(other, "/pause/b");
+    await seen.until(newest);
     assert.equal(await faultKind(drain(reader)), "too-slow");
     const again = other.watch({ fromRevision: start, signal: abort.signal });
     const fault = await drain(again[Symbol.asyncIterator]()).catch((error: unknown) => error);
