@@ -49,17 +49,17 @@ describe("kubectl on simulated nodes", () => {
     const long = `${"x".repeat(120)}.bin`;
     const bytes = Buffer.from(Array.from({ length: 70_000 }, (_, at) => (at * 7) & 255));
     writeFileSync(path.join(kubectl.folder, "in/deep", long), bytes);
-    assert.equal((await kubectl.attempt("cp in web:/tmp/in")).error, "");
-    assert.equal((await kubectl.attempt("exec web -- cat /tmp/in/a.txt")).out, "first\n");
-    assert.equal((await kubectl.attempt("cp web:/tmp/in out")).status, 0);
+    assert.equal((await kubectl.attempt("cp in web:/root/in")).error, "");
+    assert.equal((await kubectl.attempt("exec web -- cat /root/in/a.txt")).out, "first\n");
+    assert.equal((await kubectl.attempt("cp web:/root/in out")).status, 0);
     assert.equal(readFileSync(path.join(kubectl.folder, "out/a.txt"), "utf8"), "first\n");
     assert.deepEqual(readFileSync(path.join(kubectl.folder, "out/deep", long)), bytes);
-    assert.equal((await kubectl.attempt("cp --retries=2 web:tmp/in/a.txt again.txt")).status, 0);
+    assert.equal((await kubectl.attempt("cp --retries=2 web:root/in/a.txt again.txt")).status, 0);
     assert.equal(readFileSync(path.join(kubectl.folder, "again.txt"), "utf8"), "first\n");
     // kubectl prints what the far end of a download complains about.
     assert.match((await kubectl.attempt("cp web:/absent absent")).out, /No such file/);
     writeFileSync(path.join(kubectl.folder, "huge"), Buffer.alloc(9 << 20));
-    assert.match((await kubectl.attempt("cp huge web:/tmp/huge")).error, /too large/);
+    assert.match((await kubectl.attempt("cp huge web:/root/huge")).error, /too large/);
   });
 
   it("executes commands and copies over SPDY, as old clients do", async () => {
@@ -71,8 +71,8 @@ describe("kubectl on simulated nodes", () => {
       assert.equal((await old.attempt("exec -i web -- sh", "exit 3\n")).status, 3);
       const large = "0123456789".repeat(50_000);
       old.write("large", large);
-      assert.equal((await old.attempt("cp large web:/tmp/large")).error, "");
-      assert.equal((await old.attempt("exec web -- cat /tmp/large")).out, large);
+      assert.equal((await old.attempt("cp large web:/root/large")).error, "");
+      assert.equal((await old.attempt("exec web -- cat /root/large")).out, large);
       assert.match((await old.attempt("attach web --pod-running-timeout=5s", "")).out, /^one/);
     } finally {
       old[Symbol.dispose]();

@@ -23,10 +23,10 @@ describe("the echo shell", () => {
   };
 
   it("runs scripts on its files", () => {
-    assert.equal(run("sh", "-c", "echo 'a b' > /tmp/x && cat /tmp/x; ls /tmp"), "a b\nx\n(0)");
+    assert.equal(run("sh", "-c", "echo 'a b' > /root/x && cat /root/x; ls /root"), "a b\nx\n(0)");
     assert.equal(run("sh", "-c", "false && echo no; exit 4"), "(4)");
-    assert.equal(run("test", "-d", "/tmp"), "(0)");
-    assert.equal(run("test", "-f", "/tmp"), "(1)");
+    assert.equal(run("test", "-d", "/root"), "(0)");
+    assert.equal(run("test", "-f", "/root"), "(1)");
     assert.equal(run("cat", "/none"), "cat: /none: No such file or directory\n(1)");
     assert.equal(run("nginx", "-v"), "simulated container app of pod p: nginx -v\n(0)");
   });
