@@ -1,7 +1,7 @@
-import { usualTimes } from "#client";
 import { selectControllers } from "#controllers";
 import { domainFlags } from "../flags/domain-flags.ts";
 import type { FlagGroup } from "../flags/help.ts";
+import { leaderElectionTimeFlags } from "../flags/leader-election-flags.ts";
 import { loggingFlags } from "../flags/logging-flags.ts";
 import { flag } from "../flags/parse.ts";
 import { controllerFlags } from "./controller-flags.ts";
@@ -44,22 +44,7 @@ const genericFlags = {
     atLeast1,
   ),
   "leader-elect": flag("bool", true, "run the controllers only while this process holds the Lease"),
-  "leader-elect-lease-duration": flag(
-    "duration",
-    usualTimes.leaseDurationMs,
-    "time after the last renewal for which other candidates wait before they take the Lease",
-  ),
-  "leader-elect-renew-deadline": flag(
-    "duration",
-    usualTimes.renewDeadlineMs,
-    "time for which the leader retries a renewal before it stops leading; less than " +
-      "--leader-elect-lease-duration",
-  ),
-  "leader-elect-retry-period": flag(
-    "duration",
-    usualTimes.retryPeriodMs,
-    "time between attempts to acquire or renew the Lease",
-  ),
+  ...leaderElectionTimeFlags,
   "leader-elect-resource-lock": flag("string", "leases", "resource that is the lock", {
     values: ["leases"],
   }),

@@ -1,6 +1,6 @@
-import { usualTimes } from "#client";
 import { domainFlags } from "../flags/domain-flags.ts";
 import type { FlagGroup } from "../flags/help.ts";
+import { leaderElectionTimeFlags } from "../flags/leader-election-flags.ts";
 import { loggingFlags } from "../flags/logging-flags.ts";
 import { flag } from "../flags/parse.ts";
 
@@ -24,22 +24,7 @@ const genericFlags = {
     atLeast1,
   ),
   "leader-elect": flag("bool", true, "schedule pods only while this process holds the Lease"),
-  "leader-elect-lease-duration": flag(
-    "duration",
-    usualTimes.leaseDurationMs,
-    "time after the last renewal for which other candidates wait before they take the Lease",
-  ),
-  "leader-elect-renew-deadline": flag(
-    "duration",
-    usualTimes.renewDeadlineMs,
-    "time for which the leader retries a renewal before it stops leading; less than " +
-      "--leader-elect-lease-duration",
-  ),
-  "leader-elect-retry-period": flag(
-    "duration",
-    usualTimes.retryPeriodMs,
-    "time between attempts to acquire or renew the Lease",
-  ),
+  ...leaderElectionTimeFlags,
   "leader-elect-resource-name": flag("string", "kube-scheduler", "name of the Lease"),
   "leader-elect-resource-namespace": flag("string", "kube-system", "namespace of the Lease"),
   "feature-gates": flag(
