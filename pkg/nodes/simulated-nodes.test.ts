@@ -161,6 +161,19 @@ describe("pods of simulated nodes", () => {
     assert.equal(conditionOf(pod, "Ready")?.status, "True");
   });
 
+  it("leave the containers of a pod waiting whose init container has failed", async () => {
+    const initContainers = [{ name: "first", image: "i", command: ["/bin/false"] }];
+    await run.createPod("p", { spec: { initContainers, restartPolicy: "Never" } });
+    await run.pass(2_000);
+    const pod = await run.pod("p");
+    assert.deepEqual(
+      ["first", "app"].map((name) => stateOf(pod, name)),
+      ["exit 1 0", "PodInitializing 0"],
+    );
+    assert.equal(pod.status?.phase, "Failed");
+    assert.equal(conditionOf(pod, "Initialized")?.reason, "ContainersNotInitialized");
+  });
+
   it("crash and are restarted after delays that double", async () => {
     const metadata = wish("crash-loop", "true");
     await run.createPod("p", { metadata });

@@ -10,7 +10,7 @@ import {
   type VolumeMountStatus,
 } from "#kinds";
 import { containerId, imageId, timeText } from "../identifiers.ts";
-import type { ContainerEnd, ContainerRun } from "./container-run.ts";
+import { type ContainerEnd, type ContainerRun, newContainer } from "./container-run.ts";
 import { type Advance, type PodRun, readyAtOf } from "./pod-run.ts";
 
 type StatusLists = Required<
@@ -75,15 +75,27 @@ function containerStatus(run: PodRun, container: Container, step: StatusStep): C
 
 /** The state of a container that has never run. */
 function neverStarted(
-  { isFinished }: PodRun,
+  run: PodRun,
   state: ContainerRun | undefined,
-  { kind, waiting }: StatusStep,
+  { kind, waiting, pod }: StatusStep,
 ): ContainerState {
-  if (isFinished && kind === "container") {
+  if (run.isFinished && kind === "container" && isInitialized(run, pod)) {
     const message = "The container could not be located when the pod was terminated";
     return { terminated: { exitCode: 137, reason: "ContainerStatusUnknown", message, ...noTimes } };
   }
   return { waiting: state?.waitingReason ?? { reason: waiting } };
+}
+
+/** Whether a pod came as far as its containers: any of them has run, or its last init container has done its work. */
+function isInitialized({ containers: runs }: PodRun, { spec }: Pod): boolean {
+  const { initContainers = [], containers = [] } = spec ?? {};
+  const lastInit = initContainers.at(-1);
+  if (lastInit === undefined) return true;
+  const isStarted = ({ state, restarts }: ContainerRun) => state !== "waiting" || restarts > 0;
+  if (containers.some(({ name }) => isStarted(runs.get(name) ?? newContainer()))) return true;
+  const run = runs.get(lastInit.name) ?? newContainer();
+  if (isSidecar(lastInit)) return run.state === "running";
+  return run.exitCode === 0 && run.state === "terminated";
 }
 
 /**
