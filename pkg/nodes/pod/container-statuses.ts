@@ -86,7 +86,7 @@ function neverStarted(
   return { waiting: state?.waitingReason ?? { reason: waiting } };
 }
 
-/** Whether a pod came as far as its containers: any of them has run, or its last init container has done its work. */
+/** Whether a container of a pod has run, or all init containers have done their work. */
 function isInitialized({ containers: runs }: PodRun, { spec }: Pod): boolean {
   const { initContainers = [], containers = [] } = spec ?? {};
   const lastInit = initContainers.at(-1);
