@@ -13,6 +13,11 @@ const testServerFlags = {
   controllers: flag("bool", false, "run the controllers"),
   scheduler: flag("bool", false, "run the scheduler"),
   nodes: flag("int", 0, "number of simulated nodes"),
+  "intercept-controllers": flag(
+    "bool",
+    false,
+    "record and fail the requests of controllers, scheduler and simulated nodes, too",
+  ),
   "virtual-time": flag("bool", false, "let tests move the time of the cluster by /control/clock"),
 } as const;
 
@@ -37,6 +42,7 @@ async function runTestServer(words: readonly string[]): Promise<void> {
     scheduler: values.scheduler,
     ...(values.nodes === 0 ? {} : { nodes: { count: values.nodes } }),
     virtualTime: values["virtual-time"],
+    interceptControllers: values["intercept-controllers"],
     logger: standardLogger(logFormat(values["logging-format"]), values.v),
   });
   const port = values["control-port"];

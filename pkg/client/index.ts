@@ -4,6 +4,7 @@ export { RegistryClient } from "./registry-client.ts";
 export { HttpClient } from "./http/http-client.ts";
 export { http2Transport } from "./http/connections.ts";
 export { Http2Connection } from "./http/http2-connection.ts";
+export { resourcePath } from "./http/resource-path.ts";
 export { withRetries } from "./http/retries.ts";
 export {
   ConnectionError,

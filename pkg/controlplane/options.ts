@@ -2,9 +2,11 @@ import type { AdmissionPluginFlags } from "#admission";
 import type { LogDelivery, WebhookDelivery } from "#audit";
 import type { AuthorizationMode } from "#authz";
 import type { AdjustableLogger, Clock } from "#base";
+import type { Client } from "#client";
 import type { ControllerDescriptor, ControllerSettings } from "#controllers";
 import type { NodesSettings } from "#nodes";
 import type { ServiceNetwork } from "#registry";
+import type { User } from "#request";
 import type { CloseOptions, KubeletTls, Lifecycle, Limits, RequestInterceptor } from "#server";
 import type { SchedulerSettings } from "#scheduler";
 import type {
@@ -45,6 +47,16 @@ export interface AggregationOptions {
   /** Answer 502 in place of redirects of other servers; default true. */
   readonly rejectRedirects?: boolean;
 }
+
+/** The identity with which a client inside the process calls the API. */
+export interface ClientIdentity {
+  readonly user: User;
+  readonly userAgent: string;
+  /** Lifetime of the client. */
+  readonly signal: AbortSignal;
+}
+
+export type ClientWrapper = (client: Client, identity: ClientIdentity) => Client;
 
 /** Options of `startServer`. Without any, the server stores objects in memory and does not listen. */
 export interface StartOptions {
@@ -161,6 +173,8 @@ export interface StartOptions {
   readonly priorityAndFairness?: boolean;
   /** Observes and fails requests, for tests of clients; see `testServer`. */
   readonly interceptor?: RequestInterceptor;
+  /** Wraps the clients of controllers, scheduler and simulated nodes in this process, for tests. */
+  readonly wrapClient?: ClientWrapper;
   readonly clock?: Clock;
   /** Default: errors only, to standard error. */
   readonly logger?: AdjustableLogger;

@@ -18,7 +18,6 @@ export type { KubeletTls } from "./proxy/tunnels.ts";
 export type {
   InterceptedRequest,
   RequestInterceptor,
-  WatchEvents,
   WatchFilter,
 } from "./interceptor.ts";
 export { versionInfo } from "./version.ts";

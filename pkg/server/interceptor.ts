@@ -1,10 +1,7 @@
-import type { EventBatch } from "#registry";
 import type { RequestInfo, User } from "#request";
 
-export type WatchEvents = AsyncIterableIterator<EventBatch>;
-
 /** Delays or ends the events of a watch; throws a StatusError to fail it with an ERROR event. */
-export type WatchFilter = (events: WatchEvents) => WatchEvents;
+export type WatchFilter = <E>(events: AsyncIterableIterator<E>) => AsyncIterableIterator<E>;
 
 /** An authenticated request before authorization. */
 export interface InterceptedRequest {

@@ -1,4 +1,4 @@
-import { type Clock, heldDuring, parseJsonText } from "#base";
+import { type Clock, heldDuring, parseJsonText, printJson } from "#base";
 import {
   type Domain,
   genericFailure,
@@ -7,6 +7,7 @@ import {
   type Status,
   StatusError,
 } from "#meta";
+import { parseJson } from "#schema";
 import type {
   ApiObject,
   CallOptions,
@@ -28,6 +29,7 @@ import type {
 import { withDeadline } from "../deadline.ts";
 import { HttpDiscovery } from "./http-discovery.ts";
 import { jsonLines, wholeBody } from "./json-lines.ts";
+import { resourcePath } from "./resource-path.ts";
 import type { HttpResponse, HttpRequest, RoundTrip } from "./transport.ts";
 
 export interface HttpClientOptions {
@@ -39,6 +41,11 @@ export interface HttpClientOptions {
   readonly signal: AbortSignal;
   /** Longest time for a call that is no watch; default one minute. */
   readonly timeoutMs?: number;
+  /**
+   * Read integers beyond 2^53 as bigints, as objects of the registry have them; default false:
+   * faster, and such integers lose digits.
+   */
+  readonly exactIntegers?: boolean;
 }
 
 const defaultTimeoutMs = 60_000;
@@ -74,9 +81,11 @@ interface Call {
 export class HttpClient implements Client {
   readonly domain: Domain;
   private readonly discovery: HttpDiscovery;
+  private readonly parse: (text: string) => unknown;
 
   constructor(private readonly options: HttpClientOptions) {
     this.domain = options.domain;
+    this.parse = options.exactIntegers ? (text) => parseJson(text).value : parseJsonText;
     this.discovery = new HttpDiscovery(options.domain, (request) =>
       this.whole({ ...request, signal: undefined }),
     );
@@ -93,7 +102,7 @@ export class HttpClient implements Client {
   ): Promise<T> {
     const query = queryOf({ resourceVersion });
     const accept = this.accepted("PartialObjectMetadata", metadataOnly);
-    return this.object({ method: "GET", path: pathOf(resource, at), query, accept, signal });
+    return this.object({ method: "GET", path: resourcePath(resource, at), query, accept, signal });
   }
 
   async list<T extends ApiObject>(
@@ -103,12 +112,12 @@ export class HttpClient implements Client {
     const { metadataOnly = false, signal } = options;
     const text = await this.text({
       method: "GET",
-      path: pathOf(resource, { namespace: options.namespace ?? "" }),
+      path: resourcePath(resource, { namespace: options.namespace ?? "" }),
       query: listQuery(options),
       accept: this.accepted("PartialObjectMetadataList", metadataOnly),
       signal,
     });
-    const { metadata, items } = parseJsonText(text) as WireList;
+    const { metadata, items } = this.parse(text) as WireList;
     return {
       items: (items ?? []).map((item) => plain<T>(item)),
       resourceVersion: metadata.resourceVersion ?? "",
@@ -129,7 +138,7 @@ export class HttpClient implements Client {
     }
     const { timeoutSeconds, metadataOnly = false, signal = this.options.signal } = options;
     if (timeoutSeconds !== undefined) query.set("timeoutSeconds", String(timeoutSeconds));
-    const path = pathOf(resource, { namespace: options.namespace ?? "" });
+    const path = resourcePath(resource, { namespace: options.namespace ?? "" });
     const accept = this.accepted("PartialObjectMetadata", metadataOnly);
     const call = { method: "GET", path, query, accept, signal };
     const answer = await this.options.send({ ...this.outgoing(call, signal), longRunning: true });
@@ -145,7 +154,7 @@ export class HttpClient implements Client {
     const { namespace = "", name = "" } = object.metadata;
     const at = subresource === "" ? { namespace } : { namespace, name, subresource };
     const body = { ...typeMeta(resource), ...object };
-    return this.object({ method: "POST", path: pathOf(resource, at), body, signal });
+    return this.object({ method: "POST", path: resourcePath(resource, at), body, signal });
   }
 
   update<T extends ApiObject>(
@@ -154,7 +163,7 @@ export class HttpClient implements Client {
     { signal, subresource = "" }: WriteOptions = {},
   ): Promise<T> {
     const { namespace = "", name = "" } = object.metadata;
-    const path = pathOf(resource, { namespace, name, subresource });
+    const path = resourcePath(resource, { namespace, name, subresource });
     const body = { ...typeMeta(resource), ...object };
     return this.object({ method: "PUT", path, body, signal });
   }
@@ -163,18 +172,18 @@ export class HttpClient implements Client {
     const { type, body, signal } = patch;
     const { fieldManager = "", force = false } = type === "apply" ? patch : {};
     const query = queryOf({ fieldManager, force: force ? "true" : "" });
-    const call = { method: "PATCH", path: pathOf(resource, at), query, body, signal };
+    const call = { method: "PATCH", path: resourcePath(resource, at), query, body, signal };
     return this.object({ ...call, contentType: patchTypes[type] });
   }
 
   async getRaw(path: string, { signal }: CallOptions = {}): Promise<unknown> {
-    return parseJsonText(await this.text({ method: "GET", path, signal }));
+    return this.parse(await this.text({ method: "GET", path, signal }));
   }
 
   async delete(resource: Handle, at: Place, options: DeleteOptions = {}): Promise<void> {
     const { signal, ...asked } = options;
     const body = { kind: "DeleteOptions", apiVersion: "v1", ...asked };
-    await this.text({ method: "DELETE", path: pathOf(resource, at), body, signal });
+    await this.text({ method: "DELETE", path: resourcePath(resource, at), body, signal });
   }
 
   deleteCollection(resource: Handle, at: Place, options: DeleteOptions = {}): Promise<void> {
@@ -182,7 +191,7 @@ export class HttpClient implements Client {
   }
 
   private async object<T extends ApiObject>(call: Call): Promise<T> {
-    return plain(parseJsonText(await this.text(call)));
+    return plain(this.parse(await this.text(call)));
   }
 
   private async text(call: Call): Promise<string> {
@@ -216,7 +225,7 @@ export class HttpClient implements Client {
     const headers = { accept, "user-agent": this.options.userAgent };
     const bare = { method, path: `${path}${search}`, signal };
     if (body === undefined) return { ...bare, headers };
-    const bytes = Buffer.from(JSON.stringify(body));
+    const bytes = Buffer.from(printJson(body));
     return { ...bare, headers: { ...headers, "content-type": contentType }, body: bytes };
   }
 
@@ -239,7 +248,7 @@ export class HttpClient implements Client {
   }
 
   private eventOf<T extends ApiObject>(line: string): WatchEvent<T> {
-    const { type, object } = parseJsonText(line) as {
+    const { type, object } = this.parse(line) as {
       readonly type: string;
       readonly object: unknown;
     };
@@ -277,14 +286,6 @@ function plain<T extends ApiObject>(value: unknown): T {
 
 function typeMeta({ group, version, kind }: Handle): Named {
   return { apiVersion: groupVersionOf(group, version), kind };
-}
-
-function pathOf({ group, version, plural }: Handle, at: Place): string {
-  const { namespace = "", name = "", subresource = "" } = at;
-  const root = group === "" ? ["api", version] : ["apis", group, version];
-  const within = namespace === "" ? [] : ["namespaces", namespace];
-  const parts = [...root, ...within, plural, name, subresource].filter((part) => part !== "");
-  return `/${parts.map(encodeURIComponent).join("/")}`;
 }
 
 function listQuery(options: ListOptions & Selection): URLSearchParams {

@@ -23,7 +23,7 @@ import type { PrometheusMetrics } from "#server";
 import { hasLease } from "../cluster/server-identity.ts";
 import { localhost, reachableAddress, urlHost } from "../network.ts";
 import type { AggregatedApis } from "../start/aggregated-apis.ts";
-import { namespaceSettleMs, type StartOptions } from "../options.ts";
+import { type ClientWrapper, namespaceSettleMs, type StartOptions } from "../options.ts";
 import { serviceAccountKeys } from "../authentication/service-accounts.ts";
 
 /** The user as which the controllers act. */
@@ -115,7 +115,8 @@ function rootCaTextOf({ options, rootCa }: LocalControllers) {
 
 async function runControllers(local: LocalControllers): Promise<void> {
   const { rootCa, authority, options } = local;
-  const context = contextOf(local, controllerUser, "kube-controller-manager");
+  const { wrapClient } = options;
+  const context = contextOf(local, controllerUser, "kube-controller-manager", wrapClient);
   const { key } = serviceAccountKeys(options.serviceAccounts);
   const settings = {
     ...defaultControllerSettings,
@@ -135,13 +136,19 @@ async function runControllers(local: LocalControllers): Promise<void> {
   await context.informers.ended();
 }
 
-function contextOf(local: LocalControllers, user: User, userAgent: string): ControllerContext {
+function contextOf(
+  local: LocalControllers,
+  user: User,
+  userAgent: string,
+  wrapClient: ClientWrapper = (client) => client,
+): ControllerContext {
   const { clock, signal, report, metrics, flowControl } = local;
   const registry =
     flowControl === undefined
       ? local.registry
       : controlledRegistry(local.registry, flowControl.controller, clock);
-  const client = local.aggregated.client(registry, { user, userAgent, signal });
+  const identity = { user, userAgent, signal };
+  const client = wrapClient(local.aggregated.client(registry, identity), identity);
   const common = { client, clock, random: cryptoRandom, signal, report };
   return { ...common, informers: new Informers(common), instruments: metrics.instruments };
 }

@@ -54,7 +54,11 @@ export async function runLocalNodes(local: LocalNodes): Promise<void> {
   if (nodes === undefined || nodes.count === 0) return;
   const { clock, signal, report, metrics } = local;
   const userAgent = "kubelet";
-  const client = (user: User) => new RegistryClient({ ...local, user, userAgent });
+  const client = (user: User) => {
+    const identity = { user, userAgent, signal };
+    const own = new RegistryClient({ ...local, ...identity });
+    return local.options.wrapClient?.(own, identity) ?? own;
+  };
   const common = { clock, signal, report, random: cryptoRandom };
   const nodesClient = client(nodesUser);
   const informers = new Informers({ ...common, client: nodesClient });

@@ -35,8 +35,9 @@ export async function runLocalScheduler(local: LocalScheduler): Promise<void> {
     flowControl === undefined
       ? local.registry
       : controlledRegistry(local.registry, flowControl.controller, clock);
-  const userAgent = "kube-scheduler";
-  const client = local.aggregated.client(registry, { user: schedulerUser, userAgent, signal });
+  const identity = { user: schedulerUser, userAgent: "kube-scheduler", signal };
+  const own = local.aggregated.client(registry, identity);
+  const client = local.options.wrapClient?.(own, identity) ?? own;
   const common = { client, clock, random: cryptoRandom, signal, report };
   const informers = new Informers(common);
   const { instruments } = metrics;

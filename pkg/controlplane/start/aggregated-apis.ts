@@ -9,8 +9,8 @@ import {
 } from "#aggregator";
 import { type Client, RegistryClient } from "#client";
 import type { Registry } from "#registry";
-import type { User } from "#request";
 import type { AggregatedDocuments, Aggregation } from "#server";
+import type { ClientIdentity } from "../options.ts";
 import type { ServerDependencies } from "./build-dependencies.ts";
 
 /** What is known of the APIs of other servers. */
@@ -20,13 +20,6 @@ export interface AggregatedApis extends AggregatedDocuments {
   readonly client: (registry: Registry, identity: ClientIdentity) => Client;
   /** Keeps the documents up to date until the signal aborts. */
   readonly run: () => Promise<void>;
-}
-
-interface ClientIdentity {
-  readonly user: User;
-  readonly userAgent: string;
-  /** Lifetime of the client. */
-  readonly signal: AbortSignal;
 }
 
 export function aggregatedApis(

@@ -9,7 +9,7 @@ import {
   timeout,
   tooManyRequests,
 } from "#meta";
-import type { InterceptedRequest, WatchEvents, WatchFilter } from "#server";
+import type { InterceptedRequest, WatchFilter } from "#server";
 import {
   checkFilter,
   type DescribedRequest,
@@ -180,10 +180,10 @@ interface Filtering {
 }
 
 /** The events until the watch is ended by a fault; delayed where a fault says so. */
-async function* filtered(
-  events: WatchEvents,
+async function* filtered<E>(
+  events: AsyncIterableIterator<E>,
   { request, open, signal, clock, delayMs }: Filtering,
-): WatchEvents {
+): AsyncIterableIterator<E> {
   const life = new AbortController();
   const ended: { error?: StatusError | undefined } = {};
   const watch: OpenWatch = {

@@ -8,7 +8,10 @@ import {
   type RequestFilter,
 } from "./request-filter.ts";
 
-/** A request of a client. Those of the kit and of controllers inside the server are not recorded. */
+/**
+ * A request of a client. Those of the kit are not recorded; those of controllers in the server only
+ * with `interceptControllers`.
+ */
 export interface RecordedRequest extends DescribedRequest {
   /** Time of the cluster, RFC 3339. */
   readonly time: string;

@@ -4,18 +4,28 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { type Clock, systemClock, VirtualClock, type VirtualClockOptions } from "#base";
 import type { RequestInterceptor } from "#server";
-import type { RunningServer, ServerSnapshot, StartOptions } from "../options.ts";
+import type { ClientWrapper, RunningServer, ServerSnapshot, StartOptions } from "../options.ts";
 import { startServer } from "../start/start-server.ts";
 import { type Faults, faultStage, type FaultStage } from "./faults.ts";
 import type { Fixture, KubernetesObject } from "./fixtures.ts";
+import { InterceptedClient } from "./intercepted-client.ts";
 import { ObjectClient, type ObjectReference, type WaitOptions } from "./objects.ts";
 import { type RecordingLog, requestLog, type RequestLog } from "./request-log.ts";
 import type { WaitCondition } from "./wait-condition.ts";
 
 /** Options of `startServer`, which keeps everything in memory here. */
-export interface TestServerOptions extends Omit<StartOptions, "storage" | "interceptor" | "clock"> {
+export interface TestServerOptions extends Omit<
+  StartOptions,
+  "storage" | "interceptor" | "wrapClient" | "clock"
+> {
   /** The test moves the time of the cluster by `clock.advance()`; default false. */
   readonly virtualTime?: boolean | VirtualClockOptions;
+  /**
+   * Record and fail the requests of controllers, scheduler and simulated nodes in the server, too;
+   * default false. Filters tell them apart by `userAgent`: `kube-controller-manager`,
+   * `kube-scheduler`, `kubelet`.
+   */
+  readonly interceptControllers?: boolean;
 }
 
 /** State of a test server at one moment. */
@@ -64,12 +74,12 @@ const kitHeader = "keelson-testing";
 
 /** Starts a server for tests; see `TestServerOptions`. */
 export async function testServer(options: TestServerOptions = {}): Promise<TestServer> {
-  const { virtualTime = false, ...rest } = options;
+  const { virtualTime = false, interceptControllers = false, ...rest } = options;
   const isVirtual = virtualTime !== false;
   const clock = isVirtual ? new VirtualClock(virtualTime === true ? {} : virtualTime) : systemClock;
   const credentials = await SharedDirectory.for(rest);
   const given = { ...rest, ...credentials.options };
-  return KitServer.start({ credentials, isVirtual }, clock, (kit) =>
+  return KitServer.start({ credentials, isVirtual, interceptControllers }, clock, (kit) =>
     startServer({ ...given, ...kit }),
   );
 }
@@ -78,12 +88,10 @@ export async function testServer(options: TestServerOptions = {}): Promise<TestS
 interface Family {
   readonly credentials: SharedDirectory;
   readonly isVirtual: boolean;
+  readonly interceptControllers: boolean;
 }
 
-type Start = (kit: {
-  readonly clock: Clock;
-  readonly interceptor: RequestInterceptor;
-}) => Promise<RunningServer>;
+type KitOptions = Pick<StartOptions, "clock" | "interceptor" | "wrapClient">;
 
 class KitServer implements TestServer {
   readonly requests: RecordingLog = requestLog(() => this.time);
@@ -100,11 +108,15 @@ class KitServer implements TestServer {
     private time: Clock,
   ) {}
 
-  static async start(family: Family, clock: Clock, start: Start): Promise<KitServer> {
+  static async start(
+    family: Family,
+    clock: Clock,
+    start: (kit: KitOptions) => Promise<RunningServer>,
+  ): Promise<KitServer> {
     const kit = new KitServer(family, clock);
     family.credentials.acquire();
     try {
-      kit.running = await start({ clock, interceptor: kit.interceptor });
+      kit.running = await start(kit.options);
     } catch (error) {
       await family.credentials.release();
       throw error;
@@ -163,7 +175,7 @@ class KitServer implements TestServer {
     this.faults.clear();
     this.time = this.clockAt(now);
     this.objects = this.newObjectClient();
-    this.running = await content.start({ ...port, clock: this.time });
+    this.running = await content.start({ ...port, ...this.options });
   }
 
   reset(): Promise<void> {
@@ -180,6 +192,15 @@ class KitServer implements TestServer {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  /** Options that tie a running server to this kit; a snapshot has those of the kit it came from. */
+  private get options(): KitOptions {
+    const { interceptor, time: clock } = this;
+    if (!this.family.interceptControllers) return { clock, interceptor };
+    const wrapClient: ClientWrapper = (client, identity) =>
+      new InterceptedClient(client, identity, interceptor);
+    return { clock, interceptor, wrapClient };
   }
 
   private clockAt(start: number): Clock {

@@ -29,6 +29,7 @@ import {
   warningHeaders,
 } from "../response/response-writer.ts";
 import { responseBufferPoolOf } from "../response/response-buffer-pool.ts";
+import type { WatchFilter } from "../interceptor.ts";
 import type { Shutdown } from "../transport/shutdown.ts";
 import { deleteOptionsOfBody } from "./delete-options.ts";
 import {
@@ -92,7 +93,7 @@ export interface VerbRequest {
   /** Called when a watch is initialized. */
   readonly initialized?: (() => void) | undefined;
   /** Absent = the events of a watch are sent as they are. */
-  readonly watchFilter?: ((events: WatchEvents) => WatchEvents) | undefined;
+  readonly watchFilter?: WatchFilter | undefined;
 }
 
 /** Carries a verb out on the registry and writes the response. */
