@@ -54,7 +54,10 @@ async function refuseFilledStore(
   const from = `${storageRoot}/`;
   const { entries } = await storage.backend.range({ from, to: prefixEnd(from), limit: 1 });
   if (entries.length === 0) return;
-  throw new StartError(`${directory} can be loaded into an empty store only; this one has objects`);
+  throw new StartError(
+    `${directory} can be loaded into an empty store only, and this one has objects: ` +
+      "go on with them by a start without --from, or use another store",
+  );
 }
 
 async function read(directory: string): ReturnType<typeof readRecording> {

@@ -132,6 +132,35 @@ describe("recordings", () => {
     assert.deepEqual(Object.keys(secret.data), ["key"]);
   });
 
+  it("keep integers beyond 2^53, also those of changes", async () => {
+    const original = await start({ port: 0 });
+    await fill(original);
+    const send = async (name: string) => {
+      const type = '"apiVersion":"example.com/v1","kind":"Widget"';
+      const body = `{${type},"metadata":{"name":"${name}"},"spec":{"size":9007199254740993}}`;
+      const init = { method: "POST", headers: { "content-type": "application/json" }, body };
+      assert.equal((await original.fetch(widgets, init)).status, 201);
+    };
+    await send("listed");
+    const life = new AbortController();
+    let objects = 0;
+    const recorded = (count: number) => void (objects = count);
+    const watching = { kinds: ["widgets"], namespaces: ["shop"], watch: true, recorded };
+    const done = record(original, watching, life.signal);
+    await until(() => (objects === 0 ? undefined : objects));
+    await send("watched");
+    const directory = path.join(folder, "recording");
+    const files = path.join(directory, "namespaces/shop/widgets.example.com");
+    await until(() => readdirSync(files).includes("watched.yaml") || undefined);
+    life.abort();
+    await done;
+    const copy = await start({ from: directory });
+    for (const name of ["listed", "watched"]) {
+      const text = await (await copy.fetch(`${widgets}/${name}`)).text();
+      assert.match(text, /"size":9007199254740993\b/, name);
+    }
+  });
+
   it("hold no values of Secrets", async () => {
     const original = await start({ port: 0 });
     await fill(original);

@@ -62,7 +62,8 @@ class Recorder {
     const pool = http2Transport({ endpoint: () => endpoint, clock, signal });
     const { host } = endpoint.url;
     const send = withRetries(pool, { clock, host, instruments, rate: requestsPerSecond });
-    this.client = new HttpClient({ send, domain, clock, userAgent: "keelson-record", signal });
+    const common = { domain, clock, userAgent: "keelson-record", signal };
+    this.client = new HttpClient({ ...common, send, exactIntegers: true });
     this.folder = new RecordingFolder(directory);
   }
 
