@@ -6,6 +6,8 @@ export interface Aim {
   readonly token: string;
   /** Sent with every request, to impersonate a user for example. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Certificates in PEM that the server's must come from; absent = any certificate is accepted. */
+  readonly ca?: string;
 }
 
 export interface Answer {
@@ -19,14 +21,17 @@ export interface Answer {
 export class Connection {
   private readonly session: http2.ClientHttp2Session;
 
-  constructor(private readonly aim: Aim) {
+  constructor(
+    private readonly aim: Aim,
+    onError = (error: Error): void => console.error(`connection: ${error.message}`),
+  ) {
     this.session = http2.connect(aim.url, {
-      rejectUnauthorized: false,
+      ...(aim.ca === undefined ? { rejectUnauthorized: false } : { ca: aim.ca }),
       settings: { initialWindowSize: 1 << 24 },
     });
     this.session.on("connect", () => this.session.setLocalWindowSize(1 << 26));
     this.session.setMaxListeners(0);
-    this.session.on("error", (error) => console.error(`connection: ${error.message}`));
+    this.session.on("error", onError);
   }
 
   open(method: string, path: string, body?: Buffer, options: CallOptions = {}) {

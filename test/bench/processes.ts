@@ -36,7 +36,11 @@ export function startServerProcess(
 
 /** CPU time of all threads of the process, in µs. */
 export function cpuOf({ child }: ServerProcess): number {
-  const tasks = `/proc/${child.pid}/task`;
+  return cpuOfProcess(child.pid as number);
+}
+
+function cpuOfProcess(pid: number): number {
+  const tasks = `/proc/${pid}/task`;
   const times = readdirSync(tasks).map((task) => {
     return Number(readFileSync(`${tasks}/${task}/schedstat`, "utf8").split(" ")[0]);
   });
@@ -45,9 +49,34 @@ export function cpuOf({ child }: ServerProcess): number {
 
 /** Resident memory in MiB. */
 export function residentMib({ child }: ServerProcess): number {
-  const [, kb] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8")) ?? [];
-  return Number(kb) / 1024;
+  return memoryOf(child.pid as number, "VmRSS");
 }
+
+/** A figure of `/proc/<pid>/status` in MiB. */
+function memoryOf(pid: number, figure: "VmRSS" | "VmHWM"): number {
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  return Number(new RegExp(`${figure}:\\s+(\\d+) kB`).exec(status)?.[1]) / 1024;
+}
+
+/** CPU time of a process and its descendants, in µs. */
+export function cpuOfTree(pid: number): number {
+  return sum(treeOf(pid).map(cpuOfProcess));
+}
+
+/** Resident memory of a process and its descendants, in MiB; `peak` since each has started. */
+export function memoryOfTree(pid: number, { peak = false } = {}): number {
+  return sum(treeOf(pid).map((each) => memoryOf(each, peak ? "VmHWM" : "VmRSS")));
+}
+
+function treeOf(pid: number): readonly number[] {
+  const children = readdirSync(`/proc/${pid}/task`).flatMap((task) => {
+    const text = readFileSync(`/proc/${pid}/task/${task}/children`, "utf8");
+    return text.split(" ").filter((word) => word !== "");
+  });
+  return [pid, ...children.flatMap((child) => treeOf(Number(child)))];
+}
+
+const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
 
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((left, right) => left - right);

@@ -6,6 +6,15 @@
  * machine comes and goes. Requests come from h2load where it is installed (Debian: nghttp2-client),
  * else from Node, whose client is no faster than a server, so that all rates are lower. With --url
  * the same load goes to any other Kubernetes API server.
+ *
+ * `npm run bench -- --compare=URL --token=… [--ca=FILE|--insecure] [--compare-pid=PID]
+ * [--backend=memory|etcd] [--only=GET,create] [--rounds=3] [--seconds=2] [--calls=2000]`
+ * prints a table of Keelson and another API server under the same reads, writes and watches, one
+ * at a time and in turns: medians of the rounds and their ratios. It writes to namespaces of its
+ * own and deletes them afterwards; use a cluster without nodes, whose controllers would otherwise
+ * run the pods. Instead of a URL it takes the path of a kube-apiserver, which it starts with an
+ * etcd. A `*` marks figures that the load generator limits. `--only` takes beginnings of rows.
+ *
  * `npm run bench -- --curves` shows how costs grow, up to 150,000 objects, 5,000 watchers, 1,000
  * namespaces and 1,000 custom kinds.
  */
@@ -18,6 +27,7 @@ import { createAuthority, issueCertificate } from "#pki";
 import { type EtcdCluster, startEtcd } from "../../pkg/storage/etcd/testing.ts";
 import { root } from "../tidy/source.ts";
 import type { Aim } from "./client.ts";
+import { compare } from "./compare/index.ts";
 import { curves } from "./curves.ts";
 import { usesH2load } from "./load.ts";
 import {
@@ -43,6 +53,12 @@ const { values: options } = parseArgs({
     token: { type: "string" },
     workers: { type: "string", default: "1" },
     curves: { type: "boolean", default: false },
+    compare: { type: "string" },
+    "compare-pid": { type: "string" },
+    ca: { type: "string" },
+    insecure: { type: "boolean", default: false },
+    calls: { type: "string", default: "2000" },
+    only: { type: "string", default: "" },
   },
 });
 const seconds = Number(options.seconds);
@@ -148,7 +164,29 @@ const readNames: Readonly<Record<keyof typeof reads, string>> = {
   listProtobuf: `LIST of ${objects}, Protobuf`,
 };
 
+async function compareWith(target: string): Promise<void> {
+  const { backend, ca, insecure, only, rounds, token = "", watchers, "compare-pid": pid } = options;
+  if (backend !== "memory" && backend !== "etcd") throw new Error(`--backend=${backend}`);
+  console.log(`Node ${process.version}; requests come from ${usesH2load ? "h2load and " : ""}Node`);
+  await compare({
+    compare: target,
+    comparePid: pid === undefined ? undefined : Number(pid),
+    token,
+    ca,
+    insecure,
+    backend,
+    folder,
+    objects,
+    seconds,
+    rounds: Number(rounds),
+    calls: Number(options.calls),
+    watchers: watchers.split(",").map(Number),
+    only: only === "" ? [] : only.split(/,(?! )/),
+  });
+}
+
 async function main(): Promise<void> {
+  if (options.compare !== undefined) return compareWith(options.compare);
   const floor = await startFloor();
   const own = options.url === undefined;
   const aim = own

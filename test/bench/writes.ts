@@ -18,7 +18,8 @@ import { type EtcdCluster, startEtcd } from "../../pkg/storage/etcd/testing.ts";
 import { root } from "../tidy/source.ts";
 import { type Aim, Connection } from "./client.ts";
 import { cpuOf, quantile, type ServerProcess, startServerProcess } from "./processes.ts";
-import { fillCaches, prepareWriteLoads, send, type WriteLoad, writeLoads } from "./write-loads.ts";
+import { fillCaches, prepareWriteLoads, type WriteLoad, writeLoads } from "./write-loads.ts";
+import { inFlight, objectsOf, runWriteRound } from "./write-rounds.ts";
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
@@ -35,8 +36,6 @@ const { values: options, positionals } = parseArgs({
 const directories = positionals.length === 0 ? [root] : positionals;
 const calls = Number(options.calls);
 const rounds = options.cold ? 1 : Number(options.rounds);
-const inFlight = 32;
-const connections = 4;
 
 const names = Object.keys(writeLoads);
 const chosen = names.filter((name) => {
@@ -70,45 +69,26 @@ async function etcdCallsOf({ etcd }: Build): Promise<number> {
 
 let objects = 0;
 
-/** Runs `work(n)` for n below `count`, `inFlight` at a time; `worker` is the number of its lane. */
-async function inLanes(
-  count: number,
-  work: (n: number, worker: number) => Promise<unknown>,
-): Promise<void> {
-  let next = 0;
-  const lane = async (_each: unknown, worker: number): Promise<void> => {
-    for (let n = next++; n < count; n = next++) await work(n, worker);
-  };
-  await Promise.all(Array.from({ length: inFlight }, lane));
-}
-
 async function measure(build: Build, load: WriteLoad): Promise<Cost> {
-  const { prepare, call, isObjectPerCall = false, objectsPerCall = 1 } = load;
-  const sessions = Array.from({ length: connections }, () => new Connection(build.aim));
-  const session = (worker: number): Connection => sessions[worker % connections]!;
-  const count = objectsPerCall > 1 ? 1 : calls;
-  const needed = isObjectPerCall ? count : objectsPerCall > 1 ? objectsPerCall : inFlight;
-  const first = objects;
-  objects += needed;
-  const nameOf = (index: number): string => `object-${first + index}`;
-  if (prepare !== undefined) {
-    await inLanes(needed, (n, worker) => send(session(worker), prepare(nameOf(n))));
-  }
-  const latencies: number[] = [];
-  const callsBefore = await etcdCallsOf(build);
-  const cpuBefore = cpuOf(build);
-  const began = performance.now();
-  await inLanes(count, async (n, worker) => {
-    const sent = performance.now();
-    await send(session(worker), call(nameOf(isObjectPerCall ? n : worker), first + n));
-    latencies.push(performance.now() - sent);
+  const firstCall = objects;
+  objects += objectsOf(load, calls);
+  let [callsBefore, cpuBefore, cpuAfter] = [0, 0, 0];
+  const round = await runWriteRound(build.aim, load, {
+    calls,
+    prefix: "object",
+    firstCall,
+    onPrepared: async () => {
+      callsBefore = await etcdCallsOf(build);
+      cpuBefore = cpuOf(build);
+    },
+    onDone: () => (cpuAfter = cpuOf(build)),
   });
-  const seconds = (performance.now() - began) / 1000;
-  const cpu = (cpuOf(build) - cpuBefore) / count / objectsPerCall;
-  for (const each of sessions) each.close();
-  const perSecond = (count * objectsPerCall) / seconds;
-  const etcdCalls = ((await etcdCallsOf(build)) - callsBefore) / count / objectsPerCall;
-  return { cpu, perSecond, p99: quantile(latencies, 0.99), etcdCalls };
+  return {
+    cpu: (cpuAfter - cpuBefore) / round.objects,
+    perSecond: round.objects / round.seconds,
+    p99: quantile(round.latencies, 0.99),
+    etcdCalls: ((await etcdCallsOf(build)) - callsBefore) / round.objects,
+  };
 }
 
 const scratch = fs.mkdtempSync(path.join(tmpdir(), "keelson-writes-"));
