@@ -1,7 +1,12 @@
 import { featureGates } from "#api";
 import { systemClock } from "#base";
 import { timesFault } from "#client";
-import { runSchedulerProgram, type SchedulerProgramOptions, standardLogger } from "#controlplane";
+import {
+  compactHeapWhenIdle,
+  runSchedulerProgram,
+  type SchedulerProgramOptions,
+  standardLogger,
+} from "#controlplane";
 import { domainOf } from "#meta";
 import { defaultSchedulerSettings, type SchedulerConfiguration } from "#scheduler";
 import { kubeconfigEndpoint } from "../flags/kubeconfig-endpoint.ts";
@@ -20,6 +25,7 @@ type Values = FlagValues<typeof schedulerFlags>;
 async function runSchedulerCommand(words: readonly string[]): Promise<void> {
   const options = schedulerOptions(parseFlags(schedulerFlags, words));
   const signal = untilSignal();
+  compactHeapWhenIdle(signal);
   await runSchedulerProgram(options, signal);
   if (!signal.aborted) throw new UsageError("leader election lost");
 }

@@ -15,7 +15,13 @@ export {
 export { followStored } from "./informer/follow-stored.ts";
 export { TokenBucket } from "./rate-limits.ts";
 export { reflect, type ReflectorSink } from "./informer/reflector.ts";
-export { type InformerEvent, Informer, objectKey } from "./informer/informer.ts";
+export {
+  type InformerEvent,
+  Informer,
+  objectKey,
+  type Transform,
+  withoutManagedFields,
+} from "./informer/informer.ts";
 export { Informers } from "./informer/informers.ts";
 export { RequeueAfter, WorkQueue, type WorkQueueOptions } from "./work-queue.ts";
 export { CoreEventRecorder } from "./core-event-recorder.ts";

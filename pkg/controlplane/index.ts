@@ -17,6 +17,7 @@ export { NetworkFlagError, serviceNetworkOf } from "./network.ts";
 export { type RemoteNodesOptions, runRemoteNodes } from "./nodes/remote-nodes.ts";
 export { standardLogger } from "./observability/logging.ts";
 export type { AuditOptions, RunningServer, ServerSnapshot, StartOptions } from "./options.ts";
+export { compactHeapWhenIdle } from "./process/compact-heap.ts";
 export { limitHeapGrowth, allowHeapGrowth } from "./process/heap.ts";
 export {
   isWorker,

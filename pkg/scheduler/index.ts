@@ -1,4 +1,5 @@
 /** scheduler: assigns pods to nodes as Kubernetes' default scheduler does. */
+export { withoutUnreadFields } from "./cache/unread-fields.ts";
 export { defaultSchedulerSettings } from "./configuration/defaults.ts";
 export { parseSchedulerConfiguration, type SchedulerConfiguration } from "./configuration/parse.ts";
 export type { SchedulerSettings } from "./configuration/profile.ts";

@@ -15,6 +15,9 @@ type IndexFunction<T extends ApiObject> = (object: T) => readonly string[];
 /** Index functions by name of the index. */
 export type Indexes<T extends ApiObject> = Readonly<Record<string, IndexFunction<T>>>;
 
+/** Changes objects before informers keep them: drops fields that the program does not read. */
+export type Transform = <T extends ApiObject>(object: T, resource: Handle<T>) => T;
+
 export interface InformerOptions<T extends ApiObject> {
   readonly client: Client;
   readonly resource: Handle<T>;
@@ -22,8 +25,7 @@ export interface InformerOptions<T extends ApiObject> {
   readonly indexes?: Indexes<T>;
   /** Resync interval, at which handlers receive every object again; absent = never. */
   readonly resyncMs?: number;
-  /** Keeps objects without `metadata.managedFields`, which few programs read. */
-  readonly trimManagedFields?: boolean;
+  readonly transform?: Transform;
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;
@@ -67,7 +69,10 @@ export class Informer<T extends ApiObject> {
         else this.put(object);
       },
     };
-    await Promise.all([reflect<T>({ ...this.options, sink }), this.resync()]);
+    const { transform = unchanged, ...options } = this.options;
+    const { resource } = options;
+    const reflected = { ...options, sink, transform: (object: T) => transform(object, resource) };
+    await Promise.all([reflect<T>(reflected), this.resync()]);
   }
 
   /** Everything that was there at the start is known. */
@@ -117,8 +122,7 @@ export class Informer<T extends ApiObject> {
     for (const resolve of this.waiting.splice(0)) resolve();
   }
 
-  private put(shown: T): void {
-    const object = this.options.trimManagedFields === true ? withoutManagedFields(shown) : shown;
+  private put(object: T): void {
     const key = objectKey(object);
     const before = this.objects.get(key);
     if (before?.metadata.resourceVersion === object.metadata.resourceVersion) return;
@@ -186,7 +190,12 @@ export class Informer<T extends ApiObject> {
   }
 }
 
-function withoutManagedFields<T extends ApiObject>(object: T): T {
+function unchanged<T>(object: T): T {
+  return object;
+}
+
+/** A `Transform` that drops `metadata.managedFields`. */
+export function withoutManagedFields<T extends ApiObject>(object: T): T {
   const { managedFields: _dropped, ...metadata } = object.metadata as T["metadata"] & {
     readonly managedFields?: unknown;
   };

@@ -4,7 +4,7 @@ import { Informer, type InformerOptions } from "./informer.ts";
 /** What all informers of a process have in common. */
 export type InformersOptions = Pick<
   InformerOptions<ApiObject>,
-  "client" | "clock" | "random" | "signal" | "report" | "trimManagedFields"
+  "client" | "clock" | "random" | "signal" | "report" | "transform"
 >;
 
 /** Informers that are shared: one for each collection, however many ask for it. */

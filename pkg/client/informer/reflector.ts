@@ -15,6 +15,8 @@ export interface ReflectorOptions<T extends ApiObject> {
   readonly resource: Handle<T>;
   readonly selection?: Selection;
   readonly sink: ReflectorSink<T>;
+  /** Changes each object before the sink receives it; absent = objects are passed on as they are. */
+  readonly transform?: (object: T) => T;
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;
@@ -48,8 +50,10 @@ class Reflection<T extends ApiObject> {
   private listed = false;
   private streamsInitial = true;
   private readonly backoff: Backoff;
+  private readonly transform: (object: T) => T;
 
   constructor(private readonly options: ReflectorOptions<T>) {
+    this.transform = options.transform ?? ((object) => object);
     this.backoff = new Backoff(options.delays ?? usualDelays);
   }
 
@@ -106,7 +110,7 @@ class Reflection<T extends ApiObject> {
         ...(first ? { resourceVersion } : { continueToken }),
         signal,
       });
-      items.push(...page.items);
+      for (const item of page.items) items.push(this.transform(item));
       ({ continueToken, resourceVersion: version } = page);
     } while (continueToken !== "");
     this.listed = true;
@@ -128,7 +132,7 @@ class Reflection<T extends ApiObject> {
         const { metadata } = event.object;
         const key = `${metadata.namespace ?? ""}/${metadata.name}`;
         if (event.type === "DELETED") initial.delete(key);
-        else initial.set(key, event.object);
+        else initial.set(key, this.transform(event.object));
       } else if (event.initialEventsEnd) {
         this.options.sink.replaced([...initial.values()]);
         initial = undefined;
@@ -143,7 +147,7 @@ class Reflection<T extends ApiObject> {
       this.version = event.resourceVersion;
       return;
     }
-    this.options.sink.changed(event.type, event.object);
+    this.options.sink.changed(event.type, this.transform(event.object));
     this.version = event.object.metadata.resourceVersion;
   }
 }

@@ -1,7 +1,14 @@
 /** Simulated nodes in a process of their own, beside API servers. */
 import { setMaxListeners } from "node:events";
 import { type AdjustableLogger, type Clock, cryptoRandom } from "#base";
-import { clientMetrics, http2Transport, HttpClient, Informers, withRetries } from "#client";
+import {
+  clientMetrics,
+  http2Transport,
+  HttpClient,
+  Informers,
+  withoutManagedFields,
+  withRetries,
+} from "#client";
 import type { Domain } from "#meta";
 import { defaultNodesSettings, type KubeletServing, type NodesSettings, runNodes } from "#nodes";
 import { createAuthority } from "#pki";
@@ -49,7 +56,7 @@ export async function runRemoteNodes(
   const client = new HttpClient({ send, domain, clock, userAgent: "keelson-nodes", signal });
   const address = options.address ?? reachableAddress(localhost) ?? localhost;
   const common = { clock, signal, report, random: cryptoRandom, instruments };
-  const informers = new Informers({ ...common, client, trimManagedFields: true });
+  const informers = new Informers({ ...common, client, transform: withoutManagedFields });
   const settings = {
     ...defaultNodesSettings,
     kubeletVersion: versionInfo().gitVersion,

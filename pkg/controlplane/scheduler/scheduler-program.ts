@@ -8,11 +8,17 @@ import {
   HttpClient,
   Informers,
   runElection,
+  withoutManagedFields,
   withRetries,
 } from "#client";
 import type { Domain } from "#meta";
 import type { Endpoint } from "#request";
-import { runScheduler, schedulerMetrics, type SchedulerSettings } from "#scheduler";
+import {
+  runScheduler,
+  schedulerMetrics,
+  type SchedulerSettings,
+  withoutUnreadFields,
+} from "#scheduler";
 import { PrometheusMetrics } from "#server";
 import type {
   LeaderElectionOptions,
@@ -110,7 +116,8 @@ async function schedule(
   const report = (what: string, error: unknown) => logger.error(what, error);
   const client = clientOf(options, metrics, signal);
   const common = { client, clock, random: cryptoRandom, signal, report };
-  const informers = new Informers({ ...common, trimManagedFields: true });
+  const transform = settings.extenders.length > 0 ? withoutManagedFields : withoutUnreadFields;
+  const informers = new Informers({ ...common, transform });
   const { instruments } = metrics;
   await runScheduler({ ...common, informers, instruments, gate }, settings);
   await informers.ended();

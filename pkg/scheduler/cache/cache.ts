@@ -1,5 +1,5 @@
 import type { Node, Pod } from "#kinds";
-import { type ImageState, NodeInfo } from "../framework/node-info.ts";
+import { type ImageState, NodeInfo, noImages } from "../framework/node-info.ts";
 import type { PodInfo } from "../framework/pod-info.ts";
 import { Snapshot } from "./snapshot.ts";
 
@@ -107,8 +107,10 @@ export class Cache {
   }
 
   private imagesOf({ metadata, status }: Node): ReadonlyMap<string, ImageState> {
+    const { images = [] } = status ?? {};
+    if (images.length === 0) return noImages;
     const found = new Map<string, ImageState>();
-    for (const { names = [], sizeBytes = 0 } of status?.images ?? []) {
+    for (const { names = [], sizeBytes = 0 } of images) {
       for (const name of names) {
         const state = this.images.get(name) ?? { size: Number(sizeBytes), nodes: new Set() };
         state.nodes.add(metadata.name);

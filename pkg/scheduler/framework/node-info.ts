@@ -1,13 +1,6 @@
 import { labelsOf, type Node, type Pod } from "#kinds";
 import { hasAffinityTerms, type HostPort, type PodInfo } from "./pod-info.ts";
-import {
-  addResources,
-  copyResources,
-  countOf,
-  noResources,
-  type Resources,
-  resourcesOf,
-} from "./resources.ts";
+import { addResources, countOf, noResources, type Resources, resourcesOf } from "./resources.ts";
 
 /** An image and the nodes that have it, shared by all NodeInfos. */
 export interface ImageState {
@@ -16,7 +9,8 @@ export interface ImageState {
 }
 
 const noLabels: Readonly<Record<string, string>> = {};
-const noImages: ReadonlyMap<string, ImageState> = new Map();
+export const noImages: ReadonlyMap<string, ImageState> = new Map();
+const noClaims: ReadonlyMap<string, number> = new Map();
 const wildcard = "0.0.0.0";
 
 /** A node with its pods, and sums over them. */
@@ -36,7 +30,7 @@ export class NodeInfo {
   /** Number of users by `protocol/port`, then by IP address. */
   private usedPorts: Map<string, Map<string, number>> | undefined;
   /** Number of pods that use a claim, by `namespace/name`. */
-  readonly claims = new Map<string, number>();
+  claims = noClaims;
 
   /** The node is undefined while pods are known whose node is not, or no longer. */
   constructor(
@@ -79,7 +73,7 @@ export class NodeInfo {
   }
 
   copy(): NodeInfo {
-    const made = new NodeInfo(undefined, copyResources(this.requested));
+    const made = new NodeInfo(undefined, { ...this.requested });
     made.node = this.node;
     made.name = this.name;
     made.labels = this.labels;
@@ -94,9 +88,7 @@ export class NodeInfo {
     if (this.usedPorts !== undefined) {
       made.usedPorts = new Map([...this.usedPorts].map(([key, ips]) => [key, new Map(ips)]));
     }
-    if (this.claims.size > 0) {
-      for (const [key, count] of this.claims) made.claims.set(key, count);
-    }
+    made.claims = this.claims;
     return made;
   }
 
@@ -118,7 +110,10 @@ export class NodeInfo {
       this.usedPorts.set(key, ips);
       addCount(ips, ip, sign);
     }
-    for (const claim of info.claims) addCount(this.claims, claim, sign);
+    if (info.claims.length === 0) return;
+    const claims = new Map(this.claims);
+    for (const claim of info.claims) addCount(claims, claim, sign);
+    this.claims = claims;
   }
 }
 

@@ -9,8 +9,11 @@ export interface Resources {
   memory: number;
   ephemeralStorage: number;
   /** Extended resources, huge pages and attachable volumes by name. */
-  readonly scalars: Map<string, number>;
+  scalars: ReadonlyMap<string, number>;
 }
+
+/** Most pods and nodes have none: they share this map. */
+const noScalars: ReadonlyMap<string, number> = new Map();
 
 /** Requests of containers that state none, for scores only. */
 const defaultRequests: Amounts = { cpu: "100m", memory: "200Mi" };
@@ -27,7 +30,7 @@ function quantityOf(text: string): Quantity {
 }
 
 export function noResources(): Resources {
-  return { milliCpu: 0, memory: 0, ephemeralStorage: 0, scalars: new Map() };
+  return { milliCpu: 0, memory: 0, ephemeralStorage: 0, scalars: noScalars };
 }
 
 /** Whether the resource is neither CPU, memory nor ephemeral storage, but counted in pieces. */
@@ -44,7 +47,9 @@ export function resourcesOf(amounts: Amounts): Resources {
     if (name === "cpu") result.milliCpu = Number(quantity.milliValue());
     else if (name === "memory") result.memory = Number(quantity.value());
     else if (name === "ephemeral-storage") result.ephemeralStorage = Number(quantity.value());
-    else if (isScalarResource(name)) result.scalars.set(name, Number(quantity.value()));
+    else if (isScalarResource(name)) {
+      result.scalars = withCount(result.scalars, name, Number(quantity.value()));
+    }
   }
   return result;
 }
@@ -59,16 +64,18 @@ export function addResources(sum: Resources, other: Resources, sign: 1 | -1): vo
   sum.milliCpu += sign * other.milliCpu;
   sum.memory += sign * other.memory;
   sum.ephemeralStorage += sign * other.ephemeralStorage;
-  if (other.scalars.size === 0) return;
   for (const [name, amount] of other.scalars) {
-    sum.scalars.set(name, (sum.scalars.get(name) ?? 0) + sign * amount);
+    sum.scalars = withCount(sum.scalars, name, (sum.scalars.get(name) ?? 0) + sign * amount);
   }
 }
 
-export function copyResources(resources: Resources): Resources {
-  const { milliCpu, memory, ephemeralStorage, scalars } = resources;
-  const copied = scalars.size === 0 ? new Map<string, number>() : new Map(scalars);
-  return { milliCpu, memory, ephemeralStorage, scalars: copied };
+/** A copy of a small map in which `name` has another count. */
+function withCount(
+  counts: ReadonlyMap<string, number>,
+  name: string,
+  count: number,
+): ReadonlyMap<string, number> {
+  return new Map(counts).set(name, count);
 }
 
 export interface PodResources {

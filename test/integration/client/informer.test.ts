@@ -16,6 +16,8 @@ import {
   type HttpResponse,
   Informer,
   type HttpRequest,
+  type Transform,
+  withoutManagedFields,
   withRetries,
   type RoundTrip,
 } from "#client";
@@ -69,7 +71,7 @@ describe("informer", () => {
 
   function informerOn(
     client: Client,
-    trimManagedFields = false,
+    transform?: Transform,
   ): { informer: Informer<ConfigMap>; changes: string[] } {
     // Reconnects follow each other quickly.
     const hasty = {
@@ -79,7 +81,7 @@ describe("informer", () => {
     const informer = new Informer<ConfigMap>({
       client,
       resource: configMaps,
-      trimManagedFields,
+      ...(transform === undefined ? {} : { transform }),
       selection: { namespace, labelSelector: "test=yes" },
       indexes: { count: ({ data }) => [data?.count ?? ""] },
       clock: hasty,
@@ -134,7 +136,7 @@ describe("informer", () => {
     const client = clientOver(inside);
     await write("before", 0);
     const whole = informerOn(client).informer;
-    const trimmed = informerOn(client, true).informer;
+    const trimmed = informerOn(client, withoutManagedFields).informer;
     await Promise.all([whole.untilSynced(), trimmed.untilSynced()]);
     await write("after", 0);
     for (const name of ["before", "after"]) {
