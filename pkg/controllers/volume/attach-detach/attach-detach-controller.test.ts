@@ -154,6 +154,39 @@ describe("attach-detach-controller", () => {
     assert.deepEqual(await test.names(attachments), []);
   });
 
+  it("detaches from a deleted node what it did not use, at once", async () => {
+    await makePod(test, "p", "a", "v");
+    await pass();
+    await setAttached(test);
+    await test.remove("v1/nodes//a");
+    await pass();
+    assert.equal((await test.names(attachments)).length, 1, "the pod is still there");
+    await removePod(test, "p");
+    await pass();
+    assert.deepEqual(await test.names(attachments), []);
+  });
+
+  it("detaches from a deleted node what it used after six minutes, and again after a restart", async () => {
+    await makePod(test, "p", "a", "v");
+    await pass();
+    await setAttached(test);
+    await test.patch("v1/nodes//a/status", { status: { volumesInUse: [uniqueName] } });
+    await pass();
+    await test.remove("v1/nodes//a");
+    await removePod(test, "p");
+    await passInSteps(test, 300_000, 10_000);
+    assert.equal((await test.names(attachments)).length, 1);
+    await run.stop();
+    run = await startController((context) => runAttachDetachController(context, options), {
+      test,
+      clock: test.clock,
+    });
+    await passInSteps(test, 350_000, 10_000);
+    assert.equal((await test.names(attachments)).length, 1);
+    await passInSteps(test, 20_000, 5_000);
+    assert.deepEqual(await test.names(attachments), []);
+  });
+
   it("attaches a ReadWriteOnce volume to one node at a time", async () => {
     await makeManagedNode(test, "b");
     await makePod(test, "p", "a", "v");

@@ -48,9 +48,12 @@ export async function runAttachDetachController(
   pods.subscribe(({ object }) => {
     if (object.spec?.nodeName) queue.add(object.spec.nodeName);
   });
-  nodes.subscribe(({ object }) => queue.add(object.metadata.name));
-  attachments.subscribe(({ object }) => queue.add(object.spec.nodeName));
   const sync = new NodeVolumes(context, recorder, options);
+  nodes.subscribe(({ type, object }) => {
+    if (type === "deleted") sync.nodeDeleted(object);
+    queue.add(object.metadata.name);
+  });
+  attachments.subscribe(({ object }) => queue.add(object.spec.nodeName));
   const all = [pods.untilSynced(), nodes.untilSynced(), attachments.untilSynced()];
   await Promise.all([...all, sync.untilSynced()]);
   const work = async (name: string) => {
@@ -69,6 +72,8 @@ class NodeVolumes {
   private readonly outOfService: string;
   /** Time since which a volume is not needed, by name of its VolumeAttachment. */
   private readonly unneededSince = new Map<string, number>();
+  /** Volumes that deleted nodes reported in use at last, while VolumeAttachments to them remain. */
+  private readonly inUseOfDeleted = new Map<string, readonly string[]>();
   /** Names of the VolumeAttachments that this process has made, for those whose volume is gone. */
   private readonly made = new Map<string, true>();
   /** What Events were recorded about: UIDs of VolumeAttachments, pods with their volumes. */
@@ -93,13 +98,21 @@ class NodeVolumes {
     return this.volumes.untilSynced();
   }
 
+  /** Keeps what a deleted node reported in use: its machine may still have the volumes mounted. */
+  nodeDeleted({ metadata: { name }, status }: Node): void {
+    if (this.attachments.indexed(index, name).length === 0) return;
+    this.inUseOfDeleted.set(name, status?.volumesInUse ?? []);
+  }
+
   /** Answers whether the node is to be looked at again soon. */
   async sync(name: string): Promise<boolean> {
     const node = this.nodes.get(name);
+    if (node !== undefined) this.inUseOfDeleted.delete(name);
     const isManaged = node?.metadata.annotations?.[this.managed] === "true";
     const present = this.attachments.indexed(index, name).filter((each) => this.isOwn(each));
     if (node !== undefined && !isManaged) return false;
-    const pods = node === undefined ? [] : podsOn(this.pods, name);
+    if (node === undefined && present.length === 0) this.inUseOfDeleted.delete(name);
+    const pods = podsOn(this.pods, name);
     const needed = this.volumes.neededBy(pods);
     const kept: VolumeAttachment[] = [];
     const unneeded: VolumeAttachment[] = [];
@@ -117,6 +130,8 @@ class NodeVolumes {
       this.tellIfAttached(attachment, needed);
       this.tellIfFailed(attachment, needed);
     }
+    // A deleted node keeps the volumes of its pods, and gets no others.
+    if (node === undefined) return kept.length > 0;
     const presentNames = new Set(present.map(({ metadata }) => metadata.name));
     let isWaiting = kept.some(({ metadata }) => this.unneededSince.has(metadata.name));
     for (const volume of needed.values()) {
@@ -150,19 +165,29 @@ class NodeVolumes {
     const now = this.context.clock.now();
     const since = this.unneededSince.get(name) ?? now;
     this.unneededSince.set(name, since);
-    if (node === undefined) return false;
-    const { taints = [] } = node.spec ?? {};
-    const isOut = taints.some(
-      ({ key, effect }) => key === this.outOfService && effect === "NoExecute",
-    );
-    if (isOut) return false;
-    const uniqueName = this.uniqueNameOf(attachment);
-    if (uniqueName === undefined) return false;
-    const { volumesInUse = [], conditions = [] } = node.status ?? {};
-    if (!volumesInUse.includes(uniqueName)) return false;
+    if (this.isOutOfService(node) || !this.isInUse(node, attachment)) return false;
+    const conditions = node?.status?.conditions ?? [];
     const isReady = conditions.some(({ type, status }) => type === "Ready" && status === "True");
     const isForced = !isReady && !this.options.disableForceDetach && now - since > forceDetachMs;
     return !isForced;
+  }
+
+  private isOutOfService(node: Node | undefined): boolean {
+    const { taints = [] } = node?.spec ?? {};
+    return taints.some(({ key, effect }) => key === this.outOfService && effect === "NoExecute");
+  }
+
+  /**
+   * Whether the node reports that it uses the volume. A deleted node counts as it reported last, or as
+   * using all volumes if this process has not seen it.
+   */
+  private isInUse(node: Node | undefined, attachment: VolumeAttachment): boolean {
+    const uniqueName = this.uniqueNameOf(attachment);
+    if (uniqueName === undefined) return false;
+    const { nodeName } = attachment.spec;
+    const volumesInUse =
+      node === undefined ? this.inUseOfDeleted.get(nodeName) : (node.status?.volumesInUse ?? []);
+    return volumesInUse?.includes(uniqueName) ?? true;
   }
 
   private uniqueNameOf({ spec }: VolumeAttachment): string | undefined {
