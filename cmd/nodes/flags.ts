@@ -30,6 +30,12 @@ export const simulationFlags = {
     "IP address of the other family that simulated nodes report as well; their pods get addresses of " +
       "both families (default: one family, unless nodes have podCIDRs of both)",
   ),
+  "static-pod-path": flag(
+    "string",
+    "",
+    "file or folder with the manifests of static pods of the simulated nodes; a subfolder that is named " +
+      "after a node has those of that node alone (default: no static pods)",
+  ),
   "pod-start-delay": flag(
     "duration",
     delays.startMs,
@@ -83,6 +89,7 @@ export function simulationSettings(
   | "capacity"
   | "labels"
   | "secondaryAddress"
+  | "staticPodPath"
   | "delays"
   | "storage"
   | "portForwardTargets"
@@ -94,6 +101,7 @@ export function simulationSettings(
     capacity: { ...capacity, ...capacityOf(values["node-capacity"]) },
     labels: Object.fromEntries(values["node-labels"]),
     secondaryAddress: values["node-secondary-ip"] || undefined,
+    staticPodPath: values["static-pod-path"] || undefined,
     portForwardTargets: portForwardRanges(values["port-forward-targets"]),
     installsStages: values.stages,
     seed: values.seed || undefined,

@@ -55,6 +55,8 @@ export interface NodeStatus {
   readonly volumesAttached?: readonly { readonly name: string; readonly devicePath: string }[];
   /** Names of volumes that the kubelet has mounted, or is about to. */
   readonly volumesInUse?: readonly string[];
+  /** What the container runtime of the node can do. */
+  readonly features?: { readonly supplementalGroupsPolicy?: boolean };
 }
 
 export interface Node extends ApiObject {

@@ -78,6 +78,12 @@ export interface PodSpec {
   readonly topologySpreadConstraints?: readonly TopologySpreadConstraint[];
   readonly restartPolicy?: string;
   readonly hostNetwork?: boolean;
+  readonly hostIPC?: boolean;
+  readonly os?: { readonly name: string };
+  readonly securityContext?: {
+    readonly sysctls?: readonly { readonly name: string; readonly value: string }[];
+    readonly supplementalGroupsPolicy?: string;
+  };
   readonly hostname?: string;
   readonly subdomain?: string;
   readonly activeDeadlineSeconds?: number | bigint;

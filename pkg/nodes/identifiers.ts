@@ -26,6 +26,11 @@ export function machineId(node: string, what: string): string {
   return digest(node, what).slice(0, 32);
 }
 
+/** UID of a static pod: 32 hexadecimal digits that tell its manifest, node and file. */
+export function staticPodUid(manifest: string, node: string, file: string): string {
+  return digest(manifest, node, file).slice(0, 32);
+}
+
 /** A UUID that depends on its words alone. */
 export function stableUuid(node: string, what: string): string {
   const hex = digest(node, what);

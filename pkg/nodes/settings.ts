@@ -23,6 +23,11 @@ export interface NodesSettings {
   /** Nodes wait for a controller to give them a podCIDR; false = they take one of their own. */
   readonly allocatesPodCidrs: boolean;
   readonly delays: PodDelays;
+  /**
+   * File or folder with the manifests of static pods: those of a folder are for all nodes, those of its
+   * subfolders for the node that a subfolder is named after.
+   */
+  readonly staticPodPath?: string | undefined;
   /** Duration of the Lease of a node, which it renews four times in that. */
   readonly leaseDurationSeconds: number;
   /** The simulated CSI driver. */

@@ -14,6 +14,7 @@ import type { NodesContext, NodesSettings } from "./settings.ts";
 import { NodeExpansion } from "./volumes/node-expansion.ts";
 import { PodVolumes } from "./volumes/pod-volumes.ts";
 import { runStorage } from "./storage/simulated-storage.ts";
+import { StaticPods } from "./static-pods/static-pods.ts";
 import { StageFollower } from "./stages/follow-stages.ts";
 import { StageBook } from "./stages/stage-book.ts";
 import { StagePlayers } from "./stages/stage-players.ts";
@@ -43,6 +44,7 @@ class SimulatedNodes {
   private readonly podSyncer: PodSyncer;
   private readonly podDevices: PodDevices;
   private readonly slicePublisher: SlicePublisher;
+  private readonly staticPods: StaticPods;
   private readonly volumes: PodVolumes;
   private readonly expansion: NodeExpansion;
   private readonly book = new StageBook();
@@ -81,12 +83,21 @@ class SimulatedNodes {
       volumes: this.volumes,
       hostOf: (name) => this.nodeSyncer.hostOf(name),
     });
+    this.staticPods = new StaticPods({
+      context,
+      path: settings.staticPodPath,
+      pods: this.pods,
+      nodes: () => this.nodeSyncer.names,
+      hostOf: (name) => this.nodeSyncer.hostOf(name),
+      onChange: (pod) => this.podSyncer.wake(pod),
+    });
     this.podSyncer = new PodSyncer({
       ...common,
       pods: this.pods,
       podsOf: (node) => this.podsOf(node),
       devices: this.podDevices,
       volumes: this.volumes,
+      staticPods: this.staticPods,
       hostOf: (name) => this.nodeSyncer.hostOf(name),
       isStaged: (pod) => this.stages?.players.pods.isStaged(pod) === true,
     });
@@ -135,13 +146,14 @@ class SimulatedNodes {
 
   async run(): Promise<void> {
     const sources = [this.pods, this.nodes, this.volumes].map((each) => each.untilSynced());
-    await Promise.all([...sources, this.stages?.follower.start()]);
+    await Promise.all([...sources, this.stages?.follower.start(), this.staticPods.start()]);
     if (this.context.signal.aborted) return this.stages?.follower.ended();
     const server = await this.serve();
     const { context, settings } = this;
     await Promise.all([
       this.nodeSyncer.run(),
       this.podSyncer.run(),
+      this.staticPods.run(),
       this.podDevices.run(),
       this.slicePublisher.run(),
       this.volumes.run(),
@@ -189,13 +201,15 @@ class SimulatedNodes {
   private startPods(node: string): void {
     const own = this.podsOf(node);
     const { addresses } = this.nodeSyncer.hostOf(node) ?? {};
-    for (const { metadata, spec, status } of own) {
+    for (const pod of own) {
+      const { spec, status } = pod;
       const ips = podIpsOf(status ?? {});
       if (ips === undefined || spec?.hostNetwork === true) continue;
       if (status?.phase === "Failed" || status?.phase === "Succeeded") continue;
-      addresses?.keep(metadata.uid, ips);
+      addresses?.keep(this.staticPods.uidOf(pod), ips);
     }
     this.podSyncer.resync(own);
+    this.staticPods.resync(node);
     this.stages?.players.pods.resync(own);
     const object = this.nodes.get(node);
     if (object !== undefined) this.stages?.players.nodes.resync([object]);

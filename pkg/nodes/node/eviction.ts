@@ -1,6 +1,7 @@
 /** Evictions under pressure: which pod a kubelet ends next, and what it says. */
 import { type Node, type Pod, priorityOf } from "#kinds";
 import { type Domain, Quantity } from "#meta";
+import { isCriticalPod } from "../admission/critical-pods.ts";
 import { annotationOf } from "../annotations.ts";
 import { isMeasured, podUsage } from "../usage/container-usage.ts";
 import type { NodeTrouble } from "./node-status.ts";
@@ -12,9 +13,6 @@ export interface Starvation {
   readonly threshold: Quantity;
   readonly available: Quantity;
 }
-
-/** Priority from which pods are critical, and are not evicted. */
-const criticalPriority = 2_000_000_000;
 
 /** What the annotations `available-memory` and `available-disk` of a node make short. */
 export function starvationsOf(node: Node): readonly Starvation[] {
@@ -62,7 +60,7 @@ export function nextVictim(
   moment: { readonly domain: Domain; readonly now: number },
 ): { readonly pod: Pod; readonly message: string } | undefined {
   const ranked = pods
-    .filter((pod) => isMeasured(pod) && priorityOf(pod) < criticalPriority)
+    .filter((pod) => isMeasured(pod) && !isCriticalPod(pod, moment.domain))
     .map((pod): Ranked => ({ pod, excess: excessOf(pod, starvation, moment) }))
     .sort(
       (left, right) =>

@@ -70,6 +70,7 @@ export function nodeStatus(
     ],
     daemonEndpoints: { kubeletEndpoint: { Port: port } },
     nodeInfo: nodeInfo(name, settings),
+    features: { supplementalGroupsPolicy: true },
     ...(images.length === 0 ? {} : { images }),
     ...(volumesInUse.length === 0 && old.volumesInUse === undefined ? {} : { volumesInUse }),
   };

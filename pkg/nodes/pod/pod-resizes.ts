@@ -2,7 +2,9 @@ import type { Clock } from "#base";
 import { type CoreEventRecorder, objectKey } from "#client";
 import { type Container, type Pod, type PodCondition, pods, priorityOf } from "#kinds";
 import { plus, podTotal } from "#quota";
-import { Quantity, resolve } from "#meta";
+import { Quantity } from "#meta";
+import { isStaticPod } from "../admission/critical-pods.ts";
+import { excessOf } from "../admission/node-admission.ts";
 import { timeText } from "../identifiers.ts";
 import {
   allocatedPod,
@@ -12,8 +14,7 @@ import {
   resizableContainers,
 } from "./allocation.ts";
 import { type ContainerRun, restart, terminate } from "./container-run.ts";
-import { excessOf, refusalOf } from "./node-admission.ts";
-import type { PodRun } from "./pod-run.ts";
+import type { PodFailure, PodRun } from "./pod-run.ts";
 import type { PodHost } from "./pod-host.ts";
 
 export interface PodResizesOptions {
@@ -22,8 +23,10 @@ export interface PodResizesOptions {
   readonly hostOf: (node: string) => PodHost | undefined;
   /** A pod of the process and its run, by its key. */
   readonly podOf: (key: string) => { readonly pod: Pod; readonly run: PodRun } | undefined;
-  /** Pods that a node has admitted and that have not ended, as they are allocated. */
-  readonly admittedOn: (node: string) => readonly Pod[];
+  /** Why a node has no room for a pod as it asks to be; undefined = it has. */
+  readonly admit: (pod: Pod, run: PodRun, host: PodHost) => PodFailure | undefined;
+  /** Called when a node has allocated other resources to a pod. */
+  readonly onAllocated: (pod: Pod, run: PodRun, node: string) => void;
   /** Looks at a pod again. */
   readonly wake: (key: string) => void;
 }
@@ -69,7 +72,7 @@ export class PodResizes {
       const { allocation } = run;
       if (allocation === undefined) continue;
       const before = [allocation.pending, allocation.inProgress];
-      this.judge(pod, allocation, node);
+      this.judge({ pod, run }, allocation, node);
       if (allocation.pending?.reason === "Deferred") keys.add(objectKey(pod));
       const after = [allocation.pending, allocation.inProgress];
       if (before.some((each, at) => each !== after[at])) wake(objectKey(pod));
@@ -77,9 +80,9 @@ export class PodResizes {
     if (keys.size === 0) this.deferred.delete(node);
   }
 
-  /** Forgets a pod that is gone, and gives its room to others. */
-  forget(pod: Pod, node: string): void {
-    this.deferred.get(node)?.delete(objectKey(pod));
+  /** Forgets the pod with this key, which is gone, and gives its room to others. */
+  forget(key: string, node: string): void {
+    this.deferred.get(node)?.delete(key);
     this.retry(node);
   }
 
@@ -95,7 +98,7 @@ export class PodResizes {
     return known;
   }
 
-  private judge(pod: Pod, allocation: PodAllocation, node: string): void {
+  private judge({ pod, run }: Judged, allocation: PodAllocation, node: string): void {
     const requested = requestedResources(pod);
     const now = this.options.clock.now();
     allocation.judged = requested;
@@ -103,7 +106,7 @@ export class PodResizes {
       allocation.pending = undefined;
       return;
     }
-    const verdict = this.obstacleTo(pod, node);
+    const verdict = this.obstacleTo(pod, run, node);
     if (verdict !== undefined) {
       allocation.pending = conditionOf(pod, "PodResizePending", {
         old: allocation.pending,
@@ -114,23 +117,21 @@ export class PodResizes {
     }
     allocation.actuated ??= allocation.allocated;
     allocation.allocated = requested;
+    this.options.onAllocated(pod, run, node);
     allocation.pending = undefined;
     allocation.inProgress = conditionOf(pod, "PodResizeInProgress", { now });
   }
 
   /** Why a resize cannot be accepted, or not yet. */
-  private obstacleTo(pod: Pod, name: string): Verdict | undefined {
-    const { object: node, client: { domain } = {} } = this.options.hostOf(name) ?? {};
-    if (node === undefined || domain === undefined) return undefined;
-    const source = pod.metadata.annotations?.[resolve("{label}/config.source", domain)];
-    if (source !== undefined && source !== "api") {
+  private obstacleTo(pod: Pod, run: PodRun, name: string): Verdict | undefined {
+    const host = this.options.hostOf(name);
+    if (host?.object === undefined) return undefined;
+    if (isStaticPod(pod, host.client.domain)) {
       return { reason: "Infeasible", message: "In-place resize of static-pods is not supported" };
     }
-    const excess = excessOf(pod, node);
+    const excess = excessOf(pod, host.object);
     if (excess !== undefined) return { reason: "Infeasible", message: excess };
-    const { uid } = pod.metadata;
-    const others = this.options.admittedOn(name).filter(({ metadata }) => metadata.uid !== uid);
-    const refusal = refusalOf(pod, { node, others, domain });
+    const refusal = this.options.admit(pod, run, host);
     return refusal && { reason: "Deferred", message: refusal.message };
   }
 

@@ -4,7 +4,7 @@ import { kubeletConditions } from "./conditions.ts";
 import { containerStatuses } from "./container-statuses.ts";
 import { phaseOf } from "./phase.ts";
 import { resizeConditions } from "./allocation.ts";
-import type { Advance, PodRun } from "./pod-run.ts";
+import type { Advance, PodFailure, PodRun } from "./pod-run.ts";
 
 /** The status that a kubelet writes for a pod. Fields that it leaves to others are absent. */
 export function podStatus(
@@ -31,7 +31,7 @@ export function podStatus(
     conditions: [
       ...resizeConditions(run),
       ...kubeletConditions({ pod, statuses, phase, isSandboxReady, time }),
-      ...evictionConditions(run, pod, time),
+      ...disruptionConditions(run, pod, time),
     ],
     ...nonEmpty(lists),
   };
@@ -55,13 +55,19 @@ function refusedStatus(run: PodRun, pod: Pod): ReturnType<typeof podStatus> {
   };
 }
 
-/** A pod that is evicted under pressure tells so to its controllers. */
-function evictionConditions(
+/** Messages of the condition by which a pod tells its controllers that its node has ended it. */
+const disruptionMessages: Readonly<Record<string, (failure: PodFailure) => string>> = {
+  Evicted: ({ message }) => message,
+  Preempting: () => "Pod was preempted by Kubelet to accommodate a critical pod.",
+};
+
+function disruptionConditions(
   { failure, isFinished }: PodRun,
   { metadata, status }: Pod,
   time: string,
 ): readonly PodCondition[] {
-  if (!isFinished || failure?.reason !== "Evicted") return [];
+  const messageOf = disruptionMessages[failure?.reason ?? ""];
+  if (!isFinished || failure === undefined || messageOf === undefined) return [];
   const type = "DisruptionTarget";
   const { generation } = metadata;
   const known = status?.conditions?.find((each) => each.type === type && each.status === "True");
@@ -71,7 +77,7 @@ function evictionConditions(
       ...(generation === undefined ? {} : { observedGeneration: generation }),
       status: "True",
       reason: "TerminationByKubelet",
-      message: failure.message,
+      message: messageOf(failure),
       lastProbeTime: null,
       lastTransitionTime: known?.lastTransitionTime ?? time,
     },

@@ -1,19 +1,21 @@
-import { deepEqual } from "#base";
 import { CoreEventRecorder, type Informer, objectKey, WorkQueue } from "#client";
-import { type ContainerStatus, type Pod, type PodCondition, pods, type PodStatus } from "#kinds";
+import { type Pod, pods } from "#kinds";
 import { isConflict, isNotFound } from "#meta";
+import { admit } from "../admission/node-admission.ts";
+import { NodeAllocations } from "../admission/node-allocations.ts";
 import { wishesOf } from "../annotations.ts";
 import type { PodDevices } from "../devices/pod-devices.ts";
 import type { NodesContext, NodesSettings } from "../settings.ts";
 import { TimerHeap } from "../timers.ts";
 import { allocatedPod, newAllocation } from "./allocation.ts";
-import { refusalOf } from "./node-admission.ts";
 import { PodResizes, resizeRetryMs } from "./pod-resizes.ts";
+import type { StaticPods } from "../static-pods/static-pods.ts";
 import type { PodVolumes } from "../volumes/pod-volumes.ts";
 import type { PodHost } from "./pod-host.ts";
 import { advance, type PodFailure, type PodRun } from "./pod-run.ts";
 import { podStatus } from "./pod-status.ts";
 import { restorePodRun } from "./restore.ts";
+import { statusPatch } from "./status-patch.ts";
 
 export interface PodSyncerOptions {
   readonly context: NodesContext;
@@ -23,6 +25,7 @@ export interface PodSyncerOptions {
   readonly podsOf: (node: string) => readonly Pod[];
   readonly devices: PodDevices;
   readonly volumes: PodVolumes;
+  readonly staticPods: StaticPods;
   /** The node of that name if it is one of this process. */
   readonly hostOf: (node: string) => PodHost | undefined;
   /** Whether Stages decide what happens to the pod, so that this simulation leaves it alone. */
@@ -41,6 +44,7 @@ const workers = 32;
 const retryDelays = { firstMs: 200, longestMs: 30_000 };
 /** Until a pod without an address is tried again. */
 const noAddressMs = 10_000;
+const preemptionMessage = "Preempted in order to admit critical pod";
 
 /** Runs the pods of all nodes of the process: one queue and one heap of timers for all. */
 export class PodSyncer {
@@ -49,6 +53,7 @@ export class PodSyncer {
   private readonly timers: TimerHeap;
   private readonly recorder: CoreEventRecorder;
   private readonly resizes: PodResizes;
+  private readonly allocations = new NodeAllocations();
 
   constructor(private readonly options: PodSyncerOptions) {
     const { context, hostOf } = options;
@@ -58,7 +63,8 @@ export class PodSyncer {
       recorder: this.recorder,
       hostOf,
       podOf: (key) => this.podOf(key),
-      admittedOn: (node) => this.admittedOn(node),
+      admit: (pod, run, host) => this.askNode(pod, run, host),
+      onAllocated: (pod, run, node) => this.allocate(pod, run, node),
       wake: (key) => this.wake(key),
     });
     this.queue = new WorkQueue({ ...context, name: "simulated_pods", delays: retryDelays });
@@ -90,37 +96,53 @@ export class PodSyncer {
 
   /** Ends a pod that is active, as a kubelet does under pressure. */
   evict(pod: Pod, message: string): void {
-    const run = this.simulated.get(objectKey(pod))?.run;
-    if (run?.uid !== pod.metadata.uid || run.failure !== undefined) return;
-    run.failure = { reason: "Evicted", message };
-    this.record(pod, "Warning", run.failure);
-    this.queue.add(objectKey(pod));
+    this.end(pod, { reason: "Evicted", message });
+  }
+
+  private end(pod: Pod, failure: PodFailure): void {
+    const key = objectKey(pod);
+    const run = this.simulated.get(key)?.run;
+    if (run?.uid !== this.options.staticPods.uidOf(pod) || run.failure !== undefined) return;
+    run.failure = failure;
+    this.record(this.options.staticPods.asNodeSees(pod), "Warning", failure);
+    this.queue.add(key);
   }
 
   private record(pod: Pod, type: "Normal" | "Warning", failure: PodFailure): void {
     this.recorder.record(pods, pod, { type, ...failure, host: pod.spec?.nodeName ?? "" });
   }
 
+  /** Forgets a pod that is gone; a static pod outlives its mirror. */
   private forget(pod: Pod): void {
+    const { staticPods } = this.options;
     const key = objectKey(pod);
+    if (this.simulated.get(key)?.run.uid !== staticPods.uidOf(pod)) return;
+    if (!staticPods.isMirror(pod)) this.drop(key);
+  }
+
+  private drop(key: string): void {
     const known = this.simulated.get(key);
-    if (known === undefined || known.run.uid !== pod.metadata.uid) return;
+    if (known === undefined) return;
+    const { run, node } = known;
     this.simulated.delete(key);
     this.timers.clear(key);
-    this.options.volumes.unmount(known.run.uid);
-    this.options.hostOf(known.node)?.addresses?.release(known.run.uid);
-    this.resizes.forget(pod, known.node);
+    this.allocations.delete(node, run.uid);
+    this.options.volumes.unmount(run.uid);
+    this.options.hostOf(node)?.addresses?.release(run.uid);
+    this.resizes.forget(key, node);
   }
 
   private podOf(key: string): { readonly pod: Pod; readonly run: PodRun } | undefined {
+    const { pods: informer, staticPods } = this.options;
     const known = this.simulated.get(key);
-    const seen = this.options.pods.get(key);
-    if (known === undefined || seen?.metadata.uid !== known.run.uid) return undefined;
-    return { pod: newerOf(seen, known.written), run: known.run };
+    const seen = informer.get(key);
+    if (known === undefined || seen === undefined) return undefined;
+    if (staticPods.uidOf(seen) !== known.run.uid) return undefined;
+    return { pod: staticPods.asNodeSees(newerOf(seen, known.written)), run: known.run };
   }
 
-  /** Pods that a node has admitted and that have not ended, as they are allocated. */
-  private admittedOn(node: string): readonly Pod[] {
+  /** Pods that run on a node, as they are allocated. */
+  private activeOn(node: string): readonly Pod[] {
     return this.options
       .podsOf(node)
       .filter((pod) => this.isActive(pod))
@@ -130,19 +152,21 @@ export class PodSyncer {
   private async sync(key: string): Promise<void> {
     const seen = this.options.pods.get(key);
     const host = this.options.hostOf(seen?.spec?.nodeName ?? "");
-    if (seen === undefined || host?.isWorking !== true) return;
-    if (this.options.isStaged(seen)) {
-      this.simulated.delete(key);
-      return this.timers.clear(key);
-    }
+    const { staticPods } = this.options;
+    if (seen === undefined) return staticPods.has(key) ? undefined : this.drop(key);
+    if (host?.isWorking !== true) return;
+    if (this.options.isStaged(seen)) return this.drop(key);
     const known = this.knownOf(key, seen);
-    const newer = newerOf(seen, known.written);
-    if (newer === seen) known.written = undefined;
+    const stored = newerOf(seen, known.written);
+    if (stored === seen) known.written = undefined;
+    const newer = staticPods.asNodeSees(stored);
     const { run } = known;
-    if (!run.isAdmitted) this.admit(run, newer, host);
-    const pod = this.resizes.sync(newer, run, host);
     const { clock } = this.options.context;
     const now = clock.now();
+    const isOrphan = staticPods.isOrphan(stored);
+    if (isOrphan) run.stoppingSince ??= now;
+    if (!run.isAdmitted) this.admit(run, newer, host);
+    const pod = this.resizes.sync(newer, run, host);
     const { delays } = host;
     const isPrepared = run.isFinished || (await this.options.devices.prepare(pod));
     const mayStart = isPrepared || run.isSandboxReady;
@@ -153,16 +177,16 @@ export class PodSyncer {
     const isDeferred = run.allocation?.pending?.reason === "Deferred";
     const retryAt = isDeferred ? now + resizeRetryMs : Infinity;
     const next = Math.min(advance(run, step), mounts.retryAt, retryAt);
-    if (run.isFinished) this.options.volumes.unmount(run.uid);
+    if (run.isFinished) this.free(run, host.name);
     const { failure } = run;
     if (failure !== undefined && before === undefined) this.record(pod, "Normal", failure);
-    if (run.isFinished && !wasFinished) this.resizes.forget(pod, host.name);
+    if (run.isFinished && !wasFinished) this.resizes.forget(key, host.name);
     const isAddressed = this.address(run, pod, host);
     const plain = podStatus(run, { ...step, hostIps: host.hostIps });
     const status = this.options.devices.withHealth(pod, plain);
     const patch = statusPatch(pod, status);
-    if (patch !== undefined) await this.write(known, host, { pod, patch });
-    if (run.isFinished && isTerminating(pod)) await this.remove(pod, host);
+    if (patch !== undefined) await this.write(known, host, { pod: stored, patch });
+    if (run.isFinished && (isOrphan || isTerminating(pod))) await this.remove(stored, host);
     const wakeAt = isAddressed ? next : Math.min(next, now + noAddressMs);
     if (this.simulated.get(key) !== known) return;
     if (wakeAt === Infinity) this.timers.clear(key);
@@ -176,33 +200,63 @@ export class PodSyncer {
     return this.options.volumes.mount(pod, { isRunning: run.isSandboxReady, now });
   }
 
-  private knownOf(key: string, pod: Pod): Simulated {
+  private knownOf(key: string, seen: Pod): Simulated {
+    const pod = this.options.staticPods.asNodeSees(seen);
     const known = this.simulated.get(key);
     if (known?.run.uid === pod.metadata.uid) return known;
+    this.drop(key);
     const run = restorePodRun(pod, this.options.context.clock.now());
     const node = pod.spec?.nodeName ?? "";
     const simulated = { run, node, written: undefined };
     this.simulated.set(key, simulated);
+    if (run.isAdmitted && !run.isFinished) this.allocate(pod, run, node);
     return simulated;
   }
 
   /** Admits a pod to its node, or ends it before it starts. */
-  private admit(run: PodRun, pod: Pod, { name, object: node, client }: PodHost): void {
-    const others = this.admittedOn(name);
+  private admit(run: PodRun, pod: Pod, host: PodHost): void {
+    const refusal = this.askNode(pod, run, host);
     run.isAdmitted = true;
     run.allocation = newAllocation(pod);
-    const refusal = node && refusalOf(pod, { node, others, domain: client.domain });
-    if (refusal === undefined) return;
+    if (refusal === undefined) return this.allocate(pod, run, host.name);
     this.record(pod, "Warning", refusal);
     run.failure = { ...refusal, message: `Pod was rejected: ${refusal.message}` };
     run.isRefused = true;
     run.isFinished = true;
   }
 
+  /** Why a node has no room for a pod; undefined = it has, or has made some for a critical pod. */
+  private askNode(pod: Pod, { uid }: PodRun, host: PodHost): PodFailure | undefined {
+    const { name, object: node, client } = host;
+    if (node === undefined) return undefined;
+    const { refusal, preempted } = admit(pod, {
+      uid,
+      node,
+      allocation: this.allocations.of(name),
+      others: () => this.activeOn(name),
+      domain: client.domain,
+    });
+    for (const victim of preempted) {
+      this.end(victim, { reason: "Preempting", message: preemptionMessage });
+      this.allocations.delete(name, this.options.staticPods.uidOf(victim));
+    }
+    return refusal;
+  }
+
+  private allocate(pod: Pod, { uid, allocation }: PodRun, node: string): void {
+    this.allocations.set(node, uid, allocatedPod(pod, allocation));
+  }
+
+  /** Frees what a pod that has ended had of its node. */
+  private free({ uid }: PodRun, node: string): void {
+    this.allocations.delete(node, uid);
+    this.options.volumes.unmount(uid);
+  }
+
   /** Whether a pod has been admitted and has not ended. */
   isActive(pod: Pod): boolean {
     const run = this.simulated.get(objectKey(pod))?.run;
-    if (run?.uid !== pod.metadata.uid) return false;
+    if (run?.uid !== this.options.staticPods.uidOf(pod)) return false;
     return run.isAdmitted && !run.isFinished && run.failure === undefined;
   }
 
@@ -256,61 +310,4 @@ function newerOf(seen: Pod, written: Pod | undefined): Pod {
   if (written === undefined || written.metadata.uid !== seen.metadata.uid) return seen;
   const versions = [seen, written].map(({ metadata }) => BigInt(metadata.resourceVersion));
   return versions[0]! >= versions[1]! ? seen : written;
-}
-
-/**
- * The fields of a status that differ from the stored ones, for a strategic merge patch; undefined =
- * none does. Conditions of other writers stay as they are.
- */
-function statusPatch({ status: old = {} }: Pod, status: PodStatus): object | undefined {
-  const changed = Object.entries(status).filter(([name, value]) => {
-    if (name === "conditions") return false;
-    const known = old[name as keyof PodStatus];
-    return !deepEqual(value, known) && !deepEqual(withoutAllocated(value, known), known);
-  });
-  const conditions = status.conditions?.flatMap((condition) => {
-    const known = old.conditions?.find(({ type }) => type === condition.type);
-    return deepEqual(condition, withNullProbe(known)) ? [] : [{ ...cleared(known), ...condition }];
-  });
-  const dropped = (old.conditions ?? [])
-    .filter(({ type }) => kubeletConditionTypes.has(type))
-    .filter(({ type }) => status.conditions?.some((each) => each.type === type) === false)
-    .map(({ type }) => ({ $patch: "delete", type }));
-  const merged = [...(conditions ?? []), ...dropped];
-  if (changed.length === 0 && merged.length === 0) return undefined;
-  return { ...Object.fromEntries(changed), ...(merged.length === 0 ? {} : { conditions: merged }) };
-}
-
-/** Conditions that belong to the kubelet: it drops those that do not apply. */
-const kubeletConditionTypes = new Set([
-  "PodScheduled",
-  "Ready",
-  "Initialized",
-  "ContainersReady",
-  "PodReadyToStartContainers",
-  "PodResizeInProgress",
-  "PodResizePending",
-]);
-
-/** Container statuses without the allocated resources that the server does not keep by default. */
-function withoutAllocated(value: unknown, known: unknown): unknown {
-  if (!Array.isArray(value) || !Array.isArray(known)) return value;
-  return value.map((status: ContainerStatus, at) => {
-    const { resources, allocatedResources } = (known[at] ?? {}) as Partial<ContainerStatus>;
-    if (resources === undefined || allocatedResources !== undefined) return status;
-    const { allocatedResources: _, ...rest } = status;
-    return rest;
-  });
-}
-
-function withNullProbe<T extends object>(condition: T | undefined): T | undefined {
-  return condition && { lastProbeTime: null, ...condition };
-}
-
-/** A merge keeps fields that a patch leaves out: those that a condition may lose are removed. */
-function cleared({ reason, message }: Partial<PodCondition> = {}): object {
-  return {
-    ...(reason === undefined ? {} : { reason: null }),
-    ...(message === undefined ? {} : { message: null }),
-  };
 }

@@ -1,0 +1,188 @@
+/** Admission of pods by their node: what a kubelet checks again after the scheduler. */
+import { type Node, type Pod, requiredNodeAffinity, type Taint, type Toleration } from "#kinds";
+import { type Domain, resolve } from "#meta";
+import type { PodFailure } from "../pod/pod-run.ts";
+import { isCriticalPod, isStaticPod, mayPreempt } from "./critical-pods.ts";
+import type { NodeAllocation } from "./node-allocations.ts";
+import { podRequests, type PodRequests, wholeAmount } from "./pod-requests.ts";
+import { podsToPreempt, type Shortage } from "./preemption.ts";
+import { forbiddenSysctl } from "./sysctls.ts";
+
+export interface AdmissionInput {
+  /** UID by which the node knows the pod. */
+  readonly uid: string;
+  readonly node: Node;
+  readonly allocation: NodeAllocation;
+  /** Pods that run on the node, as they are allocated. */
+  readonly others: () => readonly Pod[];
+  readonly domain: Domain;
+}
+
+/** What a node says to a pod. */
+export interface AdmissionResult {
+  /** Why the node refuses the pod, with a kubelet's reason and message; undefined = it admits the pod. */
+  readonly refusal?: PodFailure | undefined;
+  /** Pods that the node ends to make room for a critical pod. */
+  readonly preempted: readonly Pod[];
+}
+
+/** Judges a pod as the admit handlers of a kubelet with default settings do, in their order. */
+export function admit(pod: Pod, input: AdmissionInput): AdmissionResult {
+  const { node, domain } = input;
+  const refusal =
+    pressureOn(pod, node, domain) ?? sysctlRefusal(pod) ?? unsupported(pod, node, domain);
+  if (refusal !== undefined) return { refusal, preempted: [] };
+  const requests = podRequests(pod);
+  const shortages = shortagesFor(requests, input);
+  const mismatch = mismatchOf(pod, requests, input);
+  if (!isCriticalPod(pod, domain)) {
+    return { refusal: shortageRefusal(shortages) ?? mismatch, preempted: [] };
+  }
+  if (mismatch !== undefined || shortages.length === 0) return { refusal: mismatch, preempted: [] };
+  return preempt(pod, shortages, input);
+}
+
+/** Why a resize can never be met by the node: it asks for more than there is. */
+export function excessOf(pod: Pod, { status }: Node): string | undefined {
+  const { amounts } = podRequests(pod);
+  for (const name of ["memory", "cpu"]) {
+    const wanted = amounts.get(name) ?? 0n;
+    const capacity = wholeAmount(name, status?.allocatable?.[name]);
+    if (wanted <= capacity) continue;
+    const compared = `${name}, requested: ${wanted}, capacity: ${capacity}`;
+    return `Node didn't have enough capacity: ${compared}`;
+  }
+  return undefined;
+}
+
+/** Under memory pressure a node takes pods that request something only; under others, critical ones. */
+function pressureOn(pod: Pod, { status }: Node, domain: Domain): PodFailure | undefined {
+  const found = ["MemoryPressure", "DiskPressure", "PIDPressure"].filter((type) =>
+    status?.conditions?.some((each) => each.type === type && each.status === "True"),
+  );
+  if (found.length === 0 || isCriticalPod(pod, domain)) return undefined;
+  const isMemoryOnly = found.length === 1 && found[0] === "MemoryPressure";
+  if (isMemoryOnly && pod.status?.qosClass !== "BestEffort") return undefined;
+  const taint = { key: resolve("node.{label}/memory-pressure", domain), effect: "NoSchedule" };
+  if (isMemoryOnly && isTolerated(pod, taint)) return undefined;
+  return { reason: "Evicted", message: `The node had condition: [${found.join(" ")}]. ` };
+}
+
+function sysctlRefusal({ spec = {} }: Pod): PodFailure | undefined {
+  const message = forbiddenSysctl(spec);
+  return message === undefined ? undefined : { reason: "SysctlForbidden", message };
+}
+
+/** Nodes run Linux, with what their status says of the container runtime. */
+function unsupported(
+  { metadata: { labels }, spec }: Pod,
+  { status }: Node,
+  domain: Domain,
+): PodFailure | undefined {
+  const name = resolve("{label}/os", domain);
+  const wanted = labels?.[name];
+  if (wanted !== undefined && wanted !== "linux") {
+    const message = `Failed to admit pod as the \`${name}\` label doesn't match node label`;
+    return { reason: "PodOSSelectorNodeLabelDoesNotMatch", message };
+  }
+  if (spec?.os !== undefined && spec.os.name !== "linux") {
+    const message = "Failed to admit pod as the OS field doesn't match node OS";
+    return { reason: "PodOSNotSupported", message };
+  }
+  const policy = spec?.securityContext?.supplementalGroupsPolicy;
+  if (policy !== "Strict" || status?.features?.supplementalGroupsPolicy === true) return undefined;
+  const message = `SupplementalGroupsPolicy=${policy} is not supported in this node`;
+  return { reason: "SupplementalGroupsPolicyNotSupported", message };
+}
+
+/** A resource that is short, with all numbers. */
+interface Insufficiency extends Shortage {
+  readonly requested: bigint;
+  readonly used: bigint;
+  readonly capacity: bigint;
+}
+
+const commonResources = ["cpu", "memory", "ephemeral-storage"];
+
+/** The resources that are short, in the scheduler's order: pods, then the common ones, then others. */
+function shortagesFor(
+  { amounts }: PodRequests,
+  { uid, node, allocation, domain }: AdmissionInput,
+): readonly Insufficiency[] {
+  const { allocatable = {} } = node.status ?? {};
+  const others = [...amounts.keys()].filter((name) => !commonResources.includes(name)).sort();
+  // Extended resources that the node does not know belong to the cluster.
+  const known = others.filter((name) => name in allocatable || !isExtended(name, domain));
+  const check = (resource: string, requested: bigint, used: bigint): readonly Insufficiency[] => {
+    const capacity = wholeAmount(resource, allocatable[resource]);
+    const missing = requested + used - capacity;
+    return requested > 0n && missing > 0n ? [{ resource, missing, requested, used, capacity }] : [];
+  };
+  return [
+    ...check("pods", 1n, BigInt(allocation.countBeside(uid))),
+    ...[...commonResources, ...known].flatMap((name) =>
+      check(name, amounts.get(name) ?? 0n, allocation.usedBeside(uid, name)),
+    ),
+  ];
+}
+
+/** Whether a resource belongs to a domain other than that of Kubernetes. */
+function isExtended(resource: string, domain: Domain): boolean {
+  return resource.includes("/") && !resource.includes(resolve("{label}/", domain));
+}
+
+function shortageRefusal([first]: readonly Insufficiency[]): PodFailure | undefined {
+  if (first === undefined) return undefined;
+  const { resource, requested, used, capacity } = first;
+  const message =
+    `Node didn't have enough resource: ${resource}, requested: ${requested}, used: ${used}, ` +
+    `capacity: ${capacity}`;
+  return { reason: `OutOf${resource}`, message };
+}
+
+/** Makes room for a critical pod, which is never refused for a resource alone. */
+function preempt(
+  pod: Pod,
+  shortages: readonly Shortage[],
+  { others, domain }: AdmissionInput,
+): AdmissionResult {
+  const candidates = others().filter((each) => mayPreempt(pod, each, domain));
+  const preempted = podsToPreempt(candidates, shortages);
+  if (typeof preempted !== "string") return { preempted };
+  const message =
+    "Unexpected error while attempting to recover from admission failure: preemption: error " +
+    `finding a set of pods to preempt: ${preempted}`;
+  return { refusal: { reason: "UnexpectedAdmissionError", message }, preempted: [] };
+}
+
+function mismatchOf(
+  pod: Pod,
+  { hostPorts }: PodRequests,
+  { uid, node, allocation, domain }: AdmissionInput,
+): PodFailure | undefined {
+  if (!requiredNodeAffinity(pod)(node)) {
+    return predicateFailure("NodeAffinity", "node(s) didn't match Pod's node affinity/selector");
+  }
+  if (allocation.hasConflictBeside(uid, hostPorts)) {
+    const description = "node(s) didn't have free ports for the requested pod ports";
+    return predicateFailure("NodePorts", description);
+  }
+  const taints = node.spec?.taints ?? [];
+  const isTainted = taints.some((each) => each.effect === "NoExecute" && !isTolerated(pod, each));
+  if (!isTainted || isStaticPod(pod, domain)) return undefined;
+  return predicateFailure("TaintToleration", "node(s) had taints that the pod didn't tolerate");
+}
+
+function isTolerated({ spec }: Pod, taint: Taint): boolean {
+  return spec?.tolerations?.some((toleration) => tolerates(toleration, taint)) === true;
+}
+
+function tolerates({ key, operator, value = "", effect }: Toleration, taint: Taint): boolean {
+  if (effect !== undefined && effect !== taint.effect) return false;
+  if (key !== undefined && key !== taint.key) return false;
+  return operator === "Exists" || (key !== undefined && value === (taint.value ?? ""));
+}
+
+function predicateFailure(name: string, description: string): PodFailure {
+  return { reason: name, message: `Predicate ${name} failed: ${description}` };
+}

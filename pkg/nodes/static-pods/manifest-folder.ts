@@ -1,0 +1,95 @@
+/** Manifests of static pods in the folder that `--static-pod-path` names. */
+import { readdir, readFile, stat } from "node:fs/promises";
+import path from "node:path";
+import type { Pod } from "#kinds";
+import { parseYaml } from "#meta";
+import { apiReferenceOf } from "./api-references.ts";
+
+/** Pod of a file, which nodes run without being told by the API server. */
+export interface Manifest {
+  readonly file: string;
+  /** Node that the pod is for; undefined = all nodes of the process. */
+  readonly node: string | undefined;
+  readonly pod: Pick<Pod, "metadata" | "spec">;
+}
+
+/** Larger files are refused: no object of the API is that large. */
+const mostBytes = 1 << 20;
+/** Files of a folder and of one folder per node that are read at most. */
+const mostFiles = 1_000;
+/** Values of a YAML document at most, so that aliases do not multiply. */
+const mostValues = 100_000;
+
+/**
+ * Reads the pods of a file, or of all files of a folder and of its subfolders, each of which is named
+ * after a node. Names that begin with a dot are skipped, and so are files that cannot be used.
+ * @param refused told why a file is skipped
+ * @returns no pods for a path that does not exist
+ */
+export async function readManifests(
+  root: string,
+  refused: (file: string, error: unknown) => void,
+): Promise<readonly Manifest[]> {
+  const found: Manifest[] = [];
+  for (const { file, node } of await filesOf(root)) {
+    try {
+      found.push({ file, node, pod: await readManifest(file) });
+    } catch (error) {
+      if (!isMissing(error)) refused(file, error);
+    }
+  }
+  return found;
+}
+
+interface ManifestFile {
+  readonly file: string;
+  readonly node: string | undefined;
+}
+
+async function filesOf(root: string): Promise<readonly ManifestFile[]> {
+  const about = await stat(root).catch((error: unknown) => {
+    if (isMissing(error)) return undefined;
+    throw error;
+  });
+  if (about === undefined) return [];
+  if (!about.isDirectory()) return [{ file: root, node: undefined }];
+  const { files, folders } = await entriesOf(root);
+  const perNode = await Promise.all(folders.map(async (folder) => (await entriesOf(folder)).files));
+  return [
+    ...files.map((file) => ({ file, node: undefined })),
+    ...folders.flatMap((folder, at) =>
+      perNode[at]!.map((file) => ({ file, node: path.basename(folder) })),
+    ),
+  ].slice(0, mostFiles);
+}
+
+/** The entries of a folder whose names begin with no dot, in order. */
+async function entriesOf(folder: string) {
+  const entries = await readdir(folder, { withFileTypes: true });
+  const shown = entries
+    .filter(({ name }) => !name.startsWith("."))
+    .sort((left, right) => (left.name < right.name ? -1 : 1));
+  const full = ({ name }: { readonly name: string }) => path.join(folder, name);
+  return {
+    files: shown.filter((each) => !each.isDirectory()).map(full),
+    folders: shown.filter((each) => each.isDirectory()).map(full),
+  };
+}
+
+/** @throws Error for what is no pod that may be static */
+async function readManifest(file: string): Promise<Manifest["pod"]> {
+  const { size } = await stat(file);
+  if (size > mostBytes) throw new Error(`manifest is larger than ${mostBytes} bytes`);
+  const pod: any = parseYaml(await readFile(file, "utf8"), mostValues).value;
+  if (pod?.apiVersion !== "v1" || pod.kind !== "Pod") throw new Error("manifest is no v1 Pod");
+  if (typeof pod.metadata?.name !== "string" || pod.metadata.name === "") {
+    throw new Error("invalid pod: name is needed for the pod");
+  }
+  const reference = apiReferenceOf(pod.spec);
+  if (reference !== undefined) throw new Error(`static pods may not reference ${reference}`);
+  return pod;
+}
+
+function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === "ENOENT";
+}

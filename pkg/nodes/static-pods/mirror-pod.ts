@@ -1,0 +1,85 @@
+/** Mirror pods: the objects in the API that stand for the static pods of a node. */
+import type { Draft } from "#client";
+import { type Node, nodes, type Pod, type Toleration } from "#kinds";
+import { type Domain, resolve } from "#meta";
+import { staticPodUid } from "../identifiers.ts";
+import type { Manifest } from "./manifest-folder.ts";
+
+/** A pod that a node runs because a file says so. */
+export interface StaticPod {
+  /** UID by which the node knows the pod, and hash of its manifest: another manifest is another pod. */
+  readonly uid: string;
+  readonly node: string;
+  /** Time in ms at which the node saw the manifest first. */
+  readonly seenAt: number;
+  readonly manifest: Manifest;
+}
+
+/** Annotations of static pods and their mirrors. */
+export interface StaticPodNames {
+  readonly hash: string;
+  readonly mirror: string;
+  readonly seen: string;
+  readonly source: string;
+}
+
+export function staticPodNames(domain: Domain): StaticPodNames {
+  return {
+    hash: resolve("{label}/config.hash", domain),
+    mirror: resolve("{label}/config.mirror", domain),
+    seen: resolve("{label}/config.seen", domain),
+    source: resolve("{label}/config.source", domain),
+  };
+}
+
+/** `namespace/name` of the mirror pod, whose name ends in that of the node. */
+export function mirrorKey({ pod: { metadata } }: Manifest, node: string): string {
+  return `${metadata.namespace || "default"}/${metadata.name}-${node.toLowerCase()}`;
+}
+
+export function staticPodOf(manifest: Manifest, node: string, seenAt: number): StaticPod {
+  const { metadata, spec } = manifest.pod;
+  const uid = staticPodUid(JSON.stringify([metadata, spec]), node, manifest.file);
+  return { uid, node, seenAt, manifest };
+}
+
+/** The mirror of a static pod, as a kubelet creates it. */
+export function mirrorOf(
+  { uid, seenAt, manifest }: StaticPod,
+  node: Node,
+  names: StaticPodNames,
+): Draft<Pod> {
+  const { metadata, spec } = manifest.pod;
+  const [namespace = "", name = ""] = mirrorKey(manifest, node.metadata.name).split("/");
+  const { kind, version: apiVersion } = nodes;
+  const owner = { apiVersion, kind, name: node.metadata.name, uid: node.metadata.uid };
+  return {
+    metadata: {
+      name,
+      namespace,
+      ...(metadata.labels === undefined ? {} : { labels: metadata.labels }),
+      annotations: {
+        ...metadata.annotations,
+        [names.hash]: uid,
+        [names.mirror]: uid,
+        [names.seen]: new Date(seenAt).toISOString(),
+        [names.source]: "file",
+      },
+      ownerReferences: [{ ...owner, controller: true }],
+    },
+    spec: {
+      ...spec,
+      nodeName: node.metadata.name,
+      tolerations: withNoExecute(spec?.tolerations ?? []),
+    },
+  };
+}
+
+/** Static pods stay on a node whatever happens to it. */
+function withNoExecute(tolerations: readonly Toleration[]): readonly Toleration[] {
+  const isThere = tolerations.some(
+    ({ key, operator, effect }) =>
+      key === undefined && operator === "Exists" && effect === "NoExecute",
+  );
+  return isThere ? tolerations : [...tolerations, { operator: "Exists", effect: "NoExecute" }];
+}

@@ -1,0 +1,182 @@
+import { watch } from "node:fs";
+import { setBounded } from "#base";
+import { type Informer, objectKey, WorkQueue } from "#client";
+import { type Pod, pods } from "#kinds";
+import { isAlreadyExists, isConflict, isNotFound } from "#meta";
+import type { PodHost } from "../pod/pod-host.ts";
+import type { NodesContext } from "../settings.ts";
+import { TimerHeap } from "../timers.ts";
+import { readManifests } from "./manifest-folder.ts";
+import {
+  mirrorKey,
+  mirrorOf,
+  type StaticPod,
+  type StaticPodNames,
+  staticPodNames,
+  staticPodOf,
+} from "./mirror-pod.ts";
+
+export interface StaticPodsOptions {
+  readonly context: NodesContext;
+  /** File or folder with the manifests of static pods; undefined = there are none. */
+  readonly path: string | undefined;
+  readonly pods: Informer<Pod>;
+  /** Names of the nodes of the process. */
+  readonly nodes: () => Iterable<string>;
+  readonly hostOf: (node: string) => PodHost | undefined;
+  /** Called with the key of a mirror pod whose static pod has changed or is gone. */
+  readonly onChange: (key: string) => void;
+}
+
+/** A kubelet's interval between two looks at its manifests: fileCheckFrequency. */
+const checkMs = 20_000;
+/** Time after a change of a file until it is read, for programs that write in parts. */
+const settleMs = 100;
+const mostRemembered = 1_000;
+const workers = 8;
+const retryDelays = { firstMs: 200, longestMs: 60_000 };
+/** Key of the queue that stands for reading the manifests; pods have a namespace. */
+const readKey = "manifests";
+
+/**
+ * The static pods of the nodes, and their mirror pods: creates them, and creates them again when a client
+ * has deleted them. Their containers run on meanwhile.
+ */
+export class StaticPods {
+  private readonly names: StaticPodNames;
+  private readonly queue: WorkQueue;
+  private readonly timers: TimerHeap;
+  /** By key of their mirror pods. */
+  private known = new Map<string, StaticPod>();
+  /** The manifests have been read: mirror pods of other manifests are orphans. */
+  private isRead = false;
+  /** Why files were refused last, by file: each reason is reported once. */
+  private readonly refused = new Map<string, string>();
+
+  constructor(private readonly options: StaticPodsOptions) {
+    const { context } = options;
+    this.names = staticPodNames(context.clientOf("").domain);
+    this.queue = new WorkQueue({ ...context, name: "static_pods", delays: retryDelays });
+    this.timers = new TimerHeap(context.clock, context.signal, (key) => this.queue.add(key));
+  }
+
+  /** Reads the manifests for the first time, before the nodes look at their pods. */
+  async start(): Promise<void> {
+    const { path } = this.options;
+    if (path === undefined) this.isRead = true;
+    else await this.read(path).catch((error: unknown) => this.refuse(path, error));
+  }
+
+  /** Works until the signal aborts. */
+  async run(): Promise<void> {
+    const { pods: informer, path } = this.options;
+    const unsubscribe = informer.subscribe(({ object }) => {
+      if (this.mirroredUid(object) !== undefined) this.queue.add(objectKey(object));
+    });
+    if (path !== undefined) this.watch(path);
+    await this.queue.run((key) => this.sync(key), { workers });
+    unsubscribe();
+  }
+
+  /** Looks at the static pods of a node that starts to work. */
+  resync(node: string): void {
+    for (const [key, each] of this.known) if (each.node === node) this.queue.add(key);
+  }
+
+  /** Whether a node runs a static pod whose mirror has this key. */
+  has(key: string): boolean {
+    return this.known.has(key);
+  }
+
+  /** UID by which its node knows a pod: that of the static pod for a mirror pod. */
+  uidOf(pod: Pod): string {
+    return this.mirroredUid(pod) ?? pod.metadata.uid;
+  }
+
+  /** Whether the pod mirrors a static pod that its node runs: the end of one is not that of the other. */
+  isMirror(pod: Pod): boolean {
+    const uid = this.mirroredUid(pod);
+    return uid !== undefined && this.known.get(objectKey(pod))?.uid === uid;
+  }
+
+  /** Whether the pod mirrors a static pod that its node is to run no longer. */
+  isOrphan(pod: Pod): boolean {
+    return this.isRead && this.mirroredUid(pod) !== undefined && !this.isMirror(pod);
+  }
+
+  /** A pod as its node sees it: the deletion of a mirror pod does not concern the static pod. */
+  asNodeSees(pod: Pod): Pod {
+    const uid = this.mirroredUid(pod);
+    if (uid === undefined) return pod;
+    const { deletionTimestamp: _, deletionGracePeriodSeconds: __, ...metadata } = pod.metadata;
+    return { ...pod, metadata: { ...metadata, uid } };
+  }
+
+  private mirroredUid({ metadata: { annotations } }: Pod): string | undefined {
+    return annotations?.[this.names.mirror];
+  }
+
+  private async sync(key: string): Promise<void> {
+    const { path } = this.options;
+    if (key === readKey) return path === undefined ? undefined : this.read(path);
+    const staticPod = this.known.get(key);
+    const host = this.options.hostOf(staticPod?.node ?? "");
+    if (staticPod === undefined || host?.isWorking !== true || host.object === undefined) return;
+    const mirror = this.options.pods.get(key);
+    try {
+      if (mirror === undefined) {
+        await host.client.create(pods, mirrorOf(staticPod, host.object, this.names));
+      } else if (this.isMirror(mirror) && mirror.metadata.deletionTimestamp !== undefined) {
+        const { namespace = "", name, uid } = mirror.metadata;
+        const options = { gracePeriodSeconds: 0, preconditions: { uid } };
+        await host.client.delete(pods, { namespace, name }, options);
+      }
+    } catch (error) {
+      // The informer shows the pod that is there, or that there is none.
+      if (!isAlreadyExists(error) && !isNotFound(error) && !isConflict(error)) throw error;
+    }
+  }
+
+  private async read(path: string): Promise<void> {
+    const { context, nodes, onChange } = this.options;
+    const { clock } = context;
+    this.timers.set(readKey, clock.monotonic() + checkMs);
+    const manifests = await readManifests(path, (file, error) => this.refuse(file, error));
+    const found = new Map<string, StaticPod>();
+    for (const node of nodes()) {
+      for (const manifest of manifests) {
+        if (manifest.node !== undefined && manifest.node !== node) continue;
+        const key = mirrorKey(manifest, node);
+        const staticPod = staticPodOf(manifest, node, clock.now());
+        const before = this.known.get(key);
+        found.set(key, before?.uid === staticPod.uid ? before : staticPod);
+      }
+    }
+    const before = this.known;
+    this.known = found;
+    this.isRead = true;
+    for (const key of new Set([...before.keys(), ...found.keys()])) {
+      if (before.get(key) === found.get(key)) continue;
+      this.queue.add(key);
+      onChange(key);
+    }
+  }
+
+  private refuse(file: string, error: unknown): void {
+    if (this.refused.get(file) === String(error)) return;
+    setBounded(this.refused, [file, String(error)], mostRemembered);
+    this.options.context.report(`Failed to read the static pods of ${file}`, error);
+  }
+
+  /** Reads the manifests when one of them changes; without notifications they are read by time alone. */
+  private watch(path: string): void {
+    const { clock, signal, report } = this.options.context;
+    const soon = () => this.timers.set(readKey, clock.monotonic() + settleMs);
+    const fail = (error: unknown) => report(`Failed to watch the static pods of ${path}`, error);
+    try {
+      watch(path, { recursive: true, persistent: false, signal }, soon).on("error", fail);
+    } catch (error) {
+      fail(error);
+    }
+  }
+}
