@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } f
 import { createRequire } from "node:module";
 import path from "node:path";
 import { build, stop } from "esbuild";
+import { fewMediaTypes } from "./bundle.mjs";
 import { withElfNote } from "./elf-note.mjs";
 import { pinnedNode } from "./runtime.mjs";
 import { ensureInstalled, root, run } from "./setup.mjs";
@@ -30,7 +31,7 @@ async function bundleProgram(outfile) {
     // Code from a code cache has no import().
     supported: { "dynamic-import": false },
     banner: { js: prologue },
-    plugins: [embeddedFiles],
+    plugins: [embeddedFiles, fewMediaTypes],
     logLevel: "warning",
   });
   await stop();

@@ -1,5 +1,5 @@
 // One small set of files instead of hundreds of modules: this is what makes the start fast.
-import { chmodSync, rmSync } from "node:fs";
+import { chmodSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";
 import { build, stop } from "esbuild";
 import { indexImports } from "./index-imports.mjs";
@@ -27,7 +27,7 @@ export async function bundle(root) {
     platform: "node",
     target: "node20",
     conditions: ["source"],
-    plugins: [indexImports(root)],
+    plugins: [indexImports(root), lazyBuiltins, fewMediaTypes],
     // Packages with native parts or files of their own, and those that only some starts load.
     external: [
       "lmdb",
@@ -55,3 +55,34 @@ export async function bundle(root) {
   await stop();
   chmodSync(path.join(dist, "keelson.js"), 0o755);
 }
+
+/**
+ * An import of these modules of Node reads all their exports, some of which are getters that load more:
+ * `WebSocket` of node:http loads undici, `webcrypto` of node:crypto the Web Crypto API. require() does not.
+ */
+const lazyBuiltins = {
+  name: "lazy-builtins",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^(node:)?(http|crypto)$/ }, ({ path: name, kind }) => {
+      if (kind !== "import-statement") return undefined;
+      return { path: name.replace("node:", ""), namespace: "lazy-builtin" };
+    });
+    onLoad({ filter: /.*/, namespace: "lazy-builtin" }, ({ path: name }) => ({
+      contents: `module.exports = require("node:${name}");`,
+    }));
+  },
+};
+
+/** Types that Koa itself may send; the server sets its own. The whole list takes 10 ms to evaluate, three times. */
+const mediaTypes = ["application/json", "application/octet-stream", "text/html", "text/plain"];
+
+export const fewMediaTypes = {
+  name: "few-media-types",
+  setup({ onLoad }) {
+    onLoad({ filter: /mime-db\/db\.json$/ }, ({ path: file }) => {
+      const all = JSON.parse(readFileSync(file, "utf8"));
+      const few = Object.fromEntries(mediaTypes.map((type) => [type, all[type]]));
+      return { contents: JSON.stringify(few), loader: "json" };
+    });
+  },
+};

@@ -1,6 +1,7 @@
 import "reflect-metadata";
+import { createPrivateKey, webcrypto } from "node:crypto";
 import * as x509 from "@peculiar/x509";
-import { importSigningKey, type KeyPair, serialNumber } from "./certificates.ts";
+import { type KeyPair, serialNumber, signingAlgorithmOf } from "./certificates.ts";
 
 /** Subject of a certificate request. */
 export interface RequestedNames {
@@ -70,6 +71,15 @@ export async function signRequest(authority: KeyPair, options: SigningOptions): 
     ],
   });
   return `${certificate.toString("pem")}\n`;
+}
+
+/** The key of an authority (PEM), and how it signs. Throws an Error for keys of other kinds. */
+export async function importSigningKey(pemText: string) {
+  const privateKey = createPrivateKey(pemText);
+  const der = privateKey.export({ type: "pkcs8", format: "der" });
+  const algorithm = signingAlgorithmOf(privateKey);
+  const key = await webcrypto.subtle.importKey("pkcs8", der, algorithm, false, ["sign"]);
+  return { key, algorithm };
 }
 
 function parse(text: string) {

@@ -1,7 +1,8 @@
 import "reflect-metadata";
 import { webcrypto } from "node:crypto";
 import * as x509 from "@peculiar/x509";
-import { importSigningKey, type KeyPair, serialNumber } from "./certificates.ts";
+import { type KeyPair, serialNumber } from "./certificates.ts";
+import { importSigningKey } from "./requests.ts";
 
 interface RequestOptions {
   readonly commonName: string;

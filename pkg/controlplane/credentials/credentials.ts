@@ -5,7 +5,7 @@ import { hostname, networkInterfaces } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { generateSigningKey } from "#authn";
-import type { KeyPair, LeafOptions } from "#pki";
+import { createAuthority, issueCertificate, type KeyPair, type LeafOptions } from "#pki";
 import { readFileIfExists, writeFileAtomically } from "../files/files.ts";
 import { FileError, type TextSource } from "../files/file-reloader.ts";
 
@@ -133,14 +133,13 @@ function textOf(source: TextSource): string {
  * those that a server trusts, TLS finds the issuer of simple certificates by name alone.
  */
 export function ensureAuthority(options: PairOptions): Promise<KeyPair> {
-  return ensurePair(options, async () => {
-    const { createAuthority } = await import("#pki");
-    const { name, now } = options;
-    return createAuthority(`keelson-${name}-${randomBytes(4).toString("hex")}`, {
+  const { name, now } = options;
+  return ensurePair(options, () =>
+    createAuthority(`keelson-${name}-${randomBytes(4).toString("hex")}`, {
       validDays: authorityDays,
       now,
-    });
-  });
+    }),
+  );
 }
 
 /** Reads a certificate, and makes it if it is missing, expiring or another one than is wanted. */
@@ -151,10 +150,7 @@ export function ensureLeaf(
 ): Promise<KeyPair> {
   return ensurePair(
     options,
-    async () => {
-      const { issueCertificate } = await import("#pki");
-      return issueCertificate(authority, { ...leaf, validDays: leafDays, now: options.now });
-    },
+    () => issueCertificate(authority, { ...leaf, validDays: leafDays, now: options.now }),
     (certificate) => isIssuedFor(certificate, authority, leaf.hosts ?? []),
   );
 }

@@ -34,7 +34,8 @@ export async function startServer(options: StartOptions = {}): Promise<RunningSe
 async function withSigningKey(options: ResolvedOptions): Promise<ResolvedOptions> {
   const { serviceAccounts = {}, certificateDirectory } = options;
   if (serviceAccounts.signingKey !== undefined) return options;
-  const algorithm = options.port === undefined ? "ES256" : "RS256";
+  // Keys that no other process reads need no algorithm that every verifier knows.
+  const algorithm = certificateDirectory === undefined ? "ES256" : "RS256";
   const signingKey = await ensureSigningKey(certificateDirectory, algorithm);
   return { ...options, serviceAccounts: { ...serviceAccounts, signingKey } };
 }

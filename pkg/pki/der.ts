@@ -1,0 +1,145 @@
+/** DER, the encoding of certificates (ITU-T X.690). */
+
+/** An encoded value: tag, length, content. */
+export type Der = Buffer;
+
+const universal = {
+  boolean: 0x01,
+  integer: 0x02,
+  bitString: 0x03,
+  octetString: 0x04,
+  null: 0x05,
+  objectIdentifier: 0x06,
+  utf8String: 0x0c,
+  utcTime: 0x17,
+  generalizedTime: 0x18,
+  sequence: 0x30,
+  set: 0x31,
+} as const;
+
+const contextPrimitive = 0x80;
+const contextConstructed = 0xa0;
+/** Lengths from here on are written as a count of bytes with this bit, then the bytes. */
+const longLength = 0x80;
+
+function encode(tag: number, ...content: readonly Uint8Array[]): Der {
+  const size = content.reduce((sum, { length }) => sum + length, 0);
+  return Buffer.concat([Buffer.from([tag, ...lengthBytes(size)]), ...content]);
+}
+
+function lengthBytes(length: number): readonly number[] {
+  if (length < longLength) return [length];
+  const bytes = base256(length);
+  return [longLength | bytes.length, ...bytes];
+}
+
+function base256(value: number): readonly number[] {
+  return value < 256 ? [value] : [...base256(Math.floor(value / 256)), value % 256];
+}
+
+export function sequence(...members: readonly Der[]): Der {
+  return encode(universal.sequence, ...members);
+}
+
+/** A SET of one member; more would have to be sorted. */
+export function setOf(member: Der): Der {
+  return encode(universal.set, member);
+}
+
+export function boolean(value: boolean): Der {
+  return encode(universal.boolean, Buffer.from([value ? 0xff : 0]));
+}
+
+/** An integer that is not negative, from its bytes: big-endian, the first one not zero. */
+export function positiveInteger(bytes: Uint8Array): Der {
+  const sign = (bytes[0] ?? 0) < 0x80 ? [] : [0];
+  return encode(universal.integer, Buffer.from(sign), bytes);
+}
+
+export function octetString(bytes: Uint8Array): Der {
+  return encode(universal.octetString, bytes);
+}
+
+/** `unused` bits at the end of the last byte do not count. */
+export function bitString(bytes: Uint8Array, unused = 0): Der {
+  return encode(universal.bitString, Buffer.from([unused]), bytes);
+}
+
+/** A named bit list, the first bit of which is the highest: without trailing zeros. */
+export function namedBits(bits: readonly number[]): Der {
+  const last = Math.max(...bits);
+  const bytes = Buffer.alloc(Math.floor(last / 8) + 1);
+  for (const bit of bits) bytes[bit >> 3]! |= 0x80 >> (bit & 7);
+  return bitString(bytes, 7 - (last & 7));
+}
+
+export function nullValue(): Der {
+  return encode(universal.null);
+}
+
+/** An object identifier in dotted form. */
+export function objectIdentifier(dotted: string): Der {
+  const [first = 0, second = 0, ...others] = dotted.split(".").map(Number);
+  return encode(
+    universal.objectIdentifier,
+    Buffer.from([first * 40 + second, ...others.flatMap((arc) => base128(arc))]),
+  );
+}
+
+/** Seven bits per byte; all bytes but the last have the highest bit. */
+function base128(value: number): readonly number[] {
+  const bytes = [value & 0x7f];
+  for (let rest = value >>> 7; rest > 0; rest >>>= 7) bytes.unshift(0x80 | (rest & 0x7f));
+  return bytes;
+}
+
+export function utf8String(text: string): Der {
+  return encode(universal.utf8String, Buffer.from(text));
+}
+
+/** UTCTime until 2049, GeneralizedTime from then on (RFC 5280, section 4.1.2.5). */
+export function time(milliseconds: number): Der {
+  const text = `${new Date(milliseconds).toISOString().slice(0, 19).replaceAll(/[-:T]/g, "")}Z`;
+  return text < "2050"
+    ? encode(universal.utcTime, Buffer.from(text.slice(2)))
+    : encode(universal.generalizedTime, Buffer.from(text));
+}
+
+/** An explicitly tagged value: `[number] EXPLICIT`. */
+export function explicit(number: number, member: Der): Der {
+  return encode(contextConstructed | number, member);
+}
+
+/** An implicitly tagged value that is not constructed: `[number] IMPLICIT`. */
+export function implicit(number: number, content: Uint8Array): Der {
+  return encode(contextPrimitive | number, content);
+}
+
+/** The members of a constructed value, which must be well-formed, as what OpenSSL has parsed is. */
+export function membersOf(value: Der): readonly Der[] {
+  const members: Der[] = [];
+  for (let rest = contentOf(value); rest.length > 0;) {
+    const { start, size } = headerOf(rest);
+    members.push(rest.subarray(0, start + size));
+    rest = rest.subarray(start + size);
+  }
+  return members;
+}
+
+/** The content of a well-formed value. */
+export function contentOf(value: Der): Buffer {
+  const { start, size } = headerOf(value);
+  return value.subarray(start, start + size);
+}
+
+/** Whether a member is `[number] EXPLICIT`. */
+export function isExplicit(value: Der, number: number): boolean {
+  return value[0] === (contextConstructed | number);
+}
+
+function headerOf(value: Der): { readonly start: number; readonly size: number } {
+  const first = value[1] ?? 0;
+  if (first < longLength) return { start: 2, size: first };
+  const count = first & 0x7f;
+  return { start: 2 + count, size: value.readUIntBE(2, count) };
+}
