@@ -49,7 +49,17 @@ export interface StageStep {
   readonly finalizers?: StageFinalizers;
   readonly patch?: StagePatch;
   readonly delete?: boolean;
-  readonly apply?: object;
+  readonly apply?: StageApply;
+}
+
+/** An object that is created, or patched if it exists. */
+export interface StageApply {
+  /** With `apiVersion`, `kind` and `metadata`. */
+  readonly template?: string;
+  /** Patched in an object that exists. */
+  readonly subresource?: string;
+  readonly type?: string;
+  readonly impersonation?: { readonly username: string };
 }
 
 export interface StageNext {

@@ -1,5 +1,6 @@
 /** nodes: simulated kubelets: nodes, their heartbeats, and pods that run as far as the API can tell. */
 export type { KubeletServing } from "./kubelet/kubelet-server.ts";
 export { defaultNodesSettings, type NodesContext, type NodesSettings } from "./settings.ts";
+export type { StageClients } from "./stages/play/stage-clients.ts";
 export { runNodes } from "./simulated-nodes.ts";
 export { isMeasured, nodeItself, podUsage } from "./usage/container-usage.ts";

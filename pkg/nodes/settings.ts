@@ -3,6 +3,7 @@ import type { Client, Informers } from "#client";
 import type { Instruments } from "#request";
 import type { KubeletServing } from "./kubelet/kubelet-server.ts";
 import type { PodDelays } from "./pod/pod-run.ts";
+import type { StageClients } from "./stages/play/stage-clients.ts";
 import type { StorageSettings } from "./storage/simulated-storage.ts";
 
 /** What every node of the process has, and how its pods behave. */
@@ -67,6 +68,8 @@ export interface NodesContext {
   readonly informers: Informers;
   /** Acts for all nodes, also where a kubelet may not; absent = KWOK's Stages are not followed. */
   readonly nodesClient?: Client | undefined;
+  /** The rights of Stages beyond pods and nodes; absent = KWOK's Stages are not followed. */
+  readonly stageClients?: StageClients | undefined;
   /** A client that acts for a node. */
   readonly clientOf: (node: string) => Client;
   /** A client that acts for the controllers of the simulated CSI driver. */

@@ -345,6 +345,22 @@ describe("pods of simulated nodes", () => {
     assert.deepEqual([status?.phase, status?.reason], ["Failed", "DeadlineExceeded"]);
   });
 
+  it("cannot pull images whose names tell that they do not exist", async () => {
+    const images = [
+      "foo:non-existent",
+      "invalid.registry.k8s.io/a:1",
+      "r.invalid/a",
+      "does-not-exist",
+    ];
+    for (const [at, image] of images.entries()) {
+      await run.createPod(`missing-${at}`, { spec: { containers: [{ name: "app", image }] } });
+      assert.equal(stateOf(await run.pod(`missing-${at}`)), "ErrImagePull 0");
+    }
+    const containers = [{ name: "app", image: "registry.example/existent/invalid:1" }];
+    await run.createPod("there", { spec: { containers } });
+    assert.equal(stateOf(await run.pod("there")), "running 0");
+  });
+
   it("are unready, never start or miss their image by annotation", async () => {
     await run.createPod("unready", { metadata: wish("ready", "false") });
     await run.createPod("never", { metadata: wish("never-start", "true") });

@@ -1,5 +1,5 @@
 import { ipFamily } from "#base";
-import type { Client, Informer } from "#client";
+import type { Informer } from "#client";
 import { type ContainerImage, type Node, nodes, type Pod, pods } from "#kinds";
 import { PodDevices } from "./devices/pod-devices.ts";
 import { SlicePublisher } from "./devices/slice-publisher.ts";
@@ -17,7 +17,8 @@ import { runStorage } from "./storage/simulated-storage.ts";
 import { StaticPods } from "./static-pods/static-pods.ts";
 import { StageFollower } from "./stages/follow-stages.ts";
 import { StageBook } from "./stages/stage-book.ts";
-import { StagePlayers } from "./stages/stage-players.ts";
+import { nodeKind } from "./stages/stage-kinds.ts";
+import { StagePlayers } from "./stages/play/stage-players.ts";
 
 /** Nodes that have a kubelet server at most: each takes a port. */
 const mostServed = 1_000;
@@ -111,26 +112,28 @@ class SimulatedNodes {
       onWorking: (node) => this.startPods(node),
       stages: this.nodeStages(),
     });
-    const { nodesClient: client } = context;
-    if (client !== undefined) this.stages = this.createStages(client);
+    this.stages = this.createStages();
   }
 
   private nodeStages(): NodeStages {
     return {
-      areThere: () => this.book.has("Node"),
+      areThere: () => this.book.has(nodeKind),
       isStaged: (node) => this.stages?.players.nodes.isStaged(node) === true,
-      selects: (node) => this.book.selecting("Node", node).length > 0,
+      selects: (node) => this.book.selecting(nodeKind, node).length > 0,
     };
   }
 
-  private createStages(client: Client): NonNullable<SimulatedNodes["stages"]> {
+  private createStages(): SimulatedNodes["stages"] {
     const { context, settings, book } = this;
+    const { nodesClient: client, stageClients: clients } = context;
+    if (client === undefined || clients === undefined) return undefined;
     const installs = settings.installsStages;
     const follower = new StageFollower({ ...context, client, book, installs });
     const players = new StagePlayers({
       context,
       settings,
       client,
+      clients,
       book,
       pods: this.pods,
       nodes: this.nodes,

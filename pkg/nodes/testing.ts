@@ -4,7 +4,7 @@ import { Informers, RegistryClient } from "#client";
 import type { Pod } from "#kinds";
 import { noInstruments, type User } from "#request";
 import { type TestRegistry, testRegistry } from "../registry/testing.ts";
-import { defaultNodesSettings, type NodesSettings } from "./settings.ts";
+import { defaultNodesSettings, type NodesContext, type NodesSettings } from "./settings.ts";
 import { runNodes } from "./simulated-nodes.ts";
 import type { StageSource } from "./stages/testing.ts";
 
@@ -48,12 +48,12 @@ export async function startNodes(
     report: (what: string, error: unknown) => void reports.push(`${what}: ${String(error)}`),
   };
   const informers = new Informers({ ...common, client: client("informers") });
-  const clientOf = (node: string) => client(`system:node:${node}`);
-  const context = {
+  const context: NodesContext = {
     ...common,
     informers,
     nodesClient: stages?.served(client("nodes")),
-    clientOf,
+    stageClients: { client: client("stages"), as: async (username) => client(username) },
+    clientOf: (node) => client(`system:node:${node}`),
     storageClient: client("storage"),
     instruments: noInstruments,
   };

@@ -12,11 +12,12 @@ import {
 } from "#nodes";
 import { apiserver, type Registry } from "#registry";
 import type { User } from "#request";
-import { type PrometheusMetrics, versionInfo } from "#server";
+import { type KeelsonServer, type PrometheusMetrics, versionInfo } from "#server";
 import type { Credentials } from "../credentials/credentials.ts";
 import { localhost, reachableAddress } from "../network.ts";
 import type { StartOptions } from "../options.ts";
 import { kubeletCertificate } from "./kubelet-access.ts";
+import { localStageClients } from "./stage-clients.ts";
 
 export interface LocalNodes {
   readonly registry: Registry;
@@ -29,6 +30,9 @@ export interface LocalNodes {
   /** Whether a feature gate is on. */
   readonly gates: (name: string) => boolean;
   readonly credentials: Credentials | undefined;
+  readonly server: KeelsonServer;
+  /** Bearer token of a member of system:masters. */
+  readonly token: string;
 }
 
 /** The user that a kubelet authenticates as: the node authorizer and NodeRestriction go by it. */
@@ -37,7 +41,7 @@ function nodeUser(name: string): User {
   return { name: `system:node:${name}`, uid: "", groups, extra: new Map() };
 }
 
-/** The user whose informers and Stages serve all nodes of the process. */
+/** The user of the informers of all nodes, and of Stages for Pods and Nodes. */
 const nodesUser: User = {
   name: "system:simulated-nodes",
   uid: "",
@@ -68,6 +72,7 @@ export async function runLocalNodes(local: LocalNodes): Promise<void> {
     ...common,
     informers,
     nodesClient,
+    stageClients: localStageClients(local),
     clientOf: (name) => client(nodeUser(name)),
     storageClient: client(storageUser),
     instruments: metrics.instruments,

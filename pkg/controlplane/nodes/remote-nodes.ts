@@ -16,6 +16,7 @@ import type { Endpoint } from "#request";
 import { PrometheusMetrics, versionInfo } from "#server";
 import { localhost, reachableAddress } from "../network.ts";
 import { kubeletCertificate } from "./kubelet-access.ts";
+import { clientAs } from "./stage-clients.ts";
 
 export interface RemoteNodesOptions {
   readonly endpoint: Endpoint;
@@ -53,7 +54,10 @@ export async function runRemoteNodes(
   const pool = http2Transport({ endpoint: () => endpoint, clock, signal });
   const { host } = endpoint.url;
   const send = withRetries(pool, { clock, host, instruments, rate });
-  const client = new HttpClient({ send, domain, clock, userAgent: "keelson-nodes", signal });
+  const userAgent = "keelson-nodes";
+  const http = { send, domain, clock, userAgent, signal };
+  const client = new HttpClient(http);
+  const stageClients = { client, as: async (username: string) => clientAs(http, username) };
   const address = options.address ?? reachableAddress(localhost) ?? localhost;
   const common = { clock, signal, report, random: cryptoRandom, instruments };
   const informers = new Informers({ ...common, client, transform: withoutManagedFields });
@@ -65,7 +69,12 @@ export async function runRemoteNodes(
     storage: { ...defaultNodesSettings.storage, ...options.settings.storage, isElected: true },
   };
   const serving = await servingOf(options, address, client);
-  const clients = { nodesClient: client, storageClient: client, clientOf: () => client };
+  const clients = {
+    nodesClient: client,
+    stageClients,
+    storageClient: client,
+    clientOf: () => client,
+  };
   await runNodes({ ...common, ...clients, informers, serving }, settings);
   await informers.ended();
 }

@@ -11,19 +11,31 @@ export async function fetchInProcess(
   const headers: Record<string, string> = Object.fromEntries(request.headers);
   headers["authorization"] ??= `Bearer ${init.token}`;
   const body = new Uint8Array(await request.arrayBuffer());
+  // The signal of a Request follows that of the caller only until the Request is garbage-collected.
+  const signal = init.signal ?? undefined;
+  signal?.throwIfAborted();
   const answer = await server.handle({
     method: request.method,
     url: path,
     headers,
-    signal: request.signal,
+    ...(signal === undefined ? {} : { signal }),
     ...(body.length > 0 ? { body } : {}),
   });
   const fields = Object.entries(answer.headers).flatMap(([name, value]): [string, string][] =>
     typeof value === "string" ? [[name, value]] : value.map((one) => [name, one]),
   );
   const empty = [101, 204, 205, 304].includes(answer.status) || request.method === "HEAD";
-  return new Response(empty ? null : ReadableStream.from(answer.body), {
+  return new Response(empty ? null : ReadableStream.from(untilAborted(answer.body, signal)), {
     status: answer.status,
     headers: fields,
   });
+}
+
+/** Fails with the reason of the signal where the body ends for it, as bodies of `fetch` do. */
+async function* untilAborted(
+  body: AsyncIterable<Uint8Array>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Uint8Array> {
+  yield* body;
+  signal?.throwIfAborted();
 }

@@ -2,6 +2,7 @@ import { type Container, isSidecar, type Pod } from "#kinds";
 import type { PodAllocation } from "./allocation.ts";
 import type { ContainerExit, PodWishes } from "../annotations.ts";
 import { failPull, restartWhenDue } from "./backoffs.ts";
+import { isMissingImage } from "../missing-images.ts";
 import { commandExit } from "./container-command.ts";
 import { type ContainerRun, newContainer, start, terminate } from "./container-run.ts";
 
@@ -214,7 +215,7 @@ function runContainer(
 ): number {
   const { name, image = "" } = container;
   if (state.state === "waiting") {
-    const error = wishes.imagePullError;
+    const error = wishes.imagePullError ?? (isMissingImage(image) ? "true" : undefined);
     if (error !== undefined) return failPull(state, { image, error, now });
     start(state, now);
   }

@@ -1,9 +1,8 @@
 import { setMaxListeners } from "node:events";
 import type { Clock, Random } from "#base";
 import { type Client, Informer, type Informers } from "#client";
-import { type Condition, type Stage, stagesOf } from "#kinds";
-import { ignoreNotFound, StatusError } from "#meta";
-import { timeText } from "../identifiers.ts";
+import { type Stage, stagesOf } from "#kinds";
+import { isAlreadyExists } from "#meta";
 import type { StageBook } from "./stage-book.ts";
 import {
   type Definition,
@@ -24,14 +23,7 @@ export interface FollowStagesOptions {
   readonly report: (what: string, error: unknown) => void;
 }
 
-/** Condition of a Stage that says why it is not used. */
-const accepted = "Accepted";
-const longestMessage = 1_024;
-
-/**
- * Keeps the book of Stages like those of the API server, for as long as it serves them, until the
- * signal aborts. Stages that cannot be used get a condition that says why.
- */
+/** Keeps the book of Stages like those of the API server, for as long as it serves them. */
 export class StageFollower {
   private following:
     | { readonly life: AbortController; readonly informer: Informer<Stage> }
@@ -65,8 +57,8 @@ export class StageFollower {
     try {
       await installStages(client);
     } catch (error) {
-      const isThere = error instanceof StatusError && error.status.reason === "AlreadyExists";
-      if (!isThere) report("Failed to create the CustomResourceDefinition of Stages", error);
+      if (isAlreadyExists(error)) return;
+      report("Failed to create the CustomResourceDefinition of Stages", error);
     }
   }
 
@@ -79,9 +71,8 @@ export class StageFollower {
     const resource = stagesOf(client.domain);
     const informer = new Informer<Stage>({ ...this.options, resource, signal: life.signal });
     informer.subscribe(({ type, object }) => {
-      if (type === "deleted") return book.remove(object.metadata.name);
-      const fault = book.put(object);
-      this.track(this.tell(object, fault));
+      if (type === "deleted") book.remove(object.metadata.name);
+      else book.put(object);
     });
     this.following = { life, informer };
     this.track(informer.run());
@@ -96,34 +87,6 @@ export class StageFollower {
   private track(work: Promise<void>): void {
     const tracked = work.finally(() => this.running.delete(tracked));
     this.running.add(tracked);
-  }
-
-  /** Writes the condition of a Stage where that has changed. */
-  private async tell(stage: Stage, fault: string | undefined): Promise<void> {
-    const { client, clock, report, signal } = this.options;
-    const { name } = stage.metadata;
-    const known = stage.status?.conditions?.find(({ type }) => type === accepted);
-    const message = (fault ?? "").slice(0, longestMessage);
-    if (known?.status !== "False" && fault === undefined) return;
-    if (known?.status === "False" && known.message === message) return;
-    if (fault !== undefined) report(`Stage ${name} is not used`, fault);
-    const condition: Condition = {
-      type: accepted,
-      status: fault === undefined ? "True" : "False",
-      reason: fault === undefined ? accepted : "NotSupported",
-      message,
-      lastTransitionTime: timeText(clock.now()),
-    };
-    const others = stage.status?.conditions?.filter(({ type }) => type !== accepted) ?? [];
-    const body = { status: { conditions: [...others, condition] } };
-    const at = { name, subresource: "status" };
-    try {
-      await client
-        .patch(stagesOf(client.domain), at, { type: "merge", body })
-        .catch(ignoreNotFound);
-    } catch (error) {
-      if (!signal.aborted) report(`Failed to write the status of Stage ${name}`, error);
-    }
   }
 }
 

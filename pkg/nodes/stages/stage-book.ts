@@ -1,10 +1,12 @@
 import type { Stage } from "#kinds";
-import { type CompiledStage, compileStage } from "./compiled-stage.ts";
-import { StageFault } from "./stage-fault.ts";
-import type { StagedKind, StagedObject } from "./stage-kinds.ts";
+import { type CompiledStage, compileStage } from "./compile/compiled-stage.ts";
+import { StageFault } from "./compile/stage-fault.ts";
+import { documentOf, isOfNodes, type StagedKind, type StagedObject } from "./stage-kinds.ts";
 
 /** Most Stages that are used. */
 const mostStages = 1_000;
+/** Most kinds beside Pod and Node: each costs a watch. */
+const mostKinds = 50;
 
 interface Entry {
   readonly stage: Stage;
@@ -13,27 +15,36 @@ interface Entry {
   readonly fault?: string;
 }
 
-/** The compiled Stages of now, by the kind of the objects that they select. */
+/** Whether a Stage is used. */
+export interface Verdict {
+  readonly stage: Stage;
+  /** Why it is not; undefined = it is. */
+  readonly fault: string | undefined;
+}
+
+/** The compiled Stages, by the kind of the objects that they select. */
 export class StageBook {
   private readonly entries = new Map<string, Entry>();
   private readonly byKind = new Map<StagedKind, readonly CompiledStage[]>();
+  /** Why objects of a kind cannot be followed. */
+  private readonly kindFaults = new Map<StagedKind, string>();
   private readonly listeners = new Set<() => void>();
+  private readonly verdictListeners = new Set<(name: string) => void>();
   /** Stages that select an object, until Stages change. */
   private selected = new WeakMap<StagedObject, readonly CompiledStage[]>();
 
-  /**
-   * Takes a Stage in its newest form.
-   * @returns why the Stage cannot be used; undefined = it is used
-   */
-  put(stage: Stage): string | undefined {
+  /** Takes a Stage in its newest form. */
+  put(stage: Stage): void {
     const { name, uid, generation } = stage.metadata;
     const known = this.entries.get(name);
     const before = known?.stage.metadata;
-    if (before?.uid === uid && before.generation === generation) return known?.fault;
-    const entry = { stage, ...this.compile(stage) };
-    this.entries.set(name, entry);
-    this.refresh();
-    return entry.fault;
+    if (known !== undefined && before?.uid === uid && before.generation === generation) {
+      this.entries.set(name, { ...known, stage });
+    } else {
+      this.entries.set(name, { stage, ...this.compile(stage) });
+      this.refresh();
+    }
+    this.announce(name);
   }
 
   remove(name: string): void {
@@ -49,13 +60,36 @@ export class StageBook {
     return this.byKind.has(kind);
   }
 
+  /** Kinds beside Pod and Node that Stages select. */
+  otherKinds(): readonly StagedKind[] {
+    return [...this.byKind.keys()].filter((kind) => !isOfNodes(kind));
+  }
+
+  /** Tells why objects of a kind cannot be followed; undefined = they are. */
+  setKindFault(kind: StagedKind, fault: string | undefined): void {
+    if (this.kindFaults.get(kind) === fault) return;
+    if (fault === undefined) this.kindFaults.delete(kind);
+    else this.kindFaults.set(kind, fault);
+    for (const { name } of this.byKind.get(kind) ?? []) this.announce(name);
+  }
+
+  /** Undefined for a Stage that is not there. */
+  verdictOn(name: string): Verdict | undefined {
+    const entry = this.entries.get(name);
+    if (entry === undefined) return undefined;
+    const { stage, compiled, fault } = entry;
+    const kindFault = compiled === undefined ? undefined : this.kindFaults.get(compiled.kind);
+    return { stage, fault: fault ?? kindFault };
+  }
+
   /** The Stages that select an object, in the order of their names. */
   selecting(kind: StagedKind, object: StagedObject): readonly CompiledStage[] {
     const stages = this.byKind.get(kind);
     if (stages === undefined) return [];
     const known = this.selected.get(object);
     if (known !== undefined) return known;
-    const found = stages.filter(({ matches }) => matches(object));
+    const document = documentOf(kind, object);
+    const found = stages.filter(({ matches }) => matches(document));
     this.selected.set(object, found);
     return found;
   }
@@ -66,12 +100,27 @@ export class StageBook {
     return () => this.listeners.delete(listener);
   }
 
+  /** Calls the listener with the name of a Stage whose verdict may have changed. */
+  onVerdict(listener: (name: string) => void): () => void {
+    this.verdictListeners.add(listener);
+    return () => this.verdictListeners.delete(listener);
+  }
+
+  private announce(name: string): void {
+    for (const listener of this.verdictListeners) listener(name);
+  }
+
   private compile(stage: Stage): Omit<Entry, "stage"> {
     if (this.entries.size >= mostStages && !this.entries.has(stage.metadata.name)) {
       return { fault: `more than ${mostStages} Stages` };
     }
     try {
-      return { compiled: compileStage(stage) };
+      const compiled = compileStage(stage);
+      const isOneMore = compiled !== undefined && !this.has(compiled.kind);
+      if (isOneMore && !isOfNodes(compiled.kind) && this.otherKinds().length >= mostKinds) {
+        return { fault: `Stages select more than ${mostKinds} kinds` };
+      }
+      return { compiled };
     } catch (error) {
       if (!(error instanceof StageFault)) throw error;
       return { fault: error.message };

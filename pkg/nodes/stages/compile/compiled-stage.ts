@@ -8,7 +8,7 @@ import {
   numberGetter,
 } from "./expressions.ts";
 import { StageFault } from "./stage-fault.ts";
-import type { StagedKind, StagedObject } from "./stage-kinds.ts";
+import { type StagedKind, stagedKindOf, type StagedObject } from "../stage-kinds.ts";
 import { type Step, stepsOf } from "./steps.ts";
 
 /** Longest delay: a year. */
@@ -34,7 +34,8 @@ export interface CompiledStage {
  * @throws StageFault
  */
 export function compileStage({ metadata, spec }: Stage): CompiledStage | undefined {
-  const kind = kindOf(spec);
+  const kind = stagedKindOf(spec.resourceRef);
+  requireBounds(spec);
   if (spec.selector === undefined) return undefined;
   const { delay, weight = 0, weightFrom } = spec;
   const jitter = delay?.jitterDurationMilliseconds;
@@ -56,17 +57,12 @@ export function compileStage({ metadata, spec }: Stage): CompiledStage | undefin
   };
 }
 
-function kindOf({ resourceRef, steps = [], selector }: StageSpec): StagedKind {
-  const { apiGroup = "v1", kind } = resourceRef;
-  if ((apiGroup !== "v1" && apiGroup !== "") || (kind !== "Pod" && kind !== "Node")) {
-    throw new StageFault(
-      `resourceRef ${apiGroup} ${kind} is not supported: only Pod and Node of v1`,
-    );
-  }
-  if (Math.max(steps.length, selector?.matchExpressions?.length ?? 0) > mostParts) {
+/** @throws StageFault */
+function requireBounds({ steps = [], next, selector }: StageSpec): void {
+  const expressions = selector?.matchExpressions?.length ?? 0;
+  if (Math.max(steps.length, next?.patches?.length ?? 0, expressions) > mostParts) {
     throw new StageFault(`more than ${mostParts} steps or expressions`);
   }
-  return kind;
 }
 
 function selectorOf(selector: NonNullable<StageSpec["selector"]>): Matcher {
@@ -86,6 +82,7 @@ function selectorOf(selector: NonNullable<StageSpec["selector"]>): Matcher {
 
 /** What a choice depends on. */
 export interface Choice {
+  /** With its type. */
   readonly object: StagedObject;
   /** Wall clock in ms. */
   readonly now: number;

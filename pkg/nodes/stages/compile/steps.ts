@@ -1,26 +1,52 @@
-/** What a Stage does to an object, step by step. */
-import type { StageEvent, StageFinalizers, StagePatch, StageSpec, StageStep } from "#kinds";
+/** The steps of a Stage, compiled, and the requests that they make for an object. */
+import type {
+  StageApply,
+  StageEvent,
+  StageFinalizers,
+  StagePatch,
+  StageSpec,
+  StageStep,
+} from "#kinds";
 import { parseYaml } from "#meta";
 import { StageFault } from "./stage-fault.ts";
-import type { StagedKind, StagedObject } from "./stage-kinds.ts";
 import { stageFunctionNames } from "./stage-functions.ts";
-import type { TemplateFunctions } from "./template/execute.ts";
-import { TemplateFault } from "./template/fault.ts";
-import { Template } from "./template/template.ts";
+import {
+  isOfNodes,
+  nodeKind,
+  podKind,
+  type StagedKind,
+  type StagedObject,
+} from "../stage-kinds.ts";
+import type { TemplateFunctions } from "../template/execute.ts";
+import { TemplateFault } from "../template/fault.ts";
+import { Template } from "../template/template.ts";
 
 export type Step =
   | { readonly type: "event"; readonly event: StageEvent }
   | { readonly type: "finalizers"; readonly finalizers: StageFinalizers }
   | { readonly type: "delete" }
-  | PatchStep;
+  | PatchStep
+  | ApplyStep;
 
-interface PatchStep {
-  readonly type: "patch";
-  readonly as: "json" | "merge" | "strategic";
+/** What patches and applied objects have in common. */
+interface Rendered {
   /** "" = the object itself. */
   readonly subresource: string;
-  readonly root: string;
   readonly template: Template;
+  /** User to impersonate; "" = none. */
+  readonly username: string;
+}
+
+export interface PatchStep extends Rendered {
+  readonly type: "patch";
+  readonly as: "json" | "merge" | "strategic";
+  readonly root: string;
+}
+
+export interface ApplyStep extends Rendered {
+  readonly type: "apply";
+  /** How an object that exists is patched. */
+  readonly as: "apply" | "merge" | "strategic";
 }
 
 /** A patch as it is sent. */
@@ -30,17 +56,29 @@ export interface PreparedPatch {
   readonly body: unknown;
 }
 
+/** An object that a Stage creates, or patches if it exists. */
+export interface AppliedObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly namespace?: string;
+    readonly name?: string;
+    readonly generateName?: string;
+  };
+}
+
 interface Operation {
   readonly op: string;
   readonly path: string;
   readonly value?: unknown;
 }
 
-/** Subresources that a Stage may patch. */
-const subresources: Readonly<Record<StagedKind, readonly string[]>> = {
-  Pod: ["", "status", "resize", "ephemeralcontainers"],
-  Node: ["", "status"],
+/** Subresources of simulated pods and nodes that a Stage may patch; "" = the object. */
+const subresourcesOf: Readonly<Record<StagedKind, readonly string[]>> = {
+  [podKind]: ["", "status", "resize", "ephemeralcontainers"],
+  [nodeKind]: ["", "status"],
 };
+const subresourceName = /^[a-z]{0,63}$/;
 /** Most JSON values of a patch. */
 const mostValues = 50_000;
 
@@ -49,7 +87,7 @@ export function stepsOf({ steps = [], next }: StageSpec, kind: StagedKind): read
   const all = steps.length > 0 ? steps : stepsOfNext(next);
   const flat = all.flatMap((step) => flatten(step, kind));
   const deleted = flat.findIndex(({ type }) => type === "delete");
-  // What is deleted is not written again.
+  // A deleted object is not written again.
   return flat.filter(({ type }, at) => deleted < 0 || at <= deleted || type === "event");
 }
 
@@ -70,33 +108,52 @@ function stepsOfNext(next: StageSpec["next"] = {}): readonly StageStep[] {
   return steps;
 }
 
+/** The actions of one step, in the order in which KWOK takes them. */
 function flatten(step: StageStep, kind: StagedKind): readonly Step[] {
-  if (step.apply !== undefined) throw new StageFault("apply is not supported");
   const flat: Step[] = [];
   if (step.event !== undefined) flat.push({ type: "event", event: step.event });
   if (step.finalizers !== undefined) flat.push({ type: "finalizers", finalizers: step.finalizers });
-  if (step.delete === true) flat.push({ type: "delete" });
+  if (step.delete === true) return [...flat, { type: "delete" }];
   if (step.patch !== undefined) flat.push(patchStep(step.patch, kind));
+  if (step.apply !== undefined) flat.push(applyStep(step.apply, kind));
   return flat;
 }
 
 function patchStep(patch: StagePatch, kind: StagedKind): PatchStep {
-  const { subresource = "", root = "", template = "", type = "strategic", impersonation } = patch;
-  if (impersonation !== undefined && impersonation.username !== "") {
-    throw new StageFault("impersonation is not supported for Pods and Nodes");
-  }
-  if (!subresources[kind].includes(subresource)) {
-    throw new StageFault(`subresource ${JSON.stringify(subresource)} is not supported`);
-  }
+  const { root = "", type = isOfNodes(kind) ? "strategic" : "merge" } = patch;
   if (type !== "json" && type !== "merge" && type !== "strategic") {
     throw new StageFault(`patch type ${JSON.stringify(type)} is not supported`);
   }
-  return { type: "patch", as: type, subresource, root, template: compileTemplate(template) };
+  return { type: "patch", as: type, root, ...renderedOf(patch, kind, subresourcesOf[kind]) };
 }
 
-function compileTemplate(text: string): Template {
+function applyStep(apply: StageApply, kind: StagedKind): ApplyStep {
+  const { type = "apply" } = apply;
+  if (type !== "apply" && type !== "merge" && type !== "strategic") {
+    throw new StageFault(`apply type ${JSON.stringify(type)} is not supported`);
+  }
+  return { type: "apply", as: type, ...renderedOf(apply, kind) };
+}
+
+/** @param allowed subresources; undefined = all */
+function renderedOf(
+  { subresource = "", template = "", impersonation }: Omit<StagePatch & StageApply, "type">,
+  kind: StagedKind,
+  allowed?: readonly string[],
+): Rendered {
+  const username = impersonation?.username ?? "";
+  if (username !== "" && isOfNodes(kind)) {
+    throw new StageFault("impersonation is not supported for Pods and Nodes");
+  }
+  if (!(allowed?.includes(subresource) ?? subresourceName.test(subresource))) {
+    throw new StageFault(`subresource ${JSON.stringify(subresource)} is not supported`);
+  }
+  return { subresource, username, template: compileTemplate(template, kind) };
+}
+
+function compileTemplate(text: string, kind: StagedKind): Template {
   try {
-    return new Template(text, stageFunctionNames);
+    return new Template(text, stageFunctionNames(kind));
   } catch (error) {
     if (!(error instanceof TemplateFault)) throw error;
     throw new StageFault(`template: ${error.message}`);
@@ -105,7 +162,7 @@ function compileTemplate(text: string): Template {
 
 /**
  * The patch of a step for an object, which only this object accepts; undefined = it changes nothing.
- * @throws RenderFault, YamlFault, TooManyValues
+ * @throws RenderFault, YamlFault, TooManyValues, StageFault
  */
 export function preparePatch(
   { as, subresource, root, template }: PatchStep,
@@ -130,7 +187,27 @@ export function preparePatch(
   return { type: as, subresource, body: { ...whole, metadata: { ...metadata, uid } } };
 }
 
-/** The patch that changes the finalizers of an object; undefined = they are as they are to be. */
+/**
+ * The object that a step applies.
+ * @throws RenderFault, YamlFault, TooManyValues, StageFault
+ */
+export function prepareApply(
+  { template }: ApplyStep,
+  object: StagedObject,
+  functions: TemplateFunctions,
+): AppliedObject {
+  const { value } = parseYaml(template.render(object, functions), mostValues);
+  const applied = value as Partial<AppliedObject> | null | undefined;
+  if (typeof applied?.apiVersion !== "string" || typeof applied.kind !== "string") {
+    throw new StageFault("template must include apiVersion and kind");
+  }
+  if (typeof applied.metadata !== "object" || applied.metadata === null) {
+    throw new StageFault("template must include metadata");
+  }
+  return applied as AppliedObject;
+}
+
+/** The patch that changes the finalizers of an object; undefined = nothing changes. */
 export function finalizersPatch(
   { add = [], remove = [], empty }: StageFinalizers,
   { metadata }: StagedObject,

@@ -1,10 +1,11 @@
 /** The functions that KWOK offers to the templates of its Stages. */
 import { printJson, type Random, randomText } from "#base";
 import { goQuote, printYaml } from "#meta";
-import { timeText } from "../identifiers.ts";
-import type { TemplateFunctions } from "./template/execute.ts";
-import { RenderFault } from "./template/fault.ts";
-import { intOf } from "./template/values.ts";
+import { timeText } from "../../identifiers.ts";
+import { isOfNodes, type StagedKind } from "../stage-kinds.ts";
+import type { TemplateFunctions } from "../template/execute.ts";
+import { RenderFault } from "../template/fault.ts";
+import { intOf } from "../template/values.ts";
 
 /** What the functions know of the node of an object, and of the moment. */
 export interface StageSurroundings {
@@ -48,43 +49,60 @@ const nodeConditions = conditions.map(([type, status, reason, message]) => ({
   message,
 }));
 
-export function stageFunctions(of: StageSurroundings): TemplateFunctions {
-  const podAddress = () => {
-    const address = of.podAddress();
-    if (address === undefined) throw new RenderFault(`node ${of.nodeName} has no pod address left`);
-    return address;
-  };
-  const addressOf = (isHost: unknown) => (isHost === true ? of.nodeAddress : podAddress());
+/** Functions for Stages of all kinds. */
+function commonFunctions({ now, startedAt, version, random }: StageSurroundings) {
   return {
-    Now: () => timeText(of.now),
-    StartTime: () => timeText(of.startedAt),
-    Version: () => of.version,
+    Now: () => timeText(now),
+    StartTime: () => timeText(startedAt),
+    Version: () => version,
     Quote: quote,
     YAML: yaml,
-    NodeConditions: () => nodeConditions,
-    NodeName: () => of.nodeName,
-    NodePort: () => of.nodePort,
-    NodeIP: () => of.nodeAddress,
-    NodeIPWith: () => of.nodeAddress,
-    NodeIPsWith: () => [of.nodeAddress],
-    PodIP: podAddress,
-    PodIPWith: (_node, isHost) => addressOf(isHost),
-    PodIPsWith: (_node, isHost) => [addressOf(isHost)],
-    randInt: (from, to) => intOf(from) + of.random.below(Math.max(intOf(to) - intOf(from), 1)),
-    randAlphaNum: (length) => randomText(of.random, Math.min(intOf(length), 1_000), alphanumeric),
-    uuidv4: () => of.random.uuid(),
+    randInt: (from: unknown, to: unknown) =>
+      intOf(from) + random.below(Math.max(intOf(to) - intOf(from), 1)),
+    randAlphaNum: (length: unknown) =>
+      randomText(random, Math.min(intOf(length), 1_000), alphanumeric),
+    uuidv4: () => random.uuid(),
   };
+}
+
+/** Functions for Stages of Pods and Nodes. */
+function nodeFunctions({ nodeName, nodeAddress, nodePort, podAddress }: StageSurroundings) {
+  const freeAddress = () => {
+    const address = podAddress();
+    if (address === undefined) throw new RenderFault(`node ${nodeName} has no pod address left`);
+    return address;
+  };
+  const addressOf = (isHost: unknown) => (isHost === true ? nodeAddress : freeAddress());
+  return {
+    NodeConditions: () => nodeConditions,
+    NodeName: () => nodeName,
+    NodePort: () => nodePort,
+    NodeIP: () => nodeAddress,
+    NodeIPWith: () => nodeAddress,
+    NodeIPsWith: () => [nodeAddress],
+    PodIP: freeAddress,
+    PodIPWith: (_node: unknown, isHost: unknown) => addressOf(isHost),
+    PodIPsWith: (_node: unknown, isHost: unknown) => [addressOf(isHost)],
+  };
+}
+
+export function stageFunctions(surroundings: StageSurroundings): TemplateFunctions {
+  return { ...commonFunctions(surroundings), ...nodeFunctions(surroundings) };
 }
 
 const alphanumeric = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 
-/** Names of the functions, by which templates are parsed. */
-export const stageFunctionNames: readonly string[] = [
+const commonNames = [
   "Now",
   "StartTime",
   "Version",
   "Quote",
   "YAML",
+  "randInt",
+  "randAlphaNum",
+  "uuidv4",
+] satisfies readonly (keyof ReturnType<typeof commonFunctions>)[];
+const nodeNames = [
   "NodeConditions",
   "NodeName",
   "NodePort",
@@ -94,10 +112,12 @@ export const stageFunctionNames: readonly string[] = [
   "PodIP",
   "PodIPWith",
   "PodIPsWith",
-  "randInt",
-  "randAlphaNum",
-  "uuidv4",
-];
+] satisfies readonly (keyof ReturnType<typeof nodeFunctions>)[];
+
+/** Names of the functions for Stages of the kind, by which templates are parsed. */
+export function stageFunctionNames(kind: StagedKind): readonly string[] {
+  return isOfNodes(kind) ? [...commonNames, ...nodeNames] : commonNames;
+}
 
 /** The JSON of a value as a JSON text. */
 function quote(value: unknown): string {

@@ -1,20 +1,13 @@
 import type { Clock, Random } from "#base";
-import {
-  type Client,
-  type EventRecorder,
-  type Handle,
-  type Informer,
-  objectKey,
-  WorkQueue,
-} from "#client";
+import { type Informer, objectKey, TokenBucket, WorkQueue } from "#client";
 import { isConflict, isNotFound, StatusError } from "#meta";
 import type { Instruments } from "#request";
-import { TimerHeap } from "../timers.ts";
-import { chooseStage, type CompiledStage, delayOf } from "./compiled-stage.ts";
-import type { StageBook } from "./stage-book.ts";
-import { stageFunctions, type StageSurroundings } from "./stage-functions.ts";
-import type { StagedKind, StagedObject } from "./stage-kinds.ts";
-import { finalizersPatch, preparePatch, type PreparedPatch, type Step } from "./steps.ts";
+import { TimerHeap } from "../../timers.ts";
+import { chooseStage, type CompiledStage, delayOf } from "../compile/compiled-stage.ts";
+import type { StageBook } from "../stage-book.ts";
+import { stageFunctions, type StageSurroundings } from "../compile/stage-functions.ts";
+import { documentOf, typeMetaOf, type StagedObject } from "../stage-kinds.ts";
+import { StepRunner, type StepRunnerOptions } from "./step-runner.ts";
 
 /** What the player knows of the node that an object is on. */
 export type StageHost = Pick<
@@ -22,14 +15,9 @@ export type StageHost = Pick<
   "nodeName" | "nodeAddress" | "nodePort" | "podAddress"
 >;
 
-export interface StagePlayerOptions<T extends StagedObject> {
-  readonly kind: StagedKind;
-  readonly resource: Handle<T>;
+export interface StagePlayerOptions<T extends StagedObject> extends StepRunnerOptions<T> {
   readonly book: StageBook;
   readonly informer: Informer<T>;
-  /** Acts for all Stages. */
-  readonly client: Client;
-  readonly recorder: EventRecorder;
   /** The node of the object; undefined = none of this process, or one that does not work. */
   readonly hostOf: (object: T) => StageHost | undefined;
   /** Whether the object has a state that only a Stage can have written. */
@@ -60,17 +48,17 @@ interface Staged {
   written: bigint;
   /** A Stage has deleted it: only its finalizers keep it. */
   isDeleted: boolean;
-  /** Stages that the object has entered. */
+  /** Stages that were chosen for the object. */
   entered: number;
-  /** Start in ms of the second in which `recent` Stages were entered. */
-  since: number;
-  recent: number;
+  /** Limits how often it enters one. */
+  readonly rate: TokenBucket;
 }
 
 const workers = 16;
 const retryDelays = { firstMs: 200, longestMs: 30_000 };
-/** Stages that an object enters in a second at most: one that selects its own result is slowed down. */
-const mostPerSecond = 20;
+/** Rate at which one object enters Stages: a Stage that selects its own result is slowed down. */
+const rate = { perSecond: 1, burst: 20 };
+const slowDownMs = 1_000;
 
 /** Lets the Stages of one kind act on the objects of the informer that they select. */
 export class StagePlayer<T extends StagedObject> {
@@ -79,11 +67,13 @@ export class StagePlayer<T extends StagedObject> {
   private readonly staged = new Map<string, Staged>();
   private readonly queue: WorkQueue;
   private readonly timers: TimerHeap;
+  private readonly runner: StepRunner<T>;
   private readonly startedAt: number;
 
   constructor(private readonly options: StagePlayerOptions<T>) {
     const { clock, signal, kind } = options;
-    const name = `stages_${kind.toLowerCase()}s`;
+    this.runner = new StepRunner(options);
+    const name = `stages_${typeMetaOf(kind).kind.toLowerCase()}s`;
     this.queue = new WorkQueue({ ...options, name, delays: retryDelays });
     this.timers = new TimerHeap(clock, signal, (key) => this.queue.add(key));
     this.startedAt = clock.now();
@@ -136,11 +126,12 @@ export class StagePlayer<T extends StagedObject> {
     }
     const staged = this.stagedOf(key, object);
     const now = clock.now();
-    const choice = { object, now, random: randomOf(`${kind}/${key}/${staged.entered++}`) };
+    const random = randomOf(`${kind}/${key}/${staged.entered++}`);
+    const choice = { object: documentOf(kind, object), now, random };
     const stage = chooseStage(stages, choice);
     if (stage === undefined) return this.cancel(key);
     this.jobs.set(key, { object, stage, step: 0 });
-    const delay = Math.max(delayOf(stage, choice), this.slowDown(staged, now));
+    const delay = delayOf(stage, choice);
     if (delay > 0) return this.timers.set(key, clock.monotonic() + delay);
     this.timers.clear(key);
     this.queue.add(key);
@@ -158,15 +149,10 @@ export class StagePlayer<T extends StagedObject> {
   private stagedOf(key: string, { metadata: { uid } }: T): Staged {
     const known = this.staged.get(key);
     if (known?.uid === uid) return known;
-    const staged = { uid, written: 0n, isDeleted: false, entered: 0, since: 0, recent: 0 };
+    const bucket = new TokenBucket(this.options.clock, rate);
+    const staged = { uid, written: 0n, isDeleted: false, entered: 0, rate: bucket };
     this.staged.set(key, staged);
     return staged;
-  }
-
-  /** Milliseconds until the object may enter a Stage. */
-  private slowDown(staged: Staged, now: number): number {
-    if (now - staged.since >= 1_000) Object.assign(staged, { since: now, recent: 0 });
-    return ++staged.recent > mostPerSecond ? 1_000 : 0;
   }
 
   private cancel(key: string): void {
@@ -185,10 +171,13 @@ export class StagePlayer<T extends StagedObject> {
 
   /** Takes the steps of the Stage that an object enters. */
   private async play(key: string): Promise<void> {
-    const { informer, hostOf } = this.options;
+    const { informer, hostOf, clock } = this.options;
     const job = this.jobs.get(key);
     const host = job === undefined ? undefined : hostOf(job.object);
     if (job === undefined || host === undefined) return;
+    if (!this.stagedOf(key, job.object).rate.takeIfThere()) {
+      return this.timers.set(key, clock.monotonic() + slowDownMs);
+    }
     this.playing.add(key);
     let result: T | undefined;
     try {
@@ -207,7 +196,7 @@ export class StagePlayer<T extends StagedObject> {
     else if (now !== undefined && now !== job.object) this.consider(now);
   }
 
-  /** Answers the object as a step wrote it last, if that changed it. */
+  /** Returns the object as the last step wrote it, if that changed it. */
   private async takeSteps(job: Job<T>, host: StageHost): Promise<T | undefined> {
     const { clock, randomOf, version, kind } = this.options;
     const staged = this.stagedOf(objectKey(job.object), job.object);
@@ -217,7 +206,7 @@ export class StagePlayer<T extends StagedObject> {
     let result: T | undefined;
     for (const { steps } = job.stage; job.step < steps.length; job.step++) {
       const step = steps[job.step]!;
-      const written = await this.takeStep(step, job.object, functions);
+      const written = await this.runner.run(step, job.object, functions);
       if (step.type === "delete") staged.isDeleted = true;
       if (written === undefined) continue;
       staged.written = BigInt(written.metadata.resourceVersion);
@@ -225,40 +214,6 @@ export class StagePlayer<T extends StagedObject> {
         result = written;
     }
     return result;
-  }
-
-  private async takeStep(
-    step: Step,
-    object: T,
-    functions: ReturnType<typeof stageFunctions>,
-  ): Promise<T | undefined> {
-    const { resource, recorder } = this.options;
-    if (step.type === "patch") return this.patch(object, preparePatch(step, object, functions));
-    if (step.type === "finalizers") {
-      return this.patch(object, finalizersPatch(step.finalizers, object));
-    }
-    if (step.type === "delete") return this.delete(object);
-    const { type, reason = "", message: note = "" } = step.event;
-    const what = reason || "Stage";
-    const kind = type === "Warning" ? type : "Normal";
-    recorder.record(resource, object, { type: kind, reason: what, action: what, note });
-    return undefined;
-  }
-
-  private async patch({ metadata }: T, patch: PreparedPatch | undefined): Promise<T | undefined> {
-    if (patch === undefined) return undefined;
-    const { client, resource } = this.options;
-    const { namespace = "", name } = metadata;
-    const { subresource, type, body } = patch;
-    const at = { namespace, name, ...(subresource === "" ? {} : { subresource }) };
-    return client.patch(resource, at, { type, body });
-  }
-
-  private async delete({ metadata }: T): Promise<undefined> {
-    const { client, resource } = this.options;
-    const { namespace = "", name, uid } = metadata;
-    const options = { gracePeriodSeconds: 0, preconditions: { uid } };
-    await client.delete(resource, { namespace, name }, options);
   }
 
   /** Tells of a Stage that an object cannot enter; the object's next change is the next try. */

@@ -1,16 +1,22 @@
 import { type Random, seededRandom } from "#base";
 import { type Client, EventRecorder, type Informer } from "#client";
 import { type Node, nodes, type Pod, pods } from "#kinds";
-import { prefix } from "../annotations.ts";
-import type { PodHost } from "../pod/pod-host.ts";
-import type { NodesContext, NodesSettings } from "../settings.ts";
-import type { StageBook } from "./stage-book.ts";
+import { prefix } from "../../annotations.ts";
+import type { PodHost } from "../../pod/pod-host.ts";
+import type { NodesContext, NodesSettings } from "../../settings.ts";
+import { KindPlayers } from "./kind-players.ts";
+import { ServedKinds } from "./served-kinds.ts";
+import type { StageBook } from "../stage-book.ts";
+import type { StageClients } from "./stage-clients.ts";
+import { nodeKind, podKind } from "../stage-kinds.ts";
+import { StageStatusWriter } from "../stage-status-writer.ts";
 import { type StageHost, StagePlayer, type StagePlayerOptions } from "./stage-player.ts";
 
 interface StagePlayersOptions {
   readonly context: NodesContext;
-  /** Acts for all Stages. */
+  /** Acts for Stages of Pods and Nodes. */
   readonly client: Client;
+  readonly clients: StageClients;
   readonly book: StageBook;
   readonly settings: NodesSettings;
   readonly pods: Informer<Pod>;
@@ -22,31 +28,46 @@ interface StagePlayersOptions {
   readonly onChange: () => void;
 }
 
-/** Lets Stages act on the pods and nodes of the process. */
+/** Lets Stages act on the pods and nodes of the process, and on objects of all other kinds. */
 export class StagePlayers {
   readonly pods: StagePlayer<Pod>;
   readonly nodes: StagePlayer<Node>;
+  private readonly others: KindPlayers;
+  private readonly status: StageStatusWriter;
   private readonly recorder: EventRecorder;
 
   constructor(private readonly options: StagePlayersOptions) {
-    const { context, client, book, settings } = options;
+    const { context, client, clients, book, settings } = options;
     const controller = `${prefix}/stages`;
     const instance = settings.namePrefix;
     this.recorder = new EventRecorder({ ...context, client, controller, instance });
+    const served = new ServedKinds(clients.client, context.clock);
+    const randomFor = (decision: string) => randomOf(decision, context.random, settings);
+    this.status = new StageStatusWriter({ ...context, book, client });
+    this.others = new KindPlayers({
+      context,
+      settings,
+      book,
+      clients,
+      served,
+      randomOf: randomFor,
+    });
     const common: Omit<
       StagePlayerOptions<Pod & Node>,
       "kind" | "resource" | "informer" | "hostOf" | "isForeign" | "onGone"
     > = {
       ...context,
       client,
+      clients,
+      served,
       book,
       recorder: this.recorder,
       version: settings.kubeletVersion,
-      randomOf: (decision) => randomOf(decision, context.random, settings),
+      randomOf: randomFor,
     };
     this.pods = new StagePlayer<Pod>({
       ...common,
-      kind: "Pod",
+      kind: podKind,
       resource: pods,
       informer: options.pods,
       hostOf: (pod) => this.hostOf(pod.spec?.nodeName ?? "", pod),
@@ -56,7 +77,7 @@ export class StagePlayers {
     });
     this.nodes = new StagePlayer<Node>({
       ...common,
-      kind: "Node",
+      kind: nodeKind,
       resource: nodes,
       informer: options.nodes,
       hostOf: ({ metadata }) => this.hostOf(metadata.name),
@@ -68,7 +89,8 @@ export class StagePlayers {
   /** Works until the signal aborts. */
   async run(): Promise<void> {
     const stop = this.options.book.onChange(this.options.onChange);
-    await Promise.all([this.pods.run(), this.nodes.run(), this.recorder.run()]);
+    const parts = [this.status, this.pods, this.nodes, this.others, this.recorder];
+    await Promise.all(parts.map((part) => part.run()));
     stop();
   }
 

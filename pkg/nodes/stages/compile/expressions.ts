@@ -2,8 +2,8 @@
 import { compile, costLimits, dyn, Duration, Environment, type Program } from "#cel";
 import type { ExpressionFrom, MatchExpression } from "#kinds";
 import { parseDuration, parseSeconds } from "#meta";
-import { Query } from "./jq/query.ts";
-import { QueryFault } from "./jq/tokens.ts";
+import { Query } from "../jq/query.ts";
+import { QueryFault } from "../jq/tokens.ts";
 import { StageFault } from "./stage-fault.ts";
 
 /** Whether an object has what a Stage asks for. */
