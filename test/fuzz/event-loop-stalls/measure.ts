@@ -31,6 +31,11 @@ interface Call {
   readonly body?: Buffer;
 }
 
+/** `KEELSON_NODE_FLAGS`: more flags of Node for the server, such as `--cpu-prof`. */
+function serverFlags(): readonly string[] {
+  return process.env.KEELSON_NODE_FLAGS?.split(" ") ?? [];
+}
+
 /** A server in a process of its own, so that the client's work does not count. */
 export class MeasuredServer {
   private readonly probes = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -41,9 +46,10 @@ export class MeasuredServer {
     private readonly address: Address,
   ) {}
 
-  static async start(): Promise<MeasuredServer> {
-    const execArgv = ["--conditions=source", "--import=tsx"];
-    const child = fork(new URL("server.ts", import.meta.url), { execArgv });
+  /** Starts the sources, or the package that was built from them. */
+  static async start(keelson = "../../../cmd/keelson/index.ts"): Promise<MeasuredServer> {
+    const execArgv = ["--conditions=source", "--import=tsx", ...serverFlags()];
+    const child = fork(new URL("server.ts", import.meta.url), [keelson], { execArgv });
     const ended = once(child, "exit").then(() => Promise.reject(new Error("the server ended")));
     const [address] = (await Promise.race([once(child, "message"), ended])) as [Address];
     ended.catch(() => undefined);

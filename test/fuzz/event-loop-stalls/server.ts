@@ -1,8 +1,12 @@
 /** The child process of this test: a server in memory that measures how long its event loop stalls. */
 import { readFileSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { startServer } from "../../../cmd/keelson/index.ts";
 import { definition } from "./build-body.ts";
+
+type Keelson = typeof import("../../../cmd/keelson/index.ts");
+
+const [, , keelson] = process.argv;
+const { startServer } = (await import(keelson as string)) as Keelson;
 
 const resolutionMs = 2;
 const delay = monitorEventLoopDelay({ resolution: resolutionMs });
