@@ -58,6 +58,7 @@ export {
   refuseProblems,
 } from "./encoding/configuration-file.ts";
 export {
+  parseAhead,
   parseJsonRequest,
   parseYamlRequest,
   requestBounds,

@@ -1,5 +1,12 @@
 import assert from "node:assert/strict";
-import { parseJsonRequest, parseYamlRequest, requestBounds, withinBounds } from "./request-body.ts";
+import {
+  parseAhead,
+  parseJsonRequest,
+  parseYamlRequest,
+  requestBounds,
+  type TextFormat,
+  withinBounds,
+} from "./request-body.ts";
 import { StatusError } from "../status/status.ts";
 import { fromJson, fromProtobuf, TooManyValues, toProtobuf } from "#schema";
 import { objectMeta } from "../object/object-meta.ts";
@@ -7,6 +14,10 @@ import { objectMeta } from "../object/object-meta.ts";
 const isTooLarge = (error: unknown): boolean => {
   return error instanceof StatusError && error.status.code === 413;
 };
+
+function json(text: string): unknown {
+  return parseJsonRequest(Buffer.from(text)).value;
+}
 
 /** The parser alone, to tell what is refused before anything is built. */
 function yaml(text: string): unknown {
@@ -21,14 +32,14 @@ describe("bounds of request bodies", () => {
       return `{${Array.from({ length }, (_, index) => `"k${index}":1`).join(",")}}`;
     };
     for (const of of [list, keys]) {
-      assert.ok(parseJsonRequest(of(values / 2 - 1)).value);
-      assert.throws(() => parseJsonRequest(of(values + 1)), isTooLarge);
+      assert.ok(json(of(values / 2 - 1)));
+      assert.throws(() => json(of(values + 1)), isTooLarge);
     }
     // Neither are values inside of texts.
-    assert.ok(parseJsonRequest(JSON.stringify({ text: "[{,:".repeat(values) })).value);
+    assert.ok(json(JSON.stringify({ text: "[{,:".repeat(values) })));
     // What takes the precise parser is counted as well.
     const numbers = `[${"1.0,".repeat(values + 1)}1]`;
-    assert.throws(() => parseJsonRequest(numbers), isTooLarge);
+    assert.throws(() => json(numbers), isTooLarge);
   });
 
   it("count the nodes of YAML, but not what is text", () => {
@@ -84,5 +95,49 @@ describe("bounds of request bodies", () => {
       throw fault;
     };
     assert.throws(() => withinBounds(decode), fault);
+  });
+});
+
+/** What a reader of a request gets: a value, or the words of a fault. */
+function outcomeOf(format: TextFormat, bytes: Uint8Array): unknown {
+  try {
+    return format === "json" ? parseJsonRequest(bytes) : parseYamlRequest(bytes);
+  } catch (fault) {
+    return String(fault);
+  }
+}
+
+describe("parseAhead", () => {
+  const long = "x".repeat(20_000);
+  const entries = (count: number): string =>
+    Array.from({ length: count }, (_, index) => `"k${index}": [${index}, 1.0, {"a": -0}]`).join();
+  const texts: Readonly<Record<string, string>> = {
+    "few values": `{"a": "${long}", "b": 1.50}`,
+    "many values": `{"data": {${entries(6_000)}}, "big": 12345678901234567890}`,
+    "keys given twice": `{${entries(5_000)}, "k1": 1, "k2": {"x": 1}, "k2": {"y": 2}}`,
+    "a fault at the end": `{${entries(5_000)}, "a": tru}`,
+    "too many values": `[${"1,".repeat(requestBounds.values + 1)}1]`,
+  };
+
+  for (const [what, text] of Object.entries(texts)) {
+    for (const format of ["json", "yaml"] as const) {
+      it(`changes nothing but the time: ${format} with ${what}`, async () => {
+        const ahead = Buffer.from(text);
+        await parseAhead(ahead, [format]);
+        assert.deepEqual(outcomeOf(format, ahead), outcomeOf(format, Buffer.from(text)));
+      });
+    }
+  }
+
+  it("hands a value out once, since its reader may change it", async () => {
+    const bytes = Buffer.from(texts["many values"] ?? "");
+    await parseAhead(bytes, ["json"]);
+    const { value } = parseJsonRequest(bytes);
+    (value as { data: unknown }).data = "changed";
+    assert.deepEqual(parseJsonRequest(bytes), parseJsonRequest(Buffer.from(bytes)));
+  });
+
+  it("waits for nothing where the text is short", () => {
+    assert.equal(parseAhead(Buffer.from("{}"), ["json"]), undefined);
   });
 });

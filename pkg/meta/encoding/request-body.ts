@@ -1,7 +1,8 @@
-import { parseJson, type ParsedJson, TooManyValues } from "#schema";
+import { atOnce, inTurns, type Slices } from "#base";
+import { parseJson, parseJsonInSlices, type ParsedJson, TooManyValues } from "#schema";
 import { requestEntityTooLarge } from "../status/status-errors.ts";
 import { hasMoreSeparators } from "./yaml-density.ts";
-import { type ParsedYaml, parseYaml } from "./yaml.ts";
+import { type ParsedYaml, parseYamlInSlices } from "./yaml.ts";
 
 /**
  * Bounds on the values in one request body. The time that a write takes grows with them rather than
@@ -33,15 +34,70 @@ export function withinBounds<T>(decode: () => T): T {
 }
 
 /** `parseJson` for request bodies: throws 413 before it builds too many values. */
-export function parseJsonRequest(source: string | Uint8Array): ParsedJson {
-  return withinBounds(() => parseJson(source, requestBounds.values));
+export function parseJsonRequest(bytes: Uint8Array): ParsedJson {
+  return withinBounds(() => parsedAhead(bytes, "json") ?? parseJson(bytes, requestBounds.values));
 }
 
 /** `parseYaml` for request bodies: throws 413 for too many values. */
 export function parseYamlRequest(bytes: Uint8Array): ParsedYaml {
+  return withinBounds(() => parsedAhead(bytes, "yaml") ?? atOnce(yamlInSlices(bytes)));
+}
+
+function* yamlInSlices(bytes: Uint8Array): Slices<ParsedYaml> {
   const text = Buffer.from(bytes).toString("utf8");
-  return withinBounds(() => {
-    if (hasMoreSeparators(text, 2 * requestBounds.yamlNodes)) throw new TooManyValues();
-    return parseYaml(text, requestBounds.yamlNodes);
-  });
+  if (hasMoreSeparators(text, 2 * requestBounds.yamlNodes)) throw new TooManyValues();
+  yield;
+  return yield* parseYamlInSlices(text, requestBounds.yamlNodes);
+}
+
+export type TextFormat = "json" | "yaml";
+
+/** The value of a text that was parsed ahead, or the fault that it has. */
+type Outcome = { readonly parsed: ParsedJson } | { readonly fault: unknown };
+
+/** What `parseAhead` has found and no step has asked for yet. */
+const outcomes = new WeakMap<Uint8Array, Map<TextFormat, Outcome>>();
+
+/** Texts that are shorter are parsed within a few milliseconds. */
+const largeText = 16 * 1024;
+
+/**
+ * Parses a large text in slices before the step that asks for its value, so that no other request
+ * waits for all of it. That step receives the value, or has the fault thrown. Of several formats the
+ * next one is tried where a text has a fault or gives a key twice.
+ */
+export function parseAhead(
+  bytes: Uint8Array,
+  formats: readonly TextFormat[],
+): Promise<void> | undefined {
+  return bytes.byteLength > largeText ? parseInSlices(bytes, formats) : undefined;
+}
+
+async function parseInSlices(bytes: Uint8Array, formats: readonly TextFormat[]): Promise<void> {
+  const found = new Map<TextFormat, Outcome>();
+  outcomes.set(bytes, found);
+  for (const format of formats) {
+    const outcome = await outcomeOf(bytes, format);
+    found.set(format, outcome);
+    if ("parsed" in outcome && outcome.parsed.duplicates.length === 0) return;
+  }
+}
+
+async function outcomeOf(bytes: Uint8Array, format: TextFormat): Promise<Outcome> {
+  const slices: Slices<ParsedJson> =
+    format === "json" ? parseJsonInSlices(bytes, requestBounds.values) : yamlInSlices(bytes);
+  try {
+    return { parsed: await inTurns(slices) };
+  } catch (fault) {
+    return { fault };
+  }
+}
+
+/** Handed out once, since steps may change the value. Undefined unless it was parsed ahead. */
+function parsedAhead(bytes: Uint8Array, format: TextFormat): ParsedJson | undefined {
+  const outcome = outcomes.get(bytes)?.get(format);
+  if (outcome === undefined) return undefined;
+  outcomes.get(bytes)?.delete(format);
+  if ("fault" in outcome) throw outcome.fault;
+  return outcome.parsed;
 }

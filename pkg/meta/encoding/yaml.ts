@@ -1,4 +1,4 @@
-import { assert, assign, deepClone } from "#base";
+import { assert, assign, atOnce, deepClone, type Slices } from "#base";
 import {
   type AliasEvent,
   type Event,
@@ -47,8 +47,14 @@ const MAX_DEPTH = 1_000;
  * @throws TooManyValues
  */
 export function parseYaml(text: string, maxValues = Number.POSITIVE_INFINITY): ParsedYaml {
-  const source = firstDocument(text);
-  return new Builder(eventsOf(source), maxValues).build();
+  return atOnce(parseYamlInSlices(text, maxValues));
+}
+
+/** As `parseYaml`, in slices; the longest is the first, in which the parser reads all of the text. */
+export function* parseYamlInSlices(text: string, maxValues: number): Slices<ParsedYaml> {
+  const parsed = yield* eventsOf(firstDocument(text));
+  yield;
+  return yield* new Builder(parsed, maxValues).build();
 }
 
 /** Characters that may be parsed again because lines have been moved. */
@@ -59,7 +65,7 @@ const MAX_PARSED_AGAIN = 1_000_000;
  * does. They are moved to the right until nothing is wrong with them; what is moved is space that
  * means nothing, and no line becomes another.
  */
-function eventsOf(source: string): ParsedEvents {
+function* eventsOf(source: string): Slices<ParsedEvents> {
   let first: YAMLException | undefined;
   let moved = source;
   for (let parsed = 0; parsed <= MAX_PARSED_AGAIN; parsed += source.length) {
@@ -71,6 +77,7 @@ function eventsOf(source: string): ParsedEvents {
       if (error.reason !== "deficient indentation" || error.mark === undefined) break;
       moved = movedRight(moved, error.mark.position);
     }
+    yield;
   }
   assert(first !== undefined, "only a fault ends the loop");
   throw syntaxFault(first, source);
@@ -116,9 +123,22 @@ interface Node {
   readonly isMerge: boolean;
 }
 
-/** Makes values from events: one pass, recursion bounded by the parser's depth limit. */
+/** A list or a map whose members are being read. */
+interface Collection {
+  readonly event: SequenceEvent | MappingEvent;
+  readonly value: unknown[] | Record<string, unknown>;
+  size: number;
+  /** The key whose value comes next. */
+  key: Node | undefined;
+}
+
+/** Events of one slice. */
+const slice = 2_000;
+
+/** Makes values from events, in one pass. */
 class Builder {
-  private at = 0;
+  private readonly open: Collection[] = [];
+  private root: Node | undefined;
   private readonly anchors = new Map<string, Node>();
   private readonly duplicates: string[] = [];
   private readonly lineStarts: readonly number[];
@@ -140,29 +160,60 @@ class Builder {
     this.lineStarts = starts;
   }
 
-  build(): ParsedYaml {
-    const first = this.events[0];
-    if (first === undefined) return { value: null, duplicates: [] };
-    this.at = first.type === EVENT_ID.DOCUMENT ? 1 : 0;
-    const next = this.events[this.at];
-    if (next === undefined || next.type === EVENT_ID.POP) return { value: null, duplicates: [] };
-    return { value: this.node().value, duplicates: this.duplicates };
+  *build(): Slices<ParsedYaml> {
+    const { events, duplicates } = this;
+    const start = events[0]?.type === EVENT_ID.DOCUMENT ? 1 : 0;
+    const isEmpty = (events[start]?.type ?? EVENT_ID.POP) === EVENT_ID.POP;
+    if (isEmpty) return { value: null, duplicates };
+    for (let at = start; at < events.length; at++) {
+      this.read(events[at] as Event);
+      if (this.root !== undefined) return { value: this.root.value, duplicates };
+      if (at % slice === 0) yield;
+    }
+    throw new YamlFault("yaml: unexpected end of document");
   }
 
-  private node(): Node {
-    const event = this.events[this.at++];
-    if (event === undefined) throw new YamlFault("yaml: unexpected end of document");
+  private read(event: Event): void {
     switch (event.type) {
       case EVENT_ID.SCALAR:
-        return this.anchored(event, this.scalar(event));
+        return this.place(this.anchored(event, this.scalar(event)));
       case EVENT_ID.SEQUENCE:
-        return this.anchored(event, this.sequence(event));
+        return void this.open.push({ event, value: [], size: 1, key: undefined });
       case EVENT_ID.MAPPING:
-        return this.anchored(event, this.mapping(event));
+        return void this.open.push({ event, value: {}, size: 1, key: undefined });
       case EVENT_ID.ALIAS:
-        return this.alias(event);
+        return this.place(this.alias(event));
+      case EVENT_ID.POP:
+        return this.close();
       default:
         throw new YamlFault("yaml: unexpected end of document");
+    }
+  }
+
+  private close(): void {
+    const collection = this.open.pop();
+    assert(collection !== undefined, "what ends has begun");
+    const { event, value, size } = collection;
+    const node = { value, size, line: this.lineOf(event.start), isMerge: false };
+    this.place(this.anchored(event, node));
+  }
+
+  /** Puts a value into the innermost open collection. */
+  private place(node: Node): void {
+    const into = this.open.at(-1);
+    if (into === undefined) {
+      this.root = node;
+      return;
+    }
+    into.size += node.size;
+    if (Array.isArray(into.value)) {
+      into.value.push(node.value);
+    } else if (into.key === undefined) {
+      into.key = node;
+    } else {
+      if (into.key.isMerge) mergeInto(into.value, node.value);
+      else this.set(into.value, into.key, node);
+      into.key = undefined;
     }
   }
 
@@ -201,32 +252,6 @@ class Builder {
     const quoted = event.style !== SCALAR_STYLE.PLAIN;
     const { value, isMerge } = scalarValue(text, quoted, explicit);
     return { value, size: 1, line, isMerge };
-  }
-
-  private sequence(event: SequenceEvent): Node {
-    const value: unknown[] = [];
-    let size = 1;
-    while (this.events[this.at]?.type !== EVENT_ID.POP) {
-      const element = this.node();
-      size += element.size;
-      value.push(element.value);
-    }
-    this.at++;
-    return { value, size, line: this.lineOf(event.start), isMerge: false };
-  }
-
-  private mapping(event: MappingEvent): Node {
-    const value: Record<string, unknown> = {};
-    let size = 1;
-    while (this.events[this.at]?.type !== EVENT_ID.POP) {
-      const key = this.node();
-      const inner = this.node();
-      size += key.size + inner.size;
-      if (key.isMerge) mergeInto(value, inner.value);
-      else this.set(value, key, inner);
-    }
-    this.at++;
-    return { value, size, line: this.lineOf(event.start), isMerge: false };
   }
 
   private set(target: Record<string, unknown>, key: Node, inner: Node): void {

@@ -95,8 +95,7 @@ function decodeText(
   { body, options }: { readonly body: Body; readonly options: WriteOptions },
 ): Decoded {
   const { resource } = request;
-  const { parsed, repeated } = parsedAhead.get(body) ?? parse(resource, body);
-  parsedAhead.delete(body);
+  const { parsed, repeated } = parse(resource, body);
   const value = parsed.value ?? {};
   const named = unrecognized(resource, body.bytes, () => namedIn(resource, value, body));
   if (resource.kind.custom === undefined) checkTypeMeta(registry, resource, named);
@@ -118,22 +117,6 @@ function decodeText(
   const hub = toHub(registry, request, object);
   markManagedFieldsCleared(value, hub);
   return { object: hub, warnings };
-}
-
-/** A patch that is parsed before it is applied, so that other requests have a turn in between. */
-export interface ParseAhead {
-  readonly parse: () => void;
-}
-
-/** What `parseBody` has made of bodies that are not decoded yet. */
-const parsedAhead = new WeakMap<Body, ParsedText>();
-
-/**
- * Parses a large body ahead of `decodeBody`, so that others have a turn between the two. Throws as
- * that does.
- */
-export function parseBody({ resource }: ResourceRequest, body: Body): void {
-  if (body.format !== "protobuf") parsedAhead.set(body, parse(resource, body));
 }
 
 function parse(resource: Resource, body: Body): ParsedText {

@@ -30,7 +30,7 @@ import {
   TooManyValues,
   withWritten,
 } from "#schema";
-import { type Decoded, type ParseAhead, toHub, unknownInSorted } from "./decode-body.ts";
+import { type Decoded, toHub, unknownInSorted } from "./decode-body.ts";
 import type { Body, Item, PatchOptions, ResourceRequest } from "../contract.ts";
 import type { RegistryContext } from "../context.ts";
 import { converterMessage } from "../codec/converter-words.ts";
@@ -67,11 +67,10 @@ export function patchApplier(
   registry: RegistryContext,
   request: ResourceRequest,
   input: PatchRequest,
-): ((current: Item) => Decoded) & ParseAhead {
+): (current: Item) => Decoded {
   let parsed: ParsedPatch | undefined;
-  const parse = (): ParsedPatch => (parsed ??= parsePatch(input));
-  const apply = (current: Item): Decoded => {
-    parsed = parse();
+  return (current) => {
+    parsed ??= parsePatch(input);
     const { kind, served, struct, groupVersion } = request.resource;
     const hub = current.object;
     const object = served.convert === "hub" ? hub : served.convert.down(hub);
@@ -80,7 +79,6 @@ export function patchApplier(
     const patched = { document: patchedDocument(request, { document, parsed, input }), parsed };
     return decodePatched(registry, request, { ...patched, input, current: document });
   };
-  return Object.assign(apply, { parse });
 }
 
 interface Application {

@@ -65,7 +65,6 @@ const storeChangedObject: readonly WriteStep[] = [
 
 /** POST to a collection. */
 export const createSteps: readonly WriteStep[] = [
-  step.parseLargeBody,
   step.decodeBody,
   step.yieldIfLong,
   step.refuseTerminatingDefinition,
@@ -78,7 +77,6 @@ export const createSteps: readonly WriteStep[] = [
 
 /** An object as another cluster had it: stored without admission, allocation or reset fields. */
 export const restoreSteps: readonly WriteStep[] = [
-  step.parseLargeBody,
   step.decodeBody,
   step.yieldIfLong,
   step.refuseTerminatingDefinition,
@@ -104,13 +102,7 @@ interface WritePath {
 
 /** PUT: creates where the kind says so. */
 export const updatePath: WritePath = {
-  before: [
-    step.parseLargeBody,
-    step.decodeBody,
-    step.yieldIfLong,
-    step.matchPath,
-    step.keepDecodedBody,
-  ],
+  before: [step.decodeBody, step.yieldIfLong, step.matchPath, step.keepDecodedBody],
   existing: [step.checkUid, step.copyDecodedBody, step.updateManagedFields, ...storeChangedObject],
   missing: [
     step.requireCreateOnUpdate,
@@ -125,23 +117,16 @@ export const updatePath: WritePath = {
 /** PATCH with a JSON, merge or strategic merge patch. */
 export const patchPath: WritePath = {
   before: [],
-  existing: [
-    step.parseLargePatch,
-    step.applyPatch,
-    step.updateManagedFields,
-    step.matchPath,
-    ...storeChangedObject,
-  ],
+  existing: [step.applyPatch, step.updateManagedFields, step.matchPath, ...storeChangedObject],
   missing: [step.refuseMissingObject],
 };
 
 /** Server-side apply: a PATCH that may create, and merges by field manager. */
 export const applyPath: WritePath = {
   before: [],
-  existing: [step.parseLargePatch, step.applyConfiguration, step.matchPath, ...storeChangedObject],
+  existing: [step.applyConfiguration, step.matchPath, ...storeChangedObject],
   missing: [
     step.requireMainResource,
-    step.parseLargePatch,
     step.applyConfiguration,
     step.matchPath,
     step.dropResourceVersion,

@@ -11,7 +11,7 @@ import {
   YamlFault,
 } from "#meta";
 import { checkDepth, DecodeFault, fromJson, JsonFault } from "#schema";
-import { type Decoded, type ParseAhead, toHub } from "./decode-body.ts";
+import { type Decoded, toHub } from "./decode-body.ts";
 import type { Body, PatchOptions, ResourceRequest } from "../contract.ts";
 import type { RegistryContext } from "../context.ts";
 import { converterMessage } from "../codec/converter-words.ts";
@@ -38,11 +38,10 @@ type ObjectApplier = (
 export function configurationApplier(
   request: ResourceRequest,
   { body, options }: ApplyRequest,
-): ObjectApplier & ParseAhead {
+): ObjectApplier {
   let parsed: Document | undefined;
-  const parse = (): Document => (parsed ??= parseDocument(body));
-  const apply: ObjectApplier = (registry, current) => {
-    const { document, repeated } = parse();
+  return (registry, current) => {
+    const { document, repeated } = (parsed ??= parseDocument(body));
     const object = applyTo(registry, request, { document, options, old: current?.object });
     if (options.fieldValidation === "Strict" && repeated.length > 0) {
       const lines = repeated.map((line) => `  ${line}`).join("\n");
@@ -52,7 +51,6 @@ export function configurationApplier(
     const warnings = options.fieldValidation === "Warn" ? [...repeated] : [];
     return { object, warnings };
   };
-  return Object.assign(apply, { parse });
 }
 
 interface Application {

@@ -18,11 +18,6 @@ import { configurationApplier } from "./server-side-apply.ts";
 import * as validation from "./validate.ts";
 import type { Write } from "./write.ts";
 
-/** Parses a large body before the step that decodes it. */
-export function parseLargeBody({ request, input, isLarge }: Write): void {
-  if (isLarge && input !== undefined) body.parseBody(request, input.body);
-}
-
 /** Decodes the body into hub form and sets the defaults. */
 export function decodeBody(write: Write): void {
   const { registry, request, input } = write;
@@ -50,21 +45,6 @@ export function copyDecodedBody(write: Write): void {
 /** Yields to other requests after steps that take long with large objects. */
 export function yieldIfLong({ pause }: Write): Promise<void> | undefined {
   return pause();
-}
-
-/** Parses a large patch before the step that applies it. */
-export function parseLargePatch(write: Write): void {
-  const { registry, request, patch, applies } = write;
-  if (!write.isLarge || patch === undefined || write.change !== undefined) return;
-  if (applies) {
-    const apply = configurationApplier(request, patch);
-    apply.parse();
-    write.change = apply;
-  } else {
-    const apply = patchApplier(registry, request, patch);
-    apply.parse();
-    write.change = (_views, current) => apply(current!);
-  }
 }
 
 /** Applies the patch to the stored object; a patch is parsed only when there is one. */

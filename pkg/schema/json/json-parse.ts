@@ -1,6 +1,6 @@
-import { toBuffer, parseJsonText } from "#base";
+import { parseJsonText, type Slices, toBuffer } from "#base";
 import { TooManyValues } from "../fault/faults.ts";
-import { MAX_DEPTH, parsePrecisely } from "./json-precise.ts";
+import { MAX_DEPTH, parsePrecisely, parsePreciselyInSlices } from "./json-precise.ts";
 
 export interface ParsedJson {
   readonly value: unknown;
@@ -34,28 +34,57 @@ export function parseJson(
   source: string | Uint8Array,
   maxValues = Number.POSITIVE_INFINITY,
 ): ParsedJson {
-  const text = typeof source === "string" ? source : toBuffer(source).toString("utf8");
-  const keys = keysInText(text, maxValues);
-  if (keys < 0) return parsePrecisely(text);
-  let value: unknown;
-  try {
-    value = parseJsonText(text);
-  } catch {
-    return parsePrecisely(text);
-  }
-  return countKeys(value) === keys ? { value, duplicates: NONE } : parsePrecisely(text);
+  const text = textOf(source);
+  return parseNatively(text, scan(text, maxValues)) ?? parsePrecisely(text);
+}
+
+/** The native parser takes a text with so many values in some milliseconds. */
+const nativeValues = 15_000;
+
+/** As `parseJson`, in slices. The native parser has none, so it does not get texts of many values. */
+export function* parseJsonInSlices(
+  source: string | Uint8Array,
+  maxValues = Number.POSITIVE_INFINITY,
+): Slices<ParsedJson> {
+  const text = textOf(source);
+  const found = scan(text, maxValues);
+  yield;
+  const parsed = found.values > nativeValues ? undefined : parseNatively(text, found);
+  return parsed ?? (yield* parsePreciselyInSlices(text));
+}
+
+function textOf(source: string | Uint8Array): string {
+  return typeof source === "string" ? source : toBuffer(source).toString("utf8");
 }
 
 const NONE: readonly string[] = [];
 
+/** Undefined where the native parser fails or loses something. */
+function parseNatively(text: string, { keys }: TextScan): ParsedJson | undefined {
+  if (keys < 0) return undefined;
+  let value: unknown;
+  try {
+    value = parseJsonText(text);
+  } catch {
+    return undefined;
+  }
+  return countKeys(value) === keys ? { value, duplicates: NONE } : undefined;
+}
+
+interface TextScan {
+  /**
+   * Number of colons outside strings, which is the number of keys if the text is valid; -1 if the
+   * native parser could lose something: digits of a number, half a surrogate pair, or the stack.
+   */
+  readonly keys: number;
+  /** Number of commas and open brackets outside strings. */
+  readonly values: number;
+}
+
 const surrogateEscape = /\\u[dD][89a-fA-F]/;
 
-/**
- * Number of colons outside strings, which is the number of keys if the text is valid; -1 if the
- * native parser could lose something: digits of a number, half a surrogate pair, or the stack.
- * @throws TooManyValues as soon as there are more commas and open brackets than `maxValues`
- */
-function keysInText(text: string, maxValues: number): number {
+/** @throws TooManyValues as soon as there are more values than `maxValues` */
+function scan(text: string, maxValues: number): TextScan {
   const length = text.length;
   let keys = 0;
   let depth = 0;
@@ -69,7 +98,7 @@ function keysInText(text: string, maxValues: number): number {
         if (!escaped(text, end)) break;
         end = text.indexOf('"', end + 1);
       }
-      if (end < 0) return -1;
+      if (end < 0) return { keys: -1, values };
       at = end;
     } else if (unit === 0x3a) {
       keys++;
@@ -78,7 +107,7 @@ function keysInText(text: string, maxValues: number): number {
     } else if (unit === 0x7b || unit === 0x5b) {
       if (++values > maxValues) throw new TooManyValues();
       if (++depth > SHALLOW) isExact = false;
-      if (depth > MAX_DEPTH) return -1;
+      if (depth > MAX_DEPTH) return { keys: -1, values };
     } else if (unit === 0x7d || unit === 0x5d) {
       depth--;
     } else if (unit === 0x2d || (unit >= 0x30 && unit <= 0x39)) {
@@ -87,7 +116,8 @@ function keysInText(text: string, maxValues: number): number {
       at = end - 1;
     }
   }
-  return isExact && !(text.includes("\\u") && surrogateEscape.test(text)) ? keys : -1;
+  if (text.includes("\\u") && surrogateEscape.test(text)) isExact = false;
+  return { keys: isExact ? keys : -1, values };
 }
 
 /** Whether the quote at `at` follows an odd number of backslashes. */

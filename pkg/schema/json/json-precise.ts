@@ -1,4 +1,4 @@
-import { assign } from "#base";
+import { assign, atOnce, type Slices } from "#base";
 import { keepLiteral, dropLiteral } from "./json-literals.ts";
 import { JsonReader } from "./json-reader.ts";
 
@@ -30,8 +30,15 @@ interface Result {
  * memory and never the call stack.
  */
 export function parsePrecisely(text: string): Result {
+  return atOnce(parsePreciselyInSlices(text));
+}
+
+export function parsePreciselyInSlices(text: string): Slices<Result> {
   return new PreciseParser(text).run();
 }
+
+/** Values that are read in one slice. */
+const slice = 2_000;
 
 class PreciseParser {
   private readonly reader: JsonReader;
@@ -44,9 +51,12 @@ class PreciseParser {
     this.reader = new JsonReader(text);
   }
 
-  run(): Result {
-    do this.readValue();
-    while (this.frames.length > 0);
+  *run(): Slices<Result> {
+    let read = 0;
+    do {
+      this.readValue();
+      if (++read % slice === 0) yield;
+    } while (this.frames.length > 0);
     this.reader.expectEnd();
     return { value: this.root, duplicates: [...this.duplicates], literals: this.literals };
   }

@@ -1,7 +1,17 @@
-import { parseYaml, printJson, YamlFault } from "#meta";
-import type { Body } from "#registry";
+import { parseAhead, parseYaml, printJson, YamlFault } from "#meta";
+import type { Body, PatchOptions } from "#registry";
 import { JsonFault, parseJson } from "#schema";
 import { ignoreReadErrorField, type RawDeleteOptions } from "./parameters.ts";
+
+/** Parses a body that is a large text in slices, before the verb asks for its value. */
+export function parseLargeBody(
+  { bytes, format }: Body,
+  patchType?: PatchOptions["patchType"],
+): Promise<void> | undefined {
+  // Server-side apply reads JSON as such, although it is announced as YAML.
+  if (patchType === "apply" && bytes[0] === 0x7b) return parseAhead(bytes, ["json", "yaml"]);
+  return format === "json" || format === "yaml" ? parseAhead(bytes, [format]) : undefined;
+}
 
 /**
  * A request body as JSON without line breaks, for the audit event; undefined when it is neither

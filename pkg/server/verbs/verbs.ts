@@ -65,7 +65,7 @@ import {
   writeOptions,
 } from "./parameters.ts";
 import type { Route } from "../routes/resource-route.ts";
-import { bodyJson, deleteOptionsJson } from "./request-body.ts";
+import { bodyJson, deleteOptionsJson, parseLargeBody } from "./request-body.ts";
 import { joinPieces, rowJson, tableHead, tableTail, type TableView } from "../response/table.ts";
 import { streamEvents, watchContentType, type WatchView } from "./watches.ts";
 import { WebSocketResponseStream, webSocketOf } from "../transport/websocket.ts";
@@ -247,7 +247,8 @@ class VerbRun {
     const { exchange, query } = this.request;
     const negotiated = this.negotiate(this.isVirtual ? "virtual" : "object");
     const format = bodyFormat(exchange.header("content-type"), this.isCustom);
-    const body = await this.body(format, this.isVirtual ? requestBounds.transientBytes : undefined);
+    const most = this.isVirtual ? requestBounds.transientBytes : Number.POSITIVE_INFINITY;
+    const body = await this.body(format, { most });
     const kind = verb === "create" ? "CreateOptions" : "UpdateOptions";
     const options = writeOptions(query, { kind, domain: this.domain });
     this.tableView(negotiated);
@@ -271,7 +272,7 @@ class VerbRun {
     const { exchange, query } = this.request;
     const { patchType, format } = patchTypeOf(exchange.header("content-type"), this.isCustom);
     const negotiated = this.negotiate("object");
-    const body = await this.body(format);
+    const body = await this.body(format, { patchType });
     this.request.notes?.sent({ json: () => bodyJson(body) });
     const options: PatchOptions = {
       ...writeOptions(query, {
@@ -329,18 +330,27 @@ class VerbRun {
 
   private async deleteOptions() {
     const { exchange, query } = this.request;
-    const body = await exchange.body(this.parts.limits.bodyBytes);
-    const raw =
-      body.byteLength === 0
-        ? deleteOptionsOfQuery(query)
-        : deleteOptionsOfBody(body, bodyFormat(exchange.header("content-type")));
-    if (body.byteLength > 0) this.request.notes?.sent({ json: () => deleteOptionsJson(raw) });
+    const bytes = await exchange.body(this.parts.limits.bodyBytes);
+    if (bytes.byteLength === 0) return checkDeleteOptions(deleteOptionsOfQuery(query), this.domain);
+    const format = bodyFormat(exchange.header("content-type"));
+    await parseLargeBody({ bytes, format });
+    const raw = deleteOptionsOfBody(bytes, format);
+    this.request.notes?.sent({ json: () => deleteOptionsJson(raw) });
     return checkDeleteOptions(raw, this.domain);
   }
 
-  private async body(format: Body["format"], most = Number.POSITIVE_INFINITY): Promise<Body> {
+  private async body(
+    format: Body["format"],
+    {
+      most = Number.POSITIVE_INFINITY,
+      patchType,
+    }: { readonly most?: number; readonly patchType?: PatchOptions["patchType"] },
+  ): Promise<Body> {
     const limit = Math.min(this.parts.limits.bodyBytes, most);
-    return { bytes: await this.request.exchange.body(limit), format };
+    const body = { bytes: await this.request.exchange.body(limit), format };
+    const parsing = parseLargeBody(body, patchType);
+    if (parsing !== undefined) await parsing;
+    return body;
   }
 
   private negotiate(offer: Offer): Negotiated {

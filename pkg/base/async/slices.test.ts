@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { atOnce, inTurns, type Slices } from "./slices.ts";
+
+/** Holds the event loop for longer than one piece of work may. */
+function work(): void {
+  const end = performance.now() + 10;
+  while (performance.now() < end);
+}
+
+function* longWork(slices: number): Slices<string> {
+  for (let slice = 0; slice < slices; slice++) {
+    work();
+    yield;
+  }
+  return "done";
+}
+
+function* failing(): Slices<string> {
+  yield;
+  throw new Error("broken");
+}
+
+describe("slices", () => {
+  it("returns the result, at once and in turns", async () => {
+    assert.equal(atOnce(longWork(1)), "done");
+    assert.equal(await inTurns(longWork(1)), "done");
+  });
+
+  it("has turns for others between slices that take long", async () => {
+    const slices = 4;
+    let turns = 0;
+    let isOver = false;
+    const others = (): void => {
+      turns += 1;
+      if (!isOver) setImmediate(others);
+    };
+    setImmediate(others);
+    await inTurns(longWork(slices));
+    isOver = true;
+    assert.ok(turns > slices, `${turns} turns`);
+  });
+
+  it("throws what the work throws", async () => {
+    assert.throws(() => atOnce(failing()), /broken/);
+    await assert.rejects(inTurns(failing()), /broken/);
+  });
+});

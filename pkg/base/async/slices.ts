@@ -1,0 +1,25 @@
+import { yieldEvery } from "./yield-every.ts";
+
+/**
+ * Work in slices that take about a millisecond each: it yields after each of them, and returns its
+ * result.
+ */
+export type Slices<T> = Generator<void, T, void>;
+
+/** Does all of the work at once. */
+export function atOnce<T>(slices: Slices<T>): T {
+  for (;;) {
+    const slice = slices.next();
+    if (slice.done === true) return slice.value;
+  }
+}
+
+/** Does the work while it yields to the event loop, whenever slices have taken some milliseconds. */
+export async function inTurns<T>(slices: Slices<T>, pause = yieldEvery()): Promise<T> {
+  for (;;) {
+    const slice = slices.next();
+    if (slice.done === true) return slice.value;
+    const turn = pause();
+    if (turn !== undefined) await turn;
+  }
+}
