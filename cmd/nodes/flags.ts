@@ -3,7 +3,7 @@ import { Quantity, QuantityFault } from "#meta";
 import { defaultNodesSettings, type NodesSettings } from "#nodes";
 import { flag, type FlagValues, UsageError } from "../flags/parse.ts";
 
-const { capacity, delays, namePrefix, portForwardTargets } = defaultNodesSettings;
+const { capacity, delays, eventsPerSecond, namePrefix, portForwardTargets } = defaultNodesSettings;
 const pairs = Object.entries(capacity).map(([name, amount]) => `${name}=${amount}`);
 
 /** Flags of all simulated nodes, in `keelson start` and `keelson nodes`. */
@@ -35,6 +35,12 @@ export const simulationFlags = {
     "",
     "file or folder with the manifests of static pods of the simulated nodes; a subfolder that is named " +
       "after a node has those of that node alone (default: no static pods)",
+  ),
+  "event-qps": flag(
+    "int",
+    eventsPerSecond,
+    "Events per second that all simulated nodes of this process record; those beyond are lost; 0 = no limit",
+    { minimum: 0 },
   ),
   "pod-start-delay": flag(
     "duration",
@@ -90,6 +96,7 @@ export function simulationSettings(
   | "labels"
   | "secondaryAddress"
   | "staticPodPath"
+  | "eventsPerSecond"
   | "delays"
   | "storage"
   | "portForwardTargets"
@@ -102,6 +109,7 @@ export function simulationSettings(
     labels: Object.fromEntries(values["node-labels"]),
     secondaryAddress: values["node-secondary-ip"] || undefined,
     staticPodPath: values["static-pod-path"] || undefined,
+    eventsPerSecond: values["event-qps"],
     portForwardTargets: portForwardRanges(values["port-forward-targets"]),
     installsStages: values.stages,
     seed: values.seed || undefined,

@@ -57,6 +57,8 @@ interface Similar {
 type Happening = Pick<CoreEvent, "type" | "reason" | "message"> & {
   /** Node that the component runs on; absent = it belongs to the cluster. */
   readonly host?: string;
+  /** Part of the object that the Event is about, such as `spec.containers{app}`. */
+  readonly fieldPath?: string;
 };
 
 /** Records core/v1 Events as kube-controller-manager does; repeated ones raise a count. */
@@ -73,7 +75,11 @@ export class CoreEventRecorder {
     context.signal.addEventListener("abort", () => this.waiting.end(), { once: true });
   }
 
-  record(resource: Handle, { metadata }: ApiObject, { host, ...happening }: Happening): void {
+  record(
+    resource: Handle,
+    { metadata }: ApiObject,
+    { host, fieldPath, ...happening }: Happening,
+  ): void {
     const { clock, random } = this.context;
     const { namespace = "", name, uid, resourceVersion } = metadata;
     if (!this.bucketOf(uid).takeIfThere()) return;
@@ -82,7 +88,15 @@ export class CoreEventRecorder {
     const suffix = randomText(random, 16, "0123456789abcdef");
     this.waiting.push({
       metadata: { namespace: namespace || "default", name: `${name}.${suffix}` },
-      involvedObject: { apiVersion, kind: resource.kind, namespace, name, uid, resourceVersion },
+      involvedObject: {
+        apiVersion,
+        kind: resource.kind,
+        namespace,
+        name,
+        uid,
+        resourceVersion,
+        ...(fieldPath === undefined ? {} : { fieldPath }),
+      },
       ...happening,
       source: { component: this.component, ...(host === undefined ? {} : { host }) },
       reportingComponent: this.component,

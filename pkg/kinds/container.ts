@@ -25,6 +25,7 @@ export interface VolumeMount {
 export interface Container {
   readonly name: string;
   readonly image?: string;
+  readonly imagePullPolicy?: string;
   readonly command?: readonly string[];
   readonly args?: readonly string[];
   readonly restartPolicy?: string;

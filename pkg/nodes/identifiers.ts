@@ -21,6 +21,9 @@ export function imageId(image: string): string {
   return `${untagged}@${pinned ?? `sha256:${digest(image)}`}`;
 }
 
+/** Size of every image, in bytes. */
+export const imageBytes = 50_000_000;
+
 /** 32 hexadecimal digits. */
 export function machineId(node: string, what: string): string {
   return digest(node, what).slice(0, 32);

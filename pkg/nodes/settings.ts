@@ -29,6 +29,8 @@ export interface NodesSettings {
    * subfolders for the node that a subfolder is named after.
    */
   readonly staticPodPath?: string | undefined;
+  /** Events of all nodes per second; those beyond are lost. 0 = no limit. */
+  readonly eventsPerSecond: number;
   /** Duration of the Lease of a node, which it renews four times in that. */
   readonly leaseDurationSeconds: number;
   /** The simulated CSI driver. */
@@ -54,6 +56,7 @@ export const defaultNodesSettings: NodesSettings = {
   podCidr: "10.128.0.0/9",
   allocatesPodCidrs: false,
   delays: { startMs: 0, readyMs: 0, initMs: 0, jobMs: 1_000 },
+  eventsPerSecond: 50,
   leaseDurationSeconds: 40,
   storage: { defaultClass: "", isElected: false },
   reportsDeviceHealth: false,

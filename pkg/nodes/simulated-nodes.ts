@@ -3,11 +3,13 @@ import type { Informer } from "#client";
 import { type ContainerImage, type Node, nodes, type Pod, pods } from "#kinds";
 import { PodDevices } from "./devices/pod-devices.ts";
 import { SlicePublisher } from "./devices/slice-publisher.ts";
-import { imageId } from "./identifiers.ts";
+import { imageBytes, imageId } from "./identifiers.ts";
+import { KubeletEvents } from "./events/kubelet-events.ts";
 import { KubeletServer } from "./kubelet/kubelet-server.ts";
 import { nextVictim, type Starvation } from "./node/eviction.ts";
 import { type NodeStages, NodeSyncer } from "./node/node-syncer.ts";
 import { containersOf } from "./pod/pod-run.ts";
+import type { PodHost } from "./pod/pod-host.ts";
 import { PodSyncer } from "./pod/pod-syncer.ts";
 import { podIpsOf } from "./pod/restore.ts";
 import type { NodesContext, NodesSettings } from "./settings.ts";
@@ -41,6 +43,7 @@ export async function runNodes(context: NodesContext, settings: NodesSettings): 
 class SimulatedNodes {
   private readonly pods: Informer<Pod>;
   private readonly nodes: Informer<Node>;
+  private readonly events: KubeletEvents;
   private readonly nodeSyncer: NodeSyncer;
   private readonly podSyncer: PodSyncer;
   private readonly podDevices: PodDevices;
@@ -55,6 +58,8 @@ class SimulatedNodes {
   /** Ports of the kubelets' server, by node. */
   private readonly ports = new Map<string, number>();
 
+  private readonly hostOf = (name: string): PodHost | undefined => this.nodeSyncer.hostOf(name);
+
   constructor(
     private readonly context: NodesContext,
     private readonly settings: NodesSettings,
@@ -62,8 +67,10 @@ class SimulatedNodes {
     this.pods = context.informers.of(pods, { fieldSelector: "spec.nodeName!=" });
     this.pods.addIndex(byNode, ({ spec }) => [spec?.nodeName ?? ""]);
     this.nodes = context.informers.of(nodes);
-    const common = { context, settings };
-    const isOwn = (name: string) => this.nodeSyncer.hostOf(name) !== undefined;
+    this.events = new KubeletEvents(context, settings);
+    const common = { context, settings, events: this.events };
+    const { hostOf } = this;
+    const isOwn = (name: string) => hostOf(name) !== undefined;
     this.slicePublisher = new SlicePublisher({ context, nodes: this.nodes, isOwn });
     this.podDevices = new PodDevices({
       ...common,
@@ -73,23 +80,23 @@ class SimulatedNodes {
       onChange: (own) => this.podSyncer.resync(own),
     });
     this.volumes = new PodVolumes({
-      context,
+      ...common,
       onChange: (pod) => this.podSyncer.wake(pod),
       onMounted: (pod) => this.expansion.podMounted(pod),
       onInUse: (node) => this.nodeSyncer.wake(node),
     });
     this.expansion = new NodeExpansion({
-      context,
+      ...common,
       pods: this.pods,
       volumes: this.volumes,
-      hostOf: (name) => this.nodeSyncer.hostOf(name),
+      hostOf,
     });
     this.staticPods = new StaticPods({
       context,
       path: settings.staticPodPath,
       pods: this.pods,
       nodes: () => this.nodeSyncer.names,
-      hostOf: (name) => this.nodeSyncer.hostOf(name),
+      hostOf,
       onChange: (pod) => this.podSyncer.wake(pod),
     });
     this.podSyncer = new PodSyncer({
@@ -99,11 +106,19 @@ class SimulatedNodes {
       devices: this.podDevices,
       volumes: this.volumes,
       staticPods: this.staticPods,
-      hostOf: (name) => this.nodeSyncer.hostOf(name),
+      hostOf,
       isStaged: (pod) => this.stages?.players.pods.isStaged(pod) === true,
     });
-    this.nodeSyncer = new NodeSyncer({
-      ...common,
+    this.nodeSyncer = this.createNodeSyncer();
+    this.stages = this.createStages();
+  }
+
+  private createNodeSyncer(): NodeSyncer {
+    const { context, settings, events } = this;
+    return new NodeSyncer({
+      context,
+      settings,
+      events,
       nodes: this.nodes,
       portOf: (node) => this.ports.get(node) ?? 0,
       imagesOf: (node) => imagesOf(this.podsOf(node)),
@@ -112,7 +127,6 @@ class SimulatedNodes {
       onWorking: (node) => this.startPods(node),
       stages: this.nodeStages(),
     });
-    this.stages = this.createStages();
   }
 
   private nodeStages(): NodeStages {
@@ -152,14 +166,14 @@ class SimulatedNodes {
     await Promise.all([...sources, this.stages?.follower.start(), this.staticPods.start()]);
     if (this.context.signal.aborted) return this.stages?.follower.ended();
     const server = await this.serve();
+    this.podDevices.start();
     const { context, settings } = this;
     await Promise.all([
       this.nodeSyncer.run(),
       this.podSyncer.run(),
       this.staticPods.run(),
-      this.podDevices.run(),
       this.slicePublisher.run(),
-      this.volumes.run(),
+      this.events.run(),
       this.expansion.run(),
       this.stages?.players.run(),
       runStorage({ ...context, client: context.storageClient }, settings.storage),
@@ -194,6 +208,11 @@ class SimulatedNodes {
   /** Evicts the pod of a node that uses most of what is short. */
   private evict(node: string, starvation: Starvation): void {
     const { clock, clientOf } = this.context;
+    this.events.recordNode(node, {
+      type: "Warning",
+      reason: "EvictionThresholdMet",
+      message: `Attempting to reclaim ${starvation.resource}`,
+    });
     const moment = { domain: clientOf(node).domain, now: clock.now() };
     const active = this.podsOf(node).filter((pod) => this.podSyncer.isActive(pod));
     const victim = nextVictim(active, starvation, moment);
@@ -221,7 +240,6 @@ class SimulatedNodes {
 
 /** Images that a node lists at most, as a kubelet does. */
 const mostImages = 50;
-const imageBytes = 50_000_000;
 
 function imagesOf(own: readonly Pod[]): readonly ContainerImage[] {
   const images = new Set(own.flatMap(containersOf).map(({ image = "" }) => image));

@@ -33,7 +33,7 @@ export async function startNodes(
   known?: TestRegistry,
   stages?: StageSource,
 ): Promise<NodesTest> {
-  const test = known ?? (await testRegistry({ namespaces: ["ns", "kube-node-lease"] }));
+  const test = known ?? (await testRegistry({ namespaces: ["ns", "default", "kube-node-lease"] }));
   const life = new AbortController();
   setMaxListeners(0, life.signal);
   const reports: string[] = [];
@@ -43,7 +43,8 @@ export async function startNodes(
   };
   const common = {
     clock: test.clock,
-    random: seededRandom(1),
+    // Processes that follow one another make up different names.
+    random: seededRandom(known === undefined ? 1 : 2),
     signal: life.signal,
     report: (what: string, error: unknown) => void reports.push(`${what}: ${String(error)}`),
   };

@@ -9,7 +9,8 @@ const slices = "resource.k8s.io/v1/resourceslices";
 const claimed = { resourceClaims: [{ name: "own", resourceClaimName: "c" }] };
 
 /** A registry with the fields of alpha and beta features. */
-const gated = () => testRegistry({ namespaces: ["ns", "kube-node-lease"], gates: () => true });
+const namespaces = ["ns", "default", "kube-node-lease"];
+const gated = () => testRegistry({ namespaces, gates: () => true });
 
 describe("simulated devices", () => {
   let nodes: NodesTest;

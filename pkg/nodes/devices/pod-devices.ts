@@ -1,23 +1,24 @@
 import { deepEqual } from "#base";
-import { type Client, CoreEventRecorder, type Handle, type Informer, objectKey } from "#client";
+import { type Client, type Handle, type Informer, objectKey } from "#client";
 import { ClaimFault, claimKeysOf, claimsOfPod, isReservedFor } from "#dynamic-resource-allocation";
 import {
   type AllocatedDevice,
   type ContainerStatus,
   type Node,
   type Pod,
-  pods as podHandle,
   type PodStatus,
   type ResourceClaim,
   resourceClaims,
 } from "#kinds";
 import { groupVersionOf, ignoreNotFound } from "#meta";
 import { timeText } from "../identifiers.ts";
+import type { KubeletEvents } from "../events/kubelet-events.ts";
 import type { NodesContext, NodesSettings } from "../settings.ts";
 import { deviceDriver, deviceHealth } from "./device-annotations.ts";
 
 export interface PodDevicesOptions {
   readonly context: NodesContext;
+  readonly events: KubeletEvents;
   readonly settings: NodesSettings;
   readonly nodes: Informer<Node>;
   readonly pods: Informer<Pod>;
@@ -33,7 +34,6 @@ const byClaim = "resource-claims";
 export class PodDevices {
   private readonly client: Client;
   private readonly handle: Handle<ResourceClaim>;
-  private readonly recorder: CoreEventRecorder;
   private claims: Informer<ResourceClaim> | undefined;
   /** Pods whose claims are prepared, by UID. */
   private readonly prepared = new Set<string>();
@@ -44,27 +44,22 @@ export class PodDevices {
     const { context, pods } = options;
     this.client = context.storageClient;
     this.handle = resourceClaims(this.client.domain);
-    this.recorder = new CoreEventRecorder({ ...context, client: this.client }, "kubelet");
     pods.addIndex(byClaim, claimKeysOf);
   }
 
-  /** Works until the signal aborts. */
-  async run(): Promise<void> {
+  start(): void {
     const { nodes, pods, onChange, settings } = this.options;
-    const forget = pods.subscribe(({ type, object }) => {
+    pods.subscribe(({ type, object }) => {
       if (type !== "deleted") return;
       this.prepared.delete(object.metadata.uid);
       this.failures.delete(object.metadata.uid);
     });
-    const unsubscribe = nodes.subscribe((event) => {
+    nodes.subscribe((event) => {
       if (!settings.reportsDeviceHealth || event.type !== "updated") return;
       const { before, object } = event;
       if (deepEqual(before.metadata.annotations, object.metadata.annotations)) return;
       onChange(this.options.podsOf(object.metadata.name).filter(hasClaims));
     });
-    await this.recorder.run();
-    forget();
-    unsubscribe();
   }
 
   /** Whether the containers of the pod may start: its claims are allocated and reserved for it. */
@@ -111,9 +106,8 @@ export class PodDevices {
     if (this.failures.get(uid) === why) return;
     this.failures.set(uid, why);
     const message = `Failed to prepare dynamic resources: ${why}`;
-    const host = pod.spec?.nodeName ?? "";
-    const event = { type: "Warning", reason: "FailedPrepareDynamicResources", message } as const;
-    this.recorder.record(podHandle, pod, { ...event, host });
+    const reason = "FailedPrepareDynamicResources";
+    this.options.events.recordPod(pod, { type: "Warning", reason, message });
   }
 
   /** Reports the devices of the simulated driver as ready. */

@@ -13,10 +13,13 @@ import { ignoreNotFound, isAlreadyExists, isConflict, isNotFound } from "#meta";
 import type { PodDelays } from "../pod/pod-run.ts";
 import type { PodHost } from "../pod/pod-host.ts";
 import { ownIpv6PodCidr, ownPodCidr, PodAddresses } from "../pod-addresses.ts";
+import type { KubeletEvent } from "../events/kubelet-event.ts";
+import type { KubeletEvents } from "../events/kubelet-events.ts";
 import type { NodesContext, NodesSettings } from "../settings.ts";
 import { TimerHeap } from "../timers.ts";
 import { registerDriver } from "../volumes/csi-node.ts";
 import { type Starvation, starvationsOf } from "./eviction.ts";
+import { conditionEvents, registrationEvents, schedulableEvent } from "../events/node-events.ts";
 import { nodeHealth } from "./node-failures.ts";
 import {
   addressesOf,
@@ -28,6 +31,7 @@ import {
 
 export interface NodeSyncerOptions {
   readonly context: NodesContext;
+  readonly events: KubeletEvents;
   readonly settings: NodesSettings;
   readonly nodes: Informer<Node>;
   /** Port of a node's kubelet server; 0 = it has none. */
@@ -57,6 +61,8 @@ export interface NodeStages {
 class SimulatedNode implements PodHost {
   object: Node | undefined;
   isRegistered = false;
+  /** Whether the node was cordoned when its kubelet saw it last. */
+  isUnschedulable: boolean | undefined;
   isSilent = false;
   isSlow = false;
   isGone = false;
@@ -165,6 +171,7 @@ export class NodeSyncer {
     // A deleted Node stays away until its kubelet restarts.
     if (object === undefined) return;
     node.object = object;
+    this.tellIfCordoned(node, object);
     const { clock } = this.options.context;
     const now = clock.monotonic();
     const health = nodeHealth(object, clock.now(), this.options.settings.seed);
@@ -215,6 +222,7 @@ export class NodeSyncer {
       });
     await registerDriver(client, object);
     node.isRegistered = true;
+    this.tell(name, registrationEvents(name, status.conditions));
     node.reportAt = context.clock.monotonic() + this.interval(reportMs);
   }
 
@@ -225,6 +233,17 @@ export class NodeSyncer {
     const { conditions: _, ...bare } = status;
     const draft = { metadata: { name: node.name, uid: "", resourceVersion: "0", ...metadata } };
     return stages?.selects({ ...draft, status: bare }) === true ? bare : status;
+  }
+
+  private tellIfCordoned(node: SimulatedNode, { spec }: Node): void {
+    const before = node.isUnschedulable;
+    node.isUnschedulable = spec?.unschedulable === true;
+    if (before === undefined || before === node.isUnschedulable) return;
+    this.tell(node.name, [schedulableEvent(node.name, before)]);
+  }
+
+  private tell(node: string, events: readonly KubeletEvent[]): void {
+    for (const event of events) this.options.events.recordNode(node, event);
   }
 
   private stateOf({ name }: SimulatedNode, troubles: ReadonlySet<NodeTrouble>) {
@@ -267,6 +286,7 @@ export class NodeSyncer {
     const at = { name, subresource: "status" };
     const body = { status: withWholeAddresses(patch) };
     await client.patch(nodes, at, { type: "strategic", body }).catch(ignoreNotFound);
+    this.tell(name, conditionEvents(name, object.status ?? {}, status));
     node.reportAt = now + this.interval(reportMs);
   }
 

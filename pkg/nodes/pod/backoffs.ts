@@ -1,6 +1,13 @@
 /** Delays of a kubelet between attempts to start a container. */
 import type { Container, Pod } from "#kinds";
 import { formatDuration } from "#meta";
+import {
+  type TellContainer,
+  tellFailedPull,
+  tellPullBackOff,
+  tellRestartBackOff,
+  tellStart,
+} from "../events/container-events.ts";
 import { type ContainerRun, restart } from "./container-run.ts";
 
 /** A kubelet's first delay and its longest: MaxContainerBackOff. */
@@ -20,7 +27,8 @@ const nextDelay = (ms: number) => Math.min(longestMs, ms === 0 ? firstMs : ms * 
  */
 export function restartWhenDue(
   state: ContainerRun,
-  { pod, name, now }: { readonly pod: Pod; readonly name: string; readonly now: number },
+  container: Container,
+  { pod, now, tell }: { readonly pod: Pod; readonly now: number; readonly tell: TellContainer },
 ): number | undefined {
   const noticedAt = state.finishedAt + noticeMs;
   if (now < noticedAt) return noticedAt;
@@ -29,40 +37,45 @@ export function restartWhenDue(
   if (now < endsAt) {
     const { namespace = "", name: podName, uid } = pod.metadata;
     const delay = durationText(state.backoffMs);
+    const shown = `${podName}_${namespace}(${uid})`;
+    if (state.waitingReason === undefined) tellRestartBackOff(tell, container, shown);
     state.waitingReason = {
       reason: "CrashLoopBackOff",
-      message:
-        `back-off ${delay} restarting failed container=${name} ` +
-        `pod=${podName}_${namespace}(${uid})`,
+      message: `back-off ${delay} restarting failed container=${container.name} pod=${shown}`,
     };
     return endsAt;
   }
   state.backoffMs = nextDelay(state.backoffMs);
   state.backoffSetAt = now;
   restart(state, now);
+  tellStart(tell, container);
   return undefined;
 }
 
 /** Fails to pull the image of a container, again and again. Returns the time of the next change. */
 export function failPull(
   state: ContainerRun,
+  container: Container,
   {
-    image = "",
     error,
     now,
-  }: { readonly error: string; readonly now: number } & Pick<Container, "image">,
+    tell,
+  }: { readonly error: string; readonly now: number; readonly tell: TellContainer },
 ): number {
+  const { image = "" } = container;
+  const message = error === "true" ? `failed to pull image "${image}": not found` : error;
   const delayMs = Math.min(longestMs, firstMs * 2 ** Math.min(state.failedPulls - 1, 10));
   if (state.failedPulls === 0 || now >= state.pulledAt + delayMs) {
     state.failedPulls += 1;
     state.pulledAt = now;
+    tellFailedPull(tell, container, message);
   }
-  const message = error === "true" ? `failed to pull image "${image}": not found` : error;
   const deniedUntil = state.pulledAt + noticeMs;
   if (now < deniedUntil) {
     state.waitingReason = { reason: "ErrImagePull", message };
     return deniedUntil;
   }
+  if (state.waitingReason?.reason !== "ImagePullBackOff") tellPullBackOff(tell, container);
   state.waitingReason = {
     reason: "ImagePullBackOff",
     message: `Back-off pulling image "${image}": ErrImagePull: ${message}`,

@@ -1,11 +1,12 @@
 import type { Clock } from "#base";
-import { type CoreEventRecorder, objectKey } from "#client";
-import { type Container, type Pod, type PodCondition, pods, priorityOf } from "#kinds";
+import { objectKey } from "#client";
+import { type Container, type Pod, type PodCondition, priorityOf } from "#kinds";
 import { plus, podTotal } from "#quota";
 import { Quantity } from "#meta";
 import { isStaticPod } from "../admission/critical-pods.ts";
 import { excessOf } from "../admission/node-admission.ts";
 import { timeText } from "../identifiers.ts";
+import type { KubeletEvents } from "../events/kubelet-events.ts";
 import {
   allocatedPod,
   areSame,
@@ -13,13 +14,19 @@ import {
   requestedResources,
   resizableContainers,
 } from "./allocation.ts";
+import {
+  fieldPathOf,
+  type TellContainer,
+  tellStart,
+  tellStop,
+} from "../events/container-events.ts";
 import { type ContainerRun, restart, terminate } from "./container-run.ts";
 import type { PodFailure, PodRun } from "./pod-run.ts";
 import type { PodHost } from "./pod-host.ts";
 
 export interface PodResizesOptions {
   readonly clock: Clock;
-  readonly recorder: CoreEventRecorder;
+  readonly events: KubeletEvents;
   readonly hostOf: (node: string) => PodHost | undefined;
   /** A pod of the process and its run, by its key. */
   readonly podOf: (key: string) => { readonly pod: Pod; readonly run: PodRun } | undefined;
@@ -148,24 +155,27 @@ export class PodResizes {
     const isTold = pod.status?.conditions?.some(({ type }) => type === inProgress.type) === true;
     if (changed.length > 0 && !isTold) return;
     for (const { container, state, resources } of changed) {
-      if (needsRestart(container, resources)) this.restart(state);
+      if (needsRestart(container, resources)) this.restart(pod, container, state);
     }
     allocation.actuated = undefined;
     allocation.inProgress = undefined;
-    const node = pod.spec?.nodeName ?? "";
-    this.options.recorder.record(pods, pod, {
+    this.options.events.recordPod(pod, {
       type: "Normal",
       reason: "ResizeCompleted",
       message: completionMessage(allocatedPod(pod, allocation)),
-      host: node,
     });
-    this.retry(node);
+    this.retry(pod.spec?.nodeName ?? "");
   }
 
-  private restart(state: ContainerRun): void {
-    const now = this.options.clock.now();
+  private restart(pod: Pod, container: Container, state: ContainerRun): void {
+    const { clock, events } = this.options;
+    const now = clock.now();
+    const tell: TellContainer = (each, event) =>
+      events.recordPod(pod, event, fieldPathOf(pod, each));
+    tellStop(tell, container, `Container ${container.name} resize requires restart`);
     terminate(state, { at: now, code: 0 });
     restart(state, now);
+    tellStart(tell, container);
   }
 }
 

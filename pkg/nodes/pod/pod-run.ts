@@ -4,6 +4,7 @@ import type { ContainerExit, PodWishes } from "../annotations.ts";
 import { failPull, restartWhenDue } from "./backoffs.ts";
 import { isMissingImage } from "../missing-images.ts";
 import { commandExit } from "./container-command.ts";
+import { type TellContainer, tellStart, tellStop } from "../events/container-events.ts";
 import { type ContainerRun, newContainer, start, terminate } from "./container-run.ts";
 
 /** What a container runtime would know of a pod. */
@@ -55,6 +56,8 @@ export interface Advance {
   readonly areVolumesMounted: boolean;
   /** Wall clock in ms. */
   readonly now: number;
+  /** Tells what happens to containers. */
+  readonly tell: TellContainer;
 }
 
 /** Exit code of a container that was killed by SIGKILL. */
@@ -110,7 +113,8 @@ export function readyAtOf(
 }
 
 /** Begins to stop a pod that is deleted, is over or has exceeded its deadline, which it returns. */
-function stopIfDue(run: PodRun, { pod, now }: Advance): number {
+function stopIfDue(run: PodRun, step: Advance): number {
+  const { pod, now } = step;
   const { activeDeadlineSeconds } = pod.spec ?? {};
   const phase = pod.status?.phase;
   const isOver = phase === "Failed" || phase === "Succeeded";
@@ -125,9 +129,21 @@ function stopIfDue(run: PodRun, { pod, now }: Advance): number {
     };
   }
   if (pod.metadata.deletionTimestamp !== undefined || isOver || run.failure !== undefined) {
-    run.stoppingSince ??= now;
+    beginStop(run, step);
   }
   return endsAt;
+}
+
+/** Sends SIGTERM to the containers that run, once. */
+export function beginStop(
+  run: PodRun,
+  { pod, now, tell }: Pick<Advance, "pod" | "now" | "tell">,
+): void {
+  if (run.stoppingSince !== undefined) return;
+  run.stoppingSince = now;
+  for (const container of containersOf(pod)) {
+    if (run.containers.get(container.name)?.state === "running") tellStop(tell, container);
+  }
 }
 
 /** Time in ms that the containers may take to exit. */
@@ -174,7 +190,7 @@ function runContainers(run: PodRun, step: Advance): number {
     if (isInitialized || isDone(container, state)) continue;
     const { restartPolicy } = step.pod.spec ?? {};
     if (state.state !== "terminated" || restartPolicy !== "Never") return next;
-    run.stoppingSince = step.now;
+    beginStop(run, step);
     return stopContainers(run, step);
   }
   for (const container of [...containers, ...ephemeralContainers]) {
@@ -182,7 +198,7 @@ function runContainers(run: PodRun, step: Advance): number {
     next = Math.min(next, runContainer(state, container, { ...step, isInit: false }));
   }
   if (!containers.every((each) => isOver(containerRun(run, each), each, step.pod))) return next;
-  run.stoppingSince = step.now;
+  beginStop(run, step);
   return stopContainers(run, step);
 }
 
@@ -211,13 +227,14 @@ interface ContainerAdvance extends Advance {
 function runContainer(
   state: ContainerRun,
   container: Container,
-  { pod, wishes, delays, now, isInit }: ContainerAdvance,
+  { pod, wishes, delays, now, isInit, tell }: ContainerAdvance,
 ): number {
-  const { name, image = "" } = container;
   if (state.state === "waiting") {
-    const error = wishes.imagePullError ?? (isMissingImage(image) ? "true" : undefined);
-    if (error !== undefined) return failPull(state, { image, error, now });
+    const isMissing = isMissingImage(container.image ?? "");
+    const error = wishes.imagePullError ?? (isMissing ? "true" : undefined);
+    if (error !== undefined) return failPull(state, container, { error, now, tell });
     start(state, now);
+    tellStart(tell, container);
   }
   const exit = exitOf(container, { pod, wishes, delays, isInit });
   const policy = restartPolicyOf(container, pod, isInit);
@@ -229,7 +246,7 @@ function runContainer(
       terminate(state, { at: exitsAt, code: exit?.code ?? 0 });
     }
     if (!isRestarted(state.exitCode, policy)) return Infinity;
-    const next = restartWhenDue(state, { pod, name, now });
+    const next = restartWhenDue(state, container, { pod, now, tell });
     if (next !== undefined) return next;
   }
 }
@@ -254,7 +271,7 @@ function restartPolicyOf(container: Container, { spec }: Pod, isInit: boolean): 
  */
 function exitOf(
   container: Container,
-  { pod, wishes, delays, isInit }: Omit<ContainerAdvance, "now" | "areVolumesMounted">,
+  { pod, wishes, delays, isInit }: Omit<ContainerAdvance, "now" | "areVolumesMounted" | "tell">,
 ): ContainerExit | undefined {
   const wished = wishes.exitOf(container.name, isInit);
   if (wished !== undefined) return wished;

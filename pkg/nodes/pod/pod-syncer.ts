@@ -1,18 +1,21 @@
-import { CoreEventRecorder, type Informer, objectKey, WorkQueue } from "#client";
+import { type Informer, objectKey, WorkQueue } from "#client";
 import { type Pod, pods } from "#kinds";
 import { isConflict, isNotFound } from "#meta";
 import { admit } from "../admission/node-admission.ts";
 import { NodeAllocations } from "../admission/node-allocations.ts";
 import { wishesOf } from "../annotations.ts";
 import type { PodDevices } from "../devices/pod-devices.ts";
+import type { KubeletEvent } from "../events/kubelet-event.ts";
+import type { KubeletEvents } from "../events/kubelet-events.ts";
 import type { NodesContext, NodesSettings } from "../settings.ts";
 import { TimerHeap } from "../timers.ts";
 import { allocatedPod, newAllocation } from "./allocation.ts";
+import { fieldPathOf, type TellContainer } from "../events/container-events.ts";
 import { PodResizes, resizeRetryMs } from "./pod-resizes.ts";
 import type { StaticPods } from "../static-pods/static-pods.ts";
 import type { PodVolumes } from "../volumes/pod-volumes.ts";
 import type { PodHost } from "./pod-host.ts";
-import { advance, type PodFailure, type PodRun } from "./pod-run.ts";
+import { advance, beginStop, type PodFailure, type PodRun } from "./pod-run.ts";
 import { podStatus } from "./pod-status.ts";
 import { restorePodRun } from "./restore.ts";
 import { statusPatch } from "./status-patch.ts";
@@ -26,6 +29,7 @@ export interface PodSyncerOptions {
   readonly devices: PodDevices;
   readonly volumes: PodVolumes;
   readonly staticPods: StaticPods;
+  readonly events: KubeletEvents;
   /** The node of that name if it is one of this process. */
   readonly hostOf: (node: string) => PodHost | undefined;
   /** Whether Stages decide what happens to the pod, so that this simulation leaves it alone. */
@@ -51,16 +55,14 @@ export class PodSyncer {
   private readonly simulated = new Map<string, Simulated>();
   private readonly queue: WorkQueue;
   private readonly timers: TimerHeap;
-  private readonly recorder: CoreEventRecorder;
   private readonly resizes: PodResizes;
   private readonly allocations = new NodeAllocations();
 
   constructor(private readonly options: PodSyncerOptions) {
     const { context, hostOf } = options;
-    this.recorder = new CoreEventRecorder({ ...context, client: context.storageClient }, "kubelet");
     this.resizes = new PodResizes({
       clock: context.clock,
-      recorder: this.recorder,
+      events: options.events,
       hostOf,
       podOf: (key) => this.podOf(key),
       admit: (pod, run, host) => this.askNode(pod, run, host),
@@ -79,8 +81,7 @@ export class PodSyncer {
       if (type === "deleted") this.forget(object);
       else this.queue.add(objectKey(object));
     });
-    const working = this.queue.run((key) => this.sync(key), { workers });
-    await Promise.all([working, this.recorder.run()]);
+    await this.queue.run((key) => this.sync(key), { workers });
     unsubscribe();
   }
 
@@ -108,8 +109,8 @@ export class PodSyncer {
     this.queue.add(key);
   }
 
-  private record(pod: Pod, type: "Normal" | "Warning", failure: PodFailure): void {
-    this.recorder.record(pods, pod, { type, ...failure, host: pod.spec?.nodeName ?? "" });
+  private record(pod: Pod, type: KubeletEvent["type"], failure: PodFailure): void {
+    this.options.events.recordPod(pod, { type, ...failure });
   }
 
   /** Forgets a pod that is gone; a static pod outlives its mirror. */
@@ -164,7 +165,9 @@ export class PodSyncer {
     const { clock } = this.options.context;
     const now = clock.now();
     const isOrphan = staticPods.isOrphan(stored);
-    if (isOrphan) run.stoppingSince ??= now;
+    const tell: TellContainer = (container, event) =>
+      this.options.events.recordPod(newer, event, fieldPathOf(newer, container));
+    if (isOrphan) beginStop(run, { pod: newer, now, tell });
     if (!run.isAdmitted) this.admit(run, newer, host);
     const pod = this.resizes.sync(newer, run, host);
     const { delays } = host;
@@ -172,7 +175,7 @@ export class PodSyncer {
     const mayStart = isPrepared || run.isSandboxReady;
     const wishes = mayStart ? wishesOf(pod) : { ...wishesOf(pod), neverStarts: true };
     const mounts = this.mount(run, pod, now);
-    const step = { pod, wishes, delays, now, areVolumesMounted: mounts.isMounted };
+    const step = { pod, wishes, delays, now, tell, areVolumesMounted: mounts.isMounted };
     const { isFinished: wasFinished, failure: before } = run;
     const isDeferred = run.allocation?.pending?.reason === "Deferred";
     const retryAt = isDeferred ? now + resizeRetryMs : Infinity;

@@ -1,4 +1,4 @@
-import { CoreEventRecorder, type Informer, objectKey, RequeueAfter, WorkQueue } from "#client";
+import { type Informer, objectKey, RequeueAfter, WorkQueue } from "#client";
 import {
   type PersistentVolume,
   type PersistentVolumeClaim,
@@ -9,6 +9,7 @@ import {
 import { isConflict } from "#meta";
 import { timeText } from "../identifiers.ts";
 import type { PodHost } from "../pod/pod-host.ts";
+import type { KubeletEvents } from "../events/kubelet-events.ts";
 import type { NodesContext } from "../settings.ts";
 import { conflictMs, sidecarDelays } from "../storage/context.ts";
 import { callDriver, CsiError, driverName } from "../storage/driver.ts";
@@ -17,6 +18,7 @@ import type { PodVolumes } from "./pod-volumes.ts";
 
 export interface NodeExpansionOptions {
   readonly context: NodesContext;
+  readonly events: KubeletEvents;
   readonly pods: Informer<Pod>;
   readonly volumes: PodVolumes;
   readonly hostOf: (node: string) => PodHost | undefined;
@@ -32,13 +34,11 @@ const workers = 10;
 export class NodeExpansion {
   private readonly claims: Informer<Claim>;
   private readonly queue: WorkQueue;
-  private readonly recorder: CoreEventRecorder;
 
   constructor(private readonly options: NodeExpansionOptions) {
     const { context } = options;
-    const { informers, storageClient: client } = context;
+    const { informers } = context;
     this.claims = informers.of(persistentVolumeClaims);
-    this.recorder = new CoreEventRecorder({ ...context, client }, "kubelet");
     this.queue = new WorkQueue({
       ...context,
       name: "simulated_expansions",
@@ -53,7 +53,7 @@ export class NodeExpansion {
     this.claims.subscribe(({ type, object }) => {
       if (type !== "deleted" && isPending(object)) this.queue.add(objectKey(object));
     });
-    await Promise.all([this.recorder.run(), this.queue.run((key) => this.sync(key), { workers })]);
+    await this.queue.run((key) => this.sync(key), { workers });
   }
 
   /** Called when the volumes of a pod have been mounted. */
@@ -104,8 +104,8 @@ export class NodeExpansion {
       message: `${what} ${host.name}`,
       host: host.name,
     } as const;
-    this.recorder.record(pods, pod, event);
-    this.recorder.record(persistentVolumeClaims, claim, event);
+    this.options.events.record(pods, pod, event);
+    this.options.events.record(persistentVolumeClaims, claim, event);
     await patchClaimStatus(host.client, claim, {
       capacity: { storage: spec?.capacity?.["storage"] ?? "0" },
       conditions: withResizeConditions(claim, [], false),
@@ -135,7 +135,7 @@ export class NodeExpansion {
     const what = `NodeExpandVolume.NodeExpandVolume failed for volume ${JSON.stringify(volume)}`;
     const message = `${what} : ${error.message}`;
     const reason = "VolumeResizeFailed";
-    this.recorder.record(pods, pod, { type: "Warning", reason, message, host: host.name });
+    this.options.events.record(pods, pod, { type: "Warning", reason, message, host: host.name });
     throw new RequeueAfter(message);
   }
 }

@@ -1,6 +1,7 @@
-import { CoreEventRecorder, objectKey } from "#client";
-import { type PersistentVolume, type Pod, pods, type Volume } from "#kinds";
+import { objectKey } from "#client";
+import { type PersistentVolume, type Pod, type Volume } from "#kinds";
 import { resolve } from "#meta";
+import type { KubeletEvents } from "../events/kubelet-events.ts";
 import type { NodesContext } from "../settings.ts";
 import { driverDelayMs, driverFailure, driverName } from "../storage/driver.ts";
 import { ClaimedVolumes } from "./claimed-volumes.ts";
@@ -8,6 +9,7 @@ import { VolumeFiles } from "./volume-files.ts";
 
 export interface PodVolumesOptions {
   readonly context: NodesContext;
+  readonly events: KubeletEvents;
   /** Called with the key of a pod whose volumes may be mounted now. */
   readonly onChange: (pod: string) => void;
   /** Called with a pod whose volumes have been mounted. */
@@ -54,7 +56,6 @@ export class PodVolumes {
   private readonly waiting = new Map<string, Set<string>>();
   private readonly byNode = new Map<string, Set<MountState>>();
   private readonly files: VolumeFiles;
-  private readonly recorder: CoreEventRecorder;
   readonly claimed: ClaimedVolumes;
   /** Name of the volume plugin for CSI drivers. */
   private readonly plugin: string;
@@ -71,16 +72,10 @@ export class PodVolumes {
       },
     });
     this.claimed = new ClaimedVolumes(informers, client.domain, wake);
-    this.recorder = new CoreEventRecorder({ ...context, client }, "kubelet");
   }
 
   untilSynced(): Promise<void> {
     return this.claimed.untilSynced();
-  }
-
-  /** Sends Events until the signal aborts. */
-  run(): Promise<void> {
-    return this.recorder.run();
   }
 
   /**
@@ -269,8 +264,7 @@ export class PodVolumes {
   }
 
   private record(pod: Pod, reason: string, message: string): void {
-    const { nodeName: host = "" } = pod.spec ?? {};
-    this.recorder.record(pods, pod, { type: "Warning", reason, message, host });
+    this.options.events.recordPod(pod, { type: "Warning", reason, message });
   }
 
   private waitFor(state: MountState, names: readonly string[]): void {

@@ -64,7 +64,9 @@ describe("Stages", () => {
     const all = await Promise.all(
       names.map((name) => run.test.get(`events.k8s.io/v1/events/ns/${name}`)),
     );
-    return all.map(({ object }) => `${object.type} ${object.reason} ${object.message}`);
+    return all
+      .filter(({ object }) => object.reportingComponent !== "kubelet")
+      .map(({ object }) => `${object.type} ${object.reason} ${object.message}`);
   };
 
   it("replace the built-in simulation of the pods that they select, after their delay", async () => {
