@@ -1,20 +1,30 @@
-// `npm run build:binary`: dist/keelson, one executable of Node and the program, for the platform that it is built on.
+// `npm run build:binary`: one executable of Node and the program, for this processor or, with --arch, for another one.
 import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
-import { build, stop } from "esbuild";
-import { fewMediaTypes } from "./bundle.mjs";
+import { parseArgs } from "node:util";
 import { withElfNote } from "./elf-note.mjs";
+import { fetchLockedFile } from "./locked-package.mjs";
 import { pinnedNode } from "./runtime.mjs";
 import { ensureInstalled, root, run } from "./setup.mjs";
 
-const { platform, arch } = process;
-if (platform !== "linux" || !["x64", "arm64"].includes(arch)) {
+ensureInstalled();
+// These need what has been installed.
+const { build, stop } = await import("esbuild");
+const { fewMediaTypes } = await import("./bundle.mjs");
+
+const { platform } = process;
+const { values } = parseArgs({ options: { arch: { type: "string", default: process.arch } } });
+const { arch } = values;
+/** Whether the executable is for another processor, and cannot run here. */
+const isForeign = arch !== process.arch;
+if (platform !== "linux" || ![process.arch, arch].every((one) => ["x64", "arm64"].includes(one))) {
   console.error(
     `keelson: no single executable is made for ${platform}-${arch}; Linux on x64 or arm64 is needed`,
   );
   process.exit(1);
 }
+
 /** One CommonJS file, which is what Node's single executables run. */
 async function bundleProgram(outfile) {
   await build({
@@ -98,15 +108,15 @@ function replaced(text, pairs) {
 }
 
 /** What Node runs and the files that it may read, as Node's own tool writes them. */
-function seaBlob() {
-  const native = path.join(root, "node_modules", "@lmdb", `lmdb-linux-${arch}`);
+function seaBlob(node) {
   const configuration = {
     main: "keelson.cjs",
     output: "keelson.blob",
     disableExperimentalSEAWarning: true,
-    useCodeCache: true,
+    // A code cache fits the processor only that it was made on.
+    useCodeCache: !isForeign,
     execArgvExtension: "none",
-    assets: { "lmdb.node": path.join(native, "node.napi.glibc.node") },
+    assets: { "lmdb.node": nativeLmdb() },
   };
   writeFileSync(path.join(work, "sea.json"), JSON.stringify(configuration));
   // With a seed the code cache is the same in every build.
@@ -115,8 +125,22 @@ function seaBlob() {
   return readFileSync(path.join(work, "keelson.blob"));
 }
 
+function nativeLmdb() {
+  const name = `@lmdb/lmdb-linux-${arch}`;
+  const file = "node.napi.glibc.node";
+  if (!isForeign) return path.join(root, "node_modules", name, file);
+  return fetchLockedFile(path.join(root, "package-lock.json"), name, file, work);
+}
+
+/** The Node of the executable: the pinned one, for its processor. */
+function targetNode(node) {
+  if (!isForeign) return node;
+  const lockFile = path.join(root, "scripts", "runtime", "package-lock.json");
+  return fetchLockedFile(lockFile, `node-linux-${arch}`, "bin/node", work);
+}
+
 /** Node with the blob, and with the fuse that makes it look for the blob. */
-function executable(blob) {
+function executable(node, blob) {
   const image = readFileSync(node);
   const fuse = "NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2:";
   const at = image.indexOf(fuse);
@@ -125,14 +149,15 @@ function executable(blob) {
   return withElfNote(image, "NODE_SEA_BLOB", blob);
 }
 
-ensureInstalled();
 const node = pinnedNode();
-const require = createRequire(import.meta.url);
-const work = path.join(root, "dist", "binary");
+const directory = path.join(root, "dist", "binary");
+const work = path.join(directory, arch);
+const output = path.join(directory, isForeign ? `keelson-${platform}-${arch}` : "keelson");
 rmSync(work, { recursive: true, force: true });
 mkdirSync(work, { recursive: true });
 await bundleProgram(path.join(work, "keelson.cjs"));
-writeFileSync(path.join(work, "keelson"), executable(seaBlob()));
-chmodSync(path.join(work, "keelson"), 0o755);
-const { size } = statSync(path.join(work, "keelson"));
-console.error(`keelson: dist/binary/keelson, ${(size / 1e6).toFixed(1)} MB, needs no Node`);
+writeFileSync(output, executable(targetNode(node), seaBlob(node)));
+chmodSync(output, 0o755);
+const { size } = statSync(output);
+const name = path.relative(root, output);
+console.error(`keelson: ${name}, ${(size / 1e6).toFixed(1)} MB, needs no Node`);

@@ -130,7 +130,12 @@ class Loader {
     }
     const listed = this.faults.slice(0, mostFaults).map((fault) => `\n  ${fault}`);
     const more = length > mostFaults ? `\n  and ${length - mostFaults} more` : "";
-    throw new StartError(`${directory} cannot be loaded:${listed.join("")}${more}`);
+    const { storage = { kind: "memory" } } = this.context.options;
+    const rest =
+      storage.kind === "memory"
+        ? ""
+        : "\nThe store has the other objects: empty it before the next try.";
+    throw new StartError(`${directory} cannot be loaded:${listed.join("")}${more}${rest}`);
   }
 
   private async loadOne({ file, object }: ReadObject): Promise<void> {

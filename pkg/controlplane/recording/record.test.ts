@@ -272,9 +272,11 @@ describe("recordings", () => {
       assert.match(message, /sub\/0\.json: ConfigMap Not A Name: .*metadata\.name: Invalid value/);
       assert.match(message, /sub\/1\.json: Gadget g: the server has no kind Gadget in example/);
       assert.match(message, /sub\/2\.json: ConfigMap nowhere\/c: its namespace is not there/);
-      assert.doesNotMatch(message, /fine/);
+      assert.doesNotMatch(message, /fine|the other objects/);
       return true;
     });
+    const storage = { kind: "embedded", directory: path.join(folder, "store") } as const;
+    await assert.rejects(start({ storage, from: folder }), /\nThe store has the other objects: /);
     await assert.rejects(
       start({ from: path.join(folder, "absent") }),
       /cannot be read \(ENOENT\)$/,

@@ -1,0 +1,25 @@
+// Files of packages for another platform, which npm does not install on this one.
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { run } from "./setup.mjs";
+
+/**
+ * Fetches the package in the version that the lock file pins, compares it with the lock's checksum,
+ * unpacks one file of it below `directory`, and returns the file's path.
+ */
+export function fetchLockedFile(lockFile, name, file, directory) {
+  const { packages } = JSON.parse(readFileSync(lockFile, "utf8"));
+  const { version, integrity } = packages[`node_modules/${name}`];
+  const target = path.join(directory, path.basename(name));
+  mkdirSync(target, { recursive: true });
+  const options = { cwd: target, stdio: ["ignore", "ignore", "inherit"] };
+  run("npm", ["pack", `${name}@${version}`, "--loglevel=error"], options);
+  const tarball = `${name.replace("@", "").replace("/", "-")}-${version}.tgz`;
+  const digest = createHash("sha512").update(readFileSync(path.join(target, tarball)));
+  if (`sha512-${digest.digest("base64")}` !== integrity) {
+    throw new Error(`${name}@${version} is not what ${lockFile} pins`);
+  }
+  run("tar", ["-xzf", tarball, `package/${file}`], options);
+  return path.join(target, "package", file);
+}
