@@ -154,7 +154,7 @@ export {
   typeWarnings,
 } from "./admissionregistration/policy/type-warnings.ts";
 export { bootstrapObjects } from "./bootstrap.ts";
-export { accessDefaults } from "./bootstrap/access-defaults.ts";
+export { type AccessDefault, accessDefaults } from "./bootstrap/access-defaults.ts";
 export { apiRanks } from "./bootstrap/api-services.ts";
 export { type FlowControlDefault, flowControlDefaults } from "./bootstrap/flow-control.ts";
 export type { FlowSchema } from "./flowcontrol/flow-schema.ts";

@@ -184,7 +184,11 @@ export interface StartOptions {
 
 /** Content of a server's store at one moment. Costs as much memory as the store changes later. */
 export interface ServerSnapshot {
-  /** Starts a server with this content; the options replace those of the original server. */
+  /**
+   * Starts a server with this content; the options replace those of the original server. The server
+   * changes nothing in the content, unless options change what is served or stored at the start:
+   * it then starts as after a restart, and repairs the objects that every server has.
+   */
   start(options?: StartOptions): Promise<RunningServer>;
 }
 

@@ -3,7 +3,13 @@ import { Cache, type CacheOptions } from "./cache/index.ts";
 import { prefixEnd } from "./backend.ts";
 import type { Backend, Entry, Transaction, TransactionResult } from "./backend.ts";
 import { RecentWrites } from "./recent-writes.ts";
-import type { ListOptions, ListPage, ObjectStore, WriteOptions, WriteOutcome } from "./store.ts";
+import type {
+  ForkableObjectStore,
+  ListOptions,
+  ListPage,
+  WriteOptions,
+  WriteOutcome,
+} from "./store.ts";
 
 interface ObjectStoreOptions extends CacheOptions {
   /** Stands before every key in the backend, as `/registry`; does not end with a slash. */
@@ -18,7 +24,7 @@ const recentBytes = 4 * 2 ** 20;
  * relative to the root: `/configmaps/default/a` is `/registry/configmaps/default/a` in the backend.
  * Throws StoreFault, and nothing else, for what can go wrong below.
  */
-export function objectStore(backend: Backend, options: ObjectStoreOptions): ObjectStore {
+export function objectStore(backend: Backend, options: ObjectStoreOptions): ForkableObjectStore {
   const { root } = options;
   assert(root === "" || /^\/.*[^/]$/s.test(root), `storage root ${JSON.stringify(root)}`);
   const relative = (entry: Entry): Entry => stripped(entry, root.length);
@@ -27,6 +33,7 @@ export function objectStore(backend: Backend, options: ObjectStoreOptions): Obje
   return {
     collection: (prefix) => cache.collection(prefix),
     statistics: () => cache.statistics,
+    cacheSnapshot: () => cache.snapshot(),
 
     async get(key, { signal } = {}) {
       const collection = cache.holding(key);

@@ -1,3 +1,4 @@
+import type { SortedMap } from "#base";
 import type { Entry } from "./backend.ts";
 
 /**
@@ -43,6 +44,31 @@ export interface ObjectStore {
   revision(signal?: AbortSignal): Promise<number>;
   /** Statistics of the caches, one entry per prefix. */
   statistics(): readonly CollectionStatistics[];
+}
+
+/** An object store whose caches can be copied with the store. */
+export interface ForkableObjectStore extends ObjectStore {
+  /**
+   * What the caches hold, for the object store of a copy of the backend that is made in the same
+   * turn of the event loop. Costs a reference per collection.
+   */
+  cacheSnapshot(): CacheSnapshot | undefined;
+}
+
+/** The filled caches of a store at one moment, for a copy of the store at that moment. */
+export interface CacheSnapshot {
+  /** Later changes are not in all of the states. */
+  readonly revision: number;
+  /** By the prefix of the collection. */
+  readonly collections: ReadonlyMap<string, CachedState>;
+}
+
+/** A collection at one revision; never changes. */
+export interface CachedState {
+  readonly entries: SortedMap<Entry>;
+  /** Size of the values in bytes. */
+  readonly bytes: number;
+  readonly revision: number;
 }
 
 /** Statistics of the cache of one prefix; counters start at zero with the process. */

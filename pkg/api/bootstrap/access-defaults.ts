@@ -15,7 +15,7 @@ import {
 import { systemRoles } from "./system-roles.ts";
 import { userRoles } from "./user-roles.ts";
 
-interface AccessDefault {
+export interface AccessDefault {
   readonly kind: Kind;
   /** In the form of the hub version, not yet defaulted. */
   readonly object: any;

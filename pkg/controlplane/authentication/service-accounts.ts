@@ -6,7 +6,7 @@ import {
   type SigningKey,
   type VerifyingKey,
 } from "#authn";
-import { assert } from "#base";
+import { assert, memoize } from "#base";
 import type { ServerDocument } from "#server";
 import { fromFlag } from "../files/file-reloader.ts";
 
@@ -41,8 +41,13 @@ export interface ServiceAccountKeys {
 const defaultIssuer = "https://kubernetes.default.svc";
 const keysPath = "/openid/v1/jwks";
 
-/** @throws FileError for keys that cannot be used */
-export function serviceAccountKeys(options: ServiceAccountOptions = {}): ServiceAccountKeys {
+/**
+ * Parses the keys, once for the parts of a server and for its forks, which share the options.
+ * @throws FileError for keys that cannot be used
+ */
+export const serviceAccountKeys = memoize(parseKeys);
+
+function parseKeys(options: ServiceAccountOptions): ServiceAccountKeys {
   const { signingKey, keys = [] } = options;
   assert(signingKey !== undefined, "the start has generated a key");
   const issuers = options.issuers?.length ? options.issuers : [defaultIssuer];

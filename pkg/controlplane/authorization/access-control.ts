@@ -1,6 +1,6 @@
 /** Authentication and authorization, as start options configure them. */
 import type { AccessChecks } from "#admission";
-import { accessDefaults } from "#api";
+import type { AccessDefault } from "#api";
 import {
   selfSubjectReview,
   storedObjects,
@@ -47,6 +47,9 @@ export interface AccessControlOptions {
   readonly ownAuthority: string | undefined;
   readonly files: FileReloader;
   readonly catalog: Catalog;
+  readonly accessDefaults: readonly AccessDefault[];
+  /** Present if the store holds the default roles, or what has become of them. */
+  readonly inherited: object | undefined;
   readonly clock: Clock;
   /** Whether a feature gate is on. */
   readonly gates: (name: string) => boolean;
@@ -62,13 +65,17 @@ export interface AccessControlOptions {
 }
 
 export function buildAccessControl(from: AccessControlOptions): AccessControl {
-  const { options, catalog, gates } = from;
+  const { options, catalog } = from;
   const { domain } = catalog;
-  const rbac = rbacWithDefaults(domain, gates);
-  const nodes = nodeAuthorizer(rbac, domain);
+  const rbac = new RbacAuthorizer(resolve("rbac.authorization.{api}", domain));
+  // Default roles are in force before they are stored and before informers have synced.
+  if (from.inherited === undefined) {
+    for (const { kind, object } of from.accessDefaults) rbac.set(kind.kind as AccessKind, object);
+  }
+  const nodes = nodeAuthorizer(from.accessDefaults, domain);
   const authorizer = authorizersOf(from, { rbac, nodes });
   const ofNodes = authorizer.types.has("Node") ? nodes.followed() : [];
-  const keys = serviceAccountKeys(options.serviceAccounts);
+  const keys = serviceAccountKeys(options.serviceAccounts ?? {});
   const read = storedObjects(from.registry, catalog);
   const metrics = new TokenCacheMetrics(from.instruments);
   const { authenticator, tokens } = buildAuthentication({ ...from, keys, read, metrics });
@@ -90,18 +97,11 @@ export function buildAccessControl(from: AccessControlOptions): AccessControl {
   };
 }
 
-/** Default roles are in force before they are stored and before informers have synced. */
-function rbacWithDefaults(domain: Domain, gate: (name: string) => boolean): RbacAuthorizer {
-  const rbac = new RbacAuthorizer(resolve("rbac.authorization.{api}", domain));
-  for (const { kind, object } of accessDefaults({ domain, gate })) {
-    rbac.set(kind.kind as AccessKind, object);
-  }
-  return rbac;
-}
-
-function nodeAuthorizer(rbac: RbacAuthorizer, domain: Domain): NodeAuthorizer {
-  const role = { kind: "ClusterRole", name: "system:node" };
-  return new NodeAuthorizer({ domain, rules: rbac.referred(role, "") ?? [] });
+function nodeAuthorizer(defaults: readonly AccessDefault[], domain: Domain): NodeAuthorizer {
+  const role = defaults.find(
+    ({ kind, object }) => kind.kind === "ClusterRole" && object.metadata.name === "system:node",
+  );
+  return new NodeAuthorizer({ domain, rules: role?.object.rules ?? [] });
 }
 
 function authorizersOf(

@@ -1,4 +1,4 @@
-import { accessDefaults } from "#api";
+import type { AccessDefault } from "#api";
 import { uncoveredRules } from "#authz";
 import { deepEqual } from "#base";
 import {
@@ -24,8 +24,7 @@ export interface ReconcileOptions {
   readonly registry: Registry;
   readonly catalog: Catalog;
   readonly signal: AbortSignal;
-  /** Whether a feature gate is on. */
-  readonly gates: (name: string) => boolean;
+  readonly accessDefaults: readonly AccessDefault[];
 }
 
 /** Attempts per object when others change it concurrently. */
@@ -37,11 +36,10 @@ const attempts = 10;
  * concurrently.
  */
 export async function reconcileBootstrapRoles(options: ReconcileOptions): Promise<void> {
-  const { gates, catalog } = options;
-  const defaults = accessDefaults({ domain: catalog.domain, gate: gates });
-  const group = resolve("rbac.authorization.{api}", options.catalog.domain);
+  const { accessDefaults: defaults, catalog } = options;
+  const group = resolve("rbac.authorization.{api}", catalog.domain);
   for (const kind of new Set(defaults.map((each) => each.kind))) {
-    const resource = options.catalog.find(group, "v1", kind.plural);
+    const resource = catalog.find(group, "v1", kind.plural);
     if (resource === undefined) continue;
     const wanted = defaults.filter((each) => each.kind === kind).map(({ object }) => object);
     await new RoleReconciler(options, resource).run(wanted);
@@ -53,7 +51,7 @@ export async function reconcileBootstrapRoles(options: ReconcileOptions): Promis
  * legacy-serviceaccount-token-cleaner.
  */
 export async function recordTokenTrackingDate(
-  options: ReconcileOptions,
+  options: Omit<ReconcileOptions, "accessDefaults">,
   now: number,
 ): Promise<void> {
   const { registry, catalog, signal } = options;

@@ -90,6 +90,7 @@ class ControllerManager {
   private readonly identity = `${hostname()}_${cryptoRandom.uuid()}`;
 
   constructor(private readonly options: ControllerManagerOptions) {
+    this.metrics.observeProcess();
     this.metrics.instruments.define([...clientMetrics, ...controllerMetrics]);
     this.instruments = this.metrics.instruments;
     this.report = (what, error) => options.logger.error(what, error);

@@ -117,7 +117,7 @@ async function runControllers(local: LocalControllers): Promise<void> {
   const { rootCa, authority, options } = local;
   const { wrapClient } = options;
   const context = contextOf(local, controllerUser, "kube-controller-manager", wrapClient);
-  const { key } = serviceAccountKeys(options.serviceAccounts);
+  const { key } = serviceAccountKeys(options.serviceAccounts ?? {});
   const settings = {
     ...defaultControllerSettings,
     ...options.controllerManager?.settings,

@@ -57,6 +57,7 @@ export async function runSchedulerProgram(
   signal: AbortSignal,
 ): Promise<void> {
   const metrics = new PrometheusMetrics();
+  metrics.observeProcess();
   metrics.instruments.define([...clientMetrics, ...schedulerMetrics]);
   // Connections outlive the signal: the Lease is released last.
   const connected = new AbortController();

@@ -28,6 +28,8 @@ export async function runBackground(assembly: Assembly): Promise<void> {
   const rootCa = credentials?.servingCa ?? "";
   const local = { ...assembly, authority, rootCa, port };
   compact(assembly);
+  // What no client can reach is seldom read.
+  if (port !== undefined) assembly.metrics.observeProcess();
   await Promise.all([
     definitions.done,
     aggregated.run(),

@@ -1,12 +1,18 @@
 /** Builds what the parts of a server depend on: storage, credentials, metrics, tracing. */
 import { randomBytes } from "node:crypto";
 import { setMaxListeners } from "node:events";
-import { builtinKinds, featureGates, gatesWithoutEffect } from "#api";
+import {
+  type AccessDefault,
+  accessDefaults,
+  builtinKinds,
+  featureGates,
+  gatesWithoutEffect,
+} from "#api";
 import { type Clock, realClock } from "#base";
 import { type Catalog, domainOf } from "#meta";
 import type { Tracer } from "#request";
 import type { HealthCheck, PrometheusMetrics } from "#server";
-import { type Backend, type ObjectStore, objectStore } from "#storage";
+import { type Backend, type CacheSnapshot, type ForkableObjectStore, objectStore } from "#storage";
 import { type Credentials, ensureCredentials } from "../credentials/credentials.ts";
 import { withFrontProxy } from "../credentials/front-proxy.ts";
 import { encryptAtRest } from "../storage/encryption.ts";
@@ -35,6 +41,10 @@ export interface ServerDependencies {
   /** Whether a feature gate is on. */
   readonly gates: (name: string) => boolean;
   readonly catalog: Catalog;
+  /** The roles and bindings that every server has. */
+  readonly accessDefaults: readonly AccessDefault[];
+  /** Undefined for a server that is not a fork. */
+  readonly inherited: Inheritance | undefined;
   readonly metrics: PrometheusMetrics;
   readonly tracer: Tracer;
   readonly closeTracing: () => Promise<void>;
@@ -42,7 +52,7 @@ export interface ServerDependencies {
   readonly storage: OpenStorage;
   /** Prefix of all keys. */
   readonly storageRoot: string;
-  readonly store: ObjectStore;
+  readonly store: ForkableObjectStore;
   readonly storageChecks: readonly HealthCheck[];
   /** Undefined for a server that does not listen. */
   readonly credentials: Credentials | undefined;
@@ -59,18 +69,35 @@ export interface ServerDependencies {
 
 const storageCheckMs = 2_000;
 
-export async function buildDependencies(
-  opened: OpenStorage,
-  given: ResolvedOptions,
-  clock: Clock,
-): Promise<ServerDependencies> {
+/**
+ * What a fork takes over from the server whose store it copies: values that never change, so that
+ * the time of a fork depends on neither the number of kinds nor that of objects.
+ */
+export interface Inheritance {
+  readonly gates: (name: string) => boolean;
+  readonly accessDefaults: readonly AccessDefault[];
+  /** The fork has a copy of its own. */
+  readonly catalog: Catalog;
+  readonly caches: CacheSnapshot | undefined;
+  /** Whether the original listened. */
+  readonly hasPort: boolean;
+}
+
+export interface ServerSettings {
+  readonly opened: OpenStorage;
+  readonly options: ResolvedOptions;
+  readonly clock: Clock;
+  /** Present if the store is a copy of that of a server with the same kinds and features. */
+  readonly inherited: Inheritance | undefined;
+}
+
+export async function buildDependencies(settings: ServerSettings): Promise<ServerDependencies> {
+  const { opened, clock, inherited } = settings;
   const real = realClock(clock);
-  const options = await withFrontProxy(given, real);
+  const options = await withFrontProxy(settings.options, real);
   const { report, storageRoot = "/registry" } = options;
-  const domain = domainOf(options.apiDomain, options.labelDomain);
-  const gates = featureGates(options.featureGates ?? new Map());
-  const { runtimeConfig = new Map() } = options;
-  const catalog = servedCatalog(builtinKinds, domain, { runtimeConfig, gates });
+  const gates = inherited?.gates ?? featureGates(options.featureGates ?? new Map());
+  const catalog = inherited?.catalog.builtin() ?? catalogOf(options, gates);
   const unused = gatesWithoutEffect(options.featureGates ?? new Map());
   if (unused.length > 0) {
     options.logger.info(0, `Feature gates without effect in Keelson: ${unused.join(", ")}`);
@@ -86,7 +113,10 @@ export async function buildDependencies(
   const common = { options, clock, report, catalog, metrics, tracer, files, storageRoot };
   return {
     ...common,
-    ...(await storageOn(opened, { ...common, clock: real })),
+    ...(await storageOn(opened, { ...common, clock: real, initial: inherited?.caches })),
+    accessDefaults:
+      inherited?.accessDefaults ?? accessDefaults({ domain: catalog.domain, gate: gates }),
+    inherited,
     gates,
     closeTracing,
     credentials,
@@ -97,15 +127,24 @@ export async function buildDependencies(
   };
 }
 
-type Storing = Pick<
+function catalogOf(options: ResolvedOptions, gates: (name: string) => boolean): Catalog {
+  const { runtimeConfig = new Map() } = options;
+  const domain = domainOf(options.apiDomain, options.labelDomain);
+  return servedCatalog(builtinKinds, domain, { runtimeConfig, gates });
+}
+
+interface Storing extends Pick<
   ServerDependencies,
   "catalog" | "clock" | "files" | "metrics" | "options" | "report" | "storageRoot" | "tracer"
->;
+> {
+  /** What the caches begin with. */
+  readonly initial: CacheSnapshot | undefined;
+}
 
 /** Wraps the backend with metrics, tracing and encryption at rest. */
 async function storageOn(
   opened: OpenStorage,
-  { metrics, options, storageRoot: root, tracer, ...common }: Storing,
+  { initial, metrics, options, storageRoot: root, tracer, ...common }: Storing,
 ): Promise<Pick<ServerDependencies, "storage" | "store" | "storageChecks">> {
   const { catalog, clock } = common;
   const measuring = { catalog, clock, root, instruments: metrics.instruments };
@@ -113,7 +152,7 @@ async function storageOn(
   const open = tracedBackend(measuredBackend(opened.backend, measuring), tracer);
   const { encryption } = options;
   const { backend, check } = await encryptAtRest(open, { ...common, encryption, root });
-  const store = objectStore(backend, { root, readWait: readWaits(measuring) });
+  const store = objectStore(backend, { root, initial, readWait: readWaits(measuring) });
   observeCaches(store, measuring);
   const storageChecks = [...checksOf(backend), check];
   return { storage: { ...opened, backend }, store, storageChecks };

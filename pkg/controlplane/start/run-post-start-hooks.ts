@@ -16,34 +16,11 @@ const defaultPort = 6443;
 
 /** Creates bootstrap objects, syncs informers, listens, and publishes the Service `kubernetes`. */
 export async function runPostStartHooks(assembly: Assembly): Promise<void> {
-  const {
-    registry,
-    catalog,
-    clock,
-    signal,
-    access,
-    admission,
-    definitions,
-    flowControl,
-    postStartHooks,
-    aggregation,
-  } = assembly;
+  const { access, admission, definitions, flowControl, inherited, postStartHooks, aggregation } =
+    assembly;
   const { from } = assembly.options;
   if (from !== undefined) await loadRecording(assembly, from);
-  await postStartHooks.run(
-    [
-      "poststarthook/start-system-namespaces-controller",
-      "poststarthook/scheduling/bootstrap-system-priority-classes",
-    ],
-    () => bootstrap(registry, catalog, signal),
-  );
-  await postStartHooks.run(["poststarthook/rbac/bootstrap-roles"], () =>
-    reconcileBootstrapRoles(assembly),
-  );
-  const noteTracking = () => recordTokenTrackingDate(assembly, clock.now());
-  await postStartHooks.run(["poststarthook/start-legacy-token-tracking-controller"], noteTracking);
-  const objects = () => ensureServerObjects(assembly);
-  await postStartHooks.run(["poststarthook/priority-and-fairness-config-producer"], objects);
+  await storeBootstrapObjects(assembly);
   const followed = [
     followKinds(
       [...access.followed, aggregation.apiServices.followed, ...(flowControl?.followed ?? [])],
@@ -57,13 +34,43 @@ export async function runPostStartHooks(assembly: Assembly): Promise<void> {
     () => definitions.ready,
   );
   const port = await listen(assembly);
+  const isPublished = inherited?.hasPort === false && port === undefined;
   await postStartHooks.run(
     ["poststarthook/bootstrap-controller", "poststarthook/start-service-ip-repair-controllers"],
-    () =>
-      Promise.all([
+    async () => {
+      if (isPublished) return;
+      await Promise.all([
         ensureKubernetesService(kubernetesServiceOf(assembly, port)),
         announceServer(assembly, port),
-      ]),
+      ]);
+    },
+  );
+}
+
+/** A fork has the objects that it needs: a copy of a state changes nothing in it. */
+async function storeBootstrapObjects(assembly: Assembly): Promise<void> {
+  const { registry, catalog, clock, inherited, signal, postStartHooks } = assembly;
+  const unlessFork = (work: () => Promise<void>) => async () => {
+    if (inherited === undefined) await work();
+  };
+  await postStartHooks.run(
+    [
+      "poststarthook/start-system-namespaces-controller",
+      "poststarthook/scheduling/bootstrap-system-priority-classes",
+    ],
+    unlessFork(() => bootstrap(registry, catalog, signal)),
+  );
+  const roles = () => reconcileBootstrapRoles(assembly);
+  await postStartHooks.run(["poststarthook/rbac/bootstrap-roles"], unlessFork(roles));
+  const noteTracking = () => recordTokenTrackingDate(assembly, clock.now());
+  await postStartHooks.run(
+    ["poststarthook/start-legacy-token-tracking-controller"],
+    unlessFork(noteTracking),
+  );
+  const objects = () => ensureServerObjects(assembly);
+  await postStartHooks.run(
+    ["poststarthook/priority-and-fairness-config-producer"],
+    unlessFork(objects),
   );
 }
 

@@ -31,10 +31,11 @@ export function servedCatalog(
   { runtimeConfig, gates }: ServedSettings,
 ): Catalog {
   const switches = parseSwitches(runtimeConfig);
-  const known = new Set(
-    new Catalog(kinds, domain, () => true).resources.map((r) => r.groupVersion),
-  );
-  for (const key of switches.keys()) checkKey(key, known);
+  if (switches.size > 0) {
+    const all = new Catalog(kinds, domain, () => true);
+    const known = new Set(all.resources.map((resource) => resource.groupVersion));
+    for (const key of switches.keys()) checkKey(key, known);
+  }
   const catalog = catalogOf(kinds, domain, { switches, gates });
   for (const [group, version, plural] of required) {
     if (catalog.find(resolve(group, domain), version, plural) !== undefined) continue;

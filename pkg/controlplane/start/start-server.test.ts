@@ -89,6 +89,75 @@ describe("startServer", () => {
     assert.deepEqual(await names(second), ["common", "second"]);
   });
 
+  it("forks a state as it is, without writing anything", async () => {
+    const first = await start({ controllers: false });
+    const schema = "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas/probes";
+    const role = "/apis/rbac.authorization.k8s.io/v1/clusterroles/view";
+    for (const url of [schema, role]) assert.equal((await send(first, "DELETE", url)).status, 200);
+    const second = await first.fork();
+    running.push(second);
+    for (const url of [schema, role]) assert.equal((await send(second, "GET", url)).status, 404);
+    assert.equal((await second.fetch("/readyz")).status, 200);
+  });
+
+  it("repairs what every server has in a fork with other options", async () => {
+    const first = await start({ controllers: false });
+    const role = "/apis/rbac.authorization.k8s.io/v1/clusterroles/view";
+    await send(first, "DELETE", role);
+    const second = await first.fork({ featureGates: new Map() });
+    running.push(second);
+    assert.equal((await send(second, "GET", role)).status, 200);
+  });
+
+  it("forks custom resources, and the access of users", async () => {
+    const first = await start({ controllers: false, tokens: 'plain,alice,1,"devs"\n' });
+    const definition = {
+      apiVersion: "apiextensions.k8s.io/v1",
+      kind: "CustomResourceDefinition",
+      metadata: { name: "boats.example.com" },
+      spec: {
+        group: "example.com",
+        names: { kind: "Boat", plural: "boats" },
+        scope: "Namespaced",
+        versions: [
+          {
+            name: "v1",
+            served: true,
+            storage: true,
+            schema: { openAPIV3Schema: { type: "object" } },
+          },
+        ],
+      },
+    };
+    const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    assert.equal((await send(first, "POST", definitions, definition)).status, 201);
+    const binding = {
+      metadata: { name: "devs" },
+      roleRef: {
+        apiGroup: "rbac.authorization.k8s.io",
+        kind: "ClusterRole",
+        name: "system:kube-dns",
+      },
+      subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "Group", name: "devs" }],
+    };
+    const bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
+    assert.equal((await send(first, "POST", bindings, binding)).status, 201);
+    const second = await first.fork();
+    running.push(second);
+    const boats = await send(second, "GET", "/apis/example.com/v1/namespaces/default/boats");
+    assert.equal(boats.body.kind, "BoatList");
+    const alice = { headers: { authorization: "Bearer plain" } };
+    const lists = await Promise.all(
+      ["services", "secrets"].map((plural) =>
+        second.fetch(`/api/v1/namespaces/default/${plural}`, alice),
+      ),
+    );
+    assert.deepEqual(
+      lists.map(({ status }) => status),
+      [200, 403],
+    );
+  });
+
   it("takes away what a deleted owner owned", async () => {
     const server = await start();
     const owner = await send(server, "POST", configMaps, named("owner"));

@@ -1,14 +1,15 @@
-import { type Clock, realClock, systemClock, VirtualClock } from "#base";
+import { realClock, systemClock, VirtualClock } from "#base";
 import type { CloseOptions } from "#server";
 import { assemble, type Assembly } from "./assemble.ts";
 import { runBackground } from "./background.ts";
 import { ensureSigningKey } from "../credentials/credentials.ts";
-import { buildDependencies } from "./build-dependencies.ts";
+import { buildDependencies, type ServerSettings } from "./build-dependencies.ts";
 import { fetchInProcess } from "./fetch-in-process.ts";
+import { inheritanceOf, inheritedWith } from "./inheritance.ts";
 import { kubeconfig } from "../credentials/kubeconfig.ts";
 import { type ResolvedOptions, resolveOptions } from "../observability/logging.ts";
 import { localhost, urlHost } from "../network.ts";
-import { type OpenStorage, openStorage } from "../storage/open-storage.ts";
+import { openStorage } from "../storage/open-storage.ts";
 import type { RunningServer, ServerSnapshot, StartOptions } from "../options.ts";
 import { runPostStartHooks } from "./run-post-start-hooks.ts";
 import { StartError } from "./start-error.ts";
@@ -23,7 +24,8 @@ export async function startServer(options: StartOptions = {}): Promise<RunningSe
   }
   const storage = await openStorage(options.storage ?? { kind: "memory" }, clock);
   try {
-    return await startOn(storage, await withSigningKey(resolveOptions(options)), clock);
+    const resolved = await withSigningKey(resolveOptions(options));
+    return await startOn({ opened: storage, options: resolved, clock, inherited: undefined });
   } catch (error) {
     await storage.backend[Symbol.asyncDispose]();
     throw error;
@@ -40,12 +42,8 @@ async function withSigningKey(options: ResolvedOptions): Promise<ResolvedOptions
   return { ...options, serviceAccounts: { ...serviceAccounts, signingKey } };
 }
 
-async function startOn(
-  opened: OpenStorage,
-  options: ResolvedOptions,
-  clock: Clock,
-): Promise<RunningServer> {
-  const foundation = await buildDependencies(opened, options, clock);
+async function startOn(settings: ServerSettings): Promise<RunningServer> {
+  const foundation = await buildDependencies(settings);
   const assembly = await assemble(foundation);
   try {
     await runPostStartHooks(assembly);
@@ -82,14 +80,17 @@ function running(assembly: Assembly, background: Promise<void>): RunningServer {
   };
 }
 
-function snapshotOf({ clock, options, storage }: Assembly): ServerSnapshot {
+function snapshotOf(assembly: Assembly): ServerSnapshot {
+  const { clock, options, storage } = assembly;
   if (storage.snapshot === undefined) throw new Error("only a server in memory can be forked");
   const open = storage.snapshot();
+  const inheritance = inheritanceOf(assembly);
   const { from: _loaded, ...kept } = options;
   return {
     start: (changed = {}) => {
       const time = changed.clock ?? clock;
-      return startOn(open(time), { ...kept, ...changed }, time);
+      const settings = { opened: open(time), options: { ...kept, ...changed }, clock: time };
+      return startOn({ ...settings, inherited: inheritedWith(inheritance, changed) });
     },
   };
 }

@@ -67,6 +67,18 @@ export class Catalog {
     for (const [name, group] of groups) this.#byGroup.set(name, group);
   }
 
+  /** A catalog of the same built-in resources, which are shared, without custom resources. */
+  builtin(): Catalog {
+    const copy = new Catalog([], this.domain);
+    for (const [name, group] of this.#byGroup) {
+      const builtin = group.filter(({ kind }) => kind.custom === undefined);
+      if (builtin.length === 0) continue;
+      copy.#byGroup.set(name, builtin.length === group.length ? group : builtin);
+      for (const resource of builtin) copy.#enter(resource);
+    }
+    return copy;
+  }
+
   get resources(): readonly Resource[] {
     this.#all ??= [...this.#byGroup.values()].flat();
     return this.#all;

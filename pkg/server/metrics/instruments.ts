@@ -7,6 +7,8 @@ import { Family, type Series } from "./family.ts";
 export class ServerInstruments implements Instruments {
   private readonly families = new Map<string, Family>();
   private readonly refreshers: (() => void | Promise<void>)[] = [];
+  /** Metrics that the registry does not have yet: most servers of tests are never scraped. */
+  private unregistered: Family[] = [];
 
   constructor(private readonly registry: Registry) {}
 
@@ -22,8 +24,15 @@ export class ServerInstruments implements Instruments {
     if (known !== undefined) return known;
     const family = new Family(definition);
     this.families.set(name, family);
-    this.registry.registerMetric(metricOf(family));
+    this.unregistered.push(family);
     return family;
+  }
+
+  /** The registry with all metrics that are known now. */
+  registered(): Registry {
+    for (const family of this.unregistered) this.registry.registerMetric(metricOf(family));
+    this.unregistered = [];
+    return this.registry;
   }
 
   add(metric: string, labels: MetricLabels, amount: number): void {

@@ -62,13 +62,23 @@ export class PrometheusMetrics {
   readonly watches = new WatchMetrics(this.instruments);
   /** Asks all processes that serve the same port, this one too; none = there are no others. */
   gather: () => Promise<readonly MetricsSnapshot[]> = async () => [];
+  private observesProcess = false;
 
   constructor() {
-    collectDefaultMetrics({ register: this.registry });
-    for (const name of misnamed) this.registry.removeSingleMetric(name);
     this.instruments.define(Object.values(serverMetrics));
     this.instruments.define(Object.values(healthMetrics));
     this.instruments.set(serverMetrics.build.name, buildLabels(), 1);
+  }
+
+  /**
+   * Collects the metrics of the process (CPU, memory, garbage collections, delay of the event loop)
+   * from now on. Called by the first read at the latest.
+   */
+  observeProcess(): void {
+    if (this.observesProcess) return;
+    this.observesProcess = true;
+    collectDefaultMetrics({ register: this.registry });
+    for (const name of misnamed) this.registry.removeSingleMetric(name);
   }
 
   /** Observer of a stage's latency; undefined for stages that are no filter of kube-apiserver. */
@@ -90,7 +100,7 @@ export class PrometheusMetrics {
 
   /** The series of a metric, as they are now. */
   async series(name: string): Promise<readonly Series[]> {
-    const metric = this.registry.getSingleMetric(name);
+    const metric = this.instruments.registered().getSingleMetric(name);
     return metric === undefined ? [] : (await metric.get()).values;
   }
 
@@ -101,8 +111,7 @@ export class PrometheusMetrics {
 
   /** The metrics of this process alone. */
   async own(): Promise<MetricsSnapshot> {
-    await this.instruments.refresh();
-    return this.registry.getMetricsAsJSON();
+    return (await this.current()).getMetricsAsJSON();
   }
 
   /** The results of the health checks, as metrics. */
@@ -116,7 +125,13 @@ export class PrometheusMetrics {
   private async whole(): Promise<Registry> {
     const all = await this.gather();
     if (all.length > 0) return AggregatorRegistry.aggregate(all.map((snapshot) => [...snapshot]));
+    return this.current();
+  }
+
+  /** The registry with the values of this moment. */
+  private async current(): Promise<Registry> {
+    this.observeProcess();
     await this.instruments.refresh();
-    return this.registry;
+    return this.instruments.registered();
   }
 }

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from "#base";
 import type { Backend } from "../backend.ts";
-import type { CollectionStatistics } from "../store.ts";
+import type { CachedState, CacheSnapshot, CollectionStatistics } from "../store.ts";
 import { Cacher } from "./cacher.ts";
 import { CommitTimes } from "./commit-times.ts";
 import { StoreReflector, type ReflectorLimits } from "./store-reflector.ts";
@@ -15,6 +15,8 @@ export interface CacheOptions {
   readonly watchCache?: Partial<WatchCacheLimits>;
   /** Default: reads wait up to 3 s for the cache, and request progress after 20 ms. */
   readonly reflector?: Partial<ReflectorLimits>;
+  /** What the caches begin with; absent = each is filled when it is first read. */
+  readonly initial?: CacheSnapshot | undefined;
   /** Returns the observer of read waits, in seconds, for the collection of a prefix. */
   readonly readWait?: (prefix: string) => (seconds: number) => void;
 }
@@ -35,8 +37,27 @@ export class Cache {
     this.#backend = backend;
     this.#options = options;
     const limits = { ...defaultReflector, ...options.reflector };
-    const { clock = systemClock } = options;
-    this.#reflector = new StoreReflector({ backend, clock, limits, handlers: this.#cachers });
+    const { clock = systemClock, initial } = options;
+    const handlers = this.#cachers;
+    const from = initial?.revision;
+    this.#reflector = new StoreReflector({ backend, clock, limits, handlers, from });
+    if (initial !== undefined) this.#restore(initial);
+  }
+
+  /** Undefined while the watch does not run: nothing is known of the store then. */
+  snapshot(): CacheSnapshot | undefined {
+    if (this.#reflector.generation === 0) return undefined;
+    const collections = new Map<string, CachedState>();
+    for (const { collection, state } of this.#cachers.values) {
+      if (state !== undefined) collections.set(collection, state);
+    }
+    return { revision: this.#reflector.revision, collections };
+  }
+
+  #restore({ collections }: CacheSnapshot): void {
+    for (const [prefix, state] of collections) this.collection(prefix).restore(state);
+    // A read finds out if this fails: it lists again.
+    this.#reflector.running().catch(() => undefined);
   }
 
   collection(prefix: string): Cacher {

@@ -1,7 +1,8 @@
-import { assert, ownBytes, ownText, SortedMap } from "#base";
+import { assert, ownBytes, ownText } from "#base";
 import { type Backend, type Entry, prefixEnd, type StoreEvent, StoreFault } from "../backend.ts";
 import type {
   CachedSize,
+  CachedState,
   Change,
   Collection,
   CollectionStatistics,
@@ -63,6 +64,24 @@ export class Cacher implements Collection, EventHandler {
   constructor(options: CacherOptions) {
     this.#options = options;
     this.prefix = options.root + options.prefix;
+  }
+
+  /** Prefix of the keys as they are here, without the root. */
+  get collection(): string {
+    return this.#options.prefix;
+  }
+
+  /** The cached state, undefined while there is none; for a cache of a copy of the store. */
+  get state(): CachedState | undefined {
+    if (this.#watchCache === undefined) return undefined;
+    const { entries, statistics } = this.#watchCache;
+    return { entries, bytes: statistics.bytes, revision: this.#revision };
+  }
+
+  /** Fills the cache, before anything else is done with it, from that of the original store. */
+  restore(state: CachedState): void {
+    this.#watchCache = new WatchCache(state, this.#options.limits);
+    this.#filledAt = state.revision;
   }
 
   get written(): number {
@@ -286,7 +305,7 @@ export class Cacher implements Collection, EventHandler {
       }
       // The watch was lost meanwhile: the held events may have gaps.
       if (reflector.generation !== generation) continue;
-      const watchCache = new WatchCache(SortedMap.from(entries), revision, limits);
+      const watchCache = new WatchCache(WatchCache.stateOf(entries, revision), limits);
       this.#filledAt = revision;
       for (const event of this.#held) this.#apply(watchCache, event);
       this.#watchCache = watchCache;

@@ -22,6 +22,8 @@ interface StoreReflectorOptions {
   readonly limits: ReflectorLimits;
   /** By the prefix of their keys in the backend. */
   readonly handlers: PrefixRouter<EventHandler>;
+  /** Revision after which the first watch begins; absent = that of the store at that moment. */
+  readonly from?: number | undefined;
 }
 
 interface Waiting {
@@ -46,16 +48,18 @@ export class StoreReflector {
   readonly #handlers: PrefixRouter<EventHandler>;
   #revision = 0;
   #generation = 0;
+  #from: number | undefined;
   #state: "new" | "starting" | "running" | "ended" = "new";
   #starting: Promise<void> = Promise.resolve();
   #waiting: Waiting[] = [];
   #nudging = false;
 
-  constructor({ backend, clock, limits, handlers }: StoreReflectorOptions) {
+  constructor({ backend, clock, limits, handlers, from }: StoreReflectorOptions) {
     this.#backend = backend;
     this.#clock = clock;
     this.#limits = limits;
     this.#handlers = handlers;
+    this.#from = from;
   }
 
   /** Everything up to here has been delivered. */
@@ -94,7 +98,8 @@ export class StoreReflector {
 
   async #start(): Promise<void> {
     try {
-      const revision = await this.#backend.revision();
+      const revision = this.#from ?? (await this.#backend.revision());
+      this.#from = undefined;
       const signal = new AbortController().signal;
       const watch = { fromRevision: revision + 1, signal, withPrevious: false };
       const batches = this.#backend.watch(watch);

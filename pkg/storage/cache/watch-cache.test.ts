@@ -35,7 +35,7 @@ const wide = { changes: 1000, bytes: 1e6 };
 describe("watchCache", () => {
   it("shows the newest state, the past, and what happened between", () => {
     const start = SortedMap.from([["a", entry("a", 3)]]);
-    const watchCache = new WatchCache(start, 11, wide);
+    const watchCache = new WatchCache({ entries: start, bytes: 10, revision: 11 }, wide);
     watchCache.apply("b", 12, entry("b", 12));
     watchCache.apply("a", 15, entry("a", 15));
     watchCache.apply("b", 15, undefined);
@@ -59,7 +59,7 @@ describe("watchCache", () => {
   it("is the same as replaying everything, whatever it has forgotten", () => {
     const seed = Date.now() % 1_000_000_007;
     const random = seededRandom(seed);
-    const watchCache = new WatchCache(SortedMap.empty<Entry>(), 1, { changes: 700, bytes: 1e6 });
+    const watchCache = new WatchCache(WatchCache.stateOf([], 1), { changes: 700, bytes: 1e6 });
     let state = SortedMap.empty<Entry>();
     const states = new Map([[1, state]]);
     const all: Change[] = [];
@@ -87,7 +87,7 @@ describe("watchCache", () => {
   });
 
   it("forgets by bytes", () => {
-    const watchCache = new WatchCache(SortedMap.empty<Entry>(), 1, { changes: 1e6, bytes: 20_000 });
+    const watchCache = new WatchCache(WatchCache.stateOf([], 1), { changes: 1e6, bytes: 20_000 });
     for (let revision = 2; revision < 2000; revision++) {
       watchCache.apply("a", revision, entry("a", revision));
     }

@@ -1,6 +1,6 @@
 import { assert, setBounded, SortedMap } from "#base";
 import type { Entry } from "../backend.ts";
-import type { Change } from "../store.ts";
+import type { CachedState, Change } from "../store.ts";
 
 export interface WatchCacheLimits {
   /** Number of changes retained. */
@@ -57,13 +57,18 @@ export class WatchCache {
   #entryBytes = 0;
   readonly #replayed = new Map<number, SortedMap<Entry>>();
 
-  /** `entries` is the state at `revision`. */
-  constructor(entries: SortedMap<Entry>, revision: number, limits: WatchCacheLimits) {
+  constructor({ entries, bytes, revision }: CachedState, limits: WatchCacheLimits) {
     this.#entries = entries;
-    for (const { value } of entries.values()) this.#entryBytes += value.byteLength;
+    this.#entryBytes = bytes;
     this.#from = revision;
     this.#limits = limits;
     this.#chunks = [{ before: entries, changes: [], bytes: 0 }];
+  }
+
+  /** A state to begin with: entries in the order of their keys, at one revision. */
+  static stateOf(entries: readonly (readonly [string, Entry])[], revision: number): CachedState {
+    const bytes = entries.reduce((sum, [, { value }]) => sum + value.byteLength, 0);
+    return { entries: SortedMap.from(entries), bytes, revision };
   }
 
   get entries(): SortedMap<Entry> {
