@@ -15,8 +15,7 @@
  * run the pods. Instead of a URL it takes the path of a kube-apiserver, which it starts with an
  * etcd. A `*` marks figures that the load generator limits. `--only` takes beginnings of rows.
  *
- * `npm run bench -- --curves` shows how costs grow, up to 150,000 objects, 5,000 watchers, 1,000
- * namespaces and 1,000 custom kinds.
+ * `npm run bench:scale` shows how costs grow.
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -28,7 +27,6 @@ import { type EtcdCluster, startEtcd } from "../../pkg/storage/etcd/testing.ts";
 import { root } from "../tidy/source.ts";
 import type { Aim } from "./client.ts";
 import { compare } from "./compare/index.ts";
-import { curves } from "./curves.ts";
 import { usesH2load } from "./load.ts";
 import {
   creates,
@@ -52,7 +50,6 @@ const { values: options } = parseArgs({
     url: { type: "string" },
     token: { type: "string" },
     workers: { type: "string", default: "1" },
-    curves: { type: "boolean", default: false },
     compare: { type: "string" },
     "compare-pid": { type: "string" },
     ca: { type: "string" },
@@ -196,7 +193,6 @@ async function main(): Promise<void> {
   console.log(`requests come from ${usesH2load ? "h2load" : "Node, for lack of h2load"}`);
   row(own ? `keelson on ${options.backend}` : (options.url as string), "figure", "floor", "ratio");
   if (own) row("resident memory at start", residentMb());
-  if (options.curves) return showCurves(aim);
   await fill(aim, objects);
   if (own) row(`resident memory with ${objects} objects`, residentMb());
   await compareCreates(aim, floor);
@@ -248,14 +244,6 @@ function bestFanOut(rounds: readonly FanOut[]): FanOut {
   const least = (of: (round: FanOut) => number): number => Math.min(...rounds.map(of));
   const events = Math.max(...rounds.map((round) => round.events));
   return { events, p50: least(({ p50 }) => p50), p99: least(({ p99 }) => p99) };
-}
-
-async function showCurves(aim: Aim): Promise<void> {
-  const greatest = { objects: 150_000, watchers: 5_000, namespaces: 1_000, kinds: 1_000 };
-  const print = (cells: readonly string[]) =>
-    console.log(cells.map((cell) => cell.padStart(11)).join(" "));
-  await curves(aim, { ...greatest, seconds }, print);
-  if (options.url === undefined) row("resident memory at the end", residentMb());
 }
 
 function fanOutRow(watchers: number, figure: FanOut, floor: FanOut): void {

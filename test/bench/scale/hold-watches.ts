@@ -1,0 +1,32 @@
+/**
+ * Holds watches in a process of its own, so that reading them does not slow down what is timed:
+ * `hold-watches.ts URL TOKEN PATH STREAMS`. Prints `ready` when the server has answered all; counts
+ * events, and prints the number when a line arrives on stdin, at whose end it exits.
+ */
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { Connection } from "../client.ts";
+
+/** Below the limit of streams per connection of every server. */
+const streamsPerConnection = 100;
+const newline = 10;
+const [url = "", token = "", watched = "", streams = "0"] = process.argv.slice(2);
+const connections: Connection[] = [];
+let events = 0;
+
+for (let n = 0; n < Number(streams); n += streamsPerConnection) {
+  const connection = new Connection({ url, token });
+  connections.push(connection);
+  const more = Math.min(streamsPerConnection, Number(streams) - n);
+  const opened = Array.from({ length: more }, () => {
+    const stream = connection.open("GET", watched);
+    stream.on("data", (chunk: Buffer) => {
+      for (let at = chunk.indexOf(newline); at >= 0; at = chunk.indexOf(newline, at + 1)) events++;
+    });
+    return once(stream, "response");
+  });
+  await Promise.all(opened);
+}
+console.log("ready");
+for await (const _line of createInterface(process.stdin)) console.log(events);
+for (const connection of connections) connection.close();

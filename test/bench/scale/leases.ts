@@ -1,0 +1,89 @@
+/**
+ * Leases of nodes, each renewed every 10 s: the latency of renewals at the rate that so many Leases
+ * demand, whether or not earlier ones are answered. The knee is where they no longer keep up.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { Connection } from "../client.ts";
+import { cpuOfTree, quantile } from "../processes.ts";
+import { Client, type Scenario } from "./scenario.ts";
+import { digits, storeClones } from "./stored.ts";
+
+const namespace = "scale-leases";
+const collection = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
+const leaseName = (n: number): string => `node-${digits(n)}`;
+const renewalSeconds = 10;
+const sessions = 8;
+const tickMs = 5;
+
+function lease(name: string, resourceVersion?: string): object {
+  const renewTime = new Date().toISOString().replace("Z", "000Z");
+  const spec = { holderIdentity: name, leaseDurationSeconds: 40, renewTime };
+  const metadata = { name, ...(resourceVersion !== undefined && { resourceVersion }) };
+  return { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata, spec };
+}
+
+export const leases: Scenario = {
+  sizeName: "leases",
+  sizes: [3_000, 5_000, 10_000, 20_000, 30_000, 50_000, 100_000],
+  smallSizes: [200, 400, 800],
+  async *measure(scene, sizes) {
+    const server = await scene.start();
+    const client = new Client(server.aim);
+    await client.createNamespace(namespace);
+    await client.create(collection, lease(leaseName(0)));
+    let there = 1;
+    for (const size of sizes) {
+      await storeClones({
+        endpoint: scene.endpoint,
+        key: `/registry/leases/${namespace}/${leaseName(0)}`,
+        replace: (n) => [[leaseName(0), leaseName(n)]],
+        from: there,
+        to: size,
+      });
+      there = size;
+      const { items } = await client.getObject(collection);
+      const versions = items.map((each: any) => each.metadata.resourceVersion as string);
+      const before = cpuOfTree(server.pid);
+      const renewed = await renew(server.aim, versions, scene.seconds);
+      const costs = {
+        "renewals/s": renewed.perSecond,
+        "p50 ms": quantile(renewed.latencies, 0.5),
+        "p99 ms": quantile(renewed.latencies, 0.99),
+        "CPU us per renewal": (cpuOfTree(server.pid) - before) / renewed.latencies.length,
+      };
+      yield { size, costs };
+    }
+    client.close();
+  },
+};
+
+/** Renews Leases evenly over time at a tenth of their number per second, for some seconds. */
+async function renew(
+  aim: Client["aim"],
+  versions: readonly string[],
+  seconds: number,
+): Promise<{ readonly perSecond: number; readonly latencies: readonly number[] }> {
+  const connections = Array.from({ length: sessions }, () => new Connection(aim));
+  const latencies: number[] = [];
+  const pending: Promise<void>[] = [];
+  const perMs = versions.length / renewalSeconds / 1_000;
+  const count = Math.floor(Math.min(versions.length, perMs * seconds * 1_000));
+  const began = performance.now();
+  const send = async (n: number): Promise<void> => {
+    const due = began + n / perMs;
+    const name = leaseName(n);
+    const { status, body } = await connections[n % sessions]!.call("PUT", `${collection}/${name}`, {
+      body: Buffer.from(JSON.stringify(lease(name, versions[n]))),
+    });
+    if (status !== 200) throw new Error(`${name}: ${status} ${body.toString()}`);
+    latencies.push(performance.now() - due);
+  };
+  for (let next = 0; next < count;) {
+    const due = Math.min(count, Math.floor((performance.now() - began) * perMs));
+    for (; next < due; next++) pending.push(send(next));
+    await sleep(tickMs);
+  }
+  await Promise.all(pending);
+  for (const connection of connections) connection.close();
+  return { perSecond: (count * 1_000) / (performance.now() - began), latencies };
+}

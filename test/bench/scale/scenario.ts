@@ -1,0 +1,182 @@
+/** What the scenarios of scale share: a server over an etcd, calls, and their costs. */
+import { mkdirSync } from "node:fs";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type EtcdCluster, startEtcd } from "../../../pkg/storage/etcd/testing.ts";
+import { type Aim, type Answer, type CallOptions, Connection } from "../client.ts";
+import { cpuOfTree, memoryOfTree, quantile } from "../processes.ts";
+import type { BenchServer, Launcher } from "../servers.ts";
+import { inLanes } from "../write-rounds.ts";
+import type { Point } from "./slope.ts";
+
+/** One dimension of scale. */
+export interface Scenario {
+  /** What its sizes count. */
+  readonly sizeName: string;
+  readonly sizes: readonly number[];
+  /** Sizes with which it takes seconds. */
+  readonly smallSizes: readonly number[];
+  readonly measure: (scene: Scene, sizes: readonly number[]) => AsyncIterable<Point>;
+}
+
+/** A local server whose processes can be measured. */
+export type LocalServer = BenchServer & { readonly pid: number; readonly readyMs: number };
+
+/** An etcd and the servers that a scenario starts over it. */
+export class Scene implements AsyncDisposable {
+  private servers: LocalServer[] = [];
+
+  private constructor(
+    private readonly launcher: Launcher,
+    readonly folder: string,
+    readonly etcd: EtcdCluster,
+    /** Calls that a median is taken of. */
+    readonly calls: number,
+    /** Duration of loads. */
+    readonly seconds: number,
+  ) {}
+
+  static async open(
+    launcher: Launcher,
+    options: { readonly folder: string; readonly calls: number; readonly seconds: number },
+  ): Promise<Scene> {
+    const etcd = await startEtcd({
+      arguments: ["--quota-backend-bytes=8589934592"],
+    });
+    return new Scene(launcher, options.folder, etcd, options.calls, options.seconds);
+  }
+
+  /** Starts one more server. */
+  async start(flags: readonly string[] = []): Promise<LocalServer> {
+    const folder = path.join(this.folder, `server-${this.servers.length}`);
+    mkdirSync(folder, { recursive: true });
+    const server = await this.launcher({ etcd: this.etcd, folder, flags });
+    const { pid, readyMs } = server;
+    if (pid === undefined || readyMs === undefined) throw new Error("the server is not local");
+    const local = { ...server, pid, readyMs };
+    this.servers.push(local);
+    return local;
+  }
+
+  /** Stops all servers. */
+  async stop(): Promise<void> {
+    const stopping = this.servers;
+    this.servers = [];
+    await Promise.all(stopping.map((server) => server.stop()));
+  }
+
+  get endpoint(): string {
+    return this.etcd.endpoints[0] as string;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+    await this.etcd[Symbol.asyncDispose]();
+  }
+}
+
+/** Calls that must succeed. */
+export class Client {
+  private readonly connection: Connection;
+
+  constructor(readonly aim: Aim) {
+    this.connection = new Connection(aim);
+  }
+
+  /** @throws Error when the response is an error */
+  async call(method: string, at: string, options: CallOptions = {}): Promise<Answer> {
+    const answer = await this.connection.call(method, at, options);
+    if (answer.status === 0 || answer.status >= 400) {
+      throw new Error(`${method} ${at}: ${answer.status} ${answer.body.toString().slice(0, 500)}`);
+    }
+    return answer;
+  }
+
+  get(at: string): Promise<Answer> {
+    return this.call("GET", at);
+  }
+
+  async getObject(at: string): Promise<any> {
+    return JSON.parse((await this.call("GET", at, { keep: true })).body.toString());
+  }
+
+  create(collection: string, object: object): Promise<Answer> {
+    return this.call("POST", collection, { body: Buffer.from(JSON.stringify(object)) });
+  }
+
+  /** Creates a namespace and the ServiceAccount that admission of pods wants. */
+  async createNamespace(name: string): Promise<void> {
+    const meta = { apiVersion: "v1", metadata: { name } };
+    await this.create("/api/v1/namespaces", { ...meta, kind: "Namespace" });
+    const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "default" } };
+    const accounts = `/api/v1/namespaces/${name}/serviceaccounts`;
+    const { status, body } = await this.connection.call("POST", accounts, {
+      body: Buffer.from(JSON.stringify(account)),
+    });
+    if (status >= 400 && status !== 409) throw new Error(body.toString());
+  }
+
+  close(): void {
+    this.connection.close();
+  }
+}
+
+/** A median takes no longer, if three calls take less. */
+const medianLimitMs = 5_000;
+const leastCalls = 3;
+
+/** Median of the latencies of at most `count` calls, `width` at a time, in ms. */
+export async function medianMs(
+  count: number,
+  call: (n: number) => Promise<unknown>,
+  width = 1,
+): Promise<number> {
+  const latencies: number[] = [];
+  const end = performance.now() + medianLimitMs;
+  await inLanes(
+    count,
+    async (n) => {
+      const sent = performance.now();
+      if (sent > end && latencies.length >= leastCalls) return;
+      await call(n);
+      latencies.push(performance.now() - sent);
+    },
+    width,
+  );
+  return quantile(latencies, 0.5);
+}
+
+/** Duration of one call in ms. */
+export async function durationMs(call: () => Promise<unknown>): Promise<number> {
+  const sent = performance.now();
+  await call();
+  return performance.now() - sent;
+}
+
+/** CPU time of servers per call, in ms. */
+export async function cpuMsPerCall(
+  servers: readonly LocalServer[],
+  count: number,
+  call: (n: number) => Promise<unknown>,
+): Promise<number> {
+  const spent = (): number => servers.reduce((sum, { pid }) => sum + cpuOfTree(pid), 0) / 1_000;
+  const before = spent();
+  await inLanes(count, call);
+  return (spent() - before) / count;
+}
+
+export const residentMib = ({ pid }: LocalServer): number => memoryOfTree(pid);
+
+const idleShare = 0.1;
+const idleMs = 500;
+const longestMs = 90_000;
+
+/** Waits until a server uses less than a tenth of a core, for 90 s at most. */
+export async function untilIdle({ pid }: LocalServer): Promise<void> {
+  const deadline = performance.now() + longestMs;
+  for (let share = 1; share > idleShare && performance.now() < deadline;) {
+    const [before, began] = [cpuOfTree(pid), performance.now()];
+    await sleep(idleMs);
+    share = (cpuOfTree(pid) - before) / 1_000 / (performance.now() - began);
+  }
+}
