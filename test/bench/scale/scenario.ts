@@ -22,33 +22,41 @@ export interface Scenario {
 /** A local server whose processes can be measured. */
 export type LocalServer = BenchServer & { readonly pid: number; readonly readyMs: number };
 
+export interface SceneExtent {
+  /** Existing folder for files of the servers. */
+  readonly folder: string;
+  /** Calls that a median is taken of. */
+  readonly calls: number;
+  /** Duration of loads. */
+  readonly seconds: number;
+}
+
 /** An etcd and the servers that a scenario starts over it. */
 export class Scene implements AsyncDisposable {
   private servers: LocalServer[] = [];
 
   private constructor(
     private readonly launcher: Launcher,
-    readonly folder: string,
+    private readonly extent: SceneExtent,
     readonly etcd: EtcdCluster,
-    /** Calls that a median is taken of. */
-    readonly calls: number,
-    /** Duration of loads. */
-    readonly seconds: number,
   ) {}
 
-  static async open(
-    launcher: Launcher,
-    options: { readonly folder: string; readonly calls: number; readonly seconds: number },
-  ): Promise<Scene> {
-    const etcd = await startEtcd({
-      arguments: ["--quota-backend-bytes=8589934592"],
-    });
-    return new Scene(launcher, options.folder, etcd, options.calls, options.seconds);
+  static async open(launcher: Launcher, extent: SceneExtent): Promise<Scene> {
+    const etcd = await startEtcd({ arguments: ["--quota-backend-bytes=8589934592"] });
+    return new Scene(launcher, extent, etcd);
+  }
+
+  get calls(): number {
+    return this.extent.calls;
+  }
+
+  get seconds(): number {
+    return this.extent.seconds;
   }
 
   /** Starts one more server. */
   async start(flags: readonly string[] = []): Promise<LocalServer> {
-    const folder = path.join(this.folder, `server-${this.servers.length}`);
+    const folder = path.join(this.extent.folder, `server-${this.servers.length}`);
     mkdirSync(folder, { recursive: true });
     const server = await this.launcher({ etcd: this.etcd, folder, flags });
     const { pid, readyMs } = server;
