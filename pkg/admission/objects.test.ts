@@ -35,6 +35,13 @@ describe("ObjectReader", () => {
     assert.equal(revisions, 0);
   });
 
+  it("returns what the cache has without waiting", async () => {
+    await test.patch("v1/namespaces//ns", { metadata: { labels: { phase: "a" } } });
+    await find("ns");
+    const found = find("ns");
+    assert.equal(found.metadata?.labels.phase, "a");
+  });
+
   it("asks the store for an object that the cache does not have", async () => {
     assert.equal(await find("missing"), undefined);
     assert.equal(revisions, 1);

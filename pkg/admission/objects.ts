@@ -1,3 +1,4 @@
+import type { Awaitable } from "#base";
 import { type Catalog, forbidden, ignoreNotFound, resolve, StatusError } from "#meta";
 import {
   type AdmissionAttributes,
@@ -41,9 +42,13 @@ export class ObjectReader {
    * Undefined when there is none, or no such kind. An object that the cache does not have is read
    * from the store: another replica may have created it.
    */
-  async find(where: Collection, name: string, life: RequestContext): Promise<any> {
+  find(where: Collection, name: string, life: RequestContext): Awaitable<any> {
     const target = this.target(where, life, name);
     if (target === undefined) return undefined;
+    return this.parts.registry().cached(target)?.object ?? this.read(target);
+  }
+
+  private async read(target: ResourceRequest): Promise<any> {
     const registry = this.parts.registry();
     const found =
       (await registry.get(target, ownWrites).catch(ignoreNotFound)) ??
@@ -62,6 +67,7 @@ export class ObjectReader {
   }
 
   async list(where: Collection, life: RequestContext): Promise<readonly any[]> {
+    if (this.areKnownToBeNone(where)) return [];
     const target = this.target(where, life, "");
     if (target === undefined) return [];
     const labelSelector = resolve(where.labelSelector ?? "", this.parts.catalog.domain);

@@ -10,6 +10,11 @@ import type { ConnectRequest, Destination } from "./connect/destination.ts";
  */
 export interface Registry {
   get(request: ResourceRequest, options: GetOptions): Promise<Item>;
+  /**
+   * The object as the cache shows it, without waiting; undefined unless the cache has it and
+   * everything that this process wrote to the collection.
+   */
+  cached(request: ResourceRequest): Item | undefined;
   list(request: ResourceRequest, options: ListOptions): Promise<ItemList>;
   /** Whether the cache knows, without waiting, that the collection is empty. */
   isKnownEmpty(request: Pick<ResourceRequest, "resource" | "namespace">): boolean;

@@ -18,7 +18,7 @@ import { list } from "./read/list.ts";
 import { secondTimestamps } from "./write/metadata.ts";
 import { NamespaceCache, type NamespaceState } from "./admission/namespace-cache.ts";
 import { create, patch, restore, update } from "./write/pipeline.ts";
-import { get } from "./read/get.ts";
+import { cached, get } from "./read/get.ts";
 import { deleteObject } from "./delete/delete.ts";
 import { collectionPrefix, StoredItem } from "./codec/stored.ts";
 import { virtualCreate, refuseWatch, specialVerbs } from "./subresources/index.ts";
@@ -45,6 +45,7 @@ export function createRegistry(options: RegistryOptions): Registry {
       withStatusErrors(() => verbs(request).get(of(request), request, getOptions)),
     list: (request, listOptions) =>
       withStatusErrors(() => verbs(request).list(of(request), request, listOptions)),
+    cached: (request) => cached(of(request), request),
     isKnownEmpty: (request) =>
       of(request)
         .store.collection(request.resource.keyPrefix)

@@ -49,6 +49,7 @@ function registryOf(verbs: Partial<Registry>): Registry {
     deleteCollection: unused,
     connect: unused,
     namespaceLifecycle: () => undefined,
+    cached: () => undefined,
     isKnownEmpty: () => false,
     cachedSize: () => undefined,
   };

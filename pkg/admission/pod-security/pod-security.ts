@@ -1,4 +1,4 @@
-import { deepEqual } from "#base";
+import { deepEqual, memoize } from "#base";
 import { type Domain, goQuote, invalid, resolve } from "#meta";
 import type { AdmissionAttributes } from "#registry";
 import { Path, Problems } from "#schema";
@@ -10,6 +10,7 @@ import {
   compareLevels,
   isPrivileged,
   labelOf,
+  type Labels,
   type NamespacePolicy,
   policyOf,
   type Standard,
@@ -24,7 +25,11 @@ interface PodSecurityParts {
   readonly defaults: PodSecurityDefaults;
   /** Gate UserNamespacesPodSecurityStandards. */
   readonly relaxesUserNamespaces: boolean;
+  /** The policy of a stored namespace, whose labels never change; read once per version. */
+  readonly policyOfLabels: (labels: Labels) => ReturnType<typeof policyOf>;
 }
+
+const noLabels: Labels = {};
 
 /** The pod template of each workload, by key prefix. */
 const templates: Readonly<Record<string, (object: any) => Template | undefined>> = {
@@ -51,7 +56,8 @@ export const podSecurity: AdmissionPlugin<PodSecurityDefaults> = {
   parseConfiguration: (value, { domain }) => podSecurityIn(value, domain),
   create({ objects, domain, gates }, defaults = privilegedDefaults) {
     const relaxesUserNamespaces = gates("UserNamespacesPodSecurityStandards");
-    const parts = { objects, domain, defaults, relaxesUserNamespaces };
+    const policyOfLabels = memoize((labels: Labels) => policyOf(labels, defaults.policy, domain));
+    const parts = { objects, domain, defaults, relaxesUserNamespaces, policyOfLabels };
     return { validate: (attributes) => evaluate(parts, attributes) };
   },
 };
@@ -105,7 +111,7 @@ async function judge(
     return [];
   }
   const found = await objects.find({ group: "", plural: "namespaces" }, namespace, context);
-  const { policy, faults } = policyOf(found?.metadata.labels ?? {}, defaults.policy, domain);
+  const { policy, faults } = parts.policyOfLabels(found?.metadata.labels ?? noLabels);
   if (faults.length > 0) {
     const problems = faults.map(
       ({ key, value, detail }) =>

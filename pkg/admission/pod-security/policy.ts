@@ -44,7 +44,7 @@ interface Labelled {
   readonly faults: readonly LabelFault[];
 }
 
-type Labels = Readonly<Record<string, string>>;
+export type Labels = Readonly<Record<string, string>>;
 
 /**
  * The policy that the labels of a namespace select, over the defaults. An invalid level means

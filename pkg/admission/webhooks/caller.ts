@@ -105,7 +105,7 @@ export class Caller {
   #reader(life: RequestContext): ServiceReader {
     const { objects } = this.parts;
     return {
-      service: ({ namespace, name }) =>
+      service: async ({ namespace, name }) =>
         objects.find({ group: "", plural: "services", namespace }, name, life),
       slices: ({ namespace, name }) => {
         const labelSelector = `{label}/service-name=${name}`;

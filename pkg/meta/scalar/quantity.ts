@@ -1,3 +1,5 @@
+import { setBounded } from "#base";
+
 /**
  * Amounts such as `100m`, `1.5Gi`, `12e6`: exact numbers with the way they were written. The
  * source of every rule is what Kubernetes answers; where it would spend unbounded time or space on
@@ -73,6 +75,11 @@ interface Parts {
   readonly suffix: string;
 }
 
+/** Quantities by their texts, the latest ones. */
+const recentlyParsed = new Map<string, Quantity>();
+const keptTexts = 1_000;
+const longestKeptText = 32;
+
 /** An exact amount: `mantissa * 10^exponent`. Immutable. */
 export class Quantity {
   private constructor(
@@ -89,8 +96,18 @@ export class Quantity {
     return new Quantity(BigInt(amount), 0, format);
   }
 
-  /** Reads a quantity; throws QuantityFault. */
+  /** Reads a quantity; throws QuantityFault. Each write reads the same few texts many times. */
   static parse(text: string): Quantity {
+    const known = recentlyParsed.get(text);
+    if (known !== undefined) return known;
+    const quantity = Quantity.read(text);
+    if (text.length <= longestKeptText) {
+      setBounded(recentlyParsed, [text, quantity], keptTexts);
+    }
+    return quantity;
+  }
+
+  private static read(text: string): Quantity {
     if (text === "") throw new QuantityFault(WRONG_FORM);
     if (text.length > LONGEST_TEXT) throw new QuantityFault(WRONG_NUMBER);
     const parts = split(text);

@@ -27,6 +27,18 @@ export async function get(
   return StoredItem.shared(registry, resource, entry);
 }
 
+/**
+ * The object as the cache shows it, without waiting; undefined unless the cache has it and
+ * everything that this process wrote to the collection.
+ */
+export function cached(registry: RegistryContext, request: ResourceRequest): Item | undefined {
+  const { store } = registry;
+  const { span, written } = store.collection(request.resource.keyPrefix);
+  if (span === undefined || span.to < written) return undefined;
+  const entry = store.known(storageKey(request))?.entry;
+  return entry && StoredItem.shared(registry, request.resource, entry);
+}
+
 /** How Kubernetes tells that a version is no number where it expects one. */
 export function malformedVersion(text: string): string {
   return `resourceVersion: Invalid value: ${JSON.stringify(text)}: ${resourceVersionFault(text)}`;

@@ -264,8 +264,12 @@ export function sendText(exchange: Exchange, status: number, text: string): void
   sendResponse(exchange, { status, headers }, text);
 }
 
+/** Texts that a header shows as they are: printable ASCII without quotes and backslashes. */
+const plainWarning = /^[ !#-[\]-~]*$/;
+
 /** A Warning header (RFC 7234) with code 299; its bytes are UTF-8. */
 function warningHeader(text: string): string {
+  if (plainWarning.test(text)) return `299 - "${text}"`;
   const quoted = text.replace(/\p{Cc}/gu, "").replace(/["\\]/g, "\\$&");
   return `299 - "${Buffer.from(quoted, "utf8").toString("latin1")}"`;
 }

@@ -1,7 +1,7 @@
 import { resolve } from "#meta";
 import { type Amounts, podTotal } from "#quota";
 import type { AdmissionAttributes } from "#registry";
-import { aggregate, isFor, type ObjectReader, refuse } from "../../objects.ts";
+import { aggregate, type Collection, isFor, type ObjectReader, refuse } from "../../objects.ts";
 import type { AdmissionPlugin } from "../../plugin.ts";
 import { checkLimits } from "./limit-range-checks.ts";
 
@@ -22,15 +22,17 @@ export const limitRanger: AdmissionPlugin = {
   create({ objects, domain }) {
     const key = resolve("{label}/limit-ranger", domain);
     return {
-      mutate: (attributes) =>
-        isNewPod(attributes) || isResize(attributes)
-          ? setDefaults(objects, attributes, key)
-          : undefined,
+      mutate: (attributes) => {
+        if (!isNewPod(attributes) && !isResize(attributes)) return undefined;
+        if (objects.areKnownToBeNone(rangesIn(attributes))) return undefined;
+        return setDefaults(objects, attributes, key);
+      },
       validate: (attributes) => {
         const isClaim =
           isFor(attributes, "", "persistentvolumeclaims") && attributes.operation !== "delete";
         if (!isNewPod(attributes) && !isClaim && !isResize(attributes)) return undefined;
         if (attributes.old?.metadata.deletionTimestamp) return undefined;
+        if (objects.areKnownToBeNone(rangesIn(attributes))) return undefined;
         return checkBounds(objects, attributes, isClaim ? claimFaults : podFaults);
       },
     };
@@ -76,12 +78,12 @@ function isResize({ request, operation }: AdmissionAttributes): boolean {
   return resource.keyPrefix === "/pods/" && subresource === "resize" && operation === "update";
 }
 
-function rangesOf(
-  objects: ObjectReader,
-  { request }: AdmissionAttributes,
-): Promise<readonly any[]> {
-  const { namespace, context } = request;
-  return objects.list({ group: "", plural: "limitranges", namespace }, context);
+function rangesIn({ request }: AdmissionAttributes): Collection {
+  return { group: "", plural: "limitranges", namespace: request.namespace };
+}
+
+function rangesOf(objects: ObjectReader, attributes: AdmissionAttributes): Promise<readonly any[]> {
+  return objects.list(rangesIn(attributes), attributes.request.context);
 }
 
 /** Sets missing requests and limits in place; returns what it set, for the annotation. */

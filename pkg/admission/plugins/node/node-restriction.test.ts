@@ -30,6 +30,7 @@ const stored: Readonly<Record<string, object>> = {
   "csidrivers disk": { spec: { tokenRequests: [{ audience: "of-disk" }] } },
 };
 const registry = {
+  cached: () => undefined,
   get: async ({ resource, name }: any) => {
     const object = stored[`${resource.plural} ${name}`];
     const status = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure" } as const;

@@ -130,7 +130,7 @@ function isPodProfile({ securityContext }: PodSpec, annotation: string | undefin
   return annotation === (profile.type === "Unconfined" ? "unconfined" : "runtime/default");
 }
 
-const oldSources: Readonly<Record<string, string>> = {
+const oldSources = Object.entries({
   photonPersistentDisk: "deprecated in v1.11, non-functional in v1.16+",
   gitRepo: "deprecated in v1.11, and disabled by default in v1.33+",
   scaleIO: "deprecated in v1.16, non-functional in v1.22+",
@@ -140,13 +140,13 @@ const oldSources: Readonly<Record<string, string>> = {
   glusterfs: "deprecated in v1.25, non-functional in v1.26+",
   cephfs: "deprecated in v1.28, non-functional in v1.31+",
   rbd: "deprecated in v1.28, non-functional in v1.31+",
-};
+});
 
 /** Sources that warnings name otherwise than the field is called. */
 const otherNames: Readonly<Record<string, string>> = { storageos: "storageOS" };
 
 function volumeWarnings(volume: Volume, path: Path): readonly string[] {
-  const old = Object.entries(oldSources).flatMap(([source, message]) =>
+  const old = oldSources.flatMap(([source, message]) =>
     volume[source as keyof Volume] === undefined
       ? []
       : [`${path.child(otherNames[source] ?? source)}: ${message}`],

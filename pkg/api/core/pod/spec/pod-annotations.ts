@@ -1,4 +1,5 @@
 /** Annotations of pods that mean something, most of which fields have replaced. */
+import { memoize } from "#base";
 import type { Path, Problems } from "#schema";
 import { type Domain, resolve } from "#meta";
 import { entry, sortedKeys } from "../../../strategy.ts";
@@ -6,7 +7,7 @@ import { allContainers, eachContainer } from "./pod-containers.ts";
 import type { PodTemplateSpec } from "./pod-spec.ts";
 import { checkDescendingPath } from "../../shared/path-rules.ts";
 
-export function annotationKeys(domain: Domain) {
+export const annotationKeys = memoize((domain: Domain) => {
   const key = (template: string) => resolve(template, domain);
   return {
     mirror: key("{label}/config.mirror"),
@@ -18,7 +19,7 @@ export function annotationKeys(domain: Domain) {
     sysctls: key("security.alpha.{label}/sysctls"),
     unsafeSysctls: key("security.alpha.{label}/unsafe-sysctls"),
   };
-}
+});
 
 interface Surroundings {
   readonly domain: Domain;

@@ -1,5 +1,5 @@
 /** Walks over a pod's containers. */
-import { Path } from "#schema";
+import type { Path } from "#schema";
 import type { Container } from "../container/containers.ts";
 import type { PodSpec } from "./pod-spec.ts";
 
@@ -18,7 +18,6 @@ export function eachContainer(
 
 /** All containers, in the same order. */
 export function allContainers(spec: PodSpec): readonly Container[] {
-  const found: Container[] = [];
-  eachContainer(spec, Path.root, (container) => found.push(container));
-  return found;
+  const { initContainers, containers, ephemeralContainers } = spec;
+  return [...(initContainers ?? []), ...(containers ?? []), ...(ephemeralContainers ?? [])];
 }
