@@ -60,7 +60,10 @@ const done: Answer = { code: 204 };
 export class ControlServer {
   private readonly http: Server;
   private readonly forks = new Map<string, TestServer>();
+  /** Forks that were started so far, which their names count. */
   private count = 0;
+  /** Forks that are being started. */
+  private starting = 0;
 
   private constructor(private readonly options: ControlServerOptions) {
     this.http = createServer((request, response) => void this.serve(request, response));
@@ -153,11 +156,16 @@ export class ControlServer {
   };
 
   private async fork(server: TestServer): Promise<Answer> {
-    if (this.forks.size >= mostForks) {
+    if (this.forks.size + this.starting >= mostForks) {
       throw new ControlError(429, `there are ${mostForks} forks: delete some`);
     }
     const name = String(++this.count);
-    this.forks.set(name, await server.fork());
+    this.starting++;
+    try {
+      this.forks.set(name, await server.fork());
+    } finally {
+      this.starting--;
+    }
     return { code: 201, body: this.describe(name) };
   }
 

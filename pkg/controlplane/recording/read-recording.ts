@@ -1,7 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
-import { parseYaml } from "#meta";
-import { parseJson } from "#schema";
+import { objectsInText } from "../files/object-documents.ts";
 import type { RecordedObject } from "./recorded-object.ts";
 
 /** An object of a file. */
@@ -39,29 +38,14 @@ export async function readRecording(directory: string): Promise<Recording> {
     const bytes = await readFile(path.join(directory, file));
     try {
       if (bytes.length > mostBytes) throw new Error(`more than ${mostBytes} bytes`);
-      for (const object of objectsOf(bytes.toString("utf8"))) objects.push({ file, object });
+      for (const value of objectsInText(bytes.toString("utf8"))) {
+        objects.push({ file, object: asObject(value) });
+      }
     } catch (error) {
       faults.push(`${file}: ${(error as Error).message}`);
     }
   }
   return { objects, faults };
-}
-
-function objectsOf(text: string): readonly RecordedObject[] {
-  // A line that begins with three dashes ends a YAML document, also within a text of several lines.
-  const documents = text.split(/^---(?=\s|$)/m).filter((each) => each.trim() !== "");
-  return documents.flatMap((each) => {
-    const { value } = each.trimStart().startsWith("{") ? parseJson(each) : parseYaml(each);
-    if (value === null) return [];
-    return isList(value) ? (value.items ?? []).map(asObject) : [asObject(value)];
-  });
-}
-
-function isList(value: any): value is { readonly items: readonly unknown[] | null } {
-  const { kind, items } = value;
-  return (
-    typeof kind === "string" && kind.endsWith("List") && (items === null || Array.isArray(items))
-  );
 }
 
 function asObject(value: unknown): RecordedObject {

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
-import { isJsonObject } from "#base";
-import { parseYaml } from "#meta";
+import { isJsonObject, printJson } from "#base";
+import { listedObjects, objectsInText } from "../files/object-documents.ts";
 
 /** An object with its kind. */
 export interface KubernetesObject {
@@ -27,26 +27,10 @@ const fileName = /^[^\n]*\.(?:yaml|yml|json)$/;
  * @throws TypeError for a document that is no object of Kubernetes
  */
 export async function objectsOf(fixture: Fixture): Promise<readonly KubernetesObject[]> {
-  if (fixture instanceof URL || (typeof fixture === "string" && fileName.test(fixture))) {
-    return documentsOf(await readFile(fixture, "utf8"));
-  }
-  return typeof fixture === "string" ? documentsOf(fixture) : expanded(fixture);
-}
-
-/** Documents are separated by lines that begin with `---`; empty ones are skipped. */
-function documentsOf(text: string): readonly KubernetesObject[] {
-  return text
-    .split(/^(?=---(?:\s|$))/m)
-    .map((document) => parseYaml(document).value)
-    .filter((value) => value !== null && value !== undefined)
-    .flatMap(expanded);
-}
-
-function expanded(value: unknown): readonly KubernetesObject[] {
-  if (isJsonObject(value) && value["kind"] === "List" && Array.isArray(value["items"])) {
-    return value["items"].flatMap(expanded);
-  }
-  return [checkObject(value)];
+  const isFile = fixture instanceof URL || (typeof fixture === "string" && fileName.test(fixture));
+  const content = isFile ? await readFile(fixture, "utf8") : fixture;
+  const objects = typeof content === "string" ? objectsInText(content) : listedObjects(content);
+  return objects.map(checkObject);
 }
 
 /** @throws TypeError for a value without apiVersion, kind and metadata.name */
@@ -57,6 +41,6 @@ export function checkObject(value: unknown): KubernetesObject {
   if ([apiVersion, kind, name].every((text) => typeof text === "string" && text !== "")) {
     return object as KubernetesObject;
   }
-  const text = JSON.stringify(value)?.slice(0, 200);
+  const text = printJson(value).slice(0, 200);
   throw new TypeError(`an object needs apiVersion, kind and metadata.name: ${text}`);
 }

@@ -64,6 +64,23 @@ describe("testServer", () => {
       assert.deepEqual(await names(server), []);
     });
 
+    it("carries out resets that are asked for at the same time, one after the other", async () => {
+      const server = await start({ controllers: false, port: 0 });
+      await server.apply(configMap("a"));
+      await Promise.all([server.reset(), server.reset(), server.reset()]);
+      assert.deepEqual(await names(server), []);
+    });
+
+    it("puts a snapshot of another server under its own faults and record", async () => {
+      const first = await start();
+      const second = await first.fork();
+      running.push(second);
+      await second.apply(configMap("forked"));
+      await first.restore(second.snapshot());
+      assert.deepEqual(await names(first), ["forked"]);
+      assert.deepEqual([first.requests.count(), second.requests.count()], [1, 0]);
+    });
+
     it("keeps URL and credentials of a listening server, and shares them with forks", async () => {
       const server = await start({ controllers: false, port: 0 });
       const { url, token, kubeconfig } = server;
@@ -106,10 +123,17 @@ describe("testServer", () => {
         const list = { apiVersion: "v1", kind: "List", items: [configMap("from-list")] };
         const yaml =
           "---\n# nothing\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: team}\n";
-        const applied = await server.apply(configMap("object"), list, file, yaml);
+        const flow = "{ apiVersion: v1, kind: ConfigMap, metadata: { name: flow } }";
+        const applied = await server.apply(configMap("object"), list, file, yaml, flow);
         assert.deepEqual(
           applied.map(({ kind, metadata }) => `${kind} ${metadata.name}`),
-          ["ConfigMap object", "ConfigMap from-list", "ConfigMap from-file", "Namespace team"],
+          [
+            "ConfigMap object",
+            "ConfigMap from-list",
+            "ConfigMap from-file",
+            "Namespace team",
+            "ConfigMap flow",
+          ],
         );
       } finally {
         await rm(folder, { recursive: true, force: true });

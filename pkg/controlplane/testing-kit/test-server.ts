@@ -102,6 +102,8 @@ class KitServer implements TestServer {
   private running!: RunningServer;
   private initial!: TestSnapshot;
   private isClosed = false;
+  /** Resolves when no restore is under way. */
+  private restoring: Promise<void> = Promise.resolve();
 
   private constructor(
     private readonly family: Family,
@@ -168,14 +170,11 @@ class KitServer implements TestServer {
     return { now: this.time.now(), content: this.running.snapshot() };
   }
 
-  async restore({ now, content }: TestSnapshot): Promise<void> {
-    const port = this.url === "" ? {} : { port: Number(new URL(this.url).port) };
-    await this.running.close({ graceMs: 0 });
-    this.requests.clear();
-    this.faults.clear();
-    this.time = this.clockAt(now);
-    this.objects = this.newObjectClient();
-    this.running = await content.start({ ...port, ...this.options });
+  restore(snapshot: TestSnapshot): Promise<void> {
+    // One after the other, as they listen on the same port.
+    const restoring = this.restoring.then(() => this.restoreNow(snapshot));
+    this.restoring = restoring.catch(() => undefined);
+    return restoring;
   }
 
   reset(): Promise<void> {
@@ -186,6 +185,7 @@ class KitServer implements TestServer {
     if (this.isClosed) return;
     this.isClosed = true;
     this.life.abort();
+    await this.restoring;
     await this.running.close(options);
     await this.family.credentials.release();
   }
@@ -201,6 +201,17 @@ class KitServer implements TestServer {
     const wrapClient: ClientWrapper = (client, identity) =>
       new InterceptedClient(client, identity, interceptor);
     return { clock, interceptor, wrapClient };
+  }
+
+  private async restoreNow({ now, content }: TestSnapshot): Promise<void> {
+    if (this.isClosed) throw new Error("the server is closed");
+    const port = this.url === "" ? {} : { port: Number(new URL(this.url).port) };
+    await this.running.close({ graceMs: 0 });
+    this.requests.clear();
+    this.faults.clear();
+    this.time = this.clockAt(now);
+    this.objects = this.newObjectClient();
+    this.running = await content.start({ ...port, ...this.options });
   }
 
   private clockAt(start: number): Clock {
