@@ -44,6 +44,11 @@ export class Environment {
     return path.join(this.#folder, "certificates");
   }
 
+  /** Ids of the programs that run. */
+  get processes(): readonly number[] {
+    return this.#programs.map(({ child }) => child.pid as number);
+  }
+
   async start(): Promise<void> {
     this.#ports = await freePorts(3);
     await this.#writeCertificates();
@@ -147,7 +152,11 @@ export class Environment {
   }
 
   #help(name: string): string {
-    return execFileSync(path.join(this.#assets, name), ["--help"], { encoding: "utf8" });
+    const file = path.join(this.#assets, name);
+    return execFileSync(file, ["--help"], {
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+    });
   }
 
   #connection(anonymous: boolean): RequestOptions {
