@@ -87,10 +87,10 @@ function clusterKubeconfig({
   ].join("\n");
 }
 
-/** JWS with a detached payload (RFC 7515, appendix F); the key is the whole token. */
+/** JWS with a detached payload (RFC 7515, appendix F); the key is the secret half of the token. */
 function detachedSignature(payload: string, { id, secret }: SigningToken): string {
   const head = base64url(JSON.stringify({ alg: "HS256", kid: id }));
-  const hmac = createHmac("sha256", `${id}.${secret}`).update(`${head}.${base64url(payload)}`);
+  const hmac = createHmac("sha256", secret).update(`${head}.${base64url(payload)}`);
   return `${head}..${hmac.digest("base64url")}`;
 }
 
