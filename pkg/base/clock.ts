@@ -1,3 +1,18 @@
+export interface SleepOptions {
+  /** The sleep does not keep the process alive. */
+  readonly background?: boolean;
+  /**
+   * For periodic checks: the time in ms until which waking up would change nothing, if nothing else
+   * happens; in the past if it may now. A virtual clock lets such a sleep go on for whole periods of `ms`.
+   */
+  readonly idleUntil?: () => number;
+  /**
+   * For heartbeats, of which only the latest counts. A virtual clock does not stop for them: they are late,
+   * and the first work where it stops for another reason.
+   */
+  readonly coalesce?: boolean;
+}
+
 /** Where time comes from. Passed in wherever time matters, so that tests can turn it. */
 export interface Clock {
   /** Wall clock in milliseconds since 1970. */
@@ -9,15 +24,8 @@ export interface Clock {
    * wall clock it is never set.
    */
   monotonic(): number;
-  /**
-   * Resolves after `ms` milliseconds; rejects with the signal's reason when it aborts first. A
-   * sleep in the background does not keep the process alive.
-   */
-  sleep(
-    ms: number,
-    signal?: AbortSignal,
-    options?: { readonly background?: boolean },
-  ): Promise<void>;
+  /** Resolves after `ms` milliseconds; rejects with the signal's reason when it aborts first. */
+  sleep(ms: number, signal?: AbortSignal, options?: SleepOptions): Promise<void>;
   /** The clock of connections, where that is another one; see `realClock`. */
   readonly real?: Clock;
   /**
@@ -48,6 +56,11 @@ export function heldDuring<T>(clock: Clock, operation: string, work: () => Promi
 
 /** Up to here the exact clock and the wall clock are taken for one. */
 const apartMs = 100;
+
+/** The sleep of a periodic check in the background that has nothing to do while `isIdle` holds. */
+export function idleWhile(isIdle: () => boolean): SleepOptions {
+  return { background: true, idleUntil: () => (isIdle() ? Infinity : -Infinity) };
+}
 
 export const systemClock: Clock = {
   now: () => Date.now(),

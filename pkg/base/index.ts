@@ -2,7 +2,14 @@
 export { append } from "./collections/append.ts";
 export { afterwards, type Awaitable, firstAnswer, rescued, whenThere } from "./async/awaitable.ts";
 export { assert, AssertionFailure, unreachable } from "./assert.ts";
-export { type Clock, heldDuring, realClock, systemClock } from "./clock.ts";
+export {
+  type Clock,
+  heldDuring,
+  idleWhile,
+  realClock,
+  type SleepOptions,
+  systemClock,
+} from "./clock.ts";
 export { VirtualClock, type VirtualClockOptions } from "./virtual-clock.ts";
 export {
   type AdjustableLogger,

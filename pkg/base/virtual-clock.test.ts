@@ -141,6 +141,45 @@ describe("VirtualClock", () => {
     assert.equal(at(clock), "00:00:00.010");
   });
 
+  it("does not stop for periodic checks while they are idle", async () => {
+    const clock = new VirtualClock({ start });
+    const seen: string[] = [];
+    let idleUntil = Infinity;
+    const check = async () => {
+      for (;;) {
+        await clock.sleep(10_000, undefined, { idleUntil: () => idleUntil });
+        seen.push(at(clock));
+      }
+    };
+    void check();
+    void clock.sleep(31_000).then(() => (idleUntil = 0));
+    void clock.sleep(52_000).then(() => (idleUntil = clock.now() + 15_000));
+    await clock.advance(60_000);
+    assert.deepEqual(seen, ["00:00:40.000", "00:00:50.000"]);
+    await clock.advance(20_000);
+    assert.deepEqual(seen.slice(2), ["00:01:10.000", "00:01:20.000"]);
+    idleUntil = Infinity;
+    await clock.advanceTo("2130-01-01T00:00:00Z");
+    assert.equal(seen.length, 4);
+  });
+
+  it("fires coalesced timers late, before all others of a moment", async () => {
+    const clock = new VirtualClock({ start });
+    const seen: string[] = [];
+    const beat = async () => {
+      for (;;) {
+        await clock.sleep(10_000, undefined, { coalesce: true });
+        seen.push(`beat ${at(clock)}`);
+      }
+    };
+    void clock.sleep(25_000).then(() => void seen.push(`timer ${at(clock)}`));
+    void beat();
+    await clock.advance(30_000);
+    assert.deepEqual(seen, ["beat 00:00:25.000", "timer 00:00:25.000"]);
+    await clock.advance(86_400_000 - 30_000);
+    assert.deepEqual(seen.slice(2), ["beat 00:00:00.000"]);
+  });
+
   it("leaves connections in real time", () => {
     assert.equal(realClock(new VirtualClock({ start })), systemClock);
     assert.equal(realClock(systemClock), systemClock);

@@ -1,6 +1,7 @@
 import { assert } from "./assert.ts";
 import { isYielding } from "./async/yield-every.ts";
-import { type Clock, systemClock } from "./clock.ts";
+import { type Clock, type SleepOptions, systemClock } from "./clock.ts";
+import { type VirtualTimer, VirtualTimers } from "./virtual-timers.ts";
 
 export interface VirtualClockOptions {
   /** Time at the start; default now. */
@@ -21,15 +22,15 @@ const namedOperations = 5;
 
 /**
  * A clock whose time moves only by `advance` and `advanceTo`, for tests of servers in this process:
- * `startServer({ clock })`. Timers fire in order of time. Between two moments the clock waits until the
- * server is at rest: no operation holds time, no long work waits for its turn, and some turns of the
- * event loop have passed in which no operation began.
+ * `startServer({ clock })`. Timers fire in order of time, but for those that `SleepOptions` excepts.
+ * Between two moments the clock waits until the server is at rest: no operation holds time, no long
+ * work waits for its turn, and some turns of the event loop have passed in which no operation began.
  */
 export class VirtualClock implements Clock {
   /** Deadlines of connections and latencies stay in real time. */
   readonly real = systemClock;
   #now: number;
-  readonly #timers = new TimerQueue();
+  readonly #timers = new VirtualTimers();
   readonly #maxOperations: number;
   readonly #maxHoldMs: number;
   #isAdvancing = false;
@@ -59,17 +60,19 @@ export class VirtualClock implements Clock {
     return this.#now;
   }
 
-  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  sleep(ms: number, signal?: AbortSignal, options: SleepOptions = {}): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
       const onAbort = () => {
         cancel();
         reject(signal?.reason);
       };
-      const cancel = this.#timers.add(this.#now + Math.max(0, Math.ceil(ms)), () => {
+      const fire = () => {
         signal?.removeEventListener("abort", onAbort);
         resolve();
-      });
+      };
+      const whole = Math.max(0, Math.ceil(ms));
+      const cancel = this.#timers.add({ at: this.#now + whole, ms: whole, options, fire });
       signal?.addEventListener("abort", onAbort, { once: true });
     });
   }
@@ -109,18 +112,25 @@ export class VirtualClock implements Clock {
     }
     await this.#exclusively(async () => {
       await this.#untilAtRest();
-      for (let next = this.#timers.next; next <= end; next = this.#timers.next) {
-        if (next > this.#now) this.#moveTo(next);
-        for (const fire of this.#timers.take(next)) {
-          this.note("timers");
-          fire();
-          // What it sets off may cancel the next one.
-          await nextTurn();
-        }
-        await this.#untilAtRest();
+      for (let isOver = false; !isOver;) {
+        const stop = this.#timers.nextStop(end);
+        if (stop > this.#now) this.#moveTo(stop);
+        await this.#fire(this.#timers.takeCoalesced(this.#now));
+        const due = this.#timers.takeDue(this.#now);
+        await this.#fire(due);
+        isOver = due.length === 0 && this.#now >= end;
       }
-      if (end > this.#now) this.#moveTo(end);
     });
+  }
+
+  async #fire(timers: readonly VirtualTimer[]): Promise<void> {
+    for (const { fire } of timers) {
+      this.note("timers");
+      fire();
+      // What it sets off may cancel the next one.
+      await nextTurn();
+    }
+    if (timers.length > 0) await this.#untilAtRest();
   }
 
   /** Resolves when the server is at rest, without moving time. */
@@ -197,50 +207,3 @@ function listed(counts: Iterable<readonly [string, number]>): string {
 }
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
-/** Timers by the moment at which they fire, those of one moment in the order of their start. */
-class TimerQueue {
-  private readonly timers = new Map<number, Set<() => void>>();
-  /** Keys of `timers`, the latest first. */
-  private readonly moments: number[] = [];
-
-  /** The earliest moment of a timer; Infinity without one. */
-  get next(): number {
-    for (let at = this.moments.at(-1); at !== undefined; at = this.moments.at(-1)) {
-      if (this.timers.get(at)!.size > 0) return at;
-      this.timers.delete(at);
-      this.moments.pop();
-    }
-    return Infinity;
-  }
-
-  /** Adds a timer. Returns the function that cancels it. */
-  add(at: number, fire: () => void): () => void {
-    let timers = this.timers.get(at);
-    if (timers === undefined) {
-      timers = new Set();
-      this.timers.set(at, timers);
-      this.moments.splice(this.placeOf(at), 0, at);
-    }
-    timers.add(fire);
-    return () => timers.delete(fire);
-  }
-
-  /** Removes the timers of the earliest moment. */
-  take(at: number): Iterable<() => void> {
-    const timers = this.timers.get(at)!;
-    this.timers.delete(at);
-    this.moments.pop();
-    return timers;
-  }
-
-  private placeOf(at: number): number {
-    let [low, high] = [0, this.moments.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.moments[middle]! > at) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  }
-}

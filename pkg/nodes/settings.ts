@@ -78,6 +78,8 @@ export interface NodesContext {
   /** A client that acts for the controllers of the simulated CSI driver. */
   readonly storageClient: Client;
   readonly clock: Clock;
+  /** Takes the times at which nodes renew their Lease next. */
+  readonly heartbeats?: Map<string, number> | undefined;
   readonly random: Random;
   readonly signal: AbortSignal;
   /** Reports an error that will be retried. */

@@ -23,6 +23,8 @@ export class TimerHeap {
     private readonly clock: Clock,
     private readonly signal: AbortSignal,
     private readonly fire: (key: string) => void,
+    /** Whether a virtual clock may be late with the keys; see `SleepOptions`. */
+    private readonly coalesce = false,
   ) {
     signal.addEventListener("abort", () => this.sleeping?.life.abort(), { once: true });
   }
@@ -53,7 +55,8 @@ export class TimerHeap {
     const life = new AbortController();
     this.sleeping = { at: first.at, life };
     const ms = Math.min(Math.max(first.at - this.clock.monotonic(), 0), longestSleepMs);
-    this.clock.sleep(ms, life.signal, { background: true }).then(
+    const { coalesce } = this;
+    this.clock.sleep(ms, life.signal, { background: true, coalesce }).then(
       () => {
         this.sleeping = undefined;
         this.due();

@@ -1,5 +1,5 @@
 import { featureGates } from "#api";
-import { type Clock, type Random, realClock } from "#base";
+import { type Clock, idleWhile, type Random, realClock, type SleepOptions } from "#base";
 import {
   type ApiObject,
   type Client,
@@ -138,13 +138,14 @@ class Scheduler {
       frameworkOf: (pod) => this.frameworkOf(pod),
     });
     signal.addEventListener("abort", () => queue.close(), { once: true });
+    const pause = idleWhile(() => !queue.hasUnschedulable);
     await Promise.all([
       loop.run(),
       this.repeat(flushBackoffMs, async () => {
         queue.flushBackoff();
         await queue.untilBackoff();
       }),
-      this.repeat(flushUnschedulableMs, async () => queue.flushUnschedulable()),
+      this.repeat(flushUnschedulableMs, async () => queue.flushUnschedulable(), pause),
       this.flushMetrics(),
       ...[...this.recorders.values()].map((recorder) => recorder.run()),
     ]);
@@ -220,10 +221,14 @@ class Scheduler {
     }
   }
 
-  private async repeat(everyMs: number, work: () => Promise<void>): Promise<void> {
+  private async repeat(
+    everyMs: number,
+    work: () => Promise<void>,
+    pause: SleepOptions = { background: true },
+  ): Promise<void> {
     const { clock, signal } = this.context;
     while (!signal.aborted) {
-      await clock.sleep(everyMs, signal, { background: true }).catch(() => undefined);
+      await clock.sleep(everyMs, signal, pause).catch(() => undefined);
       if (!signal.aborted) await work();
     }
   }

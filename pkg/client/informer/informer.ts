@@ -94,6 +94,11 @@ export class Informer<T extends ApiObject> {
     return this.objects.get(key);
   }
 
+  /** Number of objects. */
+  get size(): number {
+    return this.objects.size;
+  }
+
   all(): Iterable<T> {
     return this.objects.values();
   }

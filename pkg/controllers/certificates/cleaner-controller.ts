@@ -1,5 +1,5 @@
 import { X509Certificate } from "node:crypto";
-import { type Clock, realClock } from "#base";
+import { type Clock, idleWhile, realClock } from "#base";
 import { ignoreNotFound, isConflict } from "#meta";
 import {
   certificateSigningRequests,
@@ -21,6 +21,7 @@ export async function runCleanerController(context: ControllerContext): Promise<
   const handle = certificateSigningRequests(client.domain);
   const requests = informers.of(handle);
   await requests.untilSynced();
+  const pause = idleWhile(() => requests.size === 0);
   while (!signal.aborted) {
     const over = [...requests.all()].filter((request) => isOver(request, clock));
     for (const { metadata } of over) {
@@ -33,7 +34,7 @@ export async function runCleanerController(context: ControllerContext): Promise<
             report(`Failed to delete CertificateSigningRequest ${name}`, error);
         });
     }
-    await clock.sleep(intervalMs, signal, { background: true }).catch(() => undefined);
+    await clock.sleep(intervalMs, signal, pause).catch(() => undefined);
   }
 }
 

@@ -1,3 +1,4 @@
+import { idleWhile } from "#base";
 import {
   type ApiObject,
   type DiscoveredResource,
@@ -46,7 +47,13 @@ export class QuotaMonitor {
       const either = AbortSignal.any([signal, wake.signal]);
       const isTold = forget !== undefined && this.served !== undefined;
       const ms = isTold ? longestMs : discoveryMs;
-      await clock.sleep(ms, either, { background: true }).catch(() => undefined);
+      await clock
+        .sleep(
+          ms,
+          either,
+          idleWhile(() => isTold),
+        )
+        .catch(() => undefined);
     }
     forget?.();
     for (const stop of this.followed.values()) stop();

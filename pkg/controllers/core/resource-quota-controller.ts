@@ -1,4 +1,4 @@
-import { deepEqual, yieldEvery } from "#base";
+import { deepEqual, idleWhile, yieldEvery } from "#base";
 import {
   type ApiObject,
   type Handle,
@@ -86,9 +86,10 @@ class ResourceQuotaController {
 
   private async resync(): Promise<void> {
     const { clock, signal } = this.context;
+    const { quotaResyncMs } = this.options;
+    const pause = idleWhile(() => this.quotas.size === 0);
     while (!signal.aborted) {
-      const { quotaResyncMs } = this.options;
-      await clock.sleep(quotaResyncMs, signal, { background: true }).catch(() => undefined);
+      await clock.sleep(quotaResyncMs, signal, pause).catch(() => undefined);
       this.addAll();
     }
   }

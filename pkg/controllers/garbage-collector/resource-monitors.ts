@@ -1,4 +1,4 @@
-import { yieldEvery } from "#base";
+import { idleWhile, yieldEvery } from "#base";
 import {
   type ApiObject,
   type DiscoveredResource,
@@ -80,8 +80,15 @@ export class ResourceMonitors {
         report("Failed to discover resources for garbage collection", error),
       );
       const either = AbortSignal.any([signal, waiting.signal]);
-      const ms = isTold && this.discovered ? longestMs : discoveryMs;
-      await clock.sleep(ms, either, { background: true }).catch(() => undefined);
+      const isCurrent = isTold && this.discovered;
+      const ms = isCurrent ? longestMs : discoveryMs;
+      await clock
+        .sleep(
+          ms,
+          either,
+          idleWhile(() => isCurrent),
+        )
+        .catch(() => undefined);
       await clock.sleep(calmMs, signal).catch(() => undefined);
     }
     forget?.();

@@ -1,3 +1,4 @@
+import { idleWhile } from "#base";
 import type { Informer } from "#client";
 import {
   type Node,
@@ -41,13 +42,10 @@ export async function runPodGarbageCollector(
   const collector = new PodGarbageCollector(context);
   const pods = informers.of(podHandle);
   await Promise.all([pods.untilSynced(), informers.of(nodeHandle).untilSynced()]);
+  const pause = idleWhile(() => collector.isIdle([...pods.all()], terminatedPodThreshold));
   while (!signal.aborted) {
-    const all = [...pods.all()];
-    if (terminatedPodThreshold > 0) await collector.deleteEnded(all, terminatedPodThreshold);
-    await collector.deleteOutOfService(all);
-    await collector.deleteOrphans(all);
-    await collector.deleteUnbound(all);
-    await clock.sleep(intervalMs, signal, { background: true }).catch(() => undefined);
+    await collector.collect([...pods.all()], terminatedPodThreshold);
+    await clock.sleep(intervalMs, signal, pause).catch(() => undefined);
   }
 }
 
@@ -60,11 +58,27 @@ class PodGarbageCollector {
     this.nodes = context.informers.of(nodeHandle);
   }
 
+  /** @param kept number of ended pods that may stay; 0 = all */
+  async collect(pods: readonly Pod[], kept: number): Promise<void> {
+    await this.deleteAll(this.surplus(pods, kept), "terminated");
+    await this.deleteAll(this.outOfService(pods), "out-of-service");
+    const gone = await this.goneNodes(pods);
+    const orphans = pods.filter(({ spec }) => gone.has(spec?.nodeName ?? ""));
+    await this.deleteAll(orphans, "orphaned", nodeGone);
+    await this.deleteAll(unbound(pods), "unscheduled");
+  }
+
+  /** Whether none of the pods is to be deleted, now or after the quarantine of its node. */
+  isIdle(pods: readonly Pod[], kept: number): boolean {
+    const candidates = [this.surplus(pods, kept), this.outOfService(pods), unbound(pods)];
+    if (candidates.some(({ length }) => length > 0)) return false;
+    return this.quarantined.size === 0 && this.missingNodes(pods).length === 0;
+  }
+
   /** Evicted pods go first, then the oldest. */
-  async deleteEnded(pods: readonly Pod[], kept: number): Promise<void> {
-    const ended = pods.filter(({ status }) => !unended.has(status?.phase ?? ""));
-    const surplus = ended.length - kept;
-    if (surplus > 0) await this.deleteAll(oldestFirst(ended).slice(0, surplus), "terminated");
+  private surplus(pods: readonly Pod[], kept: number): readonly Pod[] {
+    const ended = kept > 0 ? pods.filter(({ status }) => !unended.has(status?.phase ?? "")) : [];
+    return ended.length > kept ? oldestFirst(ended).slice(0, ended.length - kept) : [];
   }
 
   private isOutOfService({ spec, status }: Node): boolean {
@@ -73,33 +87,24 @@ class PodGarbageCollector {
     return ready?.status !== "True" && (spec?.taints ?? []).some(({ key }) => key === taint);
   }
 
-  /** Pods that a kubelet cannot end any more. */
-  async deleteOutOfService(pods: readonly Pod[]): Promise<void> {
+  /** Terminating pods whose kubelet cannot end them any more. */
+  private outOfService(pods: readonly Pod[]): readonly Pod[] {
     const stuck = pods.filter(({ metadata, spec }) => {
       const node = metadata.deletionTimestamp && this.nodes.get(spec?.nodeName ?? "");
       return node ? this.isOutOfService(node) : false;
     });
-    await this.deleteAll(oldestFirst(stuck), "out-of-service");
+    return oldestFirst(stuck);
   }
 
-  async deleteOrphans(pods: readonly Pod[]): Promise<void> {
-    const gone = await this.goneNodes(pods);
-    const orphans = pods.filter(({ spec }) => gone.has(spec?.nodeName ?? ""));
-    await this.deleteAll(orphans, "orphaned", nodeGone);
-  }
-
-  async deleteUnbound(pods: readonly Pod[]): Promise<void> {
-    const unbound = pods.filter(
-      ({ metadata, spec }) => metadata.deletionTimestamp !== undefined && !spec?.nodeName,
-    );
-    await this.deleteAll(unbound, "unscheduled");
+  private missingNodes(pods: readonly Pod[]): readonly string[] {
+    const named = new Set(pods.map(({ spec }) => spec?.nodeName ?? ""));
+    return [...named].filter((name) => name !== "" && this.nodes.get(name) === undefined);
   }
 
   /** Nodes that pods name, and that a live read confirms to be gone after the quarantine. */
   private async goneNodes(pods: readonly Pod[]): Promise<ReadonlySet<string>> {
     const { client, clock, report } = this.context;
-    const named = new Set(pods.map(({ spec }) => spec?.nodeName ?? ""));
-    const missing = [...named].filter((name) => name !== "" && this.nodes.get(name) === undefined);
+    const missing = this.missingNodes(pods);
     for (const name of this.quarantined.keys()) {
       if (!missing.includes(name)) this.quarantined.delete(name);
     }
@@ -160,6 +165,13 @@ class PodGarbageCollector {
       .delete(podHandle, { namespace, name }, { gracePeriodSeconds: 0 })
       .catch(ignoreNotFound);
   }
+}
+
+/** Terminating pods that were never bound. */
+function unbound(pods: readonly Pod[]): readonly Pod[] {
+  return pods.filter(
+    ({ metadata, spec }) => metadata.deletionTimestamp !== undefined && !spec?.nodeName,
+  );
 }
 
 const unended: ReadonlySet<string> = new Set(["Pending", "Running", "Unknown"]);

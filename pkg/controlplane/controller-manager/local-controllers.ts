@@ -48,6 +48,8 @@ export interface LocalControllers {
   readonly authority: KeyPair | undefined;
   /** Port that the server listens on; undefined = none. */
   readonly port: number | undefined;
+  /** Times at which the simulated nodes of this process renew their Lease next. */
+  readonly heartbeats: ReadonlyMap<string, number>;
 }
 
 /**
@@ -114,7 +116,7 @@ function rootCaTextOf({ options, rootCa }: LocalControllers) {
 }
 
 async function runControllers(local: LocalControllers): Promise<void> {
-  const { rootCa, authority, options } = local;
+  const { rootCa, authority, options, heartbeats } = local;
   const { wrapClient } = options;
   const context = contextOf(local, controllerUser, "kube-controller-manager", wrapClient);
   const { key } = serviceAccountKeys(options.serviceAccounts ?? {});
@@ -122,6 +124,7 @@ async function runControllers(local: LocalControllers): Promise<void> {
     ...defaultControllerSettings,
     ...options.controllerManager?.settings,
     gates: local.gates,
+    heartbeats,
     settleMs: namespaceSettleMs(options),
     rootCa,
     ...rootCaTextOf(local),

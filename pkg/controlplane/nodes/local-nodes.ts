@@ -31,6 +31,8 @@ export interface LocalNodes {
   readonly gates: (name: string) => boolean;
   readonly credentials: Credentials | undefined;
   readonly server: KeelsonServer;
+  /** Takes the times at which nodes renew their Lease next. */
+  readonly heartbeats: Map<string, number>;
   /** Bearer token of a member of system:masters. */
   readonly token: string;
 }
@@ -56,7 +58,7 @@ const storageUser: User = { ...nodesUser, name: "system:simulated-storage" };
 export async function runLocalNodes(local: LocalNodes): Promise<void> {
   const { nodes } = local.options;
   if (nodes === undefined || nodes.count === 0) return;
-  const { clock, signal, report, metrics } = local;
+  const { clock, signal, report, metrics, heartbeats } = local;
   const userAgent = "kubelet";
   const client = (user: User) => {
     const identity = { user, userAgent, signal };
@@ -70,6 +72,7 @@ export async function runLocalNodes(local: LocalNodes): Promise<void> {
   const serving = await servingOf(local, settings.address, client(apiserver));
   const context: NodesContext = {
     ...common,
+    heartbeats,
     informers,
     nodesClient,
     stageClients: localStageClients(local),

@@ -26,7 +26,8 @@ export async function runBackground(assembly: Assembly): Promise<void> {
   const authority = credentials?.generated?.authority;
   const ownAuthority = authority?.certificate ?? "";
   const rootCa = credentials?.servingCa ?? "";
-  const local = { ...assembly, authority, rootCa, port };
+  const heartbeats = new Map<string, number>();
+  const local = { ...assembly, authority, rootCa, port, heartbeats };
   compact(assembly);
   // What no client can reach is seldom read.
   if (port !== undefined) assembly.metrics.observeProcess();
@@ -43,7 +44,7 @@ export async function runBackground(assembly: Assembly): Promise<void> {
     runLocalControllers(local),
     options.scheduler === true ? runLocalScheduler(assembly) : undefined,
     options.metricsServer === true ? runOwnMetricsServer(assembly) : undefined,
-    runLocalNodes(assembly),
+    runLocalNodes(local),
   ]);
 }
 

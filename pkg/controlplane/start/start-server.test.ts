@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -76,6 +78,20 @@ describe("startServer", () => {
     assert.equal(event.type, "ADDED");
     assert.equal(event.object.metadata.name, "seen");
     left.abort();
+  });
+
+  it("ends a watch whose request is aborted, also after a garbage collection", async () => {
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void;
+    const server = await start();
+    const left = new AbortController();
+    const watch = await server.fetch(`${configMaps}?watch=1`, { signal: left.signal });
+    const reading = watch.text();
+    // Lets the work of the call end, whose objects are then collected.
+    await new Promise((resolve) => setImmediate(resolve));
+    collect();
+    left.abort(new Error("enough"));
+    await assert.rejects(reading, /enough/);
   });
 
   it("forks: both servers go on from the same state, apart from each other", async () => {

@@ -121,12 +121,15 @@ export class NodeSyncer {
   private readonly nodes = new Map<string, SimulatedNode>();
   private readonly queue: WorkQueue;
   private readonly timers: TimerHeap;
+  private readonly heartbeats: TimerHeap;
   private readonly leases: Handle<Lease>;
 
   constructor(private readonly options: NodeSyncerOptions) {
     const { context, settings } = options;
     this.queue = new WorkQueue({ ...context, name: "simulated_nodes", delays: retryDelays });
-    this.timers = new TimerHeap(context.clock, context.signal, (name) => this.queue.add(name));
+    const wake = (name: string) => this.queue.add(name);
+    this.timers = new TimerHeap(context.clock, context.signal, wake);
+    this.heartbeats = new TimerHeap(context.clock, context.signal, wake, true);
     for (let index = 0; index < settings.count; index++) {
       const name = `${settings.namePrefix}${index}`;
       const client = context.clientOf(name);
@@ -169,7 +172,7 @@ export class NodeSyncer {
     if (!node.isRegistered) await this.register(node);
     const object = this.options.nodes.get(name);
     // A deleted Node stays away until its kubelet restarts.
-    if (object === undefined) return;
+    if (object === undefined) return this.stopHeartbeats(name);
     node.object = object;
     this.tellIfCordoned(node, object);
     const { clock } = this.options.context;
@@ -178,6 +181,7 @@ export class NodeSyncer {
     const wasWorking = node.isWorking && node.addresses !== undefined;
     node.isSilent = health.isSilent;
     node.isSlow = health.isSlow;
+    if (!node.isWorking) this.stopHeartbeats(name);
     if (health.isGone) return this.leave(node);
     this.setAddresses(node, object);
     if (!wasWorking && node.isWorking) this.options.onWorking(name);
@@ -186,9 +190,16 @@ export class NodeSyncer {
       const { stages } = this.options;
       if (stages?.isStaged(object) !== true) await this.report(node, object, health.troubles);
       await this.renew(node, object);
-      next = Math.min(next, node.renewAt, node.reportAt, this.relieve(node, object));
+      this.heartbeats.set(name, Math.min(node.renewAt, node.reportAt));
+      this.options.context.heartbeats?.set(name, node.renewAt);
+      next = Math.min(next, this.relieve(node, object));
     }
     if (next !== Infinity) this.timers.set(name, next);
+  }
+
+  private stopHeartbeats(name: string): void {
+    this.heartbeats.clear(name);
+    this.options.context.heartbeats?.delete(name);
   }
 
   /** Lets a pod be evicted if a resource is short. Returns the monotonic time of the next look at it. */

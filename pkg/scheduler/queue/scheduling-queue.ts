@@ -176,6 +176,10 @@ export class SchedulingQueue {
     }
   }
 
+  get hasUnschedulable(): boolean {
+    return this.unschedulable.size > 0;
+  }
+
   /** Wakes pods that have been unschedulable for five minutes. */
   flushUnschedulable(): void {
     const now = this.options.clock.now();

@@ -1,8 +1,8 @@
-import type { Clock } from "#base";
+import { type Clock, realClock } from "#base";
 
 /**
- * Timers sleep at most this long at a time: the wall clock may jump, and Node's timers end at 24
- * days.
+ * Timers of real time sleep at most this long at a time: the wall clock may jump, and Node's timers
+ * end at 24 days.
  */
 const LONGEST_MS = 60_000;
 
@@ -10,12 +10,14 @@ const LONGEST_MS = 60_000;
 export class Alarm implements Disposable {
   readonly #clock: Clock;
   readonly #ring: () => void;
+  readonly #longestMs: number;
   #at: number | undefined;
   #sleeping: AbortController | undefined;
 
   constructor(clock: Clock, ring: () => void) {
     this.#clock = clock;
     this.#ring = ring;
+    this.#longestMs = realClock(clock) === clock ? LONGEST_MS : Infinity;
   }
 
   /** Rings once at `at` (wall-clock milliseconds), or never. Replaces what was set before. */
@@ -38,7 +40,7 @@ export class Alarm implements Disposable {
       const left = at - this.#clock.now();
       if (left <= 0) break;
       try {
-        await this.#clock.sleep(Math.min(left, LONGEST_MS), signal, { background: true });
+        await this.#clock.sleep(Math.min(left, this.#longestMs), signal, { background: true });
       } catch {
         return; // set to another time
       }

@@ -27,11 +27,7 @@ const deployments = "/apis/apps/v1/namespaces/default/deployments";
 const configMaps = "/api/v1/namespaces/default/configmaps";
 const pods = "/api/v1/namespaces/default/pods";
 
-/** Kubelets that renew their Leases every 15 minutes, and a controller that has the patience. */
-const fewHeartbeats = { count: 1, leaseDurationSeconds: hour / second };
-const relaxedMonitor = {
-  controllerManager: { settings: { nodeMonitorPeriodMs: minute, nodeMonitorGraceMs: hour } },
-};
+const oneNode = { nodes: { count: 1 } };
 
 function podSpec(annotations: Readonly<Record<string, string>> = {}) {
   const simulated = Object.entries(annotations).map(([name, value]) => [
@@ -80,7 +76,7 @@ describe("virtual time", () => {
   });
 
   it("ends a Job at its activeDeadlineSeconds, and deletes it after its TTL", async () => {
-    const cluster = await startCluster({ nodes: fewHeartbeats, ...relaxedMonitor });
+    const cluster = await startCluster(oneNode);
     const spec = { activeDeadlineSeconds: 600, ttlSecondsAfterFinished: 3_600 };
     await cluster.create(jobs, jobOf("slow", spec, { "exit-after": "2h" }));
     await cluster.clock.advance(599 * second);
@@ -128,6 +124,27 @@ describe("virtual time", () => {
     );
   });
 
+  it("jumps over months in which nothing but heartbeats happens", async () => {
+    const cluster = await startCluster(oneNode);
+    const { clock } = cluster;
+    const lease = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/hollow-0";
+    const node = "/api/v1/nodes/hollow-0";
+    const readyOf = async () => condition(await cluster.get(node), "Ready");
+    const before = await readyOf();
+    await clock.advanceTo("2031-06-01T00:00:00Z");
+    assert.equal((await cluster.get(lease)).spec.renewTime, "2031-06-01T00:00:00.000000Z");
+    const { status, lastTransitionTime } = await readyOf();
+    assert.deepEqual([status, lastTransitionTime], ["True", before.lastTransitionTime]);
+    const annotations = { "simulated.keelson.dev/failure": "silent" };
+    await cluster.request("PATCH", node, { metadata: { annotations } });
+    await clock.advance(45 * second);
+    assert.equal((await readyOf()).status, "True");
+    await clock.advance(hour);
+    const unknown = await readyOf();
+    const late = Date.parse(unknown.lastTransitionTime) - Date.parse("2031-06-01T00:00:50Z");
+    assert.ok(unknown.status === "Unknown" && late >= 0 && late <= 6_000, JSON.stringify(unknown));
+  });
+
   it("reports a Deployment without progress after progressDeadlineSeconds", async () => {
     const cluster = await startCluster();
     const selector = { matchLabels: { app: "stuck" } };
@@ -146,7 +163,7 @@ describe("virtual time", () => {
   });
 
   it("expires Events and service account tokens", async () => {
-    const cluster = await startCluster({ nodes: fewHeartbeats, ...relaxedMonitor });
+    const cluster = await startCluster(oneNode);
     await cluster.create(jobs, jobOf("quick", {}));
     await cluster.clock.advance(10 * second);
     const events = async (): Promise<number> => {
@@ -170,7 +187,7 @@ describe("virtual time", () => {
   it("serves clients in real time meanwhile, whose watches do not end", async () => {
     const directory = mkdtempSync(path.join(tmpdir(), "keelson-virtual-time-"));
     const port = { port: 0, certificateDirectory: directory };
-    const cluster = await startCluster({ ...port, nodes: fewHeartbeats, ...relaxedMonitor });
+    const cluster = await startCluster({ ...port, ...oneNode });
     const { token, url } = cluster.server;
     const ca = readFileSync(path.join(directory, "ca.crt"));
     const headers = { authorization: `Bearer ${token}` };
@@ -192,7 +209,7 @@ describe("virtual time", () => {
   });
 
   it("keeps two servers of one process apart", async () => {
-    const options = { nodes: fewHeartbeats, ...relaxedMonitor };
+    const options = oneNode;
     const [one, other] = [await startCluster(options), await startCluster(options)];
     const spec = { activeDeadlineSeconds: 60 };
     await one.create(jobs, jobOf("slow", spec, { "exit-after": "2h" }));

@@ -24,8 +24,11 @@ export class NodeHealth {
 
   constructor(private readonly graces: GracePeriods) {}
 
-  /** Whether no sign of life came within the grace period; called at each look at the node. */
-  isSilent(node: Node, lease: Lease | undefined, now: number): boolean {
+  /**
+   * Observes the signs of life of a node. Returns the time after which it counts as silent, unless
+   * another sign comes: the end of its grace period.
+   */
+  silentAfter(node: Node, lease: Lease | undefined, now: number): number {
     const { name, uid, creationTimestamp } = node.metadata;
     const ready = nodeConditionOf(node, "Ready");
     const found = this.observations.get(name);
@@ -39,7 +42,7 @@ export class NodeHealth {
     const latest = isRenewed ? renewTime : before?.renewTime;
     this.observations.set(name, { uid, ready, renewTime: latest, probedAt });
     const { nodeMonitorGraceMs, nodeStartupGraceMs } = this.graces;
-    return now > probedAt + (ready === undefined ? nodeStartupGraceMs : nodeMonitorGraceMs);
+    return probedAt + (ready === undefined ? nodeStartupGraceMs : nodeMonitorGraceMs);
   }
 
   /** Whether this process has looked at the node. */

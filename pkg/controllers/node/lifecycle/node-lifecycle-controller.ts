@@ -1,3 +1,4 @@
+import type { SleepOptions } from "#base";
 import { type Informer, objectKey, CoreEventRecorder } from "#client";
 import { type Node, nodes as nodeHandle, type Pod } from "#kinds";
 import { type ControllerContext, newWorkQueue } from "../../controller-context.ts";
@@ -56,25 +57,39 @@ export async function runNodeLifecycleController(
       workers: nodeWorkers,
     }),
     podQueue.run((key) => syncBoundPod(monitor, nodes, pods.get(key)), { workers: podWorkers }),
-    repeat(context, options.nodeMonitorPeriodMs, "Failed to monitor nodes", () => monitor.look()),
-    repeat(context, taintingPeriodMs, "Failed to taint nodes", async () => {
-      await monitor.taintQueued();
-      await monitor.untilQueued();
+    repeat(context, {
+      periodMs: options.nodeMonitorPeriodMs,
+      what: "Failed to monitor nodes",
+      work: () => monitor.look(),
+      idleUntil: () => monitor.idleUntil(),
+    }),
+    repeat(context, {
+      periodMs: taintingPeriodMs,
+      what: "Failed to taint nodes",
+      work: async () => {
+        await monitor.taintQueued();
+        await monitor.untilQueued();
+      },
     }),
   ]);
 }
 
+interface Repetition extends Pick<SleepOptions, "idleUntil"> {
+  readonly periodMs: number;
+  /** For reports. */
+  readonly what: string;
+  readonly work: () => Promise<void>;
+}
+
 async function repeat(
   { clock, signal, report }: ControllerContext,
-  periodMs: number,
-  what: string,
-  work: () => Promise<void>,
+  { periodMs, what, work, ...options }: Repetition,
 ): Promise<void> {
   while (!signal.aborted) {
     await work().catch((error: unknown) => {
       if (!signal.aborted) report(what, error);
     });
-    await clock.sleep(periodMs, signal, { background: true }).catch(() => undefined);
+    await clock.sleep(periodMs, signal, { background: true, ...options }).catch(() => undefined);
   }
 }
 

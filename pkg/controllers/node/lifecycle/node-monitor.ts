@@ -12,7 +12,10 @@ import { nodeConditionOf, NodeNames, withUnknownConditions } from "./node-condit
 import { type GracePeriods, NodeHealth } from "./node-health.ts";
 import { type EvictionRates, type ZoneCounts, Zones } from "./zones.ts";
 
-export interface NodeMonitorOptions extends GracePeriods, EvictionRates {}
+export interface NodeMonitorOptions extends GracePeriods, EvictionRates {
+  /** In virtual time: when nodes of this process renew their Lease next, before any other work. */
+  readonly heartbeats?: ReadonlyMap<string, number>;
+}
 
 /** What a look at a node found. */
 interface Look {
@@ -42,7 +45,7 @@ export class NodeMonitor {
 
   constructor(
     private readonly context: ControllerContext,
-    options: NodeMonitorOptions,
+    private readonly options: NodeMonitorOptions,
     private readonly recorder: CoreEventRecorder,
   ) {
     const { client, clock, informers } = context;
@@ -88,6 +91,21 @@ export class NodeMonitor {
     if (!signal.aborted) await this.handleDisruption(counts, all);
     const took = (clock.monotonic() - began) / 1000;
     instruments.observe("node_collector_update_all_nodes_health_duration_seconds", {}, took);
+  }
+
+  /** Time until which no look changes anything, unless a node changes; in the past if one may. */
+  idleUntil(): number {
+    const all = [...this.nodes.all()];
+    if (all.length !== this.known.size || this.unmarked.size > 0) return -Infinity;
+    const { heartbeats } = this.options;
+    let end = Infinity;
+    for (const node of all) {
+      if (!this.isSettled(node)) return -Infinity;
+      const silentAfter = this.silentAfter(node);
+      const beatsAt = heartbeats?.get(node.metadata.name) ?? Infinity;
+      if (beatsAt > silentAfter) end = Math.min(end, silentAfter);
+    }
+    return end;
   }
 
   /** Resolves when a node waits for a NoExecute taint, and when the controller ends. */
@@ -140,6 +158,19 @@ export class NodeMonitor {
     if (failures.length > 0) throw failures[0];
   }
 
+  /** Whether the node is known, ready, and without taints that this controller would remove. */
+  private isSettled(node: Node): boolean {
+    if (!this.health.isKnown(node) || !this.known.has(node.metadata.name)) return false;
+    const { wanted, opposite } = this.noExecuteTaints("Unknown");
+    const isTainted = hasTaint(node, wanted) || hasTaint(node, opposite);
+    return nodeConditionOf(node, "Ready")?.status === "True" && !isTainted;
+  }
+
+  private silentAfter(node: Node): number {
+    const lease = this.leases.get(`${leaseNamespace}/${node.metadata.name}`);
+    return this.health.silentAfter(node, lease, this.context.clock.now());
+  }
+
   private takeAddedAndDeleted(all: readonly Node[]): void {
     const names = new Set(all.map(({ metadata }) => metadata.name));
     for (const node of all) {
@@ -177,8 +208,7 @@ export class NodeMonitor {
     if (!this.health.isKnown(node) && ready?.status === "Unknown") this.unmarked.add(name);
     for (let attempt = 1; ; attempt++) {
       const before = nodeConditionOf(node, "Ready");
-      const lease = this.leases.get(`${leaseNamespace}/${name}`);
-      const isSilent = this.health.isSilent(node, lease, clock.now());
+      const isSilent = clock.now() > this.silentAfter(node);
       const observed = before?.status ?? "Unknown";
       if (!isSilent || before?.status === "Unknown") {
         return { node, observed, current: before?.status };

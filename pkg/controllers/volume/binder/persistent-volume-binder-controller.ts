@@ -1,3 +1,4 @@
+import { idleWhile } from "#base";
 import { objectKey, CoreEventRecorder } from "#client";
 import { persistentVolumeClaims, persistentVolumes } from "#kinds";
 import { type ControllerContext, newWorkQueue } from "../../controller-context.ts";
@@ -43,9 +44,10 @@ export async function runPersistentVolumeBinder(
     else if (claimRef !== undefined) claimQueue.add(`${claimRef.namespace}/${claimRef.name}`);
   });
   await Promise.all([claims.untilSynced(), volumes.untilSynced(), claimSync.untilSynced()]);
+  const pause = idleWhile(() => claims.size + volumes.size === 0);
   const resync = async () => {
     while (!signal.aborted) {
-      await clock.sleep(volumeSyncMs, signal, { background: true }).catch(() => undefined);
+      await clock.sleep(volumeSyncMs, signal, pause).catch(() => undefined);
       for (const claim of claims.all()) claimQueue.add(objectKey(claim));
       for (const volume of volumes.all()) volumeQueue.add(volume.metadata.name);
     }
