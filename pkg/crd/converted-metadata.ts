@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "#base";
 import { checkAnnotations, checkLabels, goTypeOf, problemText } from "#meta";
-import { Path, Problems } from "#schema";
+import { mostTold, Path, Problems } from "#schema";
 
 type Texts = Readonly<Record<string, string>>;
 
@@ -26,7 +26,9 @@ export function restoredMetadata(original: JsonObject, converted: unknown): Json
     check(texts as Texts, Path.of(`metadata.${field}`), problems);
     if (Object.keys(texts).length > 0) restored[field] = texts;
   }
-  const told = problems.list.map((problem) => `${problem.field}: ${problemText(problem)}`);
+  const told = problems.list
+    .slice(0, mostTold)
+    .map((problem) => `${problem.field}: ${problemText(problem)}`);
   if (told.length === 0) return restored;
   return told.length === 1 ? String(told[0]) : `[${told.join(", ")}]`;
 }

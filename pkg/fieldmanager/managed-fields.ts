@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, memoize, OpaqueJson } from "#base";
+import { isJsonObject, type JsonObject, memoize, OpaqueJson, type Slices } from "#base";
 import { applyConflict, badRequest, goQuote, plainFailure } from "#meta";
 import { configurationFault } from "./typed/validate.ts";
 import { difference, type FieldSet, isEmptySet, isSubset, setOf, union } from "./fieldpath/set.ts";
@@ -77,14 +77,17 @@ export interface Update {
  * Neither owners that cannot be read nor elements that cannot be told apart are an error of the
  * request: the former are lost, with the latter owners stay as they were.
  */
-export function managedFieldsAfterUpdate(
+export function* managedFieldsAfterUpdate(
   write: Write,
   change: Update,
-): readonly ManagedFieldsEntry[] {
+): Slices<readonly ManagedFieldsEntry[]> {
   const managers = managersBefore(write, change);
   if (managers.size === 0 && !change.creation) return [];
+  yield;
   try {
-    return updated(write, change, managers).entries();
+    const after = yield* updated(write, change, managers);
+    yield;
+    return after.entries();
   } catch (fault) {
     if (fault instanceof ManagedFieldsError) return [];
     if (fault instanceof ElementError) return managers.entries();
@@ -117,12 +120,15 @@ function readOrNone(entries: readonly ManagedFieldsEntry[] | null | undefined): 
   }
 }
 
-function updated(
+function* updated(
   write: Write,
   { live, next }: Pick<Update, "live" | "next">,
   before: Managers,
-): Managers {
-  const { managers, fields } = update(write, { live: live(), next: next() }, before);
+): Slices<Managers> {
+  const objects = { live: live(), next: next() };
+  yield;
+  const { managers, fields } = yield* update(write, objects, before);
+  yield;
   const owned = difference(fields, strippedFields);
   if (!isEmptySet(owned)) {
     const manager = managerOf(write, "Update");
@@ -185,20 +191,23 @@ export interface AppliedConfiguration {
  *
  * @throws StatusError 400, 409 and 500 in Kubernetes' words
  */
-export function applyConfiguration(
+export function* applyConfiguration(
   write: Write,
   configuration: Configuration,
-): AppliedConfiguration {
+): Slices<AppliedConfiguration> {
   const { document, live, zero, entries } = configuration;
   try {
     let managers = readForApply(entries);
     checkKind(write, document);
     if (managers.size === 0) {
       const first = { ...write, manager: beforeApply };
-      managers = updated(first, { live: zero, next: () => live }, managers);
+      managers = yield* updated(first, { live: zero, next: () => live }, managers);
     }
+    yield;
     checkDocument(write, document);
-    const applied = applyAsManager(write, configuration, managers);
+    yield;
+    const applied = yield* applyAsManager(write, configuration, managers);
+    yield;
     const object =
       applied.object === undefined ? undefined : withLastApplied(write, applied.object, document);
     // The annotation follows even where nothing else changes.
@@ -228,27 +237,28 @@ function readForApply(entries: Configuration["entries"]): Managers {
   }
 }
 
-function applyAsManager(
+function* applyAsManager(
   write: Write,
   { document, live, force }: Configuration,
   before: Managers,
-): Applied {
+): Slices<Applied> {
   const manager = managerOf(write, "Apply");
   const id = managerIdentifier(manager);
   const configuration = document;
   const application = { live, configuration, manager, id, force };
   let applied: Applied;
   try {
-    applied = apply(write, application, before);
+    applied = yield* apply(write, application, before);
   } catch (fault) {
     if (!(fault instanceof ConflictError) || write.manager !== "kubectl") throw fault;
     const allowed = allowedByLastApplied(write, live);
     if (allowed === undefined) throw fault;
     const conflicts = remaining(fault.conflicts, allowed);
     if (conflicts.length > 0) throw new ConflictError(conflicts);
-    applied = apply(write, { ...application, force: true }, before);
+    applied = yield* apply(write, { ...application, force: true }, before);
   }
   const { object, managers } = applied;
+  yield;
   managers.take(id, strippedFields);
   const own = managers.get(id);
   if (own === undefined) return applied;

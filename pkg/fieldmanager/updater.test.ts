@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { deepEqual, type JsonObject, type Random, seededRandom } from "#base";
+import { atOnce, deepEqual, type JsonObject, type Random, seededRandom } from "#base";
 import { required, int32, list, map, pointer, value, string, structs } from "#schema";
 import { configurationFault } from "./typed/validate.ts";
 import { compare } from "./typed/compare.ts";
@@ -73,12 +73,12 @@ class Story {
     const manager = managerOf(name, "Apply");
     const id = managerIdentifier(manager);
     const application = { live: this.object, configuration, manager, id, force };
-    const { object, managers } = apply(change, application, this.managers);
+    const { object, managers } = atOnce(apply(change, application, this.managers));
     return new Story(object === undefined ? this.object : decoded(object), managers);
   }
 
   update(name: string, next: JsonObject): Story {
-    const outcome = update(change, { live: this.object, next }, this.managers);
+    const outcome = atOnce(update(change, { live: this.object, next }, this.managers));
     const manager = managerOf(name, "Update");
     outcome.managers.put({ ...manager, fields: outcome.fields, time: undefined });
     outcome.managers.dropEmpty();
@@ -297,7 +297,7 @@ class TwoVersions {
     const [live, configuration] = [speak(this.object), speak(part)];
     const application = { live, configuration, manager, id, force: false };
     const spoken: Change = { versions, apiVersion, scope: noScope };
-    const { object, managers } = apply(spoken, application, this.managers);
+    const { object, managers } = atOnce(apply(spoken, application, this.managers));
     return new TwoVersions(object === undefined ? this.object : decoded(inV1(object)), managers);
   }
 }
@@ -342,7 +342,7 @@ describe("apply, in whatever version", () => {
 describe("update", () => {
   it("gives what is added and changed, with the first path that is new", () => {
     const fields = (live: JsonObject, next: JsonObject): unknown =>
-      update(change, { live, next }, new Managers()).fields;
+      atOnce(update(change, { live, next }, new Managers())).fields;
     assert.deepEqual(fields({}, { data: { x: "1" } }), { "f:data": { ".": {}, "f:x": {} } });
     assert.deepEqual(fields({ data: {} }, { data: { x: "1" } }), { "f:data": { "f:x": {} } });
     assert.deepEqual(fields({ whole: { a: "1" } }, { whole: { b: "1" } }), { "f:whole": {} });
@@ -359,7 +359,7 @@ describe("update", () => {
   it("drops managers of versions that are no more", () => {
     const managers = new Managers();
     managers.put({ ...managerOf("old", "Update"), apiVersion: "v0", fields: {}, time: undefined });
-    assert.equal(update(change, { live: {}, next: {} }, managers).managers.size, 0);
+    assert.equal(atOnce(update(change, { live: {}, next: {} }, managers)).managers.size, 0);
   });
 
   it("makes one unit of what became one", () => {
@@ -367,7 +367,8 @@ describe("update", () => {
     const fields = setOf(["f:unit", "f:a"], ["f:text"]);
     managers.put({ ...managerOf("m", "Update"), fields, time: undefined });
     const object = { unit: { a: "1" }, text: "t" };
-    const [[, kept] = []] = [...update(change, { live: object, next: object }, managers).managers];
+    const updated = atOnce(update(change, { live: object, next: object }, managers));
+    const [[, kept] = []] = [...updated.managers];
     assert.deepEqual(kept?.fields, setOf(["f:unit"], ["f:text"]));
   });
 });

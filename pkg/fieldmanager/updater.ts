@@ -1,4 +1,4 @@
-import { append, deepEqual, type JsonObject } from "#base";
+import { append, deepEqual, type JsonObject, type Slices } from "#base";
 import { compare, type Comparison } from "./typed/compare.ts";
 import {
   type FieldSet,
@@ -109,11 +109,11 @@ interface Outcome {
  * Takes from every manager but `self` what changed or went. Without `force` a change of something
  * that another owns is a conflict.
  */
-function removeFromOthers(
+function* removeFromOthers(
   change: Change,
   { live, next }: Objects,
   { managers, self, force }: { managers: Managers; self: string | undefined; force: boolean },
-): Outcome {
+): Slices<Outcome> {
   const comparisons = new Map<string, Comparison>();
   const compareIn = (apiVersion: string): Comparison => {
     const known = comparisons.get(apiVersion);
@@ -131,12 +131,14 @@ function removeFromOthers(
     let difference = scoped.get(manager.apiVersion);
     if (difference === undefined) {
       const { added, modified, removed } = compareIn(manager.apiVersion);
+      yield;
       const changed = applyFilter(change.scope, union(modified, added));
       difference = { changed, removed: applyFilter(change.scope, removed) };
       scoped.set(manager.apiVersion, difference);
     }
     const conflict = intersection(manager.fields, difference.changed);
     losses.set(id, { conflict, removed: intersection(manager.fields, difference.removed) });
+    yield;
     if (force || isEmptySet(conflict)) continue;
     append(
       conflicts,
@@ -148,6 +150,7 @@ function removeFromOthers(
   for (const [id, { conflict, removed }] of losses) {
     kept.take(id, conflict);
     kept.take(id, removed);
+    yield;
   }
   kept.dropEmpty();
   return { managers: kept, comparison: compareIn(change.apiVersion) };
@@ -160,19 +163,21 @@ interface Updated {
 }
 
 /** An update from `live` to `next` by someone who is not among the managers yet. */
-export function update(
+export function* update(
   change: Change,
   objects: { readonly live: JsonObject; readonly next: JsonObject },
   managers: Managers,
-): Updated {
+): Slices<Updated> {
   const live = new Versioned(change, objects.live);
   const next = new Versioned(change, objects.next);
   const known = reconcile(change, managers);
-  const outcome = removeFromOthers(
+  yield;
+  const outcome = yield* removeFromOthers(
     change,
     { live, next },
     { managers: known, self: undefined, force: true },
   );
+  yield;
   const { added, modified } = outcome.comparison;
   return { managers: outcome.managers, fields: applyFilter(change.scope, union(modified, added)) };
 }
@@ -192,17 +197,26 @@ export interface Applied {
 }
 
 /** Merges the configuration in and prunes what its manager alone had set before. */
-export function apply(change: Change, application: Application, managers: Managers): Applied {
+export function* apply(
+  change: Change,
+  application: Application,
+  managers: Managers,
+): Slices<Applied> {
   const { live, configuration, manager, id, force } = application;
   const shape = change.versions.shapeOf(change.apiVersion) as Shape;
   const known = reconcile(change, managers);
   const last = known.get(id);
+  yield;
   const merged = merge(shape, live, configuration);
+  yield;
   const fields = applyFilter(change.scope, toFieldSet(shape, configuration));
   known.put({ ...manager, fields, time: last?.time });
-  const object = prune(change, merged, { known, last, fields });
+  yield;
+  const object = yield* prune(change, merged, { known, last, fields });
   const objects = { live: new Versioned(change, live), next: new Versioned(change, object) };
-  const outcome = removeFromOthers(change, objects, { managers: known, self: id, force });
+  yield;
+  const outcome = yield* removeFromOthers(change, objects, { managers: known, self: id, force });
+  yield;
   return {
     object: deepEqual(live, object) ? undefined : object,
     managers: outcome.managers,
@@ -218,7 +232,11 @@ interface Pruning {
 }
 
 /** Removes what the manager applied before, does not apply now, and no other manager owns. */
-function prune(change: Change, merged: JsonObject, { known, last, fields }: Pruning): JsonObject {
+function* prune(
+  change: Change,
+  merged: JsonObject,
+  { known, last, fields }: Pruning,
+): Slices<JsonObject> {
   if (last === undefined || isEmptySet(last.fields)) return merged;
   const { versions, apiVersion: own } = change;
   const version = last.apiVersion;
@@ -229,8 +247,11 @@ function prune(change: Change, merged: JsonObject, { known, last, fields }: Prun
   const start = new Versioned(change, merged).in(version);
   const lost = removeFields(shape, start, withNamedFields(last.fields, shape));
   const trimmed = { merged: start, pruned: lost };
-  const back = withOwned({ ...change, apiVersion: version }, trimmed, known);
-  const pruned = withoutLast(shape, { merged: start, pruned: back, last: last.fields });
+  yield;
+  const back = yield* withOwned({ ...change, apiVersion: version }, trimmed, known);
+  yield;
+  const pruned = yield* withoutLast(shape, { merged: start, pruned: back, last: last.fields });
+  yield;
   return version === own ? pruned : versions.convert(pruned, version, own);
 }
 
@@ -240,7 +261,7 @@ interface Trimmed {
 }
 
 /** Brings back what managers own, version by version, that of the objects first. */
-function withOwned(change: Change, trimmed: Trimmed, known: Managers): JsonObject {
+function* withOwned(change: Change, trimmed: Trimmed, known: Managers): Slices<JsonObject> {
   const byVersion = new Map<string, FieldSet[]>([[change.apiVersion, []]]);
   for (const [, { apiVersion, fields }] of known) {
     const sets = byVersion.get(apiVersion);
@@ -259,18 +280,21 @@ function withOwned(change: Change, trimmed: Trimmed, known: Managers): JsonObjec
     }
     const named = (set: FieldSet): FieldSet => withNamedFields(set, shape);
     const stays = union(named(toFieldSet(shape, pruned)), named(unionOfAll(sets)));
+    yield;
     pruned = removeFields(shape, merged, difference(named(toFieldSet(shape, merged)), stays));
+    yield;
   }
   return at === change.apiVersion ? pruned : change.versions.convert(pruned, at, change.apiVersion);
 }
 
 /** Only what was applied before may go; the rest comes back. */
-function withoutLast(
+function* withoutLast(
   shape: Shape,
   { merged, pruned, last }: Trimmed & { readonly last: FieldSet },
-): JsonObject {
+): Slices<JsonObject> {
   const named = (set: FieldSet): FieldSet => withNamedFields(set, shape);
   const gone = difference(named(toFieldSet(shape, merged)), named(toFieldSet(shape, pruned)));
+  yield;
   return removeFields(shape, merged, intersection(gone, named(last)));
 }
 

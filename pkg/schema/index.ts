@@ -5,6 +5,7 @@ export * from "./struct/declare.ts";
 export {
   type FieldProblem,
   type Look,
+  mostTold,
   Path,
   Problems,
   type ProblemType,

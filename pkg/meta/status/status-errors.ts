@@ -1,5 +1,11 @@
 import { printJson } from "#base";
-import { escapedForHtml, type FieldProblem, type ProblemType, type Problems } from "#schema";
+import {
+  escapedForHtml,
+  type FieldProblem,
+  mostTold,
+  type ProblemType,
+  type Problems,
+} from "#schema";
 import { goQuote } from "../encoding/go-quote.ts";
 import { type StatusCause, type StatusDetails, StatusError } from "./status.ts";
 
@@ -303,10 +309,10 @@ const generic = {
 } as const;
 
 /**
- * Causes that are told of one object, and characters of them. More helps no reader, and a body of a
- * few bytes per problem, or one large value with many problems, would make a huge answer.
+ * Characters of the causes that are told of one object, which are no more than `mostTold`. More helps
+ * no reader, and a body of a few bytes per problem, or one large value with many problems, would
+ * make a huge answer.
  */
-const MOST_CAUSES = 1_000;
 const MOST_CHARACTERS = 4 * 1024 * 1024;
 
 /** The object breaks rules: one cause per problem, and all of them once in the message. */
@@ -325,7 +331,7 @@ export function invalid(kind: KindName, name: string, problems: Problems): Statu
 function toldCauses(problems: readonly FieldProblem[]): ReturnType<typeof causeOf>[] {
   const told: ReturnType<typeof causeOf>[] = [];
   let characters = 0;
-  for (const problem of problems.slice(0, MOST_CAUSES)) {
+  for (const problem of problems.slice(0, mostTold)) {
     const cause = causeOf(problem);
     characters += (cause.message ?? "").length + cause.field.length;
     if (characters > MOST_CHARACTERS && told.length > 0) break;

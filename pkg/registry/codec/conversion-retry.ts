@@ -1,5 +1,5 @@
 import { ManagedFieldsError } from "#fieldmanager";
-import type { JsonObject } from "#base";
+import { atOnce, type Awaitable, inTurns, type JsonObject, type Slices } from "#base";
 import { type ObjectConversion, printJson, StatusError } from "#meta";
 import type { ResourceRequest, ConvertObject } from "../contract.ts";
 import type { RegistryContext } from "../context.ts";
@@ -14,18 +14,21 @@ class ConversionNeeded extends Error {
   }
 }
 
+type SlicedWork<Input, T> = (input: Input) => Slices<T>;
+
 /**
  * Runs work that compares objects in the versions of their field managers. Where a webhook
  * converts, the work restarts after each conversion until none is missing; each object is converted
- * once. The work must have no side effects before it returns.
+ * once. The work must have no side effects before it returns. Work on a large object is done in turns
+ * with other requests.
  */
 export function withConvertedObjects<T>(
   registry: RegistryContext,
   { resource, context }: ResourceRequest,
-  work: (registry: RegistryContext) => T,
-): T | Promise<T> {
+  { isLarge, work }: { readonly isLarge: boolean; readonly work: SlicedWork<RegistryContext, T> },
+): Awaitable<T> {
   const conversion = resource.kind.custom?.conversion;
-  if (conversion === undefined) return work(registry);
+  if (conversion === undefined) return isLarge ? inTurns(work(registry)) : atOnce(work(registry));
   return retryUntilConverted(conversion, context.signal, (convertObject) =>
     work({ ...registry, convertObject }),
   );
@@ -34,18 +37,19 @@ export function withConvertedObjects<T>(
 async function retryUntilConverted<T>(
   conversion: ObjectConversion,
   signal: AbortSignal,
-  work: (inVersion: ConvertObject) => T,
+  work: SlicedWork<ConvertObject, T>,
 ): Promise<T> {
   const known = new Map<string, JsonObject | ManagedFieldsError>();
   const cacheKey = (object: JsonObject, apiVersion: string) => `${apiVersion} ${printJson(object)}`;
   for (;;) {
     try {
-      return work((object, apiVersion) => {
+      const slices = work((object, apiVersion) => {
         const found = known.get(cacheKey(object, apiVersion));
         if (found === undefined) throw new ConversionNeeded(object, apiVersion);
         if (found instanceof ManagedFieldsError) throw found;
         return found;
       });
+      return await inTurns(slices);
     } catch (lack) {
       if (!(lack instanceof ConversionNeeded)) throw lack;
       const { object, apiVersion } = lack;

@@ -1,6 +1,6 @@
 import { assert } from "#base";
 import { badRequest, conflict, plainFailure, problemText, type Resource } from "#meta";
-import { Problems } from "#schema";
+import { mostTold, Problems } from "#schema";
 import { writeOperationOptions } from "../admission/options.ts";
 import { decodeBody } from "../write/decode-body.ts";
 import type { Body, ResourceRequest, WriteResponse, WriteOptions } from "../contract.ts";
@@ -62,7 +62,9 @@ function checkBinding(
 ): void {
   const problems = new Problems();
   kind.hooks.validate?.(binding, problems, hookContext(registry, request));
-  const texts = problems.list.map((problem) => `${problem.field}: ${problemText(problem)}`);
+  const texts = problems.list
+    .slice(0, mostTold)
+    .map((problem) => `${problem.field}: ${problemText(problem)}`);
   if (texts.length === 0) return;
   throw plainFailure(texts.length === 1 ? texts[0]! : `[${texts.join(", ")}]`);
 }

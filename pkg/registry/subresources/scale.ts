@@ -1,4 +1,4 @@
-import { deepClone } from "#base";
+import { atOnce, deepClone } from "#base";
 import { checkScale } from "#api";
 import { ManagedFieldsError, toParent, type Replicas, toSubresource } from "#fieldmanager";
 import {
@@ -72,11 +72,8 @@ async function updateScale(
     const before = seenAsScale(registry, request, { there, access });
     const wanted = { object: deepClone(decoded.object), warnings: decoded.warnings };
     const { fieldManager } = options;
-    updateManagedFields(
-      registry,
-      { ...request, resource },
-      { object: wanted.object, old: before, fieldManager },
-    );
+    const owning = { object: wanted.object, old: before, fieldManager };
+    atOnce(updateManagedFields(registry, { ...request, resource }, owning));
     return scaled(registry, request, { there, wanted, access });
   };
   const response = await changeBySubresource(registry, request, {
@@ -116,17 +113,14 @@ function scalePatcher(
 ): (before: Item) => Decoded {
   if (options.patchType === "apply") {
     const configured = configurationApplier(request, { body, options });
-    return (before) => configured(registry, before);
+    return (before) => atOnce(configured(registry, before));
   }
-  const patched = patchApplier(registry, request, { body, options });
+  const patched = patchApplier(request, { body, options });
   const { fieldManager } = options;
   return (before) => {
-    const wanted = patched(before);
-    updateManagedFields(registry, request, {
-      object: wanted.object,
-      old: before.object,
-      fieldManager,
-    });
+    const wanted = atOnce(patched(registry, before));
+    const owning = { object: wanted.object, old: before.object, fieldManager };
+    atOnce(updateManagedFields(registry, request, owning));
     return wanted;
   };
 }

@@ -1,4 +1,4 @@
-import { yieldEvery } from "#base";
+import { inTurns, yieldEvery } from "#base";
 import { requestBounds } from "#meta";
 import { writeOperationOptions } from "../admission/options.ts";
 import { decodeBody } from "../write/decode-body.ts";
@@ -34,7 +34,8 @@ export function virtualCreate({ bodyKind, handle }: CreateHandler) {
     matchNamespace(request, object.metadata);
     await pause();
     const { dryRun, fieldManager } = options;
-    updateManagedFields(registry, target, { object, old: undefined, fieldManager });
+    const owning = { object, old: undefined, fieldManager };
+    await inTurns(updateManagedFields(registry, target, owning), pause);
     await pause();
     const context = hookContext(registry, request);
     // Reviews may name missing namespaces; subresources of an object may not.

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { managedFieldsAfterUpdate } from "#fieldmanager";
-import { type JsonObject, seededRandom } from "#base";
+import { atOnce, type JsonObject, seededRandom } from "#base";
 import type { Resource } from "#meta";
 import { arbitrary } from "#schema";
 import { memoryBackend, objectStore, StoreFault } from "#storage";
@@ -229,23 +229,27 @@ describe("managed fields", () => {
         const { managedFields: _entries, ...metadata } = object.metadata as any;
         const made = { ...object, metadata };
         const write = managedWrite(registry, { ...request(maps), resource }, "me");
-        const compared = managedFieldsAfterUpdate(write, {
-          live: () => emptyObject(struct),
-          next: () => servedJson(asStored, made),
-          creation: true,
-          entries: undefined,
-          sent: undefined,
-        });
+        const compared = atOnce(
+          managedFieldsAfterUpdate(write, {
+            live: () => emptyObject(struct),
+            next: () => servedJson(asStored, made),
+            creation: true,
+            entries: undefined,
+            sent: undefined,
+          }),
+        );
         // Random lists may lack keys, and then no manager may own anything.
         if (compared.length === 0) continue;
-        updateManagedFields(
-          registry,
-          { ...request(maps), resource: asStored },
-          {
-            object: made,
-            old: undefined,
-            fieldManager: "me",
-          },
+        atOnce(
+          updateManagedFields(
+            registry,
+            { ...request(maps), resource: asStored },
+            {
+              object: made,
+              old: undefined,
+              fieldManager: "me",
+            },
+          ),
         );
         const title = `${groupVersion} ${kind.kind}`;
         assert.equal(JSON.stringify(metadata.managedFields), JSON.stringify(compared), title);

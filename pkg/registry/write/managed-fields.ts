@@ -1,4 +1,11 @@
-import { certainlyDiffer, deepClone, deepEqual, type JsonObject, memoize } from "#base";
+import {
+  certainlyDiffer,
+  deepClone,
+  deepEqual,
+  type JsonObject,
+  memoize,
+  type Slices,
+} from "#base";
 import {
   createdFields,
   managedFieldsAtCreation,
@@ -61,31 +68,31 @@ interface ManagedFieldsUpdate {
 }
 
 /** Assigns the fields that a create, replace or patch changes to its field manager. */
-export function updateManagedFields(
+export function* updateManagedFields(
   registry: RegistryContext,
   request: ResourceRequest,
   owning: ManagedFieldsUpdate,
-): void {
+): Slices<void> {
   const { object, old } = owning;
   const sent: ManagedFields = object.metadata.managedFields;
   const entries =
     old === undefined && sent === undefined
-      ? entriesOfNew(registry, request, owning)
-      : entriesOfChanged(registry, request, { ...owning, sent });
+      ? yield* entriesOfNew(registry, request, owning)
+      : yield* entriesOfChanged(registry, request, { ...owning, sent });
   setManagedFields(object.metadata, entries);
 }
 
 /** By far the most frequent case, and so a way of its own. */
-function entriesOfNew(
+function* entriesOfNew(
   registry: RegistryContext,
   request: ResourceRequest,
   { object, fieldManager }: ManagedFieldsUpdate,
-): NonNullable<ManagedFields> {
+): Slices<NonNullable<ManagedFields>> {
   const { resource, subresource } = request;
   const scope = trackedFieldsOf(resource.kind, subresource);
   const { open } = resource.struct;
   if (subresource !== "" || !("ignored" in scope) || open !== undefined) {
-    return entriesOfChanged(registry, request, { object, old: undefined, fieldManager });
+    return yield* entriesOfChanged(registry, request, { object, old: undefined, fieldManager });
   }
   const left = excludedAtCreation(scope.ignored);
   try {
@@ -106,7 +113,7 @@ function entriesOfChanged(
   registry: RegistryContext,
   request: ResourceRequest,
   { object, old, fieldManager, sent }: ManagedFieldsUpdate & { readonly sent?: ManagedFields },
-): NonNullable<ManagedFields> {
+): Slices<NonNullable<ManagedFields>> {
   const { resource } = request;
   return managedFieldsAfterUpdate(managedWrite(registry, request, fieldManager), {
     live: () => (old === undefined ? emptyObject(resource.struct) : servedJson(resource, old)),

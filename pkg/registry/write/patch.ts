@@ -1,4 +1,4 @@
-import { compareUtf8, parseJsonText } from "#base";
+import { assert, compareUtf8, parseJsonText, type Slices } from "#base";
 import {
   badRequest,
   genericFailure,
@@ -31,7 +31,8 @@ import {
   withWritten,
 } from "#schema";
 import { type Decoded, toHub, unknownInSorted } from "./decode-body.ts";
-import type { Body, Item, PatchOptions, ResourceRequest } from "../contract.ts";
+import type { Body, PatchOptions, ResourceRequest } from "../contract.ts";
+import type { PatchApplier } from "./write.ts";
 import type { RegistryContext } from "../context.ts";
 import { converterMessage } from "../codec/converter-words.ts";
 import { checkSameKind } from "./custom-resource-errors.ts";
@@ -63,21 +64,22 @@ interface ParsedPatch {
  * The patch itself is looked at only when there is an object, as Kubernetes does: a missing object
  * is a 404 whatever the patch. Throws 400, 413, 415 and 422.
  */
-export function patchApplier(
-  registry: RegistryContext,
-  request: ResourceRequest,
-  input: PatchRequest,
-): (current: Item) => Decoded {
+export function patchApplier(request: ResourceRequest, input: PatchRequest): PatchApplier {
   let parsed: ParsedPatch | undefined;
-  return (current) => {
+  return function* (registry, current) {
+    assert(current !== undefined, "a patch is applied to an object that is there");
     parsed ??= parsePatch(input);
+    yield;
     const { kind, served, struct, groupVersion } = request.resource;
     const hub = current.object;
     const object = served.convert === "hub" ? hub : served.convert.down(hub);
     const typeMeta = { kind: kind.kind, apiVersion: groupVersion };
+    yield;
     const document = toJsonValue(struct, object, typeMeta);
+    yield;
     const patched = { document: patchedDocument(request, { document, parsed, input }), parsed };
-    return decodePatched(registry, request, { ...patched, input, current: document });
+    yield;
+    return yield* decodePatched(registry, request, { ...patched, input, current: document });
   };
 }
 
@@ -123,11 +125,11 @@ function patchError({ code, message }: PatchFault): Error {
   }
 }
 
-function decodePatched(
+function* decodePatched(
   registry: RegistryContext,
   request: ResourceRequest,
   { document, parsed, input, current }: Application & { readonly current: unknown },
-): Decoded {
+): Slices<Decoded> {
   const { resource } = request;
   const unknown: string[] = [];
   const isStrategic = input.options.patchType === "strategic";
@@ -159,6 +161,7 @@ function decodePatched(
   }
   const warnings = fieldValidation === "Warn" ? problems : [];
   if (isCustom) checkCustomKind(request, document, warnings);
+  yield;
   const hub = toHub(registry, request, object);
   markManagedFieldsCleared(document, hub);
   return { object: hub, warnings };

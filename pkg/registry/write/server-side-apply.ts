@@ -1,4 +1,4 @@
-import { deepClone, type JsonObject } from "#base";
+import { deepClone, type JsonObject, type Slices } from "#base";
 import { applyConfiguration, describeObject } from "#fieldmanager";
 import {
   badRequest,
@@ -11,13 +11,13 @@ import {
   YamlFault,
 } from "#meta";
 import { checkDepth, DecodeFault, fromJson, JsonFault } from "#schema";
-import { type Decoded, toHub } from "./decode-body.ts";
+import { toHub } from "./decode-body.ts";
 import type { Body, PatchOptions, ResourceRequest } from "../contract.ts";
 import type { RegistryContext } from "../context.ts";
 import { converterMessage } from "../codec/converter-words.ts";
 import { jsonType } from "../codec/json-type.ts";
 import { managedWrite, setManagedFields, servedJson, emptyObject } from "./managed-fields.ts";
-import type { StoredItem } from "../codec/stored.ts";
+import type { PatchApplier } from "./write.ts";
 
 /**
  * Server-side apply: the document says which fields its manager wants, and with which values; the
@@ -29,20 +29,16 @@ interface ApplyRequest {
   readonly options: PatchOptions;
 }
 
-type ObjectApplier = (
-  registry: RegistryContext,
-  current: Pick<StoredItem, "object"> | undefined,
-) => Decoded;
-
 /** The function from what is there to what the configuration makes of it. */
 export function configurationApplier(
   request: ResourceRequest,
   { body, options }: ApplyRequest,
-): ObjectApplier {
+): PatchApplier {
   let parsed: Document | undefined;
-  return (registry, current) => {
+  return function* (registry, current) {
     const { document, repeated } = (parsed ??= parseDocument(body));
-    const object = applyTo(registry, request, { document, options, old: current?.object });
+    yield;
+    const object = yield* applyTo(registry, request, { document, options, old: current?.object });
     if (options.fieldValidation === "Strict" && repeated.length > 0) {
       const lines = repeated.map((line) => `  ${line}`).join("\n");
       const why = `error converting YAML to JSON: yaml: unmarshal errors:\n${lines}`;
@@ -59,28 +55,30 @@ interface Application {
   readonly old: any;
 }
 
-function applyTo(
+function* applyTo(
   registry: RegistryContext,
   request: ResourceRequest,
   { document, options, old }: Application,
-): any {
+): Slices<any> {
   const { resource } = request;
   const write = managedWrite(registry, request, options.fieldManager);
   const typeMeta = { apiVersion: resource.groupVersion, kind: resource.kind.kind };
   const zero = (): JsonObject => emptyObject(resource.struct);
   const live = { ...typeMeta, ...(old === undefined ? zero() : servedJson(resource, old)) };
-  const applied = applyConfiguration(write, {
+  yield;
+  const applied = yield* applyConfiguration(write, {
     document,
     live,
     zero,
     entries: old?.metadata.managedFields,
     force: options.force === true,
   });
+  yield;
   const wanted = applied.object ?? (old === undefined ? live : undefined);
   const object =
     wanted === undefined
       ? deepClone(old)
-      : decode(registry, request, { wanted, named: describeObject(write, document) });
+      : yield* decode(registry, request, { wanted, named: describeObject(write, document) });
   setManagedFields(object.metadata, applied.entries);
   const { uid } = object.metadata;
   if (old === undefined && uid) {
@@ -96,11 +94,11 @@ interface Wanted {
   readonly named: string;
 }
 
-function decode(
+function* decode(
   registry: RegistryContext,
   request: ResourceRequest,
   { wanted, named }: Wanted,
-): any {
+): Slices<any> {
   const { struct } = request.resource;
   let object: any;
   try {
@@ -114,6 +112,7 @@ function decode(
         `unable to convert unstructured object to ${kind}: ${converted(fault.message)}`,
     );
   }
+  yield;
   return toHub(registry, request, object);
 }
 

@@ -1,5 +1,5 @@
 /** The steps of the write path; `pipeline.ts` has their order. */
-import { append, assert, deepClone } from "#base";
+import { append, assert, atOnce, deepClone, inTurns } from "#base";
 import { notFound, plainFailure } from "#meta";
 import { runHandlers } from "../admission/handler.ts";
 import { isNamespace } from "../admission/namespace-lifecycle.ts";
@@ -48,25 +48,26 @@ export function yieldIfLong({ pause }: Write): Promise<void> | undefined {
 }
 
 /** Applies the patch to the stored object; a patch is parsed only when there is one. */
-export function applyPatch(write: Write): void {
-  const { registry, request, patch } = write;
+export function applyPatch(write: Write): Promise<void> | undefined {
+  const { registry, request, patch, current, isLarge } = write;
   assert(patch !== undefined, "the write is a PATCH");
-  if (write.change === undefined) {
-    const apply = patchApplier(registry, request, patch);
-    write.change = (_views, current) => apply(current!);
-  }
-  write.take(write.change(registry, write.current));
+  write.apply ??= patchApplier(request, patch);
+  const slices = write.apply(registry, current);
+  if (isLarge) return inTurns(slices).then((decoded) => write.take(decoded));
+  return void write.take(atOnce(slices));
 }
 
 /** Merges an applied configuration with the stored object and updates managedFields. */
 export function applyConfiguration(write: Write): Promise<void> | undefined {
-  const { registry, request, patch, current } = write;
+  const { registry, request, patch, current, isLarge } = write;
   assert(patch !== undefined, "the write is a PATCH");
-  const apply = (write.change ??= configurationApplier(request, patch));
-  const applied = withConvertedObjects(registry, request, (views) => apply(views, current));
+  const apply = (write.apply ??= configurationApplier(request, patch));
+  const applied = withConvertedObjects(registry, request, {
+    isLarge,
+    work: (views) => apply(views, current),
+  });
   if (applied instanceof Promise) return applied.then((decoded) => write.take(decoded));
-  write.take(applied);
-  return undefined;
+  return void write.take(applied);
 }
 
 /** Changes the object as its subresource asks. */
@@ -119,12 +120,13 @@ export function matchPath({ request, object }: Write): void {
 
 /** Gives the fields that the client changes to its field manager. */
 export function updateManagedFields(write: Write): Promise<void> | undefined {
-  const { registry, request, object, old, input } = write;
+  const { registry, request, object, old, input, isLarge } = write;
   assert(input !== undefined, "a client changes the object");
   const { fieldManager } = input.options;
-  const updated = withConvertedObjects(registry, request, (views) =>
-    managed.updateManagedFields(views, request, { object, old, fieldManager }),
-  );
+  const updated = withConvertedObjects(registry, request, {
+    isLarge,
+    work: (views) => managed.updateManagedFields(views, request, { object, old, fieldManager }),
+  });
   return updated instanceof Promise ? updated : undefined;
 }
 
@@ -223,13 +225,13 @@ export function reserveAllocations(write: Write): Promise<void> | undefined {
 }
 
 /** Throws 422 with all problems of a new object. */
-export function validateCreate({ request, object, hookContext }: Write) {
-  return validation.validateCreate(request.resource, object, hookContext);
+export function validateCreate({ request, object, hookContext: context, isLarge }: Write) {
+  return validation.validateCreate(request.resource, object, { context, isLarge });
 }
 
 /** Throws 422 with all problems of a changed object. */
-export function validateUpdate({ request, object, old, hookContext }: Write) {
-  return validation.validateUpdate(request.resource, object, { old, context: hookContext });
+export function validateUpdate({ request, object, old, hookContext: context, isLarge }: Write) {
+  return validation.validateUpdate(request.resource, object, { old, context, isLarge });
 }
 
 /** Adds the kind's warnings about the object. */

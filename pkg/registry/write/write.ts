@@ -1,4 +1,4 @@
-import { yieldEvery } from "#base";
+import { type Slices, yieldEvery } from "#base";
 import { type HookContext, StatusError } from "#meta";
 import type { Entry } from "#storage";
 import type { AllocationTransaction } from "../allocation/allocation-transaction.ts";
@@ -27,11 +27,17 @@ export interface PatchInput {
   readonly options: PatchOptions;
 }
 
-/** Bodies above this may hold the event loop for more than some milliseconds. */
+/** Bodies and stored objects above this may hold the event loop for more than some milliseconds. */
 const largeBytes = 16 * 1024;
 
 /** The wanted object, made from the stored one; called again after a conflict. */
 export type ObjectChange = (registry: RegistryContext, current: StoredItem | undefined) => Decoded;
+
+/** As `ObjectChange`, in slices. */
+export type PatchApplier = (
+  registry: RegistryContext,
+  current: Pick<StoredItem, "object"> | undefined,
+) => Slices<Decoded>;
 
 interface WriteSettings {
   readonly dryRun: boolean;
@@ -52,8 +58,9 @@ export class Write {
   readonly dryRun: boolean;
   readonly input: WriteInput | undefined;
   readonly patch: PatchInput | undefined;
-  /** Makes the wanted object of a PATCH or a subresource; a patch is parsed once. */
-  change: ObjectChange | undefined;
+  readonly change: ObjectChange | undefined;
+  /** Makes the wanted object of a PATCH; kept for further attempts, so that it is parsed once. */
+  apply: PatchApplier | undefined = undefined;
   readonly applies: boolean;
   uid: string | undefined;
   /** The decoded body of a PUT, from which each attempt takes a copy. */
@@ -62,7 +69,7 @@ export class Write {
   generatesName = false;
 
   /** Steps may take long, so that others need turns between all of them. */
-  readonly isLarge: boolean;
+  isLarge: boolean;
 
   /** The stored object that this attempt replaces; undefined for a create. */
   current: StoredItem | undefined = undefined;
@@ -102,6 +109,7 @@ export class Write {
   /** Forgets the attempt before; `entry` is the stored object, if there is one. */
   begin(entry: Entry | undefined): void {
     this.entry = entry;
+    if ((entry?.value.byteLength ?? 0) > largeBytes) this.isLarge = true;
     this.current = entry && StoredItem.of(this.registry, this.request, entry);
     this.object = undefined;
     this.warnings = [];

@@ -1,4 +1,4 @@
-import { append } from "#base";
+import { append, atOnce, type Slices } from "#base";
 
 /**
  * Field problems: data until they are rendered once into a Status's causes (source: Kubernetes'
@@ -58,8 +58,13 @@ export class Path {
   }
 }
 
+const untold = { field: "", detail: "" };
+
 /** Looks at something, and adds what is wrong with it. */
 export type Look = (problems: Problems) => void;
+
+/** Problems of one object that clients are told of. Further ones are counted only. */
+export const mostTold = 1_000;
 
 /** Collects problems in the order in which they are found, which is the order clients see. */
 export class Problems {
@@ -67,7 +72,7 @@ export class Problems {
   #later: { readonly after: number; readonly look: Look }[] = [];
 
   get list(): readonly FieldProblem[] {
-    if (!this.isSettled) for (const _step of this.settle());
+    if (!this.isSettled) atOnce(this.settle());
     return this.#found;
   }
   get empty(): boolean {
@@ -92,7 +97,7 @@ export class Problems {
     return this.#later.length === 0;
   }
   /** Does what was left for later, one look at a time, so that others can have their turn. */
-  *settle(): Iterable<void> {
+  *settle(): Slices<void> {
     if (this.isSettled) return;
     const all: FieldProblem[] = [];
     let taken = 0;
@@ -109,19 +114,19 @@ export class Problems {
     this.#later = [];
   }
   required(path: Path, detail = ""): void {
-    this.add({ type: "FieldValueRequired", field: path.toString(), detail });
+    this.note("FieldValueRequired", path, { detail });
   }
   invalid(path: Path, value: unknown, detail: string): void {
-    this.add({ type: "FieldValueInvalid", field: path.toString(), value, detail });
+    this.note("FieldValueInvalid", path, { value, detail });
   }
   forbidden(path: Path, detail: string): void {
-    this.add({ type: "FieldValueForbidden", field: path.toString(), detail });
+    this.note("FieldValueForbidden", path, { detail });
   }
   duplicate(path: Path, value: unknown): void {
-    this.add({ type: "FieldValueDuplicate", field: path.toString(), value, detail: "" });
+    this.note("FieldValueDuplicate", path, { value, detail: "" });
   }
   notFound(path: Path, value: unknown): void {
-    this.add({ type: "FieldValueNotFound", field: path.toString(), value, detail: "" });
+    this.note("FieldValueNotFound", path, { value, detail: "" });
   }
   /**
    * `Unsupported value: "x": supported values: "A", "B"`; the list is sorted as Kubernetes sorts
@@ -130,17 +135,22 @@ export class Problems {
   notSupported(path: Path, value: unknown, supported: Iterable<string>): void {
     const names = [...supported].sort();
     const detail = names.length > 0 ? `supported values: ${names.map(quoted).join(", ")}` : "";
-    this.add({ type: "FieldValueNotSupported", field: path.toString(), value, detail });
+    this.note("FieldValueNotSupported", path, { value, detail });
   }
   tooLong(path: Path, value: unknown, maxBytes: number): void {
     const limit = `may not be more than ${maxBytes} ${maxBytes === 1 ? "byte" : "bytes"}`;
     const detail = maxBytes < 0 ? "value is too long" : limit;
-    this.add({ type: "FieldValueTooLong", field: path.toString(), value, detail });
+    this.note("FieldValueTooLong", path, { value, detail });
   }
   tooMany(path: Path, actual: number, maximum: number): void {
     const limit = `must have at most ${maximum} ${maximum === 1 ? "item" : "items"}`;
     const detail = maximum < 0 ? "has too many items" : limit;
-    this.add({ type: "FieldValueTooMany", field: path.toString(), value: actual, detail });
+    this.note("FieldValueTooMany", path, { value: actual, detail });
+  }
+
+  private note(type: ProblemType, path: Path, more: Omit<FieldProblem, "type" | "field">): void {
+    const isTold = this.#found.length < mostTold;
+    this.#found.push(isTold ? { type, field: path.toString(), ...more } : { type, ...untold });
   }
 }
 

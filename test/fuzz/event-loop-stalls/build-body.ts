@@ -7,6 +7,8 @@ export interface BodyClass {
   readonly method?: string;
   readonly type: string;
   readonly body: Buffer;
+  /** Default JSON. */
+  readonly accept?: string;
 }
 
 export const json = "application/json";

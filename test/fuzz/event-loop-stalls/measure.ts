@@ -29,6 +29,7 @@ interface Call {
   readonly method?: string | undefined;
   readonly type?: string;
   readonly body?: Buffer;
+  readonly accept?: string | undefined;
 }
 
 /** `KEELSON_NODE_FLAGS`: more flags of Node for the server, such as `--cpu-prof`. */
@@ -63,7 +64,7 @@ export class MeasuredServer {
     if (this.child.exitCode === null) await once(this.child, "exit");
   }
 
-  async send({ method = "POST", path, type, body }: BodyClass): Promise<Stall> {
+  async send({ method = "POST", path, type, body, accept }: BodyClass): Promise<Stall> {
     await this.call("/readyz", {}, this.probes);
     await this.ask("begin");
     // The first delay is counted from the loop's second look at its timer.
@@ -78,7 +79,7 @@ export class MeasuredServer {
         await sleep(5);
       }
     })();
-    const { status, text } = await this.call(path, { method, type, body }, this.agent);
+    const { status, text } = await this.call(path, { method, type, body, accept }, this.agent);
     done.abort();
     await probing;
     const { stallMs, turnMs, cpuMs, rssMb } = (await this.ask("end")) as Stall;
@@ -93,12 +94,13 @@ export class MeasuredServer {
 
   private call(
     path: string,
-    { method = "GET", type, body }: Call,
+    { method = "GET", type, body, accept }: Call,
     agent: Agent,
   ): Promise<{ readonly status: number; readonly text: string }> {
     const { url, token } = this.address;
     const headers = {
       authorization: `Bearer ${token}`,
+      ...(accept === undefined ? {} : { accept }),
       ...(type === undefined ? {} : { "content-type": type }),
       ...(body === undefined ? {} : { "content-length": body.length }),
     };

@@ -9,6 +9,7 @@ import { parseArgs } from "node:util";
 import { acceptedBodies } from "./accepted-bodies.ts";
 import { hostileBodies } from "./hostile-bodies.ts";
 import { MeasuredServer, type Stall } from "./measure.ts";
+import { storedObjects } from "./stored-objects.ts";
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
@@ -36,7 +37,7 @@ console.log(`Node ${process.version}; turns in ms of CPU, bound ${bound} ms`);
 row(["body", "MB", "status", "first turn", "median turn", "", "CPU, ms", "RSS, MB"]);
 row(Array.from({ length: 8 }, () => "---"));
 const above: string[] = [];
-for (const each of [...hostileBodies, ...acceptedBodies]) {
+for (const each of [...hostileBodies, ...acceptedBodies, ...storedObjects]) {
   if (!each.name.includes(part)) continue;
   const stalls: Stall[] = [];
   for (let round = 0; round < rounds; round++) stalls.push(await server.send(each));

@@ -1,7 +1,7 @@
 /** The child process of this test: a server in memory that measures how long its event loop stalls. */
 import { readFileSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { definition } from "./build-body.ts";
+import { definition, numbered } from "./build-body.ts";
 
 type Keelson = typeof import("../../../cmd/keelson/index.ts");
 
@@ -24,6 +24,10 @@ async function start(): Promise<void> {
   };
   await post("/api/v1/namespaces/default/serviceaccounts", named("ServiceAccount", "default"));
   await post("/api/v1/namespaces/default/configmaps", named("ConfigMap", "there"));
+  await post("/api/v1/namespaces/default/configmaps", {
+    ...named("ConfigMap", "wide"),
+    data: numbered(24_000),
+  });
   await post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition);
   while ((await server.fetch("/apis/example.com/v1")).status !== 200) {
     await new Promise((resolve) => setTimeout(resolve, 20));
