@@ -54,6 +54,11 @@ describe("streams", () => {
         socket.on("error", () => undefined).end(Buffer.alloc(lastBytes), () => socket.destroy());
         return;
       }
+      if (request.url?.startsWith("/flooded")) {
+        // The backend takes all input, and says its last when it has much of it.
+        socket.on("error", () => undefined).once("data", () => socket.end(Buffer.alloc(lastBytes)));
+        return;
+      }
       socket.pipe(socket);
     });
     await new Promise<void>((resolve) => backend.listen(0, "127.0.0.1", resolve));
@@ -163,6 +168,27 @@ describe("streams", () => {
       request.on("error", reject);
       request.on("upgrade", (_response, socket, head) => {
         socket.unshift(head);
+        void countSlowly(socket).then(resolve, reject);
+      });
+      request.end();
+    });
+    assert.equal(received, lastBytes);
+  });
+
+  it("delivers all that a backend sent to a client that goes on sending", async () => {
+    to = { use: "upgrade", path: "/flooded" };
+    const received = await new Promise<number>((resolve, reject) => {
+      const headers = { connection: "Upgrade", upgrade: "echo" };
+      const exec = url("/api/v1/namespaces/ns/pods/p/exec?command=id&stdout=1");
+      const request = http.request(exec, { method: "POST", headers });
+      request.on("error", reject);
+      request.on("upgrade", (_response, socket, head) => {
+        socket.unshift(head);
+        const flood = () => {
+          if (socket.writable && !socket.write(Buffer.alloc(2 ** 16))) socket.once("drain", flood);
+          else if (socket.writable) setImmediate(flood);
+        };
+        flood();
         void countSlowly(socket).then(resolve, reject);
       });
       request.end();

@@ -314,10 +314,13 @@ function gone(socket: Duplex): Promise<void> {
   });
 }
 
-/** Time in ms for one end to take what the other sent before it left. */
+/** Time in ms for one end to take what the other sent before it left, and to leave as well. */
 const lingerMs = 5_000;
 
-/** Closes the socket once what was written to it has been sent. */
+/**
+ * Sends what was written to the socket, and waits until the other end closes. Input is read and dropped
+ * meanwhile: closing a socket with unread input resets the connection, and what is on its way is lost.
+ */
 function finish(socket: Duplex): Promise<void> {
   if (socket.destroyed) return Promise.resolve();
   return new Promise((resolve) => {
@@ -326,6 +329,7 @@ function finish(socket: Duplex): Promise<void> {
       clearTimeout(late);
       resolve();
     });
-    socket.end(() => socket.destroy());
+    socket.resume();
+    socket.end();
   });
 }
