@@ -1,9 +1,10 @@
 /** kubectl on a pod of a simulated node. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { type RunningServer, startServer } from "../../cmd/keelson/index.ts";
 import { Kubectl } from "./kubectl.ts";
@@ -128,5 +129,106 @@ describe("kubectl on simulated nodes", () => {
       return (JSON.parse(out) as { readonly items: readonly unknown[] }).items.length;
     };
     assert.deepEqual(await Promise.all(["hollow-0", "hollow-1"].map(items)), [0, 1]);
+  });
+});
+
+describe("kubectl on the scheduling of nodes", () => {
+  let server: RunningServer;
+  let kubectl: Kubectl;
+  let manifests: string;
+
+  before(async function () {
+    if (!Kubectl.isThere) this.skip();
+    manifests = mkdtempSync(path.join(tmpdir(), "keelson-manifests-"));
+    const pod = { apiVersion: "v1", kind: "Pod", metadata: { name: "proxy" } };
+    const spec = { containers: [{ name: "app", image: "proxy" }] };
+    writeFileSync(path.join(manifests, "proxy.yaml"), JSON.stringify({ ...pod, spec }));
+    server = await startServer({
+      port: 0,
+      nodes: { count: 2, staticPodPath: manifests },
+      scheduler: true,
+    });
+    kubectl = new Kubectl(server.kubeconfig);
+    for (const node of ["node/hollow-0", "node/hollow-1"]) {
+      await kubectl.ok(`wait --for=create ${node} --timeout=30s`);
+      await kubectl.ok(`wait --for=condition=Ready ${node} --timeout=30s`);
+    }
+  });
+  after(async () => {
+    kubectl?.[Symbol.dispose]();
+    await server?.close();
+    if (manifests !== undefined) rmSync(manifests, { recursive: true });
+  });
+
+  const labels = (app: string) => ({ app });
+  const template = (app: string) => ({
+    metadata: { labels: labels(app) },
+    spec: {
+      containers: [{ name: "app", image: "nginx" }],
+      volumes: [{ name: "scratch", emptyDir: {} }],
+      tolerations: app === "agent" ? [{ operator: "Exists" }] : [],
+    },
+  });
+  const create = (kind: string, app: string, spec: object) => {
+    const selector = { matchLabels: labels(app) };
+    const whole = { selector, template: template(app), ...spec };
+    const object = { apiVersion: "apps/v1", kind, metadata: { name: app }, spec: whole };
+    return kubectl.ok("create -f -", JSON.stringify(object));
+  };
+  /** Nodes of the pods with a label, sorted. */
+  const nodesOf = async (app: string): Promise<readonly string[]> => {
+    const { items } = await kubectl.json(`get pods -l app=${app}`);
+    return items.map(({ spec }: any) => spec.nodeName ?? "").sort();
+  };
+
+  it("drains a node as far as a PodDisruptionBudget lets it", async () => {
+    await create("DaemonSet", "agent", {});
+    await create("Deployment", "web", { replicas: 4 });
+    await kubectl.ok("create pdb web --selector=app=web --min-available=4");
+    await kubectl.ok("rollout status deployment/web daemonset/agent --timeout=30s");
+    const drain = kubectl.background("kubectl", [
+      "drain",
+      "hollow-0",
+      "--ignore-daemonsets",
+      "--delete-emptydir-data",
+    ]);
+    try {
+      await drain.complains(/Cannot evict pod as it would violate the pod's disruption budget/);
+      assert.ok((await nodesOf("web")).includes("hollow-0"));
+      await kubectl.ok('patch pdb web --type=merge -p {"spec":{"minAvailable":3}}');
+      await drain.matches(/node\/hollow-0 (drained)/g, 1);
+    } finally {
+      drain[Symbol.dispose]();
+    }
+    await kubectl.ok("rollout status deployment/web --timeout=30s");
+    assert.deepEqual(new Set(await nodesOf("web")), new Set(["hollow-1"]));
+    assert.deepEqual(await nodesOf("agent"), ["hollow-0", "hollow-1"]);
+    assert.match(await kubectl.ok("get pod proxy-hollow-0"), /Running/);
+  });
+
+  it("uncordons and cordons, of which Events tell", async () => {
+    await kubectl.ok("uncordon hollow-0");
+    await kubectl.ok("cordon hollow-1");
+    await create("Deployment", "late", { replicas: 2 });
+    await kubectl.ok("rollout status deployment/late --timeout=30s");
+    assert.deepEqual(await nodesOf("late"), ["hollow-0", "hollow-0"]);
+    assert.match(await kubectl.ok("get node hollow-1"), /SchedulingDisabled/);
+    const described = await kubectl.ok("describe node hollow-1");
+    assert.match(
+      described,
+      /NodeNotSchedulable .* Node hollow-1 status is now: NodeNotSchedulable/,
+    );
+    await kubectl.ok("uncordon hollow-1");
+  });
+
+  it("taints a node, which pods that do not tolerate it leave", async () => {
+    await kubectl.ok("taint node hollow-0 maintenance=now:NoExecute");
+    await kubectl.ok(
+      "wait --for=delete pod -l app=late --field-selector=spec.nodeName=hollow-0 --timeout=30s",
+    );
+    await kubectl.ok("rollout status deployment/late --timeout=30s");
+    assert.deepEqual(await nodesOf("late"), ["hollow-1", "hollow-1"]);
+    assert.deepEqual(await nodesOf("agent"), ["hollow-0", "hollow-1"]);
+    await kubectl.ok("taint node hollow-0 maintenance-");
   });
 });
