@@ -52,8 +52,8 @@ export interface Advance {
   readonly pod: Pod;
   readonly wishes: PodWishes;
   readonly delays: PodDelays;
-  /** Containers start once the volumes of the pod are mounted. */
-  readonly areVolumesMounted: boolean;
+  /** Whether the volumes, devices and addresses are there that the containers need to start. */
+  readonly mayStart: boolean;
   /** Wall clock in ms. */
   readonly now: number;
   /** Tells what happens to containers. */
@@ -97,7 +97,7 @@ export function advance(run: PodRun, step: Advance): number {
   const endsAt = stopIfDue(run, step);
   if (run.stoppingSince !== undefined) return stopContainers(run, step);
   const { wishes, delays, now } = step;
-  if (wishes.neverStarts || !step.areVolumesMounted) return endsAt;
+  if (wishes.neverStarts || !step.mayStart) return endsAt;
   const startsAt = run.admittedAt + (wishes.startAfterMs ?? delays.startMs);
   if (now < startsAt) return Math.min(startsAt, endsAt);
   run.isSandboxReady = true;
@@ -271,7 +271,7 @@ function restartPolicyOf(container: Container, { spec }: Pod, isInit: boolean): 
  */
 function exitOf(
   container: Container,
-  { pod, wishes, delays, isInit }: Omit<ContainerAdvance, "now" | "areVolumesMounted" | "tell">,
+  { pod, wishes, delays, isInit }: Omit<ContainerAdvance, "now" | "mayStart" | "tell">,
 ): ContainerExit | undefined {
   const wished = wishes.exitOf(container.name, isInit);
   if (wished !== undefined) return wished;

@@ -15,7 +15,7 @@ import { PodResizes, resizeRetryMs } from "./pod-resizes.ts";
 import type { StaticPods } from "../static-pods/static-pods.ts";
 import type { PodVolumes } from "../volumes/pod-volumes.ts";
 import type { PodHost } from "./pod-host.ts";
-import { advance, beginStop, type PodFailure, type PodRun } from "./pod-run.ts";
+import { type Advance, advance, beginStop, type PodFailure, type PodRun } from "./pod-run.ts";
 import { podStatus } from "./pod-status.ts";
 import { restorePodRun } from "./restore.ts";
 import { statusPatch } from "./status-patch.ts";
@@ -48,6 +48,11 @@ const workers = 32;
 const retryDelays = { firstMs: 200, longestMs: 30_000 };
 /** Until a pod without an address is tried again. */
 const noAddressMs = 10_000;
+const networkMessage =
+  "network is not ready: container runtime network not ready: NetworkReady=false " +
+  "reason:NetworkPluginNotReady message:the node has no podCIDR";
+const exhaustedMessage = (cidrs: readonly string[]): string =>
+  `Failed to create pod sandbox: no addresses are left in ${cidrs.join()}`;
 const preemptionMessage = "Preempted in order to admit critical pod";
 
 /** Runs the pods of all nodes of the process: one queue and one heap of timers for all. */
@@ -153,53 +158,89 @@ export class PodSyncer {
   private async sync(key: string): Promise<void> {
     const seen = this.options.pods.get(key);
     const host = this.options.hostOf(seen?.spec?.nodeName ?? "");
-    const { staticPods } = this.options;
-    if (seen === undefined) return staticPods.has(key) ? undefined : this.drop(key);
+    if (seen === undefined) return this.options.staticPods.has(key) ? undefined : this.drop(key);
     if (host?.isWorking !== true) return;
     if (this.options.isStaged(seen)) return this.drop(key);
     const known = this.knownOf(key, seen);
     const stored = newerOf(seen, known.written);
     if (stored === seen) known.written = undefined;
-    const newer = staticPods.asNodeSees(stored);
-    const { run } = known;
-    const { clock } = this.options.context;
-    const now = clock.now();
-    const isOrphan = staticPods.isOrphan(stored);
-    const tell: TellContainer = (container, event) =>
-      this.options.events.recordPod(newer, event, fieldPathOf(newer, container));
-    if (isOrphan) beginStop(run, { pod: newer, now, tell });
-    if (!run.isAdmitted) this.admit(run, newer, host);
-    const pod = this.resizes.sync(newer, run, host);
-    const { delays } = host;
-    const isPrepared = run.isFinished || (await this.options.devices.prepare(pod));
-    const mayStart = isPrepared || run.isSandboxReady;
-    const wishes = mayStart ? wishesOf(pod) : { ...wishesOf(pod), neverStarts: true };
-    const mounts = this.mount(run, pod, now);
-    const step = { pod, wishes, delays, now, tell, areVolumesMounted: mounts.isMounted };
-    const { isFinished: wasFinished, failure: before } = run;
-    const isDeferred = run.allocation?.pending?.reason === "Deferred";
-    const retryAt = isDeferred ? now + resizeRetryMs : Infinity;
-    const next = Math.min(advance(run, step), mounts.retryAt, retryAt);
-    if (run.isFinished) this.free(run, host.name);
-    const { failure } = run;
-    if (failure !== undefined && before === undefined) this.record(pod, "Normal", failure);
-    if (run.isFinished && !wasFinished) this.resizes.forget(key, host.name);
-    const isAddressed = this.address(run, pod, host);
-    const plain = podStatus(run, { ...step, hostIps: host.hostIps });
-    const status = this.options.devices.withHealth(pod, plain);
-    const patch = statusPatch(pod, status);
-    if (patch !== undefined) await this.write(known, host, { pod: stored, patch });
-    if (run.isFinished && (isOrphan || isTerminating(pod))) await this.remove(stored, host);
-    const wakeAt = isAddressed ? next : Math.min(next, now + noAddressMs);
+    const wakeAt = await this.simulate(known, stored, host);
     if (this.simulated.get(key) !== known) return;
+    const { clock } = this.options.context;
     if (wakeAt === Infinity) this.timers.clear(key);
-    else this.timers.set(key, clock.monotonic() + wakeAt - now);
+    else this.timers.set(key, clock.monotonic() + wakeAt - clock.now());
+  }
+
+  /**
+   * Lets everything happen to a pod that is due, and writes what its node sees of it.
+   * @param stored the pod as it is in the API
+   * @returns time in ms at which the next thing happens; Infinity = nothing will by itself
+   */
+  private async simulate(known: Simulated, stored: Pod, host: PodHost): Promise<number> {
+    const { staticPods, context, events } = this.options;
+    const { run } = known;
+    const seen = staticPods.asNodeSees(stored);
+    const now = context.clock.now();
+    const tell: TellContainer = (container, event) =>
+      events.recordPod(seen, event, fieldPathOf(seen, container));
+    const isOrphan = staticPods.isOrphan(stored);
+    if (isOrphan) beginStop(run, { pod: seen, now, tell });
+    if (!run.isAdmitted) this.admit(run, seen, host);
+    const pod = this.resizes.sync(seen, run, host);
+    const { mayStart, retryAt } = await this.prepare(run, pod, { host, now });
+    const step = { pod, wishes: wishesOf(pod), delays: host.delays, now, tell, mayStart };
+    const next = this.advance(run, step, host.name);
+    await this.report(known, step, { stored, host });
+    if (run.isFinished && (isOrphan || isTerminating(pod))) await this.remove(stored, host);
+    const isDeferred = run.allocation?.pending?.reason === "Deferred";
+    return Math.min(next, retryAt, isDeferred ? now + resizeRetryMs : Infinity);
+  }
+
+  private advance(run: PodRun, step: Advance, node: string): number {
+    const { isFinished: wasFinished, failure: before } = run;
+    const next = advance(run, step);
+    const { failure } = run;
+    if (failure !== undefined && before === undefined) this.record(step.pod, "Normal", failure);
+    if (!run.isFinished) return next;
+    this.allocations.delete(node, run.uid);
+    this.options.volumes.unmount(run.uid);
+    if (!wasFinished) this.resizes.forget(objectKey(step.pod), node);
+    return next;
+  }
+
+  /** Writes the status of a pod if it has changed. */
+  private async report(
+    known: Simulated,
+    step: Advance,
+    { stored, host }: { readonly stored: Pod; readonly host: PodHost },
+  ): Promise<void> {
+    this.setAddresses(known.run, step.pod, host);
+    const plain = podStatus(known.run, { ...step, hostIps: host.hostIps });
+    const status = this.options.devices.withHealth(step.pod, plain);
+    const patch = statusPatch(step.pod, status);
+    if (patch !== undefined) await this.write(known, host, { pod: stored, patch });
+  }
+
+  /** Whether the devices, volumes and addresses are there that a pod needs to start. */
+  private async prepare(
+    run: PodRun,
+    pod: Pod,
+    { host, now }: { readonly host: PodHost; readonly now: number },
+  ): Promise<{ readonly mayStart: boolean; readonly retryAt: number }> {
+    if (run.isFinished) return { mayStart: false, retryAt: Infinity };
+    const isPrepared = await this.options.devices.prepare(pod);
+    const isAddressed = run.isSandboxReady || this.reserveAddress(pod, host);
+    const { isMounted, retryAt } = this.mount(run, pod, now);
+    return {
+      mayStart: isMounted && isAddressed && (isPrepared || run.isSandboxReady),
+      retryAt: isAddressed ? retryAt : Math.min(retryAt, now + noAddressMs),
+    };
   }
 
   /** Mounts the volumes of a pod that is to start, and finds those of one that runs. */
   private mount(run: PodRun, pod: Pod, now: number) {
     const isGoing = pod.metadata.deletionTimestamp !== undefined && !run.isSandboxReady;
-    if (run.isFinished || isGoing) return { isMounted: false, retryAt: Infinity };
+    if (isGoing) return { isMounted: false, retryAt: Infinity };
     return this.options.volumes.mount(pod, { isRunning: run.isSandboxReady, now });
   }
 
@@ -250,12 +291,6 @@ export class PodSyncer {
     this.allocations.set(node, uid, allocatedPod(pod, allocation));
   }
 
-  /** Frees what a pod that has ended had of its node. */
-  private free({ uid }: PodRun, node: string): void {
-    this.allocations.delete(node, uid);
-    this.options.volumes.unmount(uid);
-  }
-
   /** Whether a pod has been admitted and has not ended. */
   isActive(pod: Pod): boolean {
     const run = this.simulated.get(objectKey(pod))?.run;
@@ -263,16 +298,23 @@ export class PodSyncer {
     return run.isAdmitted && !run.isFinished && run.failure === undefined;
   }
 
-  /** Gives a sandbox its address, and frees that of a pod that has ended. False = there is none. */
-  private address(run: PodRun, { metadata, spec }: Pod, { addresses }: PodHost): boolean {
-    if (spec?.hostNetwork === true) return true;
-    if (run.isFinished) {
-      addresses?.release(metadata.uid);
+  /** Reserves the addresses of a pod that is to start; without any it does not, and an Event tells so. */
+  private reserveAddress(pod: Pod, { addresses }: PodHost): boolean {
+    if (pod.spec?.hostNetwork === true || addresses?.take(pod.metadata.uid) !== undefined)
       return true;
-    }
-    if (!run.isSandboxReady) return true;
-    run.ips ??= addresses?.take(metadata.uid);
-    return run.ips !== undefined;
+    const what =
+      addresses === undefined
+        ? { reason: "NetworkNotReady", message: networkMessage }
+        : { reason: "FailedCreatePodSandBox", message: exhaustedMessage(addresses.cidrs) };
+    this.record(pod, "Warning", what);
+    return false;
+  }
+
+  /** Gives a sandbox its addresses, and frees those of a pod that has ended. */
+  private setAddresses(run: PodRun, { metadata, spec }: Pod, { addresses }: PodHost): void {
+    if (spec?.hostNetwork === true) return;
+    if (run.isFinished) addresses?.release(metadata.uid);
+    else if (run.isSandboxReady) run.ips ??= addresses?.take(metadata.uid);
   }
 
   private async write(
