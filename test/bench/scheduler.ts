@@ -3,7 +3,8 @@
  * `keelson scheduler` beside an API server of its own process.
  *
  * --nodes=500,5000      numbers of nodes (500)
- * --only=A,B            names of workloads, and `Lone`: a single pod on an idle cluster of 100 nodes
+ * --only=A,B            names of workloads; `Lone`: a single pod on an idle cluster of 100 nodes;
+ *                       `Idle`: memory beside nodes with a pod each, when no pod is pending
  * --compare=COMMAND     another scheduler, /path/to/kube-scheduler; both take turns on one API server
  * --rounds=N            runs of each scheduler (3); figures are medians
  * --storage=memory|etcd storage of the API server (memory)
@@ -14,7 +15,7 @@
 import { parseArgs } from "node:util";
 import { cpuOf, quantile } from "./processes.ts";
 import { Cluster } from "./scheduling/cluster.ts";
-import { keelson, peakMib, type Scheduler, startScheduler, stop } from "./scheduling/programs.ts";
+import { keelson, memoryMib, type Scheduler, startScheduler, stop } from "./scheduling/programs.ts";
 import {
   initNamespace,
   measuredNamespace,
@@ -35,6 +36,8 @@ const rounds = Number(values.rounds);
 const timeoutSeconds = 600;
 const loneNodes = 100;
 const lonePods = 200;
+/** Time in which a scheduler with nothing to do returns memory to the system. */
+const idleMs = 20_000;
 
 const schedulers: readonly Scheduler[] =
   values.compare === ""
@@ -47,7 +50,7 @@ interface Run {
   readonly podsPerSecond: number;
   /** CPU time of the scheduler per pod. */
   readonly cpuMs: number;
-  readonly peakMib: number;
+  readonly memory: Readonly<Record<"resident" | "peak" | "anonymous", number>>;
   /** Milliseconds from the create of each pod until it is seen as bound; only of lone pods. */
   readonly latencies: readonly number[];
 }
@@ -61,7 +64,7 @@ async function withScheduler(
   try {
     const { url } = cluster.api;
     const figures = await work(() => cpuOf({ child, url }) / 1_000);
-    return { scheduler: scheduler.name, peakMib: peakMib(child), ...figures };
+    return { scheduler: scheduler.name, memory: memoryMib(child), ...figures };
   } finally {
     await stop(child);
   }
@@ -116,6 +119,14 @@ function runLone(cluster: Cluster, scheduler: Scheduler): Promise<Run> {
   });
 }
 
+function runIdle(cluster: Cluster, scheduler: Scheduler): Promise<Run> {
+  return withScheduler(cluster, scheduler, async () => {
+    await warmUp(cluster);
+    await new Promise((resolve) => setTimeout(resolve, idleMs));
+    return { podsPerSecond: 0, cpuMs: 0, latencies: [] };
+  });
+}
+
 async function prepared(nodes: number, zones: readonly string[]): Promise<Cluster> {
   const cluster = await Cluster.start(values.storage, nodes, zones);
   for (const name of ["warm", initNamespace, measuredNamespace]) await cluster.makeNamespace(name);
@@ -135,12 +146,15 @@ async function measure(workload: Workload, nodes: number): Promise<void> {
   const { init, measured } = workload.counts(nodes);
   const cluster = await prepared(nodes, workload.zones);
   try {
+    const { devicesPerNode = 0 } = workload;
+    if (devicesPerNode > 0) await cluster.makeDevices(nodes, devicesPerNode);
     const fill = () =>
       cluster.makePods(initNamespace, workload.init, { prefix: "init", count: init, nodes });
     await fill();
     const runs = await inTurns(async (scheduler) => {
       const run = await runWorkload(cluster, scheduler, { workload, count: measured });
       await cluster.deletePods(measuredNamespace);
+      if (workload.measured.hasClaim === true) await cluster.deleteClaims(measuredNamespace);
       if (workload.preempts === true) {
         await cluster.deletePods(initNamespace);
         await fill();
@@ -167,17 +181,34 @@ async function measureLone(): Promise<void> {
   }
 }
 
-function print(title: string, runs: readonly Run[]): void {
+async function measureIdle(nodes: number): Promise<void> {
+  const cluster = await prepared(nodes, []);
+  try {
+    const { init } = workloads[0]!;
+    await cluster.makePods(initNamespace, init, { prefix: "init", count: nodes, nodes });
+    print(`Idle, ${nodes} nodes and pods`, await inTurns((each) => runIdle(cluster, each)), [
+      ["MiB", ({ memory }) => memory.resident],
+      ["MiB no file", ({ memory }) => memory.anonymous],
+    ]);
+  } finally {
+    await cluster.close();
+  }
+}
+
+type Figure = readonly [unit: string, value: (run: Run) => number];
+
+const usualFigures: readonly Figure[] = [
+  ["pods/s", ({ podsPerSecond }) => podsPerSecond],
+  ["ms p50", ({ latencies }) => quantile(latencies, 0.5)],
+  ["ms p99", ({ latencies }) => quantile(latencies, 0.99)],
+  ["ms CPU/pod", ({ cpuMs }) => cpuMs],
+  ["MiB peak", ({ memory }) => memory.peak],
+];
+
+function print(title: string, runs: readonly Run[], figures = usualFigures): void {
   console.log(title);
   const median = (name: string, value: (run: Run) => number) =>
     quantile(runs.filter(({ scheduler }) => scheduler === name).map(value), 0.5);
-  const figures: readonly (readonly [string, (run: Run) => number])[] = [
-    ["pods/s", ({ podsPerSecond }) => podsPerSecond],
-    ["ms p50", ({ latencies }) => quantile(latencies, 0.5)],
-    ["ms p99", ({ latencies }) => quantile(latencies, 0.99)],
-    ["ms CPU/pod", ({ cpuMs }) => cpuMs],
-    ["MiB peak", ({ peakMib: mib }) => mib],
-  ];
   for (const [unit, value] of figures) {
     const each = schedulers.map(({ name }) => ({ name, figure: median(name, value) }));
     const [own, other] = each;
@@ -191,5 +222,6 @@ function print(title: string, runs: readonly Run[]): void {
 const isWanted = (name: string) => values.only === "" || values.only.split(",").includes(name);
 for (const nodes of values.nodes.split(",").map(Number)) {
   for (const workload of workloads) if (isWanted(workload.name)) await measure(workload, nodes);
+  if (isWanted("Idle")) await measureIdle(nodes);
 }
 if (isWanted("Lone")) await measureLone();

@@ -7,10 +7,18 @@ import { jsonLines } from "../../../pkg/client/http/json-lines.ts";
 import { Connection } from "../client.ts";
 import { cpuOf, type ServerProcess, startServerProcess } from "../processes.ts";
 import { stop } from "./programs.ts";
-import { nodeNamed, type PodTemplate } from "./workloads.ts";
+import {
+  allocationOn,
+  claimNamed,
+  deviceClass,
+  nodeNamed,
+  type PodTemplate,
+  sliceOf,
+} from "./workloads.ts";
 
 const token = "bench";
 const inFlight = 32;
+const deviceApi = "/apis/resource.k8s.io/v1";
 /** Watched pods come with their metadata alone, which costs the same whichever scheduler runs. */
 const metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 
@@ -62,16 +70,54 @@ export class Cluster {
   /** Creates pods `<prefix>-0`, `<prefix>-1` and so on; with `nodes` bound to them in turn. */
   async makePods(
     namespace: string,
-    { labels = {}, spec }: PodTemplate,
+    { labels = {}, spec, hasClaim = false }: PodTemplate,
     pods: { readonly prefix: string; readonly count: number; readonly nodes?: number },
   ): Promise<void> {
     const { prefix, count, nodes } = pods;
-    await each(count, (at) => {
+    await each(count, async (at) => {
+      const name = `${prefix}-${at}`;
       const placed = nodes === undefined ? {} : { nodeName: nodeName(at % nodes) };
-      const metadata = { name: `${prefix}-${at}`, labels };
-      const pod = { metadata, spec: { ...spec, ...placed } };
-      return this.send("POST", `/api/v1/namespaces/${namespace}/pods`, pod);
+      const claims = { resourceClaims: [{ name: "resource", resourceClaimName: name }] };
+      if (hasClaim) await this.makeClaim(namespace, { name, at, nodes });
+      const pod = {
+        metadata: { name, labels },
+        spec: { ...spec, ...placed, ...(hasClaim ? claims : {}) },
+      };
+      await this.send("POST", `/api/v1/namespaces/${namespace}/pods`, pod);
     });
+  }
+
+  /** Gives each node a ResourceSlice with devices. */
+  async makeDevices(nodes: number, devices: number): Promise<void> {
+    await this.send("POST", `${deviceApi}/deviceclasses`, deviceClass);
+    await each(nodes, (at) =>
+      this.send("POST", `${deviceApi}/resourceslices`, sliceOf(nodeName(at), devices)),
+    );
+  }
+
+  /** Deletes all ResourceClaims of the namespace, although schedulers have protected them. */
+  async deleteClaims(namespace: string): Promise<void> {
+    const claims = `${deviceApi}/namespaces/${namespace}/resourceclaims`;
+    const { items } = await this.send("GET", claims);
+    await each(items.length, async (at) => {
+      const claim = items[at];
+      const metadata = { ...claim.metadata, finalizers: [] };
+      await this.send("PUT", `${claims}/${claim.metadata.name}`, { ...claim, metadata });
+    });
+    await this.send("DELETE", claims);
+  }
+
+  /** Makes a claim; with `nodes` it has a device of the node that the pod of this number is on. */
+  private async makeClaim(
+    namespace: string,
+    claim: { readonly name: string; readonly at: number; readonly nodes: number | undefined },
+  ): Promise<void> {
+    const { name, at, nodes } = claim;
+    const claims = `${deviceApi}/namespaces/${namespace}/resourceclaims`;
+    const made = await this.send("POST", claims, claimNamed(name));
+    if (nodes === undefined) return;
+    const status = allocationOn(nodeName(at % nodes), Math.floor(at / nodes));
+    await this.send("PUT", `${claims}/${name}/status`, { ...made, status });
   }
 
   /** Deletes all pods of the namespace; resolves when they are gone. */

@@ -55,10 +55,15 @@ function writeJson(file: string, value: object): void {
   writeFileSync(file, JSON.stringify(value));
 }
 
-/** Peak of the resident memory in MiB. */
-export function peakMib({ pid }: ChildProcess): number {
-  const [, kb] = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
-  return Number(kb) / 1024;
+/**
+ * Memory of a process in MiB: what is resident now and at most, and the part of it that is no copy
+ * of a file, such as the program itself.
+ */
+export function memoryMib({ pid }: ChildProcess) {
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  const mib = (figure: string) =>
+    Number(new RegExp(`${figure}:\\s+(\\d+) kB`).exec(status)?.[1]) / 1024;
+  return { resident: mib("VmRSS"), peak: mib("VmHWM"), anonymous: mib("RssAnon") };
 }
 
 export async function stop(child: ChildProcess): Promise<void> {

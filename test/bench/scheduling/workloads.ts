@@ -14,6 +14,8 @@ export interface Counts {
 export interface PodTemplate {
   readonly labels?: Readonly<Record<string, string>>;
   readonly spec: object;
+  /** Whether each pod uses a ResourceClaim of its own, for one device. */
+  readonly hasClaim?: boolean;
 }
 
 export interface Workload {
@@ -23,6 +25,8 @@ export interface Workload {
   readonly init: PodTemplate;
   readonly measured: PodTemplate;
   readonly counts: (nodes: number) => Counts;
+  /** Devices of each node, in one ResourceSlice. */
+  readonly devicesPerNode?: number;
   /** Whether measured pods delete those of `init`. */
   readonly preempts?: boolean;
 }
@@ -65,6 +69,19 @@ const spreading: PodTemplate = {
       },
     ],
   }),
+};
+
+const claiming: PodTemplate = {
+  spec: {
+    containers: [
+      {
+        name: "pause",
+        image: "registry.k8s.io/pause:3.10.1",
+        resources: { claims: [{ name: "resource" }] },
+      },
+    ],
+  },
+  hasClaim: true,
 };
 
 /** Counts for 500 and 5,000 nodes; smaller clusters have a share of those for 500. */
@@ -116,7 +133,54 @@ export const workloads: readonly Workload[] = [
     counts: counts({ init: 2_000, measured: 500 }, { init: 20_000, measured: 1_000 }),
     preempts: true,
   },
+  {
+    // As many devices as pods: the cluster is full in the end. scheduler_perf has no larger one.
+    name: "SchedulingWithResourceClaimTemplate",
+    zones: [],
+    init: claiming,
+    measured: claiming,
+    counts: counts({ init: 2_500, measured: 2_500 }, { init: 25_000, measured: 2_500 }),
+    devicesPerNode: 10,
+  },
 ];
+
+const driver = "test-driver.cdi.k8s.io";
+const deviceClassName = "test-class";
+
+export const deviceClass = {
+  metadata: { name: deviceClassName },
+  spec: { selectors: [{ cel: { expression: `device.driver == "${driver}"` } }] },
+};
+
+export function sliceOf(nodeName: string, devices: number): object {
+  const pool = { name: nodeName, generation: 0, resourceSliceCount: 1 };
+  const device = (at: number) => ({
+    name: `instance-${at}`,
+    attributes: {
+      model: { string: "A100" },
+      family: { string: "GPU" },
+      driverVersion: { version: "1.2.3" },
+      "dra.example.com/numa": { int: at },
+    },
+    capacity: { memory: { value: "1Gi" } },
+  });
+  const list = Array.from({ length: devices }, (_each, at) => device(at));
+  return { metadata: { name: nodeName }, spec: { driver, nodeName, pool, devices: list } };
+}
+
+/** The claim that Kubernetes' controller makes from the template of a pod. */
+export function claimNamed(name: string): object {
+  const requests = [{ name: "req-0", exactly: { deviceClassName } }];
+  return { metadata: { name }, spec: { devices: { requests } } };
+}
+
+/** Status of a claim whose device is the one with this number on the node. */
+export function allocationOn(nodeName: string, device: number): object {
+  const result = { request: "req-0", driver, pool: nodeName, device: `instance-${device}` };
+  const matchFields = [{ key: "metadata.name", operator: "In", values: [nodeName] }];
+  const nodeSelector = { nodeSelectorTerms: [{ matchFields }] };
+  return { allocation: { devices: { results: [result] }, nodeSelector } };
+}
 
 export function nodeNamed(name: string, zoneName: string | undefined): object {
   const capacity = { pods: "110", cpu: "4", memory: "32Gi" };
