@@ -1,4 +1,5 @@
-import type { Handle } from "#client";
+import type { Clock } from "#base";
+import type { ApiObject, Handle } from "#client";
 import {
   csiDrivers,
   csiNodes,
@@ -14,14 +15,21 @@ import {
   volumeAttachments,
 } from "#kinds";
 import type { Domain } from "#meta";
+import type { Instruments } from "#request";
 import type { Cache } from "./cache/cache.ts";
 import {
-  actions,
+  assignedPodAdd,
   assignedPodDelete,
+  assignedPodUpdate,
+  type ClusterChange,
   type ClusterEvent,
+  eventOf,
   type EventResource,
   nodeUpdateEvents,
   podUpdateEvents,
+  unscheduledPodAdd,
+  unscheduledPodDelete,
+  unscheduledPodUpdate,
 } from "./framework/cluster-events.ts";
 import type { PluginInformers } from "./framework/handle.ts";
 import { livePods } from "./framework/live-pods.ts";
@@ -34,17 +42,13 @@ interface HandlerParts {
   readonly cache: Cache;
   readonly queue: SchedulingQueue;
   readonly nominator: Nominator;
+  readonly latency: EventLatency;
   /** Whether one of the profiles schedules the pod. */
   readonly isResponsible: (pod: Pod) => boolean;
 }
 
-const assignedPodAdd: ClusterEvent = {
-  resource: "Pod",
-  action: actions.add,
-  label: "AssignedPodAdd",
-};
-const nodeAdd: ClusterEvent = { resource: "Node", action: actions.add, label: "NodeAdd" };
-const nodeDelete: ClusterEvent = { resource: "Node", action: actions.delete, label: "NodeDelete" };
+const nodeAdd = eventOf("Node", "add");
+const nodeDelete = eventOf("Node", "delete");
 
 /** Keeps cache and queue up to date with nodes and pods. */
 export function watchNodesAndPods(parts: HandlerParts): void {
@@ -62,7 +66,7 @@ export function watchNodesAndPods(parts: HandlerParts): void {
 }
 
 /** Kinds other than nodes and pods whose changes may wake pods. */
-const sources: Partial<Record<EventResource, (domain: Domain) => Handle>> = {
+const sources = {
   PersistentVolume: () => persistentVolumes,
   PersistentVolumeClaim: () => persistentVolumeClaims,
   StorageClass: storageClasses,
@@ -70,33 +74,57 @@ const sources: Partial<Record<EventResource, (domain: Domain) => Handle>> = {
   CSIDriver: csiDrivers,
   CSIStorageCapacity: csiStorageCapacities,
   VolumeAttachment: volumeAttachments,
-};
+} as const satisfies Partial<Record<EventResource, (domain: Domain) => Handle>>;
+
+type OtherKind = keyof typeof sources;
 
 /** Wakes pods by changes of the other kinds that plugins name. */
 export function watchOtherKinds(
-  { informers, queue }: Pick<HandlerParts, "informers" | "queue">,
+  { informers, queue, latency }: Pick<HandlerParts, "informers" | "queue" | "latency">,
   resources: Iterable<EventResource>,
   domain: Domain,
 ): void {
-  for (const resource of new Set(resources)) {
-    const source = sources[resource];
-    if (source === undefined) continue;
-    const eventOf = (action: "add" | "update" | "delete", title: string): ClusterEvent => ({
-      resource,
-      action: actions[action],
-      label: `${resource}${title}`,
-    });
+  const isOther = (resource: string): resource is OtherKind => Object.hasOwn(sources, resource);
+  for (const resource of [...new Set(resources)].filter(isOther)) {
     const events = {
-      added: eventOf("add", "Add"),
-      updated: eventOf("update", "Update"),
-      deleted: eventOf("delete", "Delete"),
+      added: eventOf(resource, "add"),
+      updated: eventOf(resource, "update"),
+      deleted: eventOf(resource, "delete"),
     };
-    informers.of(source(domain)).subscribe((change) => {
+    informers.of<ApiObject>(sources[resource](domain)).subscribe((change) => {
       const { type, object } = change;
       const before = type === "updated" ? change.before : type === "deleted" ? object : undefined;
       const after = type === "deleted" ? undefined : object;
-      queue.moveAll({ event: events[type], before, after });
+      const event = events[type];
+      latency.during([event], () => queue.moveAll({ event, before, after }));
     });
+  }
+}
+
+/** The metric of the time that events take. */
+export class EventLatency {
+  private readonly observers = new Map<string, (seconds: number) => void>();
+
+  constructor(
+    private readonly instruments: Instruments,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Records how long `work` takes for each of the events that it handles. */
+  during(events: readonly ClusterEvent[], work: () => void): void {
+    const began = this.clock.monotonic();
+    work();
+    const seconds = (this.clock.monotonic() - began) / 1_000;
+    for (const { label } of events) this.observerOf(label)(seconds);
+  }
+
+  private observerOf(event: string): (seconds: number) => void {
+    const known = this.observers.get(event);
+    if (known !== undefined) return known;
+    const metric = "scheduler_event_handling_duration_seconds";
+    const made = this.instruments.observer(metric, { event });
+    this.observers.set(event, made);
+    return made;
   }
 }
 
@@ -104,16 +132,19 @@ class EventHandlers {
   constructor(private readonly parts: HandlerParts) {}
 
   nodeChanged(before: Node | undefined, after: Node): void {
-    const { cache, queue } = this.parts;
-    cache.setNode(after);
+    const { cache } = this.parts;
     const events = before === undefined ? [nodeAdd] : nodeUpdateEvents(before, after);
-    for (const event of events) queue.moveAll({ event, before, after });
+    this.parts.latency.during(events, () => {
+      cache.setNode(after);
+      this.move(events, before, after);
+    });
   }
 
   nodeDeleted(node: Node): void {
-    const { cache, queue } = this.parts;
-    cache.removeNode(node.metadata.name);
-    queue.moveAll({ event: nodeDelete, before: node, after: undefined });
+    this.parts.latency.during([nodeDelete], () => {
+      this.parts.cache.removeNode(node.metadata.name);
+      this.move([nodeDelete], node, undefined);
+    });
   }
 
   podChanged(before: Pod | undefined, after: Pod | undefined): void {
@@ -131,32 +162,56 @@ class EventHandlers {
   }
 
   private assignedChanged(before: Pod | undefined, after: Pod | undefined): void {
-    const { cache, queue } = this.parts;
+    const { cache, latency } = this.parts;
     if (after !== undefined) {
-      cache.setPod(podInfoOf(after));
-      const events = before === undefined ? [assignedPodAdd] : podUpdateEvents(before, after);
-      for (const event of events) queue.moveAll({ event, before, after });
+      const changes = before === undefined ? [] : podUpdateEvents(before, after);
+      const events = before === undefined ? [assignedPodAdd] : changes;
+      const told = before === undefined ? events : withEvent(assignedPodUpdate, changes);
+      latency.during(told, () => {
+        cache.setPod(podInfoOf(after));
+        this.move(events, before, after);
+      });
     } else if (before !== undefined) {
-      cache.removePod(before);
-      queue.moveAll({ event: assignedPodDelete, before, after });
+      latency.during([assignedPodDelete], () => {
+        cache.removePod(before);
+        this.move([assignedPodDelete], before, undefined);
+      });
     }
   }
 
+  private move(
+    events: readonly ClusterEvent[],
+    before: ClusterChange["before"],
+    after: ClusterChange["after"],
+  ): void {
+    for (const event of events) this.parts.queue.moveAll({ event, before, after });
+  }
+
   private pendingChanged(before: Pod | undefined, after: Pod | undefined): void {
-    const { cache, queue, nominator } = this.parts;
+    const { queue, nominator, latency } = this.parts;
     if (after === undefined) {
-      if (before !== undefined) this.pendingGone(before);
+      if (before === undefined) return;
+      latency.during([unscheduledPodDelete], () => this.pendingGone(before));
     } else if (before === undefined) {
-      queue.add(after);
-      nominator.set(podInfoOf(after), after.status?.nominatedNodeName ?? "");
-    } else if (!cache.isAssumed(after)) {
+      latency.during([unscheduledPodAdd], () => {
+        queue.add(after);
+        nominator.set(podInfoOf(after), after.status?.nominatedNodeName ?? "");
+      });
+    } else {
       const events = podUpdateEvents(before, after);
-      const changes = events.map((event) => ({ event, before, after }));
-      nominator.update(before, queue.update(after, changes));
-      const nominated = before.status?.nominatedNodeName ?? "";
-      const isMoved = nominated !== "" && nominated !== after.status?.nominatedNodeName;
-      if (isMoved) this.freed(before);
+      const told = withEvent(unscheduledPodUpdate, events);
+      latency.during(told, () => this.pendingUpdated(before, after, events));
     }
+  }
+
+  private pendingUpdated(before: Pod, after: Pod, events: readonly ClusterEvent[]): void {
+    const { cache, queue, nominator } = this.parts;
+    if (cache.isAssumed(after)) return;
+    const changes = events.map((event) => ({ event, before, after }));
+    nominator.update(before, queue.update(after, changes));
+    const nominated = before.status?.nominatedNodeName ?? "";
+    const isMoved = nominated !== "" && nominated !== after.status?.nominatedNodeName;
+    if (isMoved) this.freed(before);
   }
 
   private pendingGone(pod: Pod): void {
@@ -171,6 +226,11 @@ class EventHandlers {
     const isBelow = (other: Pod) => priorityOf(other) <= priorityOf(pod);
     this.parts.queue.moveAll({ event: assignedPodDelete, before: pod, after: undefined }, isBelow);
   }
+}
+
+/** The event of an update as a whole, and those of what it has changed. */
+function withEvent(whole: ClusterEvent, events: readonly ClusterEvent[]): readonly ClusterEvent[] {
+  return [whole, ...events.filter(({ label }) => label !== whole.label)];
 }
 
 function isAssigned(pod: Pod | undefined): boolean {

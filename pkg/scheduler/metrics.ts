@@ -1,122 +1,129 @@
 import type { MetricDefinition } from "#request";
 
-const attemptSeconds = Array.from({ length: 15 }, (_value, at) => 0.001 * 2 ** at);
-const pointSeconds = Array.from({ length: 12 }, (_value, at) => 0.0001 * 2 ** at);
-const pluginSeconds = Array.from({ length: 20 }, (_value, at) => 0.00001 * 1.5 ** at);
-const queueSeconds = Array.from({ length: 20 }, (_value, at) => 0.01 * 2 ** at);
+const attemptSeconds = exponential(0.001, 2, 15);
+const pointSeconds = exponential(0.0001, 2, 12);
+const pluginSeconds = exponential(0.00001, 1.5, 20);
+const queueSeconds = exponential(0.01, 2, 20);
 
-/** Metrics of the scheduler, with the names of kube-scheduler. */
+/** Metrics of the scheduler, with the names, labels and buckets of kube-scheduler. */
 export const schedulerMetrics: readonly MetricDefinition[] = [
-  {
-    name: "scheduler_schedule_attempts_total",
-    kind: "counter",
+  metric("counter", "STABLE", "schedule_attempts_total", {
     help:
       "Number of attempts to schedule pods, by the result: scheduled, unschedulable, or error for " +
       "internal errors.",
     labels: ["profile", "result"],
-  },
-  {
-    name: "scheduler_scheduling_attempt_duration_seconds",
-    kind: "histogram",
+  }),
+  metric("histogram", "STABLE", "scheduling_attempt_duration_seconds", {
     help: "Time in seconds that an attempt to schedule a pod takes, with its binding.",
     labels: ["profile", "result"],
     buckets: attemptSeconds,
-  },
-  {
-    name: "scheduler_scheduling_algorithm_duration_seconds",
-    kind: "histogram",
+  }),
+  metric("histogram", "ALPHA", "scheduling_algorithm_duration_seconds", {
     help: "Time in seconds that choosing a node takes.",
-    labels: [],
     buckets: attemptSeconds,
-  },
-  {
-    name: "scheduler_pod_scheduling_sli_duration_seconds",
-    kind: "histogram",
-    help: "Time in seconds from the first attempt to schedule a pod until it is bound.",
+  }),
+  metric("histogram", "BETA", "pod_scheduling_sli_duration_seconds", {
+    help: "Time in seconds from when a pod enters the queue until it is bound.",
     labels: ["attempts"],
     buckets: queueSeconds,
-  },
-  {
-    name: "scheduler_pod_scheduling_attempts",
-    kind: "histogram",
+  }),
+  metric("histogram", "STABLE", "pod_scheduling_attempts", {
     help: "Number of attempts that a pod took to be scheduled.",
-    labels: [],
-    buckets: [1, 2, 4, 8, 16],
-  },
-  {
-    name: "scheduler_pending_pods",
-    kind: "gauge",
-    help: "Number of pending pods by queue: active, backoff, unschedulable and gated.",
+    buckets: exponential(1, 2, 5),
+  }),
+  metric("gauge", "STABLE", "pending_pods", {
+    help:
+      "Number of pending pods by queue: active, backoff, unschedulable, and gated ones, which have " +
+      "never been tried.",
     labels: ["queue"],
-  },
-  {
-    name: "scheduler_queue_incoming_pods_total",
-    kind: "counter",
+  }),
+  metric("counter", "STABLE", "queue_incoming_pods_total", {
     help: "Number of pods added to a queue, by the event that added them.",
     labels: ["queue", "event"],
-  },
-  {
-    name: "scheduler_framework_extension_point_duration_seconds",
-    kind: "histogram",
+  }),
+  metric("histogram", "ALPHA", "event_handling_duration_seconds", {
+    help: "Time in seconds that handling an event of the cluster takes.",
+    labels: ["event"],
+    buckets: pointSeconds,
+  }),
+  metric("histogram", "ALPHA", "queueing_hint_execution_duration_seconds", {
+    help: "Time in seconds that a queueing hint of a plugin takes.",
+    labels: ["plugin", "event", "hint"],
+    buckets: pluginSeconds,
+  }),
+  metric("gauge", "ALPHA", "inflight_events", {
+    help: "Number of events that are remembered for pods whose scheduling is under way.",
+    labels: ["event"],
+  }),
+  metric("histogram", "STABLE", "framework_extension_point_duration_seconds", {
     help: "Time in seconds that all plugins of an extension point take.",
     labels: ["extension_point", "profile", "status"],
     buckets: pointSeconds,
-  },
-  {
-    name: "scheduler_plugin_execution_duration_seconds",
-    kind: "histogram",
+  }),
+  metric("histogram", "ALPHA", "plugin_execution_duration_seconds", {
     help: "Time in seconds that a plugin takes at an extension point, of 10 % of the attempts.",
     labels: ["extension_point", "plugin", "status"],
     buckets: pluginSeconds,
-  },
-  {
-    name: "scheduler_plugin_evaluation_total",
-    kind: "counter",
+  }),
+  metric("counter", "ALPHA", "plugin_evaluation_total", {
     help: "Number of times that a plugin has run at PreFilter, Filter, PreScore and Score.",
     labels: ["extension_point", "plugin", "profile"],
-  },
-  {
-    name: "scheduler_permit_wait_duration_seconds",
-    kind: "histogram",
+  }),
+  metric("histogram", "ALPHA", "permit_wait_duration_seconds", {
     help: "Time in seconds that a pod waits for its permits.",
     labels: ["result"],
     buckets: attemptSeconds,
-  },
-  {
-    name: "scheduler_volume_scheduling_stage_error_total",
-    kind: "counter",
+  }),
+  metric("counter", "ALPHA", "volume_scheduling_stage_error_total", {
     help: "Number of errors while volumes of pods are found, reserved and bound.",
     labels: ["operation"],
-  },
-  {
-    name: "scheduler_goroutines",
-    kind: "gauge",
-    help: "Number of concurrent tasks by their work, such as binding.",
+  }),
+  metric("gauge", "ALPHA", "goroutines", {
+    help: "Number of concurrent tasks by their work: binding and prioritizing_extender.",
     labels: ["operation"],
-  },
-  {
-    name: "scheduler_unschedulable_pods",
-    kind: "gauge",
+  }),
+  metric("gauge", "ALPHA", "unschedulable_pods", {
     help: "Number of unschedulable pods by the plugins that rejected them.",
     labels: ["plugin", "profile"],
-  },
-  {
-    name: "scheduler_preemption_attempts_total",
-    kind: "counter",
+  }),
+  metric("counter", "STABLE", "preemption_attempts_total", {
     help: "Number of attempts to preempt pods.",
-    labels: [],
-  },
-  {
-    name: "scheduler_preemption_victims",
-    kind: "histogram",
+  }),
+  metric("histogram", "STABLE", "preemption_victims", {
     help: "Number of pods that a preemption evicts.",
-    labels: [],
-    buckets: [1, 2, 4, 8, 16, 32, 64],
-  },
-  {
-    name: "scheduler_cache_size",
-    kind: "gauge",
+    buckets: exponential(1, 2, 7),
+  }),
+  metric("histogram", "ALPHA", "preemption_goroutines_duration_seconds", {
+    help: "Time in seconds that evicting the pods of a preemption takes.",
+    labels: ["result"],
+    buckets: queueSeconds,
+  }),
+  metric("counter", "ALPHA", "preemption_goroutines_execution_total", {
+    help: "Number of preemptions whose pods have been evicted.",
+    labels: ["result"],
+  }),
+  metric("gauge", "ALPHA", "cache_size", {
     help: "Number of nodes, pods and assumed pods in the cache of the scheduler.",
     labels: ["type"],
-  },
+  }),
 ];
+
+interface Description {
+  readonly help: string;
+  readonly labels?: readonly string[];
+  readonly buckets?: readonly number[];
+}
+
+/** Defines a metric, whose help begins with its stability as that of Kubernetes' metrics does. */
+function metric(
+  kind: MetricDefinition["kind"],
+  stability: "ALPHA" | "BETA" | "STABLE",
+  name: string,
+  { help, labels = [], ...rest }: Description,
+): MetricDefinition {
+  return { kind, name: `scheduler_${name}`, help: `[${stability}] ${help}`, labels, ...rest };
+}
+
+function exponential(first: number, factor: number, count: number): readonly number[] {
+  return Array.from({ length: count }, (_value, at) => first * factor ** at);
+}

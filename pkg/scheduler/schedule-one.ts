@@ -43,7 +43,12 @@ export class SchedulingLoop {
   private readonly bindings = new Set<Promise<void>>();
   private readonly rest = yieldEvery();
 
-  constructor(private readonly parts: SchedulingParts) {}
+  constructor(private readonly parts: SchedulingParts) {
+    const { instruments } = parts.handle;
+    instruments.beforeRead(() => {
+      instruments.set("scheduler_goroutines", { operation: "binding" }, this.bindings.size);
+    });
+  }
 
   /** Works until the queue is closed; resolves when all bindings have ended. */
   async run(): Promise<void> {

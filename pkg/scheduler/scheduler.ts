@@ -16,7 +16,7 @@ import type { Instruments } from "#request";
 import { Cache } from "./cache/cache.ts";
 import { Snapshot } from "./cache/snapshot.ts";
 import type { Profile, SchedulerSettings } from "./configuration/profile.ts";
-import { watchNodesAndPods, watchOtherKinds } from "./event-handlers.ts";
+import { EventLatency, watchNodesAndPods, watchOtherKinds } from "./event-handlers.ts";
 import { extenderPlugin, Extenders } from "./extenders/extenders.ts";
 import type { Plugin } from "./framework/contract.ts";
 import { DeviceManager } from "./framework/device-manager.ts";
@@ -118,13 +118,15 @@ class Scheduler {
     const plugins = [...this.frameworks.values()].flatMap((framework) => framework.plugins);
     const registrations = plugins.flatMap(({ events = [] }) => events);
     const resources = registrations.map(({ resource }) => resource);
-    watchOtherKinds({ informers, queue }, resources, this.context.client.domain);
+    const latency = new EventLatency(this.context.instruments, realClock(this.context.clock));
+    watchOtherKinds({ informers, queue, latency }, resources, this.context.client.domain);
     this.devices.onChange((change) => queue.moveAll(change));
     watchNodesAndPods({
       informers,
       cache,
       queue,
       nominator,
+      latency,
       isResponsible: (pod) => this.frameworkOf(pod) !== undefined,
     });
     const { percentageOfNodesToScore } = this.settings;

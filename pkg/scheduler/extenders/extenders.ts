@@ -1,5 +1,6 @@
 import { type Clock, realClock } from "#base";
 import type { Pod } from "#kinds";
+import type { Instruments } from "#request";
 import type { Diagnosis } from "../framework/fit-error.ts";
 import type { PreemptionVictims } from "../framework/handle.ts";
 import type { NodeInfo } from "../framework/node-info.ts";
@@ -17,12 +18,15 @@ export const extenderPlugin: Plugin = { name, events: [{ resource: "*", action: 
 export interface ExtendersContext {
   readonly signal: AbortSignal;
   readonly clock: Clock;
+  readonly instruments: Instruments;
   readonly report: (what: string, error: unknown) => void;
 }
 
 /** The extenders of a scheduler, called in order. */
 export class Extenders {
   private readonly extenders: readonly HttpExtender[];
+  /** Number of calls under way. */
+  private prioritizing = 0;
 
   constructor(
     options: readonly ExtenderOptions[],
@@ -31,6 +35,11 @@ export class Extenders {
     this.extenders = options.map(
       (each) => new HttpExtender(each, context.signal, realClock(context.clock)),
     );
+    const { instruments } = context;
+    const labels = { operation: "prioritizing_extender" };
+    instruments.beforeRead(() => {
+      if (!this.isEmpty) instruments.set("scheduler_goroutines", labels, this.prioritizing);
+    });
   }
 
   get isEmpty(): boolean {
@@ -72,11 +81,14 @@ export class Extenders {
   /** Adds the scores of all extenders; one that fails gives none. */
   async prioritize(pod: Pod, nodes: readonly NodeInfo[], totals: number[]): Promise<void> {
     const called = this.interested(pod, "prioritizeVerb").map(async (extender) => {
+      this.prioritizing++;
       try {
         return await extender.prioritize(pod, nodes);
       } catch (error) {
         this.tell(extender, error);
         return undefined;
+      } finally {
+        this.prioritizing--;
       }
     });
     for (const scores of await Promise.all(called)) {

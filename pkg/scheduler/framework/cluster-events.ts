@@ -1,8 +1,8 @@
 import { deepEqual } from "#base";
 import type { ApiObject } from "#client";
 import type { Node, Pod } from "#kinds";
-import type { Status } from "./status.ts";
 import { podResources } from "./resources.ts";
+import type { Status } from "./status.ts";
 
 /** Kinds whose changes can make a pod schedulable. */
 export type EventResource =
@@ -24,25 +24,50 @@ export type EventResource =
 export const actions = {
   add: 1,
   delete: 1 << 1,
-  nodeAllocatable: 1 << 2,
-  nodeLabel: 1 << 3,
-  nodeTaint: 1 << 4,
-  nodeCondition: 1 << 5,
-  nodeAnnotation: 1 << 6,
-  podLabel: 1 << 7,
-  podScaleDown: 1 << 8,
-  podToleration: 1 << 9,
-  podSchedulingGatesEliminated: 1 << 10,
-  podGeneratedResourceClaim: 1 << 11,
+  updateNodeAllocatable: 1 << 2,
+  updateNodeLabel: 1 << 3,
+  updateNodeTaint: 1 << 4,
+  updateNodeCondition: 1 << 5,
+  updateNodeAnnotation: 1 << 6,
+  updatePodLabel: 1 << 7,
+  updatePodScaleDown: 1 << 8,
+  updatePodToleration: 1 << 9,
+  updatePodSchedulingGatesEliminated: 1 << 10,
+  updatePodGeneratedResourceClaim: 1 << 11,
   /** An update that none of the other bits describes. */
   update: 1 << 12,
 } as const;
 
+type Action = keyof typeof actions;
+
 export interface ClusterEvent {
   readonly resource: EventResource;
   readonly action: number;
-  /** For metrics: `AssignedPodDelete`, `NodeAdd`. */
+  /** Label of metrics: `AssignedPodDelete`, `NodeUpdateNodeTaint`, `storage.k8s.io/CSINodeAdd`. */
   readonly label: string;
+}
+
+/** Groups of the kinds that have one in the labels of metrics. */
+const groups: readonly (readonly [prefix: string, resources: ReadonlySet<EventResource>])[] = [
+  [
+    "storage.k8s.io/",
+    new Set(["CSINode", "CSIDriver", "VolumeAttachment", "CSIStorageCapacity", "StorageClass"]),
+  ],
+  ["resource.k8s.io/", new Set(["ResourceClaim", "ResourceSlice", "DeviceClass"])],
+];
+
+/** The event of a change of a kind other than pods. */
+export function eventOf(
+  resource: Exclude<EventResource, "Pod" | "*">,
+  action: Action,
+): ClusterEvent {
+  const [prefix = ""] = groups.find(([, resources]) => resources.has(resource)) ?? [];
+  return { resource, action: actions[action], label: `${prefix}${resource}${titleOf(action)}` };
+}
+
+/** The event of a change of a pod with a node, or without one. */
+function podEventOf(state: "AssignedPod" | "UnschedulablePod", action: Action): ClusterEvent {
+  return { resource: "Pod", action: actions[action], label: `${state}${titleOf(action)}` };
 }
 
 /** A change with the object before and after it; one of them is absent for deletes and adds. */
@@ -81,37 +106,29 @@ export const unschedulableTimeout: ClusterEvent = {
   label: "UnschedulableTimeout",
 };
 export const forceActivate: ClusterEvent = { resource: "*", action: -1, label: "ForceActivate" };
-export const assignedPodDelete: ClusterEvent = {
-  resource: "Pod",
-  action: actions.delete,
-  label: "AssignedPodDelete",
-};
+export const assignedPodAdd = podEventOf("AssignedPod", "add");
+export const assignedPodUpdate = podEventOf("AssignedPod", "update");
+export const assignedPodDelete = podEventOf("AssignedPod", "delete");
+export const unscheduledPodAdd = podEventOf("UnschedulablePod", "add");
+export const unscheduledPodUpdate = podEventOf("UnschedulablePod", "update");
+export const unscheduledPodDelete = podEventOf("UnschedulablePod", "delete");
 
 export function podUpdateEvents(before: Pod, after: Pod): readonly ClusterEvent[] {
-  const state = after.spec?.nodeName ? "AssignedPod" : "UnscheduledPod";
+  const state = after.spec?.nodeName ? "AssignedPod" : "UnschedulablePod";
   const gates = (pod: Pod) => pod.spec?.schedulingGates?.length ?? 0;
-  const changes: (readonly [number, string, boolean])[] = [
-    [actions.podLabel, "UpdatePodLabel", !deepEqual(before.metadata.labels, after.metadata.labels)],
-    [actions.podScaleDown, "UpdatePodScaleDown", isScaledDown(before, after)],
-    [
-      actions.podSchedulingGatesEliminated,
-      "UpdatePodSchedulingGatesEliminated",
-      gates(after) === 0 && gates(before) > 0,
-    ],
-    [
-      actions.podToleration,
-      "UpdatePodToleration",
-      (before.spec?.tolerations?.length ?? 0) !== (after.spec?.tolerations?.length ?? 0),
-    ],
-    [
-      actions.podGeneratedResourceClaim,
-      "UpdatePodGeneratedResourceClaim",
-      !deepEqual(before.status?.resourceClaimStatuses, after.status?.resourceClaimStatuses),
-    ],
-  ];
-  const events = eventsOf("Pod", changes);
-  if (events.length > 0) return events;
-  return [{ resource: "Pod", action: actions.update, label: `${state}Update` }];
+  const tolerations = (pod: Pod) => pod.spec?.tolerations?.length ?? 0;
+  const changed = changedIn({
+    updatePodLabel: !deepEqual(before.metadata.labels, after.metadata.labels),
+    updatePodScaleDown: isScaledDown(before, after),
+    updatePodSchedulingGatesEliminated: gates(after) === 0 && gates(before) > 0,
+    updatePodToleration: tolerations(before) !== tolerations(after),
+    updatePodGeneratedResourceClaim: !deepEqual(
+      before.status?.resourceClaimStatuses,
+      after.status?.resourceClaimStatuses,
+    ),
+  });
+  const actionsOfPod = changed.length > 0 ? changed : (["update"] as const);
+  return actionsOfPod.map((action) => podEventOf(state, action));
 }
 
 export function nodeUpdateEvents(before: Node, after: Node): readonly ClusterEvent[] {
@@ -119,38 +136,22 @@ export function nodeUpdateEvents(before: Node, after: Node): readonly ClusterEve
     Object.fromEntries((status?.conditions ?? []).map((each) => [each.type, each.status]));
   const uncordoned = before.spec?.unschedulable === true && after.spec?.unschedulable !== true;
   const taints = !deepEqual(before.spec?.taints ?? [], after.spec?.taints ?? []);
-  return eventsOf("Node", [
-    [
-      actions.nodeAllocatable,
-      "UpdateNodeAllocatable",
-      !deepEqual(before.status?.allocatable, after.status?.allocatable),
-    ],
-    [
-      actions.nodeLabel,
-      "UpdateNodeLabel",
-      !deepEqual(before.metadata.labels, after.metadata.labels),
-    ],
-    [actions.nodeTaint, "UpdateNodeTaint", uncordoned || taints],
-    [
-      actions.nodeCondition,
-      "UpdateNodeCondition",
-      !deepEqual(conditions(before), conditions(after)),
-    ],
-    [
-      actions.nodeAnnotation,
-      "UpdateNodeAnnotation",
-      !deepEqual(before.metadata.annotations, after.metadata.annotations),
-    ],
-  ]);
+  const changed = changedIn({
+    updateNodeAllocatable: !deepEqual(before.status?.allocatable, after.status?.allocatable),
+    updateNodeLabel: !deepEqual(before.metadata.labels, after.metadata.labels),
+    updateNodeTaint: uncordoned || taints,
+    updateNodeCondition: !deepEqual(conditions(before), conditions(after)),
+    updateNodeAnnotation: !deepEqual(before.metadata.annotations, after.metadata.annotations),
+  });
+  return changed.map((action) => eventOf("Node", action));
 }
 
-function eventsOf(
-  resource: EventResource,
-  changes: readonly (readonly [number, string, boolean])[],
-): readonly ClusterEvent[] {
-  return changes.flatMap(([action, label, isChanged]) =>
-    isChanged ? [{ resource, action, label }] : [],
-  );
+function titleOf(action: Action): string {
+  return `${action[0]!.toUpperCase()}${action.slice(1)}`;
+}
+
+function changedIn(changes: Partial<Record<Action, boolean>>): readonly Action[] {
+  return (Object.keys(changes) as Action[]).filter((action) => changes[action]);
 }
 
 function isScaledDown(before: Pod, after: Pod): boolean {

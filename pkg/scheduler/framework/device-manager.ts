@@ -24,7 +24,7 @@ import {
   type ResourceSlice,
   resourceSlices,
 } from "#kinds";
-import { actions, type ClusterChange, type EventResource } from "./cluster-events.ts";
+import { type ClusterChange, eventOf } from "./cluster-events.ts";
 
 export interface DeviceManagerOptions {
   readonly client: Client;
@@ -34,6 +34,8 @@ export interface DeviceManagerOptions {
 }
 
 const byNode = "node";
+
+type DeviceKind = "ResourceClaim" | "ResourceSlice" | "DeviceClass";
 
 /**
  * Tracks which devices are allocated: by claims that the informer shows, by claims that were written
@@ -149,7 +151,7 @@ export class DeviceManager {
     if (old !== undefined) this.allocated.remove(old);
   }
 
-  private follow<T extends ApiObject>(resource: EventResource, informer: Informer<T>): void {
+  private follow<T extends ApiObject>(resource: DeviceKind, informer: Informer<T>): void {
     informer.subscribe((event) => {
       if (event.type === "deleted") return;
       const before = event.type === "updated" ? event.before : undefined;
@@ -158,14 +160,12 @@ export class DeviceManager {
   }
 
   private tell(
-    resource: EventResource,
+    resource: DeviceKind,
     before: ApiObject | undefined,
     after: ApiObject | undefined,
   ): void {
     const isAdd = before === undefined && after !== undefined;
-    const label = `${resource}${isAdd ? "Add" : "Update"}`;
-    const action = isAdd ? actions.add : actions.update;
-    this.changed({ event: { resource, action, label }, before, after });
+    this.changed({ event: eventOf(resource, isAdd ? "add" : "update"), before, after });
   }
 }
 

@@ -50,7 +50,7 @@ export function nodeAffinity(added: NodeAffinity | undefined): Plugin {
     events: [
       {
         resource: "Node",
-        action: actions.add | actions.nodeLabel,
+        action: actions.add | actions.updateNodeLabel,
         hint: (pod, { before, after }) => {
           const matches = requiredNodeAffinity(pod);
           const fits = (node: Node) => isAllowed(node) && matches(node);

@@ -19,14 +19,14 @@ export function nodeUnschedulable(domain: Domain): Plugin {
     events: [
       {
         resource: "Node",
-        action: actions.add | actions.nodeTaint,
+        action: actions.add | actions.updateNodeTaint,
         hint: (pod, { before, after }) =>
           isAllowed(pod, after as Node) &&
           (before === undefined || !isAllowed(pod, before as Node)),
       },
       {
         resource: "Pod",
-        action: actions.podToleration,
+        action: actions.updatePodToleration,
         hint: (pod, { after }) => pod.metadata.uid === after?.metadata.uid,
       },
     ],

@@ -17,7 +17,7 @@ export function schedulingGates(): Plugin {
     events: [
       {
         resource: "Pod",
-        action: actions.podSchedulingGatesEliminated,
+        action: actions.updatePodSchedulingGatesEliminated,
         hint: (pod, { after }) => pod.metadata.uid === after?.metadata.uid,
       },
     ],

@@ -28,7 +28,7 @@ export function taintToleration(): Plugin {
     events: [
       {
         resource: "Node",
-        action: actions.add | actions.nodeTaint,
+        action: actions.add | actions.updateNodeTaint,
         hint: (pod, { before, after }) => {
           const wasTainted =
             before === undefined || untoleratedTaint(pod, before as Node) !== undefined;
@@ -37,7 +37,7 @@ export function taintToleration(): Plugin {
       },
       {
         resource: "Pod",
-        action: actions.podToleration,
+        action: actions.updatePodToleration,
         hint: (pod, { after }) => pod.metadata.uid === after?.metadata.uid,
       },
     ],

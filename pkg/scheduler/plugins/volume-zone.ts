@@ -80,7 +80,7 @@ function eventsOf(
       action: actions.add,
       hint: (_pod, { after }) => isDelayed(after as StorageClass),
     },
-    { resource: "Node", action: actions.add | actions.nodeLabel },
+    { resource: "Node", action: actions.add | actions.updateNodeLabel },
     {
       resource: "PersistentVolumeClaim",
       action: actions.add | actions.update,

@@ -28,6 +28,15 @@ export class InFlight {
     return start === undefined ? [] : this.changes.slice(start - this.dropped);
   }
 
+  /** Numbers of remembered changes by event, and of pods in flight as `PodPopped`. */
+  counts(): ReadonlyMap<string, number> {
+    const counts = new Map([["PodPopped", this.starts.size]]);
+    for (const { event } of this.changes) {
+      counts.set(event.label, (counts.get(event.label) ?? 0) + 1);
+    }
+    return counts;
+  }
+
   end(uid: string): void {
     if (!this.starts.delete(uid)) return;
     const end = this.dropped + this.changes.length;

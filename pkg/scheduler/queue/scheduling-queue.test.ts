@@ -3,13 +3,18 @@ import assert from "node:assert/strict";
 import { type Random, seededRandom, VirtualClock } from "#base";
 import type { Pod } from "#kinds";
 import { noInstruments } from "#request";
-import { actions, type ClusterChange } from "../framework/cluster-events.ts";
+import { actions, type ClusterChange, type ClusterEvent } from "../framework/cluster-events.ts";
 import type { Plugin, QueuedPod } from "../framework/contract.ts";
 import { unresolvable } from "../framework/status.ts";
-import { changeOf, SchedulingQueue } from "./scheduling-queue.ts";
+import { SchedulingQueue } from "./scheduling-queue.ts";
 
 const nodeAdd = { resource: "Node", action: actions.add, label: "NodeAdd" } as const;
 const podDelete = { resource: "Pod", action: actions.delete, label: "AssignedPodDelete" } as const;
+const changeOf = (
+  event: ClusterEvent,
+  before: ClusterChange["before"],
+  after: ClusterChange["after"],
+): ClusterChange => ({ event, before, after });
 const claimAdd = { resource: "ResourceClaim", action: actions.add, label: "ClaimAdd" } as const;
 
 /** Rejections by `NeedsNode` end with a node of the pod's name, those by `NeedsRoom` with a delete. */
@@ -18,7 +23,7 @@ const needsNode: Plugin = {
   events: [
     {
       resource: "Node",
-      action: actions.add | actions.nodeLabel,
+      action: actions.add | actions.updateNodeLabel,
       hint: (pod, { after }) => after?.metadata.name === pod.metadata.name,
     },
   ],

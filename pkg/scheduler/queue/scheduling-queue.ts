@@ -1,11 +1,11 @@
-import type { Clock } from "#base";
+import { type Clock, realClock } from "#base";
 import type { Pod } from "#kinds";
 import type { Instruments } from "#request";
 import {
   type ClusterChange,
-  type ClusterEvent,
   forceActivate,
   isWildcard,
+  unscheduledPodAdd,
   unschedulableTimeout,
 } from "../framework/cluster-events.ts";
 import type { Plugin, QueuedPod } from "../framework/contract.ts";
@@ -13,8 +13,8 @@ import { type PodInfo, podInfoOf } from "../framework/pod-info.ts";
 import { BackoffQueue, type BackoffTimes } from "./backoff-queue.ts";
 import { Heap } from "./heap.ts";
 import { InFlight } from "./in-flight.ts";
+import { QueueMetrics } from "./queue-metrics.ts";
 import { Registrations } from "./registrations.ts";
-import { Rejections } from "./rejections.ts";
 
 export interface QueueOptions {
   readonly clock: Clock;
@@ -26,6 +26,11 @@ export interface QueueOptions {
   /** Those of them that may keep the pod out of the queue, in order. */
   readonly preEnqueuesOf: (pod: Pod) => readonly Plugin[];
 }
+
+/** Labels of metrics for pods that no event of the cluster moves. */
+const attemptFailure = "ScheduleAttemptFailure";
+const backoffComplete = "BackoffComplete";
+const popFromBackoff = "PopFromBackoffQ";
 
 /** Time after which a pod is tried again without a reason. */
 const maxUnschedulableMs = 5 * 60_000;
@@ -44,16 +49,19 @@ export class SchedulingQueue {
   private readonly waiting: (() => void)[] = [];
   private readonly registrations = new Map<readonly Plugin[], Registrations>();
   private readonly backoffWakers: (() => void)[] = [];
+  private readonly metrics: QueueMetrics;
   private isClosed = false;
 
   constructor(private readonly options: QueueOptions) {
     const keyOf = ({ info }: QueuedPod) => info.pod.metadata.uid;
     this.active = new Heap(keyOf, options.less);
     this.backoff = new BackoffQueue(options.backoff, keyOf, options.less);
-    const rejections = new Rejections(options.instruments);
-    options.instruments.beforeRead(() => {
-      this.tellSizes();
-      rejections.tell(this.queued());
+    const { instruments } = options;
+    this.metrics = new QueueMetrics(instruments, realClock(options.clock));
+    instruments.beforeRead(() => {
+      this.metrics.setSizes(this.sizes());
+      this.metrics.setRejections(this.queued());
+      this.metrics.setInFlight(this.inFlight.counts());
     });
   }
 
@@ -73,7 +81,7 @@ export class SchedulingQueue {
         pendingPlugins: new Set(),
         gatedBy: "",
       },
-      "PodAdd",
+      unscheduledPodAdd.label,
     );
   }
 
@@ -107,7 +115,7 @@ export class SchedulingQueue {
   async pop(): Promise<QueuedPod | undefined> {
     for (;;) {
       if (this.isClosed) return undefined;
-      const next = this.active.pop() ?? this.backoff.popUnfit();
+      const next = this.active.pop() ?? this.popBackoff();
       if (next !== undefined) return this.begin(next);
       await new Promise<void>((resolve) => this.waiting.push(resolve));
     }
@@ -136,8 +144,8 @@ export class SchedulingQueue {
     const verdict = hasRejectors ? this.verdictOf(pod, changes) : "after-backoff";
     if (verdict === "skip") {
       this.unschedulable.set(uid, pod);
-      this.count("unschedulable", "ScheduleAttemptFailure");
-    } else this.requeue(pod, verdict, "ScheduleAttemptFailure");
+      this.metrics.countIncoming("unschedulable", attemptFailure);
+    } else this.requeue(pod, verdict, attemptFailure);
   }
 
   /** Wakes unschedulable pods that the change may have made schedulable. */
@@ -172,7 +180,7 @@ export class SchedulingQueue {
   flushBackoff(): void {
     const now = this.options.clock.now();
     for (let pod = this.backoff.popExpired(now); pod; pod = this.backoff.popExpired(now)) {
-      this.activate(pod, "BackoffComplete");
+      this.activate(pod, backoffComplete);
     }
   }
 
@@ -200,11 +208,17 @@ export class SchedulingQueue {
     return this.active.get(uid) ?? this.backoff.get(uid) ?? this.unschedulable.get(uid);
   }
 
+  /** A pod whose backoff has not ended yet, while nothing else is to be done. */
+  private popBackoff(): QueuedPod | undefined {
+    const pod = this.backoff.popUnfit();
+    if (pod !== undefined) this.metrics.countIncoming("active", popFromBackoff);
+    return pod;
+  }
+
   private begin(pod: QueuedPod): QueuedPod {
     const { uid } = pod.info.pod.metadata;
     this.inFlight.begin(uid);
     pod.attempts++;
-    if (pod.initialAttempt === 0) pod.initialAttempt = this.options.clock.now();
     pod.unschedulablePlugins = new Set();
     pod.pendingPlugins = new Set();
     return pod;
@@ -223,17 +237,18 @@ export class SchedulingQueue {
   private requeue(pod: QueuedPod, verdict: Verdict, event: string): void {
     const isBackingOff = this.backoff.isBackingOff(pod, this.options.clock.now());
     if (verdict === "at-once" || !isBackingOff) return this.activate(pod, event);
-    if (this.isGated(pod)) return;
+    if (this.isGated(pod, event)) return;
     this.backoff.set(pod);
     for (const wake of this.backoffWakers.splice(0)) wake();
-    this.count("backoff", event);
+    this.metrics.countIncoming("backoff", event);
     this.waiting.shift()?.();
   }
 
   private activate(pod: QueuedPod, event: string): void {
-    if (this.isGated(pod)) return;
+    if (this.isGated(pod, event)) return;
+    if (pod.initialAttempt === 0) pod.initialAttempt = this.options.clock.now();
     this.active.set(pod);
-    this.count("active", event);
+    this.metrics.countIncoming("active", event);
     this.waiting.shift()?.();
   }
 
@@ -244,12 +259,13 @@ export class SchedulingQueue {
   }
 
   /** Runs PreEnqueue plugins; a pod that one of them keeps out is unschedulable. */
-  private isGated(pod: QueuedPod): boolean {
+  private isGated(pod: QueuedPod, event: string): boolean {
     pod.gatedBy = this.gateOf(pod);
     if (pod.gatedBy === "") return false;
     pod.unschedulablePlugins = new Set([...pod.unschedulablePlugins, pod.gatedBy]);
-    this.unschedulable.set(pod.info.pod.metadata.uid, pod);
-    this.count("gated", "ScheduleAttemptFailure");
+    const { uid } = pod.info.pod.metadata;
+    if (!this.unschedulable.has(uid)) this.metrics.countIncoming("unschedulable", event);
+    this.unschedulable.set(uid, pod);
     return true;
   }
 
@@ -283,7 +299,10 @@ export class SchedulingQueue {
     for (const { plugin, hint } of this.registrationsOf(queued).matching(change.event)) {
       const isPending = queued.pendingPlugins.has(plugin);
       if (!isPending && !queued.unschedulablePlugins.has(plugin)) continue;
-      if (hint !== undefined && !hint(pod, change)) continue;
+      const isQueued = this.metrics.timedHint(plugin, change.event.label, () => {
+        return hint === undefined || hint(pod, change);
+      });
+      if (!isQueued) continue;
       if (isPending) return "at-once";
       verdict = "after-backoff";
     }
@@ -299,37 +318,21 @@ export class SchedulingQueue {
     return made;
   }
 
-  private count(queue: string, event: string): void {
-    const { instruments } = this.options;
-    instruments.add("scheduler_queue_incoming_pods_total", { queue, event }, 1);
-  }
-
   private *queued(): Iterable<QueuedPod> {
     yield* this.active.values();
     yield* this.backoff.values();
     yield* this.unschedulable.values();
   }
 
-  private tellSizes(): void {
+  /** Numbers of pods by the label `queue` of their metric. */
+  private sizes(): Readonly<Record<string, number>> {
     let gated = 0;
     for (const { gatedBy } of this.unschedulable.values()) if (gatedBy !== "") gated++;
-    const sizes = {
+    return {
       active: this.active.size,
       backoff: this.backoff.size,
       unschedulable: this.unschedulable.size - gated,
       gated,
     };
-    for (const [queue, size] of Object.entries(sizes)) {
-      this.options.instruments.set("scheduler_pending_pods", { queue }, size);
-    }
   }
-}
-
-/** An event with the object after and before it. */
-export function changeOf(
-  event: ClusterEvent,
-  before: ClusterChange["before"],
-  after: ClusterChange["after"],
-): ClusterChange {
-  return { event, before, after };
 }

@@ -1,3 +1,4 @@
+import { realClock } from "#base";
 import { namespaceOf, type Pod, pods, priorityOf } from "#kinds";
 import { isNotFound } from "#meta";
 import type { PluginHandle } from "../../framework/handle.ts";
@@ -27,15 +28,23 @@ export class Evictions {
   }
 
   begin(pod: Pod, candidate: Candidate): void {
-    const { instruments, report, activate, signal } = this.handle;
+    const { instruments, clock, report, activate, signal } = this.handle;
     instruments.observe("scheduler_preemption_victims", {}, candidate.victims.length);
     this.running.add(pod.metadata.uid);
-    this.evictAll(pod, candidate).catch((error: unknown) => {
+    const began = realClock(clock).monotonic();
+    const ended = (result: "success" | "error") => {
+      const seconds = (realClock(clock).monotonic() - began) / 1_000;
+      instruments.observe("scheduler_preemption_goroutines_duration_seconds", { result }, seconds);
+      instruments.add("scheduler_preemption_goroutines_execution_total", { result }, 1);
+    };
+    const failed = (error: unknown) => {
       this.end(pod);
       if (signal.aborted) return;
+      ended("error");
       report("Failed to preempt pods", error);
       activate(pod);
-    });
+    };
+    this.evictAll(pod, candidate).then(() => ended("success"), failed);
   }
 
   private async evictAll(pod: Pod, { node, victims }: Candidate): Promise<void> {

@@ -11,7 +11,7 @@ import type { DeviceManager } from "../../framework/device-manager.ts";
 /** Changes that may make a pod schedulable that waits for devices. */
 export function deviceEvents(devices: DeviceManager): readonly EventRegistration[] {
   const added = actions.add | actions.update;
-  const nodeChanges = actions.add | actions.nodeLabel | actions.nodeAllocatable;
+  const nodeChanges = actions.add | actions.updateNodeLabel | actions.updateNodeAllocatable;
   return [
     { resource: "Node", action: nodeChanges },
     {
@@ -21,7 +21,7 @@ export function deviceEvents(devices: DeviceManager): readonly EventRegistration
     },
     {
       resource: "Pod",
-      action: actions.podGeneratedResourceClaim,
+      action: actions.updatePodGeneratedResourceClaim,
       hint: (pod, { after }) =>
         after?.metadata.uid === pod.metadata.uid && claimsOf(devices, after) !== undefined,
     },

@@ -150,12 +150,12 @@ export function interPodAffinity(handle: PluginHandle, args: AffinityArgs): Plug
     events: [
       {
         resource: "Pod",
-        action: actions.add | actions.podLabel | actions.delete,
+        action: actions.add | actions.updatePodLabel | actions.delete,
         hint: (pod, change) => podMayMatter(podInfoOf(pod), change),
       },
       {
         resource: "Node",
-        action: actions.add | actions.nodeLabel,
+        action: actions.add | actions.updateNodeLabel,
         hint: (pod, { before, after }) =>
           nodeMayMatter(podInfoOf(pod), before as Node | undefined, after as Node),
       },

@@ -44,7 +44,7 @@ export function nodeResourcesFit({ domain }: PluginHandle, args: FitArgs): Plugi
     events: [
       {
         resource: "Pod",
-        action: actions.delete | actions.podScaleDown,
+        action: actions.delete | actions.updatePodScaleDown,
         hint: (pod, { before, after }) => {
           const other = (after ?? before) as Pod;
           if (after === undefined) {
@@ -56,7 +56,7 @@ export function nodeResourcesFit({ domain }: PluginHandle, args: FitArgs): Plugi
       },
       {
         resource: "Node",
-        action: actions.add | actions.nodeAllocatable,
+        action: actions.add | actions.updateNodeAllocatable,
         hint: (pod, { before, after }) =>
           fits(pod, after as Node) &&
           (before === undefined || hasGrown(podInfoOf(pod), before as Node, after as Node)),

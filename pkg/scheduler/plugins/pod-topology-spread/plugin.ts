@@ -103,12 +103,12 @@ export function podTopologySpread(handle: PluginHandle, args: SpreadArgs): Plugi
     events: [
       {
         resource: "Pod",
-        action: actions.add | actions.podLabel | actions.podToleration | actions.delete,
+        action: actions.add | actions.updatePodLabel | actions.updatePodToleration | actions.delete,
         hint: (pod, change) => podMayMatter(constraintsOf.of(pod, "DoNotSchedule"), pod, change),
       },
       {
         resource: "Node",
-        action: actions.add | actions.delete | actions.nodeLabel | actions.nodeTaint,
+        action: actions.add | actions.delete | actions.updateNodeLabel | actions.updateNodeTaint,
         hint: (pod, { before, after }) => {
           const constraints = constraintsOf.of(pod, "DoNotSchedule");
           return concernsSpreading(constraints, before as Node, after as Node);

@@ -149,7 +149,7 @@ function eventsOf(migration: CsiMigration): readonly EventRegistration[] {
       hint: (pod, { after }) => usesClaim(pod, after as PersistentVolumeClaim),
     },
     { resource: "PersistentVolume", action: changes },
-    { resource: "Node", action: actions.add | actions.nodeLabel },
+    { resource: "Node", action: actions.add | actions.updateNodeLabel },
     {
       resource: "CSINode",
       action: changes,
