@@ -1,6 +1,7 @@
 import { deepEqual } from "#base";
 import type { ApiObject } from "#client";
 import type { Node, Pod } from "#kinds";
+import { kubernetes, resolve } from "#meta";
 import { podResources } from "./resources.ts";
 import type { Status } from "./status.ts";
 
@@ -50,10 +51,13 @@ export interface ClusterEvent {
 /** Groups of the kinds that have one in the labels of metrics. */
 const groups: readonly (readonly [prefix: string, resources: ReadonlySet<EventResource>])[] = [
   [
-    "storage.k8s.io/",
+    resolve("storage.{api}/", kubernetes),
     new Set(["CSINode", "CSIDriver", "VolumeAttachment", "CSIStorageCapacity", "StorageClass"]),
   ],
-  ["resource.k8s.io/", new Set(["ResourceClaim", "ResourceSlice", "DeviceClass"])],
+  [
+    resolve("resource.{api}/", kubernetes),
+    new Set(["ResourceClaim", "ResourceSlice", "DeviceClass"]),
+  ],
 ];
 
 /** The event of a change of a kind other than pods. */

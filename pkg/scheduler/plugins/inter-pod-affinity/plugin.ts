@@ -163,11 +163,13 @@ export function interPodAffinity(handle: PluginHandle, args: AffinityArgs): Plug
   };
 }
 
-function podMayMatter({ terms }: PodInfo, { before, after }: ClusterChange): boolean {
+function podMayMatter({ terms, pod }: PodInfo, { before, after }: ClusterChange): boolean {
   const [old, now] = [before as Pod | undefined, after as Pod | undefined];
+  // With other labels, anti-affinity of pods on nodes may no longer concern the pod itself.
+  if (now?.metadata.uid === pod.metadata.uid) return true;
   if ([old, now].some((each) => each !== undefined && !each.spec?.nodeName)) return false;
-  const affinity = (pod: Pod) => matchesAllTerms(terms.requiredAffinity, pod);
-  const anti = (pod: Pod) => matchesAllTerms(terms.requiredAntiAffinity, pod);
+  const affinity = (other: Pod) => matchesAllTerms(terms.requiredAffinity, other);
+  const anti = (other: Pod) => matchesAllTerms(terms.requiredAntiAffinity, other);
   if (old !== undefined && now !== undefined) {
     return (!affinity(old) && affinity(now)) || (anti(old) && !anti(now));
   }
