@@ -9,7 +9,6 @@ export {
   isReservedFor,
 } from "./pod-claims.ts";
 export { TaintedSlices } from "./tainted-slices.ts";
-export { toleratesTaint } from "./tolerations.ts";
 export { Allocator } from "./structured/allocator.ts";
 export { AllocationFault } from "./structured/requests.ts";
 export {

@@ -13,3 +13,4 @@ export * from "./policy.ts";
 export * from "./resource.ts";
 export * from "./stage.ts";
 export * from "./storage.ts";
+export * from "./taints.ts";

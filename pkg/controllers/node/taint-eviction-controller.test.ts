@@ -4,7 +4,6 @@ import { type TestRegistry, testRegistry } from "../../registry/testing.ts";
 import { type ControllerTest, crashAfterEveryWrite, startController } from "../testing.ts";
 import { runTaintEvictionController } from "./taint-eviction-controller.ts";
 import { eventsOf, makeNode, makePod, passInSteps } from "./testing.ts";
-import { isTolerating } from "./tolerations.ts";
 
 const taint = { key: "broken", value: "disk", effect: "NoExecute" };
 const tolerating = (tolerationSeconds?: number) => ({
@@ -92,14 +91,6 @@ describe("taint-eviction-controller", () => {
       await passInSteps(test, 1_000);
       return isDeleted(test, "late");
     });
-  });
-
-  it("matches tolerations by key, value and effect", () => {
-    const matches = (toleration: object) => isTolerating(toleration, taint);
-    assert.ok(matches({ key: "broken", value: "disk" }));
-    assert.ok(matches({ operator: "Exists" }));
-    assert.equal(matches({ key: "broken" }), false);
-    assert.equal(matches({ key: "broken", operator: "Exists", effect: "NoSchedule" }), false);
   });
 
   it("ends the same after a crash at any write", async () => {

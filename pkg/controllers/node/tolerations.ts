@@ -1,11 +1,5 @@
-/** Which tolerations of a pod match the NoExecute taints of its node, and for how long. */
-
-export function isTolerating(toleration: Toleration, taint: Taint): boolean {
-  const { effect = "", key = "", operator = "Equal", value = "" } = toleration;
-  if (effect !== "" && effect !== taint.effect) return false;
-  if (key !== "" && key !== taint.key) return false;
-  return operator === "Exists" || value === (taint.value ?? "");
-}
+/** Times for which pods tolerate the NoExecute taints of their nodes. */
+import { type Taint, type Toleration, toleratesTaint } from "#kinds";
 
 /**
  * Time in ms for which a pod tolerates all the taints: 0 = not all are tolerated, Infinity = for
@@ -14,7 +8,7 @@ export function isTolerating(toleration: Toleration, taint: Taint): boolean {
 export function toleratedMs(taints: readonly Taint[], tolerations: readonly Toleration[]): number {
   let shortest = Infinity;
   for (const taint of taints) {
-    const match = tolerations.find((toleration) => isTolerating(toleration, taint));
+    const match = tolerations.find((toleration) => toleratesTaint(toleration, taint));
     if (match === undefined) return 0;
     const { tolerationSeconds } = match;
     if (tolerationSeconds === undefined) continue;
@@ -22,4 +16,3 @@ export function toleratedMs(taints: readonly Taint[], tolerations: readonly Tole
   }
   return shortest;
 }
-import type { Taint, Toleration } from "#kinds";

@@ -5,7 +5,6 @@ import {
   DeviceSelectors,
   isReservedFor,
   TaintedSlices,
-  toleratesTaint,
 } from "#dynamic-resource-allocation";
 import {
   type AllocatedDevice,
@@ -19,6 +18,7 @@ import {
   resourceClaims,
   type ResourceSlice,
   resourceSlices,
+  toleratesTaint,
 } from "#kinds";
 import { ignoreNotFound } from "#meta";
 import type { MetricDefinition } from "#request";

@@ -1,6 +1,5 @@
 import { Quantity } from "#meta";
-import type { AllocatedDevice } from "#kinds";
-import { toleratesTaint } from "../tolerations.ts";
+import { type AllocatedDevice, toleratesTaint } from "#kinds";
 import { consumedCapacity, hasCapacity } from "./capacity.ts";
 import type { Constraint } from "./constraints.ts";
 import { type AvailableCounters, ConsumedCounters } from "./counters.ts";

@@ -1,9 +1,8 @@
-import type { Node, Pod } from "#kinds";
+import { isTolerated, type Node, type Pod } from "#kinds";
 import { type Domain, resolve } from "#meta";
 import { actions } from "../framework/cluster-events.ts";
 import type { Plugin } from "../framework/contract.ts";
 import { unresolvable } from "../framework/status.ts";
-import { isTolerated } from "./helper/taints.ts";
 
 const name = "NodeUnschedulable";
 const rejection = unresolvable(name, "node(s) were unschedulable");

@@ -22,7 +22,7 @@ import {
   volumeAttachments,
 } from "#kinds";
 import { kubernetes } from "#meta";
-import { ClusterModel } from "./testing-cluster.ts";
+import { ClusterModel } from "../testing.ts";
 
 const zone = "topology.kubernetes.io/zone";
 const driver = "csi.example.com";

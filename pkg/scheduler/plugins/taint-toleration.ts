@@ -1,9 +1,8 @@
-import type { Node } from "#kinds";
+import { isTolerated, type Node, untoleratedTaint } from "#kinds";
 import { actions } from "../framework/cluster-events.ts";
 import type { Plugin } from "../framework/contract.ts";
 import { unresolvable } from "../framework/status.ts";
 import { scaleScores } from "./helper/normalize.ts";
-import { isTolerated, untoleratedTaint } from "./helper/taints.ts";
 
 const name = "TaintToleration";
 const rejection = unresolvable(name, "node(s) had untolerated taint(s)");

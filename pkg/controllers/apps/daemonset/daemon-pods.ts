@@ -1,6 +1,7 @@
 import {
   type Affinity,
   type DaemonSet,
+  isTolerated,
   type Node,
   type Pod,
   type PodSpec,
@@ -9,7 +10,6 @@ import {
   requiredNodeAffinity,
 } from "#kinds";
 import { type Domain, resolve } from "#meta";
-import { toleratesTaints } from "../../pods/node-fit.ts";
 
 /** The pods of a DaemonSet: how they are made for a node, and on which nodes they may run. */
 
@@ -58,7 +58,8 @@ export function nodeFitOf({ spec }: DaemonSet, domain: Domain): (node: Node) => 
     if (!isNamed || !requiredNodeAffinity({ spec: podSpec })(node))
       return { shouldRun: false, shouldContinue: false };
     const taints = node.spec?.taints ?? [];
-    const fits = (...effects: readonly string[]) => toleratesTaints(tolerations, taints, effects);
+    const fits = (...effects: readonly string[]) =>
+      taints.every((taint) => !effects.includes(taint.effect) || isTolerated(taint, tolerations));
     return { shouldRun: fits("NoExecute", "NoSchedule"), shouldContinue: fits("NoExecute") };
   };
 }

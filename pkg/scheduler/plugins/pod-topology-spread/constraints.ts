@@ -12,12 +12,12 @@ import {
   statefulSets,
   type TopologySpreadConstraint,
   requiredNodeAffinity,
+  untoleratedTaint,
 } from "#kinds";
 import { type LabelSelector, resolve } from "#meta";
 import type { PluginHandle } from "../../framework/handle.ts";
 import type { NodeInfo } from "../../framework/node-info.ts";
 import { type Selector, selectorOf } from "../../framework/pod-info.ts";
-import { untoleratedTaint } from "../helper/taints.ts";
 
 /** A topology spread constraint of one pod, with its parsed selector. */
 export interface SpreadConstraint {

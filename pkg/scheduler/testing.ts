@@ -5,21 +5,21 @@ import { type ApiObject, type Handle, type InformerEvent, objectKey } from "#cli
 import { type Pod, pods } from "#kinds";
 import { kubernetes } from "#meta";
 import { type Instruments, noInstruments } from "#request";
-import { Cache } from "../cache/cache.ts";
-import { Snapshot } from "../cache/snapshot.ts";
-import { defaultSchedulerSettings } from "../configuration/defaults.ts";
-import { EventLatency, watchNodesAndPods, watchOtherKinds } from "../event-handlers.ts";
-import type { QueuedPod, SchedulingContext } from "../framework/contract.ts";
-import { CycleState } from "../framework/cycle-state.ts";
-import { DeviceManager } from "../framework/device-manager.ts";
-import { addPluginStatus, newDiagnosis } from "../framework/fit-error.ts";
-import { Framework } from "../framework/framework.ts";
-import { FrameworkMetrics } from "../framework/framework-metrics.ts";
-import type { PluginHandle } from "../framework/handle.ts";
-import { Nominator } from "../framework/nominator.ts";
-import { podInfoOf } from "../framework/pod-info.ts";
-import { SchedulingQueue } from "../queue/scheduling-queue.ts";
-import { pluginRegistry } from "./registry.ts";
+import { Cache } from "./cache/cache.ts";
+import { Snapshot } from "./cache/snapshot.ts";
+import { defaultSchedulerSettings } from "./configuration/defaults.ts";
+import { EventLatency, watchNodesAndPods, watchOtherKinds } from "./event-handlers.ts";
+import type { QueuedPod, SchedulingContext } from "./framework/contract.ts";
+import { CycleState } from "./framework/cycle-state.ts";
+import { DeviceManager } from "./framework/device-manager.ts";
+import { addPluginStatus, newDiagnosis } from "./framework/fit-error.ts";
+import { Framework } from "./framework/framework.ts";
+import { FrameworkMetrics } from "./framework/framework-metrics.ts";
+import type { PluginHandle } from "./framework/handle.ts";
+import { Nominator } from "./framework/nominator.ts";
+import { podInfoOf } from "./framework/pod-info.ts";
+import { SchedulingQueue } from "./queue/scheduling-queue.ts";
+import { pluginRegistry } from "./plugins/registry.ts";
 
 /** An informer that shows what the test has stored, at once. */
 class StoredObjects {
