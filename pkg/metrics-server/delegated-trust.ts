@@ -1,6 +1,6 @@
 /** Authentication and authorization that an aggregated server delegates to the API server. */
 import { CertificateAuthorities, RequestHeaderAuthenticator } from "#authn";
-import { type Clock, isJsonObject, parseJsonText } from "#base";
+import { type Clock, isJsonObject, parseJsonText, realClock } from "#base";
 import {
   type AccessAttributes,
   type ApiObject,
@@ -77,7 +77,8 @@ export class DelegatedTrust {
   }
 
   private authenticatorOf(data: Readonly<Record<string, string>>, pem: string) {
-    const authorities = new CertificateAuthorities(this.options.clock);
+    // Certificates of connections are valid in real time.
+    const authorities = new CertificateAuthorities(realClock(this.options.clock));
     authorities.replace(pem);
     const names = (key: string) => namesIn(data[`requestheader-${key}`]);
     return new RequestHeaderAuthenticator({

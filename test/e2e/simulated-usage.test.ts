@@ -1,6 +1,6 @@
 /** Simulated usage: what kubelets and metrics-server tell of it, and an autoscaler that follows it. */
 import assert from "node:assert/strict";
-import { type RunningServer, startServer } from "../../cmd/keelson/index.ts";
+import { type RunningServer, startServer, VirtualClock } from "../../cmd/keelson/index.ts";
 import { until } from "../integration/aggregation/aggregated-keelson.ts";
 
 const namespace = "/namespaces/default";
@@ -99,5 +99,70 @@ describe("simulated usage", () => {
     assert.equal(running.metadata.name, name);
     assert.equal((await get(`${node}/configz`)).kubeletconfig.maxPods, 110);
     assert.equal(await text(`${node}/healthz`), "ok");
+  });
+});
+
+describe("simulated CPU usage in virtual time", () => {
+  const minute = 60_000;
+  const clock = new VirtualClock({ start: "2030-01-01T00:00:00Z" });
+  let server: RunningServer;
+  before(async () => {
+    const common = { nodes: { count: 1 }, scheduler: true, metricsServer: true };
+    server = await startServer({ ...common, clock, port: 0, report: () => undefined });
+    // Connections, and so the availability of metrics.k8s.io, live in real time.
+    await until(async () => {
+      const response = await server.fetch("/apis/metrics.k8s.io/v1beta1/nodes");
+      await response.text();
+      return response.ok;
+    });
+  });
+  after(() => server.close({ graceMs: 0 }));
+
+  it("lets an autoscaler with its defaults follow a load over time", async () => {
+    const call = async (path: string, body?: object) => {
+      const headers = { "content-type": "application/json" };
+      const init =
+        body === undefined ? {} : { method: "POST", headers, body: JSON.stringify(body) };
+      const response = await server.fetch(path, init);
+      const answer = (await response.json()) as any;
+      assert.ok(response.ok, JSON.stringify(answer));
+      return answer;
+    };
+    const labels = { app: "load" };
+    const usage = "0s:50m,5m:300m,20m:20m";
+    await call(deployments, {
+      metadata: { name: "load" },
+      spec: {
+        selector: { matchLabels: labels },
+        template: {
+          metadata: { labels, annotations: { "simulated.keelson.dev/usage-cpu": usage } },
+          spec: {
+            containers: [{ name: "app", image: "nginx", resources: { requests: { cpu: "100m" } } }],
+          },
+        },
+      },
+    });
+    const target = { type: "Utilization", averageUtilization: 100 };
+    await call(autoscalers, {
+      metadata: { name: "load" },
+      spec: {
+        scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: "load" },
+        maxReplicas: 3,
+        metrics: [{ type: "Resource", resource: { name: "cpu", target } }],
+      },
+    });
+    const seen = async () => {
+      const { spec } = await call(`${deployments}/load`);
+      const { status } = await call(`${autoscalers}/load`);
+      return [spec.replicas, status.currentMetrics?.[0].resource.current.averageUtilization];
+    };
+    await clock.advance(4 * minute);
+    assert.deepEqual(await seen(), [1, 50]);
+    await clock.advance(2 * minute);
+    assert.equal((await seen())[0], 3);
+    await clock.advance(6 * minute);
+    assert.deepEqual(await seen(), [3, 300]);
+    await clock.advance(20 * minute);
+    assert.deepEqual(await seen(), [1, 20]);
   });
 });
