@@ -47,9 +47,9 @@ class LabelOnce(unittest.TestCase):
 
     def test_time_is_the_tests(self):
         before = self.server.control("GET", "/clock")["now"]
-        after = self.server.control("POST", "/clock", {"advanceMs": 86_400_000})["now"]
-        self.assertEqual(after[11:], before[11:])
-        self.assertNotEqual(after[:10], before[:10])
+        after = self.server.control("POST", "/clock", {"advanceMs": 3_600_000})["now"]
+        self.assertEqual(after[14:], before[14:])
+        self.assertNotEqual(after[:13], before[:13])
 
 
 if __name__ == "__main__":

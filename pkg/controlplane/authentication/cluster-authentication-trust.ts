@@ -1,5 +1,5 @@
 import { type ClusterAuthenticationInfo, mergedAuthenticationInfo } from "#authn";
-import { type Clock, deepEqual } from "#base";
+import { type Clock, deepEqual, realClock } from "#base";
 import { type Catalog, ignoreNotFound, isConflict } from "#meta";
 import { bodyOf, defaultWriteOptions, type Registry, loopbackRequest } from "#registry";
 import type { FileReloader } from "../files/file-reloader.ts";
@@ -40,7 +40,9 @@ export async function publishClusterAuthenticationTrust(
       if (!signal.aborted && !isConflict(error))
         report(`Failed to publish ConfigMap ${name}`, error);
     }
-    await clock.sleep(betweenLooksMs, signal, { background: true }).catch(() => undefined);
+    await realClock(clock)
+      .sleep(betweenLooksMs, signal, { background: true })
+      .catch(() => undefined);
   }
 }
 
