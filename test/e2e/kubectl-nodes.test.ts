@@ -38,9 +38,11 @@ describe("kubectl on simulated nodes", () => {
   });
 
   it("executes commands with their input and exit code", async () => {
-    assert.equal((await kubectl.attempt("exec web -- echo hello")).out, "hello\n");
+    const hello = await kubectl.attempt("exec web -- echo hello");
+    assert.deepEqual(hello, { status: 0, out: "hello\n", error: "" });
     assert.equal((await kubectl.attempt("exec web -- false")).status, 1);
-    assert.equal((await kubectl.attempt("exec -i web -- cat", "typed")).out, "typed");
+    const typed = await kubectl.attempt("exec -i web -- cat", "typed");
+    assert.deepEqual(typed, { status: 0, out: "typed", error: "" });
     assert.equal((await kubectl.attempt("exec -i web -- sh", "exit 3\n")).status, 3);
   });
 
