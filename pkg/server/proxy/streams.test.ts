@@ -47,6 +47,10 @@ describe("streams", () => {
       });
     });
     backend.on("upgrade", (request, socket) => {
+      if (request.url?.startsWith("/refused")) {
+        socket.end("HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n");
+        return;
+      }
       const head = ["HTTP/1.1 101 Switching Protocols", "Connection: Upgrade", "Upgrade: echo"];
       socket.write(`${head.join("\r\n")}\r\n\r\n`);
       if (request.url?.startsWith("/last")) {
@@ -157,6 +161,22 @@ describe("streams", () => {
       request.end();
     });
     assert.equal(echoed, "ping");
+  });
+
+  it("passes on that a backend refuses an upgrade, so that clients try another protocol", async () => {
+    to = { use: "upgrade", path: "/refused" };
+    const status = await new Promise<number>((resolve, reject) => {
+      const headers = { connection: "Upgrade", upgrade: "websocket" };
+      const exec = url("/api/v1/namespaces/ns/pods/p/exec?command=id&stdout=1");
+      const request = http.request(exec, { headers }, (response) => {
+        response.resume();
+        resolve(response.statusCode ?? 0);
+      });
+      request.on("error", reject);
+      request.on("upgrade", () => reject(new Error("upgraded")));
+      request.end();
+    });
+    assert.equal(status, 403);
   });
 
   it("delivers all that a backend sent before it left", async () => {

@@ -42,6 +42,12 @@ const channels = { stdin: 0, stdout: 1, stderr: 2, error: 3, close: 255 } as con
 /** Time in ms for a client to open all streams, as a kubelet's `streamCreationTimeout`. */
 const openMs = 30_000;
 
+/**
+ * Time in ms that a command takes to start, as in a container runtime. Clients need it: kubectl may drop what
+ * arrives together with the response to the handshake.
+ */
+const startMs = 20;
+
 /** Accepts the connection in a protocol that the client offers, or refuses it. */
 export function openCommandStreams(
   upgrade: Upgrade,
@@ -62,6 +68,10 @@ function openChannels(upgrade: Upgrade, handlers: CommandHandlers): void {
   }
   const connection = WebSocketConnection.accept(upgrade, protocol);
   if (connection === undefined) return;
+  setTimeout(() => startOnChannels(connection, handlers), startMs).unref();
+}
+
+function startOnChannels(connection: WebSocketConnection, handlers: CommandHandlers): void {
   const send = (channel: number, data: Uint8Array | string) =>
     connection.send(Buffer.concat([Buffer.of(channel), Buffer.from(data)]));
   handlers.start({
