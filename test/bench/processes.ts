@@ -47,6 +47,12 @@ function cpuOfProcess(pid: number): number {
   return times.reduce((sum, nanoseconds) => sum + nanoseconds, 0) / 1_000;
 }
 
+/** CPU time of the thread that runs JavaScript, in µs. */
+export function mainThreadCpuOf({ child }: ServerProcess): number {
+  const file = `/proc/${child.pid}/task/${child.pid}/schedstat`;
+  return Number(readFileSync(file, "utf8").split(" ")[0]) / 1_000;
+}
+
 /** Resident memory in MiB. */
 export function residentMib({ child }: ServerProcess): number {
   return memoryOf(child.pid as number, "VmRSS");

@@ -3,6 +3,7 @@ import type { CloseOptions } from "#server";
 import { assemble, type Assembly } from "./assemble.ts";
 import { runBackground } from "./background.ts";
 import { ensureSigningKey } from "../credentials/credentials.ts";
+import type { ServiceAccountOptions } from "../authentication/service-accounts.ts";
 import { buildDependencies, type ServerSettings } from "./build-dependencies.ts";
 import { fetchInProcess } from "./fetch-in-process.ts";
 import { inheritanceOf, inheritedWith } from "./inheritance.ts";
@@ -24,7 +25,7 @@ export async function startServer(options: StartOptions = {}): Promise<RunningSe
   }
   const storage = await openStorage(options.storage ?? { kind: "memory" }, clock);
   try {
-    const resolved = await withSigningKey(resolveOptions(options));
+    const resolved = resolveOptions(options);
     return await startOn({ opened: storage, options: resolved, clock, inherited: undefined });
   } catch (error) {
     await storage.backend[Symbol.asyncDispose]();
@@ -32,18 +33,26 @@ export async function startServer(options: StartOptions = {}): Promise<RunningSe
   }
 }
 
-/** A fork must accept the tokens of the original, so the signing key is part of the options. */
-async function withSigningKey(options: ResolvedOptions): Promise<ResolvedOptions> {
-  const { serviceAccounts = {}, certificateDirectory } = options;
-  if (serviceAccounts.signingKey !== undefined) return options;
-  // Keys that no other process reads need no algorithm that every verifier knows.
-  const algorithm = certificateDirectory === undefined ? "ES256" : "RS256";
+/** With the signing key, which a fork takes over: it must accept the tokens of the original. */
+async function serviceAccountsOf({
+  certificateDirectory,
+  port,
+  serviceAccounts = {},
+}: ResolvedOptions): Promise<ServiceAccountOptions> {
+  if (serviceAccounts.signingKey !== undefined) return serviceAccounts;
+  const algorithm = port === undefined ? "ES256" : "RS256";
   const signingKey = await ensureSigningKey(certificateDirectory, algorithm);
-  return { ...options, serviceAccounts: { ...serviceAccounts, signingKey } };
+  return { ...serviceAccounts, signingKey };
 }
 
 async function startOn(settings: ServerSettings): Promise<RunningServer> {
-  const foundation = await buildDependencies(settings);
+  // An RSA key takes as long to make as all else that is needed: both at once.
+  const [serviceAccounts, dependencies] = await Promise.all([
+    serviceAccountsOf(settings.options),
+    buildDependencies(settings),
+  ]);
+  const options = { ...dependencies.options, serviceAccounts };
+  const foundation = { ...dependencies, options };
   const assembly = await assemble(foundation);
   try {
     await runPostStartHooks(assembly);

@@ -1,0 +1,65 @@
+/**
+ * Time and CPU time of `startServer()` and `fork()` inside this process, as JSON; run by start.ts with
+ * the folder of a build and the numbers of objects that are stored when servers are forked.
+ */
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
+import type { RunningServer } from "#controlplane";
+import { configMap } from "./client.ts";
+
+export interface Cost {
+  readonly name: string;
+  readonly ms: number;
+  readonly cpuMs: number;
+}
+
+const [build = ".", rounds = "20", ...stored] = process.argv.slice(2);
+const entry = pathToFileURL(path.resolve(build, "dist", "index.js"));
+const { startServer } = (await import(entry.href)) as typeof import("#controlplane");
+const inFlight = 32;
+/** What a server does when it is ready, for the controllers at first, shall not be measured with the next. */
+const restMs = 50;
+
+async function measured(name: string, start: () => Promise<RunningServer>): Promise<Cost> {
+  const costs: Cost[] = [];
+  for (let round = 0; round < Number(rounds); round++) {
+    const began = performance.now();
+    const cpu = process.cpuUsage();
+    const server = await start();
+    const { user, system } = process.cpuUsage(cpu);
+    costs.push({ name, ms: performance.now() - began, cpuMs: (user + system) / 1000 });
+    await sleep(restMs);
+    await server.close();
+    globalThis.gc?.();
+  }
+  const least = (key: "ms" | "cpuMs") => Math.min(...costs.map((cost) => cost[key]));
+  return { name, ms: least("ms"), cpuMs: least("cpuMs") };
+}
+
+async function fill(server: RunningServer, from: number, to: number): Promise<void> {
+  let next = from;
+  const worker = async () => {
+    for (let n = next++; n < to; n = next++) {
+      const init = { method: "POST", headers: { "content-type": "application/json" } };
+      const body = configMap({ name: `object-${n}` }).toString();
+      const url = "/api/v1/namespaces/default/configmaps";
+      const answer = await server.fetch(url, { ...init, body });
+      if (answer.status !== 201) throw new Error(await answer.text());
+      await answer.arrayBuffer();
+    }
+  };
+  await Promise.all(Array.from({ length: inFlight }, worker));
+}
+
+const costs: Cost[] = [await measured("startServer()", () => startServer())];
+const original = await startServer();
+let filled = 0;
+for (const count of stored.map(Number)) {
+  await fill(original, filled, count);
+  filled = count;
+  await sleep(restMs);
+  costs.push(await measured(`fork(), ${count} objects stored`, () => original.fork()));
+}
+await original.close();
+console.log(JSON.stringify(costs));
