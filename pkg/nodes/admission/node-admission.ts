@@ -1,5 +1,5 @@
 /** Admission of pods by their node: what a kubelet checks again after the scheduler. */
-import { type Node, type Pod, requiredNodeAffinity, type Taint, type Toleration } from "#kinds";
+import { isTolerated, type Node, type Pod, requiredNodeAffinity } from "#kinds";
 import { type Domain, resolve } from "#meta";
 import type { PodFailure } from "../pod/pod-run.ts";
 import { isCriticalPod, isStaticPod, mayPreempt } from "./critical-pods.ts";
@@ -64,7 +64,8 @@ function pressureOn(pod: Pod, { status }: Node, domain: Domain): PodFailure | un
   const isMemoryOnly = found.length === 1 && found[0] === "MemoryPressure";
   if (isMemoryOnly && pod.status?.qosClass !== "BestEffort") return undefined;
   const taint = { key: resolve("node.{label}/memory-pressure", domain), effect: "NoSchedule" };
-  if (isMemoryOnly && isTolerated(pod, taint)) return undefined;
+  const { tolerations = [] } = pod.spec ?? {};
+  if (isMemoryOnly && isTolerated(taint, tolerations)) return undefined;
   return { reason: "Evicted", message: `The node had condition: [${found.join(" ")}]. ` };
 }
 
@@ -167,20 +168,13 @@ function mismatchOf(
     const description = "node(s) didn't have free ports for the requested pod ports";
     return predicateFailure("NodePorts", description);
   }
-  const taints = node.spec?.taints ?? [];
-  const isTainted = taints.some((each) => each.effect === "NoExecute" && !isTolerated(pod, each));
+  const { taints = [] } = node.spec ?? {};
+  const { tolerations = [] } = pod.spec ?? {};
+  const isTainted = taints.some(
+    (taint) => taint.effect === "NoExecute" && !isTolerated(taint, tolerations),
+  );
   if (!isTainted || isStaticPod(pod, domain)) return undefined;
   return predicateFailure("TaintToleration", "node(s) had taints that the pod didn't tolerate");
-}
-
-function isTolerated({ spec }: Pod, taint: Taint): boolean {
-  return spec?.tolerations?.some((toleration) => tolerates(toleration, taint)) === true;
-}
-
-function tolerates({ key, operator, value = "", effect }: Toleration, taint: Taint): boolean {
-  if (effect !== undefined && effect !== taint.effect) return false;
-  if (key !== undefined && key !== taint.key) return false;
-  return operator === "Exists" || (key !== undefined && value === (taint.value ?? ""));
 }
 
 function predicateFailure(name: string, description: string): PodFailure {

@@ -1,9 +1,12 @@
 /** Extenders as pods see them: a scheduler calls real HTTP servers. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
+import type { TLSSocket } from "node:tls";
 import { type ControllerTest, startController } from "../../controllers/testing.ts";
+import { createAuthority, issueCertificate, type KeyPair } from "#pki";
 import { type TestRegistry, testRegistry } from "../../registry/testing.ts";
 import { defaultSchedulerSettings, runScheduler } from "../index.ts";
 import { extenderOptions } from "./extender-options.ts";
@@ -22,21 +25,7 @@ describe("extenders", () => {
   beforeEach(async () => {
     calls = [];
     answers = {};
-    server = createServer((request, response) => {
-      const chunks: Buffer[] = [];
-      request.on("data", (chunk: Buffer) => chunks.push(chunk));
-      request.on("end", () => {
-        const path = request.url ?? "";
-        const body = JSON.parse(Buffer.concat(chunks).toString("utf8")) as unknown;
-        calls.push({ path, body });
-        const answer = answers[path];
-        if (answer === undefined) response.writeHead(500).end();
-        else {
-          const value = answer(body);
-          if (value !== undefined) response.end(JSON.stringify(value));
-        }
-      });
-    });
+    server = createServer(respond);
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
     test = await testRegistry({ namespaces: ["ns"] });
@@ -51,20 +40,37 @@ describe("extenders", () => {
     server.close();
   });
 
-  async function start(more: object): Promise<void> {
+  function respond(request: IncomingMessage, response: ServerResponse): void {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const path = request.url ?? "";
+      const body = JSON.parse(Buffer.concat(chunks).toString("utf8")) as unknown;
+      calls.push({ path, body });
+      const answer = answers[path];
+      if (answer === undefined) response.writeHead(500).end();
+      else {
+        const value = answer(body);
+        if (value !== undefined) response.end(JSON.stringify(value));
+      }
+    });
+  }
+
+  async function start(more: object, scheme = "http"): Promise<void> {
     const { port } = server.address() as AddressInfo;
-    const urlPrefix = `http://127.0.0.1:${port}/x/`;
+    const urlPrefix = `${scheme}://127.0.0.1:${port}/x/`;
     const extenders = extenderOptions([{ urlPrefix, ...more }]);
     const settings = { ...defaultSchedulerSettings, extenders };
     run = await startController((context) => runScheduler(context, settings), { test });
   }
 
-  const makePod = (name: string, requests: object = {}) =>
+  const makePod = (name: string, requests: object = {}, more: object = {}) =>
     test.post(podsPath, {
       metadata: { name },
       spec: {
         containers: [{ name: "c", image: "i", resources: { requests, limits: requests } }],
         schedulerName: "default-scheduler",
+        ...more,
       },
     });
   const podOf = async (name: string): Promise<any> =>
@@ -144,5 +150,120 @@ describe("extenders", () => {
     const { port } = server.address() as AddressInfo;
     const url = `http://127.0.0.1:${port}/x/filter`;
     assert.equal(await messageOf("p"), `failed filter with extender at URL ${url}, code 500`);
+  });
+
+  describe("over TLS", () => {
+    let authority: KeyPair;
+    const validity = { validDays: 1, now: Date.now() };
+    const base64 = (text: string) => Buffer.from(text).toString("base64");
+
+    /** Serves with a certificate for `extender.test`, and asks clients for one. */
+    beforeEach(async () => {
+      authority = await createAuthority("extenders", validity);
+      const names = { commonName: "server", hosts: ["extender.test"] };
+      const own = await issueCertificate(authority, { ...names, usage: "server", ...validity });
+      server.close();
+      const tls = { cert: own.certificate, key: own.privateKey, ca: authority.certificate };
+      server = createTlsServer({ ...tls, requestCert: true, rejectUnauthorized: false }, respond);
+      server.listen(0, "127.0.0.1");
+      await once(server, "listening");
+      answers["/x/filter"] = ({ NodeNames }) => ({ NodeNames });
+    });
+
+    const startWith = (tlsConfig: object) =>
+      start(
+        { filterVerb: "filter", nodeCacheCapable: true, enableHTTPS: true, tlsConfig },
+        "https",
+      );
+
+    it("verifies the server by the configured authority and name, and shows its certificate", async () => {
+      const names = { commonName: "scheduler", usage: "client" } as const;
+      const client = await issueCertificate(authority, { ...names, ...validity });
+      const seen: unknown[] = [];
+      server.on("request", ({ socket }: IncomingMessage) => {
+        const { authorized, getPeerCertificate } = socket as TLSSocket;
+        seen.push([authorized, getPeerCertificate.call(socket).subject.CN]);
+      });
+      await startWith({
+        caData: base64(authority.certificate),
+        certData: base64(client.certificate),
+        keyData: base64(client.privateKey),
+        serverName: "extender.test",
+      });
+      await makePod("p");
+      await run.until(() => nodeOf("p"));
+      assert.deepEqual(seen, [[true, "scheduler"]]);
+    });
+
+    it("refuses a server of another authority, or under another name", async () => {
+      const other = await createAuthority("others", validity);
+      await startWith({ caData: base64(other.certificate), serverName: "extender.test" });
+      await makePod("p");
+      await run.until(() => messageOf("p"));
+      assert.match(await messageOf("p"), /certificate/);
+      await run.stop();
+      await startWith({ caData: base64(authority.certificate), serverName: "other.test" });
+      await makePod("q");
+      await run.until(() => messageOf("q"));
+      assert.match(await messageOf("q"), /other\.test/);
+      assert.deepEqual(calls, []);
+    });
+
+    it("does not verify a server if the configuration says so", async () => {
+      await startWith({ insecure: true });
+      await makePod("p");
+      await run.until(() => nodeOf("p"));
+    });
+  });
+
+  describe("that take part in preemption", () => {
+    const victim = { priority: 1, terminationGracePeriodSeconds: 0 };
+
+    /** Fills the nodes a, b and c with a pod each, which is named after its node. */
+    async function fill(): Promise<void> {
+      for (const name of ["a", "b", "c"]) {
+        await makePod(`on-${name}`, { cpu: "4" }, { ...victim, nodeName: name });
+      }
+    }
+
+    it("leave the candidates with the victims that they choose", async () => {
+      answers["/x/preempt"] = ({ NodeNameToVictims, NodeNameToMetaVictims }) => {
+        assert.deepEqual(Object.keys(NodeNameToMetaVictims).sort(), ["a", "b", "c"]);
+        assert.equal(NodeNameToVictims, null);
+        return { NodeNameToMetaVictims: { b: NodeNameToMetaVictims.b } };
+      };
+      await start({ preemptVerb: "preempt", nodeCacheCapable: true });
+      await fill();
+      await makePod("high", { cpu: "4" }, { priority: 10 });
+      await run.until(() => nodeOf("high"));
+      assert.equal(await nodeOf("high"), "b");
+      assert.deepEqual(await test.names(podsPath), ["high", "on-a", "on-c"]);
+    });
+
+    it("receive whole pods unless they know the nodes", async () => {
+      answers["/x/preempt"] = ({ NodeNameToVictims }) => {
+        const [pod] = NodeNameToVictims.c.Pods;
+        assert.equal(pod.metadata.name, "on-c");
+        const victims = { Pods: [{ UID: pod.metadata.uid }], NumPDBViolations: 0 };
+        return { NodeNameToMetaVictims: { c: victims } };
+      };
+      await start({ preemptVerb: "preempt" });
+      await fill();
+      await makePod("high", { cpu: "4" }, { priority: 10 });
+      await run.until(() => nodeOf("high"));
+      assert.equal(await nodeOf("high"), "c");
+    });
+
+    it("prevent every eviction by leaving no candidate, or a pod that is not there", async () => {
+      answers["/x/preempt"] = () => ({
+        NodeNameToMetaVictims: { a: { Pods: [{ UID: "unknown" }], NumPDBViolations: 0 } },
+      });
+      await start({ preemptVerb: "preempt", nodeCacheCapable: true });
+      await fill();
+      await makePod("high", { cpu: "4" }, { priority: 10 });
+      await run.until(async () => run.reports.length > 0);
+      assert.match(run.reports.join(), /claims to preempt pod \(UID: unknown\) on node: a/);
+      assert.deepEqual(await test.names(podsPath), ["high", "on-a", "on-b", "on-c"]);
+    });
   });
 });
