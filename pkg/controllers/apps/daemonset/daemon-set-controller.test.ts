@@ -242,6 +242,27 @@ describe("daemonset-controller", () => {
     ]);
   });
 
+  it("leaves an equal revision that has come with its owner until the set changes", async () => {
+    await make();
+    await comesTo(counts, "0 0 0 0 0 0");
+    const [{ metadata: made, data }] = await listAt(test, revisionsPath);
+    const { spec } = await set();
+    const numbers = async () =>
+      (await listAt(test, revisionsPath)).map(({ revision }) => Number(revision)).sort();
+    // Whatever waits to be worked on is done once a set that comes later has its revision.
+    const waitForOthers = async (name: string, wanted: readonly number[]) => {
+      await test.post("apps/v1/daemonsets/ns", { metadata: { name }, spec });
+      await comesTo(numbers, wanted);
+    };
+    await waitForOthers("second", [1, 1]);
+    const { labels, ownerReferences } = made;
+    const metadata = { name: "equal", labels, ownerReferences };
+    await test.post(revisionsPath, { metadata, data, revision: 2 });
+    await waitForOthers("third", [1, 1, 1, 2]);
+    await test.patch("apps/v1/daemonsets/ns/agent", { metadata: { annotations: { a: "b" } } });
+    await comesTo(numbers, [1, 1, 2]);
+  });
+
   it("replaces failed pods after growing delays, and succeeded ones at once", async () => {
     await makeNode("a");
     await make();

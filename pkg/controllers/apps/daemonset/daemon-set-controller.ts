@@ -106,7 +106,15 @@ class DaemonSetController {
     const changed = (set: DaemonSet) => this.queue.add(objectKey(set));
     const { expectations } = this;
     watchOwned({ objects: this.pods, ...owners, matches, changed, expectations });
-    watchOwned({ objects: this.history.revisions.informer, ...owners, matches, changed });
+    watchOwned({
+      objects: this.history.revisions.informer,
+      ...owners,
+      matches,
+      // A revision that comes with its owner is what the set made itself.
+      changed: (set, change) => {
+        if (change?.type !== "added") changed(set);
+      },
+    });
     this.nodes.subscribe((change) => this.nodeChanged(change));
   }
 
