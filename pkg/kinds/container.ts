@@ -19,7 +19,45 @@ export interface ResourceRequirements {
 export interface VolumeMount {
   readonly name: string;
   readonly mountPath: string;
+  /** File or folder of the volume that is mounted; absent = all of it. */
+  readonly subPath?: string;
   readonly readOnly?: boolean;
+}
+
+interface ObjectEntry {
+  readonly name?: string;
+  readonly key: string;
+  readonly optional?: boolean;
+}
+
+export interface EnvVar {
+  readonly name: string;
+  readonly value?: string;
+  readonly valueFrom?: {
+    readonly fieldRef?: { readonly fieldPath: string };
+    readonly resourceFieldRef?: ResourceFieldSelector;
+    readonly configMapKeyRef?: ObjectEntry;
+    readonly secretKeyRef?: ObjectEntry;
+  };
+}
+
+export interface ResourceFieldSelector {
+  readonly containerName?: string;
+  /** `limits.cpu`, `requests.memory` and so on. */
+  readonly resource: string;
+  readonly divisor?: string;
+}
+
+interface WholeObject {
+  readonly name?: string;
+  readonly optional?: boolean;
+}
+
+/** All entries of a ConfigMap or Secret as environment variables. */
+export interface EnvFromSource {
+  readonly prefix?: string;
+  readonly configMapRef?: WholeObject;
+  readonly secretRef?: WholeObject;
 }
 
 export interface Container {
@@ -28,9 +66,14 @@ export interface Container {
   readonly imagePullPolicy?: string;
   readonly command?: readonly string[];
   readonly args?: readonly string[];
+  readonly env?: readonly EnvVar[];
+  readonly envFrom?: readonly EnvFromSource[];
   readonly restartPolicy?: string;
   readonly ports?: readonly ContainerPort[];
   readonly startupProbe?: object;
+  /** File that holds why the container has ended; absent = `/dev/termination-log`. */
+  readonly terminationMessagePath?: string;
+  readonly terminationMessagePolicy?: string;
   readonly resources?: ResourceRequirements;
   readonly resizePolicy?: readonly {
     readonly resourceName: string;

@@ -85,6 +85,9 @@ export interface PodSpec {
     readonly supplementalGroupsPolicy?: string;
   };
   readonly hostname?: string;
+  readonly serviceAccountName?: string;
+  /** Services of the namespace become environment variables; absent = they do. */
+  readonly enableServiceLinks?: boolean;
   readonly subdomain?: string;
   readonly activeDeadlineSeconds?: number | bigint;
   readonly terminationGracePeriodSeconds?: number | bigint;
@@ -147,4 +150,10 @@ export function statusesOf({ status }: Pod): readonly ContainerStatus[] {
   const { initContainerStatuses = [], containerStatuses = [] } = status ?? {};
   const { ephemeralContainerStatuses = [] } = status ?? {};
   return [...initContainerStatuses, ...containerStatuses, ...ephemeralContainerStatuses];
+}
+
+/** The containers of a pod in the order of their start, ephemeral ones last. */
+export function containersOf({ spec }: Pod): readonly Container[] {
+  const { initContainers = [], containers = [], ephemeralContainers = [] } = spec ?? {};
+  return [...initContainers, ...containers, ...ephemeralContainers];
 }

@@ -1,14 +1,23 @@
 import { ipFamily } from "#base";
 import type { Informer } from "#client";
-import { type ContainerImage, type Node, nodes, type Pod, pods } from "#kinds";
+import {
+  type Container,
+  type ContainerImage,
+  containersOf,
+  type Node,
+  nodes,
+  type Pod,
+  pods,
+} from "#kinds";
 import { PodDevices } from "./devices/pod-devices.ts";
 import { SlicePublisher } from "./devices/slice-publisher.ts";
+import { ConfigObjects } from "./environment/config-objects.ts";
+import { ContainerCommands } from "./environment/container-commands.ts";
 import { imageBytes, imageId } from "./identifiers.ts";
 import { KubeletEvents } from "./events/kubelet-events.ts";
 import { KubeletServer } from "./kubelet/kubelet-server.ts";
 import { nextVictim, type Starvation } from "./node/eviction.ts";
 import { type NodeStages, NodeSyncer } from "./node/node-syncer.ts";
-import { containersOf } from "./pod/pod-run.ts";
 import type { PodHost } from "./pod/pod-host.ts";
 import { PodSyncer } from "./pod/pod-syncer.ts";
 import { podIpsOf } from "./pod/restore.ts";
@@ -49,6 +58,7 @@ class SimulatedNodes {
   private readonly podDevices: PodDevices;
   private readonly slicePublisher: SlicePublisher;
   private readonly staticPods: StaticPods;
+  private readonly commands: ContainerCommands;
   private readonly volumes: PodVolumes;
   private readonly expansion: NodeExpansion;
   private readonly book = new StageBook();
@@ -79,8 +89,16 @@ class SimulatedNodes {
       podsOf: (node) => this.podsOf(node),
       onChange: (own) => this.podSyncer.resync(own),
     });
+    const objects = new ConfigObjects(context.informers);
+    this.commands = new ContainerCommands({
+      ...context,
+      objects,
+      nodeOf: (name) => this.nodes.get(name),
+      onChange: (pod) => this.podSyncer.wake(pod),
+    });
     this.volumes = new PodVolumes({
       ...common,
+      objects,
       onChange: (pod) => this.podSyncer.wake(pod),
       onMounted: (pod) => this.expansion.podMounted(pod),
       onInUse: (node) => this.nodeSyncer.wake(node),
@@ -105,6 +123,7 @@ class SimulatedNodes {
       podsOf: (node) => this.podsOf(node),
       devices: this.podDevices,
       volumes: this.volumes,
+      commands: this.commands,
       staticPods: this.staticPods,
       hostOf,
       isStaged: (pod) => this.stages?.players.pods.isStaged(pod) === true,
@@ -162,7 +181,9 @@ class SimulatedNodes {
   }
 
   async run(): Promise<void> {
-    const sources = [this.pods, this.nodes, this.volumes].map((each) => each.untilSynced());
+    const sources = [this.pods, this.nodes, this.commands, this.volumes].map((each) =>
+      each.untilSynced(),
+    );
     await Promise.all([...sources, this.stages?.follower.start(), this.staticPods.start()]);
     if (this.context.signal.aborted) return this.stages?.follower.ended();
     const server = await this.serve();
@@ -188,7 +209,16 @@ class SimulatedNodes {
     if (serving === undefined) return undefined;
     const podsOf = (node: string) => this.podsOf(node);
     const { address: host, capacity, portForwardTargets } = this.settings;
-    const doors = { clock, report, host, podsOf, capacity, portForwardTargets };
+    const doors = {
+      clock,
+      report,
+      host,
+      podsOf,
+      capacity,
+      portForwardTargets,
+      commands: this.commands,
+      startOf: (pod: Pod, container: Container) => this.podSyncer.startOf(pod, container),
+    };
     const server = new KubeletServer({ ...serving, ...doors });
     for (const node of [...this.nodeSyncer.names].slice(0, mostServed)) {
       try {

@@ -51,6 +51,11 @@ export function tellFailedPull(tell: TellContainer, container: Container, error:
   tell(container, warning("Failed", "Error: ErrImagePull"));
 }
 
+/** A container cannot be created. */
+export function tellFailedCreation(tell: TellContainer, container: Container, error: string): void {
+  tell(container, warning("Failed", `Error: ${error}`));
+}
+
 export function tellPullBackOff(tell: TellContainer, container: Container): void {
   const shown = JSON.stringify(container.image ?? "");
   tell(container, normal("BackOff", `Back-off pulling image ${shown}`));

@@ -1,5 +1,6 @@
 import { type ContainerStateTerminated, type ContainerStatus, type Pod, statusesOf } from "#kinds";
 import { annotationOf, durationMs } from "../annotations.ts";
+import type { CommandOutcome } from "../shell/command-run.ts";
 
 /** A part of a log, or why there is none. */
 export type LogResult = LogPart | { readonly refusal: string };
@@ -29,6 +30,8 @@ export interface LogRequest {
   readonly now: number;
   /** Text of a ConfigMap that the pod's annotation names. */
   readonly configured?: string | undefined;
+  /** What the command of the container has written, by the time from its start; absent = that is not known. */
+  readonly output?: CommandOutcome["output"] | undefined;
 }
 
 /** The log of a container, cut as the query asks: a text that annotations give, or a made-up one. */
@@ -62,7 +65,8 @@ export function newLines(
   const run = found && runOf(found, false);
   if (run === undefined || startOf(run) !== last.startedAt) return undefined;
   const isRunning = found?.state?.running !== undefined;
-  const isStill = isRunning && annotationOf(pod, "log-every") === undefined;
+  const isTold = annotationOf(pod, "log-every") !== undefined || request.output !== undefined;
+  const isStill = isRunning && !isTold;
   if (isStill) return { ...last, text: Buffer.alloc(0), isRunning };
   const { lines, count } = logOf(pod, { container, run, request, after: last.count });
   const added = Math.max(0, Math.min(count - last.count, lines.length));
@@ -100,6 +104,10 @@ function logOf(pod: Pod, { container, run, request, after = 0 }: LogInput) {
     given ?? `simulated container ${container} of pod ${namespace}/${name} started; no image runs`;
   const texts = text.replace(/\n$/, "").split("\n");
   const until = Date.parse(run.finishedAt ?? "") || request.now;
+  if (given === undefined && request.output !== undefined) {
+    const lines = linesOf(request.output, startedAt).filter(({ at }) => at <= until);
+    return { lines: lines.slice(-mostLines), count: lines.length };
+  }
   const everyMs = durationMs(annotationOf(pod, "log-every"));
   if (everyMs !== undefined && everyMs > 0) {
     const count = Math.max(0, Math.floor((until - startedAt) / everyMs)) + 1;
@@ -116,6 +124,22 @@ function logOf(pod: Pod, { container, run, request, after = 0 }: LogInput) {
       : [{ at: until, text: `exit code ${run.exitCode}` }];
   const lines = [...texts.map((line) => ({ at: startedAt, text: line })), ...end];
   return { lines: lines.slice(-mostLines), count: lines.length };
+}
+
+function linesOf(output: CommandOutcome["output"], startedAt: number): readonly LogLine[] {
+  const lines: LogLine[] = [];
+  let open: LogLine | undefined;
+  for (const { afterMs, data } of output) {
+    const at = startedAt + afterMs;
+    const [first = "", ...rest] = Buffer.from(data).toString().split("\n");
+    open = { at: open?.at ?? at, text: (open?.text ?? "") + first };
+    for (const text of rest) {
+      lines.push(open);
+      open = { at, text };
+    }
+    if (open.text === "") open = undefined;
+  }
+  return open === undefined ? lines : [...lines, open];
 }
 
 function cut(lines: readonly LogLine[], { query, now }: LogRequest): Buffer {

@@ -4,8 +4,9 @@ import { type AddressInfo, createServer, type Server } from "node:net";
 import type { Duplex } from "node:stream";
 import { type Clock, trustAuthorities } from "#base";
 import { type Client, DelegatedAccess } from "#client";
-import { type Pod, statusesOf } from "#kinds";
+import { type Container, containersOf, type Pod, statusesOf } from "#kinds";
 import { Quantity } from "#meta";
+import type { ContainerCommands, Start } from "../environment/container-commands.ts";
 import { containerLog, newLines } from "./container-logs.ts";
 import { configuredLog, followLog } from "./follow-log.ts";
 import {
@@ -15,7 +16,7 @@ import {
   statsSummary,
 } from "./node-metrics.ts";
 import { attributesOf } from "./access-attributes.ts";
-import { type ContainerFiles, FileSystems } from "./exec/container-files.ts";
+import { type ContainerFiles, FileSystems } from "../shell/container-files.ts";
 import { kubeletConfiguration, runningPod } from "./kubelet-documents.ts";
 import { runPortForward } from "./port-forward.ts";
 import { runRemoteCommand } from "./remote-command.ts";
@@ -36,6 +37,9 @@ export interface KubeletServerOptions extends KubeletServing {
   /** Address that the ports of all nodes are on. */
   readonly host: string;
   readonly podsOf: (node: string) => readonly Pod[];
+  readonly commands: ContainerCommands;
+  /** The last start of a container; undefined = it has had none. */
+  readonly startOf: (pod: Pod, container: Container) => Start | undefined;
   /** Capacity of each node. */
   readonly capacity: Readonly<Record<string, string>>;
   /** Ranges of addresses that port forwarding may connect to. */
@@ -191,8 +195,11 @@ export class KubeletServer {
     if (pod === undefined) return send(response, 404, `pod "${path[2]}" does not exist\n`);
     const { client, clock } = this.options;
     const configured = await configuredLog(pod, client);
-    const request = () => ({ query, now: clock.now(), configured });
     const container = path[3] ?? "";
+    const request = () => {
+      const output = this.outputOf(this.podOf(call), container, query.get("previous") === "true");
+      return { query, now: clock.now(), configured, output };
+    };
     const log = containerLog(pod, container, request());
     if ("refusal" in log) return send(response, 400, log.refusal);
     const follows = query.get("follow") === "true" && log.isRunning;
@@ -205,6 +212,23 @@ export class KubeletServer {
         return seen && newLines(seen, container, { last, request: request() });
       },
     });
+  }
+
+  /** What the command of a container has written; undefined = that is not known. */
+  private outputOf(pod: Pod | undefined, container: string, isPrevious: boolean) {
+    const start = pod && this.startOf(pod, container);
+    if (start === undefined) return undefined;
+    const { run } = start;
+    if (!isPrevious) return this.options.commands.outputOf(start);
+    if (run.last === undefined) return undefined;
+    const { startedAt } = run.last;
+    const before = { startedAt, restarts: run.restarts - 1, declared: run.declared };
+    return this.options.commands.outputOf({ ...start, run: before });
+  }
+
+  private startOf(pod: Pod, name: string): Start | undefined {
+    const container = containersOf(pod).find((each) => each.name === name);
+    return container && this.options.startOf(pod, container);
   }
 
   private async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
@@ -227,21 +251,29 @@ export class KubeletServer {
 
   private runCommand(upgrade: Upgrade, pod: Pod, { node, path, query }: Call): void {
     const [first, , , container = ""] = path;
-    const log = containerLog(pod, container, { query: new URLSearchParams(), now: 0 });
+    const { clock, commands } = this.options;
+    const start = this.startOf(pod, container);
+    const output = this.outputOf(pod, container, false);
+    const log = containerLog(pod, container, {
+      query: new URLSearchParams(),
+      now: clock.now(),
+      output,
+    });
     if ("refusal" in log || !log.isRunning) {
       return refuse(upgrade.socket, 500, "container not running\n");
     }
     const preamble = first === "attach" ? log.text.toString() : "";
-    const files = this.filesOf(node, pod, container);
-    runRemoteCommand(upgrade, { pod, container, query, files, preamble });
+    const files = this.filesOf(node, pod, start);
+    const environment = start === undefined ? new Map() : commands.environmentOf(start);
+    runRemoteCommand(upgrade, { pod, container, query, files, environment, clock, preamble });
   }
 
   /** Files of a running container; they are lost when it is restarted. */
-  private filesOf(node: string, pod: Pod, container: string): ContainerFiles {
-    const { name } = pod.metadata;
-    const id = `${node}/${containerIdOf(pod, container)}`;
+  private filesOf(node: string, pod: Pod, start: Start | undefined): ContainerFiles {
+    const { commands } = this.options;
+    const id = `${node}/${containerIdOf(pod, start?.container.name ?? "")}`;
     const initial = {
-      "/etc/hostname": `${pod.spec?.hostname ?? name}\n`,
+      ...(start === undefined ? {} : commands.filesOf(pod, start.container)),
       "/etc/os-release": 'ID=simulated\nPRETTY_NAME="Simulated by Keelson: no image runs"\n',
     };
     const isAlive = (each: string): boolean => {

@@ -1,6 +1,7 @@
+import type { Clock } from "#base";
 import type { Pod } from "#kinds";
 import { EchoShell, type ShellOutput } from "./exec/echo-shell.ts";
-import type { ContainerFiles } from "./exec/container-files.ts";
+import type { ContainerFiles } from "../shell/container-files.ts";
 import {
   type CommandStreams,
   type EndStatus,
@@ -13,6 +14,8 @@ export interface RemoteCommand {
   readonly container: string;
   readonly query: URLSearchParams;
   readonly files: ContainerFiles;
+  readonly environment: ReadonlyMap<string, string>;
+  readonly clock: Clock;
   /** Printed first, as the log of a container that is attached to. */
   readonly preamble: string;
 }

@@ -1,3 +1,5 @@
+import type { ContainerExit } from "../annotations.ts";
+
 /** What a container runtime would know of a container. Times are wall clock in ms. */
 export interface ContainerRun {
   state: "waiting" | "running" | "terminated";
@@ -5,6 +7,7 @@ export interface ContainerRun {
   /** Time and exit code of the end, while the state is `terminated`. */
   finishedAt: number;
   exitCode: number;
+  message: string | undefined;
   /** Starts after the first. */
   restarts: number;
   /** The run before this one. */
@@ -14,15 +17,26 @@ export interface ContainerRun {
   /** Delay before the next restart after a crash; 0 = it has not crashed lately. */
   backoffMs: number;
   backoffSetAt: number;
+  /** Its environment, where that comes from objects that may change while it runs. */
+  declared: ReadonlyMap<string, string> | undefined;
+  /** How its command ends, once it has been found out; `null` = that is not known. */
+  commandExit: CommandExit | null | undefined;
   /** Failed pulls of the image, and the time of the last. */
   failedPulls: number;
   pulledAt: number;
+}
+
+export interface CommandExit extends ContainerExit {
+  /** What it leaves as its termination message. */
+  readonly message: string | undefined;
 }
 
 export interface ContainerEnd {
   readonly startedAt: number;
   readonly finishedAt: number;
   readonly exitCode: number;
+  /** Termination message; absent = it left none. */
+  readonly message?: string | undefined;
 }
 
 export interface WaitingReason {
@@ -41,6 +55,9 @@ export function newContainer(): ContainerRun {
     waitingReason: undefined,
     backoffMs: 0,
     backoffSetAt: 0,
+    message: undefined,
+    declared: undefined,
+    commandExit: undefined,
     failedPulls: 0,
     pulledAt: 0,
   };
@@ -50,22 +67,24 @@ export function start(container: ContainerRun, now: number): void {
   container.state = "running";
   container.startedAt = now;
   container.waitingReason = undefined;
+  container.commandExit = undefined;
 }
 
 export function terminate(
   container: ContainerRun,
-  end: { readonly at: number; readonly code: number },
+  end: { readonly at: number; readonly code: number; readonly message?: string | undefined },
 ): void {
   container.state = "terminated";
   container.finishedAt = end.at;
   container.exitCode = end.code;
+  container.message = end.message;
   container.waitingReason = undefined;
 }
 
 /** Starts a terminated container again. */
 export function restart(container: ContainerRun, now: number): void {
-  const { startedAt, finishedAt, exitCode } = container;
-  container.last = { startedAt, finishedAt, exitCode };
+  const { startedAt, finishedAt, exitCode, message } = container;
+  container.last = { startedAt, finishedAt, exitCode, message };
   container.restarts += 1;
   start(container, now);
 }

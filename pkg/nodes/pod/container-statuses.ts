@@ -128,12 +128,13 @@ function statesOf(
 }
 
 function terminated(
-  { exitCode, startedAt, finishedAt }: ContainerEnd,
+  { exitCode, startedAt, finishedAt, message }: ContainerEnd,
   containerID: string,
 ): ContainerStateTerminated {
   return {
     exitCode,
     reason: exitCode === 0 ? "Completed" : "Error",
+    ...(message === undefined || message === "" ? {} : { message }),
     startedAt: timeText(startedAt),
     finishedAt: timeText(finishedAt),
     containerID,

@@ -1,11 +1,22 @@
-import { type Container, isSidecar, type Pod } from "#kinds";
+import { type Container, containersOf, isSidecar, type Pod } from "#kinds";
 import type { PodAllocation } from "./allocation.ts";
 import type { ContainerExit, PodWishes } from "../annotations.ts";
 import { failPull, restartWhenDue } from "./backoffs.ts";
 import { isMissingImage } from "../missing-images.ts";
-import { commandExit } from "./container-command.ts";
-import { type TellContainer, tellStart, tellStop } from "../events/container-events.ts";
-import { type ContainerRun, newContainer, start, terminate } from "./container-run.ts";
+import {
+  type TellContainer,
+  tellFailedCreation,
+  tellStart,
+  tellStop,
+} from "../events/container-events.ts";
+import {
+  type CommandExit,
+  type ContainerRun,
+  newContainer,
+  start,
+  terminate,
+} from "./container-run.ts";
+import type { ContainerCommands } from "../environment/container-commands.ts";
 
 /** What a container runtime would know of a pod. */
 export interface PodRun {
@@ -52,6 +63,7 @@ export interface Advance {
   readonly pod: Pod;
   readonly wishes: PodWishes;
   readonly delays: PodDelays;
+  readonly commands: Pick<ContainerCommands, "prepare" | "exitOf">;
   /** Whether the volumes, devices and addresses are there that the containers need to start. */
   readonly mayStart: boolean;
   /** Wall clock in ms. */
@@ -80,12 +92,6 @@ export function newPodRun(uid: string, admittedAt: number): PodRun {
     failure: undefined,
     isFinished: false,
   };
-}
-
-/** The containers of a pod in the order of their start, ephemeral ones last. */
-export function containersOf({ spec }: Pod): readonly Container[] {
-  const { initContainers = [], containers = [], ephemeralContainers = [] } = spec ?? {};
-  return [...initContainers, ...containers, ...ephemeralContainers];
 }
 
 /**
@@ -224,31 +230,47 @@ interface ContainerAdvance extends Advance {
 }
 
 /** Lets one container start, exit and restart. Returns the time of what happens to it next. */
-function runContainer(
-  state: ContainerRun,
-  container: Container,
-  { pod, wishes, delays, now, isInit, tell }: ContainerAdvance,
-): number {
+function runContainer(state: ContainerRun, container: Container, step: ContainerAdvance): number {
+  const { pod, wishes, delays, commands, now, isInit, tell } = step;
   if (state.state === "waiting") {
     const isMissing = isMissingImage(container.image ?? "");
     const error = wishes.imagePullError ?? (isMissing ? "true" : undefined);
     if (error !== undefined) return failPull(state, container, { error, now, tell });
+    const prepared = commands.prepare(pod, container);
+    if ("fault" in prepared) return failCreation(state, container, { ...prepared, tell });
     start(state, now);
+    state.declared = prepared.declared;
     tellStart(tell, container);
   }
-  const exit = exitOf(container, { pod, wishes, delays, isInit });
   const policy = restartPolicyOf(container, pod, isInit);
   for (;;) {
     if (state.state === "running") {
+      const exit = exitOf(container, state, step);
       const exitsAt = state.startedAt + (exit?.afterMs ?? Infinity);
       const readyAt = readyAtOf(state, { wishes, delays });
       if (now < exitsAt) return Math.min(exitsAt, readyAt > now ? readyAt : Infinity);
-      terminate(state, { at: exitsAt, code: exit?.code ?? 0 });
+      const { code = 0, message } = exit ?? {};
+      terminate(state, { at: exitsAt, code, message });
     }
     if (!isRestarted(state.exitCode, policy)) return Infinity;
+    const prepared = commands.prepare(pod, container);
+    if ("fault" in prepared) return failCreation(state, container, { ...prepared, tell });
     const next = restartWhenDue(state, container, { pod, now, tell });
     if (next !== undefined) return next;
+    state.declared = prepared.declared;
   }
+}
+
+/** Leaves a container without its environment. It waits for the objects that the fault names. */
+function failCreation(
+  state: ContainerRun,
+  container: Container,
+  { fault: message, tell }: { readonly fault: string | undefined; readonly tell: TellContainer },
+): number {
+  if (message === undefined || state.waitingReason?.message === message) return Infinity;
+  state.waitingReason = { reason: "CreateContainerConfigError", message };
+  tellFailedCreation(tell, container, message);
+  return Infinity;
 }
 
 function isRestarted(exitCode: number, policy: string): boolean {
@@ -271,14 +293,19 @@ function restartPolicyOf(container: Container, { spec }: Pod, isInit: boolean): 
  */
 function exitOf(
   container: Container,
-  { pod, wishes, delays, isInit }: Omit<ContainerAdvance, "now" | "mayStart" | "tell">,
-): ContainerExit | undefined {
+  state: ContainerRun,
+  { pod, wishes, delays, commands, isInit }: ContainerAdvance,
+): (ContainerExit & Partial<CommandExit>) | undefined {
   const wished = wishes.exitOf(container.name, isInit);
   if (wished !== undefined) return wished;
   if (isInit && isSidecar(container)) return undefined;
   const mayEnd = isInit || restartPolicyOf(container, pod, false) !== "Always";
-  const told = mayEnd ? commandExit(container) : undefined;
-  if (told !== undefined) return told;
+  if (mayEnd) {
+    if (state.commandExit === undefined) {
+      state.commandExit = commands.exitOf({ pod, container, run: state }) ?? null;
+    }
+    if (state.commandExit !== null) return state.commandExit;
+  }
   if (isInit) return { afterMs: delays.initMs, code: 0 };
   const isEphemeral = pod.spec?.ephemeralContainers?.includes(container) === true;
   const owner = pod.metadata.ownerReferences?.find(({ controller }) => controller === true);

@@ -1,5 +1,5 @@
 import { type Informer, objectKey, WorkQueue } from "#client";
-import { type Pod, pods } from "#kinds";
+import { type Container, type Pod, pods } from "#kinds";
 import { isConflict, isNotFound } from "#meta";
 import { admit } from "../admission/node-admission.ts";
 import { NodeAllocations } from "../admission/node-allocations.ts";
@@ -11,6 +11,7 @@ import type { NodesContext, NodesSettings } from "../settings.ts";
 import { TimerHeap } from "../timers.ts";
 import { allocatedPod, newAllocation } from "./allocation.ts";
 import { fieldPathOf, type TellContainer } from "../events/container-events.ts";
+import type { ContainerCommands, Start } from "../environment/container-commands.ts";
 import { PodResizes, resizeRetryMs } from "./pod-resizes.ts";
 import type { StaticPods } from "../static-pods/static-pods.ts";
 import type { PodVolumes } from "../volumes/pod-volumes.ts";
@@ -28,6 +29,7 @@ export interface PodSyncerOptions {
   readonly podsOf: (node: string) => readonly Pod[];
   readonly devices: PodDevices;
   readonly volumes: PodVolumes;
+  readonly commands: ContainerCommands;
   readonly staticPods: StaticPods;
   readonly events: KubeletEvents;
   /** The node of that name if it is one of this process. */
@@ -138,6 +140,14 @@ export class PodSyncer {
     this.resizes.forget(key, node);
   }
 
+  /** The last start of a container; undefined = it has had none. */
+  startOf(pod: Pod, container: Container): Start | undefined {
+    const known = this.simulated.get(objectKey(pod));
+    const run = known?.run.containers.get(container.name);
+    if (run === undefined || known?.run.uid !== pod.metadata.uid) return undefined;
+    return { pod, container, run };
+  }
+
   private podOf(key: string): { readonly pod: Pod; readonly run: PodRun } | undefined {
     const { pods: informer, staticPods } = this.options;
     const known = this.simulated.get(key);
@@ -177,7 +187,7 @@ export class PodSyncer {
    * @returns time in ms at which the next thing happens; Infinity = nothing will by itself
    */
   private async simulate(known: Simulated, stored: Pod, host: PodHost): Promise<number> {
-    const { staticPods, context, events } = this.options;
+    const { staticPods, context, events, commands } = this.options;
     const { run } = known;
     const seen = staticPods.asNodeSees(stored);
     const now = context.clock.now();
@@ -188,7 +198,7 @@ export class PodSyncer {
     if (!run.isAdmitted) this.admit(run, seen, host);
     const pod = this.resizes.sync(seen, run, host);
     const { mayStart, retryAt } = await this.prepare(run, pod, { host, now });
-    const step = { pod, wishes: wishesOf(pod), delays: host.delays, now, tell, mayStart };
+    const step = { pod, wishes: wishesOf(pod), delays: host.delays, commands, now, tell, mayStart };
     const next = this.advance(run, step, host.name);
     await this.report(known, step, { stored, host });
     if (run.isFinished && (isOrphan || isTerminating(pod))) await this.remove(stored, host);

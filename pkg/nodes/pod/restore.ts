@@ -63,8 +63,10 @@ function restoreBackoff(container: ContainerRun): void {
   container.backoffSetAt = container.startedAt;
 }
 
-function endOf({ exitCode, startedAt, finishedAt }: ContainerStateTerminated): ContainerEnd {
-  return { exitCode, startedAt: timeOf(startedAt) ?? 0, finishedAt: timeOf(finishedAt) ?? 0 };
+function endOf(ended: ContainerStateTerminated): ContainerEnd {
+  const { exitCode, startedAt, finishedAt, message } = ended;
+  const times = { startedAt: timeOf(startedAt) ?? 0, finishedAt: timeOf(finishedAt) ?? 0 };
+  return { exitCode, ...times, message };
 }
 
 /** Milliseconds since 1970; undefined for a time that is absent or invalid. */

@@ -2,6 +2,7 @@ import { objectKey } from "#client";
 import { type PersistentVolume, type Pod, type Volume } from "#kinds";
 import { resolve } from "#meta";
 import type { KubeletEvents } from "../events/kubelet-events.ts";
+import type { ConfigObjects } from "../environment/config-objects.ts";
 import type { NodesContext } from "../settings.ts";
 import { driverDelayMs, driverFailure, driverName } from "../storage/driver.ts";
 import { ClaimedVolumes } from "./claimed-volumes.ts";
@@ -10,6 +11,7 @@ import { VolumeFiles } from "./volume-files.ts";
 export interface PodVolumesOptions {
   readonly context: NodesContext;
   readonly events: KubeletEvents;
+  readonly objects: ConfigObjects;
   /** Called with the key of a pod whose volumes may be mounted now. */
   readonly onChange: (pod: string) => void;
   /** Called with a pod whose volumes have been mounted. */
@@ -61,15 +63,14 @@ export class PodVolumes {
   private readonly plugin: string;
 
   constructor(private readonly options: PodVolumesOptions) {
-    const { context } = options;
+    const { context, objects } = options;
     const { informers, storageClient: client } = context;
     this.plugin = resolve("{label}/csi", client.domain);
     const wake = (name: string) => this.wake(name);
-    this.files = new VolumeFiles(informers, {
-      onChange: wake,
-      onSynced: () => {
-        for (const name of this.waiting.keys()) this.wake(name);
-      },
+    this.files = new VolumeFiles(objects);
+    objects.onChange(wake);
+    objects.onSynced(() => {
+      for (const name of this.waiting.keys()) this.wake(name);
     });
     this.claimed = new ClaimedVolumes(informers, client.domain, wake);
   }
@@ -181,7 +182,7 @@ export class PodVolumes {
     if (files !== undefined) {
       const { objects: waitsFor, fault } = files;
       if (fault === undefined) return { waitsFor };
-      if (!this.files.isSynced) return { waitsFor, obstacle: { kind: "waiting" } };
+      if (!this.options.objects.isSynced) return { waitsFor, obstacle: { kind: "waiting" } };
       return { waitsFor, obstacle: failed("MountVolume.SetUp failed", volume.name, fault) };
     }
     if (volume.csi !== undefined) return this.lookAtInline(volume, node);

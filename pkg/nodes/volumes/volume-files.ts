@@ -1,12 +1,5 @@
-import type { ApiObject, Handle, Informer, Informers } from "#client";
-import {
-  type ConfigMap,
-  configMaps,
-  type FileSource,
-  type Secret,
-  secrets,
-  type Volume,
-} from "#kinds";
+import type { FileSource, Volume } from "#kinds";
+import { type ConfigObjects, configMapKey, secretKey } from "../environment/config-objects.ts";
 
 /** What a volume of files lacks. */
 export interface MissingFiles {
@@ -16,35 +9,13 @@ export interface MissingFiles {
   readonly fault: string | undefined;
 }
 
-function configMapKey(namespace: string, name: string): string {
-  return `configmap ${namespace}/${name}`;
-}
-
-function secretKey(namespace: string, name: string): string {
-  return `secret ${namespace}/${name}`;
-}
-
 interface Source extends FileSource {
   readonly kind: "configmap" | "secret";
 }
 
-/**
- * Secrets and ConfigMaps that volumes of pods are made of. They are listed and watched once a pod
- * needs one.
- */
+/** Volumes of pods that are made of Secrets and ConfigMaps. */
 export class VolumeFiles {
-  private configMaps: Informer<ConfigMap> | undefined;
-  private secrets: Informer<Secret> | undefined;
-
-  constructor(
-    private readonly informers: Informers,
-    private readonly handlers: {
-      /** Called with the key of an object that has come or changed. */
-      readonly onChange: (key: string) => void;
-      /** Called when all objects of a kind are known. */
-      readonly onSynced: () => void;
-    },
-  ) {}
+  constructor(private readonly objects: ConfigObjects) {}
 
   /** Undefined for a volume of another type. */
   missing(volume: Volume, namespace: string): MissingFiles | undefined {
@@ -60,8 +31,8 @@ export class VolumeFiles {
 
   private faultOf(source: Source, namespace: string): string | undefined {
     const { kind, name = "", items = [], optional = false } = source;
-    const key = `${namespace}/${name}`;
-    const keys = kind === "secret" ? this.secretKeys(key) : this.configMapKeys(key);
+    const keys =
+      kind === "secret" ? this.secretKeys(namespace, name) : this.configMapKeys(namespace, name);
     if (keys === undefined) {
       return optional ? undefined : `${kind} ${JSON.stringify(name)} not found`;
     }
@@ -72,36 +43,16 @@ export class VolumeFiles {
     return `${what} non-existent ${noun} key: ${absent.key}`;
   }
 
-  private configMapKeys(key: string): ReadonlySet<string> | undefined {
-    this.configMaps ??= this.follow(configMaps, configMapKey);
-    const found = this.configMaps.get(key);
+  private configMapKeys(namespace: string, name: string): ReadonlySet<string> | undefined {
+    const found = this.objects.configMap(namespace, name);
     return (
       found && new Set([...Object.keys(found.data ?? {}), ...Object.keys(found.binaryData ?? {})])
     );
   }
 
-  private secretKeys(key: string): ReadonlySet<string> | undefined {
-    this.secrets ??= this.follow(secrets, secretKey);
-    const found = this.secrets.get(key);
+  private secretKeys(namespace: string, name: string): ReadonlySet<string> | undefined {
+    const found = this.objects.secret(namespace, name);
     return found && new Set(Object.keys(found.data ?? {}));
-  }
-
-  /** Whether all objects are known that volumes looked at so far may need. */
-  get isSynced(): boolean {
-    return this.configMaps?.synced !== false && this.secrets?.synced !== false;
-  }
-
-  private follow<T extends ApiObject>(
-    resource: Handle<T>,
-    keyOf: (namespace: string, name: string) => string,
-  ): Informer<T> {
-    const informer = this.informers.of(resource);
-    informer.subscribe(({ type, object: { metadata } }) => {
-      if (type === "deleted") return;
-      this.handlers.onChange(keyOf(metadata.namespace ?? "", metadata.name));
-    });
-    void informer.untilSynced().then(this.handlers.onSynced);
-    return informer;
   }
 }
 

@@ -20,13 +20,6 @@ const indexVariable = "JOB_COMPLETION_INDEX";
 /** The API server adds five characters to a generated name, which holds 63. */
 const longestGenerateName = 58;
 
-interface EnvVar {
-  readonly name: string;
-  readonly valueFrom?: { readonly fieldRef: { readonly fieldPath: string } };
-}
-
-type ContainerWithEnv = Container & { readonly env?: readonly EnvVar[] };
-
 /** The lowest indexes without an active, succeeded or failed pod, at most `count`. */
 export function missingIndexes(state: JobState, count: number): readonly number[] {
   const { active, names, pods, spec, succeededIndexes, failedIndexes = [] } = state;
@@ -111,8 +104,8 @@ function failureCounts({ delayed, names, spec }: JobState, index: number) {
 /** Adds the variable to all containers that do not set it themselves. */
 function withIndexVariable(spec: PodSpec, label: string): PodSpec {
   const fieldPath = `metadata.labels['${label}']`;
-  const variable: EnvVar = { name: indexVariable, valueFrom: { fieldRef: { fieldPath } } };
-  const add = (container: ContainerWithEnv): ContainerWithEnv => {
+  const variable = { name: indexVariable, valueFrom: { fieldRef: { fieldPath } } };
+  const add = (container: Container): Container => {
     const { env = [] } = container;
     const isSet = env.some(({ name }) => name === indexVariable);
     return isSet ? container : { ...container, env: [...env, variable] };

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { VirtualClock } from "#base";
 import type { Pod } from "#kinds";
-import { ContainerFiles, FileSystems } from "./container-files.ts";
+import { ContainerFiles, FileSystems } from "../../shell/container-files.ts";
 import { EchoShell } from "./echo-shell.ts";
 
 function shell(
@@ -9,7 +10,14 @@ function shell(
   annotations: Readonly<Record<string, string>> = {},
 ): EchoShell {
   const metadata = { name: "p", namespace: "ns", uid: "u", resourceVersion: "1", annotations };
-  return new EchoShell({ pod: { metadata } as unknown as Pod, container: "app", files, command });
+  return new EchoShell({
+    pod: { metadata } as unknown as Pod,
+    container: "app",
+    files,
+    environment: new Map([["GREETING", "hi"]]),
+    clock: new VirtualClock(),
+    command,
+  });
 }
 
 describe("the echo shell", () => {

@@ -1,15 +1,12 @@
 /** What simulated containers answer to commands: no program runs. */
+import type { Clock } from "#base";
 import type { Pod } from "#kinds";
-import { type ContainerFiles, FileFault } from "./container-files.ts";
+import { type ContainerFiles, FileFault } from "../../shell/container-files.ts";
+import { NotSimulated } from "../../shell/not-simulated.ts";
+import type { ProgramResult } from "../../shell/programs.ts";
+import { hostOf, isShell, Shell, type Streams, TooMuchWork } from "../../shell/shell.ts";
+import { TarReader } from "../../shell/tar.ts";
 import { execAnswer } from "./exec-answers.ts";
-import {
-  isShell,
-  type ProgramResult,
-  runProgram,
-  runScript,
-  type ShellContext,
-} from "./programs.ts";
-import { TarReader } from "./tar.ts";
 
 export interface ShellOutput {
   readonly stdout: string | Uint8Array;
@@ -21,34 +18,53 @@ export interface ShellOutput {
 const nothing: ShellOutput = { stdout: "", stderr: "", exitCode: undefined };
 /** Longest line of standard input; the rest is cut off. */
 const longestLine = 65_536;
+/** Commands that one script may run. */
+const mostSteps = 10_000;
+/** Bytes that it may write and read, so that a file system fits. */
+const mostBytes = 32 << 20;
+
+export interface EchoShellOptions {
+  readonly pod: Pod;
+  readonly container: string;
+  readonly files: ContainerFiles;
+  readonly environment: ReadonlyMap<string, string>;
+  readonly clock: Clock;
+  readonly command: readonly string[];
+}
 
 /** One command in a container. */
 export class EchoShell {
   private line = "";
-  private readonly context: ShellContext;
+  private readonly shell: Shell;
   private readonly command: readonly string[];
   /** Extracts what the command `tar x` reads. */
   private tar: TarReader | undefined;
   private isReading = false;
 
-  constructor(options: {
-    readonly pod: Pod;
-    readonly container: string;
-    readonly files: ContainerFiles;
-    readonly command: readonly string[];
-  }) {
-    this.context = options;
+  constructor(private readonly options: EchoShellOptions) {
+    const { pod, clock } = options;
     this.command = options.command;
+    this.shell = new Shell({
+      ...options,
+      host: hostOf(pod),
+      unknown: (command) => this.simulated(command),
+      now: () => clock.now(),
+      random: Math.random,
+      mostSteps,
+      mostBytes,
+    });
   }
 
   /** Starts the command; `hasInput` if the client sends standard input. */
   start(hasInput: boolean): ShellOutput {
-    const given = execAnswer(this.context.pod, this.command);
+    const given = execAnswer(this.options.pod, this.command);
     if (given !== undefined) return given;
     const folder = extractionFolder(this.command);
     this.isReading = hasInput && (folder !== undefined || this.isReader);
-    if (!this.isReading) return runProgram(this.context, this.command);
-    if (folder !== undefined) this.tar = new TarReader(this.context.files, folder);
+    if (!this.isReading) {
+      return this.finish(this.command, (streams) => this.shell.run(this.command, streams));
+    }
+    if (folder !== undefined) this.tar = new TarReader(this.options.files, folder);
     return { ...nothing, stdout: this.prompt };
   }
 
@@ -66,12 +82,15 @@ export class EchoShell {
       }
       const line = this.line.trim();
       this.line = "";
-      const [, code] = /^exit(?:\s+(\d+))?$/.exec(line) ?? [];
-      if (/^exit\b/.test(line))
-        return { stdout: joined(stdout), stderr, exitCode: Number(code ?? 0) & 255 };
-      const result = line === "" ? undefined : this.answerLine(line);
-      stdout.push(result?.stdout ?? "", this.prompt);
-      stderr += result?.stderr ?? "";
+      if (line === "") {
+        stdout.push(this.prompt);
+        continue;
+      }
+      const result = this.answerLine(line);
+      stdout.push(result.stdout);
+      stderr += result.stderr;
+      if (result.ends) return { stdout: joined(stdout), stderr, exitCode: result.exitCode };
+      stdout.push(this.prompt);
     }
     return { stdout: joined(stdout), stderr, exitCode: undefined };
   }
@@ -82,8 +101,47 @@ export class EchoShell {
     return { stdout: "", stderr: isCutOff ? "tar: short read\n" : "", exitCode: isCutOff ? 1 : 0 };
   }
 
-  private answerLine(line: string): ProgramResult {
-    return execAnswer(this.context.pod, line.split(/\s+/)) ?? runScript(this.context, line);
+  private answerLine(line: string): ProgramResult & { readonly ends: boolean } {
+    const words = line.split(/\s+/);
+    const given = execAnswer(this.options.pod, words);
+    if (given !== undefined) return { ...given, ends: false };
+    let ends = false;
+    const result = this.finish(words, (streams) => {
+      const running = this.shell.line(line, streams);
+      return (function* () {
+        const end = yield* running;
+        ({ ends } = end);
+        return end.status;
+      })();
+    });
+    return { ...result, ends };
+  }
+
+  /** Runs a command to its end; its sleep takes no time. */
+  private finish(
+    command: readonly string[],
+    start: (streams: Streams) => Iterator<number, number>,
+  ): ProgramResult {
+    const outputs: Record<1 | 2, Uint8Array[]> = { 1: [], 2: [] };
+    const write: Streams["write"] = (descriptor, data) => outputs[descriptor].push(data);
+    const running = start({ input: new Uint8Array(), write });
+    try {
+      let step = running.next();
+      while (step.done !== true) step = running.next();
+      const stderr = joined(outputs[2]).toString();
+      return { stdout: joined(outputs[1]), stderr, exitCode: step.value };
+    } catch (error) {
+      if (error instanceof NotSimulated) return this.simulated(command);
+      if (!(error instanceof TooMuchWork)) throw error;
+      const stderr = "simulated: the script does too much\n";
+      return { stdout: joined(outputs[1]), stderr, exitCode: 137 };
+    }
+  }
+
+  private simulated(command: readonly string[]): ProgramResult {
+    const { pod, container } = this.options;
+    const where = `simulated container ${container} of pod ${pod.metadata.name}`;
+    return { stdout: `${where}: ${command.join(" ")}\n`, stderr: "", exitCode: 0 };
   }
 
   private extract(tar: TarReader, data: Buffer): ShellOutput {
@@ -117,6 +175,6 @@ function extractionFolder([program, ...words]: readonly string[]): string | unde
   return at < 0 ? "/" : (words[at + 1] ?? "/");
 }
 
-function joined(parts: readonly (string | Uint8Array)[]): Uint8Array {
+function joined(parts: readonly (string | Uint8Array)[]): Buffer {
   return Buffer.concat(parts.map((part) => Buffer.from(part)));
 }

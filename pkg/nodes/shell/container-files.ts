@@ -1,5 +1,6 @@
 /** Small file systems of simulated containers, in memory: what is copied in can be copied out again. */
 import { posix } from "node:path";
+import { NotSimulated } from "./not-simulated.ts";
 
 export interface FileEntry {
   readonly kind: "file" | "directory" | "link";
@@ -32,6 +33,8 @@ export class ContainerFiles {
     private readonly now: () => number,
     /** Takes bytes from the bound of all file systems, or gives them back; false = there are none left. */
     private readonly reserve: (bytes: number) => boolean,
+    /** Folders of which it is not known what they hold. */
+    private readonly unknown: readonly string[] = [],
   ) {
     for (const folder of ["/", "/tmp", "/etc", "/root"]) this.makeFolder(folder);
     for (const [path, text] of Object.entries(initial)) this.writeFile(path, Buffer.from(text));
@@ -41,8 +44,11 @@ export class ContainerFiles {
     return this.bytes;
   }
 
+  /** @throws NotSimulated for what is in an unknown folder */
   get(path: string): FileEntry | undefined {
-    return this.entries.get(absolute(path));
+    const at = absolute(path);
+    this.refuseUnknown(at);
+    return this.entries.get(at);
   }
 
   /** Entries at and below a path, in the order of their paths. */
@@ -92,6 +98,7 @@ export class ContainerFiles {
 
   private set(path: string, entry: Omit<FileEntry, "modifiedAt">): void {
     const at = absolute(path);
+    this.refuseUnknown(at);
     if (at.length > longestPath) throw new FileFault("File name too long");
     const old = this.entries.get(at);
     if (old?.kind === "directory" && entry.kind !== "directory") {
@@ -111,6 +118,11 @@ export class ContainerFiles {
     this.bytes += added;
     const modifiedAt = Math.floor(this.now() / 1000);
     this.entries.set(at, { ...entry, data: Uint8Array.from(entry.data), modifiedAt });
+  }
+
+  private refuseUnknown(path: string): void {
+    const folder = this.unknown.find((each) => path === each || path.startsWith(`${each}/`));
+    if (folder !== undefined) throw new NotSimulated(`the content of ${folder}`);
   }
 
   private drop(path: string): void {

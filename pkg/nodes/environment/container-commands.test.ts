@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { type NodesTest, startNodes } from "../testing.ts";
+
+describe("the commands of simulated containers", () => {
+  let run: NodesTest;
+  beforeEach(async () => {
+    run = await startNodes();
+  });
+  afterEach(async () => {
+    await run.stop();
+    assert.deepEqual(run.reports, []);
+  });
+
+  const stateOf = async (name: string) =>
+    (await run.pod(name)).status?.containerStatuses?.[0]?.state;
+  const containerWith = (more: object) => [{ name: "app", image: "busybox", ...more }];
+
+  it("wait for the ConfigMaps and Secrets that their environment names", async () => {
+    const from = { configMapKeyRef: { name: "settings", key: "colour" } };
+    const env = [{ name: "COLOUR", valueFrom: from }];
+    const envFrom = [{ secretRef: { name: "keys" } }];
+    await run.createPod("p", { spec: { containers: containerWith({ env, envFrom }) } });
+    await run.pass(1_000);
+    const fault = (message: string) => {
+      return { waiting: { reason: "CreateContainerConfigError", message } };
+    };
+    assert.deepEqual(await stateOf("p"), fault('secret "keys" not found'));
+    await run.test.post("v1/secrets/ns", { metadata: { name: "keys" } });
+    await run.pass(1_000);
+    assert.deepEqual(await stateOf("p"), fault('configmap "settings" not found'));
+    const settings = { metadata: { name: "settings" }, data: { shape: "round" } };
+    await run.test.post("v1/configmaps/ns", settings);
+    await run.pass(1_000);
+    const message = "couldn't find key colour in ConfigMap ns/settings";
+    assert.deepEqual(await stateOf("p"), fault(message));
+    const names = await run.test.names("v1/events/ns");
+    const told = await Promise.all(names.map((name) => run.test.get(`v1/events/ns/${name}`)));
+    const faults = told.map(({ object }) => object).filter((event) => event.reason === "Failed");
+    assert.ok(faults.some((event) => event.message === 'Error: secret "keys" not found'));
+    await run.test.patch("v1/configmaps/ns/settings", { data: { colour: "blue" } });
+    await run.pass(1_000);
+    assert.notEqual((await stateOf("p"))?.running, undefined);
+  });
+
+  it("start without optional objects", async () => {
+    const from = { secretKeyRef: { name: "none", key: "k", optional: true } };
+    const env = [{ name: "K", valueFrom: from }];
+    const envFrom = [{ configMapRef: { name: "none", optional: true } }];
+    await run.createPod("p", { spec: { containers: containerWith({ env, envFrom }) } });
+    await run.pass(1_000);
+    assert.notEqual((await stateOf("p"))?.running, undefined);
+  });
+
+  it("end as their environment and their files tell, and leave a message", async () => {
+    await run.test.post("v1/configmaps/ns", { metadata: { name: "c" }, data: { code: "5" } });
+    const script =
+      'echo -n "$POD in $ZONE" > /dev/termination-log; sleep $SECONDS_; exit $(cat /config/code)';
+    const env = [
+      { name: "POD", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } },
+      { name: "ZONE", valueFrom: { fieldRef: { fieldPath: "metadata.labels['zone']" } } },
+      { name: "SECONDS_", value: "$(CPUS)" },
+    ];
+    const cpus = { resourceFieldRef: { resource: "requests.cpu", divisor: "1" } };
+    await run.createPod("p", {
+      metadata: { labels: { zone: "z1" } },
+      spec: {
+        restartPolicy: "Never",
+        volumes: [{ name: "config", configMap: { name: "c" } }],
+        containers: containerWith({
+          command: ["sh", "-c", script],
+          env: [{ name: "CPUS", valueFrom: cpus }, ...env],
+          resources: { requests: { cpu: "1500m" } },
+          volumeMounts: [{ name: "config", mountPath: "/config" }],
+        }),
+      },
+    });
+    await run.pass(1_000);
+    assert.notEqual((await stateOf("p"))?.running, undefined);
+    await run.pass(2_000);
+    const { exitCode, message } = (await stateOf("p"))?.terminated ?? {};
+    assert.deepEqual([exitCode, message], [5, "p in z1"]);
+  });
+
+  it("leave the end of their log as a message where they fail and may", async () => {
+    const command = ["sh", "-c", "echo first; echo cannot go on; exit 2"];
+    const terminationMessagePolicy = "FallbackToLogsOnError";
+    const containers = containerWith({ command, terminationMessagePolicy });
+    await run.createPod("p", { spec: { restartPolicy: "Never", containers } });
+    await run.pass(1_000);
+    assert.equal((await stateOf("p"))?.terminated?.message, "first\ncannot go on\n");
+  });
+});

@@ -1,0 +1,183 @@
+import type { Clock } from "#base";
+import { type Informers, objectKey } from "#client";
+import { type Container, type Node, type Pod } from "#kinds";
+import type { CommandExit, ContainerRun } from "../pod/container-run.ts";
+import { type CommandOutcome, followCommand } from "../shell/command-run.ts";
+import { hostOf } from "../shell/shell.ts";
+import type { ConfigObjects } from "./config-objects.ts";
+import {
+  ContainerEnvironments,
+  EnvironmentFault,
+  type EnvironmentSource,
+  type Variables,
+} from "./container-environment.ts";
+import { mountsOf } from "./mounted-files.ts";
+import { expandReferences } from "./references.ts";
+
+/** The variables that a container is created with, or why it is not created. */
+export type Prepared =
+  | {
+      /** Those that it declares, if they come from objects that may change while it runs. */
+      readonly declared: Variables | undefined;
+    }
+  | {
+      /** In a kubelet's words; undefined = it is not known yet whether it can be. */
+      readonly fault: string | undefined;
+    };
+
+/** One start of a container. */
+export interface Start {
+  readonly pod: Pod;
+  readonly container: Container;
+  readonly run: Pick<ContainerRun, "startedAt" | "restarts" | "declared"> & {
+    readonly last?: ContainerRun["last"];
+  };
+}
+
+export interface ContainerCommandsOptions {
+  readonly objects: ConfigObjects;
+  readonly informers: Informers;
+  readonly clock: Clock;
+  readonly nodeOf: (name: string) => Node | undefined;
+  /** Called with the key of a pod whose containers may be created now. */
+  readonly onChange: (pod: string) => void;
+}
+
+/** What containers are started with, and what their commands do as far as that is known. */
+export class ContainerCommands {
+  private readonly environments: ContainerEnvironments;
+  /** Keys of pods, by that of the object that they wait for. */
+  private readonly waiting = new Map<string, Set<string>>();
+
+  constructor(private readonly options: ContainerCommandsOptions) {
+    const { objects, informers } = options;
+    this.environments = new ContainerEnvironments(objects, informers);
+    objects.onChange((key) => this.wake(key));
+    objects.onSynced(() => {
+      for (const key of this.waiting.keys()) this.wake(key);
+    });
+  }
+
+  untilSynced(): Promise<void> {
+    return this.environments.untilSynced();
+  }
+
+  /** Finds what a container needs to be created. A pod that lacks an object is woken when it comes. */
+  prepare(pod: Pod, container: Container): Prepared {
+    const { env = [], envFrom = [] } = container;
+    const isOwn = envFrom.length === 0 && env.every(({ valueFrom }) => !isFromObject(valueFrom));
+    if (isOwn) return { declared: undefined };
+    try {
+      const node = this.nodeOf(pod);
+      return { declared: this.environments.whole({ pod, container, node }) };
+    } catch (error) {
+      if (!(error instanceof EnvironmentFault)) throw error;
+      const pods = this.waiting.get(error.objectKey) ?? new Set();
+      this.waiting.set(error.objectKey, pods.add(objectKey(pod)));
+      return { fault: this.options.objects.isSynced ? error.message : undefined };
+    }
+  }
+
+  /** The environment of a container that has been started. */
+  environmentOf({ pod, container, run }: Start): Variables {
+    const host = hostOf(pod);
+    const source = { pod, container, node: this.nodeOf(pod) };
+    const own = run.declared ?? this.wholeOf(source);
+    return new Map([...baseVariables, ["HOSTNAME", host], ...own]);
+  }
+
+  /** The environment as it is now; that of a container whose objects have gone is empty. */
+  private wholeOf(source: EnvironmentSource): Variables {
+    try {
+      return this.environments.whole(source);
+    } catch (error) {
+      if (!(error instanceof EnvironmentFault)) throw error;
+      return new Map();
+    }
+  }
+
+  /** How long a container runs by its command, and its exit code; undefined = that is not known. */
+  exitOf(start: Start): CommandExit | undefined {
+    const { container } = start;
+    if (runsForever(container)) return { afterMs: Infinity, code: 0, message: undefined };
+    const outcome = this.follow(start);
+    return outcome && { ...outcome.exit, message: terminationMessage(container, outcome) };
+  }
+
+  /** What the command of a container has written by now; undefined = that is not known. */
+  outputOf(start: Start): CommandOutcome["output"] | undefined {
+    const { clock } = this.options;
+    return this.follow(start, clock.now() - start.run.startedAt)?.output;
+  }
+
+  /** The files of a container as it starts, by path. */
+  filesOf(pod: Pod, container: Container): Readonly<Record<string, string>> {
+    return mountsOf(pod, container, this.options.objects).files;
+  }
+
+  private follow(start: Start, untilMs?: number): CommandOutcome | undefined {
+    const { pod, container, run } = start;
+    const { command = [], args = [] } = container;
+    const environment = this.environmentOf(start);
+    const expand = (word: string) => expandReferences(word, (name) => environment.get(name));
+    const { files, unknownFolders } = mountsOf(pod, container, this.options.objects);
+    const host = hostOf(pod);
+    const main = {
+      command: [...command, ...args].map(expand),
+      environment,
+      host,
+      files,
+      unknownFolders,
+      startedAt: run.startedAt,
+      seed: `${pod.metadata.uid}/${container.name}/${run.restarts}`,
+    };
+    return followCommand(main, untilMs);
+  }
+
+  private nodeOf({ spec }: Pod): Node | undefined {
+    return this.options.nodeOf(spec?.nodeName ?? "");
+  }
+
+  private wake(object: string): void {
+    const pods = this.waiting.get(object);
+    if (pods === undefined) return;
+    this.waiting.delete(object);
+    for (const pod of pods) this.options.onChange(pod);
+  }
+}
+
+/** Bytes of a termination message, and those of a log and its lines that may stand for one. */
+const mostMessageBytes = 4_096;
+const mostLogBytes = 2_048;
+const mostLogLines = 80;
+
+/** What a container leaves in its file for that, or the end of its log if it fails and may. */
+function terminationMessage(container: Container, { exit, output, read }: CommandOutcome) {
+  const { terminationMessagePath = "/dev/termination-log", terminationMessagePolicy } = container;
+  const message = read(terminationMessagePath) ?? "";
+  const usesLog = terminationMessagePolicy === "FallbackToLogsOnError" && exit.code !== 0;
+  if (message !== "" || !usesLog) return message.slice(0, mostMessageBytes);
+  const log = Buffer.concat(output.map(({ data }) => data)).toString();
+  return log
+    .split(/(?<=\n)/)
+    .slice(-mostLogLines)
+    .join("")
+    .slice(-mostLogBytes);
+}
+
+/** What images set. */
+const baseVariables = [
+  ["PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
+  ["HOME", "/root"],
+] as const;
+
+function isFromObject({ configMapKeyRef, secretKeyRef }: ValueSource = {}): boolean {
+  return configMapKeyRef !== undefined || secretKeyRef !== undefined;
+}
+
+type ValueSource = NonNullable<NonNullable<Container["env"]>[number]["valueFrom"]>;
+
+/** Pause containers never end, whatever they are told. */
+function runsForever({ image = "", command = [], args = [] }: Container): boolean {
+  return command.length === 0 && (/(^|\/)pause([:@]|$)/.test(image) || args[0] === "pause");
+}

@@ -1,0 +1,71 @@
+import { posix } from "node:path";
+import type { Container, FileSource, Pod, Volume, VolumeMount } from "#kinds";
+import type { ConfigObjects } from "./config-objects.ts";
+
+export interface MountedFiles {
+  /** Texts by path. */
+  readonly files: Readonly<Record<string, string>>;
+  /** Folders of volumes of which it is not known what they hold. */
+  readonly unknownFolders: readonly string[];
+}
+
+/** Bytes of the ConfigMaps and Secrets that one container is shown. */
+const mostBytes = 1 << 20;
+
+/** What the volumes of a container hold: the entries of ConfigMaps and Secrets are files. */
+export function mountsOf(pod: Pod, container: Container, objects: ConfigObjects): MountedFiles {
+  const { namespace = "", name } = pod.metadata;
+  const files: Record<string, string> = { "/etc/hostname": `${pod.spec?.hostname ?? name}\n` };
+  const unknownFolders: string[] = [];
+  let left = mostBytes;
+  for (const mount of container.volumeMounts ?? []) {
+    const volume = pod.spec?.volumes?.find((each) => each.name === mount.name);
+    const entries = volume && entriesOf(volume, namespace, objects);
+    if (entries === undefined) {
+      unknownFolders.push(posix.resolve("/", mount.mountPath));
+      continue;
+    }
+    for (const [file, data] of entries) {
+      const path = pathOf(file, mount);
+      left -= data.length;
+      if (path !== undefined && left >= 0) files[path] = data;
+    }
+  }
+  return { files, unknownFolders };
+}
+
+/** Where a file of a volume is in the container; undefined = the mount leaves it out. */
+function pathOf(file: string, { mountPath, subPath = "" }: VolumeMount): string | undefined {
+  if (subPath === "") return posix.resolve("/", mountPath, file);
+  if (file === subPath) return posix.resolve("/", mountPath);
+  return file.startsWith(`${subPath}/`)
+    ? posix.resolve("/", mountPath, file.slice(subPath.length + 1))
+    : undefined;
+}
+
+/** Files of a volume by their paths in it; undefined = it is of a kind that has others. */
+function entriesOf(
+  { configMap, secret }: Volume,
+  namespace: string,
+  objects: ConfigObjects,
+): readonly (readonly [string, string])[] | undefined {
+  if (configMap !== undefined) {
+    const found = objects.configMap(namespace, configMap.name ?? "");
+    return selected(found?.data ?? {}, configMap);
+  }
+  if (secret === undefined) return undefined;
+  const data = objects.secret(namespace, secret.secretName ?? "")?.data ?? {};
+  const decode = (value: string) => Buffer.from(value, "base64").toString();
+  return selected(data, secret).map(([path, value]) => [path, decode(value)] as const);
+}
+
+function selected(
+  data: Readonly<Record<string, string>>,
+  { items }: FileSource,
+): readonly (readonly [string, string])[] {
+  if (items === undefined) return Object.entries(data);
+  return items.flatMap(({ key, path }) => {
+    const value = data[key];
+    return value === undefined ? [] : [[path, value] as const];
+  });
+}

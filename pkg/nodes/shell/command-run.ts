@@ -1,0 +1,84 @@
+import { seededRandom } from "#base";
+import { ContainerFiles } from "./container-files.ts";
+import { NotSimulated } from "./not-simulated.ts";
+import { Shell, TooMuchWork } from "./shell.ts";
+
+export interface MainCommand {
+  /** Program and arguments, their references to the environment expanded. */
+  readonly command: readonly string[];
+  readonly environment: ReadonlyMap<string, string>;
+  readonly host: string;
+  /** Texts of files by their paths. */
+  readonly files: Readonly<Record<string, string>>;
+  /** Folders of which it is not known what they hold. */
+  readonly unknownFolders: readonly string[];
+  /** Wall clock in ms. */
+  readonly startedAt: number;
+  /** Decides what `$RANDOM` is: a run that is repeated goes the same way. */
+  readonly seed: string;
+}
+
+export interface CommandOutcome {
+  /** Time in ms from the start to the exit, and its code; Infinity = it runs on. */
+  readonly exit: { readonly afterMs: number; readonly code: number };
+  /** What it writes, by the time from the start in ms. */
+  readonly output: readonly { readonly afterMs: number; readonly data: Uint8Array }[];
+  /** Texts of the files that it has written, by path. */
+  readonly read: (path: string) => string | undefined;
+}
+
+/** Commands that are followed, which take a few milliseconds. */
+const mostSteps = 2_000;
+const mostBytes = 4 << 20;
+const runsOn = { afterMs: Infinity, code: 0 };
+
+/**
+ * What the command of a container does up to a time after its start; undefined = that is not known,
+ * for it starts programs that are not simulated, or does too much without a pause. One that sleeps
+ * again and again runs on.
+ */
+export function followCommand(
+  main: MainCommand,
+  untilMs = Number.MAX_SAFE_INTEGER,
+): CommandOutcome | undefined {
+  const { startedAt, unknownFolders } = main;
+  let afterMs = 0;
+  const files = new ContainerFiles(
+    main.files,
+    () => startedAt + afterMs,
+    () => true,
+    unknownFolders,
+  );
+  const random = seededRandom(main.seed);
+  const shell = new Shell({
+    ...main,
+    files,
+    unknown: ([program = ""]) => {
+      throw new NotSimulated(program);
+    },
+    now: () => startedAt,
+    random: () => random.next(),
+    mostSteps,
+    mostBytes,
+  });
+  const output: { afterMs: number; data: Uint8Array }[] = [];
+  const write = (_descriptor: 1 | 2, data: Uint8Array) => void output.push({ afterMs, data });
+  const read = (path: string) => {
+    const entry = files.tree(path)[0]?.[1];
+    return entry && Buffer.from(entry.data).toString();
+  };
+  const running = shell.run(main.command, { input: new Uint8Array(), write });
+  try {
+    for (let step = running.next(); ; step = running.next()) {
+      if (step.done === true) return { exit: { afterMs, code: step.value }, output, read };
+      afterMs += step.value;
+      if (afterMs > untilMs) return { exit: runsOn, output, read };
+    }
+  } catch (error) {
+    const isUnknown =
+      error instanceof NotSimulated || (error instanceof TooMuchWork && afterMs === 0);
+    if (isUnknown) return undefined;
+    if (error instanceof TooMuchWork) return { exit: runsOn, output, read };
+    throw error;
+  }
+}
