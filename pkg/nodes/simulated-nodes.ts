@@ -96,13 +96,7 @@ class SimulatedNodes {
       nodeOf: (name) => this.nodes.get(name),
       onChange: (pod) => this.podSyncer.wake(pod),
     });
-    this.volumes = new PodVolumes({
-      ...common,
-      objects,
-      onChange: (pod) => this.podSyncer.wake(pod),
-      onMounted: (pod) => this.expansion.podMounted(pod),
-      onInUse: (node) => this.nodeSyncer.wake(node),
-    });
+    this.volumes = this.createVolumes(objects);
     this.expansion = new NodeExpansion({
       ...common,
       pods: this.pods,
@@ -130,6 +124,18 @@ class SimulatedNodes {
     });
     this.nodeSyncer = this.createNodeSyncer();
     this.stages = this.createStages();
+  }
+
+  private createVolumes(objects: ConfigObjects): PodVolumes {
+    const { context, events } = this;
+    return new PodVolumes({
+      context,
+      events,
+      objects,
+      onChange: (pod) => this.podSyncer.wake(pod),
+      onMounted: (pod) => this.expansion.podMounted(pod),
+      onInUse: (node) => this.nodeSyncer.wake(node),
+    });
   }
 
   private createNodeSyncer(): NodeSyncer {
