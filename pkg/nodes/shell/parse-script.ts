@@ -12,7 +12,7 @@ import {
 import { Source, WordReader } from "./words.ts";
 
 /** Longest script that is taken apart. */
-export const longestScript = 8_192;
+const longestScript = 8_192;
 /** Compound commands within one another that are taken apart. */
 const deepest = 32;
 

@@ -457,7 +457,7 @@ interface ShellScript {
 }
 
 /** The script of `sh -c SCRIPT`; undefined for another command. */
-export function scriptOf([program = "", ...words]: readonly string[]): ShellScript | undefined {
+function scriptOf([program = "", ...words]: readonly string[]): ShellScript | undefined {
   if (!isShell(program)) return undefined;
   const at = words.findIndex((word) => /^-[a-z]*c$/.test(word));
   if (at < 0) return undefined;
