@@ -30,7 +30,7 @@ export interface LogRequest {
   readonly now: number;
   /** Text of a ConfigMap that the pod's annotation names. */
   readonly configured?: string | undefined;
-  /** What the command of the container has written, by the time from its start; absent = that is not known. */
+  /** What the command of the container has written; absent = that is not known. */
   readonly output?: CommandOutcome["output"] | undefined;
 }
 
