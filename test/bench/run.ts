@@ -27,6 +27,7 @@ import { type EtcdCluster, startEtcd } from "../../pkg/storage/etcd/testing.ts";
 import { root } from "../tidy/source.ts";
 import type { Aim } from "./client.ts";
 import { compare } from "./compare/index.ts";
+import { exitOnSignals } from "./servers.ts";
 import { usesH2load } from "./load.ts";
 import {
   creates,
@@ -162,6 +163,7 @@ const readNames: Readonly<Record<keyof typeof reads, string>> = {
 };
 
 async function compareWith(target: string): Promise<void> {
+  exitOnSignals();
   const { backend, ca, insecure, only, rounds, token = "", watchers, "compare-pid": pid } = options;
   if (backend !== "memory" && backend !== "etcd") throw new Error(`--backend=${backend}`);
   console.log(`Node ${process.version}; requests come from ${usesH2load ? "h2load and " : ""}Node`);

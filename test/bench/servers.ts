@@ -94,6 +94,9 @@ async function launch(
   const began = performance.now();
   const log = openSync(path.join(folder, "log"), "w");
   const child = spawn(program, words, { cwd: root, stdio: ["ignore", log, log] });
+  const kill = (): void => void child.kill("SIGKILL");
+  process.on("exit", kill);
+  child.once("exit", () => process.off("exit", kill));
   const aim = { url: `https://127.0.0.1:${port}`, token };
   try {
     await untilReady(aim, child);
@@ -154,6 +157,23 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
+/** An etcd with room for 8 GiB, which ends with this process. */
+export async function startBenchEtcd(): Promise<EtcdCluster> {
+  const etcd = await startEtcd({ arguments: ["--quota-backend-bytes=8589934592"] });
+  const kill = (): void => etcd.members.forEach((member) => member.signal("SIGKILL"));
+  process.on("exit", kill);
+  const dispose = async (): Promise<void> => {
+    process.off("exit", kill);
+    await etcd[Symbol.asyncDispose]();
+  };
+  return { ...etcd, [Symbol.asyncDispose]: dispose };
+}
+
+/** Makes SIGINT and SIGTERM exits, so that servers end with this process. */
+export function exitOnSignals(): void {
+  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
+}
+
 /** Starts a server with an etcd of its own; stopping it ends both. */
 export async function startOnEtcd(
   launcher: Launcher,
@@ -161,7 +181,7 @@ export async function startOnEtcd(
   flags: readonly string[] = [],
 ): Promise<BenchServer & { readonly etcd: EtcdCluster }> {
   mkdirSync(folder, { recursive: true });
-  const etcd = await startEtcd({ arguments: ["--quota-backend-bytes=8589934592"] });
+  const etcd = await startBenchEtcd();
   try {
     const server = await launcher({ etcd, folder, flags });
     const stop = async (): Promise<void> => {

@@ -4,6 +4,7 @@
  */
 import { Client, durationMs, medianMs, residentMib, type Scenario, untilIdle } from "./scenario.ts";
 import { custom, definition, definitions as definitionsPath } from "../custom.ts";
+import { cpuOfTree } from "../processes.ts";
 import { digits, storeClones } from "./stored.ts";
 
 const width = 5;
@@ -64,7 +65,7 @@ export const definitions: Scenario = {
       const server = await scene.start();
       await untilIdle(server);
       const idleMs = performance.now() - began;
-      const mib = residentMib(server);
+      const [mib, cpuMs] = [residentMib(server), cpuOfTree(server.pid) / 1_000];
       const own = new Client(server.aim);
       const calls = Math.min(scene.calls, size);
       const discovery = await durationMs(() => own.call("GET", "/apis", { accept: aggregated }));
@@ -79,6 +80,7 @@ export const definitions: Scenario = {
       const costs = {
         "ready ms": server.readyMs,
         "idle ms": idleMs,
+        "CPU ms until idle": cpuMs,
         "resident MiB": mib,
         "of them by definitions": Math.max(0.001, mib - baseMib),
         "discovery ms": discovery,

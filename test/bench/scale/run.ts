@@ -11,7 +11,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
-import { keelson, kubeApiserver } from "../servers.ts";
+import { exitOnSignals, keelson, kubeApiserver } from "../servers.ts";
 import { runScenario, scenarios } from "./index.ts";
 
 const { values: options, positionals } = parseArgs({
@@ -23,6 +23,7 @@ const { values: options, positionals } = parseArgs({
   },
 });
 
+exitOnSignals();
 const names = positionals.length === 0 ? Object.keys(scenarios) : positionals;
 const launcher =
   options.compare === undefined ? keelson() : kubeApiserver(path.resolve(options.compare));

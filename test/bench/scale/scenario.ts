@@ -2,10 +2,10 @@
 import { mkdirSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type EtcdCluster, startEtcd } from "../../../pkg/storage/etcd/testing.ts";
+import type { EtcdCluster } from "../../../pkg/storage/etcd/testing.ts";
 import { type Aim, type Answer, type CallOptions, Connection } from "../client.ts";
 import { cpuOfTree, memoryOfTree, quantile } from "../processes.ts";
-import type { BenchServer, Launcher } from "../servers.ts";
+import { type BenchServer, type Launcher, startBenchEtcd } from "../servers.ts";
 import { inLanes } from "../write-rounds.ts";
 import type { Point } from "./slope.ts";
 
@@ -42,7 +42,7 @@ export class Scene implements AsyncDisposable {
   ) {}
 
   static async open(launcher: Launcher, extent: SceneExtent): Promise<Scene> {
-    const etcd = await startEtcd({ arguments: ["--quota-backend-bytes=8589934592"] });
+    const etcd = await startBenchEtcd();
     return new Scene(launcher, extent, etcd);
   }
 
