@@ -1,5 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { EventRecorder, Informer } from "#client";
+import { noInstruments } from "#request";
 import { prefix } from "../../annotations.ts";
 import type { NodesContext, NodesSettings } from "../../settings.ts";
 import { noMatchesFor, type ServedKinds } from "./served-kinds.ts";
@@ -90,6 +91,8 @@ export class KindPlayers {
     void informer.untilSynced().then(() => book.setKindFault(kind, undefined));
     const player = new StagePlayer<StagedObject>({
       ...common,
+      // Kinds come and go with Stages, and the figures of a queue would stay.
+      instruments: noInstruments,
       kind,
       book,
       clients,

@@ -143,7 +143,7 @@ export class StagePlayer<T extends StagedObject> {
     if (known?.uid !== metadata.uid) return false;
     const { resourceVersion, finalizers = [] } = metadata;
     if (known.isDeleted && finalizers.length === 0) return true;
-    return BigInt(resourceVersion) < known.written;
+    return numberOf(resourceVersion) < known.written;
   }
 
   private stagedOf(key: string, { metadata: { uid } }: T): Staged {
@@ -209,7 +209,7 @@ export class StagePlayer<T extends StagedObject> {
       const written = await this.runner.run(step, job.object, functions);
       if (step.type === "delete") staged.isDeleted = true;
       if (written === undefined) continue;
-      staged.written = BigInt(written.metadata.resourceVersion);
+      staged.written = numberOf(written.metadata.resourceVersion);
       if (written.metadata.resourceVersion !== job.object.metadata.resourceVersion)
         result = written;
     }
@@ -224,6 +224,11 @@ export class StagePlayer<T extends StagedObject> {
     const reason = "StageFailed";
     recorder.record(resource, object, { type: "Warning", reason, action: reason, note });
   }
+}
+
+/** The number of a version, which aggregated API servers need not have. */
+function numberOf(resourceVersion: string): bigint {
+  return /^\d+$/.test(resourceVersion) ? BigInt(resourceVersion) : 0n;
 }
 
 /** Whether another try would end in the same way. */
