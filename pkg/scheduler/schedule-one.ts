@@ -1,5 +1,6 @@
 import { realClock, yieldEvery } from "#base";
 import { namespaceOf, type Pod } from "#kinds";
+import { isConflict } from "#meta";
 import type { Cache } from "./cache/cache.ts";
 import type { Snapshot } from "./cache/snapshot.ts";
 import type { Extenders } from "./extenders/extenders.ts";
@@ -182,6 +183,8 @@ export class SchedulingLoop {
       }
       this.tellAttempt(attempt, isUnschedulable ? "unschedulable" : "error");
       if (!this.requeue(attempt, nominatedNodeName)) return;
+      // The binding met a newer version of the pod, perhaps one that is bound: that is to decide.
+      if (error instanceof Error && isConflict(error.cause ?? error)) return;
       const reason = isUnschedulable ? "Unschedulable" : "SchedulerError";
       this.tellFailure(context.pod, { reason, message: textOf(error), nominatedNodeName });
     } finally {
