@@ -4,7 +4,7 @@
  * node and per pod, and what heartbeats alone cost.
  *
  * --nodes=500,1000    numbers of nodes; each takes its turn with the number of pods at its place (500)
- * --pods=10000,20000  numbers of pods, on all nodes alike (20 per node)
+ * --pods=10000,20000  numbers of pods, on all nodes alike; 0 = nodes alone (20 per node)
  * --idle=20           seconds for which heartbeats are measured
  * --profile=FOLDER    CPU profiles of the `keelson nodes` process
  */
@@ -101,6 +101,34 @@ function perObject(before: Memory, after: Memory, count: number): string {
   return `heap ${heap} KiB, resident ${kib(after.residentMib, before.residentMib)} KiB each`;
 }
 
+/** Creates pods and waits until all are Running. */
+async function measurePods(
+  cluster: Cluster,
+  child: ChildProcess,
+  { nodes, pods }: { readonly nodes: number; readonly pods: number },
+): Promise<void> {
+  const before = await memoryOf(child);
+  const cpuSeconds = () => cpuOf({ child, url: "" }) / 1e6;
+  const ownCpu = cpuSeconds();
+  const serverCpu = cluster.cpuSeconds();
+  const started = performance.now();
+  const spec = { containers: [{ name: "app", image: "nginx" }] };
+  await cluster.makePods(namespace, { spec }, { prefix: "pod", count: pods, nodes });
+  const created = (performance.now() - started) / 1_000;
+  const waiting = `/api/v1/pods?limit=1&fieldSelector=status.phase%21%3DRunning`;
+  await until(async () => (await cluster.send("GET", waiting)).items.length === 0);
+  const took = (performance.now() - started) / 1_000;
+  const cpu = ((cpuSeconds() - ownCpu) * 1_000) / pods;
+  const ofServer = ((cluster.cpuSeconds() - serverCpu) * 1_000) / pods;
+  const withPods = await memoryOf(child);
+  console.log(
+    `  ${pods} pods created after ${created.toFixed(1)} s, Running after ${took.toFixed(1)} s: ` +
+      `${Math.round(pods / took)}/s; CPU ` +
+      `${cpu.toFixed(2)} ms each, of the API server ${ofServer.toFixed(2)} ms`,
+  );
+  console.log(`  ${perObject(before, withPods, pods)}, `, withPods);
+}
+
 async function measure(nodes: number, pods: number): Promise<void> {
   const cluster = await Cluster.start("memory", 0, []);
   const child = startNodes(writeKubeconfig(cluster.api), nodes);
@@ -109,28 +137,11 @@ async function measure(nodes: number, pods: number): Promise<void> {
     const began = performance.now();
     await until(async () => (await countOf(cluster, leases)) >= nodes);
     const seconds = (performance.now() - began) / 1_000;
-    const cpuSeconds = () => cpuOf({ child, url: "" }) / 1e6;
-    const registered = cpuSeconds();
+    const registered = cpuOf({ child, url: "" }) / 1e6;
     const withNodes = await memoryOf(child);
     console.log(`${nodes} nodes registered after ${seconds.toFixed(1)} s, `, withNodes);
     console.log(`  ${perObject(bare, withNodes, nodes)}, CPU ${registered.toFixed(1)} s`);
-    const serverCpu = cluster.cpuSeconds();
-    const started = performance.now();
-    const spec = { containers: [{ name: "app", image: "nginx" }] };
-    await cluster.makePods(namespace, { spec }, { prefix: "pod", count: pods, nodes });
-    const created = (performance.now() - started) / 1_000;
-    const waiting = `/api/v1/pods?limit=1&fieldSelector=status.phase%21%3DRunning`;
-    await until(async () => (await cluster.send("GET", waiting)).items.length === 0);
-    const took = (performance.now() - started) / 1_000;
-    const cpu = ((cpuSeconds() - registered) * 1_000) / pods;
-    const ofServer = ((cluster.cpuSeconds() - serverCpu) * 1_000) / pods;
-    const withPods = await memoryOf(child);
-    console.log(
-      `  ${pods} pods created after ${created.toFixed(1)} s, Running after ${took.toFixed(1)} s: ` +
-        `${Math.round(pods / took)}/s; CPU ` +
-        `${cpu.toFixed(2)} ms each, of the API server ${ofServer.toFixed(2)} ms`,
-    );
-    console.log(`  ${perObject(withNodes, withPods, pods)}, `, withPods);
+    if (pods > 0) await measurePods(cluster, child, { nodes, pods });
     await measureIdle(cluster, child);
   } finally {
     await stop(child);
