@@ -65,7 +65,7 @@ export {
   withinBounds,
 } from "./encoding/request-body.ts";
 export { parseYaml, YamlFault } from "./encoding/yaml.ts";
-export { printYaml } from "./encoding/yaml-print.ts";
+export { printYaml, printYamlInSlices } from "./encoding/yaml-print.ts";
 export {
   checkLabelSelector,
   everything,

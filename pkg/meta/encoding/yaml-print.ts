@@ -1,3 +1,4 @@
+import { atOnce, type Slices } from "#base";
 import { isPlainText } from "./yaml-scalars.ts";
 
 /**
@@ -13,17 +14,25 @@ type Style = "plain" | "single" | "double" | "literal";
 
 /** The text of a JSON value, with a line break at the end. Recursive like the values it prints. */
 export function printYaml(value: unknown): string {
+  return atOnce(printYamlInSlices(value));
+}
+
+export function* printYamlInSlices(value: unknown): Slices<string> {
   const printer = new Printer();
-  printer.root(value);
+  yield* printer.root(value);
   return printer.text;
 }
+
+/** Elements and keys that are printed in one slice. */
+const slice = 500;
 
 class Printer {
   text = "";
   private column = 0;
+  private printed = 0;
 
-  root(value: unknown): void {
-    if (isBlock(value)) this.block(value, 0, false);
+  *root(value: unknown): Slices<void> {
+    if (isBlock(value)) yield* this.block(value, 0, false);
     else {
       this.scalar(value, 2, false);
       this.write("\n");
@@ -38,16 +47,17 @@ class Printer {
   }
 
   /** `started`: the first line's indentation is already there, behind a dash. */
-  private block(value: object, indent: number, started: boolean): void {
-    if (Array.isArray(value)) this.list(value, indent, started);
-    else this.map(value as Readonly<Record<string, unknown>>, indent, started);
+  private block(value: object, indent: number, started: boolean): Slices<void> {
+    if (Array.isArray(value)) return this.list(value, indent, started);
+    return this.map(value as Readonly<Record<string, unknown>>, indent, started);
   }
 
-  private list(elements: readonly unknown[], indent: number, started: boolean): void {
+  private *list(elements: readonly unknown[], indent: number, started: boolean): Slices<void> {
     for (const [index, element] of elements.entries()) {
+      if (++this.printed % slice === 0) yield;
       if (index > 0 || !started) this.write(" ".repeat(indent));
       this.write("- ");
-      if (isBlock(element)) this.block(element, indent + 2, true);
+      if (isBlock(element)) yield* this.block(element, indent + 2, true);
       else {
         this.scalar(element, indent + 2, false);
         this.write("\n");
@@ -55,8 +65,13 @@ class Printer {
     }
   }
 
-  private map(object: Readonly<Record<string, unknown>>, indent: number, started: boolean): void {
+  private *map(
+    object: Readonly<Record<string, unknown>>,
+    indent: number,
+    started: boolean,
+  ): Slices<void> {
     for (const [index, key] of Object.keys(object).sort(compareKeys).entries()) {
+      if (++this.printed % slice === 0) yield;
       if (index > 0 || !started) this.write(" ".repeat(indent));
       this.key(key, indent);
       const value = object[key];
@@ -67,7 +82,7 @@ class Printer {
         continue;
       }
       this.write("\n");
-      this.block(value, Array.isArray(value) ? indent : indent + 2, false);
+      yield* this.block(value, Array.isArray(value) ? indent : indent + 2, false);
     }
   }
 
@@ -111,6 +126,8 @@ class Printer {
     { indent, quote }: { readonly indent: number; readonly quote: string },
   ): void {
     this.write(quote);
+    const fits = this.column + text.length <= WIDTH || !text.includes(" ");
+    if (fits && quote === "") return this.write(text);
     let afterSpace = false;
     for (let at = 0; at < text.length; at++) {
       const character = text.charAt(at);
@@ -230,58 +247,65 @@ function escaped(character: string): string {
   return code <= 0xffff ? `\\u${hex.padStart(4, "0")}` : `\\U${hex.padStart(8, "0")}`;
 }
 
-const letter = /^\p{L}$/u;
-const digit = /^\p{Nd}$/u;
-
 /** `a2` before `a10`, letters behind everything else: the order of Kubernetes' YAML library. */
 function compareKeys(a: string, b: string): number {
-  const left = [...a];
-  const right = [...b];
-  let digits = false;
-  for (let at = 0; at < left.length && at < right.length; at++) {
-    const l = left[at] ?? "";
-    const r = right[at] ?? "";
-    if (l === r) {
-      digits = digit.test(l);
-      continue;
-    }
-    const isLetter = letter.test(l);
-    const otherIsLetter = letter.test(r);
-    if (isLetter && otherIsLetter) return compareCharacters(l, r);
-    if (isLetter || otherIsLetter) return (digits ? isLetter : otherIsLetter) ? -1 : 1;
-    return compareNumbers(left, right, at);
+  const at = firstDifference(a, b);
+  if (at === a.length || at === b.length) return a.length - b.length;
+  const [letterInA, letterInB] = [isLetter(a, at), isLetter(b, at)];
+  if (letterInA && letterInB) return compareCharacters(a, b, at);
+  if (letterInA || letterInB) {
+    const behindDigits = at > 0 && isDigit(a, at - 1);
+    return (behindDigits ? letterInA : letterInB) ? -1 : 1;
   }
-  return left.length - right.length;
+  return compareNumbers(a, b, at);
+}
+
+/** Where two texts begin to differ, at the start of a character. */
+function firstDifference(a: string, b: string): number {
+  const end = Math.min(a.length, b.length);
+  let at = 0;
+  while (at < end && a.charCodeAt(at) === b.charCodeAt(at)) at++;
+  const isInside = at > 0 && (a.charCodeAt(at - 1) & 0xfc00) === 0xd800;
+  return isInside ? at - 1 : at;
+}
+
+function isLetter(text: string, at: number): boolean {
+  const code = text.codePointAt(at) ?? 0;
+  if (code >= 0x80) return /^\p{L}$/u.test(String.fromCodePoint(code));
+  return (code >= 0x61 && code <= 0x7a) || (code >= 0x41 && code <= 0x5a);
+}
+
+function isDigit(text: string, at: number): boolean {
+  const code = text.codePointAt(at) ?? 0;
+  if (code >= 0x80) return /^\p{Nd}$/u.test(String.fromCodePoint(code));
+  return code >= 0x30 && code <= 0x39;
 }
 
 /** The numbers that begin at, or run through, the first difference. */
-function compareNumbers(left: readonly string[], right: readonly string[], at: number): number {
+function compareNumbers(left: string, right: string, at: number): number {
   let lead = 0;
   if (left[at] === "0" || right[at] === "0") {
-    for (let before = at - 1; before >= 0 && digit.test(left[before] ?? ""); before--) {
+    for (let before = at - 1; before >= 0 && isDigit(left, before); before--) {
       if (left[before] !== "0") lead = 1;
     }
   }
   const l = numberAt(left, at, lead);
   const r = numberAt(right, at, lead);
   if (l.value !== r.value) return l.value < r.value ? -1 : 1;
-  if (l.end !== r.end) return l.end - r.end;
-  return compareCharacters(left[at] ?? "", right[at] ?? "");
+  return l.end - r.end || compareCharacters(left, right, at);
 }
 
 function numberAt(
-  text: readonly string[],
+  text: string,
   start: number,
   lead: number,
 ): { readonly value: number; readonly end: number } {
   let value = lead;
   let end = start;
-  for (; end < text.length && digit.test(text[end] ?? ""); end++) {
-    value = value * 10 + Number(text[end]);
-  }
+  for (; end < text.length && isDigit(text, end); end++) value = value * 10 + Number(text[end]);
   return { value, end };
 }
 
-function compareCharacters(a: string, b: string): number {
-  return (a.codePointAt(0) ?? 0) - (b.codePointAt(0) ?? 0);
+function compareCharacters(a: string, b: string, at: number): number {
+  return (a.codePointAt(at) ?? 0) - (b.codePointAt(at) ?? 0);
 }

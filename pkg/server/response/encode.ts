@@ -1,5 +1,22 @@
-import { type CacheBudget, type Evictable, memoize, ownBytes, toBuffer } from "#base";
-import { escapeHtml, listMeta, objectMeta, printYaml, type Resource, type Status } from "#meta";
+import {
+  type Awaitable,
+  type CacheBudget,
+  type Evictable,
+  inTurns,
+  memoize,
+  ownBytes,
+  type Slices,
+  toBuffer,
+} from "#base";
+import {
+  escapeHtml,
+  listMeta,
+  objectMeta,
+  printYaml,
+  printYamlInSlices,
+  type Resource,
+  type Status,
+} from "#meta";
 import { partialObjectMetadata, status as statusStruct } from "#api";
 import type { Item } from "#registry";
 import {
@@ -153,17 +170,26 @@ const headOf = memoize((resource: Resource): string => {
 });
 
 /** One object, whole, in any format. */
-export function itemPieces(item: Item, format: Format): Pieces {
+export function itemPieces(item: Item, format: Format): Awaitable<Pieces> {
   const { struct } = item.resource;
   const typeMeta = typeMetaOf(item.resource);
   switch (format) {
     case "json":
       return itemJson(item, false);
     case "yaml":
-      return [printYaml(toJsonValue(struct, servedObject(item), typeMeta))];
+      // The keys of a large object take long to sort.
+      return inTurns(itemYaml(item)).then((text) => [text]);
     case "protobuf":
       return [structEnvelope(struct, servedObject(item), typeMeta)];
   }
+}
+
+function* itemYaml(item: Item): Slices<string> {
+  const object = servedObject(item);
+  yield;
+  const value = toJsonValue(item.resource.struct, object, typeMetaOf(item.resource));
+  yield;
+  return yield* printYamlInSlices(value);
 }
 
 export function structEnvelope(

@@ -36,6 +36,7 @@ import {
   itemPieces,
   partialPieces,
   partialTypeMeta,
+  type Pieces,
   metadataAlone,
   statusBody,
 } from "../response/encode.ts";
@@ -109,6 +110,12 @@ export function runVerb(parts: VerbParts, request: VerbRequest): Promise<void> {
 }
 
 type WatchEvents = ReturnType<Registry["watchBatches"]>;
+
+interface SendOptions {
+  readonly status: number;
+  readonly negotiated: Negotiated;
+  readonly warnings: readonly string[];
+}
 
 class VerbRun {
   private readonly domain: Domain;
@@ -389,13 +396,18 @@ class VerbRun {
     return this.sendItem(written.item, { status: created ? 201 : 200, negotiated, warnings });
   }
 
-  private sendItem(
-    item: Item,
-    options: { status: number; negotiated: Negotiated; warnings: readonly string[] },
+  private sendItem(item: Item, options: SendOptions): Awaitable<void> {
+    const pieces = this.oneObject(item, options.negotiated);
+    return pieces instanceof Promise
+      ? pieces.then((found) => this.sendObject(found, options))
+      : this.sendObject(pieces, options);
+  }
+
+  private sendObject(
+    pieces: Pieces,
+    { negotiated, status, warnings }: SendOptions,
   ): Awaitable<void> {
-    const { negotiated, status, warnings } = options;
     const { exchange } = this.request;
-    const pieces = this.oneObject(item, negotiated);
     const shown = this.pretty(negotiated) ? [new Indenter().feed(joinPieces(pieces))] : pieces;
     const whole = negotiated.format === "json" ? [...shown, "\n"] : shown;
     return sendPieces(exchange.response, this.responseOptions(negotiated, status, warnings), whole);
@@ -415,7 +427,7 @@ class VerbRun {
     };
   }
 
-  private oneObject(item: Item, negotiated: Negotiated): readonly (string | Uint8Array)[] {
+  private oneObject(item: Item, negotiated: Negotiated): Awaitable<Pieces> {
     const { as, format } = negotiated;
     if (as === undefined || isStatus(item)) return itemPieces(item, format);
     if (as.kind === "PartialObjectMetadataList") throw noListRequested(item.resource);
