@@ -172,6 +172,8 @@ async function page(walk: ListPlan, snapshot: Snapshot): Promise<ItemList> {
   for (;;) {
     const found = await read(walk, snapshot, { limit: step, after });
     for (const [index, run] of found.runs.entries()) {
+      const wait = pause();
+      if (wait !== undefined) await wait;
       const items = select(run);
       chunks.push(items.length > missing ? items.slice(0, missing) : items);
       missing -= items.length;
@@ -189,7 +191,6 @@ async function page(walk: ListPlan, snapshot: Snapshot): Promise<ItemList> {
       return { revision, next: undefined, ...delivered(chunks) };
     }
     step = Math.min(step * 2, largestChunk);
-    await pause();
   }
 }
 
@@ -216,12 +217,12 @@ async function* chunksOf(
   for (let found = first; ;) {
     walk.request.context.signal.throwIfAborted();
     for (const run of found.runs) {
+      await pause();
       const items = select(run);
       if (items.length > 0) yield items;
     }
     const after = found.runs.at(-1)?.at(-1)?.key;
     if (found.remaining === 0 || after === undefined) return;
-    await pause();
     found = await read(walk, snapshot, { limit: chunk, after });
   }
 }

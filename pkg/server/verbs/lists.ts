@@ -74,7 +74,8 @@ export async function writeList(
   let count = 0;
   for await (const items of list.chunks) {
     for (const item of items) {
-      if (count % SLICE === 0) await turn();
+      const wait = turn();
+      if (wait !== undefined) await wait;
       const before = count === 0 ? shape.head(factsOf(list), false) : shape.separator;
       const room = before === "" ? undefined : put(before);
       if (room !== undefined) await room;
@@ -242,10 +243,11 @@ async function writeProtobufList(
     chunks.push(items);
     const joined = isWhole ? joinedMessages(items, view) : undefined;
     size += joined?.byteLength ?? 0;
-    for (const [index, item] of joined === undefined ? items.entries() : []) {
+    for (const item of joined === undefined ? items : []) {
       const { byteLength } = messageOf(item);
       size += delimitedSize(byteLength);
-      if (index % SLICE === 0) await turn();
+      const wait = turn();
+      if (wait !== undefined) await wait;
     }
   }
   const facts = listFactsBytes(factsOf(list));
@@ -263,22 +265,20 @@ async function writeProtobufList(
     await turn();
     const joined = isWhole ? keptMessages(items) : undefined;
     if (joined !== undefined) await writer.write(joined);
-    for (const [index, item] of joined === undefined ? items.entries() : []) {
+    for (const item of joined === undefined ? items : []) {
       const message = messageOf(item);
       const wait = writer.reserve(delimitedSize(message.byteLength));
       writer.at = writeDelimited(writer.room, writer.at, LIST_ITEMS_FIELD, message);
       if (wait !== undefined) await wait;
-      else if (index % SLICE === 0) await turn();
+      const next = turn();
+      if (next !== undefined) await next;
     }
   }
   await writer.write(tail);
   await writer.end();
 }
 
-/** Items encoded between two checks whether to yield and whether the client is still there. */
-const SLICE = 64;
-
-/** Yields between slices of a list; throws ClientGone when the client has disconnected. */
+/** Yields between the items of a list, which may be large; throws ClientGone when the client has disconnected. */
 function turnOf(writer: ResponseWriter): () => Promise<void> | undefined {
   const turn = yieldEvery();
   return () => {

@@ -44,6 +44,9 @@ export function watchContentType(format: Format): string {
 /** Frames that are smaller are sent together, up to about so many bytes. */
 const SMALL_WRITE = 16 * 1024;
 
+/** A write ends early where its frames took so many ms: rows of large objects, for example. */
+const LONGEST = 5;
+
 interface Write {
   readonly bytes: Uint8Array;
   /** Number of events in it. */
@@ -75,11 +78,14 @@ class EventEncoder {
     let frames: Uint8Array[] = [];
     let size = 0;
     let isWhole = true;
+    let since = performance.now();
     for (const event of events) {
+      const isLate = size > 0 && performance.now() - since > LONGEST;
       const frame = this.shared(event);
-      if (size > 0 && size + frame.byteLength > SMALL_WRITE) {
+      if (isLate || (size > 0 && size + frame.byteLength > SMALL_WRITE)) {
         yield { bytes: oneWrite(frames), count: frames.length };
         [frames, size, isWhole] = [[], 0, false];
+        since = performance.now();
       }
       frames.push(frame);
       size += frame.byteLength;
