@@ -278,7 +278,7 @@ async function writeProtobufList(
   await writer.end();
 }
 
-/** Yields between the items of a list, which may be large; throws ClientGone when the client has disconnected. */
+/** Yields between items, which may be large; throws ClientGone when the client has left. */
 function turnOf(writer: ResponseWriter): () => Promise<void> | undefined {
   const turn = yieldEvery();
   return () => {
