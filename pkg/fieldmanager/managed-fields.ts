@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, memoize, OpaqueJson, type Slices } from "#base";
 import { applyConflict, badRequest, goQuote, plainFailure } from "#meta";
 import { configurationFault } from "./typed/validate.ts";
-import { difference, type FieldSet, isEmptySet, isSubset, setOf, union } from "./fieldpath/set.ts";
+import { difference, type FieldSet, isEmptySet, isSameSet, setOf, union } from "./fieldpath/set.ts";
 import {
   capUpdaters,
   managerIdentifier,
@@ -174,8 +174,10 @@ export interface Configuration {
   /** The applied document as it was sent. */
   readonly document: JsonObject;
   readonly live: JsonObject;
-  /** The object of its kind with nothing set; what a creation is compared to. */
+  /** The object of its kind with nothing set. */
   readonly zero: () => JsonObject;
+  /** There is no object yet: `live` has nothing set. */
+  readonly creation: boolean;
   readonly entries: readonly ManagedFieldsEntry[] | null | undefined;
   readonly force: boolean;
 }
@@ -195,11 +197,11 @@ export function* applyConfiguration(
   write: Write,
   configuration: Configuration,
 ): Slices<AppliedConfiguration> {
-  const { document, live, zero, entries } = configuration;
+  const { document, live, zero, creation, entries } = configuration;
   try {
     let managers = readForApply(entries);
     checkKind(write, document);
-    if (managers.size === 0) {
+    if (managers.size === 0 && !creation) {
       const first = { ...write, manager: beforeApply };
       managers = yield* updated(first, { live: zero, next: () => live }, managers);
     }
@@ -269,10 +271,9 @@ function* applyAsManager(
 
 /** The manager with the text of its fields before, if they are the same. */
 function withPrinted(manager: Manager, before: Manager | undefined): Manager {
-  if (before?.carried === undefined || before.fields === manager.fields) return manager;
+  if (before?.carried === undefined || !isSameSet(before.fields, manager.fields)) return manager;
   const { fields, carried } = before;
-  const isSame = isSubset(fields, manager.fields) && isSubset(manager.fields, fields);
-  return isSame ? { ...manager, fields, carried } : manager;
+  return { ...manager, fields, carried };
 }
 
 /** @throws StatusError 400 unless the document is of the kind and version of the endpoint */

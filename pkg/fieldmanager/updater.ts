@@ -5,6 +5,7 @@ import {
   hasPath,
   intersection,
   isEmptySet,
+  isSameSet,
   isSubset,
   onlyMatching,
   type Pattern,
@@ -101,8 +102,8 @@ function reconcile({ versions }: Change, managers: Managers): Managers {
 
 interface Outcome {
   readonly managers: Managers;
-  /** Between the two objects in the version of the change, within no scope. */
-  readonly comparison: Comparison;
+  /** Compares the two objects in the version of the change, within no scope. */
+  readonly comparison: () => Comparison;
 }
 
 /**
@@ -153,7 +154,7 @@ function* removeFromOthers(
     yield;
   }
   kept.dropEmpty();
-  return { managers: kept, comparison: compareIn(change.apiVersion) };
+  return { managers: kept, comparison: () => compareIn(change.apiVersion) };
 }
 
 interface Updated {
@@ -178,7 +179,7 @@ export function* update(
     { managers: known, self: undefined, force: true },
   );
   yield;
-  const { added, modified } = outcome.comparison;
+  const { added, modified } = outcome.comparison();
   return { managers: outcome.managers, fields: applyFilter(change.scope, union(modified, added)) };
 }
 
@@ -209,7 +210,10 @@ export function* apply(
   yield;
   const merged = merge(shape, live, configuration);
   yield;
-  const fields = applyFilter(change.scope, toFieldSet(shape, configuration));
+  const applied = applyFilter(change.scope, toFieldSet(shape, configuration));
+  yield;
+  // The set of before, if it is the same, so that it need not be compared and printed again.
+  const fields = last !== undefined && isSameSet(last.fields, applied) ? last.fields : applied;
   known.put({ ...manager, fields, time: last?.time });
   yield;
   const object = yield* prune(change, merged, { known, last, fields });

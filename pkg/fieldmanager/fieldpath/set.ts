@@ -195,6 +195,10 @@ export function isSubset(part: FieldSet, whole: FieldSet): boolean {
   return true;
 }
 
+export function isSameSet(left: FieldSet, right: FieldSet): boolean {
+  return left === right || (isSubset(left, right) && isSubset(right, left));
+}
+
 /** Every member's path: at each level the members first, then what lies below, both in order. */
 export function pathsOf(set: FieldSet): PathElement[][] {
   const paths: PathElement[][] = [];
@@ -240,9 +244,16 @@ export function onlyMatching(set: FieldSet, patterns: readonly Pattern[]): Field
  */
 export function parseFieldSet(value: unknown): FieldSet {
   if (value === null || value === undefined) return emptySet;
-  if (isWritten(value) && !(SELF in value)) return value;
+  if (checked.has(value)) return value as FieldSet;
+  if (isWritten(value) && !(SELF in value)) {
+    checked.add(value);
+    return value;
+  }
   return inOrder(contentsOf(parseNode(value)));
 }
+
+/** Values that were found to be sets: the objects of the cache are read by many writes. */
+const checked = new WeakSet<WeakKey>();
 
 function isWritten(value: unknown): value is FieldSet {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
@@ -294,13 +305,21 @@ function again(before: FieldSet, node: FieldSet): FieldSet {
 /** The same set with its steps in order at every level; itself if they are. */
 export function inOrder(set: FieldSet): FieldSet {
   if (set === leaf) return set;
-  const elements = Object.keys(set);
-  const nodes = elements.map((element) => inOrder(set[element] as FieldSet));
-  const sorted = elements.every(
-    (element, index) => index === 0 || compareElements(elements[index - 1] as string, element) < 0,
-  );
-  if (sorted && nodes.every((node, index) => node === set[elements[index] as string])) return set;
-  const pairs = elements.map((element, index) => [element, nodes[index] as FieldSet] as const);
-  if (!sorted) pairs.sort(([a], [b]) => compareElements(a, b));
-  return Object.fromEntries(pairs);
+  const elements: PathElement[] = [];
+  let draft: Draft | undefined;
+  let isSorted = true;
+  for (const element in set) {
+    const last = elements.at(-1);
+    if (last !== undefined && compareElements(last, element) >= 0) isSorted = false;
+    elements.push(element);
+    const node = set[element] as FieldSet;
+    const ordered = inOrder(node);
+    if (ordered !== node) (draft ??= { ...set })[element] = ordered;
+  }
+  if (isSorted) return draft ?? set;
+  const sorted: Draft = {};
+  for (const element of elements.sort(compareElements)) {
+    sorted[element] = (draft ?? set)[element] as FieldSet;
+  }
+  return sorted;
 }

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "#base";
-import { emptySet, type FieldSet, leaf, nodeOf } from "../fieldpath/set.ts";
-import { fieldElement, type PathElement } from "../fieldpath/path-element.ts";
+import { emptySet, type FieldSet, leaf } from "../fieldpath/set.ts";
+import { fieldElement, type PathElement, SELF } from "../fieldpath/path-element.ts";
 import type { ListShape, MapShape, Shape } from "./shape.ts";
 import {
   formOf,
@@ -26,37 +26,43 @@ function nodeAt(shape: Shape, value: unknown, self: boolean): FieldSet | undefin
     case "list": {
       const list = shape.list as ListShape;
       if (list.relation === "atomic") return leaf;
-      return nodeOf(self, pathsInList(list, listIn(value) ?? []));
+      return pathsInList(list, listIn(value) ?? [], self);
     }
     case "map": {
       const map = shape.map as MapShape;
       if (map.atomic) return leaf;
-      return nodeOf(self, pathsInMap(map, mapIn(value)));
+      return pathsInMap(map, mapIn(value) ?? {}, self);
     }
     default:
       return leaf;
   }
 }
 
-function pathsInMap(map: MapShape, value: JsonObject | undefined): FieldSet | undefined {
-  if (value === undefined) return undefined;
-  const paths: Record<PathElement, FieldSet> = {};
+function pathsInMap(map: MapShape, value: JsonObject, self: boolean): FieldSet | undefined {
+  const paths: Record<PathElement, FieldSet> = self ? { [SELF]: leaf } : {};
+  let isLeaf = true;
   for (const name in value) {
     const member = value[name];
     if (member === undefined) continue;
     const isUnit = member === null || (isJsonObject(member) && isEmptyMap(member));
-    const self = isUnit || !map.fields.has(name);
-    const node = nodeAt(memberShape(map, name), member, self);
-    if (node !== undefined) paths[fieldElement(name)] = node;
+    const node = nodeAt(memberShape(map, name), member, isUnit || !map.fields.has(name));
+    if (node === undefined) continue;
+    paths[fieldElement(name)] = node;
+    isLeaf = false;
   }
+  if (isLeaf) return self ? leaf : undefined;
   return paths;
 }
 
-function pathsInList(list: ListShape, items: readonly unknown[]): FieldSet | undefined {
-  const paths: Record<PathElement, FieldSet> = {};
+function pathsInList(
+  list: ListShape,
+  items: readonly unknown[],
+  self: boolean,
+): FieldSet | undefined {
+  if (items.length === 0) return self ? leaf : undefined;
+  const paths: Record<PathElement, FieldSet> = self ? { [SELF]: leaf } : {};
   for (const [element, same] of itemsByElement(list, items)) {
-    const node = same.length > 1 ? leaf : nodeAt(list.element, same[0], true);
-    if (node !== undefined) paths[element] = node;
+    paths[element] = same.length > 1 ? leaf : (nodeAt(list.element, same[0], true) ?? leaf);
   }
   return paths;
 }

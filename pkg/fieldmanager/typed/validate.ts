@@ -59,16 +59,15 @@ function faultsOfScalar({ scalar }: Shape, value: unknown): readonly Fault[] {
   }
 }
 
+const undeclared = fault("field not declared in schema");
+
 function faultsInMap(map: MapShape, value: Readonly<Record<string, unknown>>): readonly Fault[] {
   const faults: Fault[] = [];
   for (const name of Object.keys(value)) {
-    const path = describeElement(fieldElement(name));
     const shape = map.fields.get(name) ?? map.element;
-    if (shape === undefined) {
-      faults.push({ path, message: "field not declared in schema" });
-      break;
-    }
-    append(faults, below(path, faultsOf(shape, value[name])));
+    const inner = shape === undefined ? undeclared : faultsOf(shape, value[name]);
+    if (inner.length > 0) append(faults, below(describeElement(fieldElement(name)), inner));
+    if (shape === undefined) break;
   }
   return faults;
 }

@@ -58,7 +58,14 @@ describe("random objects of every kind", () => {
         const document = toJsonValue(struct, object) as JsonObject;
         const typed = { ...document, apiVersion: groupVersion, kind: kind.kind };
         const zero = () => emptyObject(struct);
-        const configuration = { document: typed, live: zero(), zero, entries: [], force: false };
+        const configuration = {
+          document: typed,
+          live: zero(),
+          zero,
+          creation: true,
+          entries: [],
+          force: false,
+        };
         try {
           const write = managedWrite(registry, request, "me");
           const { object: applied } = atOnce(applyConfiguration(write, configuration));

@@ -70,6 +70,7 @@ function* applyTo(
     document,
     live,
     zero,
+    creation: old === undefined,
     entries: old?.metadata.managedFields,
     force: options.force === true,
   });
