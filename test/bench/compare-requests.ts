@@ -18,9 +18,9 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { type EtcdCluster, startEtcd } from "../../pkg/storage/etcd/testing.ts";
-import { type Aim, configMap, Connection } from "./client.ts";
-import { type Load, loadCalls } from "./load.ts";
-import { cpuOf, quantile, type ServerProcess, startServerProcess } from "./processes.ts";
+import { type Aim, configMap, Connection } from "./load/client.ts";
+import { type Load, loadCalls } from "./load/load.ts";
+import { cpuOf, quantile, type ServerProcess, startServerProcess } from "./load/processes.ts";
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,

@@ -21,8 +21,8 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import { type EtcdCluster, startEtcd } from "../../pkg/storage/etcd/testing.ts";
 import { root } from "../tidy/source.ts";
-import { Connection } from "./client.ts";
-import { cpuOf, residentMib, type ServerProcess, startServerProcess } from "./processes.ts";
+import { Connection } from "./load/client.ts";
+import { cpuOf, residentMib, type ServerProcess, startServerProcess } from "./load/processes.ts";
 
 const { values: options } = parseArgs({
   options: {

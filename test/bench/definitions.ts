@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type RunningServer, startServer } from "../../cmd/keelson/index.ts";
-import { custom, definition, definitions as path } from "./custom.ts";
+import { custom, definition, definitions as path } from "./load/custom.ts";
 
 const count = 2000;
 const aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";

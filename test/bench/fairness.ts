@@ -21,18 +21,18 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import { startEtcd } from "../../pkg/storage/etcd/testing.ts";
 import { root } from "../tidy/source.ts";
-import { type Aim, configMap, Connection } from "./client.ts";
+import { type Aim, configMap, Connection } from "./load/client.ts";
 import { type Latency, type MouseFigures, prepareMouse, runMouse } from "./fairness/mouse.ts";
 import { overload, peakGoodput } from "./fairness/overload.ts";
-import { type Load, loadCalls, usesH2load } from "./load.ts";
-import { fill, keelsonPaths } from "./measure.ts";
+import { type Load, loadCalls, usesH2load } from "./load/load.ts";
+import { fill, keelsonPaths } from "./load/measure.ts";
 import {
   cpuOf,
   quantile,
   residentMib,
   type ServerProcess,
   startServerProcess,
-} from "./processes.ts";
+} from "./load/processes.ts";
 
 const { values: options } = parseArgs({
   options: {

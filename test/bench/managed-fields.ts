@@ -7,7 +7,7 @@ import { createdFields, managedFieldsAtCreation, excludedAtCreation, setOf } fro
 import { fromJson } from "#schema";
 import { type RunningServer, startServer } from "../../cmd/keelson/index.ts";
 import { testRegistry, type TestRegistry } from "../../pkg/registry/testing.ts";
-import { configMap } from "./client.ts";
+import { configMap } from "./load/client.ts";
 
 const rounds = 2000;
 const batch = 100;

@@ -13,7 +13,7 @@ import { once } from "node:events";
 import { setTimeout } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { root } from "../tidy/source.ts";
-import { cpuOf, residentMib } from "./processes.ts";
+import { cpuOf, residentMib } from "./load/processes.ts";
 import { Cluster } from "./scheduling/cluster.ts";
 import { stop, writeKubeconfig } from "./scheduling/programs.ts";
 

@@ -25,10 +25,10 @@ import { parseArgs } from "node:util";
 import { createAuthority, issueCertificate } from "#pki";
 import { type EtcdCluster, startEtcd } from "../../pkg/storage/etcd/testing.ts";
 import { root } from "../tidy/source.ts";
-import type { Aim } from "./client.ts";
+import type { Aim } from "./load/client.ts";
 import { compare } from "./compare/index.ts";
-import { exitOnSignals } from "./servers.ts";
-import { usesH2load } from "./load.ts";
+import { exitOnSignals } from "./load/servers.ts";
+import { usesH2load } from "./load/load.ts";
 import {
   creates,
   type FanOut,
@@ -39,7 +39,7 @@ import {
   readRate,
   reads,
   transactions,
-} from "./measure.ts";
+} from "./load/measure.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -99,7 +99,7 @@ async function startFloor(): Promise<Aim> {
   const files = { key: path.join(folder, "key.pem"), certificate: path.join(folder, "cert.pem") };
   writeFileSync(files.key, serving.privateKey);
   writeFileSync(files.certificate, serving.certificate);
-  const program = path.join(root, "test/bench/floor-server.ts");
+  const program = path.join(root, "test/bench/load/floor-server.ts");
   const words = [process.execPath, "--import=tsx", program, files.key, files.certificate];
   const [, port] = await startChild(words, /(\d+)\n/);
   return { url: `https://127.0.0.1:${port}`, token: "" };

@@ -13,7 +13,7 @@
  * server needs for 32 creates at a time. Figures are only comparable within one invocation.
  */
 import { parseArgs } from "node:util";
-import { cpuOf, quantile } from "./processes.ts";
+import { cpuOf, quantile } from "./load/processes.ts";
 import { Cluster } from "./scheduling/cluster.ts";
 import { keelson, memoryMib, type Scheduler, startScheduler, stop } from "./scheduling/programs.ts";
 import {

@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { startEtcd } from "../../pkg/storage/etcd/testing.ts";
-import { configMap, Connection } from "./client.ts";
+import { configMap, Connection } from "./load/client.ts";
 import {
   cpuOf,
   mainThreadCpuOf,
@@ -21,8 +21,8 @@ import {
   residentMib,
   type ServerProcess,
   startServerProcess,
-} from "./processes.ts";
-import type { Cost } from "./start-in-process.ts";
+} from "./load/processes.ts";
+import type { Cost } from "./load/start-in-process.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -106,7 +106,7 @@ function print(name: string, starts: readonly Start[]): void {
 }
 
 function printInProcess(build: string, node: string): void {
-  const program = path.join(import.meta.dirname, "start-in-process.ts");
+  const program = path.join(import.meta.dirname, "load", "start-in-process.ts");
   const words = [...process.execArgv, program, build, "20", ...options.objects.split(",")];
   const costs = JSON.parse(execFileSync(node, words, { encoding: "utf8" })) as readonly Cost[];
   console.log(`${build} on ${node}, in process, minimum of 20`);

@@ -15,7 +15,7 @@ import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import { Environment } from "../../cmd/envtest/testing.ts";
 import { root } from "../tidy/source.ts";
-import { memoryOfTree, quantile } from "./processes.ts";
+import { memoryOfTree, quantile } from "./load/processes.ts";
 
 const { values: options } = parseArgs({
   options: { envtest: { type: "string", default: "" }, rounds: { type: "string", default: "5" } },

@@ -16,10 +16,10 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import { type EtcdCluster, startEtcd } from "../../pkg/storage/etcd/testing.ts";
 import { root } from "../tidy/source.ts";
-import { type Aim, Connection } from "./client.ts";
-import { cpuOf, quantile, type ServerProcess, startServerProcess } from "./processes.ts";
-import { fillCaches, prepareWriteLoads, type WriteLoad, writeLoads } from "./write-loads.ts";
-import { inFlight, objectsOf, runWriteRound } from "./write-rounds.ts";
+import { type Aim, Connection } from "./load/client.ts";
+import { cpuOf, quantile, type ServerProcess, startServerProcess } from "./load/processes.ts";
+import { fillCaches, prepareWriteLoads, type WriteLoad, writeLoads } from "./load/write-loads.ts";
+import { inFlight, objectsOf, runWriteRound } from "./load/write-rounds.ts";
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import type { BenchServer } from "../servers.ts";
-import { inProcess } from "../testing.ts";
+import type { BenchServer } from "../load/servers.ts";
+import { inProcess } from "../load/testing.ts";
 import { compare } from "./index.ts";
 
 describe("bench --compare", () => {

@@ -8,7 +8,7 @@ import {
   kubeApiserver,
   type Launcher,
   startOnEtcd,
-} from "../servers.ts";
+} from "../load/servers.ts";
 import { compareServers, type ComparisonOptions, runningServer } from "./servers.ts";
 
 export interface CompareOptions extends ComparisonOptions {

@@ -1,9 +1,9 @@
 /** The loads of a comparison of two API servers. */
-import type { Aim } from "../client.ts";
-import { fanOut, keelsonPaths, readRate, reads } from "../measure.ts";
-import { quantile } from "../processes.ts";
-import { type WriteLoad, writeLoads } from "../write-loads.ts";
-import { objectsOf, runWriteRound } from "../write-rounds.ts";
+import type { Aim } from "../load/client.ts";
+import { fanOut, keelsonPaths, readRate, reads } from "../load/measure.ts";
+import { quantile } from "../load/processes.ts";
+import { type WriteLoad, writeLoads } from "../load/write-loads.ts";
+import { objectsOf, runWriteRound } from "../load/write-rounds.ts";
 
 export interface RowOptions {
   /** ConfigMaps that are listed. */

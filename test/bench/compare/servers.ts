@@ -1,10 +1,10 @@
 /** Two API servers under the same loads in turns: medians and ratios. */
 import { readFileSync } from "node:fs";
-import { type Aim, type Answer, type CallOptions, Connection } from "../client.ts";
-import { fill } from "../measure.ts";
-import { memoryOfTree, quantile } from "../processes.ts";
-import { type BenchServer, isReady, untilReady } from "../servers.ts";
-import { prepareWriteLoads } from "../write-loads.ts";
+import { type Aim, type Answer, type CallOptions, Connection } from "../load/client.ts";
+import { fill } from "../load/measure.ts";
+import { memoryOfTree, quantile } from "../load/processes.ts";
+import { type BenchServer, isReady, untilReady } from "../load/servers.ts";
+import { prepareWriteLoads } from "../load/write-loads.ts";
 import { comparisonRows, type Figure, type Row, type RowOptions } from "./rows.ts";
 
 export interface ComparisonOptions extends RowOptions {

@@ -9,7 +9,7 @@
  */
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Aim, Connection } from "../client.ts";
+import { type Aim, Connection } from "../load/client.ts";
 
 const [clients = "1", path = "/version", isPolite = "true", ...aims] = process.argv.slice(2);
 const counts: Record<string, number> = {};

@@ -1,7 +1,7 @@
 /** The client whose latency must not suffer, and what else has to go on beside it. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Aim, configMap, Connection } from "../client.ts";
-import { quantile } from "../processes.ts";
+import { type Aim, configMap, Connection } from "../load/client.ts";
+import { quantile } from "../load/processes.ts";
 
 export interface MouseAims {
   /** Servers, all of which are asked in turn. */

@@ -1,6 +1,6 @@
 /** Requests at a multiple of what a server can do. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Aim, Connection } from "../client.ts";
+import { type Aim, Connection } from "../load/client.ts";
 
 export interface OverloadFigures {
   /** Successful responses a second. */

@@ -3,8 +3,8 @@
  * until it is idle, memory, discovery, and the first object of a kind.
  */
 import { Client, durationMs, medianMs, residentMib, type Scenario, untilIdle } from "./scenario.ts";
-import { custom, definition, definitions as definitionsPath } from "../custom.ts";
-import { cpuOfTree } from "../processes.ts";
+import { custom, definition, definitions as definitionsPath } from "../load/custom.ts";
+import { cpuOfTree } from "../load/processes.ts";
 import { digits, storeClones } from "./stored.ts";
 
 const width = 5;

@@ -5,7 +5,7 @@
  */
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import { Connection } from "../client.ts";
+import { Connection } from "../load/client.ts";
 
 /** Below the limit of streams per connection of every server. */
 const streamsPerConnection = 100;

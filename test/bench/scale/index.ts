@@ -1,7 +1,7 @@
 /** Scenarios by name, and how they run on one server after another. */
 import { mkdtempSync } from "node:fs";
 import path from "node:path";
-import type { Launcher } from "../servers.ts";
+import type { Launcher } from "../load/servers.ts";
 import { definitions } from "./definitions.ts";
 import { leases } from "./leases.ts";
 import { namespaces } from "./namespaces.ts";

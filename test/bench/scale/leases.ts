@@ -3,8 +3,8 @@
  * demand, whether or not earlier ones are answered. The knee is where they no longer keep up.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { Connection } from "../client.ts";
-import { cpuOfTree, quantile } from "../processes.ts";
+import { Connection } from "../load/client.ts";
+import { cpuOfTree, quantile } from "../load/processes.ts";
 import { Client, type Scenario } from "./scenario.ts";
 import { digits, storeClones } from "./stored.ts";
 

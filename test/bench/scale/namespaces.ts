@@ -1,5 +1,5 @@
 /** Many namespaces, each with a ConfigMap: the first write into one, LISTs of one and of all. */
-import { configMap } from "../client.ts";
+import { configMap } from "../load/client.ts";
 import { Client, durationMs, medianMs, residentMib, type Scenario } from "./scenario.ts";
 import { digits, storeClones } from "./stored.ts";
 

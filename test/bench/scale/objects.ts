@@ -1,5 +1,5 @@
 /** Many objects of a kind: LISTs that select a few (KEP-2340), pages, single objects, memory. */
-import { configMap } from "../client.ts";
+import { configMap } from "../load/client.ts";
 import { Client, medianMs, residentMib, type Scenario } from "./scenario.ts";
 import { digits, storeClones } from "./stored.ts";
 

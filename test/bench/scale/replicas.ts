@@ -1,7 +1,7 @@
 /** Replicas on one etcd, and workers behind one port: what each more of them costs per request. */
-import { configMap } from "../client.ts";
+import { configMap } from "../load/client.ts";
 import { Client, cpuMsPerCall, type LocalServer, type Scenario, type Scene } from "./scenario.ts";
-import { memoryOfTree } from "../processes.ts";
+import { memoryOfTree } from "../load/processes.ts";
 
 const namespace = "scale-replicas";
 const collection = `/api/v1/namespaces/${namespace}/configmaps`;

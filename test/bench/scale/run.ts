@@ -11,7 +11,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
-import { exitOnSignals, keelson, kubeApiserver } from "../servers.ts";
+import { exitOnSignals, keelson, kubeApiserver } from "../load/servers.ts";
 import { runScenario, scenarios } from "./index.ts";
 
 const { values: options, positionals } = parseArgs({

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { inProcess } from "../testing.ts";
+import { inProcess } from "../load/testing.ts";
 import { runScenario, scenarios } from "./index.ts";
 
 describe("bench:scale", () => {

@@ -3,10 +3,10 @@ import { mkdirSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EtcdCluster } from "../../../pkg/storage/etcd/testing.ts";
-import { type Aim, type Answer, type CallOptions, Connection } from "../client.ts";
-import { cpuOfTree, memoryOfTree, quantile } from "../processes.ts";
-import { type BenchServer, type Launcher, startBenchEtcd } from "../servers.ts";
-import { inLanes } from "../write-rounds.ts";
+import { type Aim, type Answer, type CallOptions, Connection } from "../load/client.ts";
+import { cpuOfTree, memoryOfTree, quantile } from "../load/processes.ts";
+import { type BenchServer, type Launcher, startBenchEtcd } from "../load/servers.ts";
+import { inLanes } from "../load/write-rounds.ts";
 import type { Point } from "./slope.ts";
 
 /** One dimension of scale. */

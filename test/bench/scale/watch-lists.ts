@@ -5,8 +5,8 @@
  */
 import http2 from "node:http2";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Aim, configMap } from "../client.ts";
-import { cpuOfTree, memoryOfTree } from "../processes.ts";
+import { type Aim, configMap } from "../load/client.ts";
+import { cpuOfTree, memoryOfTree } from "../load/processes.ts";
 import { Client, type Scene, type Scenario } from "./scenario.ts";
 import { digits, storeClones } from "./stored.ts";
 

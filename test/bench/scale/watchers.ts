@@ -5,8 +5,8 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { root } from "../../tidy/source.ts";
-import { type Aim, configMap } from "../client.ts";
-import { cpuOfTree, quantile } from "../processes.ts";
+import { type Aim, configMap } from "../load/client.ts";
+import { cpuOfTree, quantile } from "../load/processes.ts";
 import { Client, residentMib, type Scenario } from "./scenario.ts";
 
 const namespace = "scale-watchers";

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { type EtcdCluster, startEtcd } from "../../../pkg/storage/etcd/testing.ts";
 import { jsonLines } from "../../../pkg/client/http/json-lines.ts";
-import { Connection } from "../client.ts";
-import { cpuOf, type ServerProcess, startServerProcess } from "../processes.ts";
+import { Connection } from "../load/client.ts";
+import { cpuOf, type ServerProcess, startServerProcess } from "../load/processes.ts";
 import { stop } from "./programs.ts";
 import {
   allocationOn,

@@ -5,8 +5,8 @@ import { mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type EtcdCluster, startEtcd } from "../../pkg/storage/etcd/testing.ts";
-import { root } from "../tidy/source.ts";
+import { type EtcdCluster, startEtcd } from "../../../pkg/storage/etcd/testing.ts";
+import { root } from "../../tidy/source.ts";
 import { type Aim, Connection } from "./client.ts";
 import { memoryOfTree } from "./processes.ts";
 

@@ -1,5 +1,5 @@
 /**
- * `node --conditions=source --import=tsx test/bench/cel.ts`: evaluations a second on one core, with
+ * `node --conditions=source --import=tsx test/bench/parts/cel.ts`: evaluations a second on one core, with
  * costs counted.
  */
 import { compile, Environment, structuralType } from "#cel";

@@ -1,7 +1,7 @@
 /** Servers in processes of their own, and what they cost. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
-import { root } from "../tidy/source.ts";
+import { root } from "../../tidy/source.ts";
 
 export interface ServerProcess {
   readonly child: ChildProcess;

@@ -1,5 +1,5 @@
 /** Servers for tests of the benches. */
-import { startServer } from "../../cmd/keelson/index.ts";
+import { startServer } from "../../../cmd/keelson/index.ts";
 import { memoryOfTree } from "./processes.ts";
 import type { Launcher } from "./servers.ts";
 

@@ -1,5 +1,5 @@
 /**
- * `node --conditions=source --import=tsx test/bench/structural.ts`: microseconds of one core that
+ * `node --conditions=source --import=tsx test/bench/parts/structural.ts`: microseconds of one core that
  * it takes to prune, default and check custom resources of several sizes.
  */
 import {

@@ -2,12 +2,12 @@
  * Compares etcd3's kv client with our channel: the same creations and reads on one etcd, taking
  * turns. Prints throughput, and CPU time of this process per call.
  *
- *     node --conditions=source --import=tsx test/bench/etcd-transport.ts [--rounds=5] [--calls=3000]
+ *     node --conditions=source --import=tsx test/bench/parts/etcd-transport.ts [--rounds=5] [--calls=3000]
  */
 import { parseArgs } from "node:util";
 import { Etcd3 } from "etcd3";
-import { etcdBackend } from "../../pkg/storage/etcd/index.ts";
-import { startEtcd } from "../../pkg/storage/etcd/testing.ts";
+import { etcdBackend } from "../../../pkg/storage/etcd/index.ts";
+import { startEtcd } from "../../../pkg/storage/etcd/testing.ts";
 
 interface Transport {
   readonly name: string;

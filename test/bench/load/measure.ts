@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { etcdBackend } from "../../pkg/storage/etcd/index.ts";
+import { etcdBackend } from "../../../pkg/storage/etcd/index.ts";
 import { type Aim, type Answer, configMap, Connection, rate } from "./client.ts";
 import { holdStreams, loadRate } from "./load.ts";
 

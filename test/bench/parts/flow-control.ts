@@ -10,7 +10,7 @@ import {
   type FlowRequest,
   type PriorityLevelSettings,
 } from "#flowcontrol";
-import { PrometheusMetrics } from "../../pkg/server/metrics/metrics.ts";
+import { PrometheusMetrics } from "../../../pkg/server/metrics/metrics.ts";
 
 const rounds = 1_000_000;
 const queuing = { queues: 64, handSize: 6, queueLengthLimit: 50 };
