@@ -1,4 +1,4 @@
-import { assert, deepClone } from "#base";
+import { atOnce, assert, deepClone } from "#base";
 import {
   badRequest,
   notFound,
@@ -20,7 +20,7 @@ import type {
 } from "../contract.ts";
 import type { RegistryContext } from "../context.ts";
 import { matchNamespace } from "../write/metadata.ts";
-import { updateManagedFields as owned } from "../write/managed-fields.ts";
+import { updateManagedFields } from "../write/managed-fields.ts";
 import { runAdmission } from "../admission/handler.ts";
 import { changeBySubresource } from "../write/pipeline.ts";
 import type { ObjectChange } from "../write/write.ts";
@@ -183,7 +183,8 @@ async function takeDisruption(
     if (current === undefined) throw notFound(resource, name);
     const object = deepClone(current.object);
     takeFrom(object, request.name, now);
-    owned(registry, budgets, { object, old: current.object, fieldManager: "" });
+    const owning = { object, old: current.object, fieldManager: "" };
+    atOnce(updateManagedFields(registry, budgets, owning));
     return { object, warnings: [] };
   };
   try {
