@@ -52,6 +52,7 @@ describe("the command of a simulated container", () => {
 
   it("says nothing of programs, files and language that it does not have", () => {
     assert.equal(script("run-the-job"), undefined);
+    assert.equal(script("cd /srv && exit 3"), undefined);
     assert.equal(script("sleep 1 & wait"), undefined);
     assert.equal(script("case x in x) exit 3;; esac"), undefined);
     assert.equal(script("if [ -r /data/done ]; then exit 1; fi"), undefined);

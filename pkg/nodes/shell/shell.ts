@@ -312,8 +312,9 @@ export class Shell {
         return 0;
       case "trap":
       case "wait":
-      case "cd":
         return 0;
+      case "cd":
+        return words[0] === "/" ? 0 : undefined;
       default:
         return undefined;
     }

@@ -1,5 +1,5 @@
 /** What simulated containers answer to commands: no program runs. */
-import type { Clock } from "#base";
+import { type Clock, seededRandom } from "#base";
 import type { Pod } from "#kinds";
 import { type ContainerFiles, FileFault } from "../../shell/container-files.ts";
 import { NotSimulated } from "../../shell/not-simulated.ts";
@@ -44,12 +44,13 @@ export class EchoShell {
   constructor(private readonly options: EchoShellOptions) {
     const { pod, clock } = options;
     this.command = options.command;
+    const random = seededRandom(String(clock.now()));
     this.shell = new Shell({
       ...options,
       host: hostOf(pod),
       unknown: (command) => this.simulated(command),
       now: () => clock.now(),
-      random: Math.random,
+      random: () => random.next(),
       mostSteps,
       mostBytes,
     });
