@@ -48,6 +48,8 @@ export class ContainerCommands {
   private readonly environments: ContainerEnvironments;
   /** Keys of pods, by that of the object that they wait for. */
   private readonly waiting = new Map<string, Set<string>>();
+  /** Keys of the objects that a pod waits for, by its own. */
+  private readonly missing = new Map<string, Set<string>>();
 
   constructor(private readonly options: ContainerCommandsOptions) {
     const { objects, informers } = options;
@@ -72,8 +74,7 @@ export class ContainerCommands {
       return { declared: this.environments.whole({ pod, container, node }) };
     } catch (error) {
       if (!(error instanceof EnvironmentFault)) throw error;
-      const pods = this.waiting.get(error.objectKey) ?? new Set();
-      this.waiting.set(error.objectKey, pods.add(objectKey(pod)));
+      this.waitFor(objectKey(pod), error.objectKey);
       return { fault: this.options.objects.isSynced ? error.message : undefined };
     }
   }
@@ -118,6 +119,7 @@ export class ContainerCommands {
   private follow(start: Start, untilMs?: number): CommandOutcome | undefined {
     const { pod, container, run } = start;
     const { command = [], args = [] } = container;
+    if (command.length + args.length === 0) return undefined;
     const environment = this.environmentOf(start);
     const expand = (word: string) => expandReferences(word, (name) => environment.get(name));
     const { files, unknownFolders } = mountsOf(pod, container, this.options.objects);
@@ -138,11 +140,26 @@ export class ContainerCommands {
     return this.options.nodeOf(spec?.nodeName ?? "");
   }
 
+  /** Lets a pod that is gone wait no more. */
+  forget(pod: string): void {
+    for (const object of this.missing.get(pod) ?? []) {
+      const pods = this.waiting.get(object);
+      pods?.delete(pod);
+      if (pods?.size === 0) this.waiting.delete(object);
+    }
+    this.missing.delete(pod);
+  }
+
+  private waitFor(pod: string, object: string): void {
+    this.waiting.set(object, (this.waiting.get(object) ?? new Set()).add(pod));
+    this.missing.set(pod, (this.missing.get(pod) ?? new Set()).add(object));
+  }
+
   private wake(object: string): void {
-    const pods = this.waiting.get(object);
-    if (pods === undefined) return;
-    this.waiting.delete(object);
-    for (const pod of pods) this.options.onChange(pod);
+    for (const pod of this.waiting.get(object) ?? []) {
+      this.forget(pod);
+      this.options.onChange(pod);
+    }
   }
 }
 

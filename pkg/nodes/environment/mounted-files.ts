@@ -1,5 +1,6 @@
 import { posix } from "node:path";
 import type { Container, FileSource, Pod, Volume, VolumeMount } from "#kinds";
+import { hostOf } from "../shell/shell.ts";
 import type { ConfigObjects } from "./config-objects.ts";
 
 export interface MountedFiles {
@@ -14,8 +15,8 @@ const mostBytes = 1 << 20;
 
 /** What the volumes of a container hold: the entries of ConfigMaps and Secrets are files. */
 export function mountsOf(pod: Pod, container: Container, objects: ConfigObjects): MountedFiles {
-  const { namespace = "", name } = pod.metadata;
-  const files: Record<string, string> = { "/etc/hostname": `${pod.spec?.hostname ?? name}\n` };
+  const { namespace = "" } = pod.metadata;
+  const files: Record<string, string> = { "/etc/hostname": `${hostOf(pod)}\n` };
   const unknownFolders: string[] = [];
   let left = mostBytes;
   for (const mount of container.volumeMounts ?? []) {

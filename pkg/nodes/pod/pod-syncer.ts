@@ -136,6 +136,7 @@ export class PodSyncer {
     this.timers.clear(key);
     this.allocations.delete(node, run.uid);
     this.options.volumes.unmount(run.uid);
+    this.options.commands.forget(key);
     this.options.hostOf(node)?.addresses?.release(run.uid);
     this.resizes.forget(key, node);
   }
