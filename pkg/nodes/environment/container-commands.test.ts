@@ -51,6 +51,21 @@ describe("the commands of simulated containers", () => {
     assert.notEqual((await stateOf("p"))?.running, undefined);
   });
 
+  it("know the addresses of a pod that ends at once, which stay in its status", async () => {
+    const script = "echo -n $POD_IP $HOST_IP > /dev/termination-log";
+    const field = (fieldPath: string) => ({ valueFrom: { fieldRef: { fieldPath } } });
+    const env = [
+      { name: "POD_IP", ...field("status.podIP") },
+      { name: "HOST_IP", ...field("status.hostIP") },
+    ];
+    const containers = containerWith({ command: ["sh", "-c", script], env });
+    await run.createPod("p", { spec: { restartPolicy: "Never", containers } });
+    await run.pass(10_000);
+    const { phase, podIP = "", hostIP = "" } = (await run.pod("p")).status ?? {};
+    assert.deepEqual([phase, podIP === "", hostIP === ""], ["Succeeded", false, false]);
+    assert.equal((await stateOf("p"))?.terminated?.message, `${podIP} ${hostIP}`);
+  });
+
   it("end as their environment and their files tell, and leave a message", async () => {
     await run.test.post("v1/configmaps/ns", { metadata: { name: "c" }, data: { code: "5" } });
     const script =

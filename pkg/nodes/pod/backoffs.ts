@@ -6,7 +6,6 @@ import {
   tellFailedPull,
   tellPullBackOff,
   tellRestartBackOff,
-  tellStart,
 } from "../events/container-events.ts";
 import { type ContainerRun, restart } from "./container-run.ts";
 
@@ -21,11 +20,11 @@ const noticeMs = 1_000;
 const nextDelay = (ms: number) => Math.min(longestMs, ms === 0 ? firstMs : ms * 2);
 
 /**
- * Restarts a terminated container when its back-off has passed: at once after the first crash, then
- * after 10 s, doubling up to 5 min.
- * @returns time in ms of the next attempt; undefined = the container was restarted now
+ * Lets a terminated container wait for its restart: not at all after the first crash, then for 10 s, doubling
+ * up to 5 min.
+ * @returns time in ms of the restart; undefined = it is due
  */
-export function restartWhenDue(
+export function backOff(
   state: ContainerRun,
   container: Container,
   { pod, now, tell }: { readonly pod: Pod; readonly now: number; readonly tell: TellContainer },
@@ -45,11 +44,14 @@ export function restartWhenDue(
     };
     return endsAt;
   }
+  return undefined;
+}
+
+/** Starts a terminated container again, which waits longer for its next restart. */
+export function restartAfterCrash(state: ContainerRun, now: number): void {
   state.backoffMs = nextDelay(state.backoffMs);
   state.backoffSetAt = now;
   restart(state, now);
-  tellStart(tell, container);
-  return undefined;
 }
 
 /** Fails to pull the image of a container, again and again. Returns the time of the next change. */

@@ -1,7 +1,8 @@
 import { type Container, containersOf, isSidecar, type Pod } from "#kinds";
+import { withAddresses } from "./addresses.ts";
 import type { PodAllocation } from "./allocation.ts";
 import type { ContainerExit, PodWishes } from "../annotations.ts";
-import { failPull, restartWhenDue } from "./backoffs.ts";
+import { backOff, failPull, restartAfterCrash } from "./backoffs.ts";
 import { isMissingImage } from "../missing-images.ts";
 import {
   type TellContainer,
@@ -66,6 +67,10 @@ export interface Advance {
   readonly commands: Pick<ContainerCommands, "prepare" | "exitOf">;
   /** Whether the volumes, devices and addresses are there that the containers need to start. */
   readonly mayStart: boolean;
+  /** Addresses that its sandbox gets; undefined = there are none. */
+  readonly podIps: readonly string[] | undefined;
+  /** Addresses of its node. */
+  readonly hostIps: readonly string[];
   /** Wall clock in ms. */
   readonly now: number;
   /** Tells what happens to containers. */
@@ -107,7 +112,9 @@ export function advance(run: PodRun, step: Advance): number {
   const startsAt = run.admittedAt + (wishes.startAfterMs ?? delays.startMs);
   if (now < startsAt) return Math.min(startsAt, endsAt);
   run.isSandboxReady = true;
-  return Math.min(runContainers(run, step), endsAt);
+  run.ips ??= step.podIps;
+  const pod = withAddresses(step.pod, { podIps: run.ips, hostIps: step.hostIps });
+  return Math.min(runContainers(run, { ...step, pod }), endsAt);
 }
 
 /** Time in ms at which a running container becomes ready; Infinity = never. */
@@ -253,11 +260,13 @@ function runContainer(state: ContainerRun, container: Container, step: Container
       terminate(state, { at: exitsAt, code, message });
     }
     if (!isRestarted(state.exitCode, policy)) return Infinity;
+    const next = backOff(state, container, { pod, now, tell });
+    if (next !== undefined) return next;
     const prepared = commands.prepare(pod, container);
     if ("fault" in prepared) return failCreation(state, container, { ...prepared, tell });
-    const next = restartWhenDue(state, container, { pod, now, tell });
-    if (next !== undefined) return next;
+    restartAfterCrash(state, now);
     state.declared = prepared.declared;
+    tellStart(tell, container);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Pod, PodCondition, PodPhase, PodStatus } from "#kinds";
 import { timeText } from "../identifiers.ts";
+import { addressFields } from "./addresses.ts";
 import { kubeletConditions } from "./conditions.ts";
 import { containerStatuses } from "./container-statuses.ts";
 import { phaseOf } from "./phase.ts";
@@ -9,7 +10,7 @@ import type { Advance, PodFailure, PodRun } from "./pod-run.ts";
 /** The status that a kubelet writes for a pod. Fields that it leaves to others are absent. */
 export function podStatus(
   run: PodRun,
-  step: Advance & { readonly hostIps: readonly string[] },
+  step: Advance,
 ): PodStatus & { readonly conditions: readonly PodCondition[] } {
   if (run.isRefused) return refusedStatus(run, step.pod);
   const { pod, now, hostIps } = step;
@@ -17,7 +18,6 @@ export function podStatus(
   const statuses = [...lists.initContainerStatuses, ...lists.containerStatuses];
   const phase = phaseNow(run, pod, phaseOf(pod, statuses, run.isFinished));
   const { generation } = pod.metadata;
-  const podIps = pod.spec?.hostNetwork === true ? hostIps : (run.ips ?? []);
   const time = timeText(now);
   const { isSandboxReady } = run;
   return {
@@ -26,8 +26,7 @@ export function podStatus(
     ...reasonOf(run, pod),
     ...(pod.status?.qosClass === undefined ? {} : { qosClass: pod.status.qosClass }),
     startTime: pod.status?.startTime ?? timeText(run.admittedAt),
-    ...addressFields("hostIP", hostIps),
-    ...addressFields("podIP", podIps),
+    ...addressFields({ hostIps, podIps: run.ips }),
     conditions: [
       ...resizeConditions(run),
       ...kubeletConditions({ pod, statuses, phase, isSandboxReady, time }),
@@ -35,12 +34,6 @@ export function podStatus(
     ],
     ...nonEmpty(lists),
   };
-}
-
-/** The first address, and the list of all; nothing without any. */
-function addressFields(name: "hostIP" | "podIP", ips: readonly string[]): Partial<PodStatus> {
-  if (ips.length === 0) return {};
-  return { [name]: ips[0], [`${name}s`]: ips.map((ip) => ({ ip })) };
 }
 
 /** A pod that its node has refused has no containers and no address. */

@@ -198,16 +198,17 @@ export class PodSyncer {
     if (isOrphan) beginStop(run, { pod: seen, now, tell });
     if (!run.isAdmitted) this.admit(run, seen, host);
     const pod = this.resizes.sync(seen, run, host);
-    const { mayStart, retryAt } = await this.prepare(run, pod, { host, now });
-    const step = { pod, wishes: wishesOf(pod), delays: host.delays, commands, now, tell, mayStart };
-    const next = this.advance(run, step, host.name);
+    const { retryAt, ...prepared } = await this.prepare(run, pod, { host, now });
+    const { delays, hostIps } = host;
+    const step = { pod, wishes: wishesOf(pod), delays, commands, now, tell, hostIps, ...prepared };
+    const next = this.advance(run, step, host);
     await this.report(known, step, { stored, host });
     if (run.isFinished && (isOrphan || isTerminating(pod))) await this.remove(stored, host);
     const isDeferred = run.allocation?.pending?.reason === "Deferred";
     return Math.min(next, retryAt, isDeferred ? now + resizeRetryMs : Infinity);
   }
 
-  private advance(run: PodRun, step: Advance, node: string): number {
+  private advance(run: PodRun, step: Advance, { name: node, addresses }: PodHost): number {
     const { isFinished: wasFinished, failure: before } = run;
     const next = advance(run, step);
     const { failure } = run;
@@ -215,6 +216,7 @@ export class PodSyncer {
     if (!run.isFinished) return next;
     this.allocations.delete(node, run.uid);
     this.options.volumes.unmount(run.uid);
+    addresses?.release(run.uid);
     if (!wasFinished) this.resizes.forget(objectKey(step.pod), node);
     return next;
   }
@@ -225,9 +227,7 @@ export class PodSyncer {
     step: Advance,
     { stored, host }: { readonly stored: Pod; readonly host: PodHost },
   ): Promise<void> {
-    this.setAddresses(known.run, step.pod, host);
-    const plain = podStatus(known.run, { ...step, hostIps: host.hostIps });
-    const status = this.options.devices.withHealth(step.pod, plain);
+    const status = this.options.devices.withHealth(step.pod, podStatus(known.run, step));
     const patch = statusPatch(step.pod, status);
     if (patch !== undefined) await this.write(known, host, { pod: stored, patch });
   }
@@ -237,13 +237,15 @@ export class PodSyncer {
     run: PodRun,
     pod: Pod,
     { host, now }: { readonly host: PodHost; readonly now: number },
-  ): Promise<{ readonly mayStart: boolean; readonly retryAt: number }> {
-    if (run.isFinished) return { mayStart: false, retryAt: Infinity };
+  ): Promise<Pick<Advance, "mayStart" | "podIps"> & { readonly retryAt: number }> {
+    if (run.isFinished) return { mayStart: false, podIps: run.ips, retryAt: Infinity };
     const isPrepared = await this.options.devices.prepare(pod);
-    const isAddressed = run.isSandboxReady || this.reserveAddress(pod, host);
+    const podIps = run.ips ?? this.reserveAddresses(run, pod, host);
+    const isAddressed = podIps !== undefined || run.isSandboxReady;
     const { isMounted, retryAt } = this.mount(run, pod, now);
     return {
       mayStart: isMounted && isAddressed && (isPrepared || run.isSandboxReady),
+      podIps,
       retryAt: isAddressed ? retryAt : Math.min(retryAt, now + noAddressMs),
     };
   }
@@ -310,22 +312,20 @@ export class PodSyncer {
   }
 
   /** Reserves the addresses of a pod that is to start; without any it does not, and an Event tells so. */
-  private reserveAddress(pod: Pod, { addresses }: PodHost): boolean {
-    if (pod.spec?.hostNetwork === true || addresses?.take(pod.metadata.uid) !== undefined)
-      return true;
+  private reserveAddresses(
+    run: PodRun,
+    pod: Pod,
+    { hostIps, addresses }: PodHost,
+  ): readonly string[] | undefined {
+    if (pod.spec?.hostNetwork === true) return (run.ips = hostIps);
+    const taken = addresses?.take(pod.metadata.uid);
+    if (taken !== undefined || run.isSandboxReady) return taken;
     const what =
       addresses === undefined
         ? { reason: "NetworkNotReady", message: networkMessage }
         : { reason: "FailedCreatePodSandBox", message: exhaustedMessage(addresses.cidrs) };
     this.record(pod, "Warning", what);
-    return false;
-  }
-
-  /** Gives a sandbox its addresses, and frees those of a pod that has ended. */
-  private setAddresses(run: PodRun, { metadata, spec }: Pod, { addresses }: PodHost): void {
-    if (spec?.hostNetwork === true) return;
-    if (run.isFinished) addresses?.release(metadata.uid);
-    else if (run.isSandboxReady) run.ips ??= addresses?.take(metadata.uid);
+    return undefined;
   }
 
   private async write(
