@@ -1,6 +1,7 @@
 import { AsyncQueue, type Clock, randomText, type Random, setBounded } from "#base";
 import { formatSeconds, groupVersionOf, isNamespaceTerminating, isNotFound } from "#meta";
 import type { ApiObject, Client, Draft, Handle } from "./contract.ts";
+import { sendUntilAnswered } from "./event-attempts.ts";
 import { TokenBucket } from "./rate-limits.ts";
 
 interface CoreEvent extends ApiObject {
@@ -111,7 +112,7 @@ export class CoreEventRecorder {
   async run(): Promise<void> {
     const { signal, report } = this.context;
     for await (const draft of this.waiting) {
-      await this.send(draft).catch((error: unknown) => {
+      await sendUntilAnswered(() => this.send(draft), this.context).catch((error: unknown) => {
         if (!signal.aborted && !isNamespaceTerminating(error))
           report("Failed to record an Event", error);
       });

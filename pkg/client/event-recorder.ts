@@ -1,6 +1,7 @@
 import { AsyncQueue, type Clock, randomText, type Random, setBounded } from "#base";
 import { resolve } from "#meta";
 import type { ApiObject, Client, Draft, Handle } from "./contract.ts";
+import { sendUntilAnswered } from "./event-attempts.ts";
 import { microsText } from "./leader-election/leader-election.ts";
 
 /** Something that happened to an object. */
@@ -113,14 +114,18 @@ export class EventRecorder {
     const known = this.told.get(key);
     this.told.delete(key);
     if (known === undefined || now - known.at > seriesMs) {
-      this.remember(key, { event: await client.create(this.events, draft), count: 1, at: now });
+      const event = await sendUntilAnswered(() => client.create(this.events, draft), this.options);
+      if (event !== undefined) this.remember(key, { event, count: 1, at: now });
       return;
     }
     const count = known.count + 1;
     const { metadata } = known.event;
     const { namespace = "", name } = metadata;
     const body = { series: { count, lastObservedTime: draft.eventTime } };
-    await client.patch(this.events, { namespace, name }, { type: "merge", body });
+    await sendUntilAnswered(
+      () => client.patch(this.events, { namespace, name }, { type: "merge", body }),
+      this.options,
+    );
     this.remember(key, { event: known.event, count, at: now });
   }
 

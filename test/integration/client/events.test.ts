@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { seededRandom } from "#base";
-import { EventRecorder, type Handle, RegistryClient } from "#client";
+import {
+  type Client,
+  ConnectionError,
+  CoreEventRecorder,
+  EventRecorder,
+  type Handle,
+  RegistryClient,
+} from "#client";
 import { SlowClock } from "../../../pkg/client/testing.ts";
 import { collected, testRegistry } from "../../../pkg/registry/testing.ts";
 
@@ -59,4 +66,57 @@ describe("event recorder", () => {
     assert.equal(first.involvedObject.uid, "u");
     assert.equal(first.reportingComponent, "example.com/tester");
   });
+
+  /** A client whose creations do not happen, and then lose their answers, for `faults` each. */
+  function behindBrokenConnection(client: RegistryClient, faults: number): Client {
+    let attempts = 0;
+    const broken = new ConnectionError("the connection was closed before the answer", false);
+    const create: Client["create"] = async (...call) => {
+      attempts += 1;
+      if (attempts <= faults) throw broken;
+      const made = await client.create(...call);
+      if (attempts <= 2 * faults) throw broken;
+      return made;
+    };
+    return new Proxy(client, {
+      get: (target, name) => {
+        if (name === "create") return create;
+        const member: unknown = Reflect.get(target, name);
+        return typeof member === "function" ? member.bind(target) : member;
+      },
+    });
+  }
+
+  for (const [faults, events, reports] of [
+    [1, 1, 0],
+    [12, 0, 1],
+  ] as const) {
+    it(`sends an Event again that was ${faults} times not answered`, async () => {
+      const test = await testRegistry({ namespaces: ["default"] });
+      const clock = new SlowClock();
+      const life = new AbortController();
+      const { user } = test.request("v1/events");
+      const direct = new RegistryClient({ ...test, user, userAgent: "t", signal: life.signal });
+      const troubles: string[] = [];
+      const recorder = new CoreEventRecorder(
+        {
+          client: behindBrokenConnection(direct, faults),
+          clock,
+          random: seededRandom(1),
+          signal: life.signal,
+          report: (_what, error) => troubles.push(String(error)),
+        },
+        "tester",
+      );
+      const running = recorder.run();
+      const node = { metadata: { name: "n", uid: "u", resourceVersion: "1" } };
+      recorder.record(nodes, node, { type: "Normal", reason: "Seen", message: "a" });
+      await clock.pass(300_000);
+      life.abort();
+      await running;
+      const list = await test.list("v1/events/default");
+      assert.equal((await collected(list.items)).length, events);
+      assert.equal(troubles.length, reports);
+    });
+  }
 });
