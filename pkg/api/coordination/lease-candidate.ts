@@ -14,110 +14,62 @@ import { mustNotChange, same } from "../strategy.ts";
 import { compareSemver, parseSemver } from "#base";
 import { checkStrategyName, OLDEST_EMULATION_VERSION } from "./strategy-name.ts";
 
-const v1beta1 = structs("api/coordination/v1beta1");
-const v1alpha2 = structs("api/coordination/v1alpha2");
+/** Both versions have the same fields. */
+function leaseCandidateIn(version: "v1beta1" | "v1alpha2") {
+  const declare = structs(`api/coordination/${version}`);
+  const spec = declare(
+    "LeaseCandidateSpec",
+    "Election that a candidate takes part in, and the versions that it runs.",
+    {
+      leaseName: required(
+        1,
+        string,
+        "Name of the Lease, in the same namespace, that the candidate wants to hold. Immutable.",
+      ),
+      pingTime: pointer(
+        2,
+        microTime,
+        "Time at which the election controller last asked the candidate to renew. The request " +
+          "is pending while it is later than renewTime.",
+      ),
+      renewTime: pointer(
+        3,
+        microTime,
+        "Time at which the candidate last confirmed that it is alive. Expired candidates are " +
+          "garbage-collected.",
+      ),
+      binaryVersion: required(
+        4,
+        string,
+        "Version of the candidate's binary as major.minor.patch, without a leading `v`.",
+      ),
+      emulationVersion: value(
+        5,
+        string,
+        "Version that the candidate emulates, without a leading `v`; not later than " +
+          "binaryVersion. Required for strategy OldestEmulationVersion.",
+      ),
+      strategy: value(
+        6,
+        string,
+        "How the election picks a leader, OldestEmulationVersion for example. Candidates of " +
+          "one Lease that disagree follow the one with the latest binaryVersion.",
+        { openApi: { required: true } },
+      ),
+    },
+  );
 
-const specV1BETA1 = v1beta1(
-  "LeaseCandidateSpec",
-  "Election that a candidate takes part in, and the versions that it runs.",
-  {
-    leaseName: required(
-      1,
-      string,
-      "Name of the Lease, in the same namespace, that the candidate wants to hold. Immutable.",
-    ),
-    pingTime: pointer(
-      2,
-      microTime,
-      "Time at which the election controller last asked the candidate to renew. The request " +
-        "is pending while it is later than renewTime.",
-    ),
-    renewTime: pointer(
-      3,
-      microTime,
-      "Time at which the candidate last confirmed that it is alive. Expired candidates are " +
-        "garbage-collected.",
-    ),
-    binaryVersion: required(
-      4,
-      string,
-      "Version of the candidate's binary as major.minor.patch, without a leading `v`.",
-    ),
-    emulationVersion: value(
-      5,
-      string,
-      "Version that the candidate emulates, without a leading `v`; not later than " +
-        "binaryVersion. Required for strategy OldestEmulationVersion.",
-    ),
-    strategy: value(
-      6,
-      string,
-      "How the election picks a leader, OldestEmulationVersion for example. Candidates of " +
-        "one Lease that disagree follow the one with the latest binaryVersion.",
-      { openApi: { required: true } },
-    ),
-  },
-);
+  return declare(
+    "LeaseCandidate",
+    "LeaseCandidate announces a process that can become the leader of a coordinated election.",
+    {
+      metadata: value(1, objectMeta, "Standard object metadata."),
+      spec: value(2, spec, "Lease to hold, versions and liveness of the candidate."),
+    },
+  );
+}
 
-const leaseCandidateV1beta1 = v1beta1(
-  "LeaseCandidate",
-  "LeaseCandidate announces a process that can become the leader of a coordinated election.",
-  {
-    metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: value(2, specV1BETA1, "Lease to hold, versions and liveness of the candidate."),
-  },
-);
-
-const specV1ALPHA2 = v1alpha2(
-  "LeaseCandidateSpec",
-  "Election that a candidate takes part in, and the versions that it runs.",
-  {
-    leaseName: required(
-      1,
-      string,
-      "Name of the Lease, in the same namespace, that the candidate wants to hold. Immutable.",
-    ),
-    pingTime: pointer(
-      2,
-      microTime,
-      "Time at which the election controller last asked the candidate to renew. The request " +
-        "is pending while it is later than renewTime.",
-    ),
-    renewTime: pointer(
-      3,
-      microTime,
-      "Time at which the candidate last confirmed that it is alive. Expired candidates are " +
-        "garbage-collected.",
-    ),
-    binaryVersion: required(
-      4,
-      string,
-      "Version of the candidate's binary as major.minor.patch, without a leading `v`.",
-    ),
-    emulationVersion: value(
-      5,
-      string,
-      "Version that the candidate emulates, without a leading `v`; not later than " +
-        "binaryVersion. Required for strategy OldestEmulationVersion.",
-    ),
-    strategy: value(
-      6,
-      string,
-      "How the election picks a leader, OldestEmulationVersion for example. Candidates of " +
-        "one Lease that disagree follow the one with the latest binaryVersion.",
-      { openApi: { required: true } },
-    ),
-  },
-);
-
-const leaseCandidateV1alpha2 = v1alpha2(
-  "LeaseCandidate",
-  "LeaseCandidate announces a process that can become the leader of a coordinated election.",
-  {
-    metadata: value(1, objectMeta, "Standard object metadata."),
-    spec: value(2, specV1ALPHA2, "Lease to hold, versions and liveness of the candidate."),
-  },
-);
+const leaseCandidateV1beta1 = leaseCandidateIn("v1beta1");
 
 type LeaseCandidate = Infer<typeof leaseCandidateV1beta1>;
 
@@ -163,7 +115,12 @@ export const leaseCandidate = kind(leaseCandidateV1beta1, {
   scope: "Namespaced",
   versions: [
     { version: "v1beta1", struct: leaseCandidateV1beta1, onByDefault: false, convert: "hub" },
-    { version: "v1alpha2", struct: leaseCandidateV1alpha2, onByDefault: false, convert: same },
+    {
+      version: "v1alpha2",
+      struct: leaseCandidateIn("v1alpha2"),
+      onByDefault: false,
+      convert: same,
+    },
   ],
   rules: {
     freeFinalizers: true,

@@ -4,90 +4,52 @@ import { ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { invalidEach, mustNotChange, same } from "../strategy.ts";
 import { checkAddress } from "./ip.ts";
 
-const v1 = structs("api/networking/v1");
-const v1beta1 = structs("api/networking/v1beta1");
+/** Both versions have the same fields. */
+function ipAddressIn(version: "v1" | "v1beta1") {
+  const declare = structs(`api/networking/${version}`);
+  const parentReference = declare(
+    "ParentReference",
+    "Reference to the object that owns an IP address.",
+    {
+      group: value(1, string, "API group of the object. Empty for the core group."),
+      resource: value(
+        2,
+        string,
+        "Resource of the object in plural, `services` for example. Required.",
+        { openApi: { required: true } },
+      ),
+      namespace: value(3, string, "Namespace of the object. Empty when it is cluster-scoped."),
+      name: value(4, string, "Name of the referenced object. Required.", {
+        openApi: { required: true },
+      }),
+    },
+  );
 
-const parentReferenceV1 = v1(
-  "ParentReference",
-  "Reference to the object that owns an IP address.",
-  {
-    group: value(1, string, "API group of the object. Empty for the core group."),
-    resource: value(
-      2,
-      string,
-      "Resource of the object in plural, `services` for example. Required.",
+  const ipAddressSpec = declare("IPAddressSpec", "Owner of an allocated IP address.", {
+    parentRef: pointer(
+      1,
+      parentReference,
+      "Object that the address is allocated to. Required. Immutable.",
       { openApi: { required: true } },
     ),
-    namespace: value(3, string, "Namespace of the object. Empty when it is cluster-scoped."),
-    name: value(4, string, "Name of the referenced object. Required.", {
-      openApi: { required: true },
-    }),
-  },
-);
+  });
 
-const ipAddressSpecV1 = v1("IPAddressSpec", "Owner of an allocated IP address.", {
-  parentRef: pointer(
-    1,
-    parentReferenceV1,
-    "Object that the address is allocated to. Required. Immutable.",
-    { openApi: { required: true } },
-  ),
-});
+  return declare(
+    "IPAddress",
+    "IPAddress records one allocated cluster IP. The API server creates it together with " +
+      "the Service.",
+    {
+      metadata: value(
+        1,
+        objectMeta,
+        "Standard object metadata. The name is the address in canonical form.",
+      ),
+      spec: value(2, ipAddressSpec, "Object that uses the address."),
+    },
+  );
+}
 
-const ipAddressV1 = v1(
-  "IPAddress",
-  "IPAddress records one allocated cluster IP. The API server creates it together with " +
-    "the Service.",
-  {
-    metadata: value(
-      1,
-      objectMeta,
-      "Standard object metadata. The name is the address in canonical form.",
-    ),
-    spec: value(2, ipAddressSpecV1, "Object that uses the address."),
-  },
-);
-
-const parentReferenceV1beta1 = v1beta1(
-  "ParentReference",
-  "Reference to the object that owns an IP address.",
-  {
-    group: value(1, string, "API group of the object. Empty for the core group."),
-    resource: value(
-      2,
-      string,
-      "Resource of the object in plural, `services` for example. Required.",
-      { openApi: { required: true } },
-    ),
-    namespace: value(3, string, "Namespace of the object. Empty when it is cluster-scoped."),
-    name: value(4, string, "Name of the referenced object. Required.", {
-      openApi: { required: true },
-    }),
-  },
-);
-
-const ipAddressSpecV1beta1 = v1beta1("IPAddressSpec", "Owner of an allocated IP address.", {
-  parentRef: pointer(
-    1,
-    parentReferenceV1beta1,
-    "Object that the address is allocated to. Required. Immutable.",
-    { openApi: { required: true } },
-  ),
-});
-
-const ipAddressV1beta1 = v1beta1(
-  "IPAddress",
-  "IPAddress records one allocated cluster IP. The API server creates it together with " +
-    "the Service.",
-  {
-    metadata: value(
-      1,
-      objectMeta,
-      "Standard object metadata. The name is the address in canonical form.",
-    ),
-    spec: value(2, ipAddressSpecV1beta1, "Object that uses the address."),
-  },
-);
+const ipAddressV1 = ipAddressIn("v1");
 
 type IPAddress = Infer<typeof ipAddressV1>;
 type Parent = IPAddress["spec"]["parentRef"];
@@ -136,7 +98,7 @@ export const ipAddress = kind(ipAddressV1, {
     { version: "v1", struct: ipAddressV1, onByDefault: true, convert: "hub" },
     {
       version: "v1beta1",
-      struct: ipAddressV1beta1,
+      struct: ipAddressIn("v1beta1"),
       onByDefault: false,
       convert: same,
       deprecationWarning:

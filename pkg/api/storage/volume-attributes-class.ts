@@ -5,57 +5,30 @@ import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { same } from "../strategy.ts";
 import { checkDriverName, checkParameters } from "./class-rules.ts";
 
-const v1 = structs("api/storage/v1");
-const v1beta1 = structs("api/storage/v1beta1");
-const v1alpha1 = structs("api/storage/v1alpha1");
+/** All versions have the same fields. */
+function volumeAttributesClassIn(version: "v1" | "v1beta1" | "v1alpha1") {
+  return structs(`api/storage/${version}`)(
+    "VolumeAttributesClass",
+    "VolumeAttributesClass names a set of volume attributes, such as performance, that " +
+      "claims may switch to after creation.",
+    {
+      metadata: value(1, objectMeta, "Standard object metadata."),
+      driverName: required(
+        2,
+        string,
+        "Name of the CSI driver that the class applies to. Immutable.",
+      ),
+      parameters: value(
+        3,
+        map(string),
+        "Attributes for the driver; at least one, and at most 512 keys and 256 KiB in total. " +
+          "Immutable.",
+      ),
+    },
+  );
+}
 
-const volumeAttributesClassV1 = v1(
-  "VolumeAttributesClass",
-  "VolumeAttributesClass names a set of volume attributes, such as performance, that " +
-    "claims may switch to after creation.",
-  {
-    metadata: value(1, objectMeta, "Standard object metadata."),
-    driverName: required(2, string, "Name of the CSI driver that the class applies to. Immutable."),
-    parameters: value(
-      3,
-      map(string),
-      "Attributes for the driver; at least one, and at most 512 keys and 256 KiB in total. " +
-        "Immutable.",
-    ),
-  },
-);
-
-const volumeAttributesClassV1beta1 = v1beta1(
-  "VolumeAttributesClass",
-  "VolumeAttributesClass names a set of volume attributes, such as performance, that " +
-    "claims may switch to after creation.",
-  {
-    metadata: value(1, objectMeta, "Standard object metadata."),
-    driverName: required(2, string, "Name of the CSI driver that the class applies to. Immutable."),
-    parameters: value(
-      3,
-      map(string),
-      "Attributes for the driver; at least one, and at most 512 keys and 256 KiB in total. " +
-        "Immutable.",
-    ),
-  },
-);
-
-const volumeAttributesClassV1alpha1 = v1alpha1(
-  "VolumeAttributesClass",
-  "VolumeAttributesClass names a set of volume attributes, such as performance, that " +
-    "claims may switch to after creation.",
-  {
-    metadata: value(1, objectMeta, "Standard object metadata."),
-    driverName: required(2, string, "Name of the CSI driver that the class applies to. Immutable."),
-    parameters: value(
-      3,
-      map(string),
-      "Attributes for the driver; at least one, and at most 512 keys and 256 KiB in total. " +
-        "Immutable.",
-    ),
-  },
-);
+const volumeAttributesClassV1beta1 = volumeAttributesClassIn("v1beta1");
 
 type VolumeAttributesClass = Infer<typeof volumeAttributesClassV1beta1>;
 
@@ -75,7 +48,7 @@ export const volumeAttributesClass = kind(volumeAttributesClassV1beta1, {
   shortNames: ["vac"],
   scope: "Cluster",
   versions: [
-    { version: "v1", struct: volumeAttributesClassV1, onByDefault: true, convert: same },
+    { version: "v1", struct: volumeAttributesClassIn("v1"), onByDefault: true, convert: same },
     {
       version: "v1beta1",
       struct: volumeAttributesClassV1beta1,
@@ -87,7 +60,7 @@ export const volumeAttributesClass = kind(volumeAttributesClassV1beta1, {
     },
     {
       version: "v1alpha1",
-      struct: volumeAttributesClassV1alpha1,
+      struct: volumeAttributesClassIn("v1alpha1"),
       onByDefault: false,
       convert: same,
       deprecationWarning:
