@@ -3,6 +3,30 @@ import { bool, int64, list, named, pointer, value, string, structs } from "#sche
 
 const v1 = structs("apimachinery/pkg/apis/meta/v1");
 
+const dryRun = (number: number) =>
+  value(
+    number,
+    list(string),
+    "`All` processes the request without storing anything. No other value is allowed.",
+    { listType: "atomic" },
+  );
+
+const fieldManager = (number: number) =>
+  value(
+    number,
+    string,
+    "Name under which the changes are recorded in managedFields, at most 128 printable " +
+      "characters. Defaults to the user agent.",
+  );
+
+const fieldValidation = (number: number) =>
+  value(
+    number,
+    string,
+    "Handling of unknown and duplicate fields: Ignore, Warn (send warnings) or Strict " +
+      "(respond 400). Defaults to Warn.",
+  );
+
 export const preconditions = v1(
   "Preconditions",
   "Conditions that an object must meet for an operation; otherwise the server responds 409.",
@@ -38,14 +62,7 @@ export const deleteOptions = v1("DeleteOptions", "Options of a delete request.",
       "the object, or to a value of the kind.",
     { openApi: { enum: false } },
   ),
-  dryRun: value(
-    5,
-    list(string),
-    "`All` processes the request without storing anything. No other value is allowed.",
-    {
-      listType: "atomic",
-    },
-  ),
+  dryRun: dryRun(5),
   ignoreStoreReadErrorWithClusterBreakingPotential: pointer(
     6,
     bool,
@@ -56,60 +73,19 @@ export const deleteOptions = v1("DeleteOptions", "Options of a delete request.",
 });
 
 export const createOptions = v1("CreateOptions", "Options of a create request.", {
-  dryRun: value(
-    1,
-    list(string),
-    "`All` processes the request without storing anything. No other value is allowed.",
-    {
-      listType: "atomic",
-    },
-  ),
-  fieldManager: value(
-    3,
-    string,
-    "Name under which the changes are recorded in managedFields, at most 128 printable " +
-      "characters. Defaults to the user agent.",
-  ),
-  fieldValidation: value(
-    4,
-    string,
-    "Handling of unknown and duplicate fields: Ignore, Warn (send warnings) or Strict " +
-      "(respond 400). Defaults to Warn.",
-  ),
+  dryRun: dryRun(1),
+  fieldManager: fieldManager(3),
+  fieldValidation: fieldValidation(4),
 });
 
 export const updateOptions = v1("UpdateOptions", "Options of an update request.", {
-  dryRun: value(
-    1,
-    list(string),
-    "`All` processes the request without storing anything. No other value is allowed.",
-    {
-      listType: "atomic",
-    },
-  ),
-  fieldManager: value(
-    2,
-    string,
-    "Name under which the changes are recorded in managedFields, at most 128 printable " +
-      "characters. Defaults to the user agent.",
-  ),
-  fieldValidation: value(
-    3,
-    string,
-    "Handling of unknown and duplicate fields: Ignore, Warn (send warnings) or Strict " +
-      "(respond 400). Defaults to Warn.",
-  ),
+  dryRun: dryRun(1),
+  fieldManager: fieldManager(2),
+  fieldValidation: fieldValidation(3),
 });
 
 export const patchOptions = v1("PatchOptions", "Options of a patch request.", {
-  dryRun: value(
-    1,
-    list(string),
-    "`All` processes the request without storing anything. No other value is allowed.",
-    {
-      listType: "atomic",
-    },
-  ),
+  dryRun: dryRun(1),
   force: pointer(
     2,
     bool,
@@ -122,12 +98,7 @@ export const patchOptions = v1("PatchOptions", "Options of a patch request.", {
     "Name under which the changes are recorded in managedFields, at most 128 printable " +
       "characters. Required for apply patches. Defaults to the user agent otherwise.",
   ),
-  fieldValidation: value(
-    4,
-    string,
-    "Handling of unknown and duplicate fields: Ignore, Warn (send warnings) or Strict " +
-      "(respond 400). Defaults to Warn.",
-  ),
+  fieldValidation: fieldValidation(4),
 });
 
 export const getOptions = v1("GetOptions", "Options of a request for a single object.", {
