@@ -76,7 +76,7 @@ const commands: Readonly<Record<string, Command>> = {
     description:
       "Writes the objects of the cluster of --upstream to --dir, one YAML file each, with uids, " +
       "status and managedFields; the values of Secrets are replaced. `keelson start --from` loads " +
-      "the folder.",
+      "the folder. With --proxy, serves the cluster on 127.0.0.1 meanwhile and records the requests.",
     load: async () => (await import("../record/main.ts")).recordCommand,
   },
   certificates: {

@@ -11,7 +11,9 @@ export type {
   HotLoopOptions,
   KubernetesObject,
   ObjectReference,
+  ProxiedRequestEntry,
   RecordedRequest,
+  RequestAssertions,
   RequestFilter,
   RequestLog,
   TestServer,
@@ -22,6 +24,7 @@ export type {
   WaitOptions,
 } from "../../dist/types/cmd/keelson/testing-kit.d.ts" with { "resolution-mode": "import" };
 
+export declare const recordedRequests: typeof testing.recordedRequests;
 export declare const testServer: typeof testing.testServer;
 export declare const VirtualClock: typeof testing.VirtualClock;
 export type VirtualClock = testing.VirtualClock;

@@ -1,6 +1,7 @@
 /** `keelson/testing`: a server for tests of controllers, with faults and a record of requests. */
 export { VirtualClock } from "#base";
 export {
+  recordedRequests,
   testServer,
   type Failure,
   type Fault,
@@ -9,7 +10,9 @@ export {
   type HotLoopOptions,
   type KubernetesObject,
   type ObjectReference,
+  type ProxiedRequestEntry,
   type RecordedRequest,
+  type RequestAssertions,
   type RequestFilter,
   type RequestLog,
   type TestServer,

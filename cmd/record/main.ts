@@ -23,6 +23,13 @@ const recordFlags = {
       "cluster-scoped kinds are recorded only if they are named",
   ),
   watch: flag("bool", false, "go on with the changes until SIGTERM or SIGINT"),
+  proxy: flag(
+    "bool",
+    false,
+    "serve the API server on 127.0.0.1 for kubectl and controllers, and go on with the changes, until " +
+      "SIGTERM or SIGINT. --dir gets proxy.kubeconfig for clients, and requests.jsonl with their requests",
+  ),
+  "secure-port": flag("int", 0, "port of --proxy; 0 = any free one"),
 } as const;
 
 const allFlags = { ...recordFlags, ...loggingFlags } as const;
@@ -33,35 +40,32 @@ const recordGroups: readonly FlagGroup[] = [
 ];
 
 /**
- * `keelson record`: writes the objects of a cluster to a folder.
+ * `keelson record`: writes the objects of a cluster to a folder; with `--proxy`, passes on requests.
  * @throws UsageError for invalid flags
  */
 async function runRecord(words: readonly string[]): Promise<void> {
   const values = parseFlags(allFlags, words);
-  const { dir: directory, namespaces, kinds, watch } = values;
+  const { dir: directory, namespaces, kinds, watch, "secure-port": port } = values;
   if (values.upstream === "") throw new UsageError("--upstream must be set to a kubeconfig file");
   if (directory === "") throw new UsageError("--dir must be set");
   const endpoint = kubeconfigEndpoint(values.upstream);
-  const signal = untilSignal();
-  const life = new AbortController();
+  if (port !== 0 && !values.proxy) throw new UsageError("--secure-port needs --proxy");
+  const ready = (kubeconfig: string) =>
+    console.log(`keelson: proxy ready: KUBECONFIG=${kubeconfig}`);
   const options = {
     endpoint,
     directory,
     namespaces,
     kinds,
     watch,
+    ...(values.proxy ? { proxy: { port, ready } } : {}),
     domain: domainOf(),
     clock: systemClock,
     logger: standardLogger(logFormat(values["logging-format"]), values.v),
     recorded: (objects: number) =>
       console.log(`keelson: recorded ${objects} objects in ${directory}`),
   };
-  try {
-    await recordCluster(options, AbortSignal.any([signal, life.signal]));
-  } finally {
-    // Closes the connections.
-    life.abort();
-  }
+  await recordCluster(options, untilSignal());
 }
 
 export const recordCommand = { groups: recordGroups, run: runRecord } as const;

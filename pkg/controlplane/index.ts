@@ -26,7 +26,8 @@ export {
   announceReady,
   WorkerError,
 } from "./process/workers.ts";
-export { recordCluster, type RecordOptions } from "./recording/record.ts";
+export { recordCluster, type RecordOptions, type RecordProxyOptions } from "./recording/record.ts";
+export { type ProxiedRequestEntry, recordedRequests } from "./recording/request-file.ts";
 export { RecordError } from "./recording/record-error.ts";
 export { RuntimeConfigError } from "./start/served-catalog.ts";
 export { StartError, toStartError } from "./start/start-error.ts";
@@ -41,6 +42,7 @@ export {
   type KubernetesObject,
   type ObjectReference,
   type RecordedRequest,
+  type RequestAssertions,
   type RequestFilter,
   type RequestLog,
   type TestServer,

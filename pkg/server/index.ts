@@ -15,5 +15,10 @@ export type { AggregatedDocuments, ServerDocument } from "./routes/document-rout
 export { type MetricsSnapshot, PrometheusMetrics } from "./metrics/metrics.ts";
 export type { Aggregation } from "./proxy/aggregated.ts";
 export type { KubeletTls } from "./proxy/tunnels.ts";
+export {
+  type ProxiedRequest,
+  UpstreamProxy,
+  type UpstreamProxyOptions,
+} from "./proxy/upstream-proxy.ts";
 export type { InterceptedRequest, RequestInterceptor, WatchFilter } from "./interceptor.ts";
 export { versionInfo } from "./version.ts";

@@ -32,8 +32,11 @@ const watchSeconds = 300;
 const usualDelays = { firstMs: 800, longestMs: 30_000 };
 /** What has lasted so long is no failure when it ends. */
 const lastingMs = 60_000;
-/** Statuses by which servers say that they know no initial events. */
-const unknownOption: ReadonlySet<number> = new Set([400, 403, 405, 422]);
+/**
+ * Statuses by which servers say that they have no initial events; 500 is kube-apiserver's on an etcd
+ * that cannot report its progress (before 3.4.25 and 3.5.8), in an ERROR event.
+ */
+const unknownOption: ReadonlySet<number> = new Set([400, 403, 405, 422, 500]);
 
 /**
  * Follows a collection until the signal aborts: initial events if the server has them, else a list

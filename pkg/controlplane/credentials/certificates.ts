@@ -44,7 +44,12 @@ export async function makeCertificates(options: CertificateOptions): Promise<voi
   });
   for (const { name, ...subject } of users) {
     const client = await leaf(name, authority, { ...subject, usage: "client" });
-    const text = kubeconfig({ url, serverCa: authority.certificate, user: name, client });
+    const text = kubeconfig({
+      url,
+      serverCa: authority.certificate,
+      user: name,
+      credential: client,
+    });
     await writeFileAtomically(path.join(directory, `${name}.kubeconfig`), text, 0o600);
   }
   const proxies = await ensureAuthority({ directory, now, name: "front-proxy-ca" });

@@ -4,14 +4,22 @@ interface KubeconfigOptions {
   readonly url: string;
   /** CA certificates that verify the server (PEM). */
   readonly serverCa: string;
-  /** What the user is called in the file; the certificate says who that is. */
+  /** What the user is called in the file; the credential says who that is. */
   readonly user: string;
-  readonly client: KeyPair;
+  /** Client certificate with its key, or bearer token. */
+  readonly credential: KeyPair | string;
 }
 
-/** A kubeconfig for a user who authenticates with a client certificate. */
-export function kubeconfig({ url, serverCa, user, client }: KubeconfigOptions): string {
+/** A kubeconfig with one cluster and one user. */
+export function kubeconfig({ url, serverCa, user, credential }: KubeconfigOptions): string {
   const data = (text: string) => Buffer.from(text).toString("base64");
+  const fields =
+    typeof credential === "string"
+      ? [`token: ${credential}`]
+      : [
+          `client-certificate-data: ${data(credential.certificate)}`,
+          `client-key-data: ${data(credential.privateKey)}`,
+        ];
   return [
     "apiVersion: v1",
     "kind: Config",
@@ -23,8 +31,7 @@ export function kubeconfig({ url, serverCa, user, client }: KubeconfigOptions): 
     "users:",
     `- name: ${user}`,
     "  user:",
-    `    client-certificate-data: ${data(client.certificate)}`,
-    `    client-key-data: ${data(client.privateKey)}`,
+    ...fields.map((field) => `    ${field}`),
     "contexts:",
     "- name: keelson",
     "  context:",

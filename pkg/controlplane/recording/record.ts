@@ -4,6 +4,7 @@ import { type AdjustableLogger, type Clock, cryptoRandom } from "#base";
 import {
   type ApiObject,
   clientMetrics,
+  ConnectionError,
   type DiscoveredResource,
   http2Transport,
   HttpClient,
@@ -12,9 +13,10 @@ import {
 } from "#client";
 import { type Domain, resolve, StatusError } from "#meta";
 import type { Endpoint } from "#request";
-import { PrometheusMetrics } from "#server";
+import { type ProxiedRequest, PrometheusMetrics } from "#server";
 import { RecordError } from "./record-error.ts";
 import { RecordingFolder } from "./recording-folder.ts";
+import { RecordingProxy } from "./recording-proxy.ts";
 import { qualifiedName, selectedResources } from "./selection.ts";
 
 export interface RecordOptions {
@@ -26,6 +28,8 @@ export interface RecordOptions {
   readonly kinds: readonly string[];
   /** Go on with the changes until the signal aborts. */
   readonly watch: boolean;
+  /** Serve the cluster on 127.0.0.1 as well, and go on until the signal aborts; absent = no proxy. */
+  readonly proxy?: RecordProxyOptions;
   readonly domain: Domain;
   readonly clock: Clock;
   readonly logger: AdjustableLogger;
@@ -33,64 +37,155 @@ export interface RecordOptions {
   readonly recorded: (objects: number) => void;
 }
 
+export interface RecordProxyOptions {
+  /** 0 = any free port. */
+  readonly port: number;
+  /** Called with the path of the kubeconfig once the proxy listens. */
+  readonly ready: (kubeconfig: string) => void;
+}
+
+/** Time in ms between discoveries that requests for unknown resources cause. */
+const discoveryPauseMs = 1_000;
 const pageSize = 500;
 /** A list whose pages have expired is read again from its first page. */
 const mostLists = 3;
+/** Time in ms for the reads at the end of a recording that goes on. */
+const lastReadsMs = 30_000;
 const requestsPerSecond = { perSecond: 200, burst: 400 };
 
 /**
- * Records until everything is written, or with `watch` until the signal aborts.
+ * Records until everything is written, or with `watch` or `proxy` until the signal aborts.
  * @throws RecordError
  */
 export async function recordCluster(options: RecordOptions, signal: AbortSignal): Promise<void> {
-  await new Recorder(options, signal).run();
+  const life = new AbortController();
+  try {
+    await new Recorder(options, signal, life.signal).run();
+  } finally {
+    // Closes the connections.
+    life.abort();
+  }
 }
 
 class Recorder {
   private readonly client: HttpClient;
   private readonly folder: RecordingFolder;
   private readonly failed: string[] = [];
+  /** Qualified names of all resources that the server had at the latest discovery. */
+  private readonly known = new Set<string>();
+  private discoveredAt = 0;
+  private chosen: readonly DiscoveredResource[] = [];
+  private readonly followers = new Map<DiscoveredResource, Promise<unknown>>();
+  /** Qualified names of resources that requests through the proxy have changed. */
+  private readonly written = new Set<string>();
+  private discovering: Promise<void> | undefined;
+  /** Ends reads. */
+  private reading: AbortSignal;
 
   constructor(
     private readonly options: RecordOptions,
+    /** Ends the recording. */
     private readonly signal: AbortSignal,
+    life: AbortSignal,
   ) {
+    this.reading = signal;
     const { clock, directory, domain, endpoint } = options;
     const { instruments } = new PrometheusMetrics();
     instruments.define(clientMetrics);
-    setMaxListeners(0, signal);
-    const pool = http2Transport({ endpoint: () => endpoint, clock, signal });
+    setMaxListeners(0, signal, life);
+    const pool = http2Transport({ endpoint: () => endpoint, clock, signal: life });
     const { host } = endpoint.url;
     const send = withRetries(pool, { clock, host, instruments, rate: requestsPerSecond });
-    const common = { domain, clock, userAgent: "keelson-record", signal };
+    const common = { domain, clock, userAgent: "keelson-record", signal: life };
     this.client = new HttpClient({ ...common, send, exactIntegers: true });
     this.folder = new RecordingFolder(directory);
   }
 
   async run(): Promise<void> {
-    const { domain, recorded, watch } = this.options;
-    const { resources, failures } = await this.client.discover();
-    for (const [groupVersion, why] of failures) this.fail(groupVersion, why);
-    const chosen = selectedResources(resources, this.options, domain);
-    await this.recordNamespaces(resources, chosen);
-    const used: DiscoveredResource[] = [];
-    for (const resource of chosen) {
-      if (await this.recordResource(resource)) used.push(resource);
-    }
-    await this.recordDefinitions(resources, chosen, used);
+    const { recorded, watch, proxy } = this.options;
+    const resources = await this.discover();
+    await this.recordNamespaces(resources);
+    for (const resource of this.chosen) await this.recordResource(resource);
+    await this.recordDefinitions(resources);
     recorded(this.folder.size);
-    if (watch) await Promise.all(chosen.flatMap((each) => this.follow(each)));
+    if (proxy !== undefined) await this.serve(proxy);
+    else if (watch) await this.followUntilEnd();
     if (this.failed.length === 0) return;
     throw new RecordError(`not recorded: ${this.failed.join("; ")}`);
   }
 
+  /** Reads which resources there are, and chooses those of the recording. */
+  private async discover(): Promise<readonly DiscoveredResource[]> {
+    const { resources, failures } = await this.client.discover();
+    this.discoveredAt = this.options.clock.monotonic();
+    for (const [groupVersion, why] of failures) this.fail(groupVersion, why);
+    for (const each of resources) this.known.add(qualifiedName(each));
+    this.chosen = selectedResources(resources, this.options, this.options.domain);
+    return resources;
+  }
+
+  /** Follows the cluster and serves it to clients until the signal aborts. */
+  private async serve({ port, ready }: RecordProxyOptions): Promise<void> {
+    const { endpoint, directory, domain, clock } = this.options;
+    const ended = (request: ProxiedRequest) => this.observe(request);
+    const proxy = await RecordingProxy.start({ endpoint, directory, port, domain, clock, ended });
+    ready(proxy.kubeconfig);
+    await this.followUntilEnd(() => proxy.close());
+  }
+
+  /** Notes what a request through the proxy has changed, and follows resources that are new. */
+  private observe({ info, status = 0 }: ProxiedRequest): void {
+    if (!info.isResource || status === 0 || status >= 400) return;
+    const name = qualifiedName({ group: info.group, plural: info.resource });
+    if (!["get", "list", "watch"].includes(info.verb)) this.written.add(name);
+    const { clock, logger } = this.options;
+    const isRecent = clock.monotonic() - this.discoveredAt < discoveryPauseMs;
+    if (this.known.has(name) || isRecent || this.signal.aborted) return;
+    this.discovering ??= this.discover()
+      .then(() => this.followChosen())
+      .catch((error: unknown) => logger.error("Failed to discover kinds", error))
+      .finally(() => (this.discovering = undefined));
+  }
+
+  /** Writes changes until the signal aborts; calls `close` then, before the last reads. */
+  private async followUntilEnd(close: () => Promise<void> = async () => undefined): Promise<void> {
+    this.followChosen();
+    await untilAborted(this.signal);
+    await close();
+    await this.discovering;
+    await Promise.all(this.followers.values());
+    this.reading = AbortSignal.timeout(lastReadsMs);
+    try {
+      await this.readLastChanges();
+    } catch (error) {
+      const isGone = error instanceof ConnectionError || this.reading.aborted;
+      if (!isGone) throw error;
+      this.fail("the last changes", error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  /**
+   * Reads what clients of the proxy have written, which the watches may not have delivered, and the
+   * namespaces and definitions of what was recorded since the first reads.
+   */
+  private async readLastChanges(): Promise<void> {
+    const resources = await this.discover();
+    for (const resource of this.chosen) {
+      if (!this.written.has(qualifiedName(resource))) continue;
+      for (const namespace of this.namespacesOf(resource)) {
+        const objects: ApiObject[] = [];
+        const isRead = await this.eachObject(resource, namespace, (one) => objects.push(one));
+        if (isRead) this.folder.replace(resource, namespace, objects);
+      }
+    }
+    if (this.options.namespaces.length === 0) await this.recordNamespaces(resources);
+    await this.recordDefinitions(resources);
+  }
+
   /** The Namespaces of the recording, unless they are a resource that is recorded anyway. */
-  private async recordNamespaces(
-    resources: readonly DiscoveredResource[],
-    chosen: readonly DiscoveredResource[],
-  ): Promise<void> {
+  private async recordNamespaces(resources: readonly DiscoveredResource[]): Promise<void> {
     const resource = resources.find((each) => each.group === "" && each.plural === "namespaces");
-    if (resource === undefined || chosen.includes(resource)) return;
+    if (resource === undefined || this.isChosen(resource)) return;
     const { namespaces } = this.options;
     if (namespaces.length === 0) return void (await this.recordResource(resource));
     for (const name of namespaces) {
@@ -104,31 +199,25 @@ class Recorder {
   }
 
   /** The definitions of the custom resources that were found, where definitions are not chosen. */
-  private async recordDefinitions(
-    resources: readonly DiscoveredResource[],
-    chosen: readonly DiscoveredResource[],
-    used: readonly DiscoveredResource[],
-  ): Promise<void> {
+  private async recordDefinitions(resources: readonly DiscoveredResource[]): Promise<void> {
     const group = resolve("apiextensions.{api}", this.options.domain);
     const plural = "customresourcedefinitions";
     const resource = resources.find((each) => each.group === group && each.plural === plural);
-    if (resource === undefined || chosen.includes(resource)) return;
-    const names = new Set(used.map(qualifiedName));
+    if (resource === undefined || this.isChosen(resource)) return;
+    const names = this.folder.resources();
     await this.eachObject(resource, "", (object) => {
       if (names.has(object.metadata.name)) this.folder.write(resource, object);
     });
   }
 
-  /** Answers whether there is any object of the resource. */
-  private async recordResource(resource: DiscoveredResource): Promise<boolean> {
-    let found = false;
+  private isChosen(resource: DiscoveredResource): boolean {
+    return this.chosen.some((each) => qualifiedName(each) === qualifiedName(resource));
+  }
+
+  private async recordResource(resource: DiscoveredResource): Promise<void> {
     for (const namespace of this.namespacesOf(resource)) {
-      await this.eachObject(resource, namespace, (object) => {
-        found = true;
-        this.folder.write(resource, object);
-      });
+      await this.eachObject(resource, namespace, (object) => this.folder.write(resource, object));
     }
-    return found;
   }
 
   private namespacesOf({ namespaced }: DiscoveredResource): readonly string[] {
@@ -136,19 +225,24 @@ class Recorder {
     return namespaced && namespaces.length > 0 ? namespaces : [""];
   }
 
-  /** Calls `take` for each object of a list in pages; a refused list is a failure of the recording. */
+  /**
+   * Calls `take` for each object of a list in pages. A refused list is a failure of the recording;
+   * returns whether there was none.
+   */
   private async eachObject(
     resource: DiscoveredResource,
     namespace: string,
     take: (object: ApiObject) => void,
-  ): Promise<void> {
+  ): Promise<boolean> {
     for (let lists = 1; ; lists++) {
       try {
-        return await this.eachPage(resource, namespace, take);
+        await this.eachPage(resource, namespace, take);
+        return true;
       } catch (error) {
         if (!(error instanceof StatusError)) throw error;
         if (error.code === 410 && lists < mostLists) continue;
-        return this.fail(qualifiedName(resource), error.message);
+        this.fail(qualifiedName(resource), error.message);
+        return false;
       }
     }
   }
@@ -160,11 +254,20 @@ class Recorder {
   ): Promise<void> {
     let continueToken = "";
     do {
-      const options = { namespace, limit: pageSize, continueToken, signal: this.signal };
+      const options = { namespace, limit: pageSize, continueToken, signal: this.reading };
       const page = await this.client.list(resource, options);
       for (const object of page.items) take(object);
       ({ continueToken } = page);
     } while (continueToken !== "");
+  }
+
+  /** Follows the chosen resources that are not followed yet. */
+  private followChosen(): void {
+    const followed = new Set([...this.followers.keys()].map(qualifiedName));
+    for (const resource of this.chosen) {
+      if (followed.has(qualifiedName(resource))) continue;
+      this.followers.set(resource, Promise.all(this.follow(resource)));
+    }
   }
 
   /** Writes the changes of a resource until the signal aborts. */
@@ -189,4 +292,11 @@ class Recorder {
     this.failed.push(`${what}: ${why}`);
     this.options.logger.error(`Failed to record ${what}: ${why}`, undefined);
   }
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
 }

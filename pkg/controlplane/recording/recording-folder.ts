@@ -25,6 +25,11 @@ export class RecordingFolder {
     return this.files.size;
   }
 
+  /** Qualified names of the resources that have objects in the recording. */
+  resources(): ReadonlySet<string> {
+    return new Set([...this.files.values()].map(({ resource }) => resource));
+  }
+
   /** Writes an object, unless it is one that a server makes for itself. */
   write(resource: DiscoveredResource, object: ApiObject): void {
     if (isOfServer(resource, object)) return;

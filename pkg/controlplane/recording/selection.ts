@@ -60,7 +60,10 @@ export function isOfServer(
 }
 
 /** `deployments.apps`, `pods`. */
-export function qualifiedName({ group, plural }: DiscoveredResource): string {
+export function qualifiedName({
+  group,
+  plural,
+}: Pick<DiscoveredResource, "group" | "plural">): string {
   return group === "" ? plural : `${plural}.${group}`;
 }
 

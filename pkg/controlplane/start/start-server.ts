@@ -110,7 +110,8 @@ function reachedAt(assembly: Assembly): Pick<RunningServer, "url" | "kubeconfig"
   const url = `https://${urlHost(options.host ?? localhost)}:${server.address.port}`;
   const { generated, servingCa: serverCa } = credentials;
   if (generated === undefined) return { url, kubeconfig: "" };
-  return { url, kubeconfig: kubeconfig({ url, serverCa, user: "admin", client: generated.admin }) };
+  const credential = generated.admin;
+  return { url, kubeconfig: kubeconfig({ url, serverCa, user: "admin", credential }) };
 }
 
 /** Audit events and spans of the last requests are flushed as well. */

@@ -3,7 +3,12 @@ export type { Failure, Fault, Faults } from "./faults.ts";
 export type { Fixture, KubernetesObject } from "./fixtures.ts";
 export type { ObjectReference, WaitOptions } from "./objects.ts";
 export type { RequestFilter, Verb } from "./request-filter.ts";
-export type { HotLoopOptions, RecordedRequest, RequestLog } from "./request-log.ts";
+export type {
+  HotLoopOptions,
+  RecordedRequest,
+  RequestAssertions,
+  RequestLog,
+} from "./request-log.ts";
 export {
   type TestServer,
   testServer,

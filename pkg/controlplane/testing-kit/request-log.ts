@@ -33,10 +33,10 @@ export interface HotLoopOptions {
   readonly withinMs?: number;
 }
 
-/** Requests of clients, oldest first. */
-export interface RequestLog {
+/** Requests of clients, oldest first, and assertions about them. */
+export interface RequestAssertions<R extends RecordedRequest = RecordedRequest> {
   /** The requests that match; without a filter all of them. */
-  list(filter?: RequestFilter): readonly RecordedRequest[];
+  list(filter?: RequestFilter): readonly R[];
   count(filter?: RequestFilter): number;
   /** @throws AssertionError that lists the requests if more than `most` match */
   expectAtMost(most: number, filter?: RequestFilter): void;
@@ -47,6 +47,10 @@ export interface RequestLog {
    * @throws AssertionError if more than `most` equal requests came `withinMs`
    */
   expectNoHotLoop(options?: HotLoopOptions): void;
+}
+
+/** Requests of the clients of a test server. */
+export interface RequestLog extends RequestAssertions {
   /** Forgets all requests so far. */
   clear(): void;
 }
@@ -72,15 +76,6 @@ export function requestLog(clock: () => Clock): RecordingLog {
   let entries: Entry[] = [];
   let dropped = 0;
   const started = performance.now();
-  const list = (filter: RequestFilter = {}) => entries.filter((entry) => matches(filter, entry));
-  const failIf = (isWrong: boolean, message: () => string) => {
-    if (dropped > 0) {
-      throw new AssertionError({
-        message: `${dropped} requests are no longer recorded: clear() the log between tests`,
-      });
-    }
-    if (isWrong) throw new AssertionError({ message: message() });
-  };
   return {
     record: (request) => {
       const entry = entryOf(request, clock(), performance.now() - started);
@@ -100,6 +95,34 @@ export function requestLog(clock: () => Clock): RecordingLog {
         },
       };
     },
+    ...requestAssertions(
+      () => entries,
+      () => {
+        if (dropped === 0) return undefined;
+        return `${dropped} requests are no longer recorded: clear() the log between tests`;
+      },
+    ),
+    clear: () => {
+      entries = [];
+      dropped = 0;
+    },
+  };
+}
+
+/**
+ * Assertions about `entries`, oldest first; `incomplete` returns why requests are missing, which
+ * makes every assertion fail.
+ */
+export function requestAssertions<R extends RecordedRequest>(
+  entries: () => readonly R[],
+  incomplete: () => string | undefined,
+): RequestAssertions<R> {
+  const list = (filter: RequestFilter = {}) => entries().filter((entry) => matches(filter, entry));
+  const failIf = (isWrong: boolean, text: () => string) => {
+    const message = incomplete() ?? (isWrong ? text() : undefined);
+    if (message !== undefined) throw new AssertionError({ message });
+  };
+  return {
     list,
     count: (filter) => list(filter).length,
     expectAtMost: (most, filter = {}) => {
@@ -111,15 +134,11 @@ export function requestLog(clock: () => Clock): RecordingLog {
       failIf(found.length < least, () => mismatch(`at least ${least}`, filter, found));
     },
     expectNoHotLoop: ({ most = 10, withinMs = 1_000 } = {}) => {
-      const loop = hotLoop(entries, most, withinMs);
+      const loop = hotLoop(entries(), most, withinMs);
       failIf(
         loop.length > 0,
         () => `a hot loop: ${most + 1} equal requests within ${withinMs} ms${listing(loop)}`,
       );
-    },
-    clear: () => {
-      entries = [];
-      dropped = 0;
     },
   };
 }

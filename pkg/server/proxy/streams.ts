@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { Duplex, Readable } from "node:stream";
+import type { Readable } from "node:stream";
 import { withoutBearerProtocol } from "#authn";
 import {
   badRequest,
@@ -15,6 +15,8 @@ import type { Query, RequestInfo, User } from "#request";
 import type { Shutdown } from "../transport/shutdown.ts";
 import { ClientGone, type Exchange, onlyReads } from "../transport/exchange.ts";
 import type { StreamRoute } from "../routes/resource-route.ts";
+import { collectHeaders, hopByHop } from "./headers.ts";
+import { joinSockets, type Upgraded } from "./join-sockets.ts";
 import { DialFault, type TunnelResponse, type Tunnels, urlOf } from "./tunnels.ts";
 
 /** What streams take beside the request. */
@@ -126,34 +128,16 @@ function unreachable({ to, exchange }: Passing, why: string): StatusError {
 }
 
 /** Belong to one connection, or tell who the client is to this server. */
-const ownHeaders = new Set([
-  "connection",
-  "keep-alive",
-  "proxy-connection",
-  "proxy-authenticate",
-  "proxy-authorization",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-  "host",
-  "authorization",
-  "audit-id",
-]);
+const ownHeaders = new Set([...hopByHop, "host", "authorization", "audit-id"]);
 const ownPrefixes = [":", "impersonate-", "x-remote-", "x-forwarded-"];
 
 function forwarded(
   { exchange, to, prefix }: Passing,
   domain: Domain,
 ): Record<string, string | string[]> {
-  const headers: Record<string, string | string[]> = {};
-  const raw = exchange.rawHeaders ?? [];
-  for (let at = 0; at + 1 < raw.length; at += 2) {
-    const name = raw[at]!.toLowerCase();
-    if (ownHeaders.has(name) || ownPrefixes.some((start) => name.startsWith(start))) continue;
-    const before = headers[name];
-    headers[name] = before === undefined ? raw[at + 1]! : [before, raw[at + 1]!].flat();
-  }
+  const isOwn = (name: string) =>
+    ownHeaders.has(name) || ownPrefixes.some((start) => name.startsWith(start));
+  const headers = collectHeaders(exchange.rawHeaders ?? [], isOwn);
   const protocols = headers["sec-websocket-protocol"];
   if (protocols !== undefined) {
     headers["sec-websocket-protocol"] = withoutBearerProtocol([protocols].flat().join(","), domain);
@@ -273,63 +257,13 @@ function generic(code: number): { readonly reason: string; readonly words: strin
   }
 }
 
-type Upgraded = Extract<TunnelResponse, { readonly kind: "upgraded" }>;
-
 /** Lets both ends speak with each other until one leaves. */
 export async function join(response: Upgraded, exchange: Exchange): Promise<void> {
   const { upgrade } = exchange;
-  const { socket: far, head, message } = response;
   if (upgrade === undefined) {
-    far.destroy();
+    response.socket.destroy();
     throw internalError("the backend speaks another protocol unasked");
   }
-  const near = upgrade.socket;
-  exchange.response.handOver(message.statusCode ?? 101);
-  near.write(switching(message));
-  near.write(head);
-  far.write(upgrade.head);
-  await bothWays(near, far);
-}
-
-function switching({ rawHeaders }: IncomingMessage): string {
-  const lines: string[] = [];
-  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
-    lines.push(`${rawHeaders[at]}: ${rawHeaders[at + 1]}`);
-  }
-  return `HTTP/1.1 101 Switching Protocols\r\n${lines.join("\r\n")}\r\n\r\n`;
-}
-
-async function bothWays(near: Duplex, far: Duplex): Promise<void> {
-  const left = Promise.race([near, far].map(gone));
-  near.pipe(far);
-  far.pipe(near);
-  await left;
-  await Promise.all([near, far].map(finish));
-}
-
-function gone(socket: Duplex): Promise<void> {
-  return new Promise((resolve) => {
-    socket.on("error", () => resolve());
-    socket.once("close", resolve);
-  });
-}
-
-/** Time in ms for one end to take what the other sent before it left, and to leave as well. */
-const lingerMs = 5_000;
-
-/**
- * Sends what was written to the socket, and waits until the other end closes. Input is read and dropped
- * meanwhile: closing a socket with unread input resets the connection, and what is on its way is lost.
- */
-function finish(socket: Duplex): Promise<void> {
-  if (socket.destroyed) return Promise.resolve();
-  return new Promise((resolve) => {
-    const late = setTimeout(() => socket.destroy(), lingerMs).unref();
-    socket.once("close", () => {
-      clearTimeout(late);
-      resolve();
-    });
-    socket.resume();
-    socket.end();
-  });
+  exchange.response.handOver(response.message.statusCode ?? 101);
+  await joinSockets(upgrade, response);
 }

@@ -1,4 +1,9 @@
-import { type Agent, type IncomingMessage, request as httpRequest } from "node:http";
+import {
+  type Agent,
+  type ClientRequest,
+  type IncomingMessage,
+  request as httpRequest,
+} from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
 import type { Duplex, Readable } from "node:stream";
@@ -56,32 +61,7 @@ export class Tunnels {
 
   /** Throws DialFault, or the signal's reason. */
   open(to: Destination, request: TunnelRequest): Promise<TunnelResponse> {
-    return new Promise((resolve, reject) => {
-      const { body, signal } = request;
-      const outgoing = this.start(to, request);
-      const timer = setTimeout(
-        () => outgoing.destroy(new DialFault(dialTimedOut(placeOf(to)))),
-        dialTimeout,
-      );
-      const abort = () => outgoing.destroy();
-      signal.addEventListener("abort", abort, { once: true });
-      outgoing.once("close", () => {
-        clearTimeout(timer);
-        signal.removeEventListener("abort", abort);
-      });
-      outgoing.once("socket", (socket) => {
-        const secured = to.scheme === "https" ? "secureConnect" : "connect";
-        socket.once(secured, () => clearTimeout(timer));
-      });
-      outgoing.once("response", (message) => resolve({ kind: "response", message }));
-      outgoing.once("upgrade", (message, socket, head) => {
-        signal.removeEventListener("abort", abort);
-        resolve({ kind: "upgraded", message, socket, head });
-      });
-      outgoing.once("error", (error) => reject(signal.aborted ? signal.reason : fault(to, error)));
-      if (body === undefined) outgoing.end();
-      else body.pipe(outgoing);
-    });
+    return openTunnel(() => this.start(to, request), placeOf(to), request);
   }
 
   private start(to: Destination, { method, headers }: TunnelRequest) {
@@ -92,6 +72,51 @@ export class Tunnels {
     const agent: Agent = this.agents[to.peer];
     return httpsRequest({ ...common, agent });
   }
+}
+
+/** Where a request of `openTunnel` goes. */
+export interface TunnelPlace {
+  readonly scheme: "http" | "https";
+  readonly host: string;
+  readonly port: string;
+}
+
+/**
+ * Starts a request, sends its body, and answers the head of the response, which may switch to
+ * another protocol. Throws DialFault, or the signal's reason.
+ */
+export function openTunnel(
+  start: () => ClientRequest,
+  place: TunnelPlace,
+  { body, signal }: Pick<TunnelRequest, "body" | "signal">,
+): Promise<TunnelResponse> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const outgoing = start();
+    const timer = setTimeout(
+      () => outgoing.destroy(new DialFault(dialTimedOut(place))),
+      dialTimeout,
+    );
+    const abort = () => outgoing.destroy();
+    signal.addEventListener("abort", abort, { once: true });
+    outgoing.once("close", () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", abort);
+    });
+    outgoing.once("socket", (socket) => {
+      if (outgoing.reusedSocket) return clearTimeout(timer);
+      const secured = place.scheme === "https" ? "secureConnect" : "connect";
+      socket.once(secured, () => clearTimeout(timer));
+    });
+    outgoing.once("response", (message) => resolve({ kind: "response", message }));
+    outgoing.once("upgrade", (message, socket, head) => {
+      signal.removeEventListener("abort", abort);
+      resolve({ kind: "upgraded", message, socket, head });
+    });
+    outgoing.once("error", (error) => reject(signal.aborted ? signal.reason : fault(place, error)));
+    if (body === undefined) outgoing.end();
+    else body.pipe(outgoing);
+  });
 }
 
 /** Connects to the addresses that were checked; the name is still what the certificate must bear. */
@@ -110,14 +135,14 @@ function pem(text: string | Uint8Array): string {
   return typeof text === "string" ? text : Buffer.from(text).toString("utf8");
 }
 
-function placeOf({ host, port, scheme }: Destination) {
-  return { host, port: port || (scheme === "https" ? "443" : "80") };
+function placeOf({ host, port, scheme }: Destination): TunnelPlace {
+  return { scheme, host, port: port || (scheme === "https" ? "443" : "80") };
 }
 
 export function urlOf(to: Destination): string {
   return `${to.scheme}://${hostAndPort(placeOf(to))}${to.path}${to.query === "" ? "" : `?${to.query}`}`;
 }
 
-function fault(to: Destination, error: NodeJS.ErrnoException): DialFault {
-  return error instanceof DialFault ? error : new DialFault(dialFailure(placeOf(to), error));
+function fault(place: TunnelPlace, error: NodeJS.ErrnoException): DialFault {
+  return error instanceof DialFault ? error : new DialFault(dialFailure(place, error));
 }

@@ -1,0 +1,97 @@
+import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
+import path from "node:path";
+import { parseJsonText } from "#base";
+import { pathParts } from "#request";
+import type { ProxiedRequest } from "#server";
+import {
+  type RecordedRequest,
+  type RequestAssertions,
+  requestAssertions,
+} from "../testing-kit/request-log.ts";
+
+/** A request that passed the proxy of a recording; `user` is "": the upstream knows it. */
+export interface ProxiedRequestEntry extends RecordedRequest {
+  readonly method: string;
+  /** Time in ms until the response had ended. */
+  readonly durationMs: number;
+}
+
+/** Last line of a file that lacks requests. */
+interface Incomplete {
+  readonly incomplete: string;
+}
+
+const fileName = "requests.jsonl";
+const mostRequests = 1_000_000;
+const longestUserAgent = 256;
+
+/** The requests of a recording, one JSON object per line in the order in which they ended. */
+export class RequestFile {
+  private readonly file: number;
+  private readonly startedAt: number;
+  private count = 0;
+
+  constructor(directory: string, now: number) {
+    this.file = openSync(path.join(directory, fileName), "wx", 0o600);
+    this.startedAt = now;
+  }
+
+  write(request: ProxiedRequest): void {
+    this.count += 1;
+    if (this.count > mostRequests + 1) return;
+    const isFull = this.count > mostRequests;
+    const incomplete = `only the first ${mostRequests} requests were recorded`;
+    const line = isFull ? { incomplete } : entryOf(request, this.startedAt);
+    writeSync(this.file, `${JSON.stringify(line)}\n`);
+  }
+
+  close(): void {
+    closeSync(this.file);
+  }
+}
+
+/** Query and the path behind a proxy are left out: commands and addresses of pods may be secrets. */
+function entryOf(request: ProxiedRequest, startedAt: number): ProxiedRequestEntry {
+  const { info, method, status, durationMs } = request;
+  const { verb, group, version, resource, subresource, namespace, name, rest } = info;
+  const parts = pathParts(info.path);
+  const logged = info.isResource ? `/${parts.slice(0, parts.length - rest.length).join("/")}` : "";
+  return {
+    time: new Date(request.startedAt).toISOString(),
+    atMs: request.startedAt - startedAt,
+    durationMs: Math.round(durationMs * 1000) / 1000,
+    method,
+    path: info.isResource ? logged : info.path,
+    ...(status === undefined ? {} : { status }),
+    verb,
+    group,
+    version,
+    resource,
+    subresource,
+    namespace,
+    name,
+    user: "",
+    userAgent: request.userAgent.slice(0, longestUserAgent),
+  };
+}
+
+/**
+ * The requests that passed the proxy of a recording, for assertions.
+ * @throws errors of the file system, and SyntaxError for a file that is none of `keelson record`
+ */
+export function recordedRequests(directory: string): RequestAssertions<ProxiedRequestEntry> {
+  const text = readFileSync(path.join(directory, fileName), "utf8");
+  // A line that is still being written has no end.
+  const lines = text.slice(0, text.lastIndexOf("\n") + 1).split("\n");
+  const values = lines
+    .filter((line) => line !== "")
+    .map((line) => parseJsonText(line) as ProxiedRequestEntry | Incomplete);
+  const entries = values.filter((value) => !("incomplete" in value)) as ProxiedRequestEntry[];
+  entries.sort((one, other) => one.atMs - other.atMs);
+  const last = values.at(-1);
+  const why = last !== undefined && "incomplete" in last ? last.incomplete : undefined;
+  return requestAssertions(
+    () => entries,
+    () => why,
+  );
+}

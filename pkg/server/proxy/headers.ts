@@ -1,0 +1,27 @@
+/** Headers that belong to one connection (RFC 9110, section 7.6.1). */
+export const hopByHop: ReadonlySet<string> = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-connection",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+/** Collects alternating names and values by lower-case name, without those that `isDropped` selects. */
+export function collectHeaders(
+  raw: readonly string[],
+  isDropped: (name: string) => boolean,
+): Record<string, string | string[]> {
+  const headers: Record<string, string | string[]> = {};
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const name = raw[at]!.toLowerCase();
+    if (isDropped(name)) continue;
+    const before = headers[name];
+    headers[name] = before === undefined ? raw[at + 1]! : [before, raw[at + 1]!].flat();
+  }
+  return headers;
+}

@@ -1,0 +1,258 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import { type IncomingMessage, ServerResponse } from "node:http";
+import { Agent, createServer, request as httpsRequest, type Server } from "node:https";
+import type { AddressInfo, Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { withoutBearerProtocol } from "#authn";
+import type { Clock } from "#base";
+import { badRequest, type Domain, serviceUnavailable, StatusError, unauthorized } from "#meta";
+import { type Endpoint, parseRequestInfo, parseTarget, type RequestInfo } from "#request";
+import { defaultLimits } from "../limits.ts";
+import { collectHeaders, hopByHop } from "./headers.ts";
+import { joinSockets } from "./join-sockets.ts";
+import { DialFault, openTunnel, type TunnelResponse } from "./tunnels.ts";
+
+export interface UpstreamProxyOptions {
+  /** The API server behind the proxy, and the credentials for it. */
+  readonly endpoint: Endpoint;
+  readonly domain: Domain;
+  /** Port on 127.0.0.1; 0 = any free one. */
+  readonly port: number;
+  /** Certificate and key of the proxy, PEM. */
+  readonly tls: { readonly cert: string; readonly key: string };
+  /** Bearer token that clients of the proxy must send. */
+  readonly token: string;
+  readonly clock: Clock;
+  /** Called once for each authenticated request, when its response has ended. */
+  readonly ended: (request: ProxiedRequest) => void;
+}
+
+/** A request that the proxy has passed on. */
+export interface ProxiedRequest {
+  readonly info: RequestInfo;
+  readonly method: string;
+  readonly userAgent: string;
+  /** Of the response that the client got; 101 for an upgraded connection; undefined = none. */
+  readonly status: number | undefined;
+  /** Arrival in ms since 1970. */
+  readonly startedAt: number;
+  /** Time in ms until the response had ended, or the upgraded connection was closed. */
+  readonly durationMs: number;
+}
+
+/** Connections of clients, and connections to the upstream; further requests wait. */
+const mostConnections = 1_000;
+/** Connections to the upstream without requests are closed after so long. */
+const idleMs = 30_000;
+/** Time in ms for a client to send a request with its body. */
+const requestMs = 300_000;
+
+/** Credentials of the client, and headers that name the user to servers behind a front proxy. */
+const credentialHeaders: ReadonlySet<string> = new Set(["authorization", "host", "expect"]);
+const userPrefix = "x-remote-";
+
+/**
+ * Serves an upstream API server on 127.0.0.1 over HTTPS (HTTP/1.1): passes on all requests,
+ * watches and protocol upgrades, with the credentials of the upstream in place of the client's.
+ * Bodies are passed on as they arrive and are not held.
+ */
+export class UpstreamProxy {
+  private readonly server: Server;
+  private readonly agent: Agent;
+  private readonly sockets = new Set<Duplex>();
+  private readonly atWork = new Set<Promise<void>>();
+  private readonly tokenHash: Buffer;
+
+  private constructor(private readonly options: UpstreamProxyOptions) {
+    const { endpoint, tls, token } = options;
+    this.tokenHash = hashOf(`Bearer ${token}`);
+    this.agent = new Agent({
+      ...endpoint.tls,
+      keepAlive: true,
+      maxSockets: mostConnections,
+      timeout: idleMs,
+    });
+    const { headerBytes, headersTimeout, idleTimeout, handshakeTimeout } = defaultLimits;
+    const times = { headersTimeout, requestTimeout: requestMs, keepAliveTimeout: idleTimeout };
+    const sizes = { maxHeaderSize: headerBytes };
+    this.server = createServer({ ...tls, ...times, ...sizes, handshakeTimeout });
+    this.server.maxConnections = mostConnections;
+    this.server.on("connection", (socket: Socket) => {
+      this.sockets.add(socket);
+      socket.once("close", () => this.sockets.delete(socket));
+    });
+    this.server.on("request", (request: IncomingMessage, response: ServerResponse) =>
+      this.track(this.serve(request, response)),
+    );
+    this.server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) =>
+      this.track(this.serveUpgrade(request, socket, head)),
+    );
+  }
+
+  static async listen(options: UpstreamProxyOptions): Promise<UpstreamProxy> {
+    const proxy = new UpstreamProxy(options);
+    await new Promise<void>((resolve, reject) => {
+      proxy.server.once("error", reject);
+      proxy.server.listen(options.port, "127.0.0.1", resolve);
+    });
+    return proxy;
+  }
+
+  get port(): number {
+    return (this.server.address() as AddressInfo).port;
+  }
+
+  /** Cuts all connections; resolves when every request has ended. */
+  async close(): Promise<void> {
+    const closed = new Promise((resolve) => this.server.close(resolve));
+    for (const socket of this.sockets) socket.destroy();
+    await Promise.all([closed, ...this.atWork]);
+    this.agent.destroy();
+  }
+
+  private track(work: Promise<void>): void {
+    this.atWork.add(work);
+    void work.finally(() => this.atWork.delete(work));
+  }
+
+  /** Passes a request on; never rejects. */
+  private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const life = new AbortController();
+    response.once("close", () => life.abort(new Error("the client has left")));
+    await this.observed(request, response, async () => {
+      const answer = await this.send(request, { signal: life.signal, isUpgrade: false });
+      if (answer.kind === "response") return passOn(answer.message, response);
+      answer.socket.destroy();
+      throw serviceUnavailable("the upstream speaks another protocol unasked");
+    });
+  }
+
+  /** Joins the connection of a client with one to the upstream, if that switches protocols. */
+  private async serveUpgrade(
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+  ): Promise<void> {
+    const life = new AbortController();
+    socket.on("error", () => socket.destroy());
+    socket.once("close", () => life.abort(new Error("the client has left")));
+    const response = new ServerResponse(request);
+    response.shouldKeepAlive = false;
+    response.assignSocket(socket as Socket);
+    response.once("finish", () => socket.end());
+    await this.observed(request, response, async () => {
+      const answer = await this.send(request, { signal: life.signal, isUpgrade: true });
+      if (answer.kind === "response") return passOn(answer.message, response);
+      response.statusCode = 101;
+      response.detachSocket(socket as Socket);
+      await joinSockets({ socket, head }, answer);
+    });
+  }
+
+  /** Runs an authenticated request and reports it; failures are answered. */
+  private async observed(
+    request: IncomingMessage,
+    response: ServerResponse,
+    run: () => Promise<void>,
+  ): Promise<void> {
+    const { clock, ended } = this.options;
+    const [startedAt, started] = [clock.now(), clock.monotonic()];
+    const target = parseTarget(request.url ?? "");
+    const isKnown = this.isAuthenticated(request);
+    try {
+      if (!isKnown) throw unauthorized();
+      if (target === undefined || !request.url!.startsWith("/")) throw badRequest("invalid path");
+      await run();
+    } catch (error) {
+      sendFailure(response, error);
+    }
+    if (!isKnown || target === undefined) return;
+    const { statusCode, headersSent } = response;
+    ended({
+      info: parseRequestInfo(request.method ?? "", target),
+      method: request.method ?? "",
+      userAgent: request.headers["user-agent"] ?? "",
+      status: headersSent || statusCode === 101 ? statusCode : undefined,
+      startedAt,
+      durationMs: clock.monotonic() - started,
+    });
+  }
+
+  private isAuthenticated({ headers }: IncomingMessage): boolean {
+    return timingSafeEqual(hashOf(headers.authorization ?? ""), this.tokenHash);
+  }
+
+  private send(
+    request: IncomingMessage,
+    { signal, isUpgrade }: { readonly signal: AbortSignal; readonly isUpgrade: boolean },
+  ): Promise<TunnelResponse> {
+    const { url } = this.options.endpoint;
+    const host = url.hostname.replace(/^\[|\]$/g, "");
+    const port = url.port || "443";
+    const path = `${url.pathname.replace(/\/$/, "")}${request.url}`;
+    const { method, agent } = { method: request.method ?? "GET", agent: this.agent };
+    const headers = this.forwardedHeaders(request, isUpgrade);
+    const start = () => httpsRequest({ host, port, path, method, headers, agent });
+    const body = !isUpgrade && hasBody(request) ? request : undefined;
+    return openTunnel(start, { scheme: "https", host, port }, { body, signal });
+  }
+
+  private forwardedHeaders(request: IncomingMessage, isUpgrade: boolean) {
+    const { endpoint, domain } = this.options;
+    const { connection = "", upgrade = "" } = request.headers;
+    const named = new Set(connection.split(",").map((name) => name.trim().toLowerCase()));
+    const isDropped = (name: string) =>
+      hopByHop.has(name) ||
+      credentialHeaders.has(name) ||
+      named.has(name) ||
+      name.startsWith(userPrefix);
+    const headers = collectHeaders(request.rawHeaders, isDropped);
+    const protocols = headers["sec-websocket-protocol"];
+    if (protocols !== undefined) {
+      const offered = [protocols].flat().join(",");
+      headers["sec-websocket-protocol"] = withoutBearerProtocol(offered, domain);
+    }
+    const authorization = endpoint.authorization();
+    if (authorization !== undefined) headers["authorization"] = authorization;
+    headers["host"] = endpoint.url.host;
+    return isUpgrade ? { ...headers, connection: "Upgrade", upgrade } : headers;
+  }
+}
+
+async function passOn(message: IncomingMessage, response: ServerResponse): Promise<void> {
+  const named = new Set(
+    String(message.headers.connection ?? "")
+      .toLowerCase()
+      .split(/, */),
+  );
+  const isDropped = (name: string) => hopByHop.has(name) || named.has(name);
+  response.writeHead(message.statusCode ?? 502, collectHeaders(message.rawHeaders, isDropped));
+  // The first event of a watch may be long in coming.
+  response.flushHeaders();
+  await pipeline(message, response);
+}
+
+/** Answers with a Status; a response that has begun is cut off, so that the client sees its end. */
+function sendFailure(response: ServerResponse, error: unknown): void {
+  if (response.headersSent || response.statusCode === 101) return void response.destroy();
+  const failure = statusOf(error);
+  const headers = { "content-type": "application/json", connection: "close" };
+  response.writeHead(failure.code, headers).end(`${JSON.stringify(failure.status)}\n`);
+}
+
+function statusOf(error: unknown): StatusError {
+  if (error instanceof StatusError) return error;
+  const { message } = error as Error;
+  const why = error instanceof DialFault ? message : `request failed: ${message}`;
+  return serviceUnavailable(`error trying to reach the upstream: ${why}`);
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  const length = headers["content-length"];
+  return headers["transfer-encoding"] !== undefined || (length !== undefined && length !== "0");
+}
+
+function hashOf(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}
