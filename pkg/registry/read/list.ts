@@ -1,17 +1,18 @@
-import { memoize, yieldEvery } from "#base";
-import { badRequest, expired, type Resource, tooLargeResourceVersion } from "#meta";
+import { yieldEvery } from "#base";
+import { badRequest, expired, tooLargeResourceVersion } from "#meta";
 import { type Entry, type Page, type Snapshot, StoreFault } from "#storage";
 import { type ContinueToken, decodeContinue, encodeContinue } from "./continue-token.ts";
 import type { Item, ItemList, ListOptions, ResourceRequest } from "../contract.ts";
 import type { RegistryContext } from "../context.ts";
 import { checkListOptions, type ListVersion, listVersion } from "./list-options.ts";
+import { selectorOf } from "./selected-items.ts";
 import { type Selection, selectionOf } from "./selection.ts";
 import { collectionPrefix, isReadable, StoredItem } from "../codec/stored.ts";
 import { parseResourceVersion } from "../write/preconditions.ts";
 
 /** Entries looked at in one go. */
 const chunk = 500;
-/** Lists with a limit look at so many at first, and then at more, while a selector thins out. */
+/** Lists with a selector look at up to so many in one go, as it thins out. */
 const largestChunk = 10_000;
 
 /**
@@ -161,9 +162,9 @@ async function one(walk: ListPlan, snapshot: Snapshot, name: string): Promise<It
  * out.
  */
 async function page(walk: ListPlan, snapshot: Snapshot): Promise<ItemList> {
-  const { limit, registry, selection, prefix } = walk;
+  const { limit, registry, request, selection, prefix } = walk;
   const { revision } = snapshot;
-  const select = selectorOf(walk);
+  const select = selectorOf(registry, request.resource, selection);
   const chunks: (readonly Item[])[] = [];
   let missing = limit;
   const pause = yieldEvery();
@@ -213,35 +214,23 @@ async function* chunksOf(
   first: Page,
 ): AsyncGenerator<readonly Item[], void, undefined> {
   const pause = yieldEvery();
-  const select = selectorOf(walk);
+  const { registry, request, selection } = walk;
+  const select = selectorOf(registry, request.resource, selection);
+  let step = chunk;
   for (let found = first; ;) {
-    walk.request.context.signal.throwIfAborted();
+    request.context.signal.throwIfAborted();
     for (const run of found.runs) {
-      await pause();
+      const wait = pause();
+      if (wait !== undefined) await wait;
       const items = select(run);
       if (items.length > 0) yield items;
     }
     const after = found.runs.at(-1)?.at(-1)?.key;
     if (found.remaining === 0 || after === undefined) return;
-    found = await read(walk, snapshot, { limit: chunk, after });
+    if (!selection.empty) step = Math.min(step * 2, largestChunk);
+    found = await read(walk, snapshot, { limit: step, after });
   }
 }
-
-/** The selected items of a run; without a selection, all callers share one array. */
-function selectorOf({ registry, request, selection }: ListPlan): Select {
-  const items = itemsOf(registry)(request.resource);
-  return selection.empty ? items : (run) => items(run).filter(selection.matches);
-}
-
-type Select = (run: readonly Entry[]) => readonly StoredItem[];
-
-const itemsOf = memoize((registry: RegistryContext) =>
-  memoize((resource: Resource): Select =>
-    memoize((run: readonly Entry[]) =>
-      run.filter(isReadable).map((entry) => StoredItem.shared(registry, resource, entry)),
-    ),
-  ),
-);
 
 /** Items that are all there already. */
 export function delivered(

@@ -1,4 +1,4 @@
-import { memoize, realClock } from "#base";
+import { memoize, realClock, yieldEvery } from "#base";
 import { plainFailure, StatusError, tooLargeResourceVersion } from "#meta";
 import { StoreFault } from "#storage";
 import { dispatcherFor } from "./dispatcher.ts";
@@ -9,7 +9,8 @@ import { alone, type Bookmarks, CacheWatcher } from "./cache-watcher.ts";
 import { checkWatchOptions } from "../read/list-options.ts";
 import { malformedVersion } from "../read/get.ts";
 import { type Selection, selectionOf } from "../read/selection.ts";
-import { collectionPrefix, StoredItem } from "../codec/stored.ts";
+import { selectorOf } from "../read/selected-items.ts";
+import { collectionPrefix, type StoredItem } from "../codec/stored.ts";
 import { parseResourceVersion } from "../write/preconditions.ts";
 
 const bookmarkIntervalMs = 60_000;
@@ -169,6 +170,8 @@ class Watch implements AsyncIterableIterator<EventBatch> {
     const snapshot = await collection.newest(any ? { signal, atLeast: 0 } : { signal });
     const { revision } = snapshot;
     if (asked > BigInt(revision)) throw tooLargeResourceVersion(asked, revision);
+    const select = selectorOf(registry, resource, selection);
+    const pause = yieldEvery();
     let after: string | undefined;
     for (;;) {
       const { runs, remaining } = await snapshot.page(prefix, {
@@ -176,13 +179,14 @@ class Watch implements AsyncIterableIterator<EventBatch> {
         after,
         signal,
       });
-      const entries = runs.flat();
-      const items = entries.map((entry) => StoredItem.shared(registry, resource, entry));
-      const events = items
-        .filter((item) => selection.empty || selection.matches(item))
-        .map(addedEvent);
+      const events: ItemEvent[] = [];
+      for (const run of runs) {
+        const wait = pause();
+        if (wait !== undefined) await wait;
+        events.push(...select(run).map(addedEvent));
+      }
       if (events.length > 0) yield alone(events).value;
-      after = entries.at(-1)?.key;
+      after = runs.at(-1)?.at(-1)?.key;
       if (remaining === 0 || after === undefined) return revision;
     }
   }
