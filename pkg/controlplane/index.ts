@@ -32,24 +32,5 @@ export { RecordError } from "./recording/record-error.ts";
 export { RuntimeConfigError } from "./start/served-catalog.ts";
 export { StartError, toStartError } from "./start/start-error.ts";
 export { startServer } from "./start/start-server.ts";
-export {
-  testServer,
-  type Failure,
-  type Fault,
-  type Faults,
-  type Fixture,
-  type HotLoopOptions,
-  type KubernetesObject,
-  type ObjectReference,
-  type RecordedRequest,
-  type RequestAssertions,
-  type RequestFilter,
-  type RequestLog,
-  type TestServer,
-  type TestServerOptions,
-  type TestSnapshot,
-  type Verb,
-  type WaitCondition,
-  type WaitOptions,
-} from "./testing-kit/index.ts";
+export * from "./testing-kit/index.ts";
 export type { StorageOptions } from "./storage/open-storage.ts";

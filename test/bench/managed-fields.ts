@@ -8,6 +8,7 @@ import { fromJson } from "#schema";
 import { type RunningServer, startServer } from "../../cmd/keelson/index.ts";
 import { testRegistry, type TestRegistry } from "../../pkg/registry/testing.ts";
 import { configMap } from "./load/client.ts";
+import { customResourceDefinition } from "../../pkg/crd/testing.ts";
 
 const rounds = 2000;
 const batch = 100;
@@ -107,17 +108,10 @@ async function benchCreates(): Promise<void> {
 }
 
 /** A definition with a keyed list, and an object of about 1 MB. */
-const definition = {
-  apiVersion: "apiextensions.k8s.io/v1",
-  kind: "CustomResourceDefinition",
-  metadata: { name: "things.example.com" },
-  spec: {
-    group: "example.com",
-    scope: "Namespaced",
-    names: { plural: "things", kind: "Thing" },
-    versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: schema() } }],
-  },
-};
+const definition = customResourceDefinition(
+  { plural: "things", kind: "Thing" },
+  { schema: schema() },
+);
 
 function schema(): object {
   const text = { type: "string" };

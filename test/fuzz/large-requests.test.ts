@@ -5,6 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { type RunningServer, startServer } from "../../cmd/keelson/index.ts";
+import { customResourceDefinition } from "../../pkg/crd/testing.ts";
 
 const core = "/api/v1/namespaces/default";
 const owner = { apiVersion: "v1", kind: "Pod", controller: true };
@@ -130,18 +131,7 @@ function definition(index: number): object {
   const fields = many(100, (i) => [`field${i}`, { type: "string", description: "d".repeat(100) }]);
   const schema = { type: "object", properties: { spec: { type: "object" } } };
   Object.assign(schema.properties.spec, { properties: Object.fromEntries(fields) });
-  const version = { name: "v1", served: true, storage: true, schema: { openAPIV3Schema: schema } };
-  return {
-    apiVersion: "apiextensions.k8s.io/v1",
-    kind: "CustomResourceDefinition",
-    metadata: { name: `larges.${group}` },
-    spec: {
-      group,
-      scope: "Namespaced",
-      names: { plural: "larges", kind: "Large" },
-      versions: [version],
-    },
-  };
+  return customResourceDefinition({ plural: "larges", kind: "Large" }, { group, schema });
 }
 
 function policy(expressions: number): object {

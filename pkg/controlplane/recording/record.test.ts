@@ -5,29 +5,13 @@ import path from "node:path";
 import { createLogger } from "#base";
 import type { RunningServer, StartOptions } from "../index.ts";
 import { call, RecordingScene, until } from "./testing.ts";
+import { customResourceDefinition } from "../../crd/testing.ts";
 
 const widgets = "/apis/example.com/v1/namespaces/shop/widgets";
-const definition = {
-  apiVersion: "apiextensions.k8s.io/v1",
-  kind: "CustomResourceDefinition",
-  metadata: { name: "widgets.example.com" },
-  spec: {
-    group: "example.com",
-    scope: "Namespaced",
-    names: { plural: "widgets", kind: "Widget" },
-    versions: [
-      {
-        name: "v1",
-        served: true,
-        storage: true,
-        subresources: { status: {} },
-        schema: {
-          openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
-        },
-      },
-    ],
-  },
-};
+const definition = customResourceDefinition(
+  { plural: "widgets", kind: "Widget" },
+  { version: { subresources: { status: {} } } },
+);
 
 describe("recordings", () => {
   let scene: RecordingScene;

@@ -11,6 +11,7 @@ import { type Endpoint, parseKubeconfig } from "#request";
 import { recordedRequests, type RunningServer } from "../index.ts";
 import type { RecordOptions } from "./record.ts";
 import { call, RecordingScene, until } from "./testing.ts";
+import { customResourceDefinition } from "../../crd/testing.ts";
 
 const configMaps = "/api/v1/namespaces/default/configmaps";
 
@@ -137,22 +138,10 @@ describe("proxies of recordings", () => {
 
   it("follow kinds that are defined meanwhile", async () => {
     await serve({ namespaces: ["default"] });
-    await post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
-      metadata: { name: "gadgets.example.com" },
-      spec: {
-        group: "example.com",
-        scope: "Namespaced",
-        names: { plural: "gadgets", kind: "Gadget" },
-        versions: [
-          {
-            name: "v1",
-            served: true,
-            storage: true,
-            schema: { openAPIV3Schema: { type: "object" } },
-          },
-        ],
-      },
-    });
+    await post(
+      "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+      customResourceDefinition({ plural: "gadgets", kind: "Gadget" }),
+    );
     const gadgets = "/apis/example.com/v1/namespaces/default/gadgets";
     const gadget = { apiVersion: "example.com/v1", kind: "Gadget", metadata: { name: "g" } };
     await until(async () => ((await post(gadgets, gadget)).code === 201 ? true : undefined));

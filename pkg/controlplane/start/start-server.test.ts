@@ -5,6 +5,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { type RunningServer, startServer, type StartOptions } from "../index.ts";
+import { customResourceDefinition } from "../../crd/testing.ts";
 
 const configMaps = "/api/v1/namespaces/default/configmaps";
 
@@ -127,24 +128,10 @@ describe("startServer", () => {
 
   it("forks custom resources, and the access of users", async () => {
     const first = await start({ controllers: false, tokens: 'plain,alice,1,"devs"\n' });
-    const definition = {
-      apiVersion: "apiextensions.k8s.io/v1",
-      kind: "CustomResourceDefinition",
-      metadata: { name: "boats.example.com" },
-      spec: {
-        group: "example.com",
-        names: { kind: "Boat", plural: "boats" },
-        scope: "Namespaced",
-        versions: [
-          {
-            name: "v1",
-            served: true,
-            storage: true,
-            schema: { openAPIV3Schema: { type: "object" } },
-          },
-        ],
-      },
-    };
+    const definition = customResourceDefinition(
+      { plural: "boats", kind: "Boat" },
+      { schema: { type: "object" } },
+    );
     const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
     assert.equal((await send(first, "POST", definitions, definition)).status, 201);
     const binding = {

@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { type TestServer, testServer, type TestServerOptions } from "./index.ts";
+import { customResourceDefinition } from "../../crd/testing.ts";
 
 const collection = "/api/v1/namespaces/default/configmaps";
 const configMap = (name: string, data: Record<string, string> = {}) => ({
@@ -142,20 +143,7 @@ describe("testServer", () => {
 
     it("applies custom resources right after their definition", async () => {
       const server = await start();
-      const schema = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
-      const definition = {
-        apiVersion: "apiextensions.k8s.io/v1",
-        kind: "CustomResourceDefinition",
-        metadata: { name: "boats.example.com" },
-        spec: {
-          group: "example.com",
-          names: { kind: "Boat", plural: "boats" },
-          scope: "Namespaced",
-          versions: [
-            { name: "v1", served: true, storage: true, schema: { openAPIV3Schema: schema } },
-          ],
-        },
-      };
+      const definition = customResourceDefinition({ plural: "boats", kind: "Boat" });
       const boat = { apiVersion: "example.com/v1", kind: "Boat", metadata: { name: "tug" } };
       const [, stored] = await server.apply(definition, boat);
       assert.equal(stored?.kind, "Boat");

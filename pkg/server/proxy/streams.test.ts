@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import http, { type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
@@ -92,6 +93,21 @@ describe("streams", () => {
   const ask = (path: string, init: RequestInit = {}) =>
     fetch(url(path), { redirect: "manual", ...init });
   const proxy = "/api/v1/namespaces/ns/pods/https:p:8443/proxy";
+  const exec = "/api/v1/namespaces/ns/pods/p/exec?command=id&stdout=1";
+  /** The connection of an exec request, as soon as it speaks the other protocol. */
+  const upgraded = () =>
+    new Promise<Duplex>((resolve, reject) => {
+      const headers = { connection: "Upgrade", upgrade: "echo" };
+      const request = http.request(url(exec), { method: "POST", headers });
+      request.on("error", reject);
+      request.on("response", (response) => reject(new Error(`status ${response.statusCode}`)));
+      request.on("upgrade", (response, socket, head) => {
+        assert.equal(response.headers["upgrade"], "echo");
+        socket.unshift(head);
+        resolve(socket);
+      });
+      request.end();
+    });
 
   it("passes path, query and body on as they were sent", async () => {
     const response = await ask(`${proxy}/a%2Fb/c/?x=1%20&y`, {
@@ -141,34 +157,21 @@ describe("streams", () => {
 
   it("joins upgraded connections and asks for an upgrade where one is needed", async () => {
     to = { use: "upgrade", path: "/exec/ns/p/c", query: "command=id" };
-    const exec = "/api/v1/namespaces/ns/pods/p/exec?command=id&stdout=1";
     const plain = await ask(exec, { method: "POST" });
     const { message } = (await plain.json()) as { message: string };
     assert.deepEqual([plain.status, message], [400, "Upgrade request required"]);
-    const echoed = await new Promise<string>((resolve, reject) => {
-      const headers = { connection: "Upgrade", upgrade: "echo" };
-      const request = http.request(url(exec), { method: "POST", headers });
-      request.on("error", reject);
-      request.on("response", (response) => reject(new Error(`status ${response.statusCode}`)));
-      request.on("upgrade", (response, socket) => {
-        assert.equal(response.headers["upgrade"], "echo");
-        socket.write("ping");
-        socket.once("data", (chunk: Buffer) => {
-          resolve(chunk.toString());
-          socket.destroy();
-        });
-      });
-      request.end();
-    });
-    assert.equal(echoed, "ping");
+    const socket = await upgraded();
+    socket.write("ping");
+    const [echoed] = (await once(socket, "data")) as [Buffer];
+    socket.destroy();
+    assert.equal(echoed.toString(), "ping");
   });
 
   it("passes on that a backend refuses an upgrade, so that clients try another protocol", async () => {
     to = { use: "upgrade", path: "/refused" };
     const status = await new Promise<number>((resolve, reject) => {
       const headers = { connection: "Upgrade", upgrade: "websocket" };
-      const exec = url("/api/v1/namespaces/ns/pods/p/exec?command=id&stdout=1");
-      const request = http.request(exec, { headers }, (response) => {
+      const request = http.request(url(exec), { headers }, (response) => {
         response.resume();
         resolve(response.statusCode ?? 0);
       });
@@ -181,39 +184,18 @@ describe("streams", () => {
 
   it("delivers all that a backend sent before it left", async () => {
     to = { use: "upgrade", path: "/last" };
-    const received = await new Promise<number>((resolve, reject) => {
-      const headers = { connection: "Upgrade", upgrade: "echo" };
-      const exec = url("/api/v1/namespaces/ns/pods/p/exec?command=id&stdout=1");
-      const request = http.request(exec, { method: "POST", headers });
-      request.on("error", reject);
-      request.on("upgrade", (_response, socket, head) => {
-        socket.unshift(head);
-        void countSlowly(socket).then(resolve, reject);
-      });
-      request.end();
-    });
-    assert.equal(received, lastBytes);
+    assert.equal(await countSlowly(await upgraded()), lastBytes);
   });
 
   it("delivers all that a backend sent to a client that goes on sending", async () => {
     to = { use: "upgrade", path: "/flooded" };
-    const received = await new Promise<number>((resolve, reject) => {
-      const headers = { connection: "Upgrade", upgrade: "echo" };
-      const exec = url("/api/v1/namespaces/ns/pods/p/exec?command=id&stdout=1");
-      const request = http.request(exec, { method: "POST", headers });
-      request.on("error", reject);
-      request.on("upgrade", (_response, socket, head) => {
-        socket.unshift(head);
-        const flood = () => {
-          if (socket.writable && !socket.write(Buffer.alloc(2 ** 16))) socket.once("drain", flood);
-          else if (socket.writable) setImmediate(flood);
-        };
-        flood();
-        void countSlowly(socket).then(resolve, reject);
-      });
-      request.end();
-    });
-    assert.equal(received, lastBytes);
+    const socket = await upgraded();
+    const flood = () => {
+      if (socket.writable && !socket.write(Buffer.alloc(2 ** 16))) socket.once("drain", flood);
+      else if (socket.writable) setImmediate(flood);
+    };
+    flood();
+    assert.equal(await countSlowly(socket), lastBytes);
   });
 
   it("responds with requests as usual that only offer an upgrade", async () => {

@@ -1,5 +1,6 @@
 /** Loads of the write verbs, each over objects that it prepares itself. */
 import { type Answer, configMap, type Connection } from "./client.ts";
+import { customResourceDefinition } from "../../../pkg/crd/testing.ts";
 
 export interface Call {
   readonly method: "POST" | "PUT" | "PATCH" | "DELETE";
@@ -68,50 +69,37 @@ function deployment(name: string, replicas = 3): object {
 }
 
 const text = { type: "string" };
-const definition = {
-  apiVersion: "apiextensions.k8s.io/v1",
-  kind: "CustomResourceDefinition",
-  metadata: { name: "widgets.bench.example.com" },
-  spec: {
+const definition = customResourceDefinition(
+  { plural: "widgets", kind: "Widget" },
+  {
     group: "bench.example.com",
-    scope: "Namespaced",
-    names: { plural: "widgets", kind: "Widget" },
-    versions: [
-      {
-        name: "v1",
-        served: true,
-        storage: true,
-        schema: {
-          openAPIV3Schema: {
-            type: "object",
-            properties: {
-              spec: {
+    schema: {
+      type: "object",
+      properties: {
+        spec: {
+          type: "object",
+          required: ["size"],
+          properties: {
+            size: { type: "integer", minimum: 1 },
+            color: { ...text, default: "red" },
+            payload: text,
+            parts: {
+              type: "array",
+              maxItems: 100,
+              "x-kubernetes-list-type": "map",
+              "x-kubernetes-list-map-keys": ["name"],
+              items: {
                 type: "object",
-                required: ["size"],
-                properties: {
-                  size: { type: "integer", minimum: 1 },
-                  color: { ...text, default: "red" },
-                  payload: text,
-                  parts: {
-                    type: "array",
-                    maxItems: 100,
-                    "x-kubernetes-list-type": "map",
-                    "x-kubernetes-list-map-keys": ["name"],
-                    items: {
-                      type: "object",
-                      required: ["name"],
-                      properties: { name: text, value: text },
-                    },
-                  },
-                },
+                required: ["name"],
+                properties: { name: text, value: text },
               },
             },
           },
         },
       },
-    ],
+    },
   },
-};
+);
 
 function widget(name: string): object {
   const parts = Array.from({ length: 5 }, (_each, n) => ({ name: `part-${n}`, value: "value" }));

@@ -1,4 +1,5 @@
 /** What the request bodies of this test are made of. */
+import { customResourceDefinition } from "../../../pkg/crd/testing.ts";
 
 export interface BodyClass {
   readonly name: string;
@@ -21,46 +22,32 @@ export const core = "/api/v1/namespaces/default";
 export const dry = "?dryRun=All";
 
 /** The custom resource that the server of this test defines: a list with keys, and open fields. */
-export const definition = {
-  apiVersion: "apiextensions.k8s.io/v1",
-  kind: "CustomResourceDefinition",
-  metadata: { name: "larges.example.com" },
-  spec: {
-    group: "example.com",
-    scope: "Namespaced",
-    names: { plural: "larges", kind: "Large" },
-    versions: [
-      {
-        name: "v1",
-        served: true,
-        storage: true,
-        schema: {
-          openAPIV3Schema: {
-            type: "object",
-            properties: {
-              spec: {
+export const definition = customResourceDefinition(
+  { plural: "larges", kind: "Large" },
+  {
+    schema: {
+      type: "object",
+      properties: {
+        spec: {
+          type: "object",
+          properties: {
+            items: {
+              type: "array",
+              "x-kubernetes-list-type": "map",
+              "x-kubernetes-list-map-keys": ["name"],
+              items: {
                 type: "object",
-                properties: {
-                  items: {
-                    type: "array",
-                    "x-kubernetes-list-type": "map",
-                    "x-kubernetes-list-map-keys": ["name"],
-                    items: {
-                      type: "object",
-                      required: ["name"],
-                      properties: { name: { type: "string" }, size: { type: "integer" } },
-                    },
-                  },
-                  open: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
-                },
+                required: ["name"],
+                properties: { name: { type: "string" }, size: { type: "integer" } },
               },
             },
+            open: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
           },
         },
       },
-    ],
+    },
   },
-};
+);
 
 export function many<V>(count: number, make: (index: number) => V): V[] {
   return Array.from({ length: count }, (_, index) => make(index));

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { startServer } from "../../../cmd/keelson/index.ts";
 import { eventually, send } from "./testing.ts";
+import { customResourceDefinition } from "../../../pkg/crd/testing.ts";
 
 describe("type checking of policies", () => {
   it("knows custom resources, too", async () => {
@@ -9,18 +10,15 @@ describe("type checking of policies", () => {
       const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
       const size = { type: "integer" };
       const spec = { type: "object", properties: { size } };
-      const openAPIV3Schema = { type: "object", properties: { spec } };
-      const defined = await send(server, "POST", definitions, {
-        apiVersion: "apiextensions.k8s.io/v1",
-        kind: "CustomResourceDefinition",
-        metadata: { name: "boats.example.com" },
-        spec: {
-          group: "example.com",
-          scope: "Namespaced",
-          names: { plural: "boats", kind: "Boat" },
-          versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema } }],
-        },
-      });
+      const defined = await send(
+        server,
+        "POST",
+        definitions,
+        customResourceDefinition(
+          { plural: "boats", kind: "Boat" },
+          { schema: { type: "object", properties: { spec } } },
+        ),
+      );
       assert.equal(defined.status, 201, defined.body.message);
       const apiVersion = "admissionregistration.k8s.io/v1";
       const path = `/apis/${apiVersion}/validatingadmissionpolicies`;

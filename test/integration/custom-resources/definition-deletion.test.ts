@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 import { type RunningServer, startServer } from "../../../cmd/keelson/index.ts";
 import { type EtcdCluster, startEtcd } from "../../../pkg/storage/etcd/testing.ts";
+import { customResourceDefinition } from "../../../pkg/crd/testing.ts";
 
 const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const name = "cogs.example.com";
@@ -37,18 +38,14 @@ describe("deletion of a CustomResourceDefinition on etcd", function () {
       const init = body === undefined ? {} : { headers, body: JSON.stringify(body) };
       return through.fetch(path, { method, ...init });
     };
-    const openAPIV3Schema = { type: "object" };
-    const created = await send("POST", definitions, {
-      apiVersion: "apiextensions.k8s.io/v1",
-      kind: "CustomResourceDefinition",
-      metadata: { name },
-      spec: {
-        group: "example.com",
-        scope: "Cluster",
-        names: { plural: "cogs", kind: "Cog" },
-        versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema } }],
-      },
-    });
+    const created = await send(
+      "POST",
+      definitions,
+      customResourceDefinition(
+        { plural: "cogs", kind: "Cog" },
+        { scope: "Cluster", schema: { type: "object" } },
+      ),
+    );
     assert.equal(created.status, 201, await created.text());
     const cogs = "/apis/example.com/v1/cogs";
     while ((await send("GET", cogs)).status !== 200) await delay(5);

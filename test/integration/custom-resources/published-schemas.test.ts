@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { type RunningServer, startServer } from "../../../cmd/keelson/index.ts";
+import { customResourceDefinition } from "../../../pkg/crd/testing.ts";
 
 const group = "example.com";
 
@@ -11,15 +12,9 @@ describe("published schemas of custom resources", () => {
   after(() => server.close());
 
   /** Its definition of OpenAPI 2, as soon as that is there. */
-  async function shown(plural: string, openAPIV3Schema: object): Promise<any> {
+  async function shown(plural: string, schema: object): Promise<any> {
     const kind = plural.slice(0, 1).toUpperCase() + plural.slice(1, -1);
-    const versions = [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema } }];
-    const body = JSON.stringify({
-      apiVersion: "apiextensions.k8s.io/v1",
-      kind: "CustomResourceDefinition",
-      metadata: { name: `${plural}.${group}` },
-      spec: { group, scope: "Namespaced", names: { plural, kind }, versions },
-    });
+    const body = JSON.stringify(customResourceDefinition({ plural, kind }, { group, schema }));
     const headers = { "content-type": "application/json" };
     const address = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
     const { status } = await server.fetch(address, { method: "POST", headers, body });

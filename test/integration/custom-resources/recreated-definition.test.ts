@@ -1,6 +1,7 @@
 /** A definition that is deleted and comes again with another schema, while everybody goes on. */
 import assert from "node:assert/strict";
 import { type RunningServer, startServer } from "../../../cmd/keelson/index.ts";
+import { customResourceDefinition } from "../../../pkg/crd/testing.ts";
 
 const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const name = "shifts.example.com";
@@ -15,18 +16,10 @@ const schemas = [
 function definition(turn: number): object {
   const size = schemas[turn % 2];
   const properties = { size, turn: { type: "integer", enum: [turn], default: turn } };
-  const openAPIV3Schema = { type: "object", properties };
-  return {
-    apiVersion: "apiextensions.k8s.io/v1",
-    kind: "CustomResourceDefinition",
-    metadata: { name },
-    spec: {
-      group: "example.com",
-      scope: "Namespaced",
-      names: { plural: "shifts", kind: "Shift" },
-      versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema } }],
-    },
-  };
+  return customResourceDefinition(
+    { plural: "shifts", kind: "Shift" },
+    { schema: { type: "object", properties } },
+  );
 }
 
 /** Whether an object is as one schema wants it. */

@@ -5,30 +5,12 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { type RunningServer, startServer } from "../../../cmd/keelson/index.ts";
 import { getWhenAvailable, register, send, untilReason } from "./aggregated-backend.ts";
+import { customResourceDefinition } from "../../../pkg/crd/testing.ts";
 
 const group = "plants.example.com";
 const tokens = 'usertoken,vera,uid-1,"gardeners"\n';
 
-const definition = {
-  apiVersion: "apiextensions.k8s.io/v1",
-  kind: "CustomResourceDefinition",
-  metadata: { name: `plants.${group}` },
-  spec: {
-    group,
-    scope: "Namespaced",
-    names: { plural: "plants", kind: "Plant" },
-    versions: [
-      {
-        name: "v1",
-        served: true,
-        storage: true,
-        schema: {
-          openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
-        },
-      },
-    ],
-  },
-};
+const definition = customResourceDefinition({ plural: "plants", kind: "Plant" }, { group });
 
 /** Rights of gardeners, as both servers store them. */
 const role = {
