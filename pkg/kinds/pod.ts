@@ -27,6 +27,7 @@ export interface Volume {
   readonly name: string;
   readonly persistentVolumeClaim?: { readonly claimName: string; readonly readOnly?: boolean };
   readonly ephemeral?: object;
+  readonly emptyDir?: object;
   readonly secret?: Omit<FileSource, "name"> & { readonly secretName?: string };
   readonly configMap?: FileSource;
   readonly projected?: {

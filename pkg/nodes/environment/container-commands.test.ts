@@ -96,6 +96,39 @@ describe("the commands of simulated containers", () => {
     assert.deepEqual([exitCode, message], [5, "p in z1"]);
   });
 
+  describe("with an emptyDir volume", () => {
+    const mount = { name: "scratch", mountPath: "/data" };
+    const script = "echo x >> /data/runs; n=$(cat /data/runs | wc -l); echo $n; [ $n -ge 3 ]";
+    const command = ["sh", "-c", script];
+    const terminationMessagePolicy = "FallbackToLogsOnError";
+    const createWith = (...more: readonly object[]) =>
+      run.createPod("p", {
+        spec: {
+          restartPolicy: "OnFailure",
+          volumes: [{ name: "scratch", emptyDir: {} }],
+          containers: [
+            ...containerWith({ command, terminationMessagePolicy, volumeMounts: [mount] }),
+            ...more,
+          ],
+        },
+      });
+
+    it("find the files of the runs before", async () => {
+      await createWith();
+      await run.pass(60_000);
+      const { phase, containerStatuses = [] } = (await run.pod("p")).status ?? {};
+      const [{ restartCount, lastState } = {}] = containerStatuses;
+      assert.deepEqual([phase, restartCount], ["Succeeded", 2]);
+      assert.equal(lastState?.terminated?.message, "2\n");
+    });
+
+    it("leave it to the simulation how they end when another container mounts it", async () => {
+      await createWith({ name: "other", image: "busybox", volumeMounts: [mount] });
+      await run.pass(60_000);
+      assert.equal((await run.pod("p")).status?.phase, "Running");
+    });
+  });
+
   it("leave the end of their log as a message where they fail and may", async () => {
     const command = ["sh", "-c", "echo first; echo cannot go on; exit 2"];
     const terminationMessagePolicy = "FallbackToLogsOnError";

@@ -11,7 +11,8 @@ import {
   type EnvironmentSource,
   type Variables,
 } from "./container-environment.ts";
-import { mountsOf } from "./mounted-files.ts";
+import { type MountedFiles, mountsOf } from "./mounted-files.ts";
+import { leftIn, scratchMounts } from "./scratch-volumes.ts";
 import { expandReferences } from "./references.ts";
 
 /** The variables that a container is created with, or why it is not created. */
@@ -29,7 +30,7 @@ export type Prepared =
 export interface Start {
   readonly pod: Pod;
   readonly container: Container;
-  readonly run: Pick<ContainerRun, "startedAt" | "restarts" | "declared"> & {
+  readonly run: Pick<ContainerRun, "startedAt" | "restarts" | "declared" | "scratch"> & {
     readonly last?: ContainerRun["last"];
   };
 }
@@ -99,10 +100,13 @@ export class ContainerCommands {
 
   /** How long a container runs by its command, and its exit code; undefined = that is not known. */
   exitOf(start: Start): CommandExit | undefined {
-    const { container } = start;
-    if (runsForever(container)) return { afterMs: Infinity, code: 0, message: undefined };
+    const { pod, container } = start;
+    if (runsForever(container)) return endless;
     const outcome = this.follow(start);
-    return outcome && { ...outcome.exit, message: terminationMessage(container, outcome) };
+    if (outcome === undefined) return undefined;
+    const message = terminationMessage(container, outcome);
+    const scratch = leftIn(scratchMounts(pod, container), outcome.textsAt);
+    return { ...outcome.exit, message, scratch };
   }
 
   /** What the command of a container has written by now; undefined = that is not known. */
@@ -113,7 +117,15 @@ export class ContainerCommands {
 
   /** The files of a container as it starts, by path. */
   filesOf(pod: Pod, container: Container): Readonly<Record<string, string>> {
-    return mountsOf(pod, container, this.options.objects).files;
+    return this.mountsOf({ pod, container }).files;
+  }
+
+  private mountsOf({
+    pod,
+    container,
+    run,
+  }: Pick<Start, "pod" | "container"> & Partial<Pick<Start, "run">>): MountedFiles {
+    return mountsOf(pod, container, { objects: this.options.objects, scratch: run?.scratch });
   }
 
   private follow(start: Start, untilMs?: number): CommandOutcome | undefined {
@@ -122,14 +134,12 @@ export class ContainerCommands {
     if (command.length + args.length === 0) return undefined;
     const environment = this.environmentOf(start);
     const expand = (word: string) => expandReferences(word, (name) => environment.get(name));
-    const { files, unknownFolders } = mountsOf(pod, container, this.options.objects);
     const host = hostOf(pod);
     const main = {
       command: [...command, ...args].map(expand),
       environment,
       host,
-      files,
-      unknownFolders,
+      ...this.mountsOf(start),
       startedAt: run.startedAt,
       seed: `${pod.metadata.uid}/${container.name}/${run.restarts}`,
     };
@@ -163,15 +173,17 @@ export class ContainerCommands {
   }
 }
 
+const endless = { afterMs: Infinity, code: 0, message: undefined, scratch: undefined };
+
 /** Bytes of a termination message, and those of a log and its lines that may stand for one. */
 const mostMessageBytes = 4_096;
 const mostLogBytes = 2_048;
 const mostLogLines = 80;
 
 /** What a container leaves in its file for that, or the end of its log if it fails and may. */
-function terminationMessage(container: Container, { exit, output, read }: CommandOutcome) {
+function terminationMessage(container: Container, { exit, output, textsAt }: CommandOutcome) {
   const { terminationMessagePath = "/dev/termination-log", terminationMessagePolicy } = container;
-  const message = read(terminationMessagePath) ?? "";
+  const [[, message] = ["", ""]] = textsAt(terminationMessagePath);
   const usesLog = terminationMessagePolicy === "FallbackToLogsOnError" && exit.code !== 0;
   if (message !== "" || !usesLog) return message.slice(0, mostMessageBytes);
   const log = Buffer.concat(output.map(({ data }) => data)).toString();

@@ -1,11 +1,15 @@
 import { posix } from "node:path";
 import type { Container, FileSource, Pod, Volume, VolumeMount } from "#kinds";
 import { hostOf } from "../shell/shell.ts";
+import type { ScratchFiles } from "../pod/container-run.ts";
 import type { ConfigObjects } from "./config-objects.ts";
+import { filesOf, scratchMounts } from "./scratch-volumes.ts";
 
 export interface MountedFiles {
   /** Texts by path. */
   readonly files: Readonly<Record<string, string>>;
+  /** Folders of volumes that are there, even if they are empty. */
+  readonly folders: readonly string[];
   /** Folders of volumes of which it is not known what they hold. */
   readonly unknownFolders: readonly string[];
 }
@@ -13,26 +17,42 @@ export interface MountedFiles {
 /** Bytes of the ConfigMaps and Secrets that one container is shown. */
 const mostBytes = 1 << 20;
 
-/** What the volumes of a container hold: the entries of ConfigMaps and Secrets are files. */
-export function mountsOf(pod: Pod, container: Container, objects: ConfigObjects): MountedFiles {
+/**
+ * What the volumes of a container hold: the entries of ConfigMaps and Secrets are files.
+ * @param options.scratch files of emptyDir volumes; undefined = they are not known
+ */
+export function mountsOf(
+  pod: Pod,
+  container: Container,
+  {
+    objects,
+    scratch,
+  }: { readonly objects: ConfigObjects; readonly scratch: ScratchFiles | undefined },
+): MountedFiles {
   const { namespace = "" } = pod.metadata;
   const files: Record<string, string> = { "/etc/hostname": `${hostOf(pod)}\n` };
+  const folders: string[] = [];
   const unknownFolders: string[] = [];
+  const own = scratchMounts(pod, container);
   let left = mostBytes;
   for (const mount of container.volumeMounts ?? []) {
     const volume = pod.spec?.volumes?.find((each) => each.name === mount.name);
-    const entries = volume && entriesOf(volume, namespace, objects);
+    const entries = own.has(mount)
+      ? scratch && filesOf(scratch, mount.name)
+      : volume && entriesOf(volume, namespace, objects);
+    const folder = posix.resolve("/", mount.mountPath);
     if (entries === undefined) {
-      unknownFolders.push(posix.resolve("/", mount.mountPath));
+      unknownFolders.push(folder);
       continue;
     }
+    if (own.has(mount)) folders.push(folder);
     for (const [file, data] of entries) {
       const path = pathOf(file, mount);
       left -= data.length;
       if (path !== undefined && left >= 0) files[path] = data;
     }
   }
-  return { files, unknownFolders };
+  return { files, folders, unknownFolders };
 }
 
 /** Where a file of a volume is in the container; undefined = the mount leaves it out. */

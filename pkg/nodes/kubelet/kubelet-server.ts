@@ -221,8 +221,8 @@ export class KubeletServer {
     const { run } = start;
     if (!isPrevious) return this.options.commands.outputOf(start);
     if (run.last === undefined) return undefined;
-    const { startedAt } = run.last;
-    const before = { startedAt, restarts: run.restarts - 1, declared: run.declared };
+    const { startedAt, scratch } = run.last;
+    const before = { startedAt, scratch, restarts: run.restarts - 1, declared: run.declared };
     return this.options.commands.outputOf({ ...start, run: before });
   }
 

@@ -19,6 +19,8 @@ export interface ContainerRun {
   backoffSetAt: number;
   /** Its environment, where that comes from objects that may change while it runs. */
   declared: ReadonlyMap<string, string> | undefined;
+  /** Files of its own volumes as its last start found them; undefined = they are not known. */
+  scratch: ScratchFiles | undefined;
   /** How its command ends, once it has been found out; `null` = that is not known. */
   commandExit: CommandExit | null | undefined;
   /** Failed pulls of the image, and the time of the last. */
@@ -26,9 +28,17 @@ export interface ContainerRun {
   pulledAt: number;
 }
 
+/**
+ * Texts of files in emptyDir volumes that one container alone mounts, by `<volume>/<path>`. They outlive
+ * the container, and go with its pod.
+ */
+export type ScratchFiles = ReadonlyMap<string, string>;
+
 export interface CommandExit extends ContainerExit {
   /** What it leaves as its termination message. */
   readonly message: string | undefined;
+  /** What it leaves in its own volumes; undefined = that is not known. */
+  readonly scratch: ScratchFiles | undefined;
 }
 
 export interface ContainerEnd {
@@ -37,12 +47,16 @@ export interface ContainerEnd {
   readonly exitCode: number;
   /** Termination message; absent = it left none. */
   readonly message?: string | undefined;
+  /** As in the run; absent = not known. */
+  readonly scratch?: ScratchFiles | undefined;
 }
 
 export interface WaitingReason {
   readonly reason: string;
   readonly message: string;
 }
+
+const empty: ScratchFiles = new Map();
 
 export function newContainer(): ContainerRun {
   return {
@@ -57,6 +71,7 @@ export function newContainer(): ContainerRun {
     backoffSetAt: 0,
     message: undefined,
     declared: undefined,
+    scratch: empty,
     commandExit: undefined,
     failedPulls: 0,
     pulledAt: 0,
@@ -83,8 +98,9 @@ export function terminate(
 
 /** Starts a terminated container again. */
 export function restart(container: ContainerRun, now: number): void {
-  const { startedAt, finishedAt, exitCode, message } = container;
-  container.last = { startedAt, finishedAt, exitCode, message };
+  const { startedAt, finishedAt, exitCode, message, scratch } = container;
+  container.last = { startedAt, finishedAt, exitCode, message, scratch };
   container.restarts += 1;
+  container.scratch = container.commandExit?.scratch;
   start(container, now);
 }

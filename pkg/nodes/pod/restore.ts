@@ -52,6 +52,7 @@ function restoreContainer(status: ContainerStatus): ContainerRun | undefined {
   } else {
     return undefined;
   }
+  if (restartCount > 0) container.scratch = undefined;
   restoreBackoff(container);
   return container;
 }

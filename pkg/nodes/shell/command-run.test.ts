@@ -7,6 +7,7 @@ function follow(command: readonly string[], more: Partial<MainCommand> = {}) {
     environment: new Map([["INDEX", "3"]]),
     host: "p",
     files: { "/etc/config/colour": "blue\n" },
+    folders: ["/scratch"],
     unknownFolders: ["/data"],
     startedAt: 0,
     seed: "s",
@@ -50,6 +51,11 @@ describe("the command of a simulated container", () => {
     );
   });
 
+  it("keeps files in folders that are known to be empty", () => {
+    assert.equal(script("ls /scratch; mkdir /scratch/b; ls /scratch"), "0 after 0 s: b");
+    assert.equal(script("[ -r /scratch/a ] || touch /scratch/a; [ -r /scratch/a ]"), "0 after 0 s");
+  });
+
   it("says nothing of programs, files and language that it does not have", () => {
     assert.equal(script("run-the-job"), undefined);
     assert.equal(script("cd /srv && exit 3"), undefined);
@@ -73,7 +79,8 @@ describe("the command of a simulated container", () => {
   });
 
   it("tells what was written by a time", () => {
-    const main = { environment: new Map(), host: "p", files: {}, unknownFolders: [], seed: "" };
+    const environment = new Map();
+    const main = { environment, host: "p", files: {}, folders: [], unknownFolders: [], seed: "" };
     const command = ["sh", "-c", "while true; do date +%s; sleep 10; done"];
     const outcome = followCommand({ ...main, command, startedAt: 5_000 }, 25_000);
     const lines = outcome?.output.map(({ afterMs, data }) => `${afterMs} ${Buffer.from(data)}`);

@@ -10,6 +10,8 @@ export interface MainCommand {
   readonly host: string;
   /** Texts of files by their paths. */
   readonly files: Readonly<Record<string, string>>;
+  /** Paths of folders that are there, even if they are empty. */
+  readonly folders: readonly string[];
   /** Folders of which it is not known what they hold. */
   readonly unknownFolders: readonly string[];
   /** Wall clock in ms. */
@@ -23,8 +25,8 @@ export interface CommandOutcome {
   readonly exit: { readonly afterMs: number; readonly code: number };
   /** What it writes, by the time from the start in ms. */
   readonly output: readonly { readonly afterMs: number; readonly data: Uint8Array }[];
-  /** Texts of the files that it has written, by path. */
-  readonly read: (path: string) => string | undefined;
+  /** Paths and texts of the files that it has left at a path and below. */
+  readonly textsAt: (path: string) => readonly (readonly [string, string])[];
 }
 
 /** Commands that are followed, which take a few milliseconds. */
@@ -49,6 +51,7 @@ export function followCommand(
     () => true,
     unknownFolders,
   );
+  for (const folder of main.folders) files.makeFolder(folder);
   const random = seededRandom(main.seed);
   const shell = new Shell({
     ...main,
@@ -63,22 +66,23 @@ export function followCommand(
   });
   const output: { afterMs: number; data: Uint8Array }[] = [];
   const write = (_descriptor: 1 | 2, data: Uint8Array) => void output.push({ afterMs, data });
-  const read = (path: string) => {
-    const entry = files.tree(path)[0]?.[1];
-    return entry && Buffer.from(entry.data).toString();
-  };
+  const textsAt = (path: string) =>
+    files
+      .tree(path)
+      .filter(([, { kind }]) => kind === "file")
+      .map(([at, { data }]) => [at, Buffer.from(data).toString()] as const);
   const running = shell.run(main.command, { input: new Uint8Array(), write });
   try {
     for (let step = running.next(); ; step = running.next()) {
-      if (step.done === true) return { exit: { afterMs, code: step.value }, output, read };
+      if (step.done === true) return { exit: { afterMs, code: step.value }, output, textsAt };
       afterMs += step.value;
-      if (afterMs > untilMs) return { exit: runsOn, output, read };
+      if (afterMs > untilMs) return { exit: runsOn, output, textsAt };
     }
   } catch (error) {
     const isUnknown =
       error instanceof NotSimulated || (error instanceof TooMuchWork && afterMs === 0);
     if (isUnknown) return undefined;
-    if (error instanceof TooMuchWork) return { exit: runsOn, output, read };
+    if (error instanceof TooMuchWork) return { exit: runsOn, output, textsAt };
     throw error;
   }
 }
