@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
@@ -34,6 +34,44 @@ describe("examples", () => {
     });
   }
 
+  it("go/ passes on envtest and on keelson testserver", async function () {
+    this.timeout(300_000);
+    const folder = mkdtempSync(path.join(tmpdir(), "keelson-example-"));
+    try {
+      const cwd = path.join(folder, "go");
+      cpSync(path.join(root, "examples/go"), cwd, { recursive: true });
+      const modules = offlineModules(cwd);
+      if (modules === undefined) {
+        console.error(
+          "      skipped, as go, or the modules of examples/go on this machine, are not there:",
+        );
+        return this.skip();
+      }
+      const keelson = [process.execPath, path.join(root, "dist/keelson.js")];
+      const assets = path.join(folder, "assets");
+      await promisify(execFile)(keelson[0]!, [keelson[1]!, "envtest", `--dir=${assets}`]);
+      const env = {
+        ...process.env,
+        ...modules,
+        KEELSON: keelson.join(" "),
+        KUBEBUILDER_ASSETS: assets,
+        TEST_ASSET_KUBE_APISERVER: path.join(assets, "kube-apiserver"),
+        TEST_ASSET_ETCD: path.join(assets, "etcd"),
+        TEST_ASSET_KUBECTL: path.join(assets, "kubectl"),
+      };
+      const words = ["test", "-trimpath", "-count=1", "-v", "./..."];
+      const { stdout } = await promisify(execFile)("go", words, {
+        cwd,
+        env,
+        timeout: 240_000,
+      }).catch(({ stdout, stderr }) => assert.fail(`${stdout}\n${stderr}`));
+      assert.match(stdout, /^ok /m);
+      assert.doesNotMatch(stdout, /^--- SKIP/m);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+
   it("curl.sh creates, patches, lists, watches and deletes", async function () {
     if (spawnSync("curl", ["--version"]).error) this.skip();
     const folder = mkdtempSync(path.join(tmpdir(), "keelson-example-"));
@@ -52,3 +90,16 @@ describe("examples", () => {
     }
   });
 });
+
+/**
+ * Environment in which Go finds everything that the tests of a folder import without a download: its
+ * module cache, or the sources in GOPATH; undefined = in none, or Go is not there.
+ */
+function offlineModules(cwd: string): Readonly<Record<string, string>> | undefined {
+  const modules = { GOPROXY: "off", GOFLAGS: "-mod=mod", GOTOOLCHAIN: "local" };
+  const sources = { GO111MODULE: "off", GOFLAGS: "" };
+  return [modules, sources].find((found) => {
+    const env = { ...process.env, ...found };
+    return spawnSync("go", ["list", "-deps", "-test", "./..."], { cwd, env }).status === 0;
+  });
+}
