@@ -2,13 +2,14 @@
 import { chmodSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";
 import { build, stop } from "esbuild";
+import { convertChunks } from "./chunk-modules.mjs";
 import { indexImports } from "./index-imports.mjs";
 
 /** Writes dist/keelson.js (the program), dist/index.js (the package) and dist/testing-kit.js (`keelson/testing`). */
 export async function bundle(root) {
   const dist = path.join(root, "dist");
   const entries = ["keelson.js", "index.js", "testing-kit.js", "envtest-etcd.js"];
-  for (const name of [...entries, "chunks", "cache"]) {
+  for (const name of [...entries, "load-chunk.js", "chunks", "cache"]) {
     rmSync(path.join(dist, name), { recursive: true, force: true });
   }
   await build({
@@ -40,17 +41,21 @@ export async function bundle(root) {
       "@opentelemetry/resources",
       "@opentelemetry/sdk-trace-base",
     ],
-    // CommonJS packages inside the bundle still call require() for Node's own modules.
-    banner: {
-      js: [
-        'import { createRequire as keelsonCreateRequire } from "node:module";',
-        "const require = keelsonCreateRequire(import.meta.url);",
-      ].join("\n"),
-    },
-    minifyWhitespace: true,
-    sourcemap: "linked",
+    sourcemap: "inline",
     logLevel: "warning",
   });
+  await build({
+    absWorkingDir: root,
+    entryPoints: ["cmd/keelson/load-chunk.ts"],
+    outdir: "dist",
+    bundle: true,
+    format: "esm",
+    platform: "node",
+    target: "node20",
+    minifyWhitespace: true,
+    logLevel: "warning",
+  });
+  await convertChunks(dist, entries);
   // `npm start` goes on for long, and the compiler would stay with it.
   await stop();
   chmodSync(path.join(dist, "keelson.js"), 0o755);

@@ -37,6 +37,8 @@ export async function ensureBuilt() {
   console.error("keelson: building");
   const { bundle } = await import("./bundle.mjs");
   await bundle(root);
+  const { train } = await import("./train.mjs");
+  await train(root);
   writeFileSync(built, "");
 }
 
@@ -45,7 +47,9 @@ function newestSource() {
     "package.json",
     "package-lock.json",
     "scripts/bundle.mjs",
+    "scripts/chunk-modules.mjs",
     "scripts/index-imports.mjs",
+    "scripts/train.mjs",
   ];
   const times = fixed.map((file) => statSync(path.join(root, file)).mtimeMs);
   const pending = ["pkg", "cmd"].map((name) => path.join(root, name));

@@ -11,12 +11,12 @@ interface CompileCache {
 
 const { enableCompileCache }: CompileCache = nodeModule as CompileCache & typeof nodeModule;
 
+/** Whether compiled code is kept between processes: the variable of Node's compile cache turns it off. */
+export const isCodeCached = !process.env["NODE_DISABLE_COMPILE_CACHE"];
+
 /**
- * Keeps the compiled code of the program between starts (Node 22.8 and newer), which Node writes when
- * the process exits: in the folder
- * `cache` beside the bundle, or in the user's cache folder if that one is read-only. The shared
- * folder for temporary files, Node's default, would let other users of the host supply code.
- * Without a writable folder the program starts as it does without a cache.
+ * Keeps the compiled code of npm packages outside of the bundle between starts (Node 22.8 and newer),
+ * which Node writes when the process exits. `load-chunk.ts` does so for the bundle.
  */
 export function enableCodeCache(): void {
   const program = fileURLToPath(import.meta.url);
@@ -24,10 +24,20 @@ export function enableCodeCache(): void {
   if (program.endsWith(".js")) enableCompileCache?.(cacheFolder(path.dirname(program)));
 }
 
-function cacheFolder(bundle: string): string {
-  if (isWritable(bundle)) return path.join(bundle, "cache");
+/**
+ * Where compiled code is looked up: the folder `cache` beside the bundle, which the build fills, and
+ * the user's cache folder. The shared folder for temporary files, Node's default, would let other
+ * users of the host supply code.
+ */
+export function cacheFolders(bundle: string): readonly [string, string] {
   const user = process.env["XDG_CACHE_HOME"] || path.join(homedir(), ".cache");
-  return path.join(user, "keelson");
+  return [path.join(bundle, "cache"), path.join(user, "keelson")];
+}
+
+/** Where compiled code is written: beside the bundle if that folder is writable. */
+export function cacheFolder(bundle: string): string {
+  const [built, ofUser] = cacheFolders(bundle);
+  return isWritable(bundle) ? built : ofUser;
 }
 
 function isWritable(folder: string): boolean {

@@ -7,8 +7,8 @@ const chunks = path.join(root, "dist", "chunks");
 
 /** Source files of the chunks that a command's module imports when it starts. */
 function sourcesOf(command: string): readonly string[] {
-  const isMain = (name: string) => /^main-\w+\.js$/.test(name);
-  const exported = new RegExp(`export\\{[^}]*\\b${command}\\b`);
+  const isMain = (name: string) => /^main-\w+\.cjs$/.test(name);
+  const exported = new RegExp(`module\\.exports=\\{[^}]*\\b${command}\\b`);
   const main = readdirSync(chunks).find((name) => {
     return isMain(name) && exported.test(readFileSync(path.join(chunks, name), "utf8"));
   });
@@ -16,7 +16,7 @@ function sourcesOf(command: string): readonly string[] {
   const reached = new Set([main]);
   for (const name of reached) {
     const text = readFileSync(path.join(chunks, name), "utf8");
-    const imported = text.matchAll(/(?:from|import)\s*"\.\/([\w-]+\.js)"/g);
+    const imported = text.matchAll(/(?:^|[=;])require\("\.\/([\w-]+\.cjs)"\)/g);
     for (const [, other] of imported) reached.add(other as string);
   }
   return [...reached].flatMap((name) => {

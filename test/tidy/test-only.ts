@@ -9,6 +9,7 @@ const allowed: Readonly<Record<string, string>> = {
   keyOfEvent: "the counterpart of revisionOfEvent, which the product calls",
   seededRandom: "randomness of tests that can be repeated",
   silentLogger: "a logger for tests of several folders",
+  loadChunk: "the entries of the bundle call it (scripts/chunk-modules.mjs)",
   "SeatRequest.handleEvent": "AbortSignal calls it",
   "OpaqueJson.toJSON": "JSON.stringify calls it",
 };

@@ -79,6 +79,14 @@ describe("tidy", () => {
     );
   });
 
+  it("no module changes what it exports: chunks of the bundle take the values once", () => {
+    const changing = files.filter(({ text }) => /^export (?:let|var) /m.test(text));
+    assert.deepEqual(
+      changing.map((file) => file.path),
+      [],
+    );
+  });
+
   it("only cmd/ looks at the process's arguments and environment", () => {
     const fault = /\bprocess\.(?:argv|env)\b/;
     none(

@@ -8,8 +8,15 @@ import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 export function limitHeapGrowth(): void {
   // Old objects are looked through when they have grown by so much; requests leave little behind.
   setFlagsFromString("--heap-growing-percent=75");
+  // Compiled code is written at the exit, and fits only processes with the same flags.
+  process.prependOnceListener("exit", restoreDefaults);
   // The room for young objects stays as it is, a few mebibytes, while the program starts.
   growYoungBy(1);
+}
+
+function restoreDefaults(): void {
+  setFlagsFromString("--heap-growing-percent=0");
+  growYoungBy(2);
 }
 
 /** What young objects get when there is work, in both halves together. */

@@ -1,0 +1,108 @@
+/** Loads the CommonJS modules of the bundle, and keeps their compiled code between processes. */
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { cachedDataVersionTag } from "node:v8";
+import { Script } from "node:vm";
+import { crc32 } from "node:zlib";
+import { cacheFolder, cacheFolders, isCodeCached } from "./code-cache.ts";
+
+interface Chunk {
+  readonly script: Script;
+  /** Name of the file of compiled code. */
+  readonly compiled: string;
+  exports: unknown;
+}
+
+const bundle = path.dirname(fileURLToPath(import.meta.url));
+/** V8 accepts compiled code only with the version, flags and processor that made it. */
+const tag = cachedDataVersionTag();
+const version = `${process.version}-${tag.toString(16)}`;
+const loaded = new Map<string, Chunk>();
+const wrapperStart = "(function (require, module, chunkUrl) {";
+
+/**
+ * Loads a chunk once; its path is relative to the bundle. In contrast to Node's compile cache, the
+ * compiled code that is kept is that at the end of a process: it has the functions that V8 compiled
+ * when they were first called.
+ */
+export function loadChunk(name: string): unknown {
+  return load(path.join(bundle, name));
+}
+
+function load(file: string): unknown {
+  const known = loaded.get(file);
+  if (known !== undefined) return known.exports;
+  const compiled = `${path.basename(file)}.code`;
+  const cachedData = isCodeCached ? readCompiled(compiled) : undefined;
+  // esbuild escapes all that is not ASCII.
+  const source = `${wrapperStart}${readFileSync(file, "latin1")}\n})`;
+  const script = new Script(source, { filename: file, cachedData });
+  const chunk: Chunk = { script, compiled, exports: undefined };
+  loaded.set(file, chunk);
+  if (isCodeCached && (cachedData === undefined || script.cachedDataRejected)) keepAtExit(chunk);
+  const requireOther = createRequire(file);
+  const isChunk = (other: string) => other.startsWith("./") && other.endsWith(".cjs");
+  const require = Object.assign((other: string) => {
+    return isChunk(other) ? load(path.resolve(path.dirname(file), other)) : requireOther(other);
+  }, requireOther);
+  const module = { exports: {} };
+  script.runInThisContext()(require, module, pathToFileURL(file).href);
+  chunk.exports = module.exports;
+  return chunk.exports;
+}
+
+const unkept = new Set<Chunk>();
+
+function keepAtExit(chunk: Chunk): void {
+  if (unkept.size === 0) process.once("exit", keepCompiled);
+  unkept.add(chunk);
+}
+
+/** Other flags than at the start would make code that no start accepts. */
+function keepCompiled(): void {
+  if (cachedDataVersionTag() !== tag) return;
+  try {
+    const folder = path.join(cacheFolder(bundle), version);
+    mkdirSync(folder, { recursive: true });
+    for (const { script, compiled } of unkept) {
+      const file = path.join(folder, compiled);
+      // Other processes may read the file, and write the same one.
+      const written = `${file}.${process.pid}`;
+      writeFileSync(written, withChecksum(script.createCachedData()), { mode: 0o644 });
+      renameSync(written, file);
+    }
+  } catch (error) {
+    // Without a writable folder programs start as they do without a cache.
+    if ((error as NodeJS.ErrnoException).code === undefined) throw error;
+  }
+}
+
+/** V8 does not notice damage: it would end the process. */
+const checksumBytes = 4;
+
+function withChecksum(compiled: Buffer): Buffer {
+  const checksum = Buffer.alloc(checksumBytes);
+  checksum.writeUInt32LE(crc32(compiled));
+  return Buffer.concat([compiled, checksum]);
+}
+
+/** Compiled code that a process wrote; undefined if there is none that is whole. */
+function readCompiled(name: string): Buffer | undefined {
+  for (const folder of cacheFolders(bundle)) {
+    const content = readIfThere(path.join(folder, version, name));
+    if (content === undefined || content.length < checksumBytes) continue;
+    const compiled = content.subarray(0, -checksumBytes);
+    if (crc32(compiled) === content.readUInt32LE(compiled.length)) return compiled;
+  }
+  return undefined;
+}
+
+function readIfThere(file: string): Buffer | undefined {
+  try {
+    return readFileSync(file);
+  } catch {
+    return undefined;
+  }
+}

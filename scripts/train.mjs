@@ -1,0 +1,98 @@
+// Fills the code cache of the bundle: runs an API server, which keeps at its end the code that requests made V8 compile.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { connect } from "node:http2";
+import { tmpdir } from "node:os";
+import path from "node:path";
+
+/** After two rounds V8 has compiled nearly all functions that the requests call. */
+const rounds = 2;
+
+export async function train(root) {
+  const data = mkdtempSync(path.join(tmpdir(), "keelson-train-"));
+  const place = ["--storage-backend=memory", "--secure-port=0", `--cert-dir=${data}`];
+  const words = ["dist/keelson.js", "apiserver", "--bind-address=127.0.0.1", ...place];
+  const server = spawn(process.execPath, words, { cwd: root, stdio: ["ignore", "ignore", "pipe"] });
+  const ended = once(server, "exit");
+  try {
+    const url = await Promise.race([
+      readyUrl(server.stderr),
+      ended.then(() => Promise.reject(new Error("keelson: the program ended before it was ready"))),
+    ]);
+    const pki = (name) => readFileSync(path.join(data, name), "utf8");
+    const authorization = `Bearer ${pki("admin.token").trim()}`;
+    const session = connect(url, { ca: pki("ca.crt") });
+    for (let round = 0; round < rounds; round++) await sendAll(session, authorization, round);
+    session.destroy();
+  } finally {
+    server.kill("SIGTERM");
+    await ended;
+    rmSync(data, { recursive: true });
+  }
+}
+
+async function readyUrl(stream) {
+  let text = "";
+  for await (const data of stream) {
+    text += data;
+    const found = /ready on (https:\S+)/.exec(text);
+    if (found) return found[1];
+  }
+  throw new Error(text);
+}
+
+/** What kubectl asks first, and the verbs. */
+async function sendAll(session, authorization, round) {
+  const send = (method, url, body, type = "application/json") =>
+    request(
+      session,
+      { ":method": method, ":path": url, authorization, "content-type": type },
+      body,
+    );
+  const name = `trained-${round}`;
+  const labels = { app: name };
+  const containers = [{ name: "web", image: "nginx" }];
+  const template = { metadata: { labels }, spec: { containers } };
+  const spec = { replicas: 1, selector: { matchLabels: labels }, template };
+  const deployment = { apiVersion: "apps/v1", kind: "Deployment", metadata: { name }, spec };
+  const collection = "/apis/apps/v1/namespaces/default/deployments";
+  const object = `${collection}/${name}`;
+  for (const url of ["/version", "/api", "/apis", "/apis/apps/v1", "/openapi/v3/apis/apps/v1"])
+    await send("GET", url);
+  await send("POST", collection, deployment);
+  const stored = JSON.parse(await send("GET", object));
+  await send("PATCH", object, { metadata: { labels } }, "application/merge-patch+json");
+  await send("PATCH", object, { spec: { template } }, "application/strategic-merge-patch+json");
+  const applied = { ...deployment, metadata: { name, labels: { round: String(round) } } };
+  await send(
+    "PATCH",
+    `${object}?fieldManager=trainer&force=true`,
+    applied,
+    "application/apply-patch+yaml",
+  );
+  for (const query of ["", "?limit=1", "?labelSelector=app", "?watch=1&timeoutSeconds=1"])
+    await send("GET", collection + query);
+  const configMaps = "/api/v1/namespaces/default/configmaps";
+  await send("POST", configMaps, { metadata: { name }, data: { name } });
+  await send("PUT", `${configMaps}/${name}`, { metadata: { name }, data: { name, round: "next" } });
+  await send(
+    "PATCH",
+    `${configMaps}/${name}`,
+    { data: { a: "b" } },
+    "application/merge-patch+json",
+  );
+  await send("GET", configMaps);
+  await send("DELETE", `${configMaps}/${name}`);
+  if (stored.metadata?.name !== name) throw new Error(`keelson: ${JSON.stringify(stored)}`);
+  await send("DELETE", object);
+}
+
+async function request(session, headers, body) {
+  const stream = session.request(headers);
+  stream.setEncoding("utf8");
+  stream.end(body === undefined ? undefined : JSON.stringify(body));
+  let text = "";
+  for await (const data of stream) text += data;
+  return text;
+}
