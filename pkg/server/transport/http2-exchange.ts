@@ -113,12 +113,21 @@ export class Http2Exchange implements Exchange {
   body(limit: number): Promise<Uint8Array> {
     this.read = true;
     const { stream } = this.request;
-    if (Number(this.header("content-length") ?? 0) > limit) {
+    const announced = this.announcedBytes;
+    if (announced !== undefined && announced > limit) {
       stream.resume();
       return Promise.reject(bodyTooLarge(limit));
     }
     const { life, bodyObserver: observer } = this;
-    return gather(stream, { limit, milliseconds: this.options.bodyTimeout, life, observer });
+    const milliseconds = this.options.bodyTimeout;
+    return gather(stream, { limit, milliseconds, life, observer, announced });
+  }
+
+  /** Undefined: the client does not say how long the body is. */
+  private get announcedBytes(): number | undefined {
+    if (this.request.stream.endAfterHeaders) return 0;
+    const length = this.header("content-length");
+    return length === undefined ? undefined : Number(length);
   }
 
   /**

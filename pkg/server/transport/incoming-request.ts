@@ -87,18 +87,25 @@ interface GatherOptions {
   readonly milliseconds: number;
   readonly life: Life;
   readonly observer?: BodyObserver | undefined;
+  /** Length in bytes that the request announces. */
+  readonly announced?: number | undefined;
 }
 
-/** Reads a body whole. What comes after a failure is dropped as it arrives. */
+/**
+ * Reads a body whole. What comes after a failure is dropped as it arrives. A body of announced
+ * length is read by exact sizes, which leaves "end" to the time after the response: once that was
+ * emitted, Node destroys an HTTP/2 stream in the middle of the last write of the response, and
+ * creates an error with a stack trace.
+ */
 export function gather(body: Readable, options: GatherOptions): Promise<Uint8Array> {
-  const { limit, milliseconds, life, observer } = options;
+  const { limit, milliseconds, life, observer, announced } = options;
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = [];
     let size = 0;
     let forget = (): void => undefined;
     const settle = () => {
       clearTimeout(timer);
-      body.off("data", onData);
+      body.off("readable", onReadable);
       body.off("end", onEnd);
       forget();
       observer?.ended();
@@ -121,11 +128,14 @@ export function gather(body: Readable, options: GatherOptions): Promise<Uint8Arr
       settle();
       resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size));
     };
-    const onData = (chunk: Uint8Array) => {
+    const onReadable = () => {
+      const chunk = body.read(announced === undefined ? undefined : body.readableLength);
+      if (chunk === null) return;
       size += chunk.byteLength;
       if (size > limit) return fail(bodyTooLarge(limit));
       if (!tell(() => observer?.received(chunk.byteLength))) return;
       chunks.push(chunk);
+      if (size === announced) onEnd();
     };
     const onEnd = () => {
       let wait: Awaitable<void> = undefined;
@@ -136,8 +146,9 @@ export function gather(body: Readable, options: GatherOptions): Promise<Uint8Arr
     const timer = setTimeout(() => fail(deadlineExceeded()), milliseconds);
     if (life.reason !== undefined) return fail(life.reason);
     if (!tell(() => observer?.waiting())) return;
-    body.on("data", onData);
-    body.on("end", onEnd);
     forget = life.onAbort(fail);
+    if (announced === 0) return onEnd();
+    body.on("readable", onReadable);
+    body.on("end", onEnd);
   });
 }

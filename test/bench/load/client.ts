@@ -43,7 +43,8 @@ export class Connection {
         authorization: `Bearer ${this.aim.token}`,
         accept,
         ...this.aim.headers,
-        ...(body === undefined ? {} : { "content-type": contentType }),
+        // Go's clients, curl and fetch announce the length of what they send, too.
+        ...(body && { "content-type": contentType, "content-length": body.length }),
       },
       { endStream: body === undefined },
     );
