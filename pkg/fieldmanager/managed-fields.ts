@@ -123,13 +123,16 @@ function readOrNone(entries: readonly ManagedFieldsEntry[] | null | undefined): 
 function* updated(
   write: Write,
   { live, next }: Pick<Update, "live" | "next">,
-  before: Managers,
+  known: Managers,
 ): Slices<Managers> {
-  const objects = { live: live(), next: next() };
+  const before = live();
   yield;
-  const { managers, fields } = yield* update(write, objects, before);
+  const objects = { live: before, next: next() };
+  yield;
+  const { managers, fields } = yield* update(write, objects, known);
   yield;
   const owned = difference(fields, strippedFields);
+  yield;
   if (!isEmptySet(owned)) {
     const manager = managerOf(write, "Update");
     const previous = managers.get(managerIdentifier(manager));

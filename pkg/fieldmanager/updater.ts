@@ -133,11 +133,16 @@ function* removeFromOthers(
     if (difference === undefined) {
       const { added, modified, removed } = compareIn(manager.apiVersion);
       yield;
-      const changed = applyFilter(change.scope, union(modified, added));
+      const either = union(modified, added);
+      yield;
+      const changed = applyFilter(change.scope, either);
+      yield;
       difference = { changed, removed: applyFilter(change.scope, removed) };
       scoped.set(manager.apiVersion, difference);
     }
+    yield;
     const conflict = intersection(manager.fields, difference.changed);
+    yield;
     losses.set(id, { conflict, removed: intersection(manager.fields, difference.removed) });
     yield;
     if (force || isEmptySet(conflict)) continue;
@@ -150,6 +155,7 @@ function* removeFromOthers(
   const kept = managers.copy();
   for (const [id, { conflict, removed }] of losses) {
     kept.take(id, conflict);
+    yield;
     kept.take(id, removed);
     yield;
   }
@@ -180,7 +186,10 @@ export function* update(
   );
   yield;
   const { added, modified } = outcome.comparison();
-  return { managers: outcome.managers, fields: applyFilter(change.scope, union(modified, added)) };
+  yield;
+  const changed = union(modified, added);
+  yield;
+  return { managers: outcome.managers, fields: applyFilter(change.scope, changed) };
 }
 
 export interface Application {

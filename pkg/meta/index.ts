@@ -75,7 +75,7 @@ export {
 } from "./selector/label-selector.ts";
 export { parseFieldSelector } from "./selector/field-selector.ts";
 export { PatchFault } from "./patch/patch-fault.ts";
-export { jsonPatch } from "./patch/json-patch.ts";
+export { jsonPatch, jsonPatchInSlices } from "./patch/json-patch.ts";
 export { mergePatch } from "./patch/merge-patch.ts";
 export { strategicMergePatch } from "./patch/strategic-merge.ts";
 export { goTypeOf, goValue } from "./patch/go-value.ts";

@@ -77,6 +77,11 @@ function inner(set: FieldSet, element: PathElement): FieldSet | undefined {
 
 /** Members of either. */
 export function union(left: FieldSet, right: FieldSet): FieldSet {
+  return unionWith(left, right, false);
+}
+
+/** The mark of membership is set in the same copy: one of a large set takes long. */
+function unionWith(left: FieldSet, right: FieldSet, self: boolean): FieldSet {
   if (left === right || isEmptySet(right)) return left;
   if (isEmptySet(left)) return right;
   let draft: Draft | undefined;
@@ -86,7 +91,7 @@ export function union(left: FieldSet, right: FieldSet): FieldSet {
     const mine = inner(left, element);
     const both = mine === undefined ? theirs : unionOfNodes(mine, theirs);
     if (both === mine) continue;
-    draft ??= { ...left };
+    draft ??= self ? { [SELF]: leaf, ...left } : { ...left };
     draft[element] = both;
   }
   return draft ?? left;
@@ -95,7 +100,7 @@ export function union(left: FieldSet, right: FieldSet): FieldSet {
 export function unionOfNodes(left: FieldSet, right: FieldSet): FieldSet {
   if (left === right) return left;
   const self = isMember(left) || isMember(right);
-  const below = union(left, right);
+  const below = unionWith(left, right, self);
   if (!self || SELF in below) return below;
   return nodeOf(true, below) as FieldSet;
 }
@@ -132,6 +137,30 @@ export function recursiveDifference(left: FieldSet, right: FieldSet): FieldSet {
 }
 
 function without(left: FieldSet, right: FieldSet, recursive: boolean): FieldSet {
+  const changed = changedNodes(left, right, recursive);
+  return changed === undefined ? left : (copyWith(left, changed, false) ?? emptySet);
+}
+
+function nodeWithout(mine: FieldSet, theirs: FieldSet, recursive: boolean): FieldSet | undefined {
+  const taken = isMember(theirs);
+  if (taken && recursive) return undefined;
+  const changed = changedNodes(mine, theirs, recursive);
+  const self = isMember(mine) && !taken;
+  if (changed === undefined && self === isMember(mine)) return mine;
+  return copyWith(mine, changed ?? noNodes, self);
+}
+
+/** What replaces a node; undefined if nothing of it stays. */
+type Replacements = ReadonlyMap<PathElement, FieldSet | undefined>;
+
+const noNodes: Replacements = new Map();
+
+/** The nodes directly below `left` from which `right` takes something; undefined without any. */
+function changedNodes(
+  left: FieldSet,
+  right: FieldSet,
+  recursive: boolean,
+): Replacements | undefined {
   let changed: Map<PathElement, FieldSet | undefined> | undefined;
   for (const element in right) {
     const mine = inner(left, element);
@@ -139,23 +168,21 @@ function without(left: FieldSet, right: FieldSet, recursive: boolean): FieldSet 
     const rest = nodeWithout(mine, right[element] as FieldSet, recursive);
     if (rest !== mine) (changed ??= new Map()).set(element, rest);
   }
-  if (changed === undefined) return left;
-  // A copy of what stays: deleting from an object would make it slow to read.
-  const draft: Draft = {};
-  for (const element in left) {
-    const node = changed.has(element) ? changed.get(element) : left[element];
-    if (node !== undefined) draft[element] = node;
-  }
-  return draft;
+  return changed;
 }
 
-function nodeWithout(mine: FieldSet, theirs: FieldSet, recursive: boolean): FieldSet | undefined {
-  const taken = isMember(theirs);
-  if (taken && recursive) return undefined;
-  const below = without(mine, theirs, recursive);
-  const self = isMember(mine) && !taken;
-  if (below === mine && self === isMember(mine)) return mine;
-  return nodeOf(self, contentsOf(below));
+/** A node with some nodes below replaced; undefined if nothing stays. */
+function copyWith(node: FieldSet, changed: Replacements, self: boolean): FieldSet | undefined {
+  // A copy of what stays: deleting from an object would make it slow to read.
+  let draft: Draft | undefined;
+  for (const element in node) {
+    if (element === SELF) continue;
+    const below = changed.has(element) ? changed.get(element) : node[element];
+    if (below === undefined) continue;
+    draft ??= self ? { [SELF]: leaf } : {};
+    draft[element] = below;
+  }
+  return draft ?? (self ? leaf : undefined);
 }
 
 /** The node without the mark of its own membership. */

@@ -1,4 +1,4 @@
-import { assign, deepClone, deepEqual, printJson } from "#base";
+import { assign, atOnce, deepClone, deepEqual, printJson, type Slices } from "#base";
 import { Written } from "#schema";
 import { checkDepth, type JsonObject, PatchFault, Work } from "./patch-fault.ts";
 
@@ -28,9 +28,21 @@ type Container = JsonObject | unknown[];
  * that fails.
  */
 export function jsonPatch(document: unknown, operations: readonly PatchOperation[]): unknown {
+  return atOnce(jsonPatchInSlices(document, operations));
+}
+
+/** As `jsonPatch`, with a slice per operation. */
+export function* jsonPatchInSlices(
+  document: unknown,
+  operations: readonly PatchOperation[],
+): Slices<unknown> {
   checkDepth(operations);
   const run = new Run(deepClone(document));
-  for (const operation of operations) run.apply(operation ?? {});
+  for (const operation of operations) {
+    yield;
+    run.apply(operation ?? {});
+  }
+  yield;
   // Moves bury deeper than any operation is.
   checkDepth(run.document);
   return run.document;

@@ -6,7 +6,7 @@ import {
   goValue,
   groupVersionOf,
   invalid,
-  jsonPatch,
+  jsonPatchInSlices,
   mergePatch,
   parseJsonRequest,
   PatchFault,
@@ -77,9 +77,10 @@ export function patchApplier(request: ResourceRequest, input: PatchRequest): Pat
     yield;
     const document = toJsonValue(struct, object, typeMeta);
     yield;
-    const patched = { document: patchedDocument(request, { document, parsed, input }), parsed };
+    const patched = yield* patchedDocument(request, { document, parsed, input });
     yield;
-    return yield* decodePatched(registry, request, { ...patched, input, current: document });
+    const application = { document: patched, parsed, input, current: document };
+    return yield* decodePatched(registry, request, application);
   };
 }
 
@@ -90,15 +91,15 @@ interface Application {
 }
 
 /** Pure patch functions neither change nor share the document. */
-function patchedDocument(
+function* patchedDocument(
   request: ResourceRequest,
   { document, parsed, input }: Application,
-): unknown {
+): Slices<unknown> {
   const { patchType } = input.options;
   try {
     switch (patchType) {
       case "json":
-        return jsonPatch(document, (parsed.value ?? []) as never);
+        return yield* jsonPatchInSlices(document, (parsed.value ?? []) as never);
       case "merge":
         return mergePatch(document, parsed.value);
       case "strategic":
