@@ -1,6 +1,6 @@
 /**
  * `npm run bench [-- --backend=memory|embedded|etcd] [--objects=10000] [--seconds=2] [--rounds=3]
- * [--workers=1] [--url=… --token=…]`
+ * [--workers=1] [--only=create,read,watch] [--url=… --token=…]`
  * Figures of a server and of the floor of this machine, a bare node:http2 server under the same
  * load. Both have the machine in turn, and the best round of each counts: what else runs on a
  * machine comes and goes. Requests come from h2load where it is installed (Debian: nghttp2-client),
@@ -31,6 +31,7 @@ import { exitOnSignals } from "./load/servers.ts";
 import { usesH2load } from "./load/load.ts";
 import {
   creates,
+  etcdWatch,
   type FanOut,
   fanOut,
   fill,
@@ -197,8 +198,14 @@ async function main(): Promise<void> {
   if (own) row("resident memory at start", residentMb());
   await fill(aim, objects);
   if (own) row(`resident memory with ${objects} objects`, residentMb());
-  await compareCreates(aim, floor);
-  await compareReads(aim, floor);
+  const { only } = options;
+  const wants = (name: string): boolean => only === "" || only.split(",").includes(name);
+  if (wants("create")) await compareCreates(aim, floor);
+  if (wants("read")) await compareReads(aim, floor);
+  if (wants("watch")) await compareWatches(aim, floor);
+}
+
+async function compareWatches(aim: Aim, floor: Aim): Promise<void> {
   for (const watchers of String(options.watchers).split(",").map(Number)) {
     const load = { watchers, writers: 8, seconds };
     const [own, bare] = await inTurn(
@@ -206,7 +213,21 @@ async function main(): Promise<void> {
       () => fanOut(floor, floorPaths, load),
     );
     fanOutRow(watchers, bestFanOut(own), bestFanOut(bare));
+    if (watchers === 1) await compareWithEtcd(load);
   }
+}
+
+/** What etcd alone takes from a write to its event, in the same run. */
+async function compareWithEtcd(load: Parameters<typeof etcdWatch>[1]): Promise<void> {
+  const [endpoint] = etcd?.endpoints ?? [];
+  if (endpoint === undefined) return;
+  const rounds: FanOut[] = [];
+  for (let round = 0; round < Number(options.rounds); round++) {
+    rounds.push(await etcdWatch(endpoint, load));
+  }
+  const floor = bestFanOut(rounds);
+  row("  a watch of etcd itself: events", `${floor.events.toFixed(0)}/s`);
+  row("  from write to delivery, p50 and p99", latenciesOf(floor));
 }
 
 /** The rounds of both. */
@@ -250,10 +271,11 @@ function bestFanOut(rounds: readonly FanOut[]): FanOut {
 
 function fanOutRow(watchers: number, figure: FanOut, floor: FanOut): void {
   rateRow(`watch, ${watchers} watchers, 8 writers: events`, figure.events, floor.events);
-  row(
-    `  from write to delivery, p50 and p99`,
-    `${figure.p50.toFixed(1)} ${figure.p99.toFixed(1)} ms`,
-  );
+  row("  from write to delivery, p50 and p99", latenciesOf(figure));
+}
+
+function latenciesOf({ p50, p99 }: FanOut): string {
+  return `${p50.toFixed(1)} ${p99.toFixed(1)} ms`;
 }
 
 try {

@@ -137,10 +137,46 @@ export async function fanOut(aim: Aim, paths: Paths, load: FanOutLoad): Promise<
   const spent = (performance.now() - start) / 1000;
   const others = (await held.end()) / (timed.bytes / timed.events);
   for (const connection of [writing, watching]) connection.close();
-  const latencies = timed.latencies.toSorted((a, b) => a - b);
-  const at = (share: number) => latencies[Math.floor(latencies.length * share)] ?? 0;
   const events = (watchers === 1 ? timed.events : others) / spent;
-  return { events, p50: at(0.5), p99: at(0.99) };
+  return { events, ...quantiles(timed.latencies) };
+}
+
+function quantiles(latencies: readonly number[]): Pick<FanOut, "p50" | "p99"> {
+  const sorted = latencies.toSorted((a, b) => a - b);
+  const at = (share: number) => sorted[Math.floor(sorted.length * share)] ?? 0;
+  return { p50: at(0.5), p99: at(0.99) };
+}
+
+/** The floor of `fanOut` with one watcher: the same writes to etcd, and a watch of etcd itself. */
+export async function etcdWatch(
+  endpoint: string,
+  { writers, seconds }: Pick<FanOutLoad, "writers" | "seconds">,
+): Promise<FanOut> {
+  await using backend = etcdBackend({ endpoints: [endpoint] });
+  const prefix = `/bench/watch-${Date.now().toString(36)}-`;
+  const sentAt = new Map<string, number>();
+  const latencies: number[] = [];
+  const stop = new AbortController();
+  const fromRevision = (await backend.revision()) + 1;
+  const watching = (async () => {
+    for await (const { events } of backend.watch({ fromRevision, signal: stop.signal })) {
+      for (const event of events) {
+        const sent = event.type === "put" ? sentAt.get(event.entry.key) : undefined;
+        if (sent !== undefined) latencies.push(performance.now() - sent);
+      }
+    }
+  })();
+  const value = configMap({ name: "object" });
+  const written = await rate(seconds, writers, async (n) => {
+    const key = `${prefix}${n}`;
+    sentAt.set(key, performance.now());
+    const compare = [{ key, modRevision: 0 }];
+    await backend.txn({ compare, then: [{ put: key, value }], otherwise: [] });
+    return { status: 201, body: value, retryAfter: 0 };
+  });
+  stop.abort();
+  await watching;
+  return { events: written, ...quantiles(latencies) };
 }
 
 /** A watcher that knows when what it sees was sent. */
