@@ -311,14 +311,17 @@ const formats = new Set(
 export function unknownFormats(schema: JsonSchema, found = new Set<string>()): Set<string> {
   const { type, format } = schema;
   if (type === "string" && format && !formats.has(format.replaceAll("-", ""))) found.add(format);
-  const { items, additionalProperties, not } = schema;
-  const below = [
-    ...Object.values(schema.properties ?? {}),
-    ...(schema.allOf ?? []),
-    ...(schema.anyOf ?? []),
-    ...(schema.oneOf ?? []),
-    ...[items, additionalProperties, not].flat(),
-  ];
-  for (const each of below) if (typeof each === "object" && each) unknownFormats(each, found);
+  const { properties, allOf, anyOf, oneOf, items, additionalProperties, not } = schema;
+  const visit = (below: unknown): void => {
+    if (typeof below === "object" && below !== null) unknownFormats(below as JsonSchema, found);
+  };
+  Object.values(properties ?? {}).forEach(visit);
+  allOf?.forEach(visit);
+  anyOf?.forEach(visit);
+  oneOf?.forEach(visit);
+  if (Array.isArray(items)) items.forEach(visit);
+  else visit(items);
+  visit(additionalProperties);
+  visit(not);
   return found;
 }
