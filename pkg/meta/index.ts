@@ -78,4 +78,5 @@ export { PatchFault } from "./patch/patch-fault.ts";
 export { jsonPatch, jsonPatchInSlices } from "./patch/json-patch.ts";
 export { mergePatch } from "./patch/merge-patch.ts";
 export { strategicMergePatch } from "./patch/strategic-merge.ts";
+export { patchedText } from "./patch/patched-text.ts";
 export { goTypeOf, goValue } from "./patch/go-value.ts";

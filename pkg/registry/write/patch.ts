@@ -4,6 +4,7 @@ import {
   genericFailure,
   goQuote,
   goValue,
+  patchedText,
   groupVersionOf,
   invalid,
   jsonPatchInSlices,
@@ -253,9 +254,7 @@ function checkCustomKind(
 function printedObject({ options }: PatchRequest, parsed: ParsedPatch, document: unknown): string {
   return options.patchType === "strategic"
     ? goValue(parsed.value)
-    : JSON.stringify(document, (_key, value: unknown) =>
-        typeof value === "bigint" ? Number(value) : value,
-      );
+    : patchedText(document, parsed.value);
 }
 
 /** Kubernetes names no kind here. */

@@ -1,0 +1,47 @@
+/**
+ * The text of a patched document in error messages. The library that patches JSON in kube-apiserver
+ * parses only the objects on the way to what changes, and prints those with sorted keys; all others
+ * keep the order of their fields.
+ */
+import { compareUtf8 } from "#base";
+import { isJsonObject } from "./patch-fault.ts";
+
+/** `patch`: the operations of a JSON patch, or the object of a merge patch. */
+export function patchedText(document: unknown, patch: unknown): string {
+  const sorted = new Set<unknown>([document]);
+  if (Array.isArray(patch)) for (const operation of patch) addPaths(document, operation, sorted);
+  else addMerged(document, patch, sorted);
+  return JSON.stringify(document, (_key, value: unknown) => {
+    if (typeof value === "bigint") return Number(value);
+    return isJsonObject(value) && sorted.has(value) ? sortedByKey(value) : value;
+  });
+}
+
+function sortedByKey(object: Readonly<Record<string, unknown>>): object {
+  const keys = Object.keys(object).sort(compareUtf8);
+  return Object.fromEntries(keys.map((key) => [key, object[key]]));
+}
+
+/** The containers of what an operation names. */
+function addPaths(document: unknown, operation: unknown, found: Set<unknown>): void {
+  const { path, from } = (operation ?? {}) as { readonly path?: unknown; readonly from?: unknown };
+  for (const pointer of [path, from]) {
+    if (typeof pointer !== "string") continue;
+    let at: any = document;
+    for (const token of pointer.split("/").slice(1, -1)) {
+      at = at?.[token.replaceAll("~1", "/").replaceAll("~0", "~")];
+      if (typeof at !== "object" || at === null) break;
+      found.add(at);
+    }
+  }
+}
+
+/** Objects that were merged, and all that lie in lists of the patch. */
+function addMerged(document: unknown, patch: unknown, found: Set<unknown>): void {
+  if (Array.isArray(document) && Array.isArray(patch)) {
+    for (const each of document) addMerged(each, each, found);
+  } else if (isJsonObject(document) && isJsonObject(patch)) {
+    found.add(document);
+    for (const [key, value] of Object.entries(patch)) addMerged(document[key], value, found);
+  }
+}
