@@ -34,7 +34,8 @@ export function checkListOptions(options: ListOptions, domain: Domain): void {
 /** Throws 422 for combinations of watch parameters that Kubernetes refuses. */
 export function checkWatchOptions(options: WatchOptions, domain: Domain): void {
   const problems = new Problems();
-  const { resourceVersionMatch: match, sendInitialEvents, continueToken } = options;
+  const { continueToken } = options;
+  const { resourceVersionMatch: match, sendInitialEvents } = withWatchDefaults(options);
   if (sendInitialEvents !== undefined && match !== notOlderThan) {
     forbid(problems, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
   }
@@ -51,6 +52,16 @@ export function checkWatchOptions(options: WatchOptions, domain: Domain): void {
     }
   }
   refuse(problems, domain);
+}
+
+type WatchStart = Pick<WatchOptions, "resourceVersionMatch" | "sendInitialEvents">;
+
+/** A watch that names no version, or "0", asks for initial events unless it says otherwise. */
+function withWatchDefaults(options: WatchOptions): WatchStart {
+  const { resourceVersion, resourceVersionMatch, sendInitialEvents } = options;
+  const isStated = resourceVersionMatch !== "" || sendInitialEvents !== undefined;
+  if (isStated || (resourceVersion !== "" && resourceVersion !== "0")) return options;
+  return { resourceVersionMatch: notOlderThan, sendInitialEvents: true };
 }
 
 function forbid(problems: Problems, detail: string): void {

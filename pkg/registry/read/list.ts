@@ -68,10 +68,10 @@ function planList(
   if (options.continueToken === "") {
     return { limit, version: listVersion(options), token: undefined, ...common };
   }
+  const token = decodeContinue(options.continueToken, registry.catalog.domain);
   if (parseResourceVersion(options.resourceVersion || "0") !== 0n) {
     throw badRequest("specifying resource version is not allowed when using continue");
   }
-  const token = decodeContinue(options.continueToken, registry.catalog.domain);
   const version: ListVersion =
     token.revision === undefined
       ? { kind: "newest", least: 0n }

@@ -112,6 +112,7 @@ describe("watch events", () => {
   it("refuses watch options at once", async () => {
     const cases: readonly (readonly [Partial<WatchOptions>, RegExp])[] = [
       [{ resourceVersion: "abc" }, /^500 - resourceVersion: Invalid value: "abc"/],
+      [{ continueToken: "x" }, /resourceVersionMatch is forbidden when continue is provided/],
       [{ resourceVersionMatch: "NotOlderThan" }, /is forbidden for watch unless sendInitialEvents/],
       [{ sendInitialEvents: true }, /sendInitialEvents requires setting resourceVersionMatch to /],
       [{ labelSelector: "a===" }, /^400/],

@@ -124,7 +124,9 @@ class Watch implements AsyncIterableIterator<EventBatch> {
     // The sleep rejects only when the watch has ended before.
     clock.sleep(timeoutMs, this.#life.signal).then(this.#end, () => undefined);
     this.#stay = registry.catalog.whenGone(request.resource, this.#end);
-    if (request.context.signal.aborted || !isServed(registry, request)) this.#end();
+    // A negative timeoutSeconds has passed before the watch starts.
+    const isOver = request.context.signal.aborted || timeoutMs <= 0;
+    if (isOver || !isServed(registry, request)) this.#end();
     else request.context.signal.addEventListener("abort", this.#end, { once: true });
     this.#past = this.#pastOf();
   }
