@@ -1,10 +1,13 @@
 import { assert } from "#base";
-import type { Resource } from "#meta";
+import { notFound, type Resource, StatusError } from "#meta";
 import type { ResourceRequest } from "../contract.ts";
 import type { RegistryContext } from "../context.ts";
 import { get } from "../read/get.ts";
 
-/** An object of the core group in the namespace of the request. Throws 404. */
+/**
+ * An object of the core group in the namespace of the request. Throws 404 in the name of the
+ * resource that the client asked for, as kube-apiserver does whatever it looks up on the way.
+ */
 export async function coreObject(
   registry: RegistryContext,
   request: ResourceRequest,
@@ -14,5 +17,10 @@ export async function coreObject(
   assert(resource !== undefined, `the catalog has ${plural}`);
   const namespace = resource.kind.scope === "Cluster" ? "" : request.namespace;
   const where = { ...request, resource, namespace, name, subresource: "" };
-  return (await get(registry, where, { resourceVersion: "" })).object;
+  try {
+    return (await get(registry, where, { resourceVersion: "" })).object;
+  } catch (error) {
+    if (!(error instanceof StatusError) || error.status.reason !== "NotFound") throw error;
+    throw notFound(request.resource, name);
+  }
 }
