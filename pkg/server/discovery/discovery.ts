@@ -26,6 +26,7 @@ import {
   type Format,
   mediaTypes,
   negotiate,
+  negotiateDocument,
   parseAccept,
   routeAccepts,
 } from "../response/negotiation.ts";
@@ -52,9 +53,10 @@ export function discoveryResponse(
       return aggregatedResponse(view, { core: path === "/api", ...form, ifNoneMatch });
     }
   }
-  const { format } = negotiate(accept, "status", "");
-  const headers = { "content-type": mediaTypes[format] };
   const { make, methods } = found;
+  const isRoute = methods === "get";
+  const { format } = isRoute ? negotiate(accept, "status", "") : negotiateDocument(accept);
+  const headers = { "content-type": mediaTypes[format] };
   return { status: 200, headers, body: encodeDocument(make(), format), methods };
 }
 

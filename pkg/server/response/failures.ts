@@ -48,6 +48,12 @@ export function forbidden({ user, request }: AuthorizationAttributes, reason: st
   );
 }
 
+/** 403 of the authorizers, which browsers shall not take for anything but its content type. */
+export function accessDenied(attributes: AuthorizationAttributes, reason: string): StatusError {
+  const { status } = forbidden(attributes, reason);
+  return new StatusError(status, { "X-Content-Type-Options": "nosniff" });
+}
+
 function deed(request: RequestInfo): string {
   if (!request.isResource) return `${request.verb} path ${goQuote(request.path)}`;
   const resource =

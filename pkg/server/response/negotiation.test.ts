@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { StatusError } from "#meta";
-import { bodyFormat, negotiate, negotiateFailure, type Offer, wantsPretty } from "./negotiation.ts";
+import {
+  bodyFormat,
+  negotiate,
+  negotiateDocument,
+  negotiateFailure,
+  type Offer,
+  wantsPretty,
+} from "./negotiation.ts";
 
 const GROUP = "meta.k8s.io";
 
@@ -40,7 +47,7 @@ const cases: readonly (readonly [Offer, string | undefined, string])[] = [
   ["virtual", "application/json", "json"],
   ["virtual", table.replace("Table", "PartialObjectMetadata"), "json PartialObjectMetadata v1"],
   ["virtual", table, `406 ${onlyThese}`],
-  ["status", "application/json;stream=watch", `406 ${onlyThese}`],
+  ["status", "application/json;stream=watch", "json"],
   ["status", "application/json;sv=v1", `406 ${onlyThese}`],
   ["status", "application/json;g=meta.k8s.io", `406 ${onlyThese}`],
   ["list", table, "json Table v1"],
@@ -51,6 +58,7 @@ const cases: readonly (readonly [Offer, string | undefined, string])[] = [
   ["list", `application/json,${table}`, "json"],
   ["watch", "application/yaml", `406 ${onlyThese}`],
   ["watch", "application/vnd.kubernetes.protobuf", "protobuf"],
+  ["watch", "application/json;q=0.1,application/yaml", `406 ${onlyThese}`],
 ];
 
 describe("negotiation", () => {
@@ -61,6 +69,11 @@ describe("negotiation", () => {
   it("never prints a table as Protobuf", () => {
     const accept = "application/vnd.kubernetes.protobuf;as=Table;g=meta.k8s.io;v=v1";
     assert.match(chosen(accept, "list"), /^406 only/);
+  });
+
+  it("takes wildcards of the subtype for documents that are no routes", () => {
+    assert.equal(negotiateDocument("application/*").format, "json");
+    assert.throws(() => negotiateDocument("text/html"), /only the following media types/);
   });
 
   it("sends errors in JSON when nothing else fits", () => {

@@ -51,17 +51,26 @@ export function negotiate(accept: string | undefined, offer: Offer, metaGroup: s
     const streams = offer === "list" || offer === "watch" ? streamTypes : [];
     throw notRepresentable([...allTypes, ...streams]);
   }
-  const found = choose(accept, { offer, metaGroup });
-  if (found === undefined) throw notAcceptable(offer === "watch" ? streamTypes : allTypes);
-  return found;
+  return chosen(accept, { offer, metaGroup });
+}
+
+/** The representation of a document that is no route, and knows no wording but that of the types. */
+export function negotiateDocument(accept: string | undefined): Negotiated {
+  return chosen(accept, { offer: "status", metaGroup: "" });
 }
 
 /** Custom resources have no Protobuf form; their metadata has. */
 function negotiateCustom(accept: string | undefined, offer: Offer, metaGroup: string): Negotiated {
   const isText = ({ as, format }: Negotiated) => as !== undefined || format !== "protobuf";
-  const found = choose(accept, { offer, metaGroup, fits: isText });
-  if (found === undefined) throw notAcceptable(offer === "watch" ? streamTypes : allTypes);
-  return found;
+  return chosen(accept, { offer, metaGroup, fits: isText });
+}
+
+/** A watch chooses as a list does, and has no stream of YAML. */
+function chosen(accept: string | undefined, choice: Choice): Negotiated {
+  const found = choose(accept, choice);
+  if (found === undefined) throw notAcceptable(allTypes);
+  if (choice.offer !== "watch" || streamFormats.includes(found.format)) return found;
+  throw notAcceptable(streamTypes);
 }
 
 /** Headers that are remembered; clients send few different ones. */
@@ -109,10 +118,9 @@ function choose(
   accept: string | undefined,
   { offer, metaGroup, fits = () => true }: Choice,
 ): Negotiated | undefined {
-  const offered = offer === "watch" ? streamFormats : formats;
-  if (accept === undefined || accept === "") return plain(offered[0]!);
+  if (accept === undefined || accept === "") return plain(formats[0]!);
   for (const clause of parseAccept(accept)) {
-    for (const format of offered) {
+    for (const format of formats) {
       if (!covers(clause, mediaTypes[format])) continue;
       const found = withParameters(clause, { format, offer, metaGroup });
       if (found !== undefined && fits(found)) return found;
@@ -141,8 +149,10 @@ function withParameters(
   { parameters }: Clause,
   { format, offer, metaGroup }: { format: Format; offer: Offer; metaGroup: string },
 ): Negotiated | undefined {
-  if (!allows(parameters.get("stream"), "watch", offer)) return undefined;
-  if (!allows(parameters.get("sv"), "v1", offer)) return undefined;
+  const stream = parameters.get("stream") ?? "";
+  if (stream !== "" && stream !== "watch") return undefined;
+  const serverVersion = parameters.get("sv") ?? "";
+  if (serverVersion !== "" && (serverVersion !== "v1" || offer === "status")) return undefined;
   const pretty = parameters.get("pretty") === "1";
   const [kind, group, version] = ["as", "g", "v"].map((name) => parameters.get(name));
   if (kind === undefined && group === undefined && version === undefined) {
@@ -160,11 +170,6 @@ function withParameters(
     default:
       return undefined;
   }
-}
-
-/** Whether a parameter is absent, empty, or the one value that API resources know. */
-function allows(parameter: string | undefined, known: string, offer: Offer): boolean {
-  return !parameter || (parameter === known && offer !== "status");
 }
 
 /** Clauses of an Accept header, best first; equal ones as sent, wildcards after exact types. */

@@ -13,7 +13,7 @@ import {
   type Parsed,
   nothing,
 } from "../state.ts";
-import { forbidden, internalErrorText } from "../../response/failures.ts";
+import { accessDenied, internalErrorText } from "../../response/failures.ts";
 import type { ServerParts } from "../server-parts.ts";
 
 /** Asks whether the user may do this. */
@@ -32,7 +32,7 @@ export function authorize({
         noteDecision(trail, decision, catalog);
         const { verdict, reason, error = "" } = decision;
         if (verdict === "allow") return next(nothing);
-        if (error === "") throw forbidden(attributes, reason);
+        if (error === "") throw accessDenied(attributes, reason);
         // No authorizer denied the request, but one of them failed.
         record.code = 500;
         return sendText(exchange, 500, internalErrorText(exchange.url, error));

@@ -3,7 +3,7 @@ import { goQuote, isDns1123Label, isDns1123Subdomain, type Domain, resolve } fro
 import { type Authorizer, type RequestInfo, unescapeKey, type User } from "#request";
 import { sendText } from "../../response/response-writer.ts";
 import type { Exchange } from "../../transport/exchange.ts";
-import { forbidden } from "../../response/failures.ts";
+import { accessDenied } from "../../response/failures.ts";
 
 const prefix = "impersonate-";
 const extraPrefix = `${prefix}extra-`;
@@ -60,7 +60,7 @@ async function permitted(
   for (const role of roles) {
     const request = permissionOf(role, options.domain);
     const { verdict, reason } = await options.authorizer.authorize({ user, request });
-    if (verdict !== "allow") throw forbidden({ user, request }, reason);
+    if (verdict !== "allow") throw accessDenied({ user, request }, reason);
   }
   return userOf(who, roles);
 }
