@@ -69,6 +69,10 @@ describe("CustomResourceDefinition", () => {
     assert.deepEqual(about({ a: {} }), [
       "Required schema.properties[a].type: must not be empty for specified object fields",
     ]);
+    // What has no structural form is reported alone.
+    assert.deepEqual(about({ a: { $ref: "#/b" } }), [
+      "Forbidden schema.properties[a].$ref: $ref is not supported",
+    ]);
     assert.deepEqual(about({ a: { type: "string", allOf: [{ type: "string" }] } }), [
       "Forbidden schema.properties[a].allOf[0].type: must be empty to be structural",
     ]);

@@ -81,9 +81,11 @@ export function checkDefinition(
 ): void {
   const { metadata } = definition;
   const { names, group } = definition.spec;
-  if (metadata.name && metadata.name !== `${names.plural}.${group}`) {
+  for (const field of ["generateName", "name"] as const) {
+    const value = metadata[field];
+    if (!value || value === `${names.plural}.${group}`) continue;
     const detail = 'must be spec.names.plural+"."+spec.group';
-    problems.invalid(Path.of("metadata.name"), metadata.name, detail);
+    problems.invalid(Path.of("metadata").child(field), value, detail);
   }
   checkSpec(definition.spec, strict, problems);
   checkStatus(definition, problems);
@@ -415,7 +417,7 @@ type Approval = "approved" | "unapproved" | "invalid" | "missing";
 
 function approval({ metadata }: CustomResourceDefinition, { domain }: HookContext): Approval {
   const value = entry(metadata.annotations, `api-approved.${domain.label}`);
-  if (value === undefined) return "missing";
+  if (value === undefined || value === "") return "missing";
   if (value.startsWith("unapproved")) return "unapproved";
   const url = parseGoUrl(value);
   return !("fault" in url) && url.scheme !== "" && url.host !== "" ? "approved" : "invalid";

@@ -1,4 +1,5 @@
 /** Which JSON schemas custom resources may have. */
+import { isJsonObject } from "#base";
 import type { Look, Path, Problems } from "#schema";
 import {
   cardinalityBelow,
@@ -74,8 +75,30 @@ export function checkSchema(schema: JsonSchema, path: Path, options: SchemaOptio
   problems.later((found) => costs.check(place, found));
 }
 
+/** Words without which no structural schema can be made; `checkSupported` reports them. */
+const unsupportedWords = [
+  "id",
+  "$ref",
+  "additionalItems",
+  "patternProperties",
+  "definitions",
+  "dependencies",
+] as const;
+
+function hasUnsupportedWord(schema: JsonSchema): boolean {
+  const { properties = {}, items, additionalProperties, allOf, anyOf, oneOf, not } = schema;
+  if (unsupportedWords.some((word) => Boolean(schema[word]))) return true;
+  const below = [
+    ...Object.values(properties),
+    ...[items, additionalProperties, not].flat(),
+    ...[allOf, anyOf, oneOf].flatMap((list) => list ?? []),
+  ];
+  return below.some((each) => isJsonObject(each) && hasUnsupportedWord(each as JsonSchema));
+}
+
 /** Whether it is structural, and its defaults fit it; rules are looked at only then. */
 function checkShape(schema: JsonSchema, path: Path, { problems, tolerance }: SchemaOptions) {
+  if (hasUnsupportedWord(schema)) return false;
   const before = problems.count;
   checkStructural(schema, path, problems);
   if (problems.count > before) return false;
@@ -194,7 +217,7 @@ function checkRules(
 function checkSupported(schema: JsonSchema, path: Path, context: Context): void {
   const { problems, noDefaults, inMetadata, tolerance } = context;
   const { type = "" } = schema;
-  if (type !== "null" && !isJsonType(type) && !tolerance.types) {
+  if (!isJsonType(type) && !tolerance.types) {
     problems.notSupported(path.child("type"), type, jsonTypes);
   }
   const refuse = (field: keyof JsonSchema, isThere: boolean) => {
