@@ -216,7 +216,10 @@ function merged(as: Resource, before: Json, wanted: Json): Json {
   const shape = rootShape(as.struct);
   const { kind, apiVersion, ...object } = before;
   const wrong = configurationFault(shape, wanted);
-  if (wrong !== "") throw new MutationFault(`error applying patch: ${wrong}`);
+  if (wrong !== "") {
+    const what = "failed to convert patch object to typed object";
+    throw new MutationFault(`error applying patch: ${what}: ${wrong}`);
+  }
   const atomic = atomicUnits(shape, wanted);
   if (atomic.length > 0) {
     const why = "may not mutate atomic arrays, maps or structs";

@@ -133,11 +133,23 @@ describe("MutatingAdmissionPolicy", () => {
     const spec = {
       matchConstraints: constraints,
       reinvocationPolicy: "Never",
-      mutations: [{ patchType: "JSONPatch" }, { patchType: "Other" }],
+      mutations: [
+        { patchType: "JSONPatch" },
+        { patchType: "Other" },
+        {
+          patchType: "JSONPatch",
+          jsonPatch: { expression: "" },
+          applyConfiguration: { expression: "Object{}" },
+        },
+      ],
     };
     const { complaints } = created(mutatingAdmissionPolicy, { spec });
     assert.match(complaints.join("\n"), /^Required spec\.mutations\[0\]\.jsonPatch/);
     assert.match(complaints.join("\n"), /NotSupported spec\.mutations\[1\]\.patchType = "Other"/);
+    assert.match(
+      complaints.join("\n"),
+      /mutations\[2\]\.jsonPatch\.expression.*\n.*must not be specified when patchType is JSONPatch$/,
+    );
   });
 
   it("constructs objects and patches, of the type that it names", () => {

@@ -75,19 +75,19 @@ function checkMutation(mutation: Mutation, place: Path, { problems, scope }: Che
   if (known === undefined) {
     return problems.notSupported(place.child("patchType"), patchType, patchTypes);
   }
-  for (const type of patchTypes) {
+  for (const type of [known, ...patchTypes.filter((each) => each !== known)]) {
     const field = fieldOf[type];
     const value = mutation[field];
     const at = place.child(field);
     if (type !== known && value !== undefined) {
-      const detail = `${field} must not be set when patchType is ${known}`;
+      const detail = `must not be specified when patchType is ${known}`;
       problems.invalid(at, `{${field}}`, detail);
     } else if (type === known && value === undefined) {
       problems.required(at, `must be specified when patchType is ${known}`);
     } else if (type === known) {
       const expression = value?.expression ?? "";
       const inside = at.child("expression");
-      if (expression.trim() === "") problems.required(inside, "expression is not specified");
+      if (expression.trim() === "") problems.required(inside);
       else checkExpression(expression, inside, { place: field, scope, problems });
     }
   }
