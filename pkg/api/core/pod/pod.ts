@@ -243,6 +243,8 @@ export const pod = kind(podV1, {
     "spec.hostNetwork": ({ spec }) => String(spec.hostNetwork ?? false),
     "status.phase": ({ status }) => status.phase ?? "",
     "status.podIP": ({ status }) => status.podIPs?.[0]?.ip ?? "",
+    // Kubernetes takes the label but gives it no value.
+    "status.podIPs": () => "",
     "status.nominatedNodeName": ({ status }) => status.nominatedNodeName ?? "",
   },
 });
