@@ -124,13 +124,32 @@ async function textOf(answer: IncomingMessage): Promise<string> {
   throw new CallFault(`the answer is longer than ${longestAnswer} bytes`);
 }
 
-/** Refused connections in the words that operators look for. */
+const unknownAuthority = "x509: certificate signed by unknown authority";
+
+/** Faults of certificates by OpenSSL's names, in the words of Go. */
+const certificateFaults: Readonly<Record<string, string>> = {
+  DEPTH_ZERO_SELF_SIGNED_CERT: unknownAuthority,
+  SELF_SIGNED_CERT_IN_CHAIN: unknownAuthority,
+  UNABLE_TO_GET_ISSUER_CERT: unknownAuthority,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unknownAuthority,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: unknownAuthority,
+  CERT_HAS_EXPIRED: "x509: certificate has expired or is not yet valid",
+  CERT_NOT_YET_VALID: "x509: certificate has expired or is not yet valid",
+};
+
+/** Connections that fail, in the words that operators look for. */
 function storyOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const { code, address, port } = error as NodeJS.ErrnoException & {
+  const { code, address, port, hostname } = error as NodeJS.ErrnoException & {
     readonly address?: string;
     readonly port?: number;
+    readonly hostname?: string;
   };
+  const certificateFault = certificateFaults[code ?? ""];
+  if (certificateFault !== undefined) {
+    return `tls: failed to verify certificate: ${certificateFault}`;
+  }
+  if (code === "ENOTFOUND") return `dial tcp: lookup ${hostname ?? ""}: no such host`;
   if (code !== "ECONNREFUSED") return error.message;
   return `dial tcp ${address ?? ""}:${port ?? ""}: connect: connection refused`;
 }
