@@ -2,7 +2,16 @@
  * RBAC privilege-escalation check: a user may grant only permissions that they hold, or needs the
  * verb `escalate` (roles) or `bind` (bindings).
  */
-import { type Domain, forbidden, goQuote, notFound, resolve, StatusError } from "#meta";
+import {
+  badRequest,
+  type Domain,
+  forbidden,
+  goQuote,
+  notFound,
+  plainFailure,
+  resolve,
+  StatusError,
+} from "#meta";
 import {
   type AdmissionAttributes,
   type AdmissionHandler,
@@ -50,6 +59,11 @@ async function checked(
   return [];
 }
 
+const roleResources: Readonly<Record<string, string>> = {
+  Role: "roles",
+  ClusterRole: "clusterroles",
+};
+
 class Check {
   private readonly user: User;
 
@@ -74,8 +88,16 @@ class Check {
   async binding(): Promise<void> {
     const { object, request } = this.attributes;
     const { kind, name } = object.roleRef;
-    const resource = kind === "Role" ? "roles" : "clusterroles";
+    const resource = roleResources[kind];
+    if (resource === undefined) {
+      throw plainFailure(`unsupported role reference kind: ${goQuote(kind)}`);
+    }
     if (await this.may("bind", { resource, name })) return;
+    // The lookup of the role fails before validation refuses the binding.
+    if (kind === "Role" && request.namespace === "") {
+      throw badRequest("Namespace parameter required.");
+    }
+    if (name === "") throw badRequest("Name parameter required.");
     const rules = this.options.rbac.referred(object.roleRef, request.namespace);
     if (rules === undefined) throw notFound(request.resource, name);
     this.refuse(rules);
