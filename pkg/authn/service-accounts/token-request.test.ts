@@ -31,6 +31,14 @@ describe("requests for tokens", () => {
     warnings = [];
   });
 
+  it("must bear the name in the path, whether there is such an account or not", async () => {
+    const options = { issuer, key, audiences: [issuer], read, domain: kubernetes, extends: true };
+    const request = { namespace: "ns", name: "none", resource: { plural: "serviceaccounts" } };
+    const object = { metadata: { name: "other" }, spec: {} };
+    const answer = tokenRequest(options).handle({ object, request } as any);
+    await assert.rejects(answer, /metadata\.name: .* must match the service account name/);
+  });
+
   async function ask(spec: object, changed: Partial<TokenRequestOptions> = {}) {
     const options = { issuer, key, audiences: [issuer], read, domain: kubernetes, extends: true };
     const answer: any = await tokenRequest({ ...options, ...changed }).handle({

@@ -49,6 +49,7 @@ class Issue {
   async answer(): Promise<object> {
     const { object, request, context } = this.question;
     const { namespace, name } = request;
+    this.checkName();
     const account = await this.options.read({ plural: "serviceaccounts", namespace, name });
     if (account === undefined) throw notFound(request.resource, name);
     const { metadata, spec } = object;
@@ -88,17 +89,22 @@ class Issue {
     return mostSeconds;
   }
 
+  private checkName(): void {
+    const { object, request } = this.question;
+    const { name } = object.metadata;
+    if (!name || name === request.name) return;
+    const problems = new Problems();
+    const detail = "must match the service account name if specified";
+    problems.invalid(Path.of("metadata.name"), name, detail);
+    const group = resolve("authentication.{api}", this.options.domain);
+    throw invalid({ group, kind: "TokenRequest" }, request.name, problems);
+  }
+
   private check(account: any): void {
     const { metadata, spec } = this.question.object;
     const { name, uid } = account.metadata;
     const group = resolve("authentication.{api}", this.options.domain);
     const kind = { group, kind: "TokenRequest" };
-    if (metadata.name && metadata.name !== name) {
-      const problems = new Problems();
-      const detail = "must match the service account name if specified";
-      problems.invalid(Path.of("metadata.name"), metadata.name, detail);
-      throw invalid(kind, name, problems);
-    }
     if (metadata.uid && metadata.uid !== uid) {
       const story =
         `the UID in the token request (${metadata.uid}) ` +
