@@ -59,6 +59,12 @@ describe("proxies to nodes", () => {
     const request = { query: Query.parse(""), rawQuery: "", rawPath: "/x" };
     return test.registry.connect(test.request(`v1/nodes//${path}/proxy`), request);
   };
+  it("name the resource of the request where something on the way is missing", async () => {
+    const request = { query: Query.parse(""), rawQuery: "", rawPath: "/x" };
+    const found = test.registry.connect(test.request("v1/services/default/none/proxy"), request);
+    await assert.rejects(found, /^StatusError: services "none" not found$/);
+  });
+
   const paths = ["n", "n:10250", "n:80", "http:n:80"];
 
   it("refuse every address that is not global unicast, on every port", async () => {
