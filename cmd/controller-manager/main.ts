@@ -35,7 +35,7 @@ async function runControllerManager(words: readonly string[]): Promise<void> {
 function managerOptions(values: Values): ControllerManagerOptions {
   const domain = domainOf(values["api-domain"], values["label-domain"] || undefined);
   checkTimes(values);
-  const endpoint = () => kubeconfigEndpoint(values.kubeconfig, values.master);
+  const endpoint = () => kubeconfigEndpoint(values.kubeconfig, { master: values.master });
   // Refuses an invalid kubeconfig before anything starts.
   endpoint();
   return {

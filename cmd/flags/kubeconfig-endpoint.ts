@@ -3,11 +3,15 @@ import { type Endpoint, KubeconfigFault, parseKubeconfig } from "#request";
 import { UsageError } from "./parse.ts";
 
 /**
- * The API server that `--kubeconfig` names, at the URL of `--master` unless that is "".
+ * The API server that the kubeconfig of `--kubeconfig`, or of another flag, names, at the URL of
+ * `--master` unless that is "".
  * @throws UsageError
  */
-export function kubeconfigEndpoint(file: string, master = ""): Endpoint {
-  if (file === "") throw new UsageError("--kubeconfig must be set");
+export function kubeconfigEndpoint(
+  file: string,
+  { master = "", flagName = "kubeconfig" }: { master?: string; flagName?: string } = {},
+): Endpoint {
+  if (file === "") throw new UsageError(`--${flagName} must be set`);
   try {
     const read = (name: string) => readFileSync(name, "utf8");
     const endpoint = parseKubeconfig(read(file), read);
@@ -15,8 +19,8 @@ export function kubeconfigEndpoint(file: string, master = ""): Endpoint {
     if (url.protocol !== "https:") throw new UsageError(`${url.href} is no https URL`);
     return { ...endpoint, url };
   } catch (error) {
-    if (!(error instanceof KubeconfigFault)) throw fileFault("kubeconfig", error);
-    throw new UsageError(`--kubeconfig: ${error.message}`);
+    if (!(error instanceof KubeconfigFault)) throw fileFault(flagName, error);
+    throw new UsageError(`--${flagName}: ${error.message}`);
   }
 }
 

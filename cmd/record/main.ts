@@ -46,9 +46,8 @@ const recordGroups: readonly FlagGroup[] = [
 async function runRecord(words: readonly string[]): Promise<void> {
   const values = parseFlags(allFlags, words);
   const { dir: directory, namespaces, kinds, watch, "secure-port": port } = values;
-  if (values.upstream === "") throw new UsageError("--upstream must be set to a kubeconfig file");
   if (directory === "") throw new UsageError("--dir must be set");
-  const endpoint = kubeconfigEndpoint(values.upstream);
+  const endpoint = kubeconfigEndpoint(values.upstream, { flagName: "upstream" });
   if (port !== 0 && !values.proxy) throw new UsageError("--secure-port needs --proxy");
   const ready = (kubeconfig: string) =>
     console.log(`keelson: proxy ready: KUBECONFIG=${kubeconfig}`);

@@ -34,7 +34,7 @@ function schedulerOptions(values: Values): SchedulerProgramOptions {
   const domain = domainOf(values["api-domain"], values["label-domain"] || undefined);
   const configuration = readSchedulerConfiguration("config", values.config, domain);
   const kubeconfig = values.kubeconfig || (configuration?.kubeconfig ?? "");
-  const endpoint = () => kubeconfigEndpoint(kubeconfig, values.master);
+  const endpoint = () => kubeconfigEndpoint(kubeconfig, { master: values.master });
   // Refuses an invalid kubeconfig before anything starts.
   endpoint();
   return {

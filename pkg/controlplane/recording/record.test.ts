@@ -176,6 +176,20 @@ describe("recordings", () => {
     await assert.rejects(record(original, { directory }), /is not empty/);
   });
 
+  it("name a cluster that cannot be reached, and say that they were ended early", async () => {
+    const original = await start({ port: 0 });
+    await assert.rejects(
+      record(original, {}, AbortSignal.abort()),
+      /^RecordError: ended before all objects were recorded$/,
+    );
+    rmSync(path.join(folder, "recording"), { recursive: true });
+    await original.close();
+    await assert.rejects(
+      record(original),
+      /^RecordError: the API server at 127\.0\.0\.1:\d+ cannot be reached: connect ECONNREFUSED/,
+    );
+  });
+
   it("follow the changes of the cluster until they are ended", async () => {
     const original = await start({ port: 0 });
     const configMaps = "/api/v1/namespaces/default/configmaps";

@@ -61,6 +61,13 @@ export async function recordCluster(options: RecordOptions, signal: AbortSignal)
   const life = new AbortController();
   try {
     await new Recorder(options, signal, life.signal).run();
+  } catch (error) {
+    if (signal.aborted && error === signal.reason) {
+      throw new RecordError("ended before all objects were recorded");
+    }
+    if (!(error instanceof ConnectionError)) throw error;
+    const { host } = options.endpoint.url;
+    throw new RecordError(`the API server at ${host} cannot be reached: ${error.message}`);
   } finally {
     // Closes the connections.
     life.abort();
