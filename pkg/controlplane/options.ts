@@ -185,11 +185,15 @@ export interface StartOptions {
 /** Content of a server's store at one moment. Costs as much memory as the store changes later. */
 export interface ServerSnapshot {
   /**
-   * Starts a server with this content; the options replace those of the original server. The server
-   * changes nothing in the content, unless options change what is served or stored at the start:
-   * it then starts as after a restart, and repairs the objects that every server has.
+   * Forks the server: starts another one with this content, which it leaves as it is. The options
+   * replace those of the original; those that change what is served or stored make it a restart.
    */
   start(options?: StartOptions): Promise<RunningServer>;
+  /**
+   * Starts a server with this content as a server starts on a store that it finds: it creates and
+   * repairs the objects that every server has. The options replace those of the original.
+   */
+  restart(options?: StartOptions): Promise<RunningServer>;
 }
 
 export interface RunningServer {
@@ -206,7 +210,7 @@ export interface RunningServer {
   fetch(path: string, init?: RequestInit): Promise<Response>;
   /**
    * Starts a second server on a copy of the store, on the clock of the first unless the options hold
-   * another; memory backend only.
+   * another; memory backend only. Short for `snapshot().start(options)`.
    */
   fork(options?: StartOptions): Promise<RunningServer>;
   /** Takes a copy of the store, from which servers can be started; memory backend only. */

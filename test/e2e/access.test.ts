@@ -283,8 +283,7 @@ describe("access, within the process", () => {
     await change("system:discovery", { metadata: { annotations }, rules: [] });
     const extra = { verbs: ["get"], nonResourceURLs: ["/extra"] };
     await change("system:public-info-viewer", { rules: [extra] });
-    // With an option of its own a fork starts as after a restart.
-    const copy = await server.fork({ featureGates: new Map() });
+    const copy = await server.snapshot().restart();
     const rulesOf = async (name: string) => {
       const answer = await copy.fetch(`${rbac}/clusterroles/${name}`);
       return ((await answer.json()) as any).rules;

@@ -1,5 +1,5 @@
 /** Background work of a server: controllers, compaction, reloads. */
-import { realClock } from "#base";
+import { heldDuring, realClock } from "#base";
 import {
   runKubernetesService,
   runLeaseEndpointReconciler,
@@ -19,8 +19,13 @@ import { kubernetesServiceOf } from "./run-post-start-hooks.ts";
 
 const defaultCompactionMs = 300_000;
 
-/** Runs until the signal aborts. */
+/**
+ * Runs until the signal aborts. Begins in the next turn of the event loop: a server is ready before
+ * its controllers have listed what is stored.
+ */
 export async function runBackground(assembly: Assembly): Promise<void> {
+  await heldDuring(assembly.clock, "the start of controllers", nextTurn);
+  if (assembly.signal.aborted) return;
   const { options, server, credentials, definitions, aggregated, files, signal } = assembly;
   const port = options.port === undefined ? undefined : server.address.port;
   const authority = credentials?.generated?.authority;
@@ -47,6 +52,8 @@ export async function runBackground(assembly: Assembly): Promise<void> {
     runLocalNodes(local),
   ]);
 }
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 function compact({ options, storage, clock, signal, report }: Assembly): void {
   const intervalMs = options.compactionIntervalMs ?? defaultCompactionMs;

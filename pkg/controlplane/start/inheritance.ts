@@ -15,7 +15,7 @@ const neutral: ReadonlySet<string> = new Set<keyof StartOptions>([
   "wrapClient",
 ]);
 
-/** Called in the turn of the event loop in which the store is copied. */
+/** Call it in the turn of the event loop in which the store is copied: the caches must fit the copy. */
 export function inheritanceOf({
   accessDefaults,
   catalog,
@@ -27,10 +27,7 @@ export function inheritanceOf({
   return { accessDefaults, catalog, gates, caches: store.cacheSnapshot(), hasPort };
 }
 
-/** Undefined if the options of the fork make it start as a server on a foreign store does. */
-export function inheritedWith(
-  inheritance: Inheritance,
-  changed: StartOptions,
-): Inheritance | undefined {
-  return Object.keys(changed).every((name) => neutral.has(name)) ? inheritance : undefined;
+/** Whether a fork with these options serves and stores what the original does, and may inherit from it. */
+export function isNeutral(changed: StartOptions): boolean {
+  return Object.keys(changed).every((name) => neutral.has(name));
 }

@@ -117,13 +117,18 @@ describe("startServer", () => {
     assert.equal((await second.fetch("/readyz")).status, 200);
   });
 
-  it("repairs what every server has in a fork with other options", async () => {
+  it("repairs what every server has after a restart, which a fork with other options is", async () => {
     const first = await start({ controllers: false });
     const role = "/apis/rbac.authorization.k8s.io/v1/clusterroles/view";
     await send(first, "DELETE", role);
-    const second = await first.fork({ featureGates: new Map() });
-    running.push(second);
-    assert.equal((await send(second, "GET", role)).status, 200);
+    const restarted = await first.snapshot().restart();
+    running.push(restarted);
+    const changed = await first.fork({ featureGates: new Map() });
+    running.push(changed);
+    for (const server of [restarted, changed]) {
+      assert.equal((await send(server, "GET", role)).status, 200);
+    }
+    assert.equal((await send(first, "GET", role)).status, 404);
   });
 
   it("forks custom resources, and the access of users", async () => {

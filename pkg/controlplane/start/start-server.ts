@@ -4,9 +4,9 @@ import { assemble, type Assembly } from "./assemble.ts";
 import { runBackground } from "./background.ts";
 import { ensureSigningKey } from "../credentials/credentials.ts";
 import type { ServiceAccountOptions } from "../authentication/service-accounts.ts";
-import { buildDependencies, type ServerSettings } from "./build-dependencies.ts";
+import { buildDependencies, type Inheritance, type ServerSettings } from "./build-dependencies.ts";
 import { fetchInProcess } from "./fetch-in-process.ts";
-import { inheritanceOf, inheritedWith } from "./inheritance.ts";
+import { inheritanceOf, isNeutral } from "./inheritance.ts";
 import { kubeconfig } from "../credentials/kubeconfig.ts";
 import { type ResolvedOptions, resolveOptions } from "../observability/logging.ts";
 import { localhost, urlHost } from "../network.ts";
@@ -95,12 +95,14 @@ function snapshotOf(assembly: Assembly): ServerSnapshot {
   const open = storage.snapshot();
   const inheritance = inheritanceOf(assembly);
   const { from: _loaded, ...kept } = options;
+  const startWith = (changed: StartOptions, inherited: Inheritance | undefined) => {
+    const time = changed.clock ?? clock;
+    const options = { ...kept, ...changed };
+    return startOn({ opened: open(time), options, clock: time, inherited });
+  };
   return {
-    start: (changed = {}) => {
-      const time = changed.clock ?? clock;
-      const settings = { opened: open(time), options: { ...kept, ...changed }, clock: time };
-      return startOn({ ...settings, inherited: inheritedWith(inheritance, changed) });
-    },
+    start: (changed = {}) => startWith(changed, isNeutral(changed) ? inheritance : undefined),
+    restart: (changed = {}) => startWith(changed, undefined),
   };
 }
 

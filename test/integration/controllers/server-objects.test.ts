@@ -76,8 +76,7 @@ describe("objects of the server itself", () => {
     await ask(server, "DELETE", `${services}/v1.apps`);
     await change(`${services}/v1.batch`, { spec: { versionPriority: 3 } });
 
-    // Feature gates decide what is stored at the start: with them, a fork starts as after a restart.
-    const next = await server.fork({ featureGates: new Map() });
+    const next = await server.snapshot().restart();
     try {
       const limits = async (name: string) => {
         const { metadata, spec } = await ask(next, "GET", `${levels}/${name}`);
