@@ -20,6 +20,7 @@ export {
   quantity,
   rawExtension,
   time,
+  uid,
 } from "./scalar/scalars.ts";
 export { formatDuration, parseDuration } from "./scalar/go-duration.ts";
 export {

@@ -112,8 +112,16 @@ const spec = v1("DaemonSetSpec", "Desired state of a DaemonSet.", {
 });
 
 const condition = v1("DaemonSetCondition", "One observed aspect of a DaemonSet.", {
-  type: required(1, string, "Name of the condition. The built-in controller sets none."),
-  status: required(2, string, "Whether the condition holds: one of True, False, Unknown."),
+  type: required(
+    1,
+    named("v1.DaemonSetConditionType"),
+    "Name of the condition. The built-in controller sets none.",
+  ),
+  status: required(
+    2,
+    named("v1.ConditionStatus"),
+    "Whether the condition holds: one of True, False, Unknown.",
+  ),
   lastTransitionTime: value(3, time, "Time at which `status` last changed to another value."),
   reason: value(4, string, "Machine-readable CamelCase reason for the last transition."),
   message: value(5, string, "Human-readable details about the last transition."),

@@ -143,7 +143,11 @@ const condition = v1("DeploymentCondition", "One observed aspect of a Deployment
       "complete), ReplicaFailure (pods cannot be created or deleted).",
     { openApi: { enum: false } },
   ),
-  status: required(2, string, "Whether the condition holds: one of True, False, Unknown."),
+  status: required(
+    2,
+    named("v1.ConditionStatus"),
+    "Whether the condition holds: one of True, False, Unknown.",
+  ),
   lastUpdateTime: value(6, time, "Time at which the condition was last written."),
   lastTransitionTime: value(7, time, "Time at which `status` last changed to another value."),
   reason: value(4, string, "Machine-readable CamelCase reason for the last transition."),

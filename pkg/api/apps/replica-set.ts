@@ -68,7 +68,11 @@ const condition = v1("ReplicaSetCondition", "One observed aspect of a ReplicaSet
     "Name of the condition: ReplicaFailure (a pod could not be created or deleted).",
     { openApi: { enum: false } },
   ),
-  status: required(2, string, "Whether the condition holds: one of True, False, Unknown."),
+  status: required(
+    2,
+    named("v1.ConditionStatus"),
+    "Whether the condition holds: one of True, False, Unknown.",
+  ),
   lastTransitionTime: value(3, time, "Time at which `status` last changed to another value."),
   reason: value(4, string, "Machine-readable CamelCase reason for the last transition."),
   message: value(5, string, "Human-readable details about the last transition."),

@@ -79,7 +79,7 @@ const described = (number: number) =>
   required(number, crossVersionObjectReference, "Object that the metric describes.");
 const resourceName = required(
   1,
-  string,
+  named("v1.ResourceName"),
   "Name of the resource: cpu, memory or an extended resource.",
 );
 const container = required(3, string, "Name of the container in the pods of the target.");
@@ -342,7 +342,11 @@ const condition = v2(
         "ScalingLimited (minReplicas or maxReplicas holds the count).",
       { openApi: { enum: false } },
     ),
-    status: required(2, string, "Whether the condition holds: one of True, False, Unknown."),
+    status: required(
+      2,
+      named("v1.ConditionStatus"),
+      "Whether the condition holds: one of True, False, Unknown.",
+    ),
     lastTransitionTime: value(3, time, "Time at which `status` last changed to another value."),
     reason: value(4, string, "Machine-readable CamelCase reason for the last transition."),
     message: value(5, string, "Human-readable details about the last transition."),

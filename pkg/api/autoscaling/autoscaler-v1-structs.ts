@@ -34,7 +34,7 @@ const selector = (number: number) =>
 const described = required(1, crossVersionObjectReference, "Object that the metric describes.");
 const resourceName = required(
   1,
-  string,
+  named("v1.ResourceName"),
   "Name of the resource: cpu, memory or an extended resource.",
 );
 
@@ -248,7 +248,11 @@ export const conditionV1 = v1(
       "One of ScalingActive (metrics can be read), AbleToScale (the target can be scaled), " +
         "ScalingLimited (minReplicas or maxReplicas holds the count).",
     ),
-    status: required(2, string, "Whether the condition holds: one of True, False, Unknown."),
+    status: required(
+      2,
+      named("v1.ConditionStatus"),
+      "Whether the condition holds: one of True, False, Unknown.",
+    ),
     lastTransitionTime: value(3, time, "Time at which `status` last changed to another value."),
     reason: value(4, string, "Machine-readable CamelCase reason for the last transition."),
     message: value(5, string, "Human-readable details about the last transition."),

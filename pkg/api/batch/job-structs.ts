@@ -11,7 +11,7 @@ import {
   string,
   structs,
 } from "#schema";
-import { labelSelector, objectMeta, time } from "#meta";
+import { labelSelector, objectMeta, time, uid } from "#meta";
 import { podTemplateSpec } from "../core/pod/spec/pod-spec.ts";
 
 const v1 = structs("api/batch/v1");
@@ -48,10 +48,14 @@ const onPodConditions = v1(
   "PodFailurePolicyOnPodConditionsPattern",
   "Matches a failed pod by one of its conditions.",
   {
-    type: required(1, string, "Condition type to look for, DisruptionTarget for example."),
+    type: required(
+      1,
+      named("v1.PodConditionType"),
+      "Condition type to look for, DisruptionTarget for example.",
+    ),
     status: required(
       2,
-      string,
+      named("v1.ConditionStatus"),
       "Status that the condition must have: one of True, False, Unknown. Defaults to True.",
       { default: "True", openApi: { required: true } },
     ),
@@ -243,7 +247,11 @@ const condition = v1("JobCondition", "One observed aspect of a Job.", {
       "(about to complete).",
     { openApi: { enum: false } },
   ),
-  status: required(2, string, "Whether the condition holds: one of True, False, Unknown."),
+  status: required(
+    2,
+    named("v1.ConditionStatus"),
+    "Whether the condition holds: one of True, False, Unknown.",
+  ),
   lastProbeTime: value(3, time, "Time at which the condition was last checked."),
   lastTransitionTime: value(4, time, "Time at which `status` last changed to another value."),
   reason: value(5, string, "Machine-readable CamelCase reason for the last transition."),
@@ -256,11 +264,11 @@ const uncounted = v1(
   {
     succeeded: value(
       1,
-      list(string),
+      list(uid),
       "UIDs of succeeded pods that are not yet part of the counters.",
       { listType: "set" },
     ),
-    failed: value(2, list(string), "UIDs of failed pods that are not yet part of the counters.", {
+    failed: value(2, list(uid), "UIDs of failed pods that are not yet part of the counters.", {
       listType: "set",
     }),
   },

@@ -7,6 +7,7 @@ import {
   type Problems,
   string,
   structs,
+  named,
 } from "#schema";
 import { isConfigMapKey, kind, microTime, objectMeta } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
@@ -51,7 +52,7 @@ function leaseCandidateIn(version: "v1beta1" | "v1alpha2") {
       ),
       strategy: value(
         6,
-        string,
+        named("v1.CoordinatedLeaseStrategy"),
         "How the election picks a leader, OldestEmulationVersion for example. Candidates of " +
           "one Lease that disagree follow the one with the latest binaryVersion.",
         { openApi: { required: true } },

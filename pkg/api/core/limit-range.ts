@@ -1,16 +1,7 @@
+import { resourceList } from "./shared/resources.ts";
 import { assign } from "#base";
-import {
-  required,
-  type Infer,
-  list,
-  map,
-  named,
-  Path,
-  value,
-  type Problems,
-  structs,
-} from "#schema";
-import { isQualifiedName, kind, objectMeta, Quantity, quantity } from "#meta";
+import { required, type Infer, list, named, Path, value, type Problems, structs } from "#schema";
+import { isQualifiedName, kind, objectMeta, Quantity } from "#meta";
 import { plainColumns, plainRow } from "../printing.ts";
 import { entry, invalidEach, sortedKeys } from "../strategy.ts";
 import { roundAmounts } from "./shared/resource-amounts.ts";
@@ -21,8 +12,6 @@ import {
 } from "./shared/resource-names.ts";
 
 const v1 = structs("api/core/v1");
-
-const resourceList = map(quantity);
 
 const limitRangeItem = v1("LimitRangeItem", "Limits for one type of object.", {
   type: required(

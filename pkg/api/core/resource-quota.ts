@@ -1,8 +1,8 @@
+import { resourceList } from "./shared/resources.ts";
 import {
   required,
   type Infer,
   list,
-  map,
   named,
   pointer,
   Path,
@@ -11,7 +11,7 @@ import {
   string,
   structs,
 } from "#schema";
-import { kind, objectMeta, quantity } from "#meta";
+import { kind, objectMeta } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { dividedBySubresource, entry, FIELD_IMMUTABLE, sortedKeys } from "../strategy.ts";
 import { roundAmounts } from "./shared/resource-amounts.ts";
@@ -22,8 +22,6 @@ import {
 } from "./shared/resource-names.ts";
 
 const v1 = structs("api/core/v1");
-
-const resourceList = map(quantity);
 
 const scopedResourceSelectorRequirement = v1(
   "ScopedResourceSelectorRequirement",

@@ -7,7 +7,7 @@ export function conditionsOf(declare: ReturnType<typeof structs>, name: string) 
   const condition = declare(name, "One observed aspect of the object.", {
     type: value(
       1,
-      string,
+      named(`v1.${name}Type`),
       "Name of the condition, Dangling for a FlowSchema without priority level for example.",
     ),
     status: value(

@@ -1,3 +1,4 @@
+import { resourceList } from "../core/shared/resources.ts";
 import {
   required,
   type Infer,
@@ -10,7 +11,7 @@ import {
   string,
   structs,
 } from "#schema";
-import { checkLabels, isDns1123Label, kind, objectMeta, quantity } from "#meta";
+import { checkLabels, isDns1123Label, kind, objectMeta } from "#meta";
 import { labelDeprecation } from "../core/node/deprecated-labels.ts";
 import {
   checkContainerResourceName,
@@ -28,7 +29,7 @@ const overhead = v1(
   {
     podFixed: value(
       1,
-      map(quantity),
+      resourceList,
       "Amount of each resource to add to every pod, by resource name: cpu, memory.",
     ),
   },

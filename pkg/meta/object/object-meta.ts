@@ -1,6 +1,18 @@
-import { required, bool, int64, list, map, pointer, value, string, oneOf, structs } from "#schema";
-import type { Infer } from "#schema";
-import { fieldsV1, time } from "../scalar/scalars.ts";
+import {
+  required,
+  bool,
+  int64,
+  list,
+  map,
+  named,
+  pointer,
+  value,
+  string,
+  oneOf,
+  structs,
+} from "#schema";
+import type { Infer, StringType } from "#schema";
+import { fieldsV1, time, uid } from "../scalar/scalars.ts";
 
 /**
  * The messages that every object shares: metadata of objects and lists, references, selectors,
@@ -8,6 +20,11 @@ import { fieldsV1, time } from "../scalar/scalars.ts";
  */
 
 const v1 = structs("apimachinery/pkg/apis/meta/v1");
+
+const operationType: StringType<"Apply" | "Update"> = {
+  ...oneOf("Apply", "Update"),
+  goName: "v1.ManagedFieldsOperationType",
+};
 
 const ownerReference = v1(
   "OwnerReference",
@@ -17,7 +34,7 @@ const ownerReference = v1(
     apiVersion: required(5, string, "API group and version of the owner."),
     kind: required(1, string, "Kind of the owning object."),
     name: required(3, string, "Name of the owning object."),
-    uid: required(4, string, "UID of the owner. It must match, since a name may be reused."),
+    uid: required(4, uid, "UID of the owner. It must match, since a name may be reused."),
     controller: pointer(
       6,
       bool,
@@ -45,7 +62,7 @@ const managedFieldsEntry = v1(
     ),
     operation: value(
       2,
-      oneOf("Apply", "Update"),
+      operationType,
       "Operation that created the entry: one of Apply (server-side apply), Update (any other " +
         "write).",
       { openApi: { enum: false } },
@@ -87,7 +104,7 @@ export const objectMeta = v1("ObjectMeta", "Metadata that every persisted object
   selfLink: value(4, string, "Deprecated: no longer set by the server."),
   uid: value(
     5,
-    string,
+    uid,
     "Unique identifier across space and time, assigned by the server on creation. Immutable.",
   ),
   resourceVersion: value(
@@ -193,7 +210,7 @@ const labelSelectorRequirement = v1("LabelSelectorRequirement", "Condition on on
   key: required(1, string, "Key of the label to compare."),
   operator: required(
     2,
-    string,
+    named("v1.LabelSelectorOperator"),
     "Relation between key and values: In, NotIn, Exists or DoesNotExist.",
   ),
   values: value(
@@ -237,7 +254,7 @@ export const condition = v1("Condition", "One observed aspect of an object.", {
   type: required(1, string, "Type of the condition, in CamelCase or as a domain-prefixed name."),
   status: required(
     2,
-    oneOf("True", "False", "Unknown"),
+    named("v1.ConditionStatus", "True", "False", "Unknown"),
     "Whether the condition holds: one of True, False, Unknown.",
     { openApi: { enum: false } },
   ),

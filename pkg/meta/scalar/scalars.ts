@@ -4,6 +4,7 @@ import {
   checkDepth,
   int32,
   int64,
+  named,
   pointer,
   parseJson,
   value,
@@ -25,6 +26,9 @@ import { formatDuration, parseDuration } from "./go-duration.ts";
 import { Quantity, QuantityFault } from "./quantity.ts";
 
 /** The JSON values with codecs of their own. Each says how Go reads, prints and ships it. */
+
+/** A UID: any string to the decoder, with a type of its own. */
+export const uid = named("types.UID");
 
 const META = "apimachinery/pkg/apis/meta/v1";
 const RESOURCE = "apimachinery/pkg/api/resource";

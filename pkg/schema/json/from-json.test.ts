@@ -187,6 +187,11 @@ describe("fromJson", () => {
     ],
     ['{"spec":{"type":1}}', "number into Go struct field ThingSpec.spec.type of type v1.ThingType"],
     ['{"spec":{"raw":5}}', "number into Go struct field ThingSpec.spec.raw of type []uint8"],
+    [
+      '{"spec":{"raw":[1,256]}}',
+      "number 256 into Go struct field ThingSpec.spec.raw of type uint8",
+    ],
+    ['{"spec":{"raw":["a"]}}', "string into Go struct field ThingSpec.spec.raw of type uint8"],
     ['{"spec":{"ports":{}}}', "object into Go struct field ThingSpec.spec.ports of type []v1.Port"],
     [
       '{"spec":{"ports":["c"]}}',
@@ -213,6 +218,12 @@ describe("fromJson", () => {
   it("gives the first fault in document order", () => {
     assert.match(fault('{"spec":{"on":1},"metadata":"a"}'), /spec\.on/);
     assert.equal(fault('{"metadata":{"made":"soon"},"spec":1}'), 'parsing moment "soon"');
+  });
+
+  it("prefers the first fault of a scalar's own codec, which ends Go's decoding", () => {
+    const text = '{"spec":{"on":1},"metadata":{"made":"soon"}}';
+    assert.equal(fault(text), 'parsing moment "soon"');
+    assert.match(fault('{"spec":{"on":1,"rawByKey":{"k":"*"}},"metadata":{"name":5}}'), /spec\.on/);
   });
 
   const base64: readonly (readonly [string, number])[] = [

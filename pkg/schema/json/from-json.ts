@@ -18,7 +18,7 @@ interface FromJsonOptions {
    * Receives the paths of unknown fields, `spec.containers[0].imagePolicy`, in document order, each
    * once.
    */
-  readonly unknown?: string[];
+  readonly unknown?: string[] | undefined;
   /** Members of open structs have been checked already, and stay as they are, nulls and all. */
   readonly unpruned?: boolean;
   /** `ParsedJson.literals`: numbers may have digits beside their values. */
@@ -32,7 +32,8 @@ interface FromJsonOptions {
  * case-sensitive. The result shares no object or list with `value`, except what a scalar's codec
  * hands through.
  *
- * @throws DecodeFault with the words of Go's decoder for the first fault in document order
+ * @throws DecodeFault with the words of Go's decoder for the fault that it reports: the first of a
+ *   scalar with a codec of its own (Time, Quantity), which ends Go's decoding, or else the first
  * @throws TooManyValues
  */
 export function fromJson<S extends StructType<any>>(
@@ -40,9 +41,18 @@ export function fromJson<S extends StructType<any>>(
   value: unknown,
   options: FromJsonOptions = {},
 ): Infer<S> {
-  const place = new DecodeContext(options);
   try {
-    return decoderOf(struct)(value, place) as Infer<S>;
+    return decodeWhole(struct, value, new DecodeContext(options)) as Infer<S>;
+  } catch (fault) {
+    const rest = new DecodeContext({ ...options, unknown: undefined }, true);
+    if (fault instanceof DecodeFault) decodeWhole(struct, value, rest);
+    throw fault;
+  }
+}
+
+function decodeWhole(struct: StructType<any>, value: unknown, place: DecodeContext): unknown {
+  try {
+    return decoderOf(struct)(value, place);
   } catch (fault) {
     if (fault instanceof ScalarFault) throw new DecodeFault(fault.message);
     throw fault;
@@ -70,7 +80,11 @@ class DecodeContext {
   /** Digits of the number at hand, where they say more than its value. */
   literal: string | undefined = undefined;
 
-  constructor(options: FromJsonOptions) {
+  constructor(
+    options: FromJsonOptions,
+    /** Values of a wrong JSON type are passed over, as Go's decoder does after the first. */
+    readonly passesMismatches = false,
+  ) {
     this.unknown = options.unknown;
     this.literals = options.literals ?? false;
     this.unpruned = options.unpruned ?? false;
@@ -135,8 +149,14 @@ const decoderOf: (type: Type) => Decode = memoize((type: Type): Decode => {
   }
 });
 
-function mismatch(value: unknown, goType: string): ScalarFault {
-  return ScalarFault.mismatched(jsonTypeName(value), goType);
+/** Undefined where mismatches are passed over. */
+function refuse(value: unknown, goType: string, place: DecodeContext): undefined {
+  return refuseFor(ScalarFault.mismatched(jsonTypeName(value), goType), place);
+}
+
+function refuseFor(fault: ScalarFault, place: DecodeContext): undefined {
+  if (place.passesMismatches) return undefined;
+  throw fault;
 }
 
 function jsonTypeName(value: unknown): string {
@@ -146,22 +166,18 @@ function jsonTypeName(value: unknown): string {
 }
 
 /** Go shows the digits of a number that does not fit its integer type. */
-function refusedNumber(value: unknown, goType: string, place: DecodeContext): ScalarFault {
-  if (typeof value !== "number" && typeof value !== "bigint") return mismatch(value, goType);
-  return ScalarFault.mismatched(`number ${place.literal ?? String(value)}`, goType);
+function refuseNumber(value: unknown, goType: string, place: DecodeContext): undefined {
+  if (typeof value !== "number" && typeof value !== "bigint") return refuse(value, goType, place);
+  const digits = `number ${place.literal ?? String(value)}`;
+  return refuseFor(ScalarFault.mismatched(digits, goType), place);
 }
 
 function decodeString(goType: string): Decode {
-  return (value) => {
-    if (typeof value !== "string") throw mismatch(value, goType);
-    return value;
-  };
+  return (value, place) => (typeof value === "string" ? value : refuse(value, goType, place));
 }
 
-const decodeBool: Decode = (value) => {
-  if (typeof value !== "boolean") throw mismatch(value, "bool");
-  return value;
-};
+const decodeBool: Decode = (value, place) =>
+  typeof value === "boolean" ? value : refuse(value, "bool", place);
 
 /** Whether the digits of a whole number are an integer's: not `1.0`, not `1e1`, but `-0` is. */
 function isInteger(literal: string | undefined): boolean {
@@ -172,7 +188,7 @@ const decodeInt32: Decode = (value, place) => {
   if (typeof value === "number" && (value | 0) === value && isInteger(place.literal)) {
     return value + 0;
   }
-  throw refusedNumber(value, "int32", place);
+  return refuseNumber(value, "int32", place);
 };
 
 const INT64_MAX = 2n ** 63n - 1n;
@@ -185,21 +201,38 @@ const decodeInt64: Decode = (value, place) => {
   if (typeof value === "bigint" && value >= INT64_MIN && value <= INT64_MAX) {
     return Number.isSafeInteger(Number(value)) ? Number(value) : value;
   }
-  throw refusedNumber(value, "int64", place);
+  return refuseNumber(value, "int64", place);
 };
 
 const decodeDouble: Decode = (value, place) => {
   const number = typeof value === "bigint" ? Number(value) : value;
   if (typeof number === "number" && Number.isFinite(number)) return number;
-  throw refusedNumber(value, "float64", place);
+  return refuseNumber(value, "float64", place);
 };
 
-const decodeBytes: Decode = (value) => {
-  if (typeof value !== "string") throw mismatch(value, "[]uint8");
+const decodeBytes: Decode = (value, place) => {
+  if (Array.isArray(value)) return bytesOfArray(value, place);
+  if (typeof value !== "string") return refuse(value, "[]uint8", place);
   const text = canonicalBase64(value);
-  if (typeof text === "number") throw new ScalarFault(`illegal base64 data at input byte ${text}`);
-  return text;
+  if (typeof text === "string") return text;
+  return refuseFor(new ScalarFault(`illegal base64 data at input byte ${text}`), place);
 };
+
+/** Go reads an array of small integers into `[]byte`, too. */
+function bytesOfArray(values: readonly unknown[], place: DecodeContext): string | undefined {
+  const octets = new Uint8Array(values.length);
+  for (const [index, value] of values.entries()) {
+    if (value === null) continue;
+    const literal = place.literals ? literalAt(values, index) : undefined;
+    const isOctet = typeof value === "number" && (value & 0xff) === value && isInteger(literal);
+    if (isOctet) octets[index] = value;
+    else {
+      place.literal = literal;
+      return refuseNumber(value, "uint8", place);
+    }
+  }
+  return Buffer.from(octets).toString("base64");
+}
 
 function decodeScalar(type: ScalarType): Decode {
   return (value, place) => {
@@ -229,7 +262,7 @@ function decodeList(type: ListType): Decode {
   const zero = zeroOf(type.element);
   let weight: number | undefined;
   return (value, place) => {
-    if (!Array.isArray(value)) throw mismatch(value, goType);
+    if (!Array.isArray(value)) return refuse(value, goType, place);
     const { steps, budget } = place;
     budget?.spend(value.length * (weight ??= weightOf(type.element)));
     const decoded: unknown[] = [];
@@ -253,7 +286,7 @@ function decodeMap(type: MapType): Decode {
   let weight: number | undefined;
   return (value, place) => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) {
-      throw mismatch(value, goType);
+      return refuse(value, goType, place);
     }
     const source = value as Readonly<Record<string, unknown>>;
     const decoded: Record<string, unknown> = {};
@@ -330,7 +363,7 @@ function decodeStruct(type: StructType<any>): Decode {
   const { open } = type;
   return (value, place) => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) {
-      throw mismatch(value, goType);
+      return refuse(value, goType, place);
     }
     const isRoot = place.root;
     place.root = false;

@@ -55,9 +55,9 @@ export function boxedList<E extends Type>(
   return declared({ tag: "list", element, boxed: { name, package: packagePath } });
 }
 
-/** A map with string keys. */
-export function map<V extends Type>(value: V): MapType<V> {
-  return declared({ tag: "map", value });
+/** A map with string keys; `goName` is what decode errors call it, `v1.ResourceList`. */
+export function map<V extends Type>(value: V, goName?: string): MapType<V> {
+  return declared({ tag: "map", value, ...(goName === undefined ? {} : { goName }) });
 }
 
 export function scalar<T>(declaration: Omit<ScalarType<T>, "tag" | symbol>): ScalarType<T> {

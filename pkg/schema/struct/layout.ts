@@ -52,7 +52,7 @@ export function goTypeName(type: Type): string {
         ? `${lastSegment(type.boxed.package)}.${type.boxed.name}`
         : `[]${goTypeName(type.element)}`;
     case "map":
-      return `map[string]${goTypeName(type.value)}`;
+      return type.goName ?? `map[string]${goTypeName(type.value)}`;
     case "struct":
       return `${lastSegment(type.package)}.${type.name}`;
     case "lazy":

@@ -115,6 +115,8 @@ export interface ListType<E extends Type = Type> extends Shaped<Infer<E>[]> {
 export interface MapType<V extends Type = Type> extends Shaped<Record<string, Infer<V>>> {
   readonly tag: "map";
   readonly value: V;
+  /** The Go type where it is a named map or has named keys, as decode errors show it. */
+  readonly goName?: string;
 }
 
 /** A message: nested object in JSON, message in Protobuf. */
@@ -192,7 +194,12 @@ export type Type =
       readonly boxed?: { readonly name: string; readonly package: string };
       readonly [shape]: any;
     }
-  | { readonly tag: "map"; readonly value: Type; readonly [shape]: any }
+  | {
+      readonly tag: "map";
+      readonly value: Type;
+      readonly goName?: string;
+      readonly [shape]: any;
+    }
   | StructType<any>
   | LazyType<any>;
 

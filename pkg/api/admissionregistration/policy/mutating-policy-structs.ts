@@ -96,7 +96,7 @@ function policyOf(version: Version, shared: Shared) {
       ),
       reinvocationPolicy: value(
         7,
-        string,
+        named("v1.ReinvocationPolicyType"),
         "Whether the policy is evaluated again after later plugins have changed the object: " +
           "Never or IfNeeded. Required.",
       ),

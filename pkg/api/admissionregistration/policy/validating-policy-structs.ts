@@ -21,7 +21,7 @@ function partsOf({ declare }: ReturnType<typeof sharedPolicyStructs>) {
     ),
     reason: pointer(
       3,
-      string,
+      named("v1.StatusReason"),
       "Reason of the refusal, and its HTTP status code: Unauthorized, Forbidden, Invalid or " +
         "RequestEntityTooLarge. Defaults to Invalid.",
     ),

@@ -1,4 +1,5 @@
 /** The shape of a Node. */
+import { resourceList } from "../shared/resources.ts";
 import {
   required,
   bool,
@@ -6,14 +7,13 @@ import {
   int32,
   int64,
   list,
-  map,
   named,
   pointer,
   value,
   string,
   structs,
 } from "#schema";
-import { objectMeta, quantity, time } from "#meta";
+import { objectMeta, time, uid } from "#meta";
 
 const v1 = structs("api/core/v1");
 
@@ -41,7 +41,7 @@ const configMapNodeConfigSource = v1(
   {
     namespace: required(1, string, "Namespace of the ConfigMap."),
     name: required(2, string, "Name of the ConfigMap."),
-    uid: value(3, string, "UID of the ConfigMap. Only in the status."),
+    uid: value(3, uid, "UID of the ConfigMap. Only in the status."),
     resourceVersion: value(4, string, "Resource version of the ConfigMap. Only in the status."),
     kubeletConfigKey: required(
       5,
@@ -194,7 +194,7 @@ const containerImage = v1("ContainerImage", "Image that is present on a node.", 
 });
 
 const attachedVolume = v1("AttachedVolume", "Volume that is attached to a node.", {
-  name: required(1, string, "Unique name of the volume."),
+  name: required(1, named("v1.UniqueVolumeName"), "Unique name of the volume."),
   devicePath: required(2, string, "Path of the device on the node."),
 });
 
@@ -260,8 +260,6 @@ const nodeFeatures = v1(
   },
 );
 
-const resourceList = map(quantity);
-
 const nodeStatus = v1("NodeStatus", "Observed state of a node.", {
   capacity: value(1, resourceList, "Total resources of the node, by resource name."),
   allocatable: value(
@@ -302,7 +300,7 @@ const nodeStatus = v1("NodeStatus", "Observed state of a node.", {
   ),
   volumesInUse: value(
     9,
-    list(string),
+    list(named("v1.UniqueVolumeName")),
     "Attachable volumes that the node has mounted; they must not be detached.",
     {
       listType: "atomic",

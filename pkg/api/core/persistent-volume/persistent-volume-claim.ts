@@ -1,3 +1,4 @@
+import { resourceList } from "../shared/resources.ts";
 import { deepClone, deepEqual } from "#base";
 import { changedFields } from "../shared/changed-fields.ts";
 import {
@@ -20,7 +21,6 @@ import {
   kubernetes,
   objectMeta,
   Quantity,
-  quantity,
   time,
 } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../../printing.ts";
@@ -102,7 +102,7 @@ const persistentVolumeClaimStatus = v1(
         "ReadWriteOncePod.",
       { listType: "atomic" },
     ),
-    capacity: value(3, map(quantity), "Actual resources of the bound volume."),
+    capacity: value(3, resourceList, "Actual resources of the bound volume."),
     conditions: value(
       4,
       list(persistentVolumeClaimCondition),
@@ -116,7 +116,7 @@ const persistentVolumeClaimStatus = v1(
     ),
     allocatedResources: value(
       5,
-      map(quantity),
+      resourceList,
       "Resources allocated to the claim, by name. During an expansion larger than capacity. " +
         "Quota counts the larger of this and the request.",
       {
@@ -125,7 +125,7 @@ const persistentVolumeClaimStatus = v1(
     ),
     allocatedResourceStatuses: value(
       7,
-      map(string),
+      map(named("v1.ClaimResourceStatus"), "map[v1.ResourceName]v1.ClaimResourceStatus"),
       "Progress of expansion by resource: ControllerResizeInProgress, " +
         "ControllerResizeInfeasible, NodeResizePending, NodeResizeInProgress or " +
         "NodeResizeInfeasible. Absent when none is under way.",

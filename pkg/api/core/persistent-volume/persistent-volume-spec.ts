@@ -1,9 +1,9 @@
 /** What a PersistentVolume is, also as part of an attachment. */
+import { resourceList } from "../shared/resources.ts";
 import {
   type Infer,
   inline,
   list,
-  map,
   named,
   pointer,
   type Path,
@@ -12,7 +12,7 @@ import {
   string,
   structs,
 } from "#schema";
-import { Quantity, quantity } from "#meta";
+import { Quantity } from "#meta";
 import { entry, sortedKeys } from "../../strategy.ts";
 import { checkNodeSelector } from "../pod/spec/node-selector-rules.ts";
 import { checkVolumeSources } from "./persistent-volume-rules.ts";
@@ -31,7 +31,7 @@ export const persistentVolumeSpec = v1(
   "PersistentVolumeSpec",
   "Storage that a PersistentVolume provides.",
   {
-    capacity: value(1, map(quantity), "Resources of the volume: `storage`, in bytes. Required."),
+    capacity: value(1, resourceList, "Resources of the volume: `storage`, in bytes. Required."),
     persistentVolumeSource: inline(
       2,
       persistentVolumeSource,

@@ -5,16 +5,15 @@ import {
   int32,
   int64,
   list,
-  map,
   named,
   pointer,
   value,
   string,
   structs,
 } from "#schema";
-import { quantity, time } from "#meta";
+import { time } from "#meta";
 import { signal } from "./container/probes.ts";
-import { resourceRequirements } from "../shared/resources.ts";
+import { resourceRequirements, resourceList } from "../shared/resources.ts";
 
 const v1 = structs("api/core/v1");
 
@@ -127,7 +126,11 @@ const containerUser = v1(
 );
 
 const resourceHealth = v1("ResourceHealth", "Health of one allocated device.", {
-  resourceID: required(1, string, "Identifier of the device, unique within the resource."),
+  resourceID: required(
+    1,
+    named("v1.ResourceID"),
+    "Identifier of the device, unique within the resource.",
+  ),
   health: value(
     2,
     named("v1.ResourceHealthStatus"),
@@ -180,7 +183,7 @@ const containerStatus = v1("ContainerStatus", "Observed state of a container.", 
   ),
   allocatedResources: value(
     10,
-    map(quantity),
+    resourceList,
     "Resources that the node has allocated to the container. Beta: feature gate " +
       "InPlacePodVerticalScaling.",
     { gate: "InPlacePodVerticalScaling" },

@@ -1,5 +1,6 @@
 /** How objects point to each other. */
 import { required, nullablePointer, pointer, value, string, structs } from "#schema";
+import { uid } from "#meta";
 
 const v1 = structs("api/core/v1");
 
@@ -10,7 +11,7 @@ export const objectReference = v1(
     kind: value(1, string, "Kind of the object that is meant."),
     namespace: value(2, string, "Namespace of the object. Empty for cluster-scoped objects."),
     name: value(3, string, "Name of the referenced object."),
-    uid: value(4, string, "UID of the referenced object."),
+    uid: value(4, uid, "UID of the referenced object."),
     apiVersion: value(5, string, "API group and version of the object, apps/v1 for example."),
     resourceVersion: value(6, string, "Resource version of the object that is meant, if any."),
     fieldPath: value(

@@ -4,6 +4,9 @@ import { quantity } from "#meta";
 
 const v1 = structs("api/core/v1");
 
+/** Amounts by resource name. */
+export const resourceList = map(quantity, "v1.ResourceList");
+
 const resourceClaim = v1(
   "ResourceClaim",
   "Entry of the pod's spec.resourceClaims that a container uses.",
@@ -23,12 +26,12 @@ export const resourceRequirements = v1(
   {
     limits: value(
       1,
-      map(quantity),
+      resourceList,
       "Largest amount allowed, by resource. CPU is throttled; exceeding memory kills the container.",
     ),
     requests: value(
       2,
-      map(quantity),
+      resourceList,
       "Amount reserved, by resource, on which scheduling is based. Must not exceed the " +
         "limit. Defaults to the limit if there is one, otherwise to a value of the " +
         "implementation.",
@@ -63,10 +66,10 @@ export const volumeResourceRequirements = v1(
   "VolumeResourceRequirements",
   "Storage that a claim requests.",
   {
-    limits: value(1, map(quantity), "Largest amount of storage that is acceptable."),
+    limits: value(1, resourceList, "Largest amount of storage that is acceptable."),
     requests: value(
       2,
-      map(quantity),
+      resourceList,
       "Smallest amount of storage that is acceptable: `storage`, in bytes. May be increased " +
         "later if the class allows expansion, but not below status.capacity.",
     ),

@@ -12,7 +12,7 @@ import {
   string,
   type StructType,
 } from "#schema";
-import { condition, objectMeta, quantity, rawExtension, time } from "#meta";
+import { condition, objectMeta, quantity, rawExtension, time, uid } from "#meta";
 import { nodeSelector } from "../../core/pod/spec/scheduling.ts";
 import { atomic, gates, shared, type Shared } from "../shared-structs.ts";
 
@@ -180,7 +180,7 @@ const resultStruct = ({ declare, deviceToleration }: Shared) =>
     ),
     shareID: pointer(
       9,
-      string,
+      uid,
       "Identifier of this share of a device that several claims use. Alpha: requires the " +
         "feature gate DRAConsumableCapacity.",
       { gate: gates.capacity },
@@ -293,7 +293,7 @@ const statusStruct = (structs: Shared) => {
     apiGroup: value(1, string, "API group of the object. Empty for the core group."),
     resource: required(3, string, "Resource of the object in plural, `pods` for example."),
     name: required(4, string, "Name of the referenced object."),
-    uid: required(5, string, "UID of the referenced object."),
+    uid: required(5, uid, "UID of the referenced object."),
   });
   return declare("ResourceClaimStatus", "Observed state of a ResourceClaim.", {
     allocation: pointer(

@@ -7,12 +7,17 @@ export const capabilities = v1(
   "Capabilities",
   "Linux capabilities added to or removed from the runtime's default set.",
   {
-    add: value(1, list(string), "Capabilities to add, without the prefix CAP_.", {
+    add: value(1, list(named("v1.Capability")), "Capabilities to add, without the prefix CAP_.", {
       listType: "atomic",
     }),
-    drop: value(2, list(string), "Capabilities to remove. ALL removes all of them.", {
-      listType: "atomic",
-    }),
+    drop: value(
+      2,
+      list(named("v1.Capability")),
+      "Capabilities to remove. ALL removes all of them.",
+      {
+        listType: "atomic",
+      },
+    ),
   },
 );
 

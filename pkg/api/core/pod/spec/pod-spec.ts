@@ -13,10 +13,10 @@ import {
   string,
   structs,
 } from "#schema";
-import { objectMeta, quantity } from "#meta";
+import { objectMeta } from "#meta";
 import { container, ephemeralContainer } from "../container/containers.ts";
 import { localObjectReference } from "../../shared/references.ts";
-import { resourceRequirements } from "../../shared/resources.ts";
+import { resourceRequirements, resourceList } from "../../shared/resources.ts";
 import {
   affinity,
   podReadinessGate,
@@ -294,7 +294,7 @@ export const podSpec = v1("PodSpec", "Desired state of a pod.", {
   ),
   overhead: value(
     32,
-    map(quantity),
+    resourceList,
     "Resources that the sandbox consumes besides the containers. Set by admission from the " +
       "RuntimeClass. Immutable in existing pods.",
   ),
