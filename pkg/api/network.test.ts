@@ -2,6 +2,9 @@ import assert from "node:assert/strict";
 import { endpoints } from "./core/endpoints.ts";
 import { endpointSlice } from "./discovery/endpoint-slice.ts";
 import { addressWarning, networkWarnings } from "./networking/ip.ts";
+import { ingressClass } from "./networking/ingress-class.ts";
+import { ipAddress } from "./networking/ip-address.ts";
+import { serviceCidr } from "./networking/service-cidr.ts";
 import { networkPolicy } from "./networking/network-policy.ts";
 import { created, type Sketch, updated } from "./testing.ts";
 
@@ -74,6 +77,29 @@ describe("NetworkPolicy", () => {
   });
 });
 
+describe("IPAddress, IngressClass and ServiceCIDR", () => {
+  it("checks the parent of an address on updates, too", () => {
+    const parentRef = { resource: "services", namespace: "n", name: "s" };
+    const old = created(ipAddress, { metadata: { name: "10.0.0.9" }, spec: { parentRef } });
+    const changed = (spec: Sketch) =>
+      updated(ipAddress, old, { metadata: { name: "10.0.0.9" }, spec }).complaints;
+    assert.deepEqual(changed({ parentRef }), []);
+    assert.match(changed({}).join(), /^Required spec.parentRef,Invalid spec.parentRef = null/);
+  });
+  it("shows what replaces an immutable field", () => {
+    const spec = { controller: "example.com/c" };
+    const old = created(ingressClass, { spec });
+    const [first] = updated(ingressClass, old, { spec: {} }).complaints;
+    assert.equal(first, 'Invalid spec.controller = "": field is immutable');
+  });
+  it("lets a write of the whole ServiceCIDR change its status", () => {
+    const spec = { cidrs: ["10.1.0.0/24"] };
+    const status = { conditions: [{ type: "Ready", status: "True" }] };
+    const old = created(serviceCidr, { spec });
+    assert.equal(updated(serviceCidr, old, { spec, status }).object.status.conditions.length, 1);
+  });
+});
+
 describe("EndpointSlice", () => {
   const slice = (addressType: string, ...addresses: string[]) => ({
     addressType,
@@ -96,6 +122,14 @@ describe("EndpointSlice", () => {
       'Invalid endpoints[0].addresses[0] = "single": should be a domain with at least two ' +
         "segments separated by dots",
     ]);
+  });
+  it("counts a dropped topology as a change, as kube-apiserver does", () => {
+    const old = created(endpointSlice, slice("IPv4", "10.1.2.3"));
+    old.object.metadata.generation = 4;
+    const endpoints = [{ addresses: ["10.1.2.3"], deprecatedTopology: { a: "b" } }];
+    const { object } = updated(endpointSlice, old, { addressType: "IPv4", endpoints });
+    assert.equal(object.endpoints[0].deprecatedTopology, undefined);
+    assert.equal(object.metadata.generation, 5);
   });
   it("refuses addresses that name no other machine", () => {
     const v4 = slice("IPv4", "127.0.0.1", "169.254.1.1", "224.0.0.1", "0.0.0.0");

@@ -75,7 +75,7 @@ export interface Update {
 /**
  * The entries after a create, replace or patch. An object without owners gets none by an update.
  * Neither owners that cannot be read nor elements that cannot be told apart are an error of the
- * request: the former are lost, with the latter owners stay as they were.
+ * request: the object goes without owners then.
  */
 export function* managedFieldsAfterUpdate(
   write: Write,
@@ -89,8 +89,7 @@ export function* managedFieldsAfterUpdate(
     yield;
     return after.entries();
   } catch (fault) {
-    if (fault instanceof ManagedFieldsError) return [];
-    if (fault instanceof ElementError) return managers.entries();
+    if (fault instanceof ManagedFieldsError || fault instanceof ElementError) return [];
     throw fault;
   }
 }

@@ -260,6 +260,7 @@ export const apiService = kind(apiServiceV1, {
     metadataOnUpdate: { "": ["change", "object"] },
     name: "path-segment",
     freeFinalizers: true,
+    unconditionalUpdate: false,
     resets: { status: ["metadata", "spec"] },
   },
   hooks: {

@@ -1,5 +1,6 @@
 import { deepEqual } from "#base";
 import {
+  dropGated,
   required,
   bool,
   type Infer,
@@ -303,6 +304,7 @@ const divided = dividedBySubresource(() => ({}));
 function prepareUpdate(object: Deployment, old: Deployment, context: HookContext): void {
   divided.prepareUpdate(object, old, context);
   if (context.subresource === "status") {
+    dropGated(status, object.status, { old: old.status, isOn: context.gate });
     const { labels } = old.metadata;
     if (labels === undefined) delete object.metadata.labels;
     else object.metadata.labels = labels;

@@ -1,4 +1,5 @@
 import {
+  dropGated,
   required,
   type Infer,
   int32,
@@ -175,6 +176,7 @@ export const replicaSet = kind(replicaSetV1, {
     },
     prepareUpdate: (object, old, context) => {
       divided.prepareUpdate(object, old, context);
+      dropGated(status, object.status, { old: old.status, isOn: context.gate });
       dropGatedPodFields(object.spec.template.spec, old.spec.template.spec, context.gate);
     },
     validate,

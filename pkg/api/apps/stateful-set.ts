@@ -1,5 +1,5 @@
 import { deepEqual } from "#base";
-import { dropGated, type Infer, Path, type Problems } from "#schema";
+import { dropGated, type Infer, Path, Problems } from "#schema";
 import { type HookContext, isDns1123Label, kind } from "#meta";
 import { roundAmounts } from "../core/shared/resource-amounts.ts";
 import { defaultClaimSpec, defaultPodTemplate } from "../core/pod/spec/pod-defaults.ts";
@@ -55,12 +55,24 @@ function fillDefaults({ spec }: StatefulSet, { gate }: HookContext): void {
 
 const path = Path.of("spec");
 
-function validate({ spec }: StatefulSet, problems: Problems, context: HookContext): void {
+interface SpecChecks {
+  readonly context: HookContext;
+  /** Whether to check what is immutable: stored sets may break newer rules there. */
+  readonly isNew: boolean;
+  readonly checksPods: boolean;
+}
+
+function checkSpec(
+  spec: Spec,
+  problems: Problems,
+  { context, isNew, checksPods }: SpecChecks,
+): void {
   checkPolicies(spec, problems);
+  if (isNew) checkClaimTemplates(spec, problems);
   const { replicas, minReadySeconds, ordinals, serviceName, selector } = spec;
   checkNotNegative({ replicas, minReadySeconds }, path, problems);
   checkNotNegative({ start: ordinals?.start }, path.child("ordinals"), problems);
-  if (serviceName !== "") {
+  if (isNew && serviceName !== "") {
     const messages = isDns1123Label(serviceName);
     invalidEach(problems, path.child("serviceName"), { value: serviceName, messages });
   }
@@ -70,10 +82,6 @@ function validate({ spec }: StatefulSet, problems: Problems, context: HookContex
     kind: "statefulset",
     unusable: "",
   });
-  for (const [index, claim] of (spec.volumeClaimTemplates ?? []).entries()) {
-    const place = path.child("volumeClaimTemplates").index(index);
-    checkClaimSpec(claim.spec, place.child("spec"), problems);
-  }
   if (!isUsable) return;
   const place = path.child("template");
   checkMatch(selector, spec.template, { path: place, problems });
@@ -81,8 +89,29 @@ function validate({ spec }: StatefulSet, problems: Problems, context: HookContex
     kind: "StatefulSet",
     problems,
     context,
+    checksPods,
     checksMetadataAgain: true,
   });
+}
+
+function checkClaimTemplates({ volumeClaimTemplates }: Spec, problems: Problems): void {
+  for (const [index, claim] of (volumeClaimTemplates ?? []).entries()) {
+    const place = path.child("volumeClaimTemplates").index(index);
+    checkClaimSpec(claim.spec, place.child("spec"), problems);
+  }
+}
+
+/** A set whose stored spec breaks a rule may be changed without mending its pod template. */
+function validateChange(
+  { spec }: StatefulSet,
+  old: StatefulSet,
+  problems: Problems,
+  context: HookContext,
+): void {
+  const before = new Problems();
+  const checks = { context, isNew: false, checksPods: true };
+  checkSpec(old.spec, before, checks);
+  checkSpec(spec, problems, { ...checks, checksPods: before.empty });
 }
 
 /**
@@ -216,10 +245,11 @@ export const statefulSet = kind(statefulSetV1, {
       dropGated(statefulSetV1, object, { old, isOn: context.gate });
       dropGatedPodFields(object.spec.template.spec, old.spec.template.spec, context.gate);
     },
-    validate,
+    validate: ({ spec }, problems, context) =>
+      checkSpec(spec, problems, { context, isNew: true, checksPods: true }),
     validateUpdate: (object, old, problems, context) => {
       if (context.subresource === "status") return checkStatus(object, old, problems);
-      validate(object, problems, context);
+      validateChange(object, old, problems, context);
       checkUnchanged(object, old, problems);
     },
     warnings,

@@ -105,6 +105,46 @@ describe("StatefulSet's rolling update", () => {
   });
 });
 
+describe("a stored StatefulSet", () => {
+  const claims = [{ metadata: { name: "d" }, spec: { accessModes: ["Sometimes"] } }];
+  const spec = { ...base, serviceName: "a.b", volumeClaimTemplates: claims };
+
+  it("may break newer rules in what is immutable", () => {
+    const old = created(statefulSet, { spec });
+    assert.equal(old.complaints.length, 3);
+    assert.deepEqual(updated(statefulSet, old, { spec: { ...spec, replicas: 2 } }).complaints, []);
+  });
+
+  it("need not mend a template that breaks a rule already", () => {
+    const broken = { ...template, spec: { containers: [{ name: "C", image: "i" }] } };
+    const change = (from: Sketch) =>
+      updated(statefulSet, created(statefulSet, { spec: { ...base, template: from } }), {
+        spec: { ...base, template: broken },
+      }).complaints;
+    assert.deepEqual(change(broken), []);
+    assert.match(change(template).join(), /containers\[0\].name = "C"/);
+  });
+});
+
+for (const kind of [deployment, replicaSet]) {
+  it(`${kind.kind} drops terminatingReplicas where the gate is off and it was not set`, () => {
+    const gates = ["DeploymentReplicaSetTerminatingReplicas"];
+    const old = created(kind, { spec: base });
+    const write = (terminatingReplicas: number, on: readonly string[]) =>
+      updated(
+        kind,
+        old,
+        { spec: base, status: { replicas: 1, terminatingReplicas } },
+        { subresource: "status", gates: on },
+      ).object;
+    assert.equal(write(2, []).status.terminatingReplicas, undefined);
+    const set = write(2, gates);
+    assert.equal(set.status.terminatingReplicas, 2);
+    old.object.status = set.status;
+    assert.equal(write(3, []).status.terminatingReplicas, 3);
+  });
+}
+
 describe("ControllerRevision data", () => {
   const make = (data: unknown) => created(controllerRevision, { data, revision: 1 });
   const complaints = (data: unknown) => make(data).complaints;

@@ -180,16 +180,19 @@ export function checkLastingTemplate(
     kind,
     problems,
     context,
+    checksPods = true,
     checksMetadataAgain = false,
   }: {
     readonly kind: string;
     readonly problems: Problems;
     readonly context: HookContext;
+    /** Whether to check the pods' spec and metadata, besides what only these workloads ask for. */
+    readonly checksPods?: boolean;
     /** As StatefulSets do, so that every cause is reported twice. */
     readonly checksMetadataAgain?: boolean;
   },
 ): void {
-  validatePodTemplate(template, path, problems, context);
+  if (checksPods) validatePodTemplate(template, path, problems, context);
   if (checksMetadataAgain) validateTemplateMetadata(template, path, problems, context);
   const { restartPolicy: value = "", activeDeadlineSeconds } = template.spec;
   if (value !== "Always") {

@@ -21,6 +21,14 @@ describe("Job", () => {
     assert.deepEqual([backoffLimit, completions, parallelism], [6, 1, 1]);
   });
 
+  it("takes the labels of its template again when an update leaves it without", () => {
+    const labelled = { metadata: { labels: { a: "b" } }, spec: podSpec };
+    const old = created(job, { spec: { template: labelled } });
+    const write = { subresource: "status" };
+    const { object } = updated(job, old, { spec: { template: { spec: podSpec } } }, write);
+    assert.equal(object.metadata.labels.a, "b");
+  });
+
   it("runs pods that end", () => {
     const { complaints } = make({ template: { spec: { ...podSpec, restartPolicy: "Always" } } });
     assert.deepEqual(complaints, [

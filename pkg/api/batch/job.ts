@@ -35,9 +35,7 @@ function fillDefaults({ metadata, spec }: Job, { gate }: HookContext): void {
   }
   spec.parallelism ??= 1;
   spec.backoffLimit ??= spec.backoffLimitPerIndex === undefined ? BACKOFF_LIMIT : LARGEST_INT32;
-  // The same object, so that labels which the server adds to the template are the job's, too.
-  const { labels } = spec.template.metadata;
-  if (labels && Object.keys(metadata.labels ?? {}).length === 0) metadata.labels = labels;
+  defaultLabels({ metadata, spec });
   spec.completionMode ??= "NonIndexed";
   spec.suspend ??= false;
   const isTold = spec.podFailurePolicy !== undefined;
@@ -204,6 +202,12 @@ function durationCell({ status }: Job, now: number): string {
   return humanDuration(end - Date.parse(status.startTime));
 }
 
+/** Those of the template: the same object, so that labels which the server adds are shared. */
+function defaultLabels({ metadata, spec }: Pick<Job, "metadata" | "spec">): void {
+  const { labels } = spec.template.metadata;
+  if (labels && Object.keys(metadata.labels ?? {}).length === 0) metadata.labels = labels;
+}
+
 const divided = dividedBySubresource(() => ({}));
 
 export const job = kind(jobV1, {
@@ -233,6 +237,7 @@ export const job = kind(jobV1, {
     prepareUpdate: (object, old, context) => {
       divided.prepareUpdate(object, old, context);
       dropGatedPodFields(object.spec.template.spec, old.spec.template.spec, context.gate);
+      defaultLabels(object);
     },
     validate,
     validateUpdate: (object, old, problems, context) => {

@@ -11,6 +11,7 @@ import {
   structs,
 } from "#schema";
 import {
+  checkObjectMetaUpdate,
   type HookContext,
   isDns1123Subdomain,
   isQualifiedName,
@@ -387,6 +388,7 @@ export const event = kind(eventV1, {
     name: "path-segment",
     createOnUpdate: true,
     expires: true,
+    metadataOnUpdate: { "": [] },
   },
   hooks: {
     validate: (object, problems, context) => {
@@ -395,7 +397,9 @@ export const event = kind(eventV1, {
     },
     validateUpdate: (object, old, problems, context) => {
       checkCommon(object, problems, context);
-      if (!isCore(context)) checkUnchanged(object, old, problems);
+      if (isCore(context)) return;
+      checkObjectMetaUpdate(object.metadata, old.metadata, Path.of("metadata"), problems);
+      checkUnchanged(object, old, problems);
     },
   },
   columns: [

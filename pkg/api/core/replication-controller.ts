@@ -130,7 +130,12 @@ function fillDefaults({ metadata, spec }: ReplicationController, { gate }: HookC
   const { labels } = template.metadata;
   if (labels === undefined) return;
   if (isEmpty(spec.selector)) spec.selector = { ...labels };
-  if (isEmpty(metadata.labels)) metadata.labels = { ...labels };
+  defaultLabels({ metadata, spec });
+}
+
+function defaultLabels({ metadata, spec }: Pick<ReplicationController, "metadata" | "spec">): void {
+  const { labels } = spec.template?.metadata ?? {};
+  if (labels !== undefined && isEmpty(metadata.labels)) metadata.labels = { ...labels };
 }
 
 const specPath = Path.of("spec");
@@ -250,6 +255,7 @@ export const replicationController = kind(replicationControllerV1, {
       divided.prepareUpdate(object, old, context);
       const { template } = object.spec;
       if (template) dropGatedPodFields(template.spec, old.spec.template?.spec, context.gate);
+      defaultLabels(object);
     },
     validate,
     validateUpdate: (object, _old, problems, context) => {

@@ -365,9 +365,15 @@ function describePort({ port, name }: Port): string {
   return port === undefined ? (name ?? "") : String(port);
 }
 
-/** Labels say which service a slice is of, so they count as a change of what is wanted. */
-function moveGeneration({ metadata }: EndpointSlice, old: EndpointSlice): void {
-  if (deepEqual(metadata.labels ?? {}, old.metadata.labels ?? {})) return;
+/**
+ * Labels say which service a slice is of, so they count as a change of what is wanted; so does
+ * topology, although it is dropped.
+ */
+function moveGeneration({ metadata, endpoints }: EndpointSlice, old: EndpointSlice): void {
+  const hasTopology = endpoints?.some(
+    ({ deprecatedTopology: topology }) => Object.keys(topology ?? {}).length > 0,
+  );
+  if (!hasTopology && deepEqual(metadata.labels ?? {}, old.metadata.labels ?? {})) return;
   metadata.generation = Number(old.metadata.generation ?? 0) + 1;
 }
 
@@ -381,8 +387,8 @@ export const endpointSlice = kind(endpointSliceV1, {
   hooks: {
     prepareCreate: dropTopology,
     prepareUpdate: (object, old) => {
-      dropTopology(object);
       moveGeneration(object, old);
+      dropTopology(object);
     },
     validate: (object, problems) => validate(object, problems),
     validateUpdate: (object, old, problems) => {

@@ -140,7 +140,8 @@ export const ingressClass = kind(ingressClassV1, {
   hooks: {
     validate,
     validateUpdate: (object, old, problems) => {
-      const values = { now: object.spec.controller, before: old.spec.controller };
+      const { controller: now = "" } = object.spec;
+      const values = { now, before: old.spec.controller ?? "" };
       mustNotChange(problems, Path.of("spec.controller"), values);
       validate(object, problems);
     },

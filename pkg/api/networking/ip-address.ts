@@ -115,6 +115,7 @@ export const ipAddress = kind(ipAddressV1, {
         before: old.spec.parentRef,
         shown: goParentReference(parentRef),
       };
+      validate(object, problems);
       mustNotChange(problems, path, values);
     },
   },

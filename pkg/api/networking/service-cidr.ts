@@ -1,7 +1,7 @@
 import { type Infer, list, Path, value, type Problems, string, structs } from "#schema";
 import { condition, kind, objectMeta } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { dividedBySubresource, FIELD_IMMUTABLE, invalidEach, same } from "../strategy.ts";
+import { FIELD_IMMUTABLE, invalidEach, same } from "../strategy.ts";
 import { networkOf, parseCidr } from "#base";
 import { checkNetwork } from "./ip.ts";
 
@@ -107,7 +107,10 @@ export const serviceCidr = kind(serviceCidrV1, {
   ],
   subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
   hooks: {
-    ...dividedBySubresource(() => ({})),
+    // Kubernetes resets the status neither on creation nor on updates of the whole.
+    prepareUpdate: (object, old, { subresource }) => {
+      if (subresource === "status") object.spec = old.spec;
+    },
     validate,
     validateUpdate: (object, old, problems, { subresource }) => {
       if (subresource === "") validateChange(object, old, problems);

@@ -29,6 +29,16 @@ describe("ResourceClaim", () => {
     assert.equal(second.firstAvailable[1].count, 1);
   });
 
+  it("checks both ways where both are there", () => {
+    const bad = { name: "r", exactly: { deviceClassName: "C" }, firstAvailable: [ways("B")] };
+    const places = claim({ requests: [bad] }).complaints.map((text) => text.split(" ")[1]);
+    assert.deepEqual(places, [
+      "spec.devices.requests[0].firstAvailable[0].name",
+      "spec.devices.requests[0].exactly.deviceClassName",
+      "spec.devices.requests[0]",
+    ]);
+  });
+
   it("asks in one way", () => {
     const detail = "exactly one of `exactly` or `firstAvailable` is required";
     assert.deepEqual(

@@ -56,7 +56,8 @@ function checkMetadata(metadata: any, { isLocal }: ReviewChecks, problems: Probl
   const { managedFields: _kept, namespace, ...own } = metadata;
   const kept = isLocal || !namespace ? own : { ...own, namespace };
   const isFull = Object.values(kept).some((value) => value !== null && value !== undefined);
-  if (isFull) problems.invalid(Path.of("metadata"), metadata, "must be empty");
+  const detail = isLocal ? "must be empty except for namespace" : "must be empty";
+  if (isFull) problems.invalid(Path.of("metadata"), metadata, detail);
 }
 
 function checkLocal({ spec: asked, metadata }: any, problems: Problems): void {

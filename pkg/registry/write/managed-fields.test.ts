@@ -48,6 +48,18 @@ function apply(
 }
 
 describe("managed fields", () => {
+  it("are lost where list elements lack their keys, as in kube-apiserver", async () => {
+    const api = await testRegistry();
+    const accounts = "v1/serviceaccounts/ns";
+    const secrets = [{ name: "s" }];
+    await api.post(accounts, { metadata: { name: "a" }, secrets });
+    const { item } = await api.put(`${accounts}/a`, {
+      metadata: { name: "a" },
+      secrets: [{ kind: "Secret" }],
+    });
+    assert.equal(item.object.metadata.managedFields, undefined);
+  });
+
   it("of a new object is its creator's, but for what is never owned", async () => {
     const api = await testRegistry();
     const object = {

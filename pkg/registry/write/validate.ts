@@ -67,8 +67,18 @@ function* checksOfChanged(
   { old, problems, context }: Checked & { readonly old: any },
 ): Slices<void> {
   const { hooks, rules } = resource.kind;
-  // Kubernetes checks metadata in a step of every kind and again in the kind's own.
-  checkMetadata(resource, object, problems, false);
+  // Kubernetes checks metadata in a step of every kind, which knows no kind's names and
+  // finalizers, and again in the kind's own.
+  const options = {
+    namespaced: resource.kind.scope === "Namespaced",
+    name: "path-segment",
+  } as const;
+  checkObjectMeta(
+    object.metadata,
+    { ...options, qualifiedFinalizers: false },
+    metadataPath,
+    problems,
+  );
   yield;
   checkObjectMetaUpdate(object.metadata, old.metadata, metadataPath, problems);
   for (const check of rules.metadataOnUpdate?.[context.subresource] ?? ["change"]) {
@@ -128,17 +138,12 @@ function hasQualifiedFinalizers({ kind }: Resource): boolean {
   return kind.custom === undefined && kind.rules.freeFinalizers !== true;
 }
 
-function checkMetadata(
-  resource: Resource,
-  object: any,
-  problems: Problems,
-  checksFinalizers = true,
-): void {
+function checkMetadata(resource: Resource, object: any, problems: Problems): void {
   const { scope, rules } = resource.kind;
   const options = {
     namespaced: scope === "Namespaced",
     name: rules.name,
-    qualifiedFinalizers: checksFinalizers && hasQualifiedFinalizers(resource),
+    qualifiedFinalizers: hasQualifiedFinalizers(resource),
   };
   checkObjectMeta(object.metadata, options, metadataPath, problems);
 }

@@ -289,9 +289,9 @@ export function warningHeaders(texts: readonly string[]): readonly string[] {
   let left = mostWarning;
   const headers: string[] = [];
   for (const text of all) {
+    if (left <= 0) break;
     const short = text.slice(0, longestWarning);
     left -= short.length;
-    if (left < 0) break;
     headers.push(warningHeader(short));
   }
   return headers;

@@ -221,9 +221,8 @@ const containerStatus = v1("ContainerStatus", "Observed state of a container.", 
   stopSignal: pointer(
     15,
     signal,
-    "Signal that terminates the container, SIGTERM for example. Alpha: requires the " +
-      "feature gate ContainerStopSignals.",
-    { gate: "ContainerStopSignals" },
+    "Signal that terminates the container, SIGTERM for example. Alpha: kubelets report it " +
+      "with the feature gate ContainerStopSignals.",
   ),
 });
 

@@ -90,11 +90,7 @@ function checkRequest(request: DeviceRequest, path: Path, problems: Problems): v
   checkLabel(request.name, path.child("name"), problems);
   const { exactly, firstAvailable = [] } = request;
   const detail = "exactly one of `exactly` or `firstAvailable` is required";
-  if (exactly !== undefined && firstAvailable.length > 0) {
-    problems.invalid(path, null, `${detail}, but multiple fields are set`);
-  } else if (exactly !== undefined) checkAsked(exactly, path.child("exactly"), problems);
-  else if (firstAvailable.length === 0) problems.required(path, detail);
-  else {
+  if (firstAvailable.length > 0) {
     checkSet(firstAvailable, MOST_WAYS, {
       path: path.child("firstAvailable"),
       problems,
@@ -105,6 +101,12 @@ function checkRequest(request: DeviceRequest, path: Path, problems: Problems): v
       key: ({ name }) => name,
       field: "name",
     });
+  }
+  if (exactly !== undefined) checkAsked(exactly, path.child("exactly"), problems);
+  if (exactly !== undefined && firstAvailable.length > 0) {
+    problems.invalid(path, null, `${detail}, but multiple fields are set`);
+  } else if (exactly === undefined && firstAvailable.length === 0) {
+    problems.required(path, detail);
   }
 }
 

@@ -347,11 +347,9 @@ const specStruct = <R extends StructType<any>>(structs: Shared, request: R) => {
       distinctAttribute: pointer(
         3,
         string,
+        // Kubernetes keeps the field where the gate is off.
         "Fully qualified attribute that must have a different value on each device. Alpha: " +
-          "requires the feature gate DRAConsumableCapacity.",
-        {
-          gate: gates.capacity,
-        },
+          "has an effect with the feature gate DRAConsumableCapacity.",
       ),
     },
   );

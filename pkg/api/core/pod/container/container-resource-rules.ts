@@ -113,14 +113,33 @@ function checkClaims(
       problems.required(place);
       continue;
     }
-    const key = request ? `${name}/${request}` : name;
-    // A claim that is used as a whole needs no further mention.
-    if (seen.has(name) || seen.has(key)) problems.duplicate(place, seen.has(name) ? name : key);
-    seen.add(key);
+    checkUse(name, request, { place, seen, problems });
     if (claims.has(name)) continue;
     const detail = `must be one of the names in pod.spec.resourceClaims${listed(claims)}`;
     problems.add({ type: "FieldValueNotFound", field: place.toString(), value: name, detail });
   }
+}
+
+/** A claim that is used as a whole needs no further mention, nor any before. */
+function checkUse(
+  name: string,
+  request: string | undefined,
+  use: { readonly place: Path; readonly seen: Set<string>; readonly problems: Problems },
+): void {
+  const { place, seen, problems } = use;
+  if (seen.has(name)) return problems.duplicate(place, name);
+  const key = request ? `${name}/${request}` : name;
+  if (request) {
+    const messages = isDns1123Label(request);
+    invalidEach(problems, place.child("request"), { value: request, messages });
+  }
+  if (seen.has(key)) problems.duplicate(place, key);
+  else if (!request) {
+    for (const each of seen) {
+      if (each.startsWith(`${name}/`)) problems.duplicate(place, name);
+    }
+  }
+  seen.add(key);
 }
 
 /** `podName` is empty where it is not known, as in templates. */

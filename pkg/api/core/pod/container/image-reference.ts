@@ -1,7 +1,8 @@
 /** References of container images, as in `registry.example.com:5000/team/app:v1@sha256:…`. */
 
 const DEFAULT_TAG = "latest";
-const LONGEST_NAME = 255;
+/** Of a repository's path, without the registry's domain. */
+const LONGEST_PATH = 255;
 
 const component = "[a-z0-9]+(?:(?:\\.|_|__|-+)[a-z0-9]+)*";
 const host = "[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?";
@@ -17,9 +18,19 @@ function tagOfImage(image: string): string {
   if (bareDigest.test(image)) return "";
   const match = reference.exec(image);
   const [, name = "", tag = "", digest = ""] = match ?? [];
-  if (match === null || name.length > LONGEST_NAME) return "";
+  if (match === null || repositoryPath(name).length > LONGEST_PATH) return "";
   if (digest !== "" && !digestForm.test(digest)) return "";
   return tag === "" && digest === "" ? DEFAULT_TAG : tag;
+}
+
+/** The path in the registry; images of Docker Hub without a slash are those of its `library`. */
+function repositoryPath(name: string): string {
+  const slash = name.indexOf("/");
+  const first = name.slice(0, Math.max(slash, 0));
+  const isDomain = /[.:]/.test(first) || first === "localhost" || first !== first.toLowerCase();
+  const path = isDomain ? name.slice(slash + 1) : name;
+  const isHub = !isDomain || first === "docker.io" || first === "index.docker.io";
+  return isHub && !path.includes("/") ? `library/${path}` : path;
 }
 
 /** The pull policy of those who name none. */

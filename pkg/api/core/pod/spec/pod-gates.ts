@@ -122,19 +122,15 @@ export function containerStatusesOf({
   );
 }
 
-/** Fields of what is told of a container -> their gate. */
-const gatedOfContainers = {
-  allocatedResources: "InPlacePodVerticalScaling",
-  allocatedResourcesStatus: "ResourceHealthStatus",
-  stopSignal: "ContainerStopSignals",
-} as const;
-
-/** Drops what is behind gates that are off from the status, unless `old` has it already. */
+/**
+ * Drops what is behind gates that are off from the status, unless `old` has it already, which does
+ * not count for the health of devices.
+ */
 export function dropGatedStatusFields(status: Status, old: Status, gate: Gate): void {
-  for (const field of ["allocatedResources", "allocatedResourcesStatus", "stopSignal"] as const) {
-    const isUsed = containerStatusesOf(old).some((each) => each[field] !== undefined);
-    if (isUsed || gate(gatedOfContainers[field])) continue;
-    for (const each of containerStatusesOf(status)) delete each[field];
+  const isResized = containerStatusesOf(old).some((each) => each.allocatedResources !== undefined);
+  for (const each of containerStatusesOf(status)) {
+    if (!isResized && !gate("InPlacePodVerticalScaling")) delete each.allocatedResources;
+    if (!gate("ResourceHealthStatus")) delete each.allocatedResourcesStatus;
   }
   if (old.extendedResourceClaimStatus !== undefined || gate("DRAExtendedResource")) return;
   delete status.extendedResourceClaimStatus;
