@@ -28,6 +28,7 @@ export interface Volume {
   readonly persistentVolumeClaim?: { readonly claimName: string; readonly readOnly?: boolean };
   readonly ephemeral?: object;
   readonly emptyDir?: object;
+  readonly hostPath?: { readonly path: string; readonly type?: string };
   readonly secret?: Omit<FileSource, "name"> & { readonly secretName?: string };
   readonly configMap?: FileSource;
   readonly projected?: {

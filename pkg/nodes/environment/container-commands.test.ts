@@ -129,6 +129,31 @@ describe("the commands of simulated containers", () => {
     });
   });
 
+  it("find what others have left in a folder of their node", async () => {
+    const hostPath = { path: "/tmp/marks", type: "DirectoryOrCreate" };
+    const script = "if [[ -r /data/mark ]]; then exit 0; fi; touch /data/mark; sleep 1000";
+    const createPod = (name: string) =>
+      run.createPod(name, {
+        spec: {
+          restartPolicy: "Never",
+          terminationGracePeriodSeconds: 1,
+          volumes: [{ name: "marks", hostPath }],
+          containers: containerWith({
+            command: ["sh", "-c", script],
+            volumeMounts: [{ name: "marks", mountPath: "/data" }],
+          }),
+        },
+      });
+    await createPod("first");
+    await run.pass(10_000);
+    assert.notEqual((await stateOf("first"))?.running, undefined);
+    await run.test.remove("v1/pods/ns/first");
+    await run.pass(10_000);
+    await createPod("second");
+    await run.pass(10_000);
+    assert.equal((await stateOf("second"))?.terminated?.exitCode, 0);
+  });
+
   it("leave the end of their log as a message where they fail and may", async () => {
     const command = ["sh", "-c", "echo first; echo cannot go on; exit 2"];
     const terminationMessagePolicy = "FallbackToLogsOnError";

@@ -1,7 +1,7 @@
 import type { Clock } from "#base";
 import { type Informers, objectKey } from "#client";
 import { type Container, type Node, type Pod } from "#kinds";
-import type { CommandExit, ContainerRun } from "../pod/container-run.ts";
+import type { CommandExit, ContainerRun, ScratchFiles } from "../pod/container-run.ts";
 import { type CommandOutcome, followCommand } from "../shell/command-run.ts";
 import { hostOf } from "../shell/shell.ts";
 import type { ConfigObjects } from "./config-objects.ts";
@@ -12,14 +12,16 @@ import {
   type Variables,
 } from "./container-environment.ts";
 import { type MountedFiles, mountsOf } from "./mounted-files.ts";
-import { leftIn, scratchMounts } from "./scratch-volumes.ts";
+import { ScratchVolumes } from "./scratch-volumes.ts";
 import { expandReferences } from "./references.ts";
 
-/** The variables that a container is created with, or why it is not created. */
+/** What a container is created with, or why it is not created. */
 export type Prepared =
   | {
-      /** Those that it declares, if they come from objects that may change while it runs. */
+      /** Variables that it declares, if they come from objects that may change while it runs. */
       readonly declared: Variables | undefined;
+      /** Files of its volumes; undefined = they are not known. */
+      readonly scratch: ScratchFiles | undefined;
     }
   | {
       /** In a kubelet's words; undefined = it is not known yet whether it can be. */
@@ -47,6 +49,7 @@ export interface ContainerCommandsOptions {
 /** What containers are started with, and what their commands do as far as that is known. */
 export class ContainerCommands {
   private readonly environments: ContainerEnvironments;
+  private readonly volumes = new ScratchVolumes();
   /** Keys of pods, by that of the object that they wait for. */
   private readonly waiting = new Map<string, Set<string>>();
   /** Keys of the objects that a pod waits for, by its own. */
@@ -65,14 +68,18 @@ export class ContainerCommands {
     return this.environments.untilSynced();
   }
 
-  /** Finds what a container needs to be created. A pod that lacks an object is woken when it comes. */
-  prepare(pod: Pod, container: Container): Prepared {
+  /**
+   * Finds what a container needs to be created. A pod that lacks an object is woken when it comes.
+   * @param left files that its last run has left in its volumes; undefined = they are not known
+   */
+  prepare(pod: Pod, container: Container, left: ScratchFiles | undefined): Prepared {
+    const scratch = left && this.volumes.filesAtStart(pod, container, left);
     const { env = [], envFrom = [] } = container;
     const isOwn = envFrom.length === 0 && env.every(({ valueFrom }) => !isFromObject(valueFrom));
-    if (isOwn) return { declared: undefined };
+    if (isOwn) return { declared: undefined, scratch };
     try {
       const node = this.nodeOf(pod);
-      return { declared: this.environments.whole({ pod, container, node }) };
+      return { declared: this.environments.whole({ pod, container, node }), scratch };
     } catch (error) {
       if (!(error instanceof EnvironmentFault)) throw error;
       this.waitFor(objectKey(pod), error.objectKey);
@@ -100,13 +107,24 @@ export class ContainerCommands {
 
   /** How long a container runs by its command, and its exit code; undefined = that is not known. */
   exitOf(start: Start): CommandExit | undefined {
-    const { pod, container } = start;
+    const { container } = start;
     if (runsForever(container)) return endless;
     const outcome = this.follow(start);
-    if (outcome === undefined) return undefined;
-    const message = terminationMessage(container, outcome);
-    const scratch = leftIn(scratchMounts(pod, container), outcome.textsAt);
-    return { ...outcome.exit, message, scratch };
+    return outcome && { ...outcome.exit, message: terminationMessage(container, outcome) };
+  }
+
+  /**
+   * Keeps what a container that has ended leaves in its volumes, for its next run or for others.
+   * @param at wall clock in ms of its end
+   * @returns the files; undefined = they are not known
+   */
+  keepFiles(start: Start, at: number): ScratchFiles | undefined {
+    const { pod, container, run } = start;
+    if (run.scratch === undefined) return undefined;
+    if (!this.volumes.hasAny(pod, container)) return run.scratch;
+    const outcome = this.follow(start, at - run.startedAt);
+    const { textsAt } = outcome ?? {};
+    return textsAt && this.volumes.keep(pod, container, { found: run.scratch, textsAt });
   }
 
   /** What the command of a container has written by now; undefined = that is not known. */
@@ -173,7 +191,7 @@ export class ContainerCommands {
   }
 }
 
-const endless = { afterMs: Infinity, code: 0, message: undefined, scratch: undefined };
+const endless = { afterMs: Infinity, code: 0, message: undefined };
 
 /** Bytes of a termination message, and those of a log and its lines that may stand for one. */
 const mostMessageBytes = 4_096;

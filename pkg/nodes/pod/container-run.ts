@@ -19,8 +19,10 @@ export interface ContainerRun {
   backoffSetAt: number;
   /** Its environment, where that comes from objects that may change while it runs. */
   declared: ReadonlyMap<string, string> | undefined;
-  /** Files of its own volumes as its last start found them; undefined = they are not known. */
+  /** Files of its volumes as its last start found them; undefined = they are not known. */
   scratch: ScratchFiles | undefined;
+  /** Files of its volumes as its last end left them; undefined = they are not known. */
+  left: ScratchFiles | undefined;
   /** How its command ends, once it has been found out; `null` = that is not known. */
   commandExit: CommandExit | null | undefined;
   /** Failed pulls of the image, and the time of the last. */
@@ -28,17 +30,12 @@ export interface ContainerRun {
   pulledAt: number;
 }
 
-/**
- * Texts of files in emptyDir volumes that one container alone mounts, by `<volume>/<path>`. They outlive
- * the container, and go with its pod.
- */
+/** Texts of files in volumes to which containers write, by `<volume>/<path>`. */
 export type ScratchFiles = ReadonlyMap<string, string>;
 
 export interface CommandExit extends ContainerExit {
   /** What it leaves as its termination message. */
   readonly message: string | undefined;
-  /** What it leaves in its own volumes; undefined = that is not known. */
-  readonly scratch: ScratchFiles | undefined;
 }
 
 export interface ContainerEnd {
@@ -72,6 +69,7 @@ export function newContainer(): ContainerRun {
     message: undefined,
     declared: undefined,
     scratch: empty,
+    left: empty,
     commandExit: undefined,
     failedPulls: 0,
     pulledAt: 0,
@@ -101,6 +99,5 @@ export function restart(container: ContainerRun, now: number): void {
   const { startedAt, finishedAt, exitCode, message, scratch } = container;
   container.last = { startedAt, finishedAt, exitCode, message, scratch };
   container.restarts += 1;
-  container.scratch = container.commandExit?.scratch;
   start(container, now);
 }

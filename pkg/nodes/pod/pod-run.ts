@@ -64,7 +64,7 @@ export interface Advance {
   readonly pod: Pod;
   readonly wishes: PodWishes;
   readonly delays: PodDelays;
-  readonly commands: Pick<ContainerCommands, "prepare" | "exitOf">;
+  readonly commands: Pick<ContainerCommands, "prepare" | "exitOf" | "keepFiles">;
   /** Whether the volumes, devices and addresses are there that the containers need to start. */
   readonly mayStart: boolean;
   /** Addresses that its sandbox gets; undefined = there are none. */
@@ -167,19 +167,21 @@ function graceMsOf({ metadata, spec }: Pod): number {
 }
 
 /** Stops containers after their preStop hook and SIGTERM, or at the end of the grace period. */
-function stopContainers(run: PodRun, { pod, wishes, now }: Advance): number {
+function stopContainers(run: PodRun, { pod, wishes, commands, now }: Advance): number {
   const since = run.stoppingSince ?? now;
   const graceMs = graceMsOf(pod);
   const isEvicted = run.failure?.reason === "Evicted";
   const killedAt = since + (isEvicted ? Math.min(graceMs, evictionGraceMs) : graceMs);
   let next = Infinity;
-  for (const { name, lifecycle } of containersOf(pod)) {
-    const container = run.containers.get(name);
-    if (container?.state !== "running") continue;
+  for (const container of containersOf(pod)) {
+    const { name, lifecycle } = container;
+    const state = run.containers.get(name);
+    if (state?.state !== "running") continue;
     const preStopMs = Number(lifecycle?.preStop?.sleep?.seconds ?? 0) * 1000;
     const exitsAt = since + preStopMs + (wishes.stopAfterMs ?? 0);
     if (now >= Math.min(exitsAt, killedAt)) {
-      terminate(container, { at: now, code: exitsAt <= killedAt ? 0 : killedCode });
+      terminate(state, { at: now, code: exitsAt <= killedAt ? 0 : killedCode });
+      state.left = commands.keepFiles({ pod, container, run: state }, now);
     } else {
       next = Math.min(next, exitsAt, killedAt);
     }
@@ -243,10 +245,10 @@ function runContainer(state: ContainerRun, container: Container, step: Container
     const isMissing = isMissingImage(container.image ?? "");
     const error = wishes.imagePullError ?? (isMissing ? "true" : undefined);
     if (error !== undefined) return failPull(state, container, { error, now, tell });
-    const prepared = commands.prepare(pod, container);
+    const prepared = commands.prepare(pod, container, state.left);
     if ("fault" in prepared) return failCreation(state, container, { ...prepared, tell });
     start(state, now);
-    state.declared = prepared.declared;
+    Object.assign(state, prepared);
     tellStart(tell, container);
   }
   const policy = restartPolicyOf(container, pod, isInit);
@@ -258,14 +260,15 @@ function runContainer(state: ContainerRun, container: Container, step: Container
       if (now < exitsAt) return Math.min(exitsAt, readyAt > now ? readyAt : Infinity);
       const { code = 0, message } = exit ?? {};
       terminate(state, { at: exitsAt, code, message });
+      state.left = commands.keepFiles({ pod, container, run: state }, exitsAt);
     }
     if (!isRestarted(state.exitCode, policy)) return Infinity;
     const next = backOff(state, container, { pod, now, tell });
     if (next !== undefined) return next;
-    const prepared = commands.prepare(pod, container);
+    const prepared = commands.prepare(pod, container, state.left);
     if ("fault" in prepared) return failCreation(state, container, { ...prepared, tell });
     restartAfterCrash(state, now);
-    state.declared = prepared.declared;
+    Object.assign(state, prepared);
     tellStart(tell, container);
   }
 }

@@ -52,7 +52,8 @@ function restoreContainer(status: ContainerStatus): ContainerRun | undefined {
   } else {
     return undefined;
   }
-  if (restartCount > 0) container.scratch = undefined;
+  if (restartCount > 0 || state.running !== undefined) container.scratch = undefined;
+  if (restartCount > 0 || state.terminated !== undefined) container.left = undefined;
   restoreBackoff(container);
   return container;
 }
