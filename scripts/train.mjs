@@ -8,6 +8,7 @@ import path from "node:path";
 
 /** After two rounds V8 has compiled nearly all functions that the requests call. */
 const rounds = 2;
+const deployments = "/apis/apps/v1/namespaces/default/deployments";
 
 export async function train(root) {
   const data = mkdtempSync(path.join(tmpdir(), "keelson-train-"));
@@ -23,7 +24,13 @@ export async function train(root) {
     const pki = (name) => readFileSync(path.join(data, name), "utf8");
     const authorization = `Bearer ${pki("admin.token").trim()}`;
     const session = connect(url, { ca: pki("ca.crt") });
-    for (let round = 0; round < rounds; round++) await sendAll(session, authorization, round);
+    const send = (method, path, body, type = "application/json") => {
+      const headers = { ":method": method, ":path": path, authorization, "content-type": type };
+      return request(session, headers, body);
+    };
+    const watched = send("GET", `${deployments}?watch=1&timeoutSeconds=1`);
+    for (let round = 0; round < rounds; round++) await sendAll(send, round);
+    await watched;
     session.destroy();
   } finally {
     server.kill("SIGTERM");
@@ -43,24 +50,17 @@ async function readyUrl(stream) {
 }
 
 /** What kubectl asks first, and the verbs. */
-async function sendAll(session, authorization, round) {
-  const send = (method, url, body, type = "application/json") =>
-    request(
-      session,
-      { ":method": method, ":path": url, authorization, "content-type": type },
-      body,
-    );
+async function sendAll(send, round) {
   const name = `trained-${round}`;
   const labels = { app: name };
   const containers = [{ name: "web", image: "nginx" }];
   const template = { metadata: { labels }, spec: { containers } };
   const spec = { replicas: 1, selector: { matchLabels: labels }, template };
   const deployment = { apiVersion: "apps/v1", kind: "Deployment", metadata: { name }, spec };
-  const collection = "/apis/apps/v1/namespaces/default/deployments";
-  const object = `${collection}/${name}`;
+  const object = `${deployments}/${name}`;
   for (const url of ["/version", "/api", "/apis", "/apis/apps/v1", "/openapi/v3/apis/apps/v1"])
     await send("GET", url);
-  await send("POST", collection, deployment);
+  await send("POST", deployments, deployment);
   const stored = JSON.parse(await send("GET", object));
   await send("PATCH", object, { metadata: { labels } }, "application/merge-patch+json");
   await send("PATCH", object, { spec: { template } }, "application/strategic-merge-patch+json");
@@ -71,8 +71,8 @@ async function sendAll(session, authorization, round) {
     applied,
     "application/apply-patch+yaml",
   );
-  for (const query of ["", "?limit=1", "?labelSelector=app", "?watch=1&timeoutSeconds=1"])
-    await send("GET", collection + query);
+  for (const query of ["", "?limit=1", "?labelSelector=app"])
+    await send("GET", deployments + query);
   const configMaps = "/api/v1/namespaces/default/configmaps";
   await send("POST", configMaps, { metadata: { name }, data: { name } });
   await send("PUT", `${configMaps}/${name}`, { metadata: { name }, data: { name, round: "next" } });
