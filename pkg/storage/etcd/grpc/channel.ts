@@ -1,10 +1,16 @@
-import { connect, type ClientHttp2Session, type ClientHttp2Stream, constants } from "node:http2";
 import { connect as connectSocket, isIP, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect as connectTls } from "node:tls";
 import { trustServers } from "#base";
 import { GrpcError, grpcStatus } from "./failures.ts";
 import { frameOf, Frames, onlyMessage } from "./frames.ts";
+import { encodeHeaders, type Headers } from "./hpack.ts";
+import {
+  type ClientStream,
+  Http2Connection,
+  type StreamEnd,
+  type StreamObserver,
+} from "./http2-connection.ts";
 
 /** Bounds of one call. */
 export interface CallOptions {
@@ -37,8 +43,6 @@ interface ChannelOptions {
 
 /** Large answers come in one go: with 64 KiB each piece would wait for a round trip. */
 const windowBytes = 8 * 2 ** 20;
-/** Answers that are still being read may hold as much; what is asked for bounds them. */
-const unbounded = Number.MAX_SAFE_INTEGER;
 
 /**
  * gRPC over one HTTP/2 connection to one member, in bytes. A general client spends more on a call
@@ -48,40 +52,33 @@ const unbounded = Number.MAX_SAFE_INTEGER;
  */
 export class Channel {
   readonly #socket: Socket;
-  readonly #session: ClientHttp2Session;
+  readonly #connection: Http2Connection;
   readonly #running: Set<() => void>;
   /** Settles when the member has spoken, or never will. */
   readonly #greeting: Promise<void>;
+  /** Encoded headers of the requests to each path. */
+  readonly #heads = new Map<string, Buffer>();
+  readonly #url: URL;
   #connected = false;
-  /** Calls that have not ended. */
-  #calls = 0;
-  /** Why there is no connection. */
-  #last = "no answer yet";
+  /** Why there is no connection: the first reason that was given. */
+  #last: string | undefined;
 
   constructor({ endpoint, tls = {}, keepAliveMs, running }: ChannelOptions) {
     this.#running = running;
-    const url = urlOf(endpoint, tls);
-    this.#socket = socketTo(url, tls);
-    this.#session = connect(url, {
-      createConnection: () => this.#socket,
-      settings: { enablePush: false, initialWindowSize: windowBytes },
-      maxSessionMemory: unbounded,
-    });
-    this.#session.on("connect", () => this.#session.setLocalWindowSize(windowBytes));
-    this.#greeting = new Promise((resolve) => {
-      this.#session.on("remoteSettings", () => {
+    this.#url = urlOf(endpoint, tls);
+    this.#socket = socketTo(this.#url, tls);
+    let greeted = (): void => undefined;
+    this.#greeting = new Promise((resolve) => (greeted = resolve));
+    this.#socket.on("error", (error) => (this.#last ??= String(error)));
+    this.#connection = new Http2Connection(this.#socket, {
+      windowBytes,
+      onSettings: () => {
         this.#connected = true;
-        resolve();
-      });
-      this.#socket.on("close", () => resolve());
+        greeted();
+      },
+      onLeave: (reason) => (this.#last ??= reason),
     });
-    this.#session.on("error", (error) => (this.#last = String(error)));
-    // The session tells of a certificate that is refused only when all it wrote has been read.
-    this.#socket.on("error", (error) => {
-      this.#last = String(error);
-      this.#socket.destroy();
-    });
-    this.#session.on("goaway", () => (this.#last = "the member is going away"));
+    this.#socket.on("close", greeted);
     this.#probe(keepAliveMs);
   }
 
@@ -95,81 +92,94 @@ export class Channel {
   #send(path: string, message: Buffer, { timeoutMs, signal }: CallOptions): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted();
-      const stream = this.#open(path);
-      const answer = this.#read(stream);
       const chunks: Buffer[] = [];
+      const status = new CallStatus();
       const giveUp = (fault: GrpcError): void => {
         reject(fault);
-        stream.close(constants.NGHTTP2_CANCEL);
+        stream.cancel();
       };
       const cancel = (): void => giveUp(cancelled());
+      const stream = this.#open(path, {
+        headers: (headers) => status.add(headers),
+        data: (bytes) => {
+          chunks.push(bytes);
+          stream.consumed(bytes.length);
+        },
+        closed: (end) => {
+          clearTimeout(timer);
+          signal?.removeEventListener("abort", cancel);
+          this.#running.delete(cancel);
+          try {
+            this.#check(status, end);
+            resolve(onlyMessage(chunks));
+          } catch (error) {
+            reject(error);
+          }
+        },
+      });
       const timer = setTimeout(() => giveUp(late(timeoutMs)), timeoutMs);
       signal?.addEventListener("abort", cancel, { once: true });
       this.#running.add(cancel);
-      stream.on("data", (chunk: Buffer) => chunks.push(chunk));
-      stream.on("close", () => {
-        clearTimeout(timer);
-        signal?.removeEventListener("abort", cancel);
-        this.#running.delete(cancel);
-        try {
-          answer.check();
-          resolve(onlyMessage(chunks));
-        } catch (error) {
-          reject(error);
-        }
-      });
-      stream.end(frameOf(message));
+      stream.send(frameOf(message), true);
     });
   }
 
   /** Failures come out of the iteration. */
   stream(path: string): RawStream {
-    const stream = this.#open(path);
-    const answer = this.#read(stream);
+    const status = new CallStatus();
+    const incoming = new Incoming();
+    const stream = this.#open(path, {
+      headers: (headers) => status.add(headers),
+      data: (bytes) => incoming.push(bytes),
+      closed: (end) => incoming.end(end),
+    });
     return {
-      write: (message) => void stream.write(frameOf(message)),
-      cancel: () => stream.close(constants.NGHTTP2_CANCEL),
-      [Symbol.asyncIterator]: () => messagesOf(stream, answer),
+      write: (message) => stream.send(frameOf(message), false),
+      cancel: () => stream.cancel(),
+      [Symbol.asyncIterator]: () => messagesOf(stream, incoming, (end) => this.#check(status, end)),
     };
   }
 
   /** Calls that run go on to their end, unless they wait for a connection. */
   close(): void {
-    if (this.#connected) this.#session.close();
+    if (this.#connected) this.#connection.close();
     else this.#socket.destroy();
   }
 
   /** @throws GrpcFault of a call that certainly was not made */
-  #open(path: string): ClientHttp2Stream {
-    try {
-      const stream = this.#session.request({
-        ":method": "POST",
-        ":path": path,
-        "content-type": "application/grpc",
-        te: "trailers",
+  #open(path: string, observer: StreamObserver): ClientStream {
+    if (!this.#connection.isOpen) throw this.#unconnected();
+    return this.#connection.open(this.#headOf(path), observer);
+  }
+
+  #headOf(path: string): Buffer {
+    let head = this.#heads.get(path);
+    if (head === undefined) {
+      head = encodeHeaders([
+        [":method", "POST"],
+        [":scheme", this.#url.protocol.slice(0, -1)],
+        [":authority", this.#url.host],
+        [":path", path],
+        ["content-type", "application/grpc"],
+        ["te", "trailers"],
         // A member that has lost its leader says so at once instead of holding the call.
-        hasleader: "true",
-      });
-      this.#calls += 1;
-      stream.on("close", () => (this.#calls -= 1));
-      return stream;
-    } catch {
-      throw this.#unconnected();
+        ["hasleader", "true"],
+      ]);
+      this.#heads.set(path, head);
     }
+    return head;
   }
 
-  #read(stream: ClientHttp2Stream): Answer {
-    return new Answer(stream, (error) => this.#dropped(stream, error));
-  }
-
-  /** What it means that a call has ended without a status. */
-  #dropped(stream: ClientHttp2Stream, error: Error | undefined): GrpcError {
-    if (stream.rstCode === constants.NGHTTP2_REFUSED_STREAM) return this.#unconnected();
-    return new GrpcError(grpcStatus.unavailable, `Connection dropped: ${error ?? this.#last}`);
+  /** Throws what it means that a call has ended so, unless its status is OK. */
+  #check(status: CallStatus, end: StreamEnd): void {
+    if (status.isKnown) return status.check();
+    if (end === "refused") throw this.#unconnected();
+    const reason = this.#connection.isOpen ? "the stream ended without a status" : this.#last;
+    throw new GrpcError(grpcStatus.unavailable, `Connection dropped: ${reason}`);
   }
 
   #unconnected(): GrpcError {
-    const text = `No connection established. Last error: ${this.#last}`;
+    const text = `No connection established. Last error: ${this.#last ?? "no answer yet"}`;
     return new GrpcError(grpcStatus.unavailable, text);
   }
 
@@ -186,23 +196,21 @@ export class Channel {
    * connection of a client that pings without an active call.
    */
   #probe(keepAliveMs: number): void {
-    const session = this.#session;
     const giveUp = (): void => {
-      this.#last = "no answer to a ping";
-      // The session itself would first wait for what it has written to be read.
+      this.#last ??= "no answer to a ping";
       this.#socket.destroy();
     };
     let patience: NodeJS.Timeout | undefined;
     const timer = setInterval(() => {
-      if (!this.#connected || this.#calls === 0 || patience !== undefined) return;
+      if (!this.#connected || this.#connection.size === 0 || patience !== undefined) return;
       patience = setTimeout(giveUp, keepAliveMs / 2);
-      session.ping(() => {
+      this.#connection.ping(() => {
         clearTimeout(patience);
         patience = undefined;
       });
     }, keepAliveMs);
     timer.unref();
-    session.on("close", () => {
+    this.#socket.on("close", () => {
       clearInterval(timer);
       clearTimeout(patience);
     });
@@ -233,29 +241,23 @@ function socketTo({ protocol, hostname, port }: URL, tls: EtcdTls): Socket {
   return connectTls({ ...where, ALPNProtocols: ["h2"], ...own, ...trust });
 }
 
-type Headers = Readonly<Record<string, string | readonly string[] | number | undefined>>;
-
-/** Headers, trailers and status of a call, without its messages. */
-class Answer {
+/** The status of a call: of its trailers, or of its only headers. */
+class CallStatus {
   #headers: Headers | undefined;
-  #trailers: Headers | undefined;
-  #error: Error | undefined;
-  readonly #dropped: (error: Error | undefined) => GrpcError;
 
-  /** `dropped` tells what it means that there is no status. */
-  constructor(stream: ClientHttp2Stream, dropped: (error: Error | undefined) => GrpcError) {
-    this.#dropped = dropped;
-    stream.on("response", (headers) => (this.#headers = headers));
-    stream.on("trailers", (headers) => (this.#trailers = headers));
-    stream.on("error", (error) => (this.#error = error));
+  add(headers: Headers): void {
+    this.#headers = headers;
   }
 
-  /** Throws for every other status than OK. An answer that fails at once has headers only. */
+  get isKnown(): boolean {
+    return this.#headers?.has("grpc-status") === true;
+  }
+
+  /** Throws for every other status than OK. */
   check(): void {
-    const { "grpc-status": code, "grpc-message": details } = this.#trailers ?? this.#headers ?? {};
+    const code = this.#headers?.get("grpc-status");
     if (code === "0") return;
-    if (code === undefined) throw this.#dropped(this.#error);
-    throw new GrpcError(Number(code), plain(String(details ?? "")));
+    throw new GrpcError(Number(code), plain(this.#headers?.get("grpc-message") ?? ""));
   }
 }
 
@@ -268,16 +270,46 @@ function plain(details: string): string {
   }
 }
 
+/** What has arrived of a stream and was not read yet. */
+class Incoming {
+  #chunks: Buffer[] = [];
+  #end: StreamEnd | undefined;
+  #wake: (() => void) | undefined;
+
+  push(chunk: Buffer): void {
+    this.#chunks.push(chunk);
+    this.#wake?.();
+  }
+
+  end(end: StreamEnd): void {
+    this.#end = end;
+    this.#wake?.();
+  }
+
+  /** The chunks that are there, or how the stream ended when all were taken. */
+  async take(): Promise<readonly Buffer[] | StreamEnd> {
+    while (this.#chunks.length === 0) {
+      if (this.#end !== undefined) return this.#end;
+      await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+    const chunks = this.#chunks;
+    this.#chunks = [];
+    return chunks;
+  }
+}
+
 async function* messagesOf(
-  stream: ClientHttp2Stream,
-  answer: Answer,
+  stream: ClientStream,
+  incoming: Incoming,
+  check: (end: StreamEnd) => void,
 ): AsyncGenerator<Buffer, void, undefined> {
   const frames = new Frames();
-  try {
-    for await (const chunk of stream) yield* frames.take(chunk as Buffer);
-  } catch (error) {
-    answer.check();
-    throw error;
+  for (;;) {
+    const chunks = await incoming.take();
+    if (typeof chunks === "string") return check(chunks);
+    for (const chunk of chunks) {
+      stream.consumed(chunk.length);
+      yield* frames.take(chunk);
+    }
   }
-  answer.check();
 }

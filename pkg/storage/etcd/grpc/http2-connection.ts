@@ -1,0 +1,447 @@
+import type { Socket } from "node:net";
+import { decodeHeaders, type Headers, HpackFault } from "./hpack.ts";
+import {
+  defaultFrameBytes,
+  defaultWindowBytes,
+  errorCode,
+  flag,
+  type Frame,
+  frameBytes,
+  frameHeaderBytes,
+  FrameReader,
+  frameType,
+  numberPayload,
+  preface,
+  ProtocolFault,
+  setting,
+  settingsPayload,
+  writeFrameHeader,
+} from "./http2-frames.ts";
+
+/** Receives what becomes of a stream. */
+export interface StreamObserver {
+  /** Headers, or trailers. */
+  headers(headers: Headers): void;
+  data(bytes: Buffer): void;
+  /** Called once, last. */
+  closed(end: StreamEnd): void;
+}
+
+/** How a stream ended: whole, with a reset or the connection, or before the peer looked at it. */
+export type StreamEnd = "complete" | "cut" | "refused";
+
+interface ConnectionOptions {
+  /** Bytes of responses that may be under way: of each stream, and of all together. */
+  readonly windowBytes: number;
+  /** The peer has sent its settings, by which it proves that it speaks HTTP/2. */
+  readonly onSettings: () => void;
+  /** The connection takes no more streams, for this reason. */
+  readonly onLeave: (reason: string) => void;
+}
+
+const emptyPayload = Buffer.alloc(0);
+const largestWindow = 2 ** 31 - 1;
+const largestHeaders = 64 * 1024;
+/** Decoded header blocks that are kept: responses of a server have few different ones. */
+const keptBlocks = 16;
+
+/**
+ * The client's end of an HTTP/2 connection, over a socket. node:http2 takes two to three times the
+ * CPU time per request: it creates a Duplex stream and an async resource for each, and writes each
+ * to the socket by itself. Here the frames of one turn of the event loop leave together.
+ */
+export class Http2Connection {
+  readonly #socket: Socket;
+  readonly #options: ConnectionOptions;
+  readonly #frames = new FrameReader();
+  readonly #streams = new Map<number, ClientStream>();
+  /** Streams above the number that the peer allows; they open in order. */
+  readonly #waiting = new Set<ClientStream>();
+  readonly #blocks = new Map<string, Headers>();
+  #out: Buffer[] = [];
+  #nextId = 1;
+  #isLeaving = false;
+  /** What we may send, and what we have received since the peer's window was last enlarged. */
+  #sendWindow = defaultWindowBytes;
+  #received = 0;
+  #peer = {
+    frameBytes: defaultFrameBytes,
+    windowBytes: defaultWindowBytes,
+    streams: Number.POSITIVE_INFINITY,
+  };
+  /** Headers that continue in the next frame. */
+  #continued: { stream: number; flags: number; parts: Buffer[]; size: number } | undefined;
+  #onPong: (() => void) | undefined;
+
+  constructor(socket: Socket, options: ConnectionOptions) {
+    this.#socket = socket;
+    this.#options = options;
+    // Frames are joined here; the system must not hold them back for more.
+    socket.setNoDelay();
+    const { windowBytes } = options;
+    const settings = settingsPayload([
+      [setting.headerTableSize, 0],
+      [setting.enablePush, 0],
+      [setting.initialWindowSize, windowBytes],
+    ]);
+    this.#out.push(preface);
+    this.#send(frameType.settings, 0, 0, settings);
+    this.#send(frameType.windowUpdate, 0, 0, numberPayload(windowBytes - defaultWindowBytes));
+    this.#flush();
+    socket.on("data", (chunk: Buffer) => this.#receive(chunk));
+    socket.on("close", () => this.#end());
+  }
+
+  /** Streams that have not ended. */
+  get size(): number {
+    return this.#streams.size + this.#waiting.size;
+  }
+
+  /** False: it takes no more streams. */
+  get isOpen(): boolean {
+    return !this.#isLeaving;
+  }
+
+  /** Opens a stream with a block of encoded headers, which a frame must hold. */
+  open(headers: Buffer, observer: StreamObserver): ClientStream {
+    const stream = new ClientStream(this, headers, observer);
+    this.#waiting.add(stream);
+    this.#openWaiting();
+    return stream;
+  }
+
+  ping(onPong: () => void): void {
+    this.#onPong = onPong;
+    this.#send(frameType.ping, 0, 0, Buffer.alloc(8));
+  }
+
+  /** Takes no more streams, and ends with the last of them. */
+  close(): void {
+    this.#leave("closed by the client");
+    if (this.size === 0) this.#socket.destroy();
+  }
+
+  /** For streams: sends what the windows and the size of frames allow. */
+  transmit(stream: ClientStream): void {
+    while (stream.outgoing.length > 0) {
+      const [first] = stream.outgoing as [Buffer, ...Buffer[]];
+      const room = Math.min(this.#sendWindow, stream.sendWindow, this.#peer.frameBytes);
+      if (room <= 0 && first.length > 0) return;
+      const payload = first.length <= room ? first : first.subarray(0, room);
+      if (payload === first) stream.outgoing.shift();
+      else stream.outgoing[0] = first.subarray(room);
+      this.#sendWindow -= payload.length;
+      stream.sendWindow -= payload.length;
+      const isLast = stream.isEnded && stream.outgoing.length === 0;
+      this.#sendPieces(frameType.data, isLast ? flag.endStream : 0, stream.id, payload);
+    }
+  }
+
+  /** For streams: enlarges the window of one that has been read. */
+  enlargeWindow(stream: ClientStream, bytes: number): void {
+    this.#send(frameType.windowUpdate, 0, stream.id, numberPayload(bytes));
+  }
+
+  get windowBytes(): number {
+    return this.#options.windowBytes;
+  }
+
+  /** For streams: ends one early. */
+  reset(stream: ClientStream): void {
+    if (this.#waiting.has(stream)) return this.#closeStream(stream, "refused");
+    this.#send(frameType.rstStream, 0, stream.id, numberPayload(errorCode.cancel));
+    this.#closeStream(stream, "cut");
+  }
+
+  #openWaiting(): void {
+    for (const stream of this.#waiting) {
+      if (this.#streams.size >= this.#peer.streams) return;
+      this.#waiting.delete(stream);
+      stream.id = this.#nextId;
+      stream.sendWindow = this.#peer.windowBytes;
+      this.#nextId += 2;
+      this.#streams.set(stream.id, stream);
+      this.#sendPieces(frameType.headers, flag.endHeaders, stream.id, stream.head);
+      this.transmit(stream);
+    }
+  }
+
+  #closeStream(stream: ClientStream, end: StreamEnd): void {
+    this.#streams.delete(stream.id);
+    this.#waiting.delete(stream);
+    stream.isClosed = true;
+    stream.outgoing = [];
+    stream.observer.closed(end);
+    if (!this.#isLeaving) this.#openWaiting();
+    else if (this.size === 0) this.#socket.destroy();
+  }
+
+  #leave(reason: string): void {
+    if (this.#isLeaving) return;
+    this.#isLeaving = true;
+    this.#options.onLeave(reason);
+    for (const stream of this.#waiting) this.#closeStream(stream, "refused");
+  }
+
+  /** The socket is closed. */
+  #end(): void {
+    this.#leave("the connection was closed");
+    for (const stream of this.#streams.values()) this.#closeStream(stream, "cut");
+  }
+
+  #send(type: number, flags: number, stream: number, payload: Buffer): void {
+    this.#queue(frameBytes({ type, flags, stream, payload }));
+  }
+
+  /** The payload is not copied here, but when the frames of this turn are joined. */
+  #sendPieces(type: number, flags: number, stream: number, payload: Buffer): void {
+    const header = Buffer.allocUnsafe(frameHeaderBytes);
+    writeFrameHeader(header, 0, { type, flags, stream, length: payload.length });
+    this.#queue(header);
+    this.#out.push(payload);
+  }
+
+  #queue(bytes: Buffer): void {
+    if (this.#out.length === 0) setImmediate(() => this.#flush());
+    this.#out.push(bytes);
+  }
+
+  #flush(): void {
+    const out = this.#out;
+    this.#out = [];
+    if (!this.#socket.destroyed) this.#socket.write(Buffer.concat(out));
+  }
+
+  #receive(chunk: Buffer): void {
+    try {
+      this.#frames.take(chunk, (frame) => this.#receiveFrame(frame));
+    } catch (fault) {
+      const isHpack = fault instanceof HpackFault;
+      if (!isHpack && !(fault instanceof ProtocolFault)) throw fault;
+      this.#leave(`invalid HTTP/2: ${fault.message}`);
+      const code = isHpack ? errorCode.compression : fault.code;
+      const payload = Buffer.concat([numberPayload(0), numberPayload(code)]);
+      this.#send(frameType.goaway, 0, 0, payload);
+      this.#flush();
+      this.#socket.destroy();
+    }
+  }
+
+  #receiveFrame(frame: Frame): void {
+    if (this.#continued !== undefined && frame.type !== frameType.continuation) {
+      throw new ProtocolFault(errorCode.protocol, "headers that are not continued");
+    }
+    switch (frame.type) {
+      case frameType.data:
+        return this.#receiveData(frame);
+      case frameType.headers:
+        return this.#receiveHeaders(frame);
+      case frameType.continuation:
+        return this.#continueHeaders(frame);
+      case frameType.rstStream:
+        return this.#receiveReset(frame);
+      case frameType.settings:
+        return this.#receiveSettings(frame);
+      case frameType.ping:
+        return this.#receivePing(frame);
+      case frameType.goaway:
+        return this.#receiveGoaway(frame);
+      case frameType.windowUpdate:
+        return this.#receiveWindow(frame);
+      case frameType.pushPromise:
+        throw new ProtocolFault(errorCode.protocol, "a push");
+    }
+  }
+
+  #receiveData(frame: Frame): void {
+    const { length } = frame.payload;
+    this.#received += length;
+    if (this.#received > this.windowBytes) {
+      throw new ProtocolFault(errorCode.flowControl, "more data than the window");
+    }
+    // Streams hold up their own senders, and not each other's.
+    if (this.#received >= this.windowBytes / 2) {
+      this.#send(frameType.windowUpdate, 0, 0, numberPayload(this.#received));
+      this.#received = 0;
+    }
+    const stream = this.#streams.get(frame.stream);
+    if (stream === undefined) return;
+    stream.receive(unpadded(frame), length);
+    if ((frame.flags & flag.endStream) !== 0) this.#complete(stream);
+  }
+
+  #receiveHeaders(frame: Frame): void {
+    let block = unpadded(frame);
+    if ((frame.flags & flag.priority) !== 0) block = block.subarray(5);
+    if ((frame.flags & flag.endHeaders) !== 0) return this.#deliverHeaders(frame, block);
+    const { stream, flags } = frame;
+    this.#continued = { stream, flags, parts: [block], size: block.length };
+  }
+
+  #continueHeaders({ stream, flags, payload }: Frame): void {
+    const continued = this.#continued;
+    if (continued === undefined || continued.stream !== stream) {
+      throw new ProtocolFault(errorCode.protocol, "a continuation of nothing");
+    }
+    continued.parts.push(payload);
+    continued.size += payload.length;
+    if (continued.size > largestHeaders) {
+      throw new ProtocolFault(errorCode.protocol, "headers that are too large");
+    }
+    if ((flags & flag.endHeaders) === 0) return;
+    this.#continued = undefined;
+    this.#deliverHeaders(continued, Buffer.concat(continued.parts));
+  }
+
+  #deliverHeaders({ stream: id, flags }: { stream: number; flags: number }, block: Buffer): void {
+    const headers = this.#decoded(block);
+    const stream = this.#streams.get(id);
+    if (stream === undefined) return;
+    stream.observer.headers(headers);
+    if ((flags & flag.endStream) !== 0) this.#complete(stream);
+  }
+
+  /** Without a dynamic table, equal blocks have equal fields. */
+  #decoded(block: Buffer): Headers {
+    const key = block.toString("latin1");
+    const known = this.#blocks.get(key);
+    if (known !== undefined) return known;
+    const headers = decodeHeaders(block);
+    if (this.#blocks.size < keptBlocks && block.length < 256) this.#blocks.set(key, headers);
+    return headers;
+  }
+
+  /** The peer has ended its side. */
+  #complete(stream: ClientStream): void {
+    const isHalfOpen = !stream.isEnded || stream.outgoing.length > 0;
+    if (isHalfOpen) this.#send(frameType.rstStream, 0, stream.id, numberPayload(errorCode.cancel));
+    this.#closeStream(stream, "complete");
+  }
+
+  #receiveReset({ stream: id, payload }: Frame): void {
+    const stream = this.#streams.get(id);
+    const isRefused = numberIn(payload, 0) === errorCode.refusedStream;
+    if (stream !== undefined) this.#closeStream(stream, isRefused ? "refused" : "cut");
+  }
+
+  #receiveSettings({ flags, payload }: Frame): void {
+    if ((flags & flag.ack) !== 0) return;
+    for (let at = 0; at + 6 <= payload.length; at += 6) {
+      this.#applySetting(payload.readUInt16BE(at), payload.readUInt32BE(at + 2));
+    }
+    this.#send(frameType.settings, flag.ack, 0, emptyPayload);
+    this.#options.onSettings();
+    this.#openWaiting();
+    this.#transmitAll();
+  }
+
+  #applySetting(id: number, value: number): void {
+    if (id === setting.maxConcurrentStreams) this.#peer.streams = value;
+    else if (id === setting.maxFrameSize) this.#peer.frameBytes = Math.max(value, 1);
+    else if (id === setting.initialWindowSize) {
+      if (value > largestWindow)
+        throw new ProtocolFault(errorCode.flowControl, "a window too large");
+      for (const stream of this.#streams.values()) {
+        stream.sendWindow += value - this.#peer.windowBytes;
+      }
+      this.#peer.windowBytes = value;
+    }
+  }
+
+  #receivePing({ flags, payload }: Frame): void {
+    if ((flags & flag.ack) !== 0) this.#onPong?.();
+    else this.#send(frameType.ping, flag.ack, 0, payload);
+  }
+
+  /** Streams above the last that the peer takes were not looked at; the others may finish. */
+  #receiveGoaway({ payload }: Frame): void {
+    const last = numberIn(payload, 0);
+    this.#leave("the member is going away");
+    for (const stream of this.#streams.values()) {
+      if (stream.id > last) this.#closeStream(stream, "refused");
+    }
+  }
+
+  #receiveWindow({ stream: id, payload }: Frame): void {
+    const increment = numberIn(payload, 0);
+    if (id === 0) {
+      this.#sendWindow += increment;
+      return this.#transmitAll();
+    }
+    const stream = this.#streams.get(id);
+    if (stream === undefined) return;
+    stream.sendWindow += increment;
+    this.transmit(stream);
+  }
+
+  #transmitAll(): void {
+    for (const stream of this.#streams.values()) {
+      if (stream.outgoing.length > 0) this.transmit(stream);
+    }
+  }
+}
+
+/** One request and its response. */
+export class ClientStream {
+  id = 0;
+  sendWindow = 0;
+  /** Data that waits for room in a window, or for the stream to open. */
+  outgoing: Buffer[] = [];
+  /** Nothing is sent behind `outgoing`. */
+  isEnded = false;
+  isClosed = false;
+  /** Bytes of the window that are taken, and those of them that can be given back. */
+  #received = 0;
+  #read = 0;
+
+  constructor(
+    private readonly connection: Http2Connection,
+    readonly head: Buffer,
+    readonly observer: StreamObserver,
+  ) {}
+
+  /** `end`: nothing follows. */
+  send(bytes: Buffer, end: boolean): void {
+    if (this.isClosed) return;
+    this.outgoing.push(bytes);
+    this.isEnded = end;
+    if (this.id !== 0) this.connection.transmit(this);
+  }
+
+  /** Ends both sides at once. */
+  cancel(): void {
+    if (!this.isClosed) this.connection.reset(this);
+  }
+
+  /** `length` includes padding. */
+  receive(bytes: Buffer, length: number): void {
+    this.#received += length;
+    if (this.#received > this.connection.windowBytes) {
+      throw new ProtocolFault(errorCode.flowControl, "more data than the stream's window");
+    }
+    this.#read += length - bytes.length;
+    this.observer.data(bytes);
+  }
+
+  /** So many bytes of data were used up, and the peer may send as many more. */
+  consumed(bytes: number): void {
+    this.#read += bytes;
+    if (this.isClosed || this.#read < this.connection.windowBytes / 2) return;
+    this.connection.enlargeWindow(this, this.#read);
+    this.#received -= this.#read;
+    this.#read = 0;
+  }
+}
+
+function unpadded({ flags, payload }: Frame): Buffer {
+  if ((flags & flag.padded) === 0) return payload;
+  const padding = payload[0] ?? 0;
+  if (padding >= payload.length) throw new ProtocolFault(errorCode.protocol, "only padding");
+  return payload.subarray(1, payload.length - padding);
+}
+
+/** A 31-bit number of a payload. */
+function numberIn(payload: Buffer, at: number): number {
+  if (payload.length < at + 4) throw new ProtocolFault(errorCode.frameSize, "a cut frame");
+  return payload.readUInt32BE(at) & 0x7fff_ffff;
+}
