@@ -112,8 +112,10 @@ describe("Event", () => {
   });
 
   it("stays as it is in the newer group, but not in core", () => {
-    const old = created(event, full(), newer);
+    const metadata = { resourceVersion: "1" };
+    const old = created(event, full({ metadata }), newer);
     const changed = full({
+      metadata,
       reason: "Other",
       note: "x",
       deprecatedCount: 7,
@@ -128,7 +130,7 @@ describe("Event", () => {
       'Invalid reason = "Other": field is immutable',
     ]);
     const series = { count: 2, lastObservedTime: time };
-    assert.deepEqual(updated(event, old, full({ series }), newer).complaints, []);
+    assert.deepEqual(updated(event, old, full({ metadata, series }), newer).complaints, []);
     const again = { eventTime: time, reportingComponent: controller, ...parts, reason: "Other" };
     assert.deepEqual(updated(event, old, core(again)).complaints, []);
   });
