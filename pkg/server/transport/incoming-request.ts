@@ -103,10 +103,13 @@ export function gather(body: Readable, options: GatherOptions): Promise<Uint8Arr
     const chunks: Uint8Array[] = [];
     let size = 0;
     let forget = (): void => undefined;
-    const settle = () => {
-      clearTimeout(timer);
+    const leave = () => {
       body.off("readable", onReadable);
       body.off("end", onEnd);
+    };
+    const settle = () => {
+      clearTimeout(timer);
+      leave();
       forget();
       observer?.ended();
     };
@@ -138,6 +141,7 @@ export function gather(body: Readable, options: GatherOptions): Promise<Uint8Arr
       if (size === announced) onEnd();
     };
     const onEnd = () => {
+      leave();
       let wait: Awaitable<void> = undefined;
       if (!tell(() => (wait = observer?.arrived()))) return;
       if (wait === undefined) return succeed();
