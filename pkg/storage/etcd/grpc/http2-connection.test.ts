@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer, type ServerOptions, type ServerHttp2Stream } from "node:http2";
 import {
   type AddressInfo,
+  connect,
   createServer as createTcpServer,
   type Server,
   type Socket,
@@ -11,6 +12,7 @@ import { Channel } from "./channel.ts";
 import { failureOf } from "./failures.ts";
 import { frameOf } from "./frames.ts";
 import { encodeHeaders } from "./hpack.ts";
+import { Http2Connection, type StreamEnd } from "./http2-connection.ts";
 import {
   errorCode,
   flag,
@@ -144,6 +146,31 @@ describe("an HTTP/2 connection to etcd", () => {
     await connected(server, async (channel) => {
       assert.ok((await call(channel)).equals(request));
     });
+  });
+
+  it("takes no more streams when all identifiers are used, and ends with the last", async () => {
+    const server = member((socket, stream) => socket.write(encoded(whole(stream, request))));
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+    const left: string[] = [];
+    const connection = new Http2Connection(socket, {
+      windowBytes: 65_535,
+      onSettings: () => undefined,
+      onLeave: (reason) => left.push(reason),
+      lastStream: 3,
+    });
+    const ends: StreamEnd[] = [];
+    for (let opened = 0; opened < 2; opened++) {
+      assert.equal(connection.isOpen, true);
+      const closed = (end: StreamEnd) => ends.push(end);
+      const observer = { headers: () => undefined, data: () => undefined, closed };
+      connection.open(headers, observer).send(frameOf(request), true);
+    }
+    assert.deepEqual([connection.isOpen, left.length], [false, 1]);
+    await once(socket, "close");
+    assert.deepEqual(ends, ["complete", "complete"]);
+    server.close();
   });
 
   it("tells which calls a member that goes away has not taken", async () => {

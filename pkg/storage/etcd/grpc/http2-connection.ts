@@ -37,10 +37,14 @@ interface ConnectionOptions {
   readonly onSettings: () => void;
   /** The connection takes no more streams, for this reason. */
   readonly onLeave: (reason: string) => void;
+  /** Identifier of the last stream that it opens; default = the last that there is. */
+  readonly lastStream?: number;
 }
 
 const emptyPayload = Buffer.alloc(0);
 const largestWindow = 2 ** 31 - 1;
+/** A busy connection has used up all odd identifiers after some days. */
+const lastIdentifier = 2 ** 31 - 1;
 const largestHeaders = 64 * 1024;
 /** Decoded header blocks that are kept: responses of a server have few different ones. */
 const keptBlocks = 16;
@@ -154,6 +158,7 @@ export class Http2Connection {
   }
 
   #openWaiting(): void {
+    const { lastStream = lastIdentifier } = this.#options;
     for (const stream of this.#waiting) {
       if (this.#streams.size >= this.#peer.streams) return;
       this.#waiting.delete(stream);
@@ -163,6 +168,7 @@ export class Http2Connection {
       this.#streams.set(stream.id, stream);
       this.#sendPieces(frameType.headers, flag.endHeaders, stream.id, stream.head);
       this.transmit(stream);
+      if (this.#nextId > lastStream) return this.#leave("all stream identifiers are used");
     }
   }
 
