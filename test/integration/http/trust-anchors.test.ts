@@ -117,6 +117,7 @@ const clients: Readonly<Record<string, Client>> = {
 
 /** Files that open TLS connections, or serve them, and are not in the table of clients. */
 const others: Readonly<Record<string, string>> = {
+  "pkg/server/proxy/upstream-proxy.ts": "trusts what webhook/kubeconfig.ts has read",
   "pkg/server/server.ts": "below: the API server",
   "pkg/controlplane/controller-manager/serving.ts": "below: the controller manager",
   "pkg/controlplane/cluster/serving.ts": "below: the local cluster, with its own root",
