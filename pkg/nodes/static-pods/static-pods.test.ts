@@ -121,6 +121,7 @@ describe("static pods", () => {
 
   it("preempt other pods, and are not refused for taints", async () => {
     await start();
+    await until(async () => (await run.test.names("v1/nodes/")).length === 2);
     const app = { name: "app", image: "i", resources: { requests: { cpu: "6" } } };
     await run.createPod("other", { spec: { containers: [app] } });
     await run.test.patch("v1/nodes//hollow-0", {
