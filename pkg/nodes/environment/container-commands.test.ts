@@ -130,7 +130,7 @@ describe("the commands of simulated containers", () => {
   });
 
   it("find what others have left in a folder of their node", async () => {
-    const hostPath = { path: "/tmp/marks", type: "DirectoryOrCreate" };
+    const hostPath = { path: "/var/marks", type: "DirectoryOrCreate" };
     const script = "if [[ -r /data/mark ]]; then exit 0; fi; touch /data/mark; sleep 1000";
     const createPod = (name: string) =>
       run.createPod(name, {
