@@ -30,12 +30,22 @@ export function dialTimedOut(place: DialPlace): string {
   return `dial tcp ${hostAndPort(place)}: i/o timeout`;
 }
 
-/** What Go says where Node reports the error of a connection to `place`. */
-export function dialFailure(place: DialPlace, error: NodeJS.ErrnoException): string {
+/** An error of Node's sockets; `address` and `port` are present if an attempt to connect failed. */
+interface SocketError extends NodeJS.ErrnoException {
+  readonly address?: string;
+  readonly port?: number;
+}
+
+/**
+ * What Go says where Node reports the error of a connection to `place`. Go names the address that was
+ * dialled, the first one of several that a name resolves to.
+ */
+export function dialFailure(place: DialPlace, error: SocketError): string {
   const { code = "" } = error;
   const certificate = certificateFailures.get(code);
   if (certificate !== undefined) return `tls: failed to verify certificate: ${certificate}`;
-  const dial = `dial tcp ${hostAndPort(place)}`;
+  const { address: host = place.host, port = place.port } = firstAttempt(error);
+  const dial = `dial tcp ${hostAndPort({ host, port })}`;
   switch (code) {
     case "ECONNREFUSED":
       return `${dial}: connect: connection refused`;
@@ -44,7 +54,7 @@ export function dialFailure(place: DialPlace, error: NodeJS.ErrnoException): str
     case "ENETUNREACH":
       return `${dial}: connect: network is unreachable`;
     case "ETIMEDOUT":
-      return dialTimedOut(place);
+      return dialTimedOut({ host, port });
     case "ENOTFOUND":
     case "EAI_AGAIN":
       return `dial tcp: lookup ${place.host}: no such host`;
@@ -53,4 +63,9 @@ export function dialFailure(place: DialPlace, error: NodeJS.ErrnoException): str
     default:
       return error.message;
   }
+}
+
+/** Node reports the attempts at several addresses as an AggregateError. */
+function firstAttempt(error: SocketError): SocketError {
+  return error instanceof AggregateError ? (error.errors[0] as SocketError) : error;
 }

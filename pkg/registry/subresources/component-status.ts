@@ -1,4 +1,5 @@
 import { request } from "node:https";
+import { dialFailure } from "#base";
 import { methodNotSupported, notFound } from "#meta";
 import type { GetOptions, Item, ItemList, ListOptions, ResourceRequest } from "../contract.ts";
 import type { RegistryContext } from "../context.ts";
@@ -90,10 +91,7 @@ function askLocally(port: number, signal: AbortSignal): Promise<Health> {
       const status = `unhealthy http status code: ${answer.statusCode}`;
       resolve(isWell ? { message: "ok" } : { error: status });
     });
-    asking.once("error", ({ code = "", message }: NodeJS.ErrnoException) => {
-      const dialled = `dial tcp 127.0.0.1:${port}: connect: connection refused`;
-      fail(code === "ECONNREFUSED" ? dialled : message);
-    });
+    asking.once("error", (error) => fail(dialFailure({ host: "127.0.0.1", port }, error)));
     asking.end();
   });
 }

@@ -1,6 +1,6 @@
 import type { Agent, IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { textWithin, trustServers } from "#base";
+import { dialFailure, textWithin, trustServers } from "#base";
 import { CallFault } from "./call-fault.ts";
 import { parseResponse, type WebhookResponse } from "./response.ts";
 
@@ -48,7 +48,8 @@ export async function callWebhook(place: WebhookPlace, call: WebhookCall): Promi
     if (error instanceof CallFault) throw error;
     signal?.throwIfAborted();
     if (ended.signal.aborted) throw new CallFault(`${post}: context deadline exceeded`);
-    throw new CallFault(`${post}: ${storyOf(error)}`);
+    const dialled = { host: hostOf(url), port: url.port || "443" };
+    throw new CallFault(`${post}: ${dialFailure(dialled, error as Error)}`);
   } finally {
     clearTimeout(limit);
     signal?.removeEventListener("abort", leave);
@@ -59,6 +60,11 @@ export async function callWebhook(place: WebhookPlace, call: WebhookCall): Promi
 function shown({ address }: WebhookPlace, url: URL): string {
   if (address === undefined || url.port !== "") return url.href;
   return url.href.replace(url.host, `${url.host}:443`);
+}
+
+/** The host as resolvers and sockets take it: an IPv6 address has no brackets. */
+function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[(.*)\]$/, "$1");
 }
 
 /** Once more where a kept connection turns out to have ended before the request came. */
@@ -91,7 +97,7 @@ async function exchange(
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     const request = httpsRequest({
       protocol: url.protocol,
-      hostname: url.hostname.replace(/^\[(.*)\]$/, "$1"),
+      hostname: hostOf(url),
       port: url.port,
       path: `${url.pathname}${url.search}`,
       method: "POST",
@@ -122,34 +128,4 @@ async function textOf(answer: IncomingMessage): Promise<string> {
   const text = await textWithin(answer, longestAnswer);
   if (text !== undefined) return text;
   throw new CallFault(`the answer is longer than ${longestAnswer} bytes`);
-}
-
-const unknownAuthority = "x509: certificate signed by unknown authority";
-
-/** Faults of certificates by OpenSSL's names, in the words of Go. */
-const certificateFaults: Readonly<Record<string, string>> = {
-  DEPTH_ZERO_SELF_SIGNED_CERT: unknownAuthority,
-  SELF_SIGNED_CERT_IN_CHAIN: unknownAuthority,
-  UNABLE_TO_GET_ISSUER_CERT: unknownAuthority,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unknownAuthority,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: unknownAuthority,
-  CERT_HAS_EXPIRED: "x509: certificate has expired or is not yet valid",
-  CERT_NOT_YET_VALID: "x509: certificate has expired or is not yet valid",
-};
-
-/** Connections that fail, in the words that operators look for. */
-function storyOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const { code, address, port, hostname } = error as NodeJS.ErrnoException & {
-    readonly address?: string;
-    readonly port?: number;
-    readonly hostname?: string;
-  };
-  const certificateFault = certificateFaults[code ?? ""];
-  if (certificateFault !== undefined) {
-    return `tls: failed to verify certificate: ${certificateFault}`;
-  }
-  if (code === "ENOTFOUND") return `dial tcp: lookup ${hostname ?? ""}: no such host`;
-  if (code !== "ECONNREFUSED") return error.message;
-  return `dial tcp ${address ?? ""}:${port ?? ""}: connect: connection refused`;
 }

@@ -334,7 +334,7 @@ describe("custom resources", () => {
       [
         "a closed connection",
         (_objects, _to, response) => (response.destroy(), null),
-        /failed: Post "https:\/\/127.0.0.1:\d+\/convert\?timeout=30s": socket hang up$/,
+        /failed: Post "https:\/\/127.0.0.1:\d+\/convert\?timeout=30s": EOF$/,
       ],
       [
         "too much",
