@@ -68,5 +68,6 @@ export {
   parseStrictIp,
 } from "./network/ip-address.ts";
 export { dialFailure, dialTimedOut, hostAndPort } from "./network/dial-failure.ts";
+export { connectionOptions, hopByHopHeaders } from "./network/hop-by-hop-headers.ts";
 export { type ServerTrust, trustAuthorities, trustServers } from "./network/trust-anchors.ts";
 export { compareSemver, parseSemver, type SemanticVersion } from "./text/semantic-version.ts";

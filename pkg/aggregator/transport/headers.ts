@@ -1,24 +1,11 @@
+import { connectionOptions, hopByHopHeaders } from "#base";
 import type { User } from "#request";
 import type { BackendRequest } from "../contract.ts";
 
 type Headers = Record<string, string | string[]>;
 
-/** Belong to one connection (RFC 9110, section 7.6.1). */
-const hopByHop = new Set([
-  "connection",
-  "keep-alive",
-  "proxy-connection",
-  "proxy-authenticate",
-  "proxy-authorization",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-  "http2-settings",
-]);
-
 /** Tell this server who the client is, or are set by the transport. */
-const ownHeaders = new Set(["authorization", "host", "expect"]);
+const ownHeaders = new Set(["authorization", "host", "expect", "http2-settings"]);
 const ownPrefixes = [":", "x-remote-", "impersonate-"];
 
 /**
@@ -27,11 +14,12 @@ const ownPrefixes = [":", "x-remote-", "impersonate-"];
  * hyphens: some servers take them for the same.
  */
 export function requestHeaders({ headers, user }: BackendRequest): Headers {
-  const named = connectionHeaders(headers["connection"]);
+  const named = connectionOptions(headers["connection"]);
   const sent: Headers = {};
   for (const [name, value] of Object.entries(headers)) {
     const plain = name.toLowerCase().replaceAll("_", "-");
-    if (hopByHop.has(plain) || ownHeaders.has(plain) || named.has(name.toLowerCase())) continue;
+    if (hopByHopHeaders.has(plain) || ownHeaders.has(plain) || named.has(name.toLowerCase()))
+      continue;
     if (ownPrefixes.some((prefix) => plain.startsWith(prefix))) continue;
     sent[name.toLowerCase()] = typeof value === "string" ? value : [...value];
   }
@@ -42,20 +30,14 @@ export function requestHeaders({ headers, user }: BackendRequest): Headers {
 export function responseHeaders(
   headers: Readonly<Record<string, string | readonly string[] | undefined>>,
 ): Headers {
-  const named = connectionHeaders(headers["connection"]);
+  const named = connectionOptions(headers["connection"]);
   const kept: Headers = {};
   for (const [name, value] of Object.entries(headers)) {
     if (value === undefined || name.startsWith(":")) continue;
-    if (hopByHop.has(name) || named.has(name)) continue;
+    if (hopByHopHeaders.has(name) || named.has(name)) continue;
     kept[name] = typeof value === "string" ? value : [...value];
   }
   return kept;
-}
-
-/** Names that a Connection header declares to belong to the connection. */
-function connectionHeaders(value: string | readonly string[] | undefined): ReadonlySet<string> {
-  const text = value === undefined ? "" : [value].flat().join(",");
-  return new Set(text.split(",").map((name) => name.trim().toLowerCase()));
 }
 
 function userHeaders({ name, uid, groups, extra }: User): Headers {

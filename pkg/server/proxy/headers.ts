@@ -1,16 +1,3 @@
-/** Headers that belong to one connection (RFC 9110, section 7.6.1). */
-export const hopByHop: ReadonlySet<string> = new Set([
-  "connection",
-  "keep-alive",
-  "proxy-connection",
-  "proxy-authenticate",
-  "proxy-authorization",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
-
 /** Collects alternating names and values by lower-case name, without those that `isDropped` selects. */
 export function collectHeaders(
   raw: readonly string[],

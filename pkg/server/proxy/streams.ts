@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { withoutBearerProtocol } from "#authn";
+import { hopByHopHeaders } from "#base";
 import {
   badRequest,
   type Catalog,
@@ -15,7 +16,7 @@ import type { Query, RequestInfo, User } from "#request";
 import type { Shutdown } from "../transport/shutdown.ts";
 import { ClientGone, type Exchange, onlyReads } from "../transport/exchange.ts";
 import type { StreamRoute } from "../routes/resource-route.ts";
-import { collectHeaders, hopByHop } from "./headers.ts";
+import { collectHeaders } from "./headers.ts";
 import { joinSockets, type Upgraded } from "./join-sockets.ts";
 import { DialFault, type TunnelResponse, type Tunnels, urlOf } from "./tunnels.ts";
 
@@ -128,7 +129,7 @@ function unreachable({ to, exchange }: Passing, why: string): StatusError {
 }
 
 /** Belong to one connection, or tell who the client is to this server. */
-const ownHeaders = new Set([...hopByHop, "host", "authorization", "audit-id"]);
+const ownHeaders = new Set([...hopByHopHeaders, "host", "authorization", "audit-id"]);
 const ownPrefixes = [":", "impersonate-", "x-remote-", "x-forwarded-"];
 
 function forwarded(

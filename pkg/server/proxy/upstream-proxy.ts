@@ -5,11 +5,11 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { withoutBearerProtocol } from "#authn";
-import type { Clock } from "#base";
+import { type Clock, connectionOptions, hopByHopHeaders } from "#base";
 import { badRequest, type Domain, serviceUnavailable, StatusError, unauthorized } from "#meta";
 import { type Endpoint, parseRequestInfo, parseTarget, type RequestInfo } from "#request";
 import { defaultLimits } from "../limits.ts";
-import { collectHeaders, hopByHop } from "./headers.ts";
+import { collectHeaders } from "./headers.ts";
 import { joinSockets } from "./join-sockets.ts";
 import { DialFault, openTunnel, type TunnelResponse } from "./tunnels.ts";
 
@@ -200,10 +200,10 @@ export class UpstreamProxy {
 
   private forwardedHeaders(request: IncomingMessage, isUpgrade: boolean) {
     const { endpoint, domain } = this.options;
-    const { connection = "", upgrade = "" } = request.headers;
-    const named = new Set(connection.split(",").map((name) => name.trim().toLowerCase()));
+    const { connection, upgrade = "" } = request.headers;
+    const named = connectionOptions(connection);
     const isDropped = (name: string) =>
-      hopByHop.has(name) ||
+      hopByHopHeaders.has(name) ||
       credentialHeaders.has(name) ||
       named.has(name) ||
       name.startsWith(userPrefix);
@@ -221,12 +221,8 @@ export class UpstreamProxy {
 }
 
 async function passOn(message: IncomingMessage, response: ServerResponse): Promise<void> {
-  const named = new Set(
-    String(message.headers.connection ?? "")
-      .toLowerCase()
-      .split(/, */),
-  );
-  const isDropped = (name: string) => hopByHop.has(name) || named.has(name);
+  const named = connectionOptions(message.headers.connection);
+  const isDropped = (name: string) => hopByHopHeaders.has(name) || named.has(name);
   response.writeHead(message.statusCode ?? 502, collectHeaders(message.rawHeaders, isDropped));
   // The first event of a watch may be long in coming.
   response.flushHeaders();
