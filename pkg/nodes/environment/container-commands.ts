@@ -11,7 +11,7 @@ import {
   type EnvironmentSource,
   type Variables,
 } from "./container-environment.ts";
-import { type MountedFiles, mountsOf } from "./mounted-files.ts";
+import { mountsOf } from "./mounted-files.ts";
 import { ScratchVolumes } from "./scratch-volumes.ts";
 import { expandReferences } from "./references.ts";
 
@@ -116,7 +116,7 @@ export class ContainerCommands {
   /**
    * Keeps what a container that has ended leaves in its volumes, for its next run or for others.
    * @param at wall clock in ms of its end
-   * @returns the files; undefined = they are not known
+   * @returns files of its emptyDir volumes; undefined = they are not known
    */
   keepFiles(start: Start, at: number): ScratchFiles | undefined {
     const { pod, container, run } = start;
@@ -135,15 +135,7 @@ export class ContainerCommands {
 
   /** The files of a container as it starts, by path. */
   filesOf(pod: Pod, container: Container): Readonly<Record<string, string>> {
-    return this.mountsOf({ pod, container }).files;
-  }
-
-  private mountsOf({
-    pod,
-    container,
-    run,
-  }: Pick<Start, "pod" | "container"> & Partial<Pick<Start, "run">>): MountedFiles {
-    return mountsOf(pod, container, { objects: this.options.objects, scratch: run?.scratch });
+    return mountsOf(pod, container, { objects: this.options.objects, scratch: undefined }).files;
   }
 
   private follow(start: Start, untilMs?: number): CommandOutcome | undefined {
@@ -157,7 +149,7 @@ export class ContainerCommands {
       command: [...command, ...args].map(expand),
       environment,
       host,
-      ...this.mountsOf(start),
+      ...mountsOf(pod, container, { objects: this.options.objects, scratch: run.scratch }),
       startedAt: run.startedAt,
       seed: `${pod.metadata.uid}/${container.name}/${run.restarts}`,
     };

@@ -24,20 +24,20 @@ export class ScratchVolumes {
 
   /** The files that a container finds: those that it has left itself, and those on its node. */
   filesAtStart(pod: Pod, container: Container, left: ScratchFiles): ScratchFiles {
-    const shared = [...scratchMounts(pod, container).values()].filter(isHostFolder);
-    if (shared.length === 0) return left;
+    const folders = [...scratchMounts(pod, container).values()].filter(isHostFolder);
+    if (folders.length === 0) return left;
     const files = new Map(left);
-    for (const volume of shared) {
-      for (const [path] of filesOf(left, volume.name)) files.delete(`${volume.name}/${path}`);
-      for (const [path, text] of this.folders.get(folderOf(pod, volume)) ?? [])
-        files.set(`${volume.name}/${path}`, text);
+    for (const volume of folders) {
+      const texts = this.folders.get(folderOf(pod, volume)) ?? [];
+      for (const [path, text] of texts) files.set(`${volume.name}/${path}`, text);
     }
     return files;
   }
 
   /**
-   * Keeps what a command leaves. Returns undefined for more than is kept.
+   * Keeps what a command leaves.
    * @param found the files that it found
+   * @returns files of emptyDir volumes; undefined = more than is kept
    */
   keep(
     pod: Pod,
@@ -51,13 +51,12 @@ export class ScratchVolumes {
       const texts = textsAt(folder).map(
         ([path, text]) => [posix.relative(folder, path), text] as const,
       );
-      for (const [path, text] of texts) {
-        characters += path.length + text.length;
-        if (characters > mostCharacters) return undefined;
-        files.set(`${volume.name}/${path}`, text);
-      }
+      characters += charactersOf(texts);
+      if (characters > mostCharacters) return undefined;
       if (isHostFolder(volume)) {
         this.change(folderOf(pod, volume), { found: filesOf(found, volume.name), left: texts });
+      } else {
+        for (const [path, text] of texts) files.set(`${volume.name}/${path}`, text);
       }
     }
     return files;
@@ -72,8 +71,8 @@ export class ScratchVolumes {
     for (const [path] of found) files.delete(path);
     for (const [path, text] of left) files.set(path, text);
     const texts = [...files];
-    const characters = texts.reduce((sum, [path, text]) => sum + path.length + text.length, 0);
-    if (characters <= mostCharacters) setBounded(this.folders, [folder, texts], mostFolders);
+    if (charactersOf(texts) > mostCharacters) return;
+    setBounded(this.folders, [folder, texts], mostFolders);
   }
 }
 
@@ -98,6 +97,10 @@ export function filesOf(scratch: ScratchFiles, volume: string): Texts {
   return [...scratch]
     .filter(([path]) => path.startsWith(prefix))
     .map(([path, text]) => [path.slice(prefix.length), text]);
+}
+
+function charactersOf(texts: Texts): number {
+  return texts.reduce((sum, [path, text]) => sum + path.length + text.length, 0);
 }
 
 function isHostFolder({ hostPath }: Volume): boolean {

@@ -21,7 +21,7 @@ export interface ContainerRun {
   declared: ReadonlyMap<string, string> | undefined;
   /** Files of its volumes as its last start found them; undefined = they are not known. */
   scratch: ScratchFiles | undefined;
-  /** Files of its volumes as its last end left them; undefined = they are not known. */
+  /** Files of its emptyDir volumes as its last end left them; undefined = they are not known. */
   left: ScratchFiles | undefined;
   /** How its command ends, once it has been found out; `null` = that is not known. */
   commandExit: CommandExit | null | undefined;
