@@ -82,7 +82,8 @@ class Recorder {
   private readonly known = new Set<string>();
   private discoveredAt = 0;
   private chosen: readonly DiscoveredResource[] = [];
-  private readonly followers = new Map<DiscoveredResource, Promise<unknown>>();
+  /** By qualified name of the resource. */
+  private readonly followers = new Map<string, Promise<unknown>>();
   /** Qualified names of resources that requests through the proxy have changed. */
   private readonly written = new Set<string>();
   private discovering: Promise<void> | undefined;
@@ -270,10 +271,10 @@ class Recorder {
 
   /** Follows the chosen resources that are not followed yet. */
   private followChosen(): void {
-    const followed = new Set([...this.followers.keys()].map(qualifiedName));
     for (const resource of this.chosen) {
-      if (followed.has(qualifiedName(resource))) continue;
-      this.followers.set(resource, Promise.all(this.follow(resource)));
+      const name = qualifiedName(resource);
+      if (this.followers.has(name)) continue;
+      this.followers.set(name, Promise.all(this.follow(resource)));
     }
   }
 
