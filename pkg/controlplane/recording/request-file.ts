@@ -3,6 +3,7 @@ import path from "node:path";
 import { parseJsonText } from "#base";
 import { pathParts } from "#request";
 import type { ProxiedRequest } from "#server";
+import { describeRequest } from "../testing-kit/request-filter.ts";
 import {
   type RecordedRequest,
   type RequestAssertions,
@@ -52,10 +53,9 @@ export class RequestFile {
 
 /** Query and the path behind a proxy are left out: commands and addresses of pods may be secrets. */
 function entryOf(request: ProxiedRequest, startedAt: number): ProxiedRequestEntry {
-  const { info, method, status, durationMs } = request;
-  const { verb, group, version, resource, subresource, namespace, name, rest } = info;
+  const { info, method, status, durationMs, userAgent } = request;
   const parts = pathParts(info.path);
-  const logged = info.isResource ? `/${parts.slice(0, parts.length - rest.length).join("/")}` : "";
+  const logged = `/${parts.slice(0, parts.length - info.rest.length).join("/")}`;
   return {
     time: new Date(request.startedAt).toISOString(),
     atMs: request.startedAt - startedAt,
@@ -63,15 +63,7 @@ function entryOf(request: ProxiedRequest, startedAt: number): ProxiedRequestEntr
     method,
     path: info.isResource ? logged : info.path,
     ...(status === undefined ? {} : { status }),
-    verb,
-    group,
-    version,
-    resource,
-    subresource,
-    namespace,
-    name,
-    user: "",
-    userAgent: request.userAgent.slice(0, longestUserAgent),
+    ...describeRequest(info, { user: "", userAgent: userAgent.slice(0, longestUserAgent) }),
   };
 }
 

@@ -1,3 +1,5 @@
+import type { RequestInfo } from "#request";
+
 /** Names of verbs as RBAC has them; `write` stands for all that change objects. */
 export type Verb =
   | "get"
@@ -23,16 +25,25 @@ export interface RequestFilter {
   readonly userAgent?: string;
 }
 
-/** What a filter is compared with. */
+/** A request as logs list it, and with which a filter is compared. */
 export interface DescribedRequest {
   readonly verb: string;
   readonly group: string;
+  readonly version: string;
   readonly resource: string;
   readonly subresource: string;
   readonly namespace: string;
   readonly name: string;
   readonly user: string;
   readonly userAgent: string;
+}
+
+export function describeRequest(
+  info: RequestInfo,
+  { user, userAgent }: Pick<DescribedRequest, "user" | "userAgent">,
+): DescribedRequest {
+  const { verb, group, version, resource, subresource, namespace, name } = info;
+  return { verb, group, version, resource, subresource, namespace, name, user, userAgent };
 }
 
 const writes: ReadonlySet<string> = new Set([

@@ -3,6 +3,7 @@ import type { Clock } from "#base";
 import type { InterceptedRequest } from "#server";
 import {
   type DescribedRequest,
+  describeRequest,
   filterText,
   matches,
   type RequestFilter,
@@ -17,7 +18,6 @@ export interface RecordedRequest extends DescribedRequest {
   readonly time: string;
   /** Real time in ms since the server started. */
   readonly atMs: number;
-  readonly version: string;
   /** Decoded, without the query. */
   readonly path: string;
   /** Status code of the response; absent while there is none. */
@@ -144,20 +144,11 @@ export function requestAssertions<R extends RecordedRequest>(
 }
 
 function entryOf({ info, user, header }: InterceptedRequest, clock: Clock, atMs: number): Entry {
-  const { verb, group, version, resource, subresource, namespace, name, path } = info;
   return {
-    verb,
-    group,
-    version,
-    resource,
-    subresource,
-    namespace,
-    name,
-    path,
+    ...describeRequest(info, { user: user.name, userAgent: header("user-agent") ?? "" }),
+    path: info.path,
     time: new Date(clock.now()).toISOString(),
     atMs,
-    user: user.name,
-    userAgent: header("user-agent") ?? "",
   };
 }
 
