@@ -1,37 +1,14 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { constants, createServer, type ServerHttp2Stream } from "node:http2";
-import {
-  type AddressInfo,
-  connect,
-  createServer as createTcpServer,
-  type Server,
-  type Socket,
-} from "node:net";
-import { Channel } from "./channel.ts";
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from "node:net";
+import type { Channel } from "./channel.ts";
 import { failureOf } from "./failures.ts";
 import { frameOf, Frames } from "./frames.ts";
+import { withChannel } from "./testing.ts";
 
 const path = "/etcdserverpb.KV/Range";
 const asked = Buffer.from("asked");
-
-/** A channel to a server that is of no use otherwise. */
-async function using(server: Server, use: (channel: Channel) => Promise<void>): Promise<void> {
-  const sockets = new Set<Socket>();
-  server.on("connection", (socket: Socket) => sockets.add(socket));
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  const endpoint = `127.0.0.1:${port}`;
-  const channel = new Channel({ endpoint, keepAliveMs: 1_000, running: new Set() });
-  try {
-    await use(channel);
-  } finally {
-    channel.close();
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  }
-}
 
 /** How a call ends at a server that answers so. */
 async function outcome(answer: (stream: ServerHttp2Stream) => void): Promise<unknown> {
@@ -41,7 +18,7 @@ async function outcome(answer: (stream: ServerHttp2Stream) => void): Promise<unk
     answer(stream);
   });
   let result: unknown;
-  await using(server, async (channel) => {
+  await withChannel(server, async (channel) => {
     try {
       result = (await channel.call(path, asked, { timeoutMs: 500 })).toString();
     } catch (error) {
@@ -104,7 +81,7 @@ describe("a channel to etcd", () => {
   }
 
   it("says that nothing was sent while there is no connection", async () => {
-    await using(createTcpServer(), async (channel) => {
+    await withChannel(createTcpServer(), async (channel) => {
       const error: unknown = await channel
         .call(path, asked, { timeoutMs: 50 })
         .catch((reason: unknown) => reason);
@@ -128,11 +105,12 @@ describe("a channel to etcd", () => {
       const answered = channel.call(path, asked, { timeoutMs: 30_000 });
       return failureOf(await answered.catch((reason: unknown) => reason)).message;
     };
-    await using(proxy, async (channel) => {
+    const silence = async (channel: Channel) => {
       assert.match(await call(channel), /not a whole message/, "it answers");
       for (const way of ways) way.unpipe();
       assert.match(await call(channel), /Connection dropped: .*no answer to a ping/);
-    });
+    };
+    await withChannel(proxy, silence, { keepAliveMs: 1_000 });
     for (const way of ways) way.destroy();
     member.close();
   });

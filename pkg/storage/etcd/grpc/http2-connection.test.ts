@@ -8,7 +8,7 @@ import {
   type Server,
   type Socket,
 } from "node:net";
-import { Channel } from "./channel.ts";
+import type { Channel } from "./channel.ts";
 import { failureOf } from "./failures.ts";
 import { frameOf } from "./frames.ts";
 import { encodeHeaders } from "./hpack.ts";
@@ -22,30 +22,13 @@ import {
   frameType,
   preface,
 } from "./http2-frames.ts";
+import { withChannel } from "./testing.ts";
 
 const path = "/etcdserverpb.KV/Range";
 const request = Buffer.from("request");
 const empty = Buffer.alloc(0);
 const headers = encodeHeaders([["a", "b"]]);
 const trailers = encodeHeaders([["grpc-status", "0"]]);
-
-async function connected(server: Server, use: (channel: Channel) => Promise<void>): Promise<void> {
-  const sockets = new Set<Socket>();
-  server.on("connection", (socket: Socket) => sockets.add(socket));
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  const running = new Set<() => void>();
-  const channel = new Channel({ endpoint: `127.0.0.1:${port}`, keepAliveMs: 60_000, running });
-  try {
-    await use(channel);
-    assert.equal(running.size, 0, "calls that are forgotten");
-  } finally {
-    channel.close();
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  }
-}
 
 const call = (channel: Channel, message = request): Promise<Buffer> =>
   channel.call(path, message, { timeoutMs: 10_000 });
@@ -106,7 +89,7 @@ describe("an HTTP/2 connection to etcd", () => {
   it("keeps to small windows of its peer, and enlarges its own", async () => {
     const settings = { initialWindowSize: 1_000 };
     const message = Buffer.alloc(12 * 2 ** 20, "message");
-    await connected(echo({ settings }, { now: 0, most: 0 }), async (channel) => {
+    await withChannel(echo({ settings }, { now: 0, most: 0 }), async (channel) => {
       for (let round = 0; round < 2; round++) {
         assert.ok((await call(channel, message)).equals(message));
       }
@@ -116,7 +99,7 @@ describe("an HTTP/2 connection to etcd", () => {
   it("opens as many streams as its peer allows, and the others later", async () => {
     const seen = { now: 0, most: 0 };
     const server = echo({ settings: { maxConcurrentStreams: 3 } }, seen);
-    await connected(server, async (channel) => {
+    await withChannel(server, async (channel) => {
       await call(channel);
       const answers = await Promise.all(Array.from({ length: 50 }, () => call(channel)));
       assert.ok(answers.every((answer) => answer.equals(request)));
@@ -143,7 +126,7 @@ describe("an HTTP/2 connection to etcd", () => {
       ]);
       for (const byte of bytes) socket.write(Buffer.of(byte));
     });
-    await connected(server, async (channel) => {
+    await withChannel(server, async (channel) => {
       assert.ok((await call(channel)).equals(request));
     });
   });
@@ -184,7 +167,7 @@ describe("an HTTP/2 connection to etcd", () => {
       goaway.writeUInt32BE(stream - 2);
       socket.write(encoded([[frameType.goaway, 0, 0, goaway]]));
     });
-    await connected(server, async (channel) => {
+    await withChannel(server, async (channel) => {
       const taken = call(channel);
       assert.equal(await failure(call(channel)), "not-applied");
       assert.equal(await failure(call(channel)), "not-applied", "one that comes later");
@@ -200,7 +183,7 @@ describe("an HTTP/2 connection to etcd", () => {
         socket.write(bytes.subarray(0, length));
         socket.end();
       });
-      await connected(server, async (channel) => {
+      await withChannel(server, async (channel) => {
         assert.equal(await failure(call(channel)), "lost", `after ${length} bytes`);
         assert.equal(await failure(call(channel)), "not-applied");
       });
@@ -236,7 +219,7 @@ describe("an HTTP/2 connection to etcd", () => {
         if (type === frameType.goaway) tell(payload.readUInt32BE(4));
         if (type === frameType.data) socket.write(encoded(frames));
       });
-      await connected(server, async (channel) => {
+      await withChannel(server, async (channel) => {
         assert.equal(await failure(call(channel)), "lost");
         assert.equal(await failure(call(channel)), "not-applied");
         assert.equal(await goaway, code);

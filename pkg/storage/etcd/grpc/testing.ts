@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import type { AddressInfo, Server, Socket } from "node:net";
+import { Channel } from "./channel.ts";
+
+/**
+ * Runs `use` with a channel to a server, which is closed with all of its connections afterwards.
+ * `keepAliveMs` is that of the channel, by default longer than a test.
+ * @throws AssertionError if the channel holds a call that has ended
+ */
+export async function withChannel(
+  server: Server,
+  use: (channel: Channel) => Promise<void>,
+  { keepAliveMs = 60_000 }: { readonly keepAliveMs?: number } = {},
+): Promise<void> {
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => sockets.add(socket));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const running = new Set<() => void>();
+  const channel = new Channel({ endpoint: `127.0.0.1:${port}`, keepAliveMs, running });
+  try {
+    await use(channel);
+    assert.equal(running.size, 0, "the channel holds calls that have ended");
+  } finally {
+    channel.close();
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  }
+}
