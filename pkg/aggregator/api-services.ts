@@ -11,10 +11,10 @@ export type RemoteApiService = ApiService & {
   readonly spec: { readonly service: NonNullable<ApiService["spec"]["service"]> };
 };
 
-/** Stored APIServices, in sync with the store. */
+/** Cache of the stored APIServices. */
 export class ApiServices {
   private readonly stored = new Map<string, ApiService>();
-  /** By group version. */
+  /** APIServices with a Service, by group version. */
   private readonly remote = new Map<string, RemoteApiService>();
   private readonly listeners = new Set<ApiServiceListener>();
 
@@ -24,12 +24,12 @@ export class ApiServices {
     return this.stored.get(name);
   }
 
-  /** All of them, in no order. */
+  /** All APIServices, in no particular order. */
   list(): readonly ApiService[] {
     return [...this.stored.values()];
   }
 
-  /** The APIService that assigns the path, such as `/apis/metrics.k8s.io/v1beta1/pods`, to a Service. */
+  /** The APIService whose Service serves the path, such as `/apis/metrics.k8s.io/v1beta1/pods`. */
   remoteFor(path: string): RemoteApiService | undefined {
     if (this.remote.size === 0) return undefined;
     const [prefix, group = "", version = ""] = pathParts(path);
@@ -42,7 +42,7 @@ export class ApiServices {
     return () => void this.listeners.delete(listener);
   }
 
-  /** What keeps this in sync with the store. */
+  /** The watched resource and the callbacks that keep this cache in sync with the store. */
   get followed() {
     return {
       group: apiRegistrationGroup(this.domain),
@@ -58,21 +58,21 @@ export class ApiServices {
 
   private set(apiService: ApiService): void {
     const { name } = apiService.metadata;
-    this.forgetRemote(this.stored.get(name));
+    this.deleteRemote(this.stored.get(name));
     this.stored.set(name, apiService);
     const key = groupVersionKey(apiService);
-    // This server is the only one that can serve the APIServices themselves.
+    // A remote server cannot take over `apiregistration.k8s.io`, where its own registration is.
     const isOwn = apiService.spec.group === apiRegistrationGroup(this.domain);
     if (isRemote(apiService) && !isOwn) this.remote.set(key, apiService);
     this.notify(name);
   }
 
   private delete(name: string): void {
-    this.forgetRemote(this.stored.get(name));
+    this.deleteRemote(this.stored.get(name));
     if (this.stored.delete(name)) this.notify(name);
   }
 
-  private forgetRemote(apiService: ApiService | undefined): void {
+  private deleteRemote(apiService: ApiService | undefined): void {
     if (apiService !== undefined) this.remote.delete(groupVersionKey(apiService));
   }
 

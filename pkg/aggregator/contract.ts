@@ -2,15 +2,15 @@ import type { Readable } from "node:stream";
 import type { ApiObject } from "#client";
 import type { User } from "#request";
 
-/** APIService, as much of it as the aggregator reads. */
+/** The fields of an APIService that the aggregator uses. */
 export interface ApiService extends ApiObject {
   readonly spec: {
-    /** "" or absent = core. */
+    /** "" or absent for the core group. */
     readonly group?: string;
     readonly version?: string;
-    /** Absent = this server serves the group version itself. */
+    /** Absent if this server serves the group version. */
     readonly service?: ServiceReference;
-    /** Base64 of PEM; absent = the authorities that the system trusts. */
+    /** CA bundle, base64 of PEM; absent = the system's trust store. */
     readonly caBundle?: string;
     readonly insecureSkipTLSVerify?: boolean;
     readonly groupPriorityMinimum: number;
@@ -30,14 +30,14 @@ export interface ApiServiceCondition {
 export interface ServiceReference {
   readonly namespace: string;
   readonly name: string;
-  /** Default 443. */
+  /** Absent = 443. */
   readonly port?: number;
 }
 
 /** A request to the server behind an APIService. */
 export interface BackendRequest {
   readonly method: string;
-  /** Path and query as they are sent. */
+  /** Path and query, sent unchanged. */
   readonly path: string;
   /**
    * By lower-case name. Credentials, `X-Remote-*` and hop-by-hop headers are dropped: the transport
@@ -48,48 +48,48 @@ export interface BackendRequest {
   readonly body?: Readable | Uint8Array | undefined;
   /** User of the request, passed in `X-Remote-User`, `-Uid`, `-Group` and `-Extra-*`. */
   readonly user: User;
-  /** Aborts the request, and the body of its response. */
+  /** Aborts the request and the body of its response. */
   readonly signal: AbortSignal;
-  /** Time until the body of the response has ended, in ms; absent = unlimited, as for watches. */
+  /** Timeout in ms, response body included; absent = none, as for watches. */
   readonly timeoutMs?: number | undefined;
 }
 
-/** Head of a response; the body arrives as fast as it is read. */
+/** Head of a response; the body is streamed with backpressure. */
 export interface BackendResponse {
   readonly status: number;
   /** By lower-case name, without hop-by-hop headers. */
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
-  /** Must be read to its end or destroyed. It fails with a BackendError, or the signal's reason. */
+  /** Must be read to its end or destroyed. Errors are a BackendError or the signal's reason. */
   readonly body: Readable;
 }
 
 /**
- * Sends requests to the servers behind APIServices over pooled TLS connections. Redirects are
- * returned, not followed. Whether the APIService is available is not checked.
+ * Sends requests to the servers behind APIServices over pooled TLS connections. Redirects are not
+ * followed, and the availability of the APIService is not checked.
  */
 export interface BackendTransport {
   /** @throws BackendError, or the reason of the request's signal */
   readonly send: (apiService: ApiService, request: BackendRequest) => Promise<BackendResponse>;
 }
 
-/** Why a server behind an APIService gave no response, or not a whole one. */
+/** Reason for a missing or incomplete response. */
 export type BackendFailure =
-  /** The Service does not exist, lacks the port or a ready endpoint, or is of an unusable type. */
+  /** The Service does not exist, lacks the port or a ready endpoint, or has an unsupported type. */
   | "unresolved"
-  /** No connection, no TLS session with a trusted certificate, or a broken exchange. */
+  /** Dialing, the TLS handshake or certificate verification failed, or the connection broke. */
   | "unreachable"
   /** The request exceeded its `timeoutMs`. */
   | "timeout";
 
-/** A failed request to the server behind an APIService; the message is worded as Go words it. */
+/** A failed request to the server behind an APIService; the message is that of Go's net/http. */
 export class BackendError extends Error {
   override readonly name = "BackendError";
 
   constructor(
     readonly failure: BackendFailure,
     message: string,
-    /** The request was not sent, or the server says that it did not process it. */
-    readonly untouched = false,
+    /** The request was not sent, or the server reported that it did not process it: safe to retry. */
+    readonly isUnprocessed = false,
   ) {
     super(message);
   }

@@ -1,4 +1,4 @@
-/** aggregator: other API servers behind this one, as APIServices register them. */
+/** aggregator: API servers that are registered by APIServices and proxied by this server. */
 export {
   type ApiService,
   type ApiServiceCondition,
@@ -36,9 +36,9 @@ export { mergeSpecs } from "./openapi/merge-specs.ts";
 export type { RemoteSpec } from "./openapi/remote-spec.ts";
 export { OpenApiV2Specs } from "./openapi/openapi-v2.ts";
 export {
-  maxPassedBytes,
+  maxProxiedBytes,
   OpenApiV3Roots,
-  type PassedDocument,
+  type ProxiedDocument,
   type RemoteDocument,
 } from "./openapi/openapi-v3.ts";
 export { AggregatingClient } from "./client/aggregating-client.ts";

@@ -21,8 +21,8 @@ export const aggregatorMetrics: readonly MetricDefinition[] = [
   },
 ];
 
-/** Shows the condition that an APIService has now. */
-export function showAvailability(
+/** Sets the gauge to the current condition of the APIService. */
+export function recordAvailability(
   instruments: Instruments,
   name: string,
   { status }: Pick<ApiServiceCondition, "status">,
@@ -30,7 +30,7 @@ export function showAvailability(
   instruments.set(unavailable, { name }, status === "True" ? 0 : 1);
 }
 
-/** Counts an APIService that has just become unavailable. */
+/** Counts the transition of an APIService from available to unavailable. */
 export function countUnavailable(
   instruments: Instruments,
   before: ApiService,
@@ -40,7 +40,7 @@ export function countUnavailable(
   instruments.add(unavailableTotal, { name: before.metadata.name, reason }, 1);
 }
 
-/** Stops showing an APIService that was deleted. */
-export function forgetAvailability(instruments: Instruments, name: string): void {
+/** Removes the gauge of a deleted APIService. */
+export function deleteAvailability(instruments: Instruments, name: string): void {
   instruments.remove(unavailable, { name });
 }

@@ -19,7 +19,7 @@ export function json(value: unknown, headers: Record<string, string> = {}): Resp
   };
 }
 
-/** Responds with nothing but a status. */
+/** Responds with a status code and no body. */
 export function status(code: number): Respond {
   return (response) => void response.writeHead(code).end();
 }
@@ -30,13 +30,13 @@ export const silence: Respond = () => undefined;
 /** A server that responds by path, 404 by default. */
 export class TestBackend {
   readonly responses = new Map<string, Respond>();
-  /** Paths and entity tags of the requests so far. */
-  readonly asked: string[] = [];
+  /** Path and entity tag of each request received. */
+  readonly requests: string[] = [];
   readonly users: string[] = [];
 
   private readonly server = createServer((incoming, response) => {
     const { url = "", headers } = incoming;
-    this.asked.push(`${url} ${headers["if-none-match"] ?? ""}`.trim());
+    this.requests.push(`${url} ${headers["if-none-match"] ?? ""}`.trim());
     this.users.push(String(headers["x-remote-user"]));
     (this.responses.get(url) ?? status(404))(response, incoming);
   });
@@ -107,7 +107,7 @@ export function apiServiceOn(
   };
 }
 
-/** APIServices, and what keeps documents of their servers needs. */
+/** ApiServices with the dependencies of discovery and OpenAPI aggregation. */
 export function aggregation() {
   const life = new AbortController();
   setMaxListeners(0, life.signal);
@@ -132,7 +132,7 @@ export function aggregation() {
   };
 }
 
-/** Resolves once `what` holds; fails after some seconds. */
+/** Polls until the condition holds; throws after 1000 attempts. */
 export async function until(what: () => boolean | Promise<boolean>): Promise<void> {
   for (let tries = 0; !(await what()); tries++) {
     if (tries > 1000) throw new Error("the expected state was never reached");

@@ -10,7 +10,7 @@ import {
   type RemoteApiService,
 } from "../api-services.ts";
 import type { ApiService } from "../contract.ts";
-import { countUnavailable, forgetAvailability, showAvailability } from "../metrics.ts";
+import { countUnavailable, deleteAvailability, recordAvailability } from "../metrics.ts";
 import { type Availability, changedStatus, localAvailability } from "./conditions.ts";
 import { checkAvailability, type DiscoveryProbe } from "./check.ts";
 
@@ -23,36 +23,36 @@ export interface AvailabilityOptions extends ServerAccess {
 }
 
 const resyncMs = 30_000;
-/** Before a failed check is repeated. */
+/** Backoff after a failed check. */
 const delays = { firstMs: 5, longestMs: 30_000 };
 const workers = 5;
 
 /**
- * Maintains the condition Available of every APIService until the signal aborts: after each change of
- * the APIService, its Service or the EndpointSlices of that, and every 30 s. All API servers run it.
+ * Maintains the condition Available of every APIService until the signal aborts: on each change of the
+ * APIService, its Service or EndpointSlices, and every 30 s. Every API server runs it.
  */
 export async function runAvailability(options: AvailabilityOptions): Promise<void> {
   const { apiServices, signal } = options;
   const local = new WorkQueue({ ...options, name: "LocalAvailabilityController", delays });
   const remote = new WorkQueue({ ...options, name: "RemoteAvailabilityController", delays });
-  const references = new ServiceReferences(options, (name) => remote.add(name));
+  const references = new ServiceWatcher(options, (name) => remote.add(name));
   const enqueue = (name: string) => {
     const apiService = apiServices.get(name);
-    if (apiService === undefined) forgetAvailability(options.instruments, name);
+    if (apiService === undefined) deleteAvailability(options.instruments, name);
     else if (!isRemote(apiService)) local.add(name);
     else {
-      references.follow();
+      references.start();
       remote.add(name);
     }
   };
-  const all = () => apiServices.list().forEach(({ metadata }) => enqueue(metadata.name));
-  const forget = apiServices.onChange(enqueue);
-  signal.addEventListener("abort", forget, { once: true });
-  all();
+  const enqueueAll = () => apiServices.list().forEach(({ metadata }) => enqueue(metadata.name));
+  const unsubscribe = apiServices.onChange(enqueue);
+  signal.addEventListener("abort", unsubscribe, { once: true });
+  enqueueAll();
   await Promise.all([
     local.run((name) => syncLocal(options, name)),
     remote.run((name) => syncRemote(options, name), { workers }),
-    resync(options, all),
+    resync(options, enqueueAll),
   ]);
 }
 
@@ -77,7 +77,7 @@ async function syncRemote(options: AvailabilityOptions, name: string): Promise<v
   const found = await checkAvailability(options, apiService);
   if (options.signal.aborted) return;
   await writeStatus(options, apiService, found);
-  // Nothing tells this server when the other one answers again.
+  // No event announces the recovery of the server, so the check is retried with backoff.
   if (found.reason === "FailedDiscoveryCheck") throw new RequeueAfter(found.message);
 }
 
@@ -86,33 +86,33 @@ async function writeStatus(
   apiService: ApiService,
   found: Availability,
 ): Promise<void> {
-  showAvailability(instruments, apiService.metadata.name, found);
+  recordAvailability(instruments, apiService.metadata.name, found);
   const status = changedStatus(apiService, found, clock.now());
   if (status === undefined) return;
   const resource = apiServiceHandle(client.domain);
   try {
     await client.update(resource, { ...apiService, status }, { subresource: "status" });
   } catch (error) {
-    // Deleted or changed meanwhile, which starts another check.
+    // The APIService was deleted or changed: its watch event starts another check.
     if (isNotFound(error) || isConflict(error)) return;
     throw error;
   }
   countUnavailable(instruments, apiService, { type: "Available", ...found });
 }
 
-/** Reports changes of the Services that APIServices name, once there are any. */
-class ServiceReferences {
-  private isFollowing = false;
+/** Reports changes of the Services, and their EndpointSlices, to which APIServices refer. */
+class ServiceWatcher {
+  private hasStarted = false;
 
   constructor(
     private readonly options: AvailabilityOptions,
     private readonly changed: (apiService: string) => void,
   ) {}
 
-  /** Starts to follow Services and EndpointSlices, at the first call. */
-  follow(): void {
-    if (this.isFollowing) return;
-    this.isFollowing = true;
+  /** Watches Services and EndpointSlices; further calls do nothing. */
+  start(): void {
+    if (this.hasStarted) return;
+    this.hasStarted = true;
     const { catalog } = this.options;
     const { domain } = catalog;
     const label = resolve("{label}/service-name", domain);

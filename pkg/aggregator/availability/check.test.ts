@@ -14,14 +14,14 @@ interface Given {
   readonly slices?: readonly ServiceSlice[];
   readonly port?: number;
   /** Status codes, or errors, of the probes in turn. */
-  readonly answers?: readonly (number | BackendError)[];
+  readonly probes?: readonly (number | BackendError)[];
   readonly unresolved?: string;
 }
 
 async function check(given: Given) {
-  const { service = { spec: { ports } }, slices = [slice], port, answers = [200] } = given;
-  const asked: string[] = [];
-  const rest = [...answers];
+  const { service = { spec: { ports } }, slices = [slice], port, probes = [200] } = given;
+  const paths: string[] = [];
+  const rest = [...probes];
   const apiService: RemoteApiService = {
     metadata: { name: "v1.a.example.com", uid: "1", resourceVersion: "1" },
     spec: {
@@ -45,27 +45,27 @@ async function check(given: Given) {
           return [{ host: "10.0.0.9", port: 8443 }];
         },
         probe: async (_apiService, { path }) => {
-          asked.push(path);
-          const answer = rest.length > 1 ? rest.shift()! : rest[0]!;
-          if (answer instanceof BackendError) throw answer;
-          return answer;
+          paths.push(path);
+          const result = rest.length > 1 ? rest.shift()! : rest[0]!;
+          if (result instanceof BackendError) throw result;
+          return result;
         },
       },
     },
     apiService,
   );
-  return { ...found, asked };
+  return { ...found, paths };
 }
 
 const url = "https://10.0.0.9:8443/apis/a.example.com/v1";
 const failing = `failing or missing response from ${url}`;
 
 describe("availability of an APIService", () => {
-  it("is Passed once one probe is answered", async () => {
-    const { asked, ...found } = await check({});
+  it("is Passed once one probe succeeds", async () => {
+    const { paths, ...found } = await check({});
     assert.deepEqual(found, { status: "True", reason: "Passed", message: "all checks passed" });
-    assert.deepEqual(asked, ["/apis/a.example.com/v1"]);
-    assert.equal((await check({ answers: [500, 500, 200] })).reason, "Passed");
+    assert.deepEqual(paths, ["/apis/a.example.com/v1"]);
+    assert.equal((await check({ probes: [500, 500, 200] })).reason, "Passed");
   });
 
   const rows: readonly (readonly [string, Given, string, string])[] = [
@@ -100,26 +100,26 @@ describe("availability of an APIService", () => {
       'endpointslices for service/api in "ns" have no addresses with port name "https"',
     ],
     [
-      "a status that is no success",
-      { answers: [404] },
+      "an error status code",
+      { probes: [404] },
       "FailedDiscoveryCheck",
       `${failing}: bad status from ${url}: 404`,
     ],
     [
       "no connection",
-      { answers: [new BackendError("unreachable", "dial tcp 10.0.0.9:8443: i/o timeout")] },
+      { probes: [new BackendError("unreachable", "dial tcp 10.0.0.9:8443: i/o timeout")] },
       "FailedDiscoveryCheck",
       `${failing}: Get "${url}": dial tcp 10.0.0.9:8443: i/o timeout`,
     ],
     [
-      "no answer in time",
-      { answers: [new BackendError("timeout", "context deadline exceeded")] },
+      "a probe that times out",
+      { probes: [new BackendError("timeout", "context deadline exceeded")] },
       "FailedDiscoveryCheck",
       `${failing}: Get "${url}": context deadline exceeded ` +
         "(Client.Timeout exceeded while awaiting headers)",
     ],
     [
-      "a Service that leads nowhere",
+      "an unresolvable Service",
       { unresolved: 'unsupported service type "Odd"' },
       "FailedDiscoveryCheck",
       'unsupported service type "Odd"',
@@ -127,12 +127,12 @@ describe("availability of an APIService", () => {
   ];
   for (const [what, given, reason, message] of rows) {
     it(`is ${reason} with ${what}`, async () => {
-      const { asked: _asked, ...found } = await check(given);
+      const { paths: _paths, ...found } = await check(given);
       assert.deepEqual(found, { status: "False", reason, message });
     });
   }
 
-  it("does not ask for endpoints of other types of Services", async () => {
+  it("does not require endpoints of Services that are not of type ClusterIP", async () => {
     for (const type of ["ExternalName", "LoadBalancer", "NodePort"]) {
       const found = await check({ service: { spec: { type } }, slices: [] });
       assert.equal(found.reason, "Passed", type);

@@ -10,12 +10,12 @@ import type { RemoteApiService } from "../api-services.ts";
 import { BackendError } from "../contract.ts";
 import type { Availability } from "./conditions.ts";
 
-/** Asks a server for its discovery document, at one of the addresses of its Service. */
+/** Requests the discovery document of a server from one address of its Service. */
 export interface DiscoveryProbe {
-  /** @throws BackendError if the Service leads nowhere */
+  /** @throws BackendError if the Service cannot be resolved */
   readonly addressesOf: (apiService: RemoteApiService) => Promise<readonly ServiceAddress[]>;
   /**
-   * Answers the status code.
+   * Resolves to the status code.
    * @throws BackendError
    */
   readonly probe: (
@@ -33,21 +33,21 @@ interface CheckParts {
   readonly discovery: DiscoveryProbe;
 }
 
-/** Tries in all; each may reach another endpoint. */
+/** Number of probes; each may reach another endpoint. */
 const attempts = 5;
 const probeMs = 5_000;
-const usualPort = 443;
+const defaultPort = 443;
 
 /**
- * Whether requests can be proxied to the Service of an APIService, by kube-aggregator's rules: the
- * Service exists, has the port and a ready endpoint, and the server answers its discovery document.
- * The serving certificate is not verified.
+ * Checks the Service of an APIService by kube-aggregator's rules: it exists, has the port and a ready
+ * endpoint, and the server responds to the discovery request with 2xx. The serving certificate is not
+ * verified.
  */
 export async function checkAvailability(
   { reader, discovery }: CheckParts,
   apiService: RemoteApiService,
 ): Promise<Availability> {
-  const { namespace, name, port = usualPort } = apiService.spec.service;
+  const { namespace, name, port = defaultPort } = apiService.spec.service;
   const subject = `service/${name} in ${JSON.stringify(namespace)}`;
   const service = await reader.service({ namespace, name });
   if (service === undefined) return failed("ServiceNotFound", `${subject} is not present`);
@@ -85,7 +85,7 @@ function hasEndpoint({ endpoints, ports }: ServiceSlice, portName: string): bool
   return isReady && hasPort === true;
 }
 
-/** Why the discovery document cannot be had from any tried address; undefined = one gave it. */
+/** The error message if all probes fail; undefined if one succeeds. */
 async function discoveryFailure(
   discovery: DiscoveryProbe,
   apiService: RemoteApiService,
@@ -114,9 +114,9 @@ async function attempt(
       return isGood ? undefined : `${failing}: bad status from ${url}: ${code}`;
     } catch (error) {
       if (!(error instanceof BackendError)) throw error;
-      const isLate = error.failure === "timeout";
-      const late = " (Client.Timeout exceeded while awaiting headers)";
-      return `${failing}: Get ${JSON.stringify(url)}: ${error.message}${isLate ? late : ""}`;
+      const isTimeout = error.failure === "timeout";
+      const detail = isTimeout ? " (Client.Timeout exceeded while awaiting headers)" : "";
+      return `${failing}: Get ${JSON.stringify(url)}: ${error.message}${detail}`;
     }
   } catch (error) {
     if (error instanceof BackendError) return error.message;

@@ -12,19 +12,19 @@ const local = {
 const failed = { status: "False", reason: "ServiceNotFound", message: "gone" } as const;
 
 describe("condition Available", () => {
-  it("is added with the time", () => {
+  it("is added with the transition time", () => {
     const condition = { ...local, lastTransitionTime: "2030-01-02T03:04:05Z" };
     assert.deepEqual(changedStatus({ metadata, spec }, localAvailability, now), {
       conditions: [condition],
     });
   });
 
-  it("is not written again as it is", () => {
+  it("is not updated if unchanged", () => {
     const status = { conditions: [local] };
     assert.equal(changedStatus({ metadata, spec, status }, localAvailability, now), undefined);
   });
 
-  it("changes its time with its status alone", () => {
+  it("changes its transition time only with its status", () => {
     const status = { conditions: [{ type: "Other", status: "True" }, local] };
     const changed = changedStatus({ metadata, spec, status }, failed, now);
     const [other, condition] = changed?.conditions ?? [];

@@ -1,6 +1,6 @@
 import type { ApiService, ApiServiceCondition } from "../contract.ts";
 
-/** What a check has found: the condition Available without its times. */
+/** Result of an availability check: the condition Available without its transition time. */
 export interface Availability {
   readonly status: "True" | "False" | "Unknown";
   readonly reason: string;
@@ -16,8 +16,8 @@ export const localAvailability: Availability = {
 };
 
 /**
- * Status of an APIService with the condition Available as found, or undefined if that is what it
- * says already. The transition time changes with the condition's status alone.
+ * Status of the APIService with the condition Available updated; undefined if it is unchanged. The
+ * transition time changes only with the condition's status.
  */
 export function changedStatus(
   { status = {} }: ApiService,

@@ -22,15 +22,15 @@ import type { DiscoveryManager } from "../discovery/discovery-manager.ts";
 import type { VersionDiscovery } from "../discovery/version-discovery.ts";
 
 interface AggregatingClientOptions {
-  /** What this server serves itself. */
+  /** Client of the group versions that this server serves. */
   readonly local: Client;
-  /** The servers behind APIServices. */
+  /** Client of the servers behind APIServices. */
   readonly remote: Client;
   readonly apiServices: ApiServices;
   readonly discovery: Pick<DiscoveryManager, "current" | "onChange">;
 }
 
-/** The whole API for programs in the process of the server: its own kinds and those of other servers. */
+/** Client for components in the server's process: routes each call to this or to another server. */
 export class AggregatingClient implements Client {
   constructor(private readonly options: AggregatingClientOptions) {}
 
@@ -40,11 +40,11 @@ export class AggregatingClient implements Client {
 
   onServed(listener: () => void): () => void {
     const { local, discovery } = this.options;
-    const all = [local.onServed?.(listener), discovery.onChange(listener)];
-    return () => all.forEach((forget) => forget?.());
+    const subscriptions = [local.onServed?.(listener), discovery.onChange(listener)];
+    return () => subscriptions.forEach((unsubscribe) => unsubscribe?.());
   }
 
-  /** Group versions of servers that cannot be asked are failures. */
+  /** Stale group versions of other servers are listed in `failures`. */
   async discover(): Promise<Discovery> {
     const { local, discovery } = this.options;
     const found = await local.discover();
@@ -61,18 +61,18 @@ export class AggregatingClient implements Client {
   }
 
   get<T extends ApiObject>(resource: Handle<T>, at: Place, options?: GetOptions): Promise<T> {
-    return this.clientOf(resource).get(resource, at, options);
+    return this.clientFor(resource).get(resource, at, options);
   }
 
   list<T extends ApiObject>(resource: Handle<T>, options?: ListOptions): Promise<Page<T>> {
-    return this.clientOf(resource).list(resource, options);
+    return this.clientFor(resource).list(resource, options);
   }
 
   watch<T extends ApiObject>(
     resource: Handle<T>,
     options: WatchOptions,
   ): AsyncIterable<WatchEvent<T>> {
-    return this.clientOf(resource).watch(resource, options);
+    return this.clientFor(resource).watch(resource, options);
   }
 
   create<T extends ApiObject>(
@@ -80,7 +80,7 @@ export class AggregatingClient implements Client {
     object: Draft<T>,
     options?: WriteOptions,
   ): Promise<T> {
-    return this.clientOf(resource).create(resource, object, options);
+    return this.clientFor(resource).create(resource, object, options);
   }
 
   update<T extends ApiObject>(
@@ -88,19 +88,19 @@ export class AggregatingClient implements Client {
     object: Draft<T>,
     options?: WriteOptions,
   ): Promise<T> {
-    return this.clientOf(resource).update(resource, object, options);
+    return this.clientFor(resource).update(resource, object, options);
   }
 
   patch<T extends ApiObject>(resource: Handle<T>, at: Place, patch: Patch): Promise<T> {
-    return this.clientOf(resource).patch(resource, at, patch);
+    return this.clientFor(resource).patch(resource, at, patch);
   }
 
   delete(resource: Handle, at: Place, options?: DeleteOptions): Promise<void> {
-    return this.clientOf(resource).delete(resource, at, options);
+    return this.clientFor(resource).delete(resource, at, options);
   }
 
   deleteCollection(resource: Handle, at: Place, options?: DeleteOptions): Promise<void> {
-    return this.clientOf(resource).deleteCollection(resource, at, options);
+    return this.clientFor(resource).deleteCollection(resource, at, options);
   }
 
   getRaw(path: string, options?: CallOptions): Promise<unknown> {
@@ -109,7 +109,7 @@ export class AggregatingClient implements Client {
     return client.getRaw(path, options);
   }
 
-  private clientOf(resource: Handle): Client {
+  private clientFor(resource: Handle): Client {
     const { local, remote } = this.options;
     return this.isRemote(resource) ? remote : local;
   }

@@ -13,11 +13,11 @@ export interface BackendClientOptions {
   readonly clock: Clock;
   readonly user: User;
   readonly userAgent: string;
-  /** Lifetime of the client: calls under way end with it. */
+  /** Lifetime of the client: aborts calls in flight. */
   readonly signal: AbortSignal;
 }
 
-/** A client of the servers behind APIServices, by the group version of each call. */
+/** A client of the servers behind APIServices; the path of each call selects the server. */
 export function backendClient(options: BackendClientOptions): HttpClient {
   return new HttpClient({ ...options, send: (request) => send(options, request) });
 }
@@ -27,8 +27,8 @@ async function send(
   { method, path, headers, body, signal }: HttpRequest,
 ): Promise<HttpResponse> {
   const apiService = apiServices.remoteFor(path);
-  if (apiService === undefined) return refusal(404, "404 page not found");
-  if (!isAvailable(apiService)) return refusal(503, "service unavailable");
+  if (apiService === undefined) return errorResponse(404, "404 page not found");
+  if (!isAvailable(apiService)) return errorResponse(503, "service unavailable");
   try {
     const request = { method, path, headers, body, user, signal };
     return httpResponse(await transport.send(apiService, request));
@@ -53,7 +53,7 @@ function connectionError(error: unknown): unknown {
   return error instanceof BackendError ? new ConnectionError(error.message, false) : error;
 }
 
-/** A response of this server itself. */
-function refusal(status: number, text: string): HttpResponse {
+/** An error response that this server generates. */
+function errorResponse(status: number, text: string): HttpResponse {
   return { status, header: () => "", body: Readable.from([Buffer.from(text)]) };
 }

@@ -1,4 +1,4 @@
-/** Reads the discovery documents of other servers; what no client could use is left out. */
+/** Decodes the discovery documents of other servers; malformed entries are omitted. */
 import { isJsonObject, type JsonObject, yieldEvery } from "#base";
 import { groupVersionOf } from "#meta";
 import { JsonSpan, JsonSpanError } from "../download/json-span.ts";
@@ -8,10 +8,10 @@ import type {
   SubresourceDiscovery,
 } from "./version-discovery.ts";
 
-/** An APIGroupDiscoveryList, v2 or v2beta1; a null document has no items. */
+/** Decodes an APIGroupDiscoveryList, v2 or v2beta1; a null document has no items. */
 export async function decodeAggregated(body: Buffer): Promise<DiscoveredVersions> {
   const found = new Map<string, readonly ResourceDiscovery[]>();
-  const turn = yieldEvery();
+  const maybeYield = yieldEvery();
   const list = await JsonSpan.of(body).members();
   for (const item of (await list.get("items")?.elements()) ?? []) {
     const group = await item.members();
@@ -20,16 +20,16 @@ export async function decodeAggregated(body: Buffer): Promise<DiscoveredVersions
       const version = await each.members();
       const resources = await parsedResources(version.get("resources"));
       const key = groupVersionOf(name, textOf(version.get("version")?.parse()));
-      found.set(key, deduplicated(resources.flatMap(aggregatedResource)));
-      await turn();
+      found.set(key, firstOfEachName(resources.flatMap(aggregatedResource)));
+      await maybeYield();
     }
   }
   return found;
 }
 
 /**
- * An APIResourceList of the group version.
- * @throws JsonSpanError if it is another document, or that of another group version
+ * Decodes the APIResourceList of the group version.
+ * @throws JsonSpanError if the document has another kind or group version
  */
 export async function decodeLegacy(
   body: Buffer,
@@ -54,22 +54,22 @@ export async function decodeLegacy(
   const isTop = (each: JsonObject) => !textOf(each["name"]).includes("/");
   const parents = all.filter(isTop);
   const names = new Set(parents.map((each) => textOf(each["name"])));
-  // A subresource without its resource still says that there is one.
+  // A subresource without its parent implies the parent, which then has no verbs.
   const orphans = [...subresources].filter(([name]) => !names.has(name));
   const implied = orphans.map(([name, [first]]) => ({ name, namespaced: first?.["namespaced"] }));
-  return deduplicated(
+  return firstOfEachName(
     [...parents, ...implied].flatMap((each) =>
       legacyResource(each, subresources.get(textOf(each["name"])) ?? []),
     ),
   );
 }
 
-/** Bounds of one group version, far above those of any that Kubernetes has. */
+/** Limits per group version, far above the size of any of Kubernetes' own. */
 const maxResources = 5_000;
 const maxVersionBytes = 2 * 1024 * 1024;
 
 async function parsedResources(list: JsonSpan | undefined): Promise<unknown[]> {
-  const turn = yieldEvery();
+  const maybeYield = yieldEvery();
   const parsed: unknown[] = [];
   if (list === undefined) return parsed;
   if (list.size > maxVersionBytes) {
@@ -81,7 +81,7 @@ async function parsedResources(list: JsonSpan | undefined): Promise<unknown[]> {
   }
   for (const each of elements) {
     parsed.push(each.parse());
-    await turn();
+    await maybeYield();
   }
   return parsed;
 }
@@ -144,8 +144,8 @@ function namesOf(from: JsonObject) {
   };
 }
 
-/** The first resource of a name counts. */
-function deduplicated(resources: readonly ResourceDiscovery[]): readonly ResourceDiscovery[] {
+/** Drops resources whose name an earlier one has. */
+function firstOfEachName(resources: readonly ResourceDiscovery[]): readonly ResourceDiscovery[] {
   const found = new Map<string, ResourceDiscovery>();
   for (const each of resources) if (!found.has(each.resource)) found.set(each.resource, each);
   return [...found.values()];
@@ -156,7 +156,7 @@ function kindOf(value: unknown) {
   return { group: textOf(group), version: textOf(version), kind: textOf(kind) };
 }
 
-/** Part of a path without characters that would make it another path. */
+/** Whether the name is one path segment that needs no escaping. */
 function isPathSegment(name: string): boolean {
   return /^[\w.-]{1,253}$/.test(name) && name !== "." && name !== "..";
 }

@@ -89,7 +89,7 @@ describe("DiscoveryManager", () => {
   const discovered = (groupVersion: string) => manager.current.versions.get(groupVersion)?.remote;
   const freshness = (groupVersion: string) => discovered(groupVersion)?.freshness;
   const current = (groupVersion: string) => until(() => freshness(groupVersion) === "Current");
-  const asked = (count: number) => until(() => backend.asked.length >= count);
+  const received = (count: number) => until(() => backend.requests.length >= count);
 
   it("reads aggregated discovery once for all group versions of a server", async () => {
     const type = { "content-type": `${v2}; charset=utf-8` };
@@ -101,11 +101,11 @@ describe("DiscoveryManager", () => {
     const want = { version: "v1", resources: [resource], freshness: "Current" };
     assert.deepEqual(discovered("a.com/v1"), want);
     assert.deepEqual(Object.keys(discovered("a.com/v1")!), Object.keys(want));
-    assert.deepEqual(backend.asked, ["/apis"]);
+    assert.deepEqual(backend.requests, ["/apis"]);
     assert.deepEqual(backend.users, ["system:kube-aggregator"]);
   });
 
-  it("asks again every minute, with the entity tag of the last answer", async () => {
+  it("fetches again every minute, with the entity tag of the last response", async () => {
     const type = { "content-type": v2, etag: '"1"' };
     backend.responses.set("/apis", json(aggregated("a.com/v1"), type));
     test.store(apiServiceOn("a.com/v1", backend.port));
@@ -113,8 +113,8 @@ describe("DiscoveryManager", () => {
     const before = manager.current;
     backend.responses.set("/apis", status(304));
     test.clock.advance(minute);
-    await asked(2);
-    assert.deepEqual(backend.asked, ["/apis", '/apis "1"']);
+    await received(2);
+    assert.deepEqual(backend.requests, ["/apis", '/apis "1"']);
     backend.responses.set("/apis", json(aggregated(), { "content-type": v2, etag: '"2"' }));
     assert.equal(manager.current, before);
     await until(() => {
@@ -125,16 +125,16 @@ describe("DiscoveryManager", () => {
     assert.equal(freshness("a.com/v1"), "Current");
   });
 
-  it("falls back to the resources of the version", async () => {
+  it("falls back to the APIResourceList of servers without aggregated discovery", async () => {
     backend.responses.set("/apis", json({ kind: "APIGroupList", groups: [] }));
     backend.responses.set("/apis/a.com/v1", json(resourceList("a.com/v1")));
     test.store(apiServiceOn("a.com/v1", backend.port));
     await current("a.com/v1");
     assert.deepEqual(discovered("a.com/v1")?.resources, [resource]);
-    assert.deepEqual(backend.asked, ["/apis", "/apis/a.com/v1"]);
+    assert.deepEqual(backend.requests, ["/apis", "/apis/a.com/v1"]);
   });
 
-  it("marks a version Stale whose server is unavailable, dead, or lies", async () => {
+  it("marks a version Stale if its server is unavailable, fails, or sends a wrong document", async () => {
     const dead = new TestBackend();
     await dead.listen();
     const { port } = dead;
@@ -154,7 +154,7 @@ describe("DiscoveryManager", () => {
     assert.ok(test.reports.some((report) => report.includes('not APIResourceList of "apps/v1"')));
   });
 
-  it("refuses endless and deep documents", async () => {
+  it("rejects endless and deeply nested documents", async () => {
     backend.responses.set("/apis", (response) => {
       response.writeHead(200, { "content-type": v2 });
       const chunk = Buffer.alloc(1024 * 1024, " ");
@@ -173,7 +173,7 @@ describe("DiscoveryManager", () => {
     assert.match(reports[1]!, /endless.com.*document is larger than/);
   });
 
-  it("is not held up by servers that do not respond", async () => {
+  it("is not delayed by servers that do not respond", async () => {
     const slow = new TestBackend();
     await slow.listen();
     slow.responses.set("/apis", silence);
@@ -186,7 +186,7 @@ describe("DiscoveryManager", () => {
     slow.close();
   });
 
-  it("tells listeners of changes, and forgets deleted APIServices", async () => {
+  it("notifies listeners of changes and drops deleted APIServices", async () => {
     backend.responses.set("/apis", json(aggregated("a.com/v1"), { "content-type": v2 }));
     const local = { ...apiServiceOn("local.com/v1", 0) };
     const { service: _service, ...spec } = local.spec;
@@ -203,6 +203,6 @@ describe("DiscoveryManager", () => {
     assert.equal(manager.current.versions.get("a.com/v1")?.versionPriority, 7);
     test.remove(apiService);
     assert.deepEqual([...manager.current.versions.keys()], ["local.com/v1"]);
-    assert.equal(backend.asked.length, 1);
+    assert.equal(backend.requests.length, 1);
   });
 });

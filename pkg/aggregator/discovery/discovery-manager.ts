@@ -4,7 +4,7 @@ import { type Domain, groupVersionOf, resolve } from "#meta";
 import type { Instruments, User } from "#request";
 import { type ApiServices, isAvailable, type RemoteApiService } from "../api-services.ts";
 import type { Downloader, DownloadedDocument } from "../download/download.ts";
-import { mayAnswerOtherwise, remoteApiService } from "../download/remote-api-service.ts";
+import { mayChangeResponses, remoteApiService } from "../download/remote-api-service.ts";
 import { decodeAggregated, decodeLegacy } from "./decode-discovery.ts";
 import type {
   DiscoveredVersions,
@@ -14,12 +14,12 @@ import type {
   VersionDiscovery,
 } from "./version-discovery.ts";
 
-/** Interval at which all servers are asked, kube-apiserver's. */
+/** Interval at which the discovery of all servers is fetched, in ms; kube-apiserver's. */
 const resyncMs = 60_000;
-/** Time for one request, kube-apiserver's. */
+/** Timeout of one request in ms, kube-apiserver's. */
 const timeoutMs = 5_000;
 const maxBytes = 16 * 1024 * 1024;
-/** Servers that are asked concurrently: a slow one delays no other. */
+/** Concurrent fetches, so that a slow server does not delay the others. */
 const workers = 16;
 
 export interface DiscoveryManagerOptions {
@@ -28,37 +28,39 @@ export interface DiscoveryManagerOptions {
   readonly domain: Domain;
   readonly clock: Clock;
   readonly instruments: Instruments;
-  /** Ends it. */
+  /** Aborts to stop the manager. */
   readonly signal: AbortSignal;
   readonly report: (what: string, error: unknown) => void;
 }
 
-/** Aggregated discovery of a server, which several APIServices may name. */
+/** Aggregated discovery of a server, shared by the APIServices that refer to its Service. */
 interface CachedDiscovery {
   readonly versions: DiscoveredVersions;
   readonly etag: string;
-  /** Before the request. */
-  readonly askedAt: number;
+  /** Monotonic time before the request was sent, in ms. */
+  readonly fetchedAt: number;
 }
 
 interface Entry {
   readonly apiService: RemoteApiService;
-  /** After the change of the APIService that made it necessary to ask. */
+  /** Monotonic time of the last event that requires a fetch, in ms. */
   readonly dirtyAt: number;
   readonly discovery: VersionDiscovery;
 }
 
 /**
- * Discovery of the group versions that other servers serve. Asks them for aggregated discovery with
- * the entity tag of the last answer, and for the resources of the version where they have none. One
- * that does not answer keeps its group versions, without resources and marked `Stale`.
+ * Discovery of the group versions that other servers serve. Fetches aggregated discovery, conditional
+ * on the entity tag of the last response, or the APIResourceList of each group version from servers
+ * without it. The group versions of a server that fails stay listed as `Stale`, without resources.
  */
 export class DiscoveryManager {
-  /** By name of the APIService, as the two below. */
+  /** By name of the APIService. */
   private readonly entries = new Map<string, Entry>();
+  /** By name of the APIService, local ones included. */
   private readonly registered = new Map<string, RegisteredVersion>();
+  /** By `serviceKey`. */
   private readonly cached = new Map<string, CachedDiscovery>();
-  private readonly asking = new KeyedMutex();
+  private readonly fetchLocks = new KeyedMutex();
   private readonly queue: WorkQueue;
   private readonly listeners = new Set<() => void>();
   private snapshot: DiscoverySnapshot | undefined;
@@ -66,26 +68,23 @@ export class DiscoveryManager {
   constructor(private readonly options: DiscoveryManagerOptions) {
     const { apiServices } = options;
     this.queue = new WorkQueue({ ...options, name: "discovery-manager" });
-    for (const { metadata } of apiServices.list()) this.changed(metadata.name);
-    const forget = apiServices.onChange((name) => this.changed(name));
-    options.signal.addEventListener("abort", forget, { once: true });
+    for (const { metadata } of apiServices.list()) this.onApiServiceChange(metadata.name);
+    const unsubscribe = apiServices.onChange((name) => this.onApiServiceChange(name));
+    options.signal.addEventListener("abort", unsubscribe, { once: true });
   }
 
-  /** Another value after each change. */
+  /** An immutable snapshot, replaced after each change. */
   get current(): DiscoverySnapshot {
     return (this.snapshot ??= { versions: this.versions() });
   }
 
-  /**
-   * Calls the listener after each change of what other servers serve; returns the unsubscribe
-   * function.
-   */
+  /** Calls the listener after each change of a remote group version; returns the unsubscribe function. */
   onChange(listener: () => void): () => void {
     this.listeners.add(listener);
     return () => void this.listeners.delete(listener);
   }
 
-  /** Until the signal aborts. */
+  /** Fetches discovery until the signal aborts. */
   async run(): Promise<void> {
     await Promise.all([this.queue.run((name) => this.sync(name), { workers }), this.resync()]);
   }
@@ -101,22 +100,22 @@ export class DiscoveryManager {
     }
   }
 
-  private changed(name: string): void {
+  private onApiServiceChange(name: string): void {
     const { clock } = this.options;
     const apiService = remoteApiService(this.options.apiServices, name);
     const known = this.entries.get(name);
     if (apiService === undefined) this.entries.delete(name);
-    else if (known === undefined || mayAnswerOtherwise(known.apiService, apiService)) {
+    else if (known === undefined || mayChangeResponses(known.apiService, apiService)) {
       const { version = "" } = apiService.spec;
       const discovery = known?.discovery ?? { version, freshness: "Stale" };
       this.entries.set(name, { apiService, dirtyAt: clock.monotonic(), discovery });
       this.queue.add(name);
     } else this.entries.set(name, { ...known, apiService });
-    if (known !== undefined) this.forgetUnused();
+    if (known !== undefined) this.evictUnused();
     this.register(name);
   }
 
-  /** Updates what documents show of the APIService. */
+  /** Updates the group version of the APIService, and notifies the listeners of a change. */
   private register(name: string): void {
     const before = this.registered.get(name);
     const now = this.registeredVersion(name);
@@ -142,29 +141,31 @@ export class DiscoveryManager {
     return new Map(all.map((each) => [groupVersionOf(each.group, each.version), each]));
   }
 
-  private forgetUnused(): void {
-    const used = new Set([...this.entries.values()].map(({ apiService }) => keyOf(apiService)));
+  private evictUnused(): void {
+    const used = new Set(
+      [...this.entries.values()].map(({ apiService }) => serviceKey(apiService)),
+    );
     for (const key of this.cached.keys()) if (!used.has(key)) this.cached.delete(key);
   }
 
   private async sync(name: string): Promise<void> {
     const entry = this.entries.get(name);
     if (entry === undefined) return;
-    const discovery = await this.ask(entry);
+    const discovery = await this.fetchVersion(entry);
     const now = this.entries.get(name);
-    // The APIService has changed or gone meanwhile; another round follows.
+    // The APIService was changed or deleted during the fetch: a change has queued another sync.
     if (now === undefined || now.dirtyAt !== entry.dirtyAt) return;
     this.entries.set(name, { ...now, discovery });
     this.register(name);
   }
 
-  private async ask(entry: Entry): Promise<VersionDiscovery> {
+  private async fetchVersion(entry: Entry): Promise<VersionDiscovery> {
     const { group = "", version = "" } = entry.apiService.spec;
     const groupVersion = groupVersionOf(group, version);
     try {
-      // APIServices of one server share its answer.
-      const resources = await this.asking.runExclusive(keyOf(entry.apiService), () =>
-        this.resourcesOf(entry, groupVersion),
+      // APIServices of one server share one fetch.
+      const resources = await this.fetchLocks.runExclusive(serviceKey(entry.apiService), () =>
+        this.fetchResources(entry, groupVersion),
       );
       return { version, ...(resources.length > 0 ? { resources } : {}), freshness: "Current" };
     } catch (error) {
@@ -175,35 +176,36 @@ export class DiscoveryManager {
     }
   }
 
-  private async resourcesOf(
+  private async fetchResources(
     { apiService, dirtyAt }: Entry,
     groupVersion: string,
   ): Promise<readonly ResourceDiscovery[]> {
-    const key = keyOf(apiService);
+    const key = serviceKey(apiService);
     const known = this.cached.get(key);
-    if (known !== undefined && known.askedAt >= dirtyAt) return found(known.versions, groupVersion);
-    const askedAt = this.options.clock.monotonic();
-    const answer = await this.get(apiService, {
+    if (known !== undefined && known.fetchedAt >= dirtyAt)
+      return resourcesIn(known.versions, groupVersion);
+    const fetchedAt = this.options.clock.monotonic();
+    const response = await this.get(apiService, {
       path: "/apis",
       accept: this.aggregatedTypes.join(","),
       ifNoneMatch: known?.etag ?? "",
       user: discoveryUser(["system:masters"]),
     });
-    if (answer.status === 503) throw new Error("the server answered 503");
-    if (answer.status === 304 && known !== undefined) {
-      this.cached.set(key, { ...known, askedAt });
-      return found(known.versions, groupVersion);
+    if (response.status === 503) throw new Error("the server responded with status 503");
+    if (response.status === 304 && known !== undefined) {
+      this.cached.set(key, { ...known, fetchedAt });
+      return resourcesIn(known.versions, groupVersion);
     }
-    if (answer.status === 200 && this.isAggregated(answer.header("content-type"))) {
-      const versions = await decodeAggregated(answer.body);
-      const etag = answer.header("etag");
-      if (this.isUsed(key)) this.cached.set(key, { versions, etag, askedAt });
-      return found(versions, groupVersion);
+    if (response.status === 200 && this.isAggregated(response.header("content-type"))) {
+      const versions = await decodeAggregated(response.body);
+      const etag = response.header("etag");
+      if (this.isUsed(key)) this.cached.set(key, { versions, etag, fetchedAt });
+      return resourcesIn(versions, groupVersion);
     }
-    return this.legacyResources(apiService, groupVersion);
+    return this.fetchLegacyResources(apiService, groupVersion);
   }
 
-  private async legacyResources(
+  private async fetchLegacyResources(
     apiService: RemoteApiService,
     groupVersion: string,
   ): Promise<readonly ResourceDiscovery[]> {
@@ -211,7 +213,7 @@ export class DiscoveryManager {
     const user = discoveryUser([]);
     const request = { path, accept: "application/json", ifNoneMatch: "", user };
     const { status, body } = await this.get(apiService, request);
-    if (status !== 200) throw new Error(`${path}: the server answered ${status}`);
+    if (status !== 200) throw new Error(`${path}: the server responded with status ${status}`);
     return decodeLegacy(body, groupVersion);
   }
 
@@ -223,38 +225,41 @@ export class DiscoveryManager {
   }
 
   private isUsed(key: string): boolean {
-    return [...this.entries.values()].some(({ apiService }) => keyOf(apiService) === key);
+    return [...this.entries.values()].some(({ apiService }) => serviceKey(apiService) === key);
   }
 
   private get aggregatedTypes(): readonly string[] {
     const group = resolve("apidiscovery.{api}", this.options.domain);
-    const form = (version: string) =>
+    const mediaType = (version: string) =>
       `application/json;g=${group};v=${version};as=APIGroupDiscoveryList`;
-    return ["v2", "v2beta1"].map(form);
+    return ["v2", "v2beta1"].map(mediaType);
   }
 
-  /** Whether a media type is one of those asked for, parameters in any order. */
+  /** Whether the media type is an accepted one; its parameters may be in any order. */
   private isAggregated(contentType: string): boolean {
-    const normal = (type: string) => {
+    const normalize = (type: string) => {
       const parts = type.split(";").map((part) => part.trim());
       return parts
         .filter((part) => !part.startsWith("charset="))
         .sort()
         .join(";");
     };
-    return this.aggregatedTypes.map(normal).includes(normal(contentType));
+    return this.aggregatedTypes.map(normalize).includes(normalize(contentType));
   }
 }
 
-/** As which the servers are asked, kube-apiserver's user. */
+/** User of discovery requests, kube-aggregator's. */
 function discoveryUser(groups: readonly string[]): User {
   return { name: "system:kube-aggregator", uid: "", groups, extra: new Map() };
 }
 
-function found(versions: DiscoveredVersions, groupVersion: string): readonly ResourceDiscovery[] {
+function resourcesIn(
+  versions: DiscoveredVersions,
+  groupVersion: string,
+): readonly ResourceDiscovery[] {
   return versions.get(groupVersion) ?? [];
 }
 
-function keyOf({ spec: { service } }: RemoteApiService): string {
+function serviceKey({ spec: { service } }: RemoteApiService): string {
   return `${service.namespace}/${service.name}:${service.port ?? 443}`;
 }

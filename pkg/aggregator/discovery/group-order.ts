@@ -1,6 +1,6 @@
 import { compareVersions } from "#meta";
 
-/** A group version and the priorities that its APIService gives it; larger ones come first. */
+/** A group version with the priorities from its APIService; larger ones come first. */
 export interface RankedVersion {
   readonly group: string;
   readonly version: string;
@@ -15,10 +15,10 @@ export interface OrderedGroup<V> {
 }
 
 /**
- * Groups in the order of discovery, as kube-aggregator has it: by the largest `groupPriorityMinimum`
- * of their versions. Groups of equal rank are ordered by name in aggregated discovery, and by the
- * name of their first APIService, which begins with the version, in `/apis`. Versions are ordered by
- * `versionPriority`, then by stability and number.
+ * Sorts groups as kube-aggregator does: by descending maximum of `groupPriorityMinimum` over their
+ * versions. Ties are broken by group name in aggregated discovery, and in `/apis` by the name of the
+ * first APIService (`VERSION.GROUP`). Versions are sorted by `versionPriority`, then by stability and
+ * number.
  */
 export function orderGroups<V extends RankedVersion>(
   all: Iterable<V>,
@@ -39,7 +39,7 @@ export function orderGroups<V extends RankedVersion>(
   return ranked.map(({ name, versions }) => ({ name, versions }));
 }
 
-/** The first by name of the APIServices that give the group its rank. */
+/** The first, by name, of the APIServices with the group's highest `groupPriorityMinimum`. */
 function firstApiService(versions: readonly RankedVersion[], priority: number): string {
   const named = versions.filter(({ groupPriorityMinimum }) => groupPriorityMinimum === priority);
   return named.map(({ group, version }) => `${version}.${group}`).sort(compareText)[0] ?? "";

@@ -1,4 +1,4 @@
-/** Discovery of a group version as `apidiscovery/v2` has it, fields in Go's order. */
+/** Discovery of a group version: the types of `apidiscovery/v2`, fields in the order of Go's structs. */
 interface GroupVersionKind {
   readonly group: string;
   readonly version: string;
@@ -25,30 +25,30 @@ export interface ResourceDiscovery {
 
 export interface VersionDiscovery {
   readonly version: string;
-  /** Absent = none. */
+  /** Absent for a group version without resources. */
   readonly resources?: readonly ResourceDiscovery[];
-  /** "Stale" = the server that serves the version could not be asked. */
+  /** "Stale": the last fetch from the server of this version failed. */
   readonly freshness: "Current" | "Stale";
 }
 
 /** Resources by group version, `metrics.k8s.io/v1beta1`. */
 export type DiscoveredVersions = ReadonlyMap<string, readonly ResourceDiscovery[]>;
 
-/** A group version that an APIService registers, as discovery documents need it. */
+/** A group version that an APIService registers. */
 export interface RegisteredVersion {
   readonly group: string;
   readonly version: string;
   readonly groupPriorityMinimum: number;
   readonly versionPriority: number;
-  /** Absent = this server serves the version itself. */
+  /** Absent if this server serves the version. */
   readonly remote?: VersionDiscovery;
 }
 
-/** All APIServices at a time; another value after each change. */
+/** The registered group versions at one time; immutable. */
 export interface DiscoverySnapshot {
   /** By group version. */
   readonly versions: ReadonlyMap<string, RegisteredVersion>;
 }
 
-/** For servers that aggregate no others. */
+/** Snapshot of a server without aggregation. */
 export const noApiServices: DiscoverySnapshot = { versions: new Map() };

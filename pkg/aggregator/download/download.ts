@@ -2,16 +2,16 @@ import type { User } from "#request";
 import { isAvailable, type RemoteApiService } from "../api-services.ts";
 import type { BackendResponse, BackendTransport } from "../contract.ts";
 
-/** A document of the server behind an APIService. */
+/** Request for a document of the server behind an APIService. */
 export interface DocumentRequest {
   readonly path: string;
   readonly accept: string;
-  /** Entity tag of the document that is known already; "" = none. */
+  /** Entity tag of the cached document; "" = none. */
   readonly ifNoneMatch: string;
   readonly user: User;
-  /** Time until the whole document must have arrived. */
+  /** Timeout of the complete download, in ms. */
   readonly timeoutMs: number;
-  /** Size beyond which the document is refused. */
+  /** Size limit of the document. */
   readonly maxBytes: number;
 }
 
@@ -23,31 +23,31 @@ export interface DownloadedDocument {
   readonly body: Buffer;
 }
 
-/** A document that exceeds a bound. */
+/** The document exceeds its size limit or the memory budget. */
 class DownloadError extends Error {
   override readonly name = "DownloadError";
 }
 
-/** Memory of all documents that are being downloaded at a time, in bytes. */
+/** Memory budget of concurrent downloads, in bytes. */
 const defaultBudget = 64 * 1024 * 1024;
 
 /**
- * Downloads documents of the servers behind APIServices, within bounds of size and time, and of
- * memory for all downloads together. Many can run at once, so that a slow server delays no other.
+ * Downloads documents of the servers behind APIServices, with limits of size and time per download and
+ * a shared memory budget.
  */
 export class Downloader {
-  private free: number;
+  private freeBytes: number;
 
   constructor(
     private readonly transport: BackendTransport,
     private readonly signal: AbortSignal,
     budget = defaultBudget,
   ) {
-    this.free = budget;
+    this.freeBytes = budget;
   }
 
   /**
-   * Answers 503 without a request while the APIService is not available.
+   * Returns status 503 without a request while the APIService is unavailable.
    * @throws BackendError or DownloadError
    */
   async get(apiService: RemoteApiService, request: DocumentRequest): Promise<DownloadedDocument> {
@@ -58,7 +58,7 @@ export class Downloader {
       path,
       headers: {
         accept,
-        // A compressed document could be larger than any bound on what arrives.
+        // The size limit applies to the received bytes, which compression would circumvent.
         "accept-encoding": "identity",
         ...(ifNoneMatch === "" ? {} : { "if-none-match": ifNoneMatch }),
       },
@@ -74,32 +74,32 @@ export class Downloader {
     return { status: response.status, header, body: await this.read(response, maxBytes) };
   }
 
-  /** Copies chunks into one growing buffer: single bytes cost no more memory than large chunks. */
+  /** Copies chunks into one growing buffer, so that tiny chunks cannot multiply the memory used. */
   private async read({ body }: BackendResponse, maxBytes: number): Promise<Buffer> {
     let [read, size] = [Buffer.alloc(0), 0];
-    let taken = 0;
+    let reserved = 0;
     try {
       for await (const chunk of body as AsyncIterable<Buffer>) {
         const needed = size + chunk.length;
         if (needed > maxBytes) throw new DownloadError(`document is larger than ${maxBytes} bytes`);
         if (needed > read.length) {
           const next = Math.max(needed, Math.min(2 * read.length, maxBytes), 64 * 1024);
-          this.take(next - taken);
-          taken = next;
+          this.reserve(next - reserved);
+          reserved = next;
           read = Buffer.concat([read.subarray(0, size)], next);
         }
         chunk.copy(read, size);
         size = needed;
       }
     } finally {
-      this.free += taken;
+      this.freeBytes += reserved;
       body.destroy();
     }
     return read.subarray(0, size);
   }
 
-  private take(bytes: number): void {
-    if (bytes > this.free) throw new DownloadError("too many documents are being downloaded");
-    this.free -= bytes;
+  private reserve(bytes: number): void {
+    if (bytes > this.freeBytes) throw new DownloadError("too many documents are being downloaded");
+    this.freeBytes -= bytes;
   }
 }

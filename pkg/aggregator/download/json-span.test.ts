@@ -35,7 +35,7 @@ describe("JsonSpan", () => {
     }
   });
 
-  it("rejects what is no JSON, and what has another shape", async () => {
+  it("rejects malformed JSON and values of another type", async () => {
     for (const text of [
       "",
       "{",
@@ -60,7 +60,7 @@ describe("JsonSpan", () => {
     }
   });
 
-  it("rejects a value that is deep, large, or has many members", async () => {
+  it("rejects a value that is too deep, too large, or has too many members", async () => {
     const deep = `{"a":${"[".repeat(300)}${"]".repeat(300)}}`;
     await assert.rejects(valueOf(spanOf(deep)), /nested deeper than 256 levels/);
     assert.throws(() => spanOf("[".repeat(1_000_000)).parse(), /nested deeper/);
@@ -74,7 +74,7 @@ describe("JsonSpan", () => {
     await assert.rejects(name.members(), /does not end within/);
   });
 
-  it("yields to the event loop in a large document", async () => {
+  it("yields to the event loop while it scans a large document", async () => {
     const member = `"${"x".repeat(1000)}"`;
     const document = spanOf(`{"a":[${Array.from({ length: 30_000 }, () => member).join(",")}]}`);
     const delay = monitorEventLoopDelay({ resolution: 1 });

@@ -1,21 +1,20 @@
 /**
- * JSON documents of other servers, read member by member: a scan in slices finds where the members
- * of an object begin and end, and only members that are needed are parsed. However large and deep a
- * document is, the event loop is held for some milliseconds at most.
+ * Lazy reading of untrusted JSON documents: a scan in slices locates the members of an object, and
+ * only those needed are parsed. No single step blocks the event loop for more than about 20 ms.
  */
 import { yieldEvery, parseJsonText } from "#base";
 
-/** Nesting of a document, beyond which it is refused. */
+/** Maximum nesting depth of a value. */
 const maxDepth = 256;
 /** Members of one object, or elements of one array. */
 const maxMembers = 100_000;
 const maxKeyBytes = 4_096;
-/** Size of a value that is parsed in one go; 2 MB take about 20 ms. */
+/** Maximum size of a value that is parsed at once; 2 MB take about 20 ms. */
 const maxValueBytes = 2 * 1024 * 1024;
-/** Bytes that are scanned between two looks at the clock. */
+/** Bytes that are scanned between checks whether to yield. */
 const sliceBytes = 64 * 1024;
 
-/** A document that is no JSON, or exceeds a bound. */
+/** The document is malformed, or exceeds a limit. */
 export class JsonSpanError extends Error {
   override readonly name = "JsonSpanError";
 }
@@ -26,7 +25,7 @@ const colon = 0x3a;
 const backslash = 0x5c;
 const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** A value within a document, as its bytes. */
+/** The byte range of one value in a document. */
 export class JsonSpan {
   private constructor(
     private readonly bytes: Buffer,
@@ -35,7 +34,7 @@ export class JsonSpan {
   ) {}
 
   static of(bytes: Buffer): JsonSpan {
-    // A byte order mark is no part of the document.
+    // Skips the UTF-8 byte order mark.
     const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
     return new JsonSpan(bytes, hasMark ? 3 : 0, bytes.length);
   }
@@ -47,7 +46,7 @@ export class JsonSpan {
 
   /**
    * Parses the value.
-   * @throws JsonSpanError if it is too large, too deep, or no JSON
+   * @throws JsonSpanError if it is too large, too deeply nested, or malformed
    */
   parse(): unknown {
     if (this.size > maxValueBytes) {
@@ -63,8 +62,8 @@ export class JsonSpan {
   }
 
   /**
-   * The members of an object; the last one of a name counts. None for null.
-   * @throws JsonSpanError if the value is no object, or exceeds a bound
+   * The members of an object; of duplicate names the last wins. Empty for null.
+   * @throws JsonSpanError if the value is not an object, or exceeds a limit
    */
   async members(): Promise<ReadonlyMap<string, JsonSpan>> {
     const found = new Map<string, JsonSpan>();
@@ -73,8 +72,8 @@ export class JsonSpan {
   }
 
   /**
-   * The elements of an array. None for null.
-   * @throws JsonSpanError if the value is no array, or exceeds a bound
+   * The elements of an array. Empty for null.
+   * @throws JsonSpanError if the value is not an array, or exceeds a limit
    */
   async elements(): Promise<readonly JsonSpan[]> {
     const found: JsonSpan[] = [];
@@ -84,7 +83,7 @@ export class JsonSpan {
 
   private async *children(open: number, close: number) {
     const { bytes, end } = this;
-    const turn = yieldEvery();
+    const maybeYield = yieldEvery();
     const scan = new Scan(bytes, this.start, end);
     if (scan.skipNull()) return;
     scan.expect(open);
@@ -93,16 +92,16 @@ export class JsonSpan {
       if (count > maxMembers) throw new JsonSpanError(`more than ${maxMembers} members`);
       const key = open === openBrace ? scan.key() : "";
       const from = scan.valueStart();
-      while (!scan.skipValue(scan.position + sliceBytes)) await turn();
+      while (!scan.skipValue(scan.position + sliceBytes)) await maybeYield();
       yield { key, value: new JsonSpan(bytes, from, scan.position) };
-      await turn();
+      await maybeYield();
       if (scan.accept(close)) return;
       scan.expect(comma);
     }
   }
 }
 
-/** A position in a document, and where in a value it is. */
+/** Scanner state: the position in the document, and the nesting at that position. */
 class Scan {
   private depth = 0;
   private inString = false;
@@ -136,7 +135,7 @@ class Scan {
     return this.position;
   }
 
-  /** The name of a member, and the colon after it. */
+  /** Reads the name of a member and the colon after it. */
   key(): string {
     this.expect(quote);
     const start = this.position - 1;
@@ -157,7 +156,7 @@ class Scan {
     }
   }
 
-  /** Moves on by a slice; whether the value has ended. A value ends with its document at the latest. */
+  /** Scans up to `sliceEnd`; returns whether the end of the value was reached. */
   skipValue(sliceEnd: number): boolean {
     const { bytes, end } = this;
     const stop = Math.min(sliceEnd, end);

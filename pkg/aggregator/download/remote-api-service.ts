@@ -1,6 +1,6 @@
 import { isAvailable, type ApiServices, type RemoteApiService } from "../api-services.ts";
 
-/** The APIService of that name if another server serves its group version. */
+/** The APIService of that name if it has a Service, else undefined. */
 export function remoteApiService(
   apiServices: ApiServices,
   name: string,
@@ -9,8 +9,8 @@ export function remoteApiService(
   return spec && apiServices.remoteFor(`/apis/${spec.group ?? ""}/${spec.version ?? ""}`);
 }
 
-/** Whether the server may answer otherwise than before: priorities alone do not matter. */
-export function mayAnswerOtherwise(before: RemoteApiService, now: RemoteApiService): boolean {
+/** Whether the change can affect the server's responses: changes of priorities cannot. */
+export function mayChangeResponses(before: RemoteApiService, now: RemoteApiService): boolean {
   const part = ({ metadata, spec }: RemoteApiService) => {
     const { groupPriorityMinimum: _group, versionPriority: _version, ...rest } = spec;
     return JSON.stringify([metadata.uid, rest]);

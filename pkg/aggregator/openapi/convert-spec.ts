@@ -1,4 +1,4 @@
-/** Converts Swagger 2.0 to OpenAPI 3, as far as Kubernetes' documents use it. */
+/** Converts the subset of Swagger 2.0 that Kubernetes' documents use to OpenAPI 3. */
 import { createHash } from "node:crypto";
 import { isJsonObject, type JsonObject, yieldEvery, parseJsonText } from "#base";
 import type { RemoteSpec } from "./remote-spec.ts";
@@ -9,9 +9,9 @@ interface ConvertedSpec {
   readonly hash: string;
 }
 
-/** Converts in slices: a document may have thousands of paths. */
+/** Yields between members: a document may have thousands of paths. */
 export async function convertSpec({ paths, definitions }: RemoteSpec): Promise<ConvertedSpec> {
-  const turn = yieldEvery();
+  const maybeYield = yieldEvery();
   const hash = createHash("sha512");
   const pieces: Buffer[] = [];
   const write = (text: string) => {
@@ -28,7 +28,7 @@ export async function convertSpec({ paths, definitions }: RemoteSpec): Promise<C
       const value = convert(parseJsonText(all.get(name)!));
       write(`${separator}${JSON.stringify(name)}:${JSON.stringify(value)}`);
       separator = ",";
-      await turn();
+      await maybeYield();
     }
   };
   write('{"openapi":"3.0.0","info":{"title":"Kubernetes","version":"unversioned"},"paths":{');
@@ -99,7 +99,7 @@ function parameter(value: unknown): JsonObject {
 
 const definitionPrefix = "#/definitions/";
 
-/** The schema with references to `components`. */
+/** The schema with `#/definitions/` references rewritten to `#/components/schemas/`. */
 function schema(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(schema);
   if (!isJsonObject(value)) return value;

@@ -24,7 +24,7 @@ describe("DownloadSchedule", () => {
     removed = [];
     const schedule = new DownloadSchedule(test, {
       name: "test",
-      update: () => {
+      download: () => {
         updates += 1;
         if (outcome === "fails") return Promise.reject(new Error("failed"));
         return Promise.resolve(outcome === "exists");
@@ -56,7 +56,7 @@ describe("DownloadSchedule", () => {
     assert.deepEqual(await downloads(999, 1, minute - 1, 1, minute), [0, 1, 0, 1, 1]);
   });
 
-  it("waits twice as long after each failure, an hour at most, until something changes", async () => {
+  it("doubles the delay after each failure, up to an hour, until the APIService changes", async () => {
     outcome = "fails";
     test.store(apiServiceOn("a.com/v1", 1));
     assert.deepEqual(await downloads(second, minute, minute, minute), [1, 1, 0, 1]);
@@ -69,7 +69,7 @@ describe("DownloadSchedule", () => {
     assert.deepEqual(await downloads(second, minute), [1, 1]);
   });
 
-  it("asks a server without the document again when its APIService changes", async () => {
+  it("retries a server without the document when its APIService changes", async () => {
     outcome = "absent";
     test.store(apiServiceOn("a.com/v1", 1, { available: false }));
     assert.deepEqual(await downloads(second, 120 * minute), [1, 0]);

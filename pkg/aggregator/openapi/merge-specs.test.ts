@@ -46,13 +46,13 @@ const parsed = (all: ReadonlyMap<string, string>) =>
   Object.fromEntries([...all].map(([name, text]) => [name, JSON.parse(text) as unknown]));
 
 describe("readSpec", () => {
-  it("keeps the paths of the group version, and the definitions that they need", async () => {
+  it("extracts the paths of the group version and the definitions that they refer to", async () => {
     const { paths, definitions } = await read(spec("a.com", "a"), "a.com");
     assert.deepEqual([...paths.keys()], ["/apis/a.com/v1/widgets"]);
     assert.deepEqual([...definitions.keys()].sort(), ["Part", "Widget"]);
   });
 
-  it("drops kinds of other groups, which the server does not serve", async () => {
+  it("removes kinds of other groups", async () => {
     const { definitions } = await read(spec("a.com", "a"), "a.com");
     const widget = JSON.parse(definitions.get("Widget")!) as Record<string, unknown>;
     assert.deepEqual(widget["x-kubernetes-group-version-kind"], kindsOf("a.com"));
@@ -60,7 +60,7 @@ describe("readSpec", () => {
     assert.deepEqual([...lying.paths, ...lying.definitions], []);
   });
 
-  it("puts shared parameters in the places that refer to them", async () => {
+  it("inlines shared parameters", async () => {
     const name = { name: "name", in: "path", type: "string" };
     const reference = [{ $ref: "#/parameters/name" }];
     const document = {
@@ -74,13 +74,13 @@ describe("readSpec", () => {
     });
   });
 
-  it("follows references in circles once", async () => {
+  it("follows circular references once", async () => {
     const again = { properties: { self: { $ref: "#/definitions/Widget" } } };
     const { definitions } = await read(spec("a.com", "a", { Part: again }), "a.com");
     assert.equal(definitions.size, 2);
   });
 
-  it("rejects what is no such document, and what grows beyond bounds", async () => {
+  it("rejects documents that are not Swagger 2.0 or exceed a limit", async () => {
     await assert.rejects(read({ openapi: "3.0.0" }, "a.com"), /no Swagger 2.0 document/);
     await assert.rejects(read({ swagger: "2.0", paths: [] }, "a.com"), /unexpected character/);
     const parameters = Array.from({ length: 200 }, () => ({ $ref: "#/parameters/large" }));
@@ -94,7 +94,7 @@ describe("readSpec", () => {
 });
 
 describe("mergeSpecs", () => {
-  it("renames a definition of other content, and references to it", async () => {
+  it("renames a definition that conflicts with a different one, and references to it", async () => {
     const specs = [
       await read(spec("a.com", "a"), "a.com"),
       await read(spec("b.com", "b"), "b.com"),
@@ -109,7 +109,7 @@ describe("mergeSpecs", () => {
     assert.equal(path.get.responses[200].schema.$ref, "#/definitions/Widget_v2");
   });
 
-  it("shares a definition of the same content, with the kinds of both", async () => {
+  it("merges equal definitions, with the kinds of both", async () => {
     const specs = [
       await read(spec("a.com", "x"), "a.com"),
       await read(spec("b.com", "x"), "b.com"),
@@ -121,7 +121,7 @@ describe("mergeSpecs", () => {
     assert.deepEqual(found["Widget"]["x-kubernetes-group-version-kind"], kinds);
   });
 
-  it("leaves a path to the document that has it first", async () => {
+  it("keeps a path of the first document that has it", async () => {
     const local = localSpec({}, ["/apis/a.com/v1/widgets"]);
     const { paths, definitions } = await mergeSpecs(local, [
       await read(spec("a.com", "a"), "a.com"),
@@ -129,7 +129,7 @@ describe("mergeSpecs", () => {
     assert.deepEqual([...paths, ...definitions], []);
   });
 
-  it("finds a free name among those of the document itself", async () => {
+  it("skips names that the renamed definition's own document uses", async () => {
     const more = { Part_v2: { description: "taken" } };
     const document = spec("a.com", "a", more) as any;
     document.definitions.Widget.properties.other = { $ref: "#/definitions/Part_v2" };

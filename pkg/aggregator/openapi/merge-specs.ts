@@ -7,18 +7,18 @@ import {
   renameReferences,
 } from "./remote-spec.ts";
 
-/** The document that specs of other servers are merged into. */
+/** This server's document, into which the specs of other servers are merged. */
 export interface LocalSpec {
   readonly hasPath: (path: string) => boolean;
-  /** JSON of a definition; undefined = there is none. */
+  /** JSON of a definition; undefined if there is none. */
   readonly definition: (name: string) => string | undefined;
 }
 
 /**
- * Merges specs into a document, as kube-openapi does; answers what is added to it or replaces a part
- * of it. The first document that has a path wins. A definition of the same name and another content
- * gets a number, `NAME_v2`, and so do references to it; equal ones are shared, with the kinds of
- * both.
+ * Merges specs into the local document as kube-openapi does; returns the added and replaced paths and
+ * definitions. On a path conflict the first document wins. A definition whose name is taken by a
+ * different one is renamed to `NAME_v2`, with its references; equal definitions are merged, with the
+ * kinds of both.
  */
 export async function mergeSpecs(
   local: LocalSpec,
@@ -32,7 +32,7 @@ export async function mergeSpecs(
 class Merge implements RemoteSpec {
   readonly paths = new Map<string, string>();
   readonly definitions = new Map<string, string>();
-  private readonly turn = yieldEvery();
+  private readonly maybeYield = yieldEvery();
 
   constructor(private readonly local: LocalSpec) {}
 
@@ -45,11 +45,11 @@ class Merge implements RemoteSpec {
     const names = await this.namesFor(definitions);
     for (const [name, text] of definitions) {
       this.define(names.get(name) ?? name, renameReferences(text, names));
-      await this.turn();
+      await this.maybeYield();
     }
     for (const [path, text] of paths) {
       this.paths.set(path, renameReferences(text, names));
-      await this.turn();
+      await this.maybeYield();
     }
   }
 
@@ -61,7 +61,7 @@ class Merge implements RemoteSpec {
     return this.definitions.get(name) ?? this.local.definition(name);
   }
 
-  /** Other names for definitions that differ from those that the document has. */
+  /** New names of the definitions that conflict with a different one of the same name. */
   private async namesFor(
     definitions: ReadonlyMap<string, string>,
   ): Promise<ReadonlyMap<string, string>> {
@@ -75,7 +75,7 @@ class Merge implements RemoteSpec {
         const other = this.definition(next);
         const isFree = other === undefined && !taken.has(next) && !definitions.has(next);
         if (isFree || (other !== undefined && isEqualButKinds(other, text))) names.set(name, next);
-        await this.turn();
+        await this.maybeYield();
       }
       taken.add(names.get(name)!);
     }
@@ -89,7 +89,7 @@ class Merge implements RemoteSpec {
   }
 }
 
-/** Definitions that the texts refer to, and those refer to in turn. */
+/** Definitions that the texts refer to, directly or indirectly. */
 function reachable({ definitions }: RemoteSpec, texts: readonly string[]) {
   const found = new Map<string, string>();
   const pending = texts.flatMap(referencesIn);

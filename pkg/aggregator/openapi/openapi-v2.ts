@@ -9,31 +9,31 @@ import { readSpec, type RemoteSpec } from "./remote-spec.ts";
 export const specTimeoutMs = 60_000;
 export const maxSpecBytes = 32 * 1024 * 1024;
 
-/** As which servers are asked for OpenAPI, kube-apiserver's user. */
+/** User of OpenAPI requests, kube-aggregator's. */
 export const specUser: User = { name: "system:aggregator", uid: "", groups: [], extra: new Map() };
 
-interface KnownSpec {
+interface DownloadedSpec {
   readonly apiService: RemoteApiService;
   readonly spec: RemoteSpec;
-  /** "" = the server sends none. */
+  /** "" if the server sends none. */
   readonly etag: string;
-  /** Hash of the whole document, for servers that send no entity tag. */
+  /** SHA-256 of the document, where the server sends no entity tag; else "". */
   readonly hash: string;
 }
 
-/** A Swagger 2.0 document, as much of it as the group version of an APIService needs. */
+/** Result of a conditional download of the Swagger 2.0 document. */
 export type SpecDownload =
   | { readonly status: "absent" | "unchanged" }
-  | ({ readonly status: "new" } & Pick<KnownSpec, "spec" | "etag" | "hash">);
+  | ({ readonly status: "new" } & Pick<DownloadedSpec, "spec" | "etag" | "hash">);
 
 /**
- * Downloads `/openapi/v2` of a server and reads the part of the group version.
- * @throws if the server does not answer, or the document exceeds a bound
+ * Downloads `/openapi/v2` of the server and extracts the APIService's group version.
+ * @throws if the server does not respond with 200, 304 or 404, or the document exceeds a limit
  */
 export async function downloadSpec(
   downloader: Downloader,
   apiService: RemoteApiService,
-  known: Pick<KnownSpec, "etag" | "hash"> | undefined,
+  known: Pick<DownloadedSpec, "etag" | "hash"> | undefined,
 ): Promise<SpecDownload> {
   const { status, header, body } = await downloader.get(apiService, {
     path: "/openapi/v2",
@@ -45,7 +45,7 @@ export async function downloadSpec(
   });
   if (status === 404) return { status: "absent" };
   if (status === 304 && known !== undefined && known.etag !== "") return { status: "unchanged" };
-  if (status !== 200) throw new Error(`/openapi/v2: the server answered ${status}`);
+  if (status !== 200) throw new Error(`/openapi/v2: the server responded with status ${status}`);
   const etag = header("etag");
   const hash = etag === "" ? await hashOf(body) : "";
   if (hash !== "" && hash === known?.hash) return { status: "unchanged" };
@@ -55,20 +55,20 @@ export async function downloadSpec(
 
 const hashedBytes = 1024 * 1024;
 
-/** Hashes in slices. */
+/** SHA-256, hexadecimal; yields between slices. */
 async function hashOf(body: Buffer): Promise<string> {
-  const turn = yieldEvery();
+  const maybeYield = yieldEvery();
   const hash = createHash("sha256");
   for (let start = 0; start < body.length; start += hashedBytes) {
     hash.update(body.subarray(start, start + hashedBytes));
-    await turn();
+    await maybeYield();
   }
   return hash.digest("hex");
 }
 
-/** Swagger 2.0 documents of other servers. The last document of a server that fails stays. */
+/** Swagger 2.0 documents of other servers. A failing server keeps its last document. */
 export class OpenApiV2Specs {
-  private readonly known = new Map<string, KnownSpec>();
+  private readonly downloaded = new Map<string, DownloadedSpec>();
   private readonly schedule: DownloadSchedule;
   private specs: readonly RemoteSpec[] | undefined;
 
@@ -76,49 +76,49 @@ export class OpenApiV2Specs {
     const { downloader } = options;
     this.schedule = new DownloadSchedule(options, {
       name: "open_api_aggregation_controller",
-      update: (apiService) => this.update(downloader, apiService),
+      download: (apiService) => this.update(downloader, apiService),
       remove: (name) => this.remove(name),
     });
   }
 
-  /** In the order in which they are merged; another value after each change. */
+  /** In the order in which they are merged; the array is replaced after each change. */
   get current(): readonly RemoteSpec[] {
     return (this.specs ??= this.ordered());
   }
 
-  /** Until the signal aborts. */
+  /** Downloads documents until the signal aborts. */
   run(): Promise<void> {
     return this.schedule.run();
   }
 
   private async update(downloader: Downloader, apiService: RemoteApiService): Promise<boolean> {
     const { name, uid } = apiService.metadata;
-    const before = this.known.get(name);
+    const before = this.downloaded.get(name);
     const isOfOther = before?.apiService.metadata.uid !== uid;
     const known = isOfOther ? undefined : before;
     const found = await downloadSpec(downloader, apiService, known);
     if (found.status === "absent") this.remove(name);
     else if (found.status === "new") {
-      this.known.set(name, { apiService, ...found });
+      this.downloaded.set(name, { apiService, ...found });
       this.specs = undefined;
     }
     return found.status !== "absent";
   }
 
   private remove(name: string): void {
-    if (this.known.delete(name)) this.specs = undefined;
+    if (this.downloaded.delete(name)) this.specs = undefined;
   }
 
-  /** By the rank of the group, then by the name of the APIService. */
+  /** By descending group priority, then by the name of the APIService. */
   private ordered(): readonly RemoteSpec[] {
     const ranks = new Map<string, number>();
-    for (const { apiService } of this.known.values()) {
+    for (const { apiService } of this.downloaded.values()) {
       const { group = "", groupPriorityMinimum } = apiService.spec;
       ranks.set(group, Math.max(ranks.get(group) ?? 0, groupPriorityMinimum));
     }
-    const rankOf = ({ apiService }: KnownSpec) => ranks.get(apiService.spec.group ?? "") ?? 0;
-    const nameOf = ({ apiService }: KnownSpec) => apiService.metadata.name;
-    return [...this.known.values()]
+    const rankOf = ({ apiService }: DownloadedSpec) => ranks.get(apiService.spec.group ?? "") ?? 0;
+    const nameOf = ({ apiService }: DownloadedSpec) => apiService.metadata.name;
+    return [...this.downloaded.values()]
       .sort((a, b) => rankOf(b) - rankOf(a) || (nameOf(a) < nameOf(b) ? -1 : 1))
       .map(({ spec }) => spec);
   }

@@ -14,44 +14,52 @@ const maxRootBytes = 4 * 1024 * 1024;
 /** An OpenAPI 3 document of another server. */
 export interface RemoteDocument {
   readonly apiService: RemoteApiService;
-  /** Hash of its content, "" if the server tells none. */
+  /** Content hash from the server's root document; "" if it has none. */
   readonly hash: string;
-  /** The document itself where it was made from Swagger 2.0; absent = the server has it. */
+  /** The document converted from Swagger 2.0; absent if the server has OpenAPI 3 itself. */
   readonly converted?: Buffer;
 }
 
-/** What a server has below `/openapi/v3`. */
-interface KnownRoot {
+/** OpenAPI 3 documents of one server. */
+interface DocumentRoot {
+  /** By path below `/openapi/v3/`. */
   readonly documents: ReadonlyMap<string, RemoteDocument>;
-  /** Entity tag of the Swagger 2.0 document that the documents are made from. */
+  /** Entity tag of the Swagger 2.0 document that was converted. */
   readonly etag?: string;
   readonly swaggerHash?: string;
 }
 
-export interface PassedDocument {
+export interface ProxiedDocument {
   readonly status: number;
-  /** Those that clients need: type, entity tag, caching. */
+  /** Headers in `proxiedHeaders`, and `location` of a redirect. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Readable;
 }
 
-export interface DocumentQuestion {
-  /** Below `/openapi/v3/`. */
-  readonly address: string;
+export interface DocumentRequest {
+  /** Path below `/openapi/v3/`. */
+  readonly path: string;
   readonly hash: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly user: User;
   readonly signal: AbortSignal;
 }
 
-const passedHeaders = ["content-type", "etag", "vary", "cache-control", "expires", "last-modified"];
+const proxiedHeaders = [
+  "content-type",
+  "etag",
+  "vary",
+  "cache-control",
+  "expires",
+  "last-modified",
+];
 
 /**
- * OpenAPI 3 documents of other servers: the root of each server is known, documents are passed
- * through when clients ask for them. A server without OpenAPI 3 has its Swagger 2.0 converted.
+ * OpenAPI 3 documents of other servers: the root document of each server is downloaded, the documents
+ * are proxied on request. For a server without OpenAPI 3 its Swagger 2.0 document is converted.
  */
 export class OpenApiV3Roots {
-  private readonly known = new Map<string, KnownRoot>();
+  private readonly roots = new Map<string, DocumentRoot>();
   private readonly schedule: DownloadSchedule;
   private documents: ReadonlyMap<string, RemoteDocument> | undefined;
 
@@ -63,45 +71,45 @@ export class OpenApiV3Roots {
   ) {
     this.schedule = new DownloadSchedule(options, {
       name: "open_api_v3_aggregation_controller",
-      update: (apiService) => this.update(apiService),
+      download: (apiService) => this.update(apiService),
       remove: (name) => this.remove(name),
     });
   }
 
-  /** By address, such as `apis/metrics.k8s.io/v1beta1`. */
+  /** By path, such as `apis/metrics.k8s.io/v1beta1`. */
   get current(): ReadonlyMap<string, RemoteDocument> {
     return (this.documents ??= this.merged());
   }
 
-  /** Until the signal aborts. */
+  /** Downloads root documents until the signal aborts. */
   run(): Promise<void> {
     return this.schedule.run();
   }
 
   /**
-   * Passes a document through, up to a size. The server answers for itself; a redirect is answered
-   * with an address of this server.
-   * @throws BackendError if it does not answer
+   * Proxies a document with the server's status code. The location of a redirect is rewritten to this
+   * server.
+   * @throws BackendError if the server does not respond
    */
-  async open(document: RemoteDocument, question: DocumentQuestion): Promise<PassedDocument> {
-    const { address, hash, headers, user, signal } = question;
+  async open(document: RemoteDocument, request: DocumentRequest): Promise<ProxiedDocument> {
+    const { path, hash, headers, user, signal } = request;
     const response = await this.options.transport.send(document.apiService, {
       method: "GET",
-      path: addressOf(address, hash),
+      path: documentUrl(path, hash),
       headers,
       user,
       signal,
       timeoutMs: specTimeoutMs,
     });
-    const passed: Record<string, string> = {};
-    for (const name of passedHeaders) {
+    const proxied: Record<string, string> = {};
+    for (const name of proxiedHeaders) {
       const value = response.headers[name];
-      if (value !== undefined) passed[name] = String(value);
+      if (value !== undefined) proxied[name] = String(value);
     }
     if (isRedirect(response.status)) {
-      passed["location"] = addressOf(address, hashIn(String(response.headers["location"] ?? "")));
+      proxied["location"] = documentUrl(path, hashIn(String(response.headers["location"] ?? "")));
     }
-    return { status: response.status, headers: passed, body: response.body };
+    return { status: response.status, headers: proxied, body: response.body };
   }
 
   private async update(apiService: RemoteApiService): Promise<boolean> {
@@ -115,14 +123,14 @@ export class OpenApiV3Roots {
       maxBytes: maxRootBytes,
     });
     if (status === 404) return this.convert(apiService);
-    if (status !== 200) throw new Error(`/openapi/v3: the server answered ${status}`);
+    if (status !== 200) throw new Error(`/openapi/v3: the server responded with status ${status}`);
     this.set(name, { documents: await readRoot(body, apiService) });
     return true;
   }
 
   private async convert(apiService: RemoteApiService): Promise<boolean> {
     const { name } = apiService.metadata;
-    const before = this.known.get(name);
+    const before = this.roots.get(name);
     const isKnown = before?.swaggerHash !== undefined;
     const known = isKnown ? { etag: before.etag ?? "", hash: before.swaggerHash! } : undefined;
     const found = await downloadSpec(this.options.downloader, apiService, known);
@@ -130,46 +138,46 @@ export class OpenApiV3Roots {
     else if (found.status === "new") {
       const { text, hash } = await convertSpec(found.spec);
       const document = { apiService, hash, converted: text };
-      const documents = new Map([[versionAddress(apiService), document]]);
+      const documents = new Map([[groupVersionPath(apiService), document]]);
       this.set(name, { documents, etag: found.etag, swaggerHash: found.hash });
     }
     return found.status !== "absent";
   }
 
-  private set(name: string, root: KnownRoot): void {
-    this.known.set(name, root);
+  private set(name: string, root: DocumentRoot): void {
+    this.roots.set(name, root);
     this.documents = undefined;
   }
 
   private remove(name: string): void {
-    if (this.known.delete(name)) this.documents = undefined;
+    if (this.roots.delete(name)) this.documents = undefined;
   }
 
   private merged(): ReadonlyMap<string, RemoteDocument> {
     const merged = new Map<string, RemoteDocument>();
-    for (const name of [...this.known.keys()].sort()) {
-      for (const [address, document] of this.known.get(name)!.documents) {
-        if (!merged.has(address)) merged.set(address, document);
+    for (const name of [...this.roots.keys()].sort()) {
+      for (const [path, document] of this.roots.get(name)!.documents) {
+        if (!merged.has(path)) merged.set(path, document);
       }
     }
     return merged;
   }
 }
 
-/** The size up to which documents are passed through. */
-export const maxPassedBytes = maxSpecBytes;
+/** Size limit of a proxied document, in bytes. */
+export const maxProxiedBytes = maxSpecBytes;
 
-export function addressOf(address: string, hash: string): string {
-  return `/openapi/v3/${address}${hash === "" ? "" : `?hash=${encodeURIComponent(hash)}`}`;
+function documentUrl(path: string, hash: string): string {
+  return `/openapi/v3/${path}${hash === "" ? "" : `?hash=${encodeURIComponent(hash)}`}`;
 }
 
-function versionAddress({ spec: { group = "", version = "" } }: RemoteApiService): string {
+function groupVersionPath({ spec: { group = "", version = "" } }: RemoteApiService): string {
   return `apis/${group}/${version}`;
 }
 
 /**
- * The documents of the group version and of its group; others are not this server's to describe. Of
- * the addresses that it gives only the hash counts.
+ * The entries of the group version and of its group; others are ignored. Only the hash of each
+ * `serverRelativeURL` is used.
  */
 async function readRoot(
   body: Buffer,
@@ -179,11 +187,11 @@ async function readRoot(
   const paths = await root.get("paths")?.members();
   if (paths === undefined) throw new JsonSpanError("no root of OpenAPI 3 documents");
   const documents = new Map<string, RemoteDocument>();
-  const version = versionAddress(apiService);
-  for (const address of [version, version.slice(0, version.lastIndexOf("/"))]) {
-    const entry = paths.get(address)?.parse();
+  const version = groupVersionPath(apiService);
+  for (const path of [version, version.slice(0, version.lastIndexOf("/"))]) {
+    const entry = paths.get(path)?.parse();
     if (!isJsonObject(entry)) continue;
-    documents.set(address, { apiService, hash: hashIn(String(entry["serverRelativeURL"] ?? "")) });
+    documents.set(path, { apiService, hash: hashIn(String(entry["serverRelativeURL"] ?? "")) });
   }
   return documents;
 }

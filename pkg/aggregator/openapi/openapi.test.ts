@@ -31,7 +31,7 @@ const swagger = {
   definitions: { Widget: { type: "object", description: "A widget." } },
 };
 
-describe("OpenAPI of other servers", () => {
+describe("OpenAPI documents of other servers", () => {
   let test: ReturnType<typeof aggregation>;
   let backend: TestBackend;
   let v2: OpenApiV2Specs;
@@ -57,7 +57,7 @@ describe("OpenAPI of other servers", () => {
     test.clock.advance(second);
   };
 
-  it("is downloaded a second after the APIService, then every minute by its entity tag", async () => {
+  it("are downloaded a second after the APIService is created, then every minute by entity tag", async () => {
     backend.responses.set("/openapi/v2", json(swagger, { etag: '"1"' }));
     test.store(apiServiceOn("a.com/v1", backend.port));
     assert.deepEqual(v2.current, []);
@@ -66,14 +66,14 @@ describe("OpenAPI of other servers", () => {
     const before = v2.current;
     backend.responses.set("/openapi/v2", status(304));
     test.clock.advance(minute);
-    await until(() => backend.asked.includes('/openapi/v2 "1"'));
+    await until(() => backend.requests.includes('/openapi/v2 "1"'));
     assert.equal(v2.current, before);
     assert.deepEqual([...new Set(backend.users)], ["system:aggregator"]);
     test.remove(apiServiceOn("a.com/v1", backend.port));
     assert.deepEqual(v2.current, []);
   });
 
-  it("stays as it was while the server fails", async () => {
+  it("are retained while the server fails", async () => {
     backend.responses.set("/openapi/v2", json(swagger));
     store();
     await until(() => v2.current.length === 1);
@@ -81,11 +81,13 @@ describe("OpenAPI of other servers", () => {
     backend.responses.set("/openapi/v2", status(500));
     test.store(apiServiceOn("a.com/v1", backend.port, { insecureSkipTLSVerify: true }));
     test.clock.advance(second);
-    await until(() => test.reports.some((report) => report.includes("the server answered 500")));
+    await until(() =>
+      test.reports.some((report) => report.includes("the server responded with status 500")),
+    );
     assert.equal(v2.current, before);
   });
 
-  it("lists the documents of the group version, under addresses of this server", async () => {
+  it("are listed by group version, with URLs of this server", async () => {
     const address = (path: string) => ({ serverRelativeURL: path });
     const paths = {
       "apis/a.com/v1": address("/api/v1/secrets?hash=A1"),
@@ -103,7 +105,7 @@ describe("OpenAPI of other servers", () => {
     ]);
   });
 
-  it("is converted from version 2 where the server has no version 3", async () => {
+  it("are converted from Swagger 2.0 for a server without OpenAPI 3", async () => {
     backend.responses.set("/openapi/v2", json(swagger));
     store();
     await until(() => v3.current.size > 0);
@@ -127,7 +129,7 @@ describe("OpenAPI of other servers", () => {
     });
   });
 
-  it("is refused when endless or deep, and holds up no other server", async () => {
+  it("are rejected when endless or deeply nested, without delaying other servers", async () => {
     const [endless, deep, slow] = [new TestBackend(), new TestBackend(), new TestBackend()];
     for (const each of [endless, deep, slow]) await each.listen();
     endless.responses.set("/openapi/v2", (response) => {

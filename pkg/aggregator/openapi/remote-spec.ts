@@ -1,8 +1,8 @@
-/** Reads the Swagger 2.0 document of another server: the part that is about one group version. */
+/** Extracts one group version from the Swagger 2.0 document of another server. */
 import { append, isJsonObject, type JsonObject, yieldEvery } from "#base";
 import { JsonSpan, JsonSpanError } from "../download/json-span.ts";
 
-/** Paths of a group version, and the definitions that they need. */
+/** Paths of a group version, and the definitions that they refer to, directly or indirectly. */
 export interface RemoteSpec {
   /** JSON of the path items, by path. */
   readonly paths: ReadonlyMap<string, string>;
@@ -10,21 +10,21 @@ export interface RemoteSpec {
   readonly definitions: ReadonlyMap<string, string>;
 }
 
-/** Size of what is kept of a document, as JSON. */
-const maxKeptBytes = 16 * 1024 * 1024;
+/** Limit of the extracted paths and definitions, as characters of JSON. */
+const maxSpecPartBytes = 16 * 1024 * 1024;
 export const kindsExtension = "x-kubernetes-group-version-kind";
 
-interface SpecOwner {
+interface GroupVersion {
   readonly group: string;
   readonly version: string;
 }
 
 /**
- * Keeps the paths below `/apis/GROUP/VERSION/` and the definitions that these refer to. A definition
- * keeps those of its kinds that are in the group: no server describes the kinds of another one.
- * @throws JsonSpanError if the document is none, or exceeds a bound
+ * Extracts the paths below `/apis/GROUP/VERSION/` and the definitions that they refer to. Kinds of other
+ * groups are removed from `x-kubernetes-group-version-kind`: a server describes only its own kinds.
+ * @throws JsonSpanError if the document is no Swagger 2.0 document, or exceeds a limit
  */
-export async function readSpec(body: Buffer, owner: SpecOwner): Promise<RemoteSpec> {
+export async function readSpec(body: Buffer, owner: GroupVersion): Promise<RemoteSpec> {
   const document = await JsonSpan.of(body).members();
   if (document.get("swagger")?.parse() !== "2.0")
     throw new JsonSpanError("no Swagger 2.0 document");
@@ -43,22 +43,22 @@ async function membersOf(document: ReadonlyMap<string, JsonSpan>, name: string):
 type Members = ReadonlyMap<string, JsonSpan>;
 
 class SpecReader {
-  private kept = 0;
-  private readonly turn = yieldEvery();
+  private bytes = 0;
+  private readonly maybeYield = yieldEvery();
 
   constructor(
     private readonly all: Readonly<Record<"paths" | "parameters" | "definitions", Members>>,
-    private readonly owner: SpecOwner,
+    private readonly groupVersion: GroupVersion,
   ) {}
 
   async read(): Promise<RemoteSpec> {
-    const { group, version } = this.owner;
+    const { group, version } = this.groupVersion;
     const prefix = `/apis/${group}/${version}/`;
     const paths = new Map<string, string>();
     for (const [path, span] of this.all.paths) {
       if (!path.startsWith(prefix)) continue;
-      paths.set(path, this.keep(this.inlined(span.parse())));
-      await this.turn();
+      paths.set(path, this.encode(this.inlineParameters(span.parse())));
+      await this.maybeYield();
     }
     return { paths, definitions: await this.definitionsOf(paths.values()) };
   }
@@ -69,25 +69,25 @@ class SpecReader {
     for (let name = pending.pop(); name !== undefined; name = pending.pop()) {
       const span = this.all.definitions.get(name);
       if (span === undefined || definitions.has(name)) continue;
-      const text = this.keep(this.withOwnKinds(span.parse()));
+      const text = this.encode(this.withKindsOfGroup(span.parse()));
       definitions.set(name, text);
       append(pending, referencesIn(text));
-      await this.turn();
+      await this.maybeYield();
     }
     return definitions;
   }
 
-  private keep(value: unknown): string {
+  private encode(value: unknown): string {
     if (!isJsonObject(value)) throw new JsonSpanError("a path or definition is no object");
     const text = JSON.stringify(value);
-    this.kept += text.length;
-    if (this.kept > maxKeptBytes)
-      throw new JsonSpanError(`more than ${maxKeptBytes} bytes of schemas`);
+    this.bytes += text.length;
+    if (this.bytes > maxSpecPartBytes)
+      throw new JsonSpanError(`more than ${maxSpecPartBytes} bytes of schemas`);
     return text;
   }
 
-  /** The path item with shared parameters in the places that refer to them. */
-  private inlined(item: unknown): unknown {
+  /** The path item with references to `#/parameters` replaced by the parameters. */
+  private inlineParameters(item: unknown): unknown {
     if (!isJsonObject(item)) return item;
     const result: Record<string, unknown> = {};
     for (const [key, value] of Object.entries(item)) {
@@ -109,17 +109,17 @@ class SpecReader {
     const span = this.all.parameters.get(reference.slice("#/parameters/".length));
     if (span === undefined) throw new JsonSpanError(`${reference} does not exist`);
     const parameter = span.parse();
-    // A large parameter that many paths refer to must not multiply.
-    this.kept += JSON.stringify(parameter).length;
-    if (this.kept > maxKeptBytes)
-      throw new JsonSpanError(`more than ${maxKeptBytes} bytes of schemas`);
+    // Counted per reference: a large parameter that many paths refer to is copied into each.
+    this.bytes += JSON.stringify(parameter).length;
+    if (this.bytes > maxSpecPartBytes)
+      throw new JsonSpanError(`more than ${maxSpecPartBytes} bytes of schemas`);
     return parameter;
   }
 
-  private withOwnKinds(schema: unknown): unknown {
+  private withKindsOfGroup(schema: unknown): unknown {
     if (!isJsonObject(schema) || !Object.hasOwn(schema, kindsExtension)) return schema;
     const { [kindsExtension]: kinds, ...rest } = schema;
-    const own = kindsOf(kinds).filter(({ group }) => group === this.owner.group);
+    const own = kindsOf(kinds).filter(({ group }) => group === this.groupVersion.group);
     return own.length === 0 ? rest : { ...rest, [kindsExtension]: own };
   }
 }

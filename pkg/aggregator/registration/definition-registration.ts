@@ -18,40 +18,43 @@ interface Definition extends ApiObject {
   };
 }
 
-/** Label value of APIServices that are synced all the time. */
-const CONTINUOUSLY = "true";
-/** Priorities of custom groups: below those that are built in. */
+/**
+ * Value of the label `automanaged` for APIServices that are synced continuously; kube-aggregator's
+ * other value is `onstart`.
+ */
+const managedContinuously = "true";
+/** Priorities of custom groups, kube-aggregator's: below those of built-in groups. */
 const groupPriorityMinimum = 1000;
 const versionPriority = 100;
 
 /**
- * Keeps an APIService for every served group version of CustomResourceDefinitions until the signal
- * aborts. APIServices without the `automanaged` label are left alone. All API servers run it.
+ * Maintains an APIService for every group version that CustomResourceDefinitions serve, until the
+ * signal aborts. APIServices without the `automanaged` label are not changed. Every API server runs it.
  */
 export async function runDefinitionRegistration(options: RegistrationOptions): Promise<void> {
   const { apiServices, catalog, signal } = options;
   const group = resolve("apiextensions.{api}", catalog.domain);
   const resource = catalog.find(group, "v1", "customresourcedefinitions");
   if (resource === undefined) return;
-  const wanted = new WantedVersions();
+  const served = new ServedVersions();
   const queue = new WorkQueue({ ...options, name: "autoregister" });
   const { ready } = followStored<Definition>(
     resource,
     {
-      replaced: (definitions) => wanted.replace(definitions).forEach((name) => queue.add(name)),
+      replaced: (definitions) => served.replace(definitions).forEach((name) => queue.add(name)),
       changed: (type, definition) => {
-        const names = type === "DELETED" ? wanted.delete(definition) : wanted.set(definition);
+        const names = type === "DELETED" ? served.delete(definition) : served.set(definition);
         names.forEach((name) => queue.add(name));
       },
     },
     options,
   );
   await ready;
-  // An incomplete list would delete APIServices of definitions that are there.
-  const forget = apiServices.onChange((name) => queue.add(name));
-  signal.addEventListener("abort", forget, { once: true });
+  // Before the first list is complete, a sync would delete APIServices of existing definitions.
+  const unsubscribe = apiServices.onChange((name) => queue.add(name));
+  signal.addEventListener("abort", unsubscribe, { once: true });
   apiServices.list().forEach(({ metadata }) => queue.add(metadata.name));
-  await queue.run((name) => sync(options, name, wanted.get(name)));
+  await queue.run((name) => sync(options, name, served.get(name)));
 }
 
 type Spec = ApiService["spec"];
@@ -67,23 +70,23 @@ async function sync(
   try {
     if (present === undefined) {
       if (spec === undefined) return;
-      const metadata = { name, labels: { [label]: CONTINUOUSLY } };
+      const metadata = { name, labels: { [label]: managedContinuously } };
       await client.create(resource, { metadata, spec });
-    } else if (present.metadata.labels?.[label] !== CONTINUOUSLY) {
+    } else if (present.metadata.labels?.[label] !== managedContinuously) {
       return;
     } else if (spec === undefined) {
       const preconditions = { uid: present.metadata.uid };
       await client.delete(resource, { name }, { preconditions });
-    } else if (!isSame(present.spec, spec)) {
+    } else if (!isUpToDate(present.spec, spec)) {
       await client.update(resource, { ...present, spec });
     }
   } catch (error) {
-    // Another API server does the same, or a user has changed it: an event follows.
+    // Another API server or a user has changed the APIService: its watch event starts another sync.
     if (!isNotFound(error) && !isConflict(error)) throw error;
   }
 }
 
-function isSame(present: Spec, wanted: Spec): boolean {
+function isUpToDate(present: Spec, wanted: Spec): boolean {
   return (
     present.service === undefined &&
     present.groupPriorityMinimum === wanted.groupPriorityMinimum &&
@@ -91,21 +94,21 @@ function isSame(present: Spec, wanted: Spec): boolean {
   );
 }
 
-/** Group versions that definitions serve, as names of APIServices. */
-class WantedVersions {
+/** APIServices that the served versions of CustomResourceDefinitions require, by name. */
+class ServedVersions {
   private readonly byDefinition = new Map<string, readonly string[]>();
-  /** With the number of definitions that serve the version. */
-  private readonly wanted = new Map<string, { readonly spec: Spec; readonly count: number }>();
+  /** `count` is the number of definitions that serve the group version. */
+  private readonly byName = new Map<string, { readonly spec: Spec; readonly count: number }>();
 
   get(name: string): Spec | undefined {
-    return this.wanted.get(name)?.spec;
+    return this.byName.get(name)?.spec;
   }
 
-  /** Answers the names that may have to be synced, as the other methods do. */
+  /** Returns the names of the APIServices that may need a sync, as do `set` and `delete`. */
   replace(definitions: readonly Definition[]): readonly string[] {
-    const before = [...this.wanted.keys()];
+    const before = [...this.byName.keys()];
     this.byDefinition.clear();
-    this.wanted.clear();
+    this.byName.clear();
     return [...before, ...definitions.flatMap((definition) => this.set(definition))];
   }
 
@@ -116,7 +119,7 @@ class WantedVersions {
     const names = served.map(({ name: version }) => {
       const name = `${version}.${group}`;
       const spec = { group, version, groupPriorityMinimum, versionPriority };
-      this.wanted.set(name, { spec, count: (this.wanted.get(name)?.count ?? 0) + 1 });
+      this.byName.set(name, { spec, count: (this.byName.get(name)?.count ?? 0) + 1 });
       return name;
     });
     this.byDefinition.set(definition.metadata.name, names);
@@ -127,9 +130,9 @@ class WantedVersions {
     const names = this.byDefinition.get(metadata.name) ?? [];
     this.byDefinition.delete(metadata.name);
     for (const name of names) {
-      const { spec, count } = this.wanted.get(name)!;
-      if (count > 1) this.wanted.set(name, { spec, count: count - 1 });
-      else this.wanted.delete(name);
+      const { spec, count } = this.byName.get(name)!;
+      if (count > 1) this.byName.set(name, { spec, count: count - 1 });
+      else this.byName.delete(name);
     }
     return names;
   }

@@ -28,16 +28,16 @@ export interface BackendsOptions {
   readonly routing: ServiceRouting;
   readonly random: Random;
   readonly clock: Clock;
-  /** Client certificate of this server, asked for with every request; undefined = it has none. */
+  /** Current client certificate of this server, read for every request; undefined = none. */
   readonly client: () => ClientCertificate | undefined;
   /** Aborts to close all connections. */
   readonly signal: AbortSignal;
 }
 
-const usualPort = 443;
-/** Time for which an address that did not take a connection is tried last. */
-const avoidedMs = 5_000;
-const mostAvoided = 1_000;
+const defaultPort = 443;
+/** Time in ms for which an address that refused a connection is tried last. */
+const unhealthyMs = 5_000;
+const maxUnhealthy = 1_000;
 
 interface Probe {
   readonly address: ServiceAddress;
@@ -45,7 +45,7 @@ interface Probe {
   readonly timeoutMs: number;
 }
 
-/** User of the aggregator's own requests, who may read every discovery document. */
+/** User of availability probes, kube-aggregator's. */
 const aggregatorUser: User = {
   name: "system:kube-aggregator",
   uid: "",
@@ -58,34 +58,34 @@ export class Backends implements BackendTransport {
   private readonly pools: ConnectionPools;
   private readonly reader: ServiceReader;
   private readonly tls = new WeakMap<ApiService, BackendTls>();
-  /** Times until which addresses that did not take a connection are tried last. */
-  private readonly avoided = new Map<string, number>();
+  /** Monotonic time in ms until which an address is tried last, by address. */
+  private readonly unhealthyUntil = new Map<string, number>();
 
   constructor(private readonly options: BackendsOptions) {
-    // Every connection adds a listener.
+    // Every connection adds a listener, so Node's leak warning does not apply.
     setMaxListeners(0, options.signal);
     this.pools = new ConnectionPools(options);
     this.reader = cachedReader(options.reader, options.clock);
   }
 
   /**
-   * Tries the addresses of the Service in turn until one takes the request.
+   * Tries the addresses of the Service in turn until one accepts the request.
    * @throws BackendError, or the reason of the request's signal
    */
   readonly send = (apiService: ApiService, request: BackendRequest): Promise<BackendResponse> =>
-    this.attempts(apiService, request, (address, tls, outgoing) =>
+    this.tryAddresses(apiService, request, (address, tls, outgoing) =>
       this.pools.send(address, tls, outgoing),
     );
 
   /**
-   * Sends a request for another protocol (`Upgrade`) on a connection of its own.
+   * Sends an `Upgrade` request on a dedicated connection.
    * @throws BackendError, or the reason of the request's signal
    */
   readonly upgrade = (
     apiService: ApiService,
     request: BackendRequest & { readonly protocol: string },
   ): Promise<UpgradeResponse> =>
-    this.attempts(apiService, request, (address, tls, outgoing) => {
+    this.tryAddresses(apiService, request, (address, tls, outgoing) => {
       const headers = { ...outgoing.headers, connection: "Upgrade", upgrade: request.protocol };
       return sendUpgrade(address, tls, { ...outgoing, headers });
     });
@@ -94,9 +94,14 @@ export class Backends implements BackendTransport {
   readonly addressesOf = (apiService: ApiService): Promise<readonly ServiceAddress[]> =>
     this.resolve(apiService);
 
-  /** Asks one address for a document without verifying its certificate; answers the status code. */
-  readonly probe = async (apiService: ApiService, asked: Probe): Promise<number> => {
-    const { address, path, timeoutMs } = asked;
+  /**
+   * Sends a GET to one address, without verifying the certificate; returns the status code.
+   * @throws BackendError
+   */
+  readonly probe = async (
+    apiService: ApiService,
+    { address, path, timeoutMs }: Probe,
+  ): Promise<number> => {
     const { signal } = this.options;
     const tls = backendTls({ ...this.tlsOf(apiService), isInsecure: true });
     const request = { method: "GET", path, headers: {}, user: aggregatorUser, signal, timeoutMs };
@@ -114,7 +119,7 @@ export class Backends implements BackendTransport {
     }
   };
 
-  private async attempts<T>(
+  private async tryAddresses<T>(
     apiService: ApiService,
     request: BackendRequest,
     send: (address: ServiceAddress, tls: BackendTls, outgoing: OutgoingRequest) => Promise<T>,
@@ -133,8 +138,8 @@ export class Backends implements BackendTransport {
           });
         } catch (error) {
           const isLast = index === addresses.length - 1;
-          if (isLast || !mayRepeat(error, request)) throw error;
-          this.avoid(address);
+          if (isLast || !mayRetry(error, request)) throw error;
+          this.markUnhealthy(address);
         }
       }
       throw new BackendError("unresolved", "no addresses", true);
@@ -144,7 +149,7 @@ export class Backends implements BackendTransport {
     }
   }
 
-  /** Made once per version of an APIService and of the client certificate. */
+  /** Cached per object: an update of the APIService or the client certificate rebuilds the settings. */
   private tlsOf(apiService: ApiService): BackendTls {
     const client = this.options.client();
     const known = this.tls.get(apiService);
@@ -162,29 +167,30 @@ export class Backends implements BackendTransport {
 
   private async resolve({ spec }: ApiService): Promise<readonly ServiceAddress[]> {
     const { routing, random, clock } = this.options;
-    const { namespace = "", name = "", port = usualPort } = spec.service ?? {};
+    const { namespace = "", name = "", port = defaultPort } = spec.service ?? {};
     try {
-      const place = { namespace, name, port };
-      const found = await resolveService(this.reader, place, { routing, random });
+      const reference = { namespace, name, port };
+      const addresses = await resolveService(this.reader, reference, { routing, random });
       const now = clock.monotonic();
-      const isAvoided = (address: ServiceAddress) =>
-        (this.avoided.get(hostAndPort(address)) ?? 0) > now;
-      const good = found.filter((address) => !isAvoided(address));
-      return good.length === found.length ? found : [...good, ...found.filter(isAvoided)];
+      const isUnhealthy = (address: ServiceAddress) =>
+        (this.unhealthyUntil.get(hostAndPort(address)) ?? 0) > now;
+      const healthy = addresses.filter((address) => !isUnhealthy(address));
+      if (healthy.length === addresses.length) return addresses;
+      return [...healthy, ...addresses.filter(isUnhealthy)];
     } catch (error) {
       if (!(error instanceof UnresolvedService)) throw error;
       throw new BackendError("unresolved", error.message, true);
     }
   }
 
-  private avoid(address: ServiceAddress): void {
-    const until = this.options.clock.monotonic() + avoidedMs;
-    setBounded(this.avoided, [hostAndPort(address), until], mostAvoided);
+  private markUnhealthy(address: ServiceAddress): void {
+    const until = this.options.clock.monotonic() + unhealthyMs;
+    setBounded(this.unhealthyUntil, [hostAndPort(address), until], maxUnhealthy);
   }
 }
 
-/** Whether another address may get the request: no server has processed it, and its body is whole. */
-function mayRepeat(error: unknown, { body }: BackendRequest): boolean {
+/** Whether the request can be sent to another address: it was not processed, its body is unread. */
+function mayRetry(error: unknown, { body }: BackendRequest): boolean {
   const isUnread = !(body instanceof Readable) || !body.readableDidRead;
-  return error instanceof BackendError && error.untouched && isUnread;
+  return error instanceof BackendError && error.isUnprocessed && isUnread;
 }

@@ -3,19 +3,19 @@ import { BackendError } from "../contract.ts";
 
 interface BodySource {
   readonly source: Readable;
-  /** Whether a body that has ended is complete. */
-  readonly isWhole: () => boolean;
-  /** Its reason is why the body was cut short, if it has aborted. */
+  /** Called at the end of `source`: whether the body is complete. */
+  readonly isComplete: () => boolean;
+  /** If aborted, its reason is the error of a truncated body. */
   readonly signal: AbortSignal;
 }
 
 const bufferBytes = 64 * 1024;
 
 /**
- * Body of a response, which is read from the backend as fast as it is consumed. It fails where the
- * backend cuts it short, and destroying it aborts the exchange.
+ * Body of a response, with backpressure to the backend. A truncated body is an error; destroying the
+ * stream aborts the exchange.
  */
-export function bodyStream({ source, isWhole, signal }: BodySource): Readable {
+export function bodyStream({ source, isComplete: isWhole, signal }: BodySource): Readable {
   let hasEnded = false;
   const body = new Readable({
     highWaterMark: bufferBytes,

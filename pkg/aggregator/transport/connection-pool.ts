@@ -16,17 +16,17 @@ interface PoolOptions {
   readonly signal: AbortSignal;
 }
 
-/** Bytes of a response that may be under way to this server before it has read any. */
-const streamWindow = 256 * 1024;
-/** Memory of one connection in MB, above which Node refuses more streams. */
-const sessionMemory = 128;
-/** Tries per request on connections that close at that moment. */
-const mostTries = 8;
+/** HTTP/2 flow-control window per stream, in bytes. */
+const streamWindowBytes = 256 * 1024;
+/** Memory limit of one session, above which Node refuses new streams. */
+const sessionMemoryMb = 128;
+/** Attempts per request; a connection may close as the request is sent. */
+const maxAttempts = 8;
 const protocols = ["h2", "http/1.1"];
 
 /**
- * Connections to one address with the same TLS settings: HTTP/2 where the server negotiates it, else
- * HTTP/1.1.
+ * Connections to one address with the same TLS settings: HTTP/2 if the server negotiates it by ALPN,
+ * else HTTP/1.1.
  */
 export class ConnectionPool {
   private readonly http2 = new Set<Http2Connection>();
@@ -44,18 +44,18 @@ export class ConnectionPool {
       const { address } = this.options;
       if (usable !== undefined) {
         const sent = sendHttp2(usable, hostAndPort(address), request);
-        if (tries === mostTries || request.body instanceof Readable) return sent;
-        const response = await sent.catch(ignoreUntouched);
+        if (tries === maxAttempts || request.body instanceof Readable) return sent;
+        const response = await sent.catch(ignoreUnprocessed);
         if (response !== undefined) return response;
         continue;
       }
-      // Requests that come meanwhile share the connection.
+      // Concurrent requests share one dial.
       this.dialing ??= this.dial().finally(() => (this.dialing = undefined));
       await untilAborted(this.dialing, request.signal);
     }
   }
 
-  /** Ends connections after the requests on them. */
+  /** Closes the connections once their requests have ended. */
   close(): void {
     for (const { session } of this.http2) session.close();
     this.http1?.close();
@@ -71,13 +71,13 @@ export class ConnectionPool {
     }
     const session = connect(`https://${tls.serverName}`, {
       createConnection: () => socket,
-      maxSessionMemory: sessionMemory,
-      settings: { enablePush: false, initialWindowSize: streamWindow },
+      maxSessionMemory: sessionMemoryMb,
+      settings: { enablePush: false, initialWindowSize: streamWindowBytes },
     });
     const connection = new Http2Connection(session, clock);
     const end = () => {
       session.destroy();
-      // A session that the server has ended waits for the end of its socket, which may never come.
+      // After a GOAWAY the session waits for the socket to close, which the server may never do.
       socket.destroy();
     };
     signal.addEventListener("abort", end, { once: true });
@@ -89,13 +89,13 @@ export class ConnectionPool {
   }
 }
 
-/** Undefined for a request that a closing connection did not take. */
-function ignoreUntouched(error: unknown): undefined {
-  if (error instanceof BackendError && error.untouched) return undefined;
+/** Resolves to undefined if the request was not processed, so that it is retried. */
+function ignoreUnprocessed(error: unknown): undefined {
+  if (error instanceof BackendError && error.isUnprocessed) return undefined;
   throw error;
 }
 
-/** Waits for shared work no longer than the signal allows. */
+/** Waits for shared work until the signal aborts. */
 function untilAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason as Error);

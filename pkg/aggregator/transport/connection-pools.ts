@@ -7,12 +7,12 @@ import type { OutgoingRequest } from "./http1-request.ts";
 
 interface Pooled {
   readonly pool: ConnectionPool;
-  /** Number of requests under way. */
-  load: number;
+  /** Number of requests in flight. */
+  activeRequests: number;
   timer: NodeJS.Timeout | undefined;
 }
 
-/** Connections of a pool without requests are closed after so long. */
+/** Time in ms after the last request until a pool is closed. */
 const idleMs = 90_000;
 
 /** Connection pools by address and TLS settings. */
@@ -29,15 +29,15 @@ export class ConnectionPools {
   ): Promise<BackendResponse> {
     const key = `${hostAndPort(address)} ${tls.key}`;
     const pooled = this.pooled(key, address, tls);
-    pooled.load += 1;
+    pooled.activeRequests += 1;
     clearTimeout(pooled.timer);
     let isOver = false;
     const onClose = () => {
       if (isOver) return;
       isOver = true;
       outgoing.onClose();
-      pooled.load -= 1;
-      if (pooled.load === 0) this.closeWhenIdle(key, pooled);
+      pooled.activeRequests -= 1;
+      if (pooled.activeRequests === 0) this.closeWhenIdle(key, pooled);
     };
     try {
       return await pooled.pool.send({ ...outgoing, onClose });
@@ -51,7 +51,7 @@ export class ConnectionPools {
     const known = this.pools.get(key);
     if (known !== undefined) return known;
     const pool = new ConnectionPool({ ...this.options, address, tls });
-    const made: Pooled = { pool, load: 0, timer: undefined };
+    const made: Pooled = { pool, activeRequests: 0, timer: undefined };
     this.pools.set(key, made);
     return made;
   }

@@ -4,19 +4,19 @@ import { dialFailure, dialTimedOut, trustServers } from "#base";
 import type { ServiceAddress } from "#request";
 import { BackendError } from "../contract.ts";
 
-/** TLS of the connections to one backend. */
+/** TLS settings of the connections to one backend. */
 interface TlsSettings {
-  /** Name that the certificate must bear: `metrics-server.kube-system.svc`. */
+  /** Expected subject alternative name, such as `metrics-server.kube-system.svc`. */
   readonly serverName: string;
-  /** PEM; "" = the authorities that the system trusts. */
+  /** CA bundle, PEM; "" = the system's trust store. */
   readonly authorities: string;
-  /** Takes any certificate. */
+  /** Skips the verification of the serving certificate. */
   readonly isInsecure: boolean;
-  /** Client certificate and key of this server, PEM; absent = it has none. */
+  /** Client certificate of this server; undefined = none. */
   readonly client: ClientCertificate | undefined;
 }
 
-/** With a key that is the same for the same settings. */
+/** `key` is a hash of the settings, for connection pools. */
 export type BackendTls = TlsSettings & { readonly key: string };
 
 export function backendTls(settings: TlsSettings): BackendTls {
@@ -26,16 +26,16 @@ export function backendTls(settings: TlsSettings): BackendTls {
   return { ...settings, key };
 }
 
-/** PEM texts. */
+/** Certificate chain and private key, PEM. */
 export interface ClientCertificate {
   readonly certificate: string;
   readonly privateKey: string;
 }
 
-/** Time for a TCP connection and its TLS handshake. */
+/** Timeout of the TCP connection and the TLS handshake, in ms. */
 export const dialMs = 10_000;
 
-/** TLS options of Node for connections with `protocols`, the preferred first. */
+/** Node's TLS options; `protocols` are offered by ALPN in order of preference. */
 export function tlsOptions(tls: BackendTls, protocols: readonly string[]) {
   const { serverName, authorities, isInsecure, client } = tls;
   return {
@@ -49,7 +49,7 @@ export function tlsOptions(tls: BackendTls, protocols: readonly string[]) {
   };
 }
 
-/** As in Go: the names of a certificate are its subject alternative names. */
+/** Verifies the host name as Go does: by subject alternative names only, not the common name. */
 function checkName(name: string, certificate: PeerCertificate): Error | undefined {
   const { subjectaltname } = certificate;
   if (subjectaltname === undefined) {

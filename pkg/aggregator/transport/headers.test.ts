@@ -12,8 +12,8 @@ const request = { method: "GET", path: "/", user, signal: new AbortController().
 const kept = (headers: Record<string, string | readonly string[]>) =>
   requestHeaders({ ...request, headers, user: { ...user, uid: "", groups: [], extra: new Map() } });
 
-describe("headers of requests to backends", () => {
-  it("name the user, its groups and its extra attributes", () => {
+describe("request headers for backends", () => {
+  it("contain the user, groups and extra attributes", () => {
     assert.deepEqual(requestHeaders({ ...request, headers: {} }), {
       "x-remote-user": "vera",
       "x-remote-uid": "7",
@@ -22,7 +22,7 @@ describe("headers of requests to backends", () => {
     });
   });
 
-  it("leave out what a user does not have", () => {
+  it("omit absent user attributes", () => {
     assert.deepEqual(kept({}), { "x-remote-user": "vera" });
   });
 
@@ -50,24 +50,24 @@ describe("headers of requests to backends", () => {
     "expect",
     ":path",
   ]) {
-    it(`do not pass on ${name}`, () => {
+    it(`do not contain the client's ${name}`, () => {
       assert.deepEqual(kept({ [name]: "root" }), { "x-remote-user": "vera" });
     });
   }
 
-  it("do not pass on what Connection names, but cannot be made to drop the user", () => {
+  it("omit headers that Connection lists, except the user's", () => {
     const connection = "close, X-Secret , x-remote-user";
     const sent = kept({ connection, "x-secret": "1", accept: "text/plain" });
     assert.deepEqual(sent, { accept: "text/plain", "x-remote-user": "vera" });
   });
 
-  it("keep several values apart", () => {
+  it("keep multiple values separate", () => {
     assert.deepEqual(kept({ accept: ["a", "b"] })["accept"], ["a", "b"]);
   });
 });
 
-describe("headers of responses of backends", () => {
-  it("are passed on but for those of the connection", () => {
+describe("response headers of backends", () => {
+  it("are proxied without hop-by-hop headers", () => {
     const headers = { ":status": "200", connection: "X-Own", "x-own": "1", etag: '"1"', te: "a" };
     assert.deepEqual(responseHeaders(headers), { etag: '"1"' });
   });

@@ -4,23 +4,22 @@ import type { BackendRequest } from "../contract.ts";
 
 type Headers = Record<string, string | string[]>;
 
-/** Tell this server who the client is, or are set by the transport. */
-const ownHeaders = new Set(["authorization", "host", "expect", "http2-settings"]);
-const ownPrefixes = [":", "x-remote-", "impersonate-"];
+/** Credentials for this server, and headers that the transport sets. */
+const reservedHeaders = new Set(["authorization", "host", "expect", "http2-settings"]);
+const reservedPrefixes = [":", "x-remote-", "impersonate-"];
 
 /**
- * Headers of a request to a backend: those of the client, without its credentials and all that
- * belongs to its connection, and the user in `X-Remote-*`. A name with underscores counts as one with
- * hyphens: some servers take them for the same.
+ * Headers of a request to a backend: those of the client without credentials and hop-by-hop headers,
+ * and the user in `X-Remote-*`. Underscores in names are treated as hyphens, as some servers do.
  */
 export function requestHeaders({ headers, user }: BackendRequest): Headers {
   const named = connectionOptions(headers["connection"]);
   const sent: Headers = {};
   for (const [name, value] of Object.entries(headers)) {
     const plain = name.toLowerCase().replaceAll("_", "-");
-    if (hopByHopHeaders.has(plain) || ownHeaders.has(plain) || named.has(name.toLowerCase()))
+    if (hopByHopHeaders.has(plain) || reservedHeaders.has(plain) || named.has(name.toLowerCase()))
       continue;
-    if (ownPrefixes.some((prefix) => plain.startsWith(prefix))) continue;
+    if (reservedPrefixes.some((prefix) => plain.startsWith(prefix))) continue;
     sent[name.toLowerCase()] = typeof value === "string" ? value : [...value];
   }
   return { ...sent, ...userHeaders(user) };
@@ -45,7 +44,7 @@ function userHeaders({ name, uid, groups, extra }: User): Headers {
   if (uid !== "") headers["x-remote-uid"] = latin1(uid);
   if (groups.length > 0) headers["x-remote-group"] = groups.map(latin1);
   for (const [key, values] of extra) {
-    headers[`x-remote-extra-${escapedKey(key)}`] = values.map(latin1);
+    headers[`x-remote-extra-${encodeExtraKey(key)}`] = values.map(latin1);
   }
   return headers;
 }
@@ -55,8 +54,8 @@ function latin1(text: string): string {
   return Buffer.from(text, "utf8").toString("latin1");
 }
 
-/** Percent-encodes bytes that the name of a header must not have; names are case-insensitive. */
-function escapedKey(key: string): string {
+/** Lower-cases the key and percent-encodes bytes that are invalid in a header name. */
+function encodeExtraKey(key: string): string {
   return Buffer.from(key.toLowerCase(), "utf8")
     .toString("latin1")
     .replace(/[^a-z0-9!#$&'*+.^_`|~-]/g, (char) => {

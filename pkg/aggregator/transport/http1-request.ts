@@ -8,19 +8,19 @@ import { bodyStream } from "./body-stream.ts";
 import { type BackendTls, dial, dialMs, tlsOptions } from "./dial.ts";
 import { responseHeaders } from "./headers.ts";
 
-/** A request with all headers that the backend gets. */
+/** A request with its complete headers. */
 export interface OutgoingRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string | string[]>>;
   readonly body: Readable | Uint8Array | undefined;
-  /** Ends the exchange, body included. */
+  /** Aborts the exchange, body included. */
   readonly signal: AbortSignal;
-  /** Called once, when nothing more of the exchange happens. */
+  /** Called once, when the exchange has ended. */
   readonly onClose: () => void;
 }
 
-/** Response of a backend to a request for another protocol. */
+/** Response to a request with an `Upgrade` header. */
 export type UpgradeResponse =
   | { readonly kind: "response"; readonly response: BackendResponse }
   | {
@@ -30,7 +30,7 @@ export type UpgradeResponse =
       readonly head: Uint8Array;
     };
 
-/** A kept connection was closed before the backend took the request. */
+/** The backend closed an idle keep-alive connection as the request was sent: retried once. */
 class StaleConnection extends BackendError {
   constructor(message: string) {
     super("unreachable", message, true);
@@ -38,12 +38,12 @@ class StaleConnection extends BackendError {
 }
 
 const http1 = ["http/1.1"] as const;
-/** Connections to one address; further requests wait. */
-const mostConnections = 1_000;
-const mostIdle = 32;
+/** Connections to one address; further requests are queued by the agent. */
+const maxConnections = 1_000;
+const maxIdleConnections = 32;
 const idleMs = 90_000;
 
-/** Connections of HTTP/1.1 to one address. */
+/** HTTP/1.1 connections to one address. */
 export class Http1Connections {
   private readonly agent: Agent;
 
@@ -54,8 +54,8 @@ export class Http1Connections {
     this.agent = new Agent({
       ...tlsOptions(tls, http1),
       keepAlive: true,
-      maxSockets: mostConnections,
-      maxFreeSockets: mostIdle,
+      maxSockets: maxConnections,
+      maxFreeSockets: maxIdleConnections,
       timeout: idleMs,
     });
   }
@@ -64,13 +64,13 @@ export class Http1Connections {
   async send(request: OutgoingRequest): Promise<BackendResponse> {
     const { address, agent } = this;
     const options = { ...address, agent };
-    const answer = await exchange(options, address, request).catch((error: unknown) => {
-      // It opens another connection, since the idle ones are closed with this one.
+    const result = await exchange(options, address, request).catch((error: unknown) => {
+      // The retry dials: a server that closes one idle connection has usually closed them all.
       if (error instanceof StaleConnection) return exchange(options, address, request);
       throw error;
     });
-    if (answer.kind === "response") return answer.response;
-    answer.socket.destroy();
+    if (result.kind === "response") return result.response;
+    result.socket.destroy();
     throw new BackendError("unreachable", "unexpected switch of protocols");
   }
 
@@ -79,7 +79,7 @@ export class Http1Connections {
   }
 }
 
-/** Sends a request on a connection of its own, which may be switched to another protocol. */
+/** Sends an upgrade request on a dedicated connection. */
 export async function sendUpgrade(
   address: ServiceAddress,
   tls: BackendTls,
@@ -97,7 +97,7 @@ function exchange(
 ): Promise<UpgradeResponse> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
-    const request = unsent(() => httpsRequest({ ...options, method, path, headers }));
+    const request = startRequest(() => httpsRequest({ ...options, method, path, headers }));
     let wasSent = false;
     let timer: NodeJS.Timeout | undefined;
     const dialLate = () =>
@@ -139,11 +139,11 @@ function exchange(
 }
 
 /**
- * Starts a request. Node refuses header values with control characters, and connections that close
- * at that moment.
- * @throws BackendError
+ * Starts a request with Node, which throws for header values with control characters and for
+ * connections that are closing.
+ * @throws BackendError with `isUnprocessed`
  */
-export function unsent<T>(start: () => T): T {
+export function startRequest<T>(start: () => T): T {
   try {
     return start();
   } catch (error) {
@@ -155,6 +155,6 @@ function responseOf(message: IncomingMessage, signal: AbortSignal): BackendRespo
   return {
     status: message.statusCode ?? 502,
     headers: responseHeaders(message.headers),
-    body: bodyStream({ source: message, isWhole: () => message.complete, signal }),
+    body: bodyStream({ source: message, isComplete: () => message.complete, signal }),
   };
 }

@@ -4,7 +4,7 @@ import type { Http2Connection } from "#client";
 import { BackendError, type BackendResponse } from "../contract.ts";
 import { bodyStream } from "./body-stream.ts";
 import { responseHeaders } from "./headers.ts";
-import { type OutgoingRequest, unsent } from "./http1-request.ts";
+import { type OutgoingRequest, startRequest } from "./http1-request.ts";
 
 /** Sends a request over an HTTP/2 connection. */
 export function sendHttp2(
@@ -17,22 +17,22 @@ export function sendHttp2(
     const { host: _host, ...rest } = headers;
     const pseudo = { ":method": method, ":path": path, ":authority": authority };
     const all = { ...rest, ...pseudo, ":scheme": "https" };
-    const options = { endStream: body === undefined, signal, isLate };
-    const stream = unsent(() => connection.request(all, options));
+    const options = { endStream: body === undefined, signal, isLate: isTimeout };
+    const stream = startRequest(() => connection.request(all, options));
     const fail = (error?: Error) => reject(failureOf(stream, { error, signal }));
     stream.on("error", fail);
     stream.once("close", () => {
       fail();
       onClose();
     });
-    stream.once("response", (answer) => resolve(responseOf(stream, answer, signal)));
+    stream.once("response", (head) => resolve(responseOf(stream, head, signal)));
     if (body instanceof Readable) body.pipe(stream);
     else if (body !== undefined) stream.end(body);
   });
 }
 
-/** Others get another connection until the server answers a PING on this one. */
-function isLate(reason: unknown): boolean {
+/** A timeout marks the connection as unhealthy: it takes no requests until a PING is acknowledged. */
+function isTimeout(reason: unknown): boolean {
   return reason instanceof BackendError && reason.failure === "timeout";
 }
 
@@ -46,7 +46,7 @@ function responseOf(
     headers: responseHeaders(headers),
     body: bodyStream({
       source: stream,
-      isWhole: () => !stream.aborted && !stream.rstCode,
+      isComplete: () => !stream.aborted && !stream.rstCode,
       signal,
     }),
   };
@@ -58,7 +58,7 @@ function failureOf(
 ): unknown {
   if (signal.aborted) return signal.reason;
   const isRefused = stream.rstCode === constants.NGHTTP2_REFUSED_STREAM;
-  // Requests that wait for the connection fail as cancelled, with the real error as the cause.
+  // Node cancels streams that are pending when the session fails; the session's error is the cause.
   const cause = error?.cause instanceof Error ? error.cause : error;
   return new BackendError("unreachable", cause?.message ?? "EOF", isRefused || stream.pending);
 }

@@ -1,6 +1,6 @@
 import { BackendError, type BackendRequest } from "../contract.ts";
 
-/** Lifetime of one request in all its attempts, bounded by the caller's signal and the time limit. */
+/** Lifetime of a request across its attempts, bounded by the caller's signal and the timeout. */
 export class RequestLifetime {
   private readonly life = new AbortController();
   private readonly timer: NodeJS.Timeout | undefined;
@@ -15,7 +15,7 @@ export class RequestLifetime {
     this.timer = setTimeout(() => this.life.abort(reason), timeoutMs);
   }
 
-  /** Runs an attempt; after one that succeeds, the lifetime ends with the exchange. */
+  /** Runs an attempt. After a successful one, the lifetime ends when `onClose` has been called. */
   async attempt<T>(
     run: (own: { readonly signal: AbortSignal; readonly onClose: () => void }) => Promise<T>,
   ): Promise<T> {

@@ -1,4 +1,4 @@
-import { maxPassedBytes, type OpenApiV3Roots, type PassedDocument } from "#aggregator";
+import { maxProxiedBytes, type OpenApiV3Roots, type ProxiedDocument } from "#aggregator";
 import { genericFailure } from "#meta";
 import type { User } from "#request";
 import type { Limits } from "../limits.ts";
@@ -38,9 +38,9 @@ export async function passDocument(
   }
   const hash = queryOf(exchange).get("hash") ?? "";
   const { signal } = exchange;
-  let passed: PassedDocument;
+  let passed: ProxiedDocument;
   try {
-    passed = await roots.open(document, { address, hash, headers, user, signal });
+    passed = await roots.open(document, { path: address, hash, headers, user, signal });
   } catch {
     sendText(exchange, 503, "service unavailable\n");
     return true;
@@ -51,7 +51,7 @@ export async function passDocument(
 
 /** Streams the body; one that is too large or breaks off is cut off. */
 async function send(
-  { status, headers, body }: PassedDocument,
+  { status, headers, body }: ProxiedDocument,
   { exchange, limits }: DocumentRequest,
 ): Promise<void> {
   const writer = new ResponseWriter(exchange.response, {
@@ -64,7 +64,8 @@ async function send(
     let size = 0;
     for await (const chunk of body as AsyncIterable<Buffer>) {
       size += chunk.length;
-      if (size > maxPassedBytes) throw new Error(`document is larger than ${maxPassedBytes} bytes`);
+      if (size > maxProxiedBytes)
+        throw new Error(`document is larger than ${maxProxiedBytes} bytes`);
       await writer.write(chunk);
     }
     await writer.end();
