@@ -1,4 +1,4 @@
-/** The controllers of workloads, with the names of kube-controller-manager. */
+/** Controllers of the group `apps` and of ReplicationControllers, named as in kube-controller-manager. */
 import {
   type DaemonSetOptions,
   runDaemonSetController,

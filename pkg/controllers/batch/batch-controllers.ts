@@ -1,4 +1,4 @@
-/** The controllers of Jobs and CronJobs, with the names of kube-controller-manager. */
+/** Controllers of Jobs and CronJobs, named as in kube-controller-manager. */
 import {
   type CronJobControllerOptions,
   cronJobMetrics,

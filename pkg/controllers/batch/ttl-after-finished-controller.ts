@@ -6,7 +6,7 @@ import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
 import { finishedConditionOf } from "./job/job-spec.ts";
 
 export interface TtlAfterFinishedOptions {
-  /** Finished Jobs that are deleted concurrently. */
+  /** Number of Jobs deleted concurrently. */
   readonly ttlWorkers: number;
 }
 
@@ -16,13 +16,13 @@ export const ttlAfterFinishedMetrics: readonly MetricDefinition[] = [
   {
     name: durationMetric,
     kind: "histogram",
-    help: "Time in seconds from the end of a finished Job's time to live to its deletion.",
+    help: "Time in seconds from the expiry of a finished Job's TTL to its deletion.",
     labels: [],
     buckets: Array.from({ length: 14 }, (_, index) => 0.1 * 2 ** index),
   },
 ];
 
-/** Deletes finished Jobs `ttlSecondsAfterFinished` after their end. */
+/** Deletes Jobs `ttlSecondsAfterFinished` after they have finished. */
 export async function runTtlAfterFinishedController(
   context: ControllerContext,
   { ttlWorkers: workers }: TtlAfterFinishedOptions,
@@ -34,7 +34,7 @@ export async function runTtlAfterFinishedController(
     if (type !== "deleted" && expiryOf(object) !== undefined) queue.add(objectKey(object));
   });
   await jobs.untilSynced();
-  /** Answers the time of expiry, once it has passed. */
+  /** Expiry of a Job if it has passed; otherwise requeues the Job. */
   const expiredAt = (key: string, job: Job | undefined): number | undefined => {
     const expiry = job && expiryOf(job);
     if (expiry === undefined || expiry <= clock.now()) return expiry;
@@ -45,7 +45,7 @@ export async function runTtlAfterFinishedController(
     const found = jobs.get(key);
     if (found === undefined || expiredAt(key, found) === undefined) return;
     const { namespace = "", name } = found.metadata;
-    // The time to live may have been extended meanwhile.
+    // Live read: the TTL may have been extended.
     const fresh = await client.get(jobResource, { namespace, name }).catch(ignoreNotFound);
     const expiry = expiredAt(key, fresh);
     if (fresh === undefined || expiry === undefined) return;
@@ -57,7 +57,7 @@ export async function runTtlAfterFinishedController(
   await queue.run(work, { workers });
 }
 
-/** When a finished Job expires, in milliseconds since 1970; undefined = never. */
+/** Expiry of a finished Job in milliseconds since 1970; undefined = never. */
 function expiryOf(job: Job): number | undefined {
   const { ttlSecondsAfterFinished } = job.spec;
   const finished = finishedConditionOf(job);

@@ -11,13 +11,13 @@ import {
 } from "#kinds";
 import { type Domain, resolve } from "#meta";
 
-/** The pods of a DaemonSet: how they are made for a node, and on which nodes they may run. */
+/** Pods of a DaemonSet: their template for a node, and the nodes on which they should run. */
 
 export const revisionLabel = "controller-revision-hash";
 const generationLabel = "pod-template-generation";
 const generationAnnotation = "deprecated.daemonset.template.generation";
 
-/** Conditions of nodes that daemons stay through; with the effect of their taints. */
+/** Node taints that every daemon pod tolerates: name and effect. */
 const toleratedTaints = [
   ["not-ready", "NoExecute"],
   ["unreachable", "NoExecute"],
@@ -27,7 +27,7 @@ const toleratedTaints = [
   ["unschedulable", "NoSchedule"],
 ] as const;
 
-/** The tolerations of a pod template with those that all daemons have. */
+/** Adds the tolerations of all daemon pods to those of a pod template. */
 function daemonTolerations({ tolerations = [], hostNetwork }: PodSpec, domain: Domain) {
   const wanted = [
     ...toleratedTaints,
@@ -42,14 +42,17 @@ function daemonTolerations({ tolerations = [], hostNetwork }: PodSpec, domain: D
   }, tolerations);
 }
 
-export interface NodeFit {
+export interface NodeEligibility {
   readonly shouldRun: boolean;
-  /** Whether a pod that is there may stay. */
+  /** Whether a pod that already runs there may stay. */
   readonly shouldContinue: boolean;
 }
 
-/** Answers for nodes whether the DaemonSet wants a pod there. */
-export function nodeFitOf({ spec }: DaemonSet, domain: Domain): (node: Node) => NodeFit {
+/** Predicate that tells whether a node should run a pod of the DaemonSet. */
+export function nodeEligibility(
+  { spec }: DaemonSet,
+  domain: Domain,
+): (node: Node) => NodeEligibility {
   const podSpec = spec.template.spec ?? {};
   const tolerations = daemonTolerations(podSpec, domain);
   return (node) => {
@@ -64,13 +67,13 @@ export function nodeFitOf({ spec }: DaemonSet, domain: Domain): (node: Node) => 
   };
 }
 
-/** The number that older versions of Kubernetes gave to the template; undefined = none. */
+/** Template generation of extensions/v1beta1 DaemonSets, from their annotation; undefined = none. */
 export function templateGeneration({ metadata }: DaemonSet): string | undefined {
   const text = metadata.annotations?.[generationAnnotation] ?? "";
   return /^[+-]?\d{1,18}$/.test(text) ? String(Number(text)) : undefined;
 }
 
-/** The template of the pods of a revision, but for the node. */
+/** Pod template of a revision, without the node affinity. */
 export function daemonTemplate(set: DaemonSet, hash: string, domain: Domain): PodTemplateSpec {
   const { metadata, spec = {} } = set.spec.template;
   const generation = templateGeneration(set);
@@ -83,7 +86,7 @@ export function daemonTemplate(set: DaemonSet, hash: string, domain: Domain): Po
   return { metadata: { ...metadata, labels }, spec: { ...spec, tolerations } };
 }
 
-/** The affinity of a pod for one node; other required terms are replaced. */
+/** Node affinity that binds a pod to one node; replaces other required terms. */
 export function affinityFor(affinity: Affinity | undefined, node: string): Affinity {
   const matchFields = [{ key: "metadata.name", operator: "In", values: [node] }];
   return {
@@ -95,7 +98,7 @@ export function affinityFor(affinity: Affinity | undefined, node: string): Affin
   };
 }
 
-/** The node that a pod is on, or was made for; undefined = it was made for none. */
+/** Node that a pod is bound to, or was created for; undefined = neither. */
 export function targetNode({ spec }: Pod): string | undefined {
   if (spec?.nodeName !== undefined && spec.nodeName !== "") return spec.nodeName;
   const required = spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
@@ -105,7 +108,7 @@ export function targetNode({ spec }: Pod): string | undefined {
   return field?.values?.length === 1 ? field.values[0] : undefined;
 }
 
-/** Whether a pod is of the current template. */
+/** Whether a pod has the current template, by hash or by template generation. */
 export function isUpdated(
   { metadata }: Pod,
   hash: string,
@@ -116,7 +119,7 @@ export function isUpdated(
   return (hash !== "" && labels[revisionLabel] === hash) || isOfGeneration;
 }
 
-/** Pods on a node before those that wait for it, then older ones, then by name. */
+/** Order: scheduled pods before unscheduled ones, then older ones first, then by name. */
 export function byAssignment(left: Pod, right: Pod): number {
   const waits = ({ spec }: Pod) => Number((spec?.nodeName ?? "") === "");
   const created = ({ metadata }: Pod) => Date.parse(metadata.creationTimestamp ?? "");

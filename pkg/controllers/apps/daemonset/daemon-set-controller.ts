@@ -29,22 +29,22 @@ import { PodControl, podFromTemplate } from "../../pods/pod-control.ts";
 import { nextAvailableInMs, isTerminal } from "../../pods/pod-state.ts";
 import { slowStart } from "../../pods/slow-start.ts";
 import { WrittenObjects } from "../../written-objects.ts";
-import { affinityFor, daemonTemplate, nodeFitOf, targetNode } from "./daemon-pods.ts";
+import { affinityFor, daemonTemplate, nodeEligibility, targetNode } from "./daemon-pods.ts";
 import { DaemonSetHistory } from "./daemon-set-history.ts";
-import { countedStatus, isStatusChanged } from "./daemon-set-status.ts";
+import { calculateStatus, isStatusChanged } from "./daemon-set-status.ts";
 import { FailedPodBackoff } from "./failed-pod-backoff.ts";
 import { type DaemonView, type NodePlan, planNodes, planUpdate } from "./node-plan.ts";
 
 const component = "daemonset-controller";
-/** Pods that one sync creates or deletes at most. */
-const burst = 250;
+/** Maximum number of pods that one sync creates, and deletes. */
+const burstReplicas = 250;
 const nodeIndex = "node";
 
 export interface DaemonSetOptions {
   readonly daemonSetWorkers: number;
 }
 
-/** Keeps a pod of each DaemonSet on each node that it selects. */
+/** Runs one pod of each DaemonSet on every eligible node. */
 export async function runDaemonSetController(
   context: ControllerContext,
   { daemonSetWorkers }: DaemonSetOptions,
@@ -110,7 +110,7 @@ class DaemonSetController {
       objects: this.history.revisions.informer,
       ...owners,
       matches,
-      // A revision that comes with its owner is what the set made itself.
+      // A revision that is added with its owner was created by this controller.
       changed: (set, change) => {
         if (change?.type !== "added") changed(set);
       },
@@ -118,7 +118,7 @@ class DaemonSetController {
     this.nodes.subscribe((change) => this.nodeChanged(change));
   }
 
-  /** A node that goes takes its pods with it, by the pod garbage collector. */
+  /** Ignores deleted nodes: the pod garbage collector deletes their pods. */
   private nodeChanged(change: InformerEvent<Node>): void {
     const { type, object } = change;
     if (type === "deleted") return;
@@ -129,22 +129,22 @@ class DaemonSetController {
     if (!isSame) this.nodeQueue.add(object.metadata.name);
   }
 
-  /** Wakes the DaemonSets for which something changes on a node. */
+  /** Enqueues the DaemonSets that have to add or remove a pod on a node. */
   private async syncNode(name: string): Promise<void> {
     const node = this.nodes.get(name);
     if (node === undefined) return;
     const onNode = this.pods.indexed(nodeIndex, name);
     for (const set of this.sets.all()) {
-      const { shouldRun, shouldContinue } = this.fitOf(set)(node);
+      const { shouldRun, shouldContinue } = this.eligibilityOf(set)(node);
       const hasPod = onNode.some((pod) => isControlledBy(pod, set));
       const isMisscheduled = (set.status?.numberMisscheduled ?? 0) > 0;
-      const isWrong = hasPod ? !shouldContinue || isMisscheduled : shouldRun;
-      if (isWrong) this.queue.add(objectKey(set));
+      const needsSync = hasPod ? !shouldContinue || isMisscheduled : shouldRun;
+      if (needsSync) this.queue.add(objectKey(set));
     }
   }
 
-  private fitOf(set: DaemonSet) {
-    return nodeFitOf(set, this.context.client.domain);
+  private eligibilityOf(set: DaemonSet) {
+    return nodeEligibility(set, this.context.client.domain);
   }
 
   private async sync(key: string): Promise<void> {
@@ -171,20 +171,20 @@ class DaemonSetController {
       hash,
       nodes: [...this.nodes.all()],
       podsByNode: byNode(pods),
-      fit: this.fitOf(set),
+      eligibility: this.eligibilityOf(set),
       now: this.context.clock.now(),
     };
     const isCacheCurrent = this.expectations.areSatisfied(key);
     const failure = isCacheCurrent ? await this.manage(view) : undefined;
     if (isCacheCurrent && failure === undefined) await this.history.cleanUp(set, old, pods);
-    await this.updateStatus(set, countedStatus(view, isCacheCurrent));
+    await this.updateStatus(set, calculateStatus(view, isCacheCurrent));
     if (failure !== undefined) throw failure;
     this.requeueForAvailability(set, pods);
   }
 
   private claimPods(set: DaemonSet): Promise<readonly Pod[]> {
     const selector = selectorOf(set.spec.selector);
-    const candidates = [...this.ownedPods.of(set), ...this.ownedPods.orphansBeside(set)];
+    const candidates = [...this.ownedPods.of(set), ...this.ownedPods.orphansFor(set)];
     return claimObjects(candidates, {
       client: this.context.client,
       resource: podHandle,
@@ -196,18 +196,18 @@ class DaemonSetController {
 
   private async manage(view: DaemonView): Promise<unknown> {
     const { set } = view;
-    const plan = planNodes(view, (pod, node) => this.mayReplace(set, pod, node));
-    const failure = await this.carryOut(view, plan);
+    const plan = planNodes(view, (pod, node) => this.mayDeleteTerminated(set, pod, node));
+    const failure = await this.syncNodes(view, plan);
     const isDone = this.expectations.areSatisfied(objectKey(set));
     const isRolling = set.spec.updateStrategy.type !== "OnDelete";
     if (failure !== undefined || !isDone || !isRolling) return failure;
-    // Pods that were made or deleted just now are not in this view.
+    // The view lacks the pods that were created or deleted just now.
     if (plan.nodes.length + plan.deletions.length > 0) return undefined;
-    return this.carryOut(view, planUpdate(view));
+    return this.syncNodes(view, planUpdate(view));
   }
 
-  /** Whether a pod that has ended may be deleted now, with an Event; failed ones wait longer. */
-  private mayReplace(set: DaemonSet, { metadata, status }: Pod, node: string): boolean {
+  /** Whether a terminated pod may be deleted now; records the Event. Failed pods are subject to backoff. */
+  private mayDeleteTerminated(set: DaemonSet, { metadata, status }: Pod, node: string): boolean {
     const where = `daemon pod ${metadata.namespace}/${metadata.name} on node ${node}`;
     const record = (type: "Normal" | "Warning", reason: string, message: string) =>
       this.recorder.record(daemonSets, set, { type, reason, message });
@@ -226,11 +226,11 @@ class DaemonSetController {
     return true;
   }
 
-  private async carryOut(
+  private async syncNodes(
     { set, hash }: DaemonView,
     { nodes, deletions }: NodePlan,
   ): Promise<unknown> {
-    const [created, deleted] = [nodes.slice(0, burst), deletions.slice(0, burst)];
+    const [created, deleted] = [nodes.slice(0, burstReplicas), deletions.slice(0, burstReplicas)];
     if (created.length + deleted.length === 0) return undefined;
     const key = objectKey(set);
     this.expectations.expect(key, created.length, deleted.map(objectKey));
@@ -263,7 +263,7 @@ class DaemonSetController {
     return [...failures];
   }
 
-  /** Writes the status if it changed, once more on the newest version if that fails. */
+  /** Writes the status if it changed; retries once with the newest version. */
   private async updateStatus(set: DaemonSet, status: DaemonSetStatus): Promise<void> {
     if (!isStatusChanged(set, status)) return;
     const statusOn = (version: typeof set) => ({ ...version.status, ...status });
@@ -271,7 +271,7 @@ class DaemonSetController {
     if (written !== undefined) this.written.add(written);
   }
 
-  /** Looks again when the next ready pod becomes available. */
+  /** Requeues the DaemonSet for when its next ready pod becomes available. */
   private requeueForAvailability(set: DaemonSet, pods: readonly Pod[]): void {
     const { minReadySeconds } = set.spec;
     const next = nextAvailableInMs(pods, minReadySeconds, this.context.clock.now());
@@ -279,7 +279,7 @@ class DaemonSetController {
   }
 }
 
-/** Pods by their node; without those that have ended and go. */
+/** Pods by node, without terminated pods that are being deleted. */
 function byNode(pods: readonly Pod[]): ReadonlyMap<string, readonly Pod[]> {
   const found = new Map<string, Pod[]>();
   for (const pod of pods) {

@@ -18,7 +18,7 @@ export interface DaemonRevisions {
   readonly old: readonly ControllerRevision[];
 }
 
-/** The ControllerRevisions of DaemonSets, whose hash is that of the pod template. */
+/** ControllerRevisions of DaemonSets; their hash is that of the pod template. */
 export class DaemonSetHistory {
   readonly revisions: RevisionHistory<DaemonSet>;
 
@@ -29,7 +29,7 @@ export class DaemonSetHistory {
     this.revisions = new RevisionHistory(context, daemonSets);
   }
 
-  /** The revision of the current template, made if it is missing, and the earlier ones. */
+  /** The revision of the current template, created if missing, and the old revisions. */
   async of(set: DaemonSet, pods: () => Promise<readonly Pod[]>): Promise<DaemonRevisions> {
     const data = templatePatch(set.spec.template);
     const all = await this.revisions.of(set);
@@ -38,12 +38,12 @@ export class DaemonSetHistory {
     const next = Math.max(0, ...old.map(({ revision }) => Number(revision))) + 1;
     const last = equal.at(-1);
     if (last === undefined) return { hash: hashOf(await this.create(set, data, next)), old };
-    if (equal.length > 1) await this.keepOnly(last, equal, await pods());
+    if (equal.length > 1) await this.dedupeRevisions(last, equal, await pods());
     if (Number(last.revision) < next) await this.revisions.renumber(last, next);
     return { hash: hashOf(last), old };
   }
 
-  /** Deletes old revisions beyond the limit; revisions of pods stay. */
+  /** Deletes old revisions beyond `revisionHistoryLimit`, except those of existing pods. */
   async cleanUp(
     set: DaemonSet,
     old: readonly ControllerRevision[],
@@ -80,8 +80,8 @@ export class DaemonSetHistory {
     throw new Error(`the hash of the template of DaemonSet "${name}" is taken`);
   }
 
-  /** Gives the pods of equal revisions the hash of the one that stays. */
-  private async keepOnly(
+  /** Deletes duplicates of a revision, after relabeling their pods with its hash. */
+  private async dedupeRevisions(
     kept: ControllerRevision,
     equal: readonly ControllerRevision[],
     pods: readonly Pod[],
@@ -99,7 +99,7 @@ export class DaemonSetHistory {
   }
 }
 
-/** Revisions of old versions of Kubernetes lack the label; their name stands for it. */
+/** Hash of a revision; its name if the label is missing, as in revisions of early Kubernetes versions. */
 function hashOf({ metadata }: ControllerRevision): string {
   return metadata.labels?.[revisionLabel] ?? metadata.name;
 }

@@ -3,9 +3,9 @@ import { isAvailable, isReady } from "../../pods/pod-state.ts";
 import { byAssignment, isUpdated, templateGeneration } from "./daemon-pods.ts";
 import type { DaemonView } from "./node-plan.ts";
 
-/** Counts nodes by whether they should have a pod, and have one. */
-export function countedStatus(
-  { set, hash, nodes, podsByNode, fit, now }: DaemonView,
+/** Counts nodes: desired, scheduled, misscheduled, ready, updated and available. */
+export function calculateStatus(
+  { set, hash, nodes, podsByNode, eligibility, now }: DaemonView,
   isObserved: boolean,
 ): DaemonSetStatus {
   const generation = templateGeneration(set);
@@ -13,7 +13,7 @@ export function countedStatus(
   let [desired, current, misscheduled, ready, updated, available] = [0, 0, 0, 0, 0, 0];
   for (const node of nodes) {
     const [pod] = (podsByNode.get(node.metadata.name) ?? []).toSorted(byAssignment);
-    if (!fit(node).shouldRun) {
+    if (!eligibility(node).shouldRun) {
       if (pod !== undefined) misscheduled++;
       continue;
     }

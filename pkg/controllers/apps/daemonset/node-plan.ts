@@ -1,35 +1,40 @@
 import type { DaemonSet, Node, Pod } from "#kinds";
 import { isAvailable, isReady } from "../../pods/pod-state.ts";
 import { scaledValue } from "../../scaled-value.ts";
-import { byAssignment, isUpdated, type NodeFit, templateGeneration } from "./daemon-pods.ts";
+import {
+  byAssignment,
+  isUpdated,
+  type NodeEligibility,
+  templateGeneration,
+} from "./daemon-pods.ts";
 
-/** What is to change on the nodes of a DaemonSet. */
+/** Pods to create and to delete in one sync of a DaemonSet. */
 export interface NodePlan {
   /** Nodes that need a pod. */
   readonly nodes: string[];
   readonly deletions: Pod[];
 }
 
-/** A DaemonSet and the cluster as one sync sees them. */
+/** Inputs of one sync: a DaemonSet, its pods and the nodes. */
 export interface DaemonView {
   readonly set: DaemonSet;
   /** Hash of the current revision. */
   readonly hash: string;
   readonly nodes: readonly Node[];
-  /** Pods by the node that they are on or made for. */
+  /** Pods by the node that they are bound to or were created for. */
   readonly podsByNode: ReadonlyMap<string, readonly Pod[]>;
-  readonly fit: (node: Node) => NodeFit;
+  readonly eligibility: (node: Node) => NodeEligibility;
   /** Time in milliseconds since 1970. */
   readonly now: number;
 }
 
-/** Whether a failed or succeeded pod may be deleted now; records why it is. */
-type MayReplace = (pod: Pod, node: string) => boolean;
+/** Whether a failed or succeeded pod may be deleted now; records an Event if so. */
+type MayDeleteTerminated = (pod: Pod, node: string) => boolean;
 
-/** Pods that nodes lack, and those that they have too many of or should not have. */
-export function planNodes(view: DaemonView, mayReplace: MayReplace): NodePlan {
+/** Plans missing pods on eligible nodes, and deletions of surplus and misscheduled ones. */
+export function planNodes(view: DaemonView, mayDeleteTerminated: MayDeleteTerminated): NodePlan {
   const plan: NodePlan = { nodes: [], deletions: [] };
-  for (const node of view.nodes) planNode(view, { node, mayReplace, plan });
+  for (const node of view.nodes) planNode(view, { node, mayDeleteTerminated, plan });
   const known = new Set(view.nodes.map(({ metadata }) => metadata.name));
   for (const [name, pods] of view.podsByNode) {
     if (known.has(name)) continue;
@@ -40,10 +45,14 @@ export function planNodes(view: DaemonView, mayReplace: MayReplace): NodePlan {
 
 function planNode(
   view: DaemonView,
-  { node, mayReplace, plan }: { node: Node; mayReplace: MayReplace; plan: NodePlan },
+  {
+    node,
+    mayDeleteTerminated,
+    plan,
+  }: { node: Node; mayDeleteTerminated: MayDeleteTerminated; plan: NodePlan },
 ): void {
   const { name } = node.metadata;
-  const { shouldRun, shouldContinue } = view.fit(node);
+  const { shouldRun, shouldContinue } = view.eligibility(node);
   const pods = view.podsByNode.get(name);
   if (pods === undefined) {
     if (shouldRun) plan.nodes.push(name);
@@ -58,16 +67,16 @@ function planNode(
   for (const pod of living) {
     const { phase } = pod.status ?? {};
     if (phase !== "Failed" && phase !== "Succeeded") running.push(pod);
-    else if (mayReplace(pod, name)) plan.deletions.push(pod);
+    else if (mayDeleteTerminated(pod, name)) plan.deletions.push(pod);
   }
   running.sort(byAssignment);
   if (!allowsSurge(view.set)) plan.deletions.push(...running.slice(1));
-  else if (running.length > 1) plan.deletions.push(...surplusOfSurge(view, running));
+  else if (running.length > 1) plan.deletions.push(...surplusPods(view, running));
   else if (running.length === 0 && shouldRun) plan.nodes.push(name);
 }
 
-/** All but one old and one new pod; the old one, too, if it is not ready or the new one suffices. */
-function surplusOfSurge({ set, hash, now }: DaemonView, running: readonly Pod[]): readonly Pod[] {
+/** All but one old and one new pod; also the old one if it is not ready or the new one is available. */
+function surplusPods({ set, hash, now }: DaemonView, running: readonly Pod[]): readonly Pod[] {
   const isNew = (pod: Pod) => isUpdated(pod, hash, undefined);
   const newest = running.find(isNew);
   const oldest = running.find((pod) => !isNew(pod));
@@ -90,7 +99,7 @@ function unavailableOf({ spec }: DaemonSet, desired: number): number {
   return scaledValue(spec.updateStrategy.rollingUpdate?.maxUnavailable ?? 0, desired);
 }
 
-/** The new and the old pod of a node; undefined = there are several of one. */
+/** The new and the old pod of a node; undefined = several pods of one revision. */
 function pairOf({ set, hash }: DaemonView, pods: readonly Pod[]) {
   const living = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   const generation = templateGeneration(set);
@@ -102,7 +111,7 @@ function pairOf({ set, hash }: DaemonView, pods: readonly Pod[]) {
 
 /** The next step of a rolling update. */
 export function planUpdate(view: DaemonView): NodePlan {
-  const desired = view.nodes.filter((node) => view.fit(node).shouldRun);
+  const desired = view.nodes.filter((node) => view.eligibility(node).shouldRun);
   const pods = new Map(view.podsByNode);
   for (const { metadata } of desired) {
     if (!pods.has(metadata.name)) pods.set(metadata.name, []);
@@ -110,14 +119,14 @@ export function planUpdate(view: DaemonView): NodePlan {
   const surge = surgeOf(view.set, desired.length);
   if (surge > 0) return planSurge(view, { pods, surge, desired: desired.length });
   const unavailable = Math.max(unavailableOf(view.set, desired.length), desired.length > 0 ? 1 : 0);
-  return planReplacement(view, pods, unavailable);
+  return planRollingUpdate(view, pods, unavailable);
 }
 
-/** Deletes old pods: those that are unavailable, and others as far as the limit allows. */
-function planReplacement(
+/** Deletes unavailable old pods, and available ones within `maxUnavailable`. */
+function planRollingUpdate(
   view: DaemonView,
   podsByNode: ReadonlyMap<string, readonly Pod[]>,
-  most: number,
+  maxUnavailable: number,
 ): NodePlan {
   const available = (pod: Pod) => isAvailable(pod, view.set.spec.minReadySeconds, view.now);
   const broken: Pod[] = [];
@@ -135,11 +144,11 @@ function planReplacement(
       unavailable++;
     }
   }
-  const left = Math.max(0, most - unavailable);
+  const left = Math.max(0, maxUnavailable - unavailable);
   return { nodes: [], deletions: [...broken, ...candidates.slice(0, left)] };
 }
 
-/** Makes new pods beside the old ones, which go when the new ones are available. */
+/** Creates new pods within `maxSurge`; deletes an old pod once its replacement is available. */
 function planSurge(
   view: DaemonView,
   {
@@ -170,7 +179,7 @@ function planSurge(
       continue;
     }
     const node = nodes.get(name);
-    const isWanted = node !== undefined && view.fit(node).shouldRun;
+    const isWanted = node !== undefined && view.eligibility(node).shouldRun;
     if (!isWanted) (available(oldPod) ? unwanted : plan.deletions).push(oldPod);
     else (available(oldPod) ? candidates : plan.nodes).push(name);
   }

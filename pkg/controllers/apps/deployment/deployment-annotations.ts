@@ -4,11 +4,11 @@ import type { Deployment, ReplicaSet } from "#kinds";
 
 type Annotations = Readonly<Record<string, string>>;
 
-/** Longest list of earlier revisions, in characters. */
-const longestHistory = 2_000;
-const mostReplicas = 2 ** 31 - 1;
+/** Size limit of the revision history annotation in characters. */
+const maxHistoryLength = 2_000;
+const maxReplicas = 2 ** 31 - 1;
 
-/** The annotations by which Deployments and their ReplicaSets keep revisions and sizes. */
+/** Annotations of Deployments and ReplicaSets: revisions and sizes. */
 export class DeploymentAnnotations {
   readonly revision: string;
   private readonly history: string;
@@ -16,7 +16,7 @@ export class DeploymentAnnotations {
   private readonly max: string;
   readonly rollbackTo = "deprecated.deployment.rollback.to";
   /** Not copied between a Deployment and its ReplicaSets. */
-  private readonly own: ReadonlySet<string>;
+  private readonly notCopied: ReadonlySet<string>;
 
   constructor(domain: Domain) {
     const name = (suffix: string) => resolve(`deployment.{label}/${suffix}`, domain);
@@ -25,7 +25,7 @@ export class DeploymentAnnotations {
     this.desired = name("desired-replicas");
     this.max = name("max-replicas");
     const lastApplied = resolve("kubectl.{label}/last-applied-configuration", domain);
-    this.own = new Set([
+    this.notCopied = new Set([
       lastApplied,
       this.revision,
       this.history,
@@ -35,22 +35,22 @@ export class DeploymentAnnotations {
     ]);
   }
 
-  /** 0 = none; undefined = no integer. */
+  /** Revision of an object; 0 = none, undefined = not an int64. */
   revisionOf({ metadata }: ApiObject): bigint | undefined {
     return integerIn(metadata.annotations?.[this.revision] ?? "0");
   }
 
-  /** Size of the Deployment when it last scaled the ReplicaSet. */
+  /** `spec.replicas` of the Deployment when it last scaled the ReplicaSet. */
   desiredOf(set: ReplicaSet): number | undefined {
     return this.sizeIn(set, this.desired);
   }
 
-  /** That size with the surge. */
+  /** The same, plus the maximum surge. */
   maxOf(set: ReplicaSet): number | undefined {
     return this.sizeIn(set, this.max);
   }
 
-  /** The revision that a rollback asks for; 0 = the one before; undefined = there is no rollback. */
+  /** Revision of a requested rollback; 0 = the previous one, undefined = no rollback requested. */
   rollbackOf({ metadata }: Deployment): bigint | undefined {
     const text = metadata.annotations?.[this.rollbackTo] ?? "";
     return text === "" ? undefined : integerIn(text);
@@ -60,9 +60,9 @@ export class DeploymentAnnotations {
     return { ...annotations, [this.desired]: String(desired), [this.max]: String(max) };
   }
 
-  /** Annotations of the ReplicaSet of the Deployment's template, which has this revision now. */
+  /** Annotations of the new ReplicaSet, at `revision`. */
   forNewSet({ metadata }: Deployment, before: Annotations = {}, revision: bigint): Annotations {
-    const copied = { ...before, ...this.withoutOwn(metadata.annotations) };
+    const copied = { ...before, ...this.copyable(metadata.annotations) };
     const old = before[this.revision];
     const oldRevision = integerIn(old ?? "0");
     if (oldRevision === undefined || oldRevision >= revision) return copied;
@@ -71,26 +71,30 @@ export class DeploymentAnnotations {
     return { ...next, ...this.extendedHistory(before[this.history] ?? "", old) };
   }
 
-  /** Annotations of a Deployment that is rolled back to a ReplicaSet. */
+  /** Annotations of a Deployment after a rollback to `set`. */
   forRollback({ metadata }: Deployment, set: ReplicaSet): Annotations {
-    const kept = Object.entries(metadata.annotations ?? {}).filter(([key]) => this.own.has(key));
-    return { ...Object.fromEntries(kept), ...this.withoutOwn(set.metadata.annotations) };
+    const kept = Object.entries(metadata.annotations ?? {}).filter(([key]) =>
+      this.notCopied.has(key),
+    );
+    return { ...Object.fromEntries(kept), ...this.copyable(set.metadata.annotations) };
   }
 
-  private withoutOwn(annotations: Annotations = {}): Annotations {
-    return Object.fromEntries(Object.entries(annotations).filter(([key]) => !this.own.has(key)));
+  private copyable(annotations: Annotations = {}): Annotations {
+    return Object.fromEntries(
+      Object.entries(annotations).filter(([key]) => !this.notCopied.has(key)),
+    );
   }
 
-  /** The oldest revisions are dropped where the list would be too long. */
+  /** Appends a revision to the history; drops the oldest ones beyond the size limit. */
   private extendedHistory(history: string, revision: string): Annotations {
     const revisions = history === "" ? [] : history.split(",");
     let length = revisions.length === 0 ? 0 : history.length + 1 + revision.length;
     let start = 0;
-    while (length > longestHistory && start < revisions.length) {
+    while (length > maxHistoryLength && start < revisions.length) {
       length -= revisions[start]!.length + 1;
       start++;
     }
-    if (length > longestHistory) return {};
+    if (length > maxHistoryLength) return {};
     return { [this.history]: [...revisions.slice(start), revision].join(",") };
   }
 
@@ -98,11 +102,11 @@ export class DeploymentAnnotations {
     const text = metadata.annotations?.[annotation];
     if (text === undefined || !/^\d{1,10}$/.test(text)) return undefined;
     const size = Number(text);
-    return size > mostReplicas ? undefined : size;
+    return size > maxReplicas ? undefined : size;
   }
 }
 
-/** An int64; undefined = the text is none. */
+/** Parses an int64; undefined = not one. */
 function integerIn(text: string): bigint | undefined {
   if (!/^[+-]?\d{1,19}$/.test(text)) return undefined;
   const value = BigInt(text.replace("+", ""));

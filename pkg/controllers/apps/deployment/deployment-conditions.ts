@@ -3,7 +3,7 @@ import { formatTime } from "../../time.ts";
 import { progressDeadline } from "./rolling-limits.ts";
 
 type Conditions = readonly DeploymentCondition[];
-type Stated = Pick<DeploymentCondition, "type" | "status"> & {
+type ConditionDraft = Pick<DeploymentCondition, "type" | "status"> & {
   readonly reason: string;
   readonly message: string;
 };
@@ -28,19 +28,19 @@ export function conditionOf(
   return conditions?.find((each) => each.type === type);
 }
 
-/** The condition Progressing with status True, or another one. */
+/** A condition Progressing. */
 export function progressing(
   reason: string,
   message: string,
   status: DeploymentCondition["status"] = "True",
-): Stated {
+): ConditionDraft {
   return { type: "Progressing", status, reason, message };
 }
 
-/** A condition with the same status and reason stays as it is, whatever its message says. */
+/** Sets a condition, unless one with the same status and reason exists; a new message alone is ignored. */
 export function withCondition(
   conditions: Conditions = [],
-  stated: Stated,
+  stated: ConditionDraft,
   now: number,
 ): readonly DeploymentCondition[] {
   const before = conditionOf(conditions, stated.type);
@@ -51,10 +51,10 @@ export function withCondition(
   return [...withoutCondition(conditions, stated.type), condition];
 }
 
-/** Says again that there is progress, which starts the deadline again. */
+/** Sets the condition Progressing with a new lastUpdateTime, which restarts the progress deadline. */
 export function withProgress(
   conditions: Conditions = [],
-  stated: Stated,
+  stated: ConditionDraft,
   now: number,
 ): readonly DeploymentCondition[] {
   const time = formatTime(now);
@@ -68,7 +68,7 @@ export function withoutCondition(conditions: Conditions = [], type: string): Con
   return conditions.filter((each) => each.type !== type);
 }
 
-/** Whether the deadline has passed since the last progress that these conditions state. */
+/** Whether the progress deadline has passed since the last update of the condition Progressing. */
 export function hasTimedOut(deployment: Deployment, conditions: Conditions, now: number): boolean {
   const deadline = progressDeadline(deployment);
   const condition = conditionOf(conditions, "Progressing");

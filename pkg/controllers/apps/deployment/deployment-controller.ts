@@ -22,7 +22,7 @@ import { selectorOf } from "../../owners/selectors.ts";
 import { WrittenObjects } from "../../written-objects.ts";
 import { DeploymentAnnotations } from "./deployment-annotations.ts";
 import { conditionOf, progressing, reasons, withCondition } from "./deployment-conditions.ts";
-import { DeploymentSync, type DeploymentTools } from "./deployment-sync.ts";
+import { DeploymentSync, type DeploymentDependencies } from "./deployment-sync.ts";
 import { rollBack } from "./rollback.ts";
 import { isComplete, progressDeadline } from "./rolling-limits.ts";
 import { recreate, rollOut } from "./rollout.ts";
@@ -34,7 +34,7 @@ export interface DeploymentOptions {
   readonly deploymentWorkers: number;
 }
 
-/** Rolls out the pod templates of Deployments by way of ReplicaSets. */
+/** Rolls out Deployments: creates, scales and deletes their ReplicaSets. */
 export async function runDeploymentController(
   context: ControllerContext,
   { deploymentWorkers }: DeploymentOptions,
@@ -50,7 +50,7 @@ class DeploymentController {
   private readonly ownedSets: OwnedObjects<ReplicaSet>;
   private readonly ownedPods: OwnedObjects<Pod>;
   private readonly recorder: CoreEventRecorder;
-  private readonly tools: DeploymentTools;
+  private readonly dependencies: DeploymentDependencies;
 
   constructor(private readonly context: ControllerContext) {
     const { informers, client, clock } = context;
@@ -62,7 +62,7 @@ class DeploymentController {
     this.ownedPods = new OwnedObjects(this.pods);
     this.recorder = new CoreEventRecorder(context, component);
     const annotations = new DeploymentAnnotations(client.domain);
-    this.tools = {
+    this.dependencies = {
       client,
       clock,
       recorder: this.recorder,
@@ -91,7 +91,7 @@ class DeploymentController {
     await Promise.all([this.recorder.run(), this.queue.run(work, { workers })]);
   }
 
-  /** A Deployment that recreates waits until its last old pod is gone. */
+  /** Enqueues a Deployment with strategy Recreate when its last old pod is deleted. */
   private podChanged({ type, object }: InformerEvent<Pod>): void {
     if (type !== "deleted") return;
     const owner = controllerOf(object);
@@ -110,27 +110,31 @@ class DeploymentController {
   }
 
   private async sync(key: string): Promise<void> {
-    const deployment = this.tools.writtenDeployments.latest(key);
+    const deployment = this.dependencies.writtenDeployments.latest(key);
     if (deployment === undefined) return;
-    if (selectorOf(deployment.spec.selector).empty) return this.refuseSelector(deployment);
+    if (selectorOf(deployment.spec.selector).empty) return this.rejectSelector(deployment);
     try {
-      const sync = new DeploymentSync(this.tools, deployment, await this.claimSets(deployment));
-      await this.proceed(sync);
+      const sync = new DeploymentSync(
+        this.dependencies,
+        deployment,
+        await this.claimSets(deployment),
+      );
+      await this.reconcile(sync);
       this.requeueForDeadline(sync.deployment);
     } catch (error) {
       if (!isTerminating(error)) throw error;
     }
   }
 
-  private async proceed(sync: DeploymentSync): Promise<void> {
+  private async reconcile(sync: DeploymentSync): Promise<void> {
     const { metadata, spec } = sync.deployment;
     if (metadata.deletionTimestamp !== undefined) {
       await sync.syncRevision({ create: false });
       return writeCounts(sync);
     }
-    await this.notePause(sync);
+    await this.checkPausedConditions(sync);
     if (spec.paused === true) return scaleOnly(sync);
-    const rollback = this.tools.annotations.rollbackOf(sync.deployment);
+    const rollback = this.dependencies.annotations.rollbackOf(sync.deployment);
     if (rollback !== undefined) return rollBack(sync, rollback);
     if (isScaled(sync)) return scaleOnly(sync);
     if (spec.strategy.type === "RollingUpdate") return rollOut(sync);
@@ -141,8 +145,8 @@ class DeploymentController {
     const selector = selectorOf(deployment.spec.selector);
     const candidates = [
       ...this.ownedSets.of(deployment),
-      ...this.ownedSets.orphansBeside(deployment),
-    ].map((set) => this.tools.writtenSets.newest(set));
+      ...this.ownedSets.orphansFor(deployment),
+    ].map((set) => this.dependencies.writtenSets.newest(set));
     return claimObjects(candidates, {
       client: this.context.client,
       resource: replicaSets,
@@ -152,8 +156,8 @@ class DeploymentController {
     });
   }
 
-  /** A rollout that is paused makes no progress, and misses no deadline. */
-  private async notePause(sync: DeploymentSync): Promise<void> {
+  /** Sets the reason of the condition Progressing on pause and resume, so that a pause misses no deadline. */
+  private async checkPausedConditions(sync: DeploymentSync): Promise<void> {
     const { spec, status = {} } = sync.deployment;
     if (progressDeadline(sync.deployment) === undefined) return;
     const current = conditionOf(status.conditions, "Progressing");
@@ -167,7 +171,7 @@ class DeploymentController {
     await sync.writeStatus({ ...status, conditions });
   }
 
-  private async refuseSelector(deployment: Deployment): Promise<void> {
+  private async rejectSelector(deployment: Deployment): Promise<void> {
     const message = "This deployment is selecting all pods. A non-empty selector is required.";
     this.recorder.record(deployments, deployment, {
       type: "Warning",
@@ -176,11 +180,11 @@ class DeploymentController {
     });
     const { generation } = deployment.metadata;
     if (generation === undefined) return;
-    const sync = new DeploymentSync(this.tools, deployment, []);
+    const sync = new DeploymentSync(this.dependencies, deployment, []);
     await sync.writeStatus({ ...deployment.status, observedGeneration: generation });
   }
 
-  /** Looks again when the deadline has passed without progress. */
+  /** Requeues the Deployment for when its progress deadline expires. */
   private requeueForDeadline(deployment: Deployment): void {
     const { metadata, spec, status = {} } = deployment;
     const deadline = progressDeadline(deployment);
@@ -190,7 +194,7 @@ class DeploymentController {
     if (isComplete(deployment, status) || condition.reason === reasons.timedOut) return;
     const since = Date.parse(condition.lastUpdateTime ?? "");
     const leftMs = since + deadline * 1000 - this.context.clock.now();
-    // The times of conditions are cut to seconds.
+    // Condition times are truncated to seconds.
     this.queue.addAfter(objectKey(deployment), Math.max(0, leftMs) + 1_000);
   }
 }

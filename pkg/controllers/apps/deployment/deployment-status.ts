@@ -15,12 +15,12 @@ import {
   isProgressing,
   maxUnavailable,
   progressDeadline,
-  wantedReplicas,
+  desiredReplicas,
 } from "./rolling-limits.ts";
 
 /** The ReplicaSets of a Deployment. */
 export interface OwnedSets {
-  /** The one of the current template; undefined = it does not exist yet. */
+  /** The ReplicaSet of the current template; undefined = not created yet. */
   readonly newSet: ReplicaSet | undefined;
   readonly oldSets: readonly ReplicaSet[];
 }
@@ -29,8 +29,8 @@ export function allSets({ newSet, oldSets }: OwnedSets): readonly ReplicaSet[] {
   return newSet === undefined ? oldSets : [...oldSets, newSet];
 }
 
-/** Numbers and the condition Available, as the ReplicaSets say. */
-export function countedStatus(
+/** Replica counts and the condition Available, from the ReplicaSets. */
+export function calculateStatus(
   deployment: Deployment,
   sets: OwnedSets,
   now: number,
@@ -47,7 +47,7 @@ export function countedStatus(
     updatedReplicas: sets.newSet?.status?.replicas ?? 0,
     readyReplicas: countIn(all, "readyReplicas"),
     availableReplicas: available,
-    unavailableReplicas: Math.max(0, wantedReplicas(all) - available),
+    unavailableReplicas: Math.max(0, desiredReplicas(all) - available),
     ...(collisionCount === undefined ? {} : { collisionCount }),
     conditions: withCondition(
       before.conditions,
@@ -69,13 +69,13 @@ export function countedStatus(
   };
 }
 
-/** The counted status with the conditions Progressing and ReplicaFailure of a rollout. */
+/** Status during a rollout: adds the conditions Progressing and ReplicaFailure. */
 export function rolloutStatus(
   deployment: Deployment,
   sets: OwnedSets,
   now: number,
 ): DeploymentStatus {
-  const counted = countedStatus(deployment, sets, now);
+  const counted = calculateStatus(deployment, sets, now);
   const conditions = progressConditions(deployment, counted, { sets, now });
   const failure = replicaFailure(sets);
   const without = withoutCondition(conditions, "ReplicaFailure");
@@ -85,12 +85,12 @@ export function rolloutStatus(
   };
 }
 
-/** Whether two statuses say the same; absent numbers are 0. */
+/** Whether two statuses are equal; absent numbers are 0. */
 export function isSameStatus(left: DeploymentStatus = {}, right: DeploymentStatus = {}): boolean {
-  return deepEqual(plainStatus(left), plainStatus(right));
+  return deepEqual(normalizedStatus(left), normalizedStatus(right));
 }
 
-function plainStatus(status: DeploymentStatus): object {
+function normalizedStatus(status: DeploymentStatus): object {
   return {
     observedGeneration: Number(status.observedGeneration ?? 0),
     replicas: status.replicas ?? 0,
@@ -133,7 +133,7 @@ function progressConditions(
   return withCondition(conditions, progressing(reasons.timedOut, message, "False"), now);
 }
 
-/** The failure of the new ReplicaSet, else of another one, as a condition of the Deployment. */
+/** ReplicaFailure of the new ReplicaSet, else of an old one, as a condition of the Deployment. */
 function replicaFailure(sets: OwnedSets): DeploymentCondition | undefined {
   const inOrder = [...(sets.newSet === undefined ? [] : [sets.newSet]), ...sets.oldSets];
   const found = inOrder

@@ -16,9 +16,9 @@ import type { DeploymentAnnotations } from "./deployment-annotations.ts";
 import { conditionOf, progressing, reasons, withCondition } from "./deployment-conditions.ts";
 import { allSets, isSameStatus, type OwnedSets } from "./deployment-status.ts";
 import { byCreation, isSameTemplate, setName, setSelector, setTemplate } from "./replica-sets.ts";
-import { maxSurge, newSetReplicas, progressDeadline, wantedReplicas } from "./rolling-limits.ts";
+import { maxSurge, newSetReplicas, progressDeadline, desiredReplicas } from "./rolling-limits.ts";
 
-export interface DeploymentTools {
+export interface DeploymentDependencies {
   readonly client: Client;
   readonly clock: Clock;
   readonly recorder: CoreEventRecorder;
@@ -27,21 +27,21 @@ export interface DeploymentTools {
   readonly writtenSets: WrittenObjects<ReplicaSet>;
 }
 
-interface Noted {
+interface RevisionProgress {
   readonly revision: string;
   readonly reason: string;
   readonly message: string;
-  /** Whether the condition Progressing is to say so. */
+  /** Whether to update the condition Progressing. */
   readonly isNew: boolean;
 }
 
 /**
- * The writes of one sync of a Deployment. Each takes the newest version into account, so that the
- * next one does not conflict with it.
+ * Writes of one sync of a Deployment. Each updates the objects held here with its response, so that the
+ * next write does not conflict.
  */
 export class DeploymentSync {
   constructor(
-    private readonly tools: DeploymentTools,
+    private readonly dependencies: DeploymentDependencies,
     public deployment: Deployment,
     private sets: readonly ReplicaSet[],
   ) {
@@ -55,18 +55,18 @@ export class DeploymentSync {
   }
 
   get annotations(): DeploymentAnnotations {
-    return this.tools.annotations;
+    return this.dependencies.annotations;
   }
 
   get now(): number {
-    return this.tools.clock.now();
+    return this.dependencies.clock.now();
   }
 
   record(type: "Normal" | "Warning", reason: string, message: string): void {
-    this.tools.recorder.record(deployments, this.deployment, { type, reason, message });
+    this.dependencies.recorder.record(deployments, this.deployment, { type, reason, message });
   }
 
-  /** Writes the status if it differs; answers whether it did. */
+  /** Writes the status if it changed; returns whether it did. */
   async writeStatus(status: DeploymentStatus): Promise<boolean> {
     if (isSameStatus(this.deployment.status, status)) return false;
     await this.writeDeployment({ ...this.deployment, status }, "status");
@@ -74,31 +74,31 @@ export class DeploymentSync {
   }
 
   async writeDeployment(deployment: Deployment, subresource = ""): Promise<void> {
-    const { client, writtenDeployments } = this.tools;
+    const { client, writtenDeployments } = this.dependencies;
     this.deployment = await client.update(deployments, deployment, { subresource });
     writtenDeployments.add(this.deployment);
   }
 
   /**
-   * Numbers the ReplicaSet of the current template as the newest revision, and the Deployment with it.
-   * With `create` the ReplicaSet is made if it is missing.
+   * Sets the newest revision on the ReplicaSet of the current template and on the Deployment; creates a
+   * missing ReplicaSet if `create`.
    */
   async syncRevision({ create }: { readonly create: boolean }): Promise<void> {
-    const { annotations } = this.tools;
+    const { annotations } = this.dependencies;
     const { newSet, oldSets } = this.owned;
     const revisions = oldSets.map((set) => annotations.revisionOf(set) ?? 0n);
     const revision = revisions.reduce((most, each) => (each > most ? each : most), 0n) + 1n;
-    if (newSet !== undefined) await this.adjustNewSet(newSet, revision);
+    if (newSet !== undefined) await this.updateNewSet(newSet, revision);
     else if (create) await this.createNewSet(revision);
   }
 
-  /** Changes the size of a ReplicaSet, with an Event; answers whether it changed. */
+  /** Scales a ReplicaSet and records the Event; returns whether its size changed. */
   async scaleSet(set: ReplicaSet, replicas: number): Promise<boolean> {
     const { spec } = this.deployment;
     const from = set.spec.replicas;
     const max = spec.replicas + maxSurge(this.deployment);
     const before = set.metadata.annotations ?? {};
-    const sized = this.tools.annotations.withSizes(before, spec.replicas, max);
+    const sized = this.dependencies.annotations.withSizes(before, spec.replicas, max);
     if (from === replicas && deepEqual(before, sized)) return false;
     await this.writeSet({
       ...set,
@@ -112,7 +112,7 @@ export class DeploymentSync {
 
   async deleteSet({ metadata }: ReplicaSet): Promise<void> {
     const { namespace = "", name, uid } = metadata;
-    await this.tools.client
+    await this.dependencies.client
       .delete(replicaSets, { namespace, name }, { preconditions: { uid } })
       .catch((error: unknown) => {
         if (!isNotFound(error)) throw error;
@@ -120,8 +120,8 @@ export class DeploymentSync {
   }
 
   private async writeSet(set: ReplicaSet): Promise<ReplicaSet> {
-    const written = await this.tools.client.update(replicaSets, set);
-    this.tools.writtenSets.add(written);
+    const written = await this.dependencies.client.update(replicaSets, set);
+    this.dependencies.writtenSets.add(written);
     const { uid } = written.metadata;
     this.sets = this.sets.map((each) => (each.metadata.uid === uid ? written : each));
     return written;
@@ -136,8 +136,8 @@ export class DeploymentSync {
     this.record("Normal", "ScalingReplicaSet", message);
   }
 
-  private async adjustNewSet(set: ReplicaSet, revision: bigint): Promise<void> {
-    const { annotations } = this.tools;
+  private async updateNewSet(set: ReplicaSet, revision: bigint): Promise<void> {
+    const { annotations } = this.dependencies;
     const { minReadySeconds = 0 } = this.deployment.spec;
     const before = set.metadata.annotations ?? {};
     const wanted = annotations.forNewSet(this.deployment, before, revision);
@@ -150,7 +150,7 @@ export class DeploymentSync {
           metadata: { ...set.metadata, annotations: wanted },
           spec: { ...set.spec, minReadySeconds },
         });
-    await this.noteProgress({
+    await this.recordProgress({
       revision: current.metadata.annotations?.[annotations.revision] ?? "",
       reason: reasons.found,
       message: `Found new replica set ${goQuote(current.metadata.name)}`,
@@ -158,10 +158,15 @@ export class DeploymentSync {
     });
   }
 
-  /** Writes the revision of the new ReplicaSet and that there is progress, if it is news. */
-  private async noteProgress({ revision, reason, message, isNew }: Noted): Promise<void> {
+  /** Writes revision and condition Progressing to the Deployment if they changed. */
+  private async recordProgress({
+    revision,
+    reason,
+    message,
+    isNew,
+  }: RevisionProgress): Promise<void> {
     const { metadata, status = {} } = this.deployment;
-    const { revision: annotation } = this.tools.annotations;
+    const { revision: annotation } = this.dependencies.annotations;
     const hasRevision = metadata.annotations?.[annotation] === revision;
     const isProgress = isNew && progressDeadline(this.deployment) !== undefined;
     if (hasRevision && !isProgress) return;
@@ -179,18 +184,18 @@ export class DeploymentSync {
   }
 
   private async createNewSet(revision: bigint): Promise<void> {
-    const { client } = this.tools;
+    const { client } = this.dependencies;
     const draft = this.newSetDraft(revision);
     const { name } = draft.metadata;
     const { replicas } = draft.spec;
     let isNew = true;
     const set = await client.create(replicaSets, draft).catch((error: unknown) => {
       isNew = false;
-      return this.afterFailedCreate(name, error);
+      return this.handleCreateError(name, error);
     });
     this.sets = [...this.sets, set].sort(byCreation);
     if (isNew && replicas > 0) this.recordScaling("up", name, [0, replicas]);
-    await this.noteProgress({
+    await this.recordProgress({
       revision: String(revision),
       reason: reasons.created,
       message: `Created new replica set ${goQuote(name)}`,
@@ -203,8 +208,8 @@ export class DeploymentSync {
     const { metadata, spec, status } = deployment;
     const hash = podTemplateHash(spec.template, status?.collisionCount);
     const template = setTemplate(spec.template, hash);
-    const replicas = newSetReplicas(deployment, 0, wantedReplicas(allSets(this.owned)));
-    const { annotations } = this.tools;
+    const replicas = newSetReplicas(deployment, 0, desiredReplicas(allSets(this.owned)));
+    const { annotations } = this.dependencies;
     const max = spec.replicas + maxSurge(deployment);
     const revised = annotations.forNewSet(deployment, {}, revision);
     return {
@@ -225,14 +230,15 @@ export class DeploymentSync {
   }
 
   /**
-   * The ReplicaSet of that name if it is the Deployment's own, which its cache did not show yet.
-   * @throws the error, after the status says what is to be tried next or why it failed
+   * On a 409, returns the existing ReplicaSet if it is the Deployment's own (the cache was stale); else
+   * increments the collision count.
+   * @throws the error, after the status has been updated
    */
-  private async afterFailedCreate(name: string, error: unknown): Promise<ReplicaSet> {
+  private async handleCreateError(name: string, error: unknown): Promise<ReplicaSet> {
     const { namespace = "" } = this.deployment.metadata;
     if (isTerminating(error)) throw error;
     if (statusCodeOf(error) === 409) {
-      const found = await this.tools.client.get(replicaSets, { namespace, name });
+      const found = await this.dependencies.client.get(replicaSets, { namespace, name });
       const { template } = this.deployment.spec;
       if (isControlledBy(found, this.deployment) && isSameTemplate(found.spec.template, template)) {
         return found;
@@ -241,8 +247,8 @@ export class DeploymentSync {
       await this.writeStatus({ ...status, collisionCount: (status.collisionCount ?? 0) + 1 });
       throw error;
     }
-    const { message: why } = error as Error;
-    const message = `Failed to create new replica set ${goQuote(name)}: ${why}`;
+    const reason = (error as Error).message;
+    const message = `Failed to create new replica set ${goQuote(name)}: ${reason}`;
     this.record("Warning", reasons.createFailed, message);
     if (progressDeadline(this.deployment) !== undefined) {
       const { status = {} } = this.deployment;

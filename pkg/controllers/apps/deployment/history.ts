@@ -2,7 +2,7 @@ import type { DeploymentSync } from "./deployment-sync.ts";
 import { byCreation } from "./replica-sets.ts";
 import { historyLimit } from "./rolling-limits.ts";
 
-/** Deletes old ReplicaSets beyond the limit that have and want no pods, lowest revision first. */
+/** Deletes old ReplicaSets without pods beyond `revisionHistoryLimit`, lowest revision first. */
 export async function cleanUpHistory(sync: DeploymentSync): Promise<void> {
   const limit = historyLimit(sync.deployment);
   if (limit === undefined) return;

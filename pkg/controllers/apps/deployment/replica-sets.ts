@@ -2,22 +2,22 @@ import { deepEqual } from "#base";
 import type { PodTemplateSpec, ReplicaSet } from "#kinds";
 import type { LabelSelector } from "#meta";
 
-/** How the ReplicaSets of a Deployment are named, labeled, compared and sorted. */
+/** Names, labels, comparison and order of the ReplicaSets of a Deployment. */
 
 const hashLabel = "pod-template-hash";
-const longestName = 253;
+const maxNameLength = 253;
 
 export function setName(deployment: string, hash: string): string {
-  return `${deployment.slice(0, longestName - 1 - hash.length)}-${hash}`;
+  return `${deployment.slice(0, maxNameLength - 1 - hash.length)}-${hash}`;
 }
 
-/** The template with the hash as a label. */
+/** Adds the label `pod-template-hash` to a template. */
 export function setTemplate(template: PodTemplateSpec, hash: string): PodTemplateSpec {
   const labels = { ...template.metadata?.labels, [hashLabel]: hash };
   return { ...template, metadata: { ...template.metadata, labels } };
 }
 
-/** The template of a ReplicaSet as its Deployment had it. */
+/** Template of a ReplicaSet without the label `pod-template-hash`. */
 export function deploymentTemplate(template: PodTemplateSpec): PodTemplateSpec {
   return { ...template, metadata: { ...template.metadata, labels: withoutHash(template) } };
 }
@@ -26,7 +26,7 @@ export function setSelector(selector: LabelSelector, hash: string): LabelSelecto
   return { ...selector, matchLabels: { ...selector.matchLabels, [hashLabel]: hash } };
 }
 
-/** Whether two templates are equal but for the hash in their labels. */
+/** Whether two templates are equal, except for the label `pod-template-hash`. */
 export function isSameTemplate(left: PodTemplateSpec, right: PodTemplateSpec): boolean {
   return (
     deepEqual(left.spec, right.spec) &&
@@ -51,7 +51,7 @@ export function byCreation(
   );
 }
 
-/** Larger first; of equal ones the newer first, or the older. */
+/** Order: larger ReplicaSets first; equal sizes newer or older first, as `of` says. */
 export function bySize(of: "newer" | "older") {
   return (left: ReplicaSet, right: ReplicaSet): number =>
     right.spec.replicas - left.spec.replicas ||

@@ -6,7 +6,7 @@ import { deploymentTemplate, isSameTemplate } from "./replica-sets.ts";
 
 const revisionNotFound = "DeploymentRollbackRevisionNotFound";
 
-/** Does what the annotation `deprecated.deployment.rollback.to` asks for, and removes it. */
+/** Rolls back as the annotation `deprecated.deployment.rollback.to` requests, and removes it. */
 export async function rollBack(sync: DeploymentSync, requested: bigint): Promise<void> {
   await sync.syncRevision({ create: true });
   const sets = allSets(sync.owned);
@@ -46,7 +46,7 @@ async function clearRollback(sync: DeploymentSync, deployment: Deployment): Prom
   await sync.writeDeployment({ ...deployment, metadata: { ...deployment.metadata, annotations } });
 }
 
-/** The second highest revision; 0 = there is none. */
+/** The second highest revision; 0 = none. */
 function lastRevision(sync: DeploymentSync, sets: readonly ReplicaSet[]): bigint {
   const revisions = sets.map((set) => sync.annotations.revisionOf(set) ?? 0n);
   return revisions.toSorted((left, right) => Number(right > left) - Number(right < left))[1] ?? 0n;

@@ -1,13 +1,13 @@
 import type { Deployment, DeploymentStatus, ReplicaSet } from "#kinds";
 import { scaledValue } from "../../scaled-value.ts";
 
-/** The arithmetic of rollouts: how many pods a Deployment may have and must have. */
+/** Arithmetic of rollouts: minimum and maximum number of pods of a Deployment. */
 
-/** Stands for no limit and no deadline. */
+/** Value of `revisionHistoryLimit` and `progressDeadlineSeconds` that means no limit: MaxInt32. */
 const unlimited = 2 ** 31 - 1;
 
-/** The unavailable number is 1 where both round to 0, so that a rollout can go on. */
-function fenceposts({ spec }: Deployment): {
+/** Resolves `maxSurge` and `maxUnavailable`; the latter is 1 if both round to 0, so that rollouts proceed. */
+function resolveFenceposts({ spec }: Deployment): {
   readonly surge: number;
   readonly unavailable: number;
 } {
@@ -21,24 +21,24 @@ function isRollingUpdate({ spec }: Deployment): boolean {
   return spec.strategy.type === "RollingUpdate";
 }
 
-/** Pods above `spec.replicas` that a rollout may make. */
+/** Number of pods above `spec.replicas` that a rollout may create. */
 export function maxSurge(deployment: Deployment): number {
-  return isRollingUpdate(deployment) ? fenceposts(deployment).surge : 0;
+  return isRollingUpdate(deployment) ? resolveFenceposts(deployment).surge : 0;
 }
 
-/** Pods of `spec.replicas` that may be unavailable during a rollout. */
+/** Number of pods below `spec.replicas` that may be unavailable during a rollout. */
 export function maxUnavailable(deployment: Deployment): number {
   const { replicas } = deployment.spec;
   if (!isRollingUpdate(deployment) || replicas === 0) return 0;
-  return Math.min(fenceposts(deployment).unavailable, replicas);
+  return Math.min(resolveFenceposts(deployment).unavailable, replicas);
 }
 
 /** Sum of `spec.replicas`. */
-export function wantedReplicas(sets: readonly ReplicaSet[]): number {
+export function desiredReplicas(sets: readonly ReplicaSet[]): number {
   return sets.reduce((sum, { spec }) => sum + spec.replicas, 0);
 }
 
-/** Sum of a number of the statuses. */
+/** Sum of a status field. */
 export function countIn(
   sets: readonly ReplicaSet[],
   field: "replicas" | "readyReplicas" | "availableReplicas",
@@ -46,7 +46,7 @@ export function countIn(
   return sets.reduce((sum, { status }) => sum + (status?.[field] ?? 0), 0);
 }
 
-/** Replicas that the new ReplicaSet may have now, of those that all have together. */
+/** Replicas that the new ReplicaSet may have now, given the total of all ReplicaSets. */
 export function newSetReplicas(
   { spec }: Deployment,
   newReplicas: number,
@@ -59,19 +59,23 @@ export function newSetReplicas(
   return newReplicas + Math.min(room, spec.replicas - newReplicas);
 }
 
-/** Replicas to add to a ReplicaSet so that it keeps its share of the Deployment; may be negative. */
+/** Replicas to add to a ReplicaSet in proportional scaling; negative = to remove. */
 export function proportion(
   deployment: Deployment,
   { spec }: ReplicaSet,
   { toAdd, added, maxBefore }: { toAdd: number; added: number; maxBefore: number | undefined },
 ): number {
   if (spec.replicas === 0 || toAdd === 0 || toAdd === added) return 0;
-  const change = shareChange(deployment, spec.replicas, maxBefore);
+  const change = fractionChange(deployment, spec.replicas, maxBefore);
   const left = toAdd - added;
   return toAdd > 0 ? Math.min(change, left) : Math.max(change, left);
 }
 
-function shareChange(deployment: Deployment, size: number, maxBefore: number | undefined): number {
+function fractionChange(
+  deployment: Deployment,
+  size: number,
+  maxBefore: number | undefined,
+): number {
   const { replicas } = deployment.spec;
   if (replicas === 0) return -size;
   const before =
@@ -81,7 +85,7 @@ function shareChange(deployment: Deployment, size: number, maxBefore: number | u
   return Math.floor(scaled + 0.5) - size;
 }
 
-/** Whether all pods are of the newest template, available, and no others are left. */
+/** Whether all pods are updated and available, and no old ones exist. */
 export function isComplete({ metadata, spec }: Deployment, status: DeploymentStatus): boolean {
   return (
     (status.updatedReplicas ?? 0) === spec.replicas &&
@@ -91,7 +95,7 @@ export function isComplete({ metadata, spec }: Deployment, status: DeploymentSta
   );
 }
 
-/** Whether a rollout has come forward since the status of the Deployment was written. */
+/** Whether a rollout has progressed since the last status of the Deployment. */
 export function isProgressing({ status: before = {} }: Deployment, now: DeploymentStatus): boolean {
   const old = (status: DeploymentStatus) => (status.replicas ?? 0) - (status.updatedReplicas ?? 0);
   return (
@@ -102,13 +106,13 @@ export function isProgressing({ status: before = {} }: Deployment, now: Deployme
   );
 }
 
-/** Seconds that a rollout may take without progress; undefined = any time. */
+/** `progressDeadlineSeconds`; undefined = no deadline. */
 export function progressDeadline({ spec }: Deployment): number | undefined {
   const { progressDeadlineSeconds: seconds } = spec;
   return seconds === unlimited ? undefined : seconds;
 }
 
-/** Old ReplicaSets to keep; undefined = all. */
+/** `revisionHistoryLimit`; undefined = no limit. */
 export function historyLimit({ spec }: Deployment): number | undefined {
   const { revisionHistoryLimit: limit } = spec;
   return limit === unlimited ? undefined : limit;

@@ -9,17 +9,17 @@ import {
   isComplete,
   maxUnavailable,
   newSetReplicas,
-  wantedReplicas,
+  desiredReplicas,
 } from "./rolling-limits.ts";
 
-/** Replaces pods step by step: one write of sizes, then the status; the next sync goes on. */
+/** Rolling update: scales up the new or scales down the old ReplicaSets, then writes the status. */
 export async function rollOut(sync: DeploymentSync): Promise<void> {
   await sync.syncRevision({ create: true });
   const isScaled = (await scaleUpNewSet(sync)) || (await scaleDownOldSets(sync));
-  await finish(sync, isScaled);
+  await updateRolloutStatus(sync, isScaled);
 }
 
-/** Removes all old pods before the first new one is made. */
+/** Strategy Recreate: scales old ReplicaSets to 0 before the new one is created. */
 export async function recreate(
   sync: DeploymentSync,
   podsOf: (set: ReplicaSet) => readonly Pod[],
@@ -33,17 +33,17 @@ export async function recreate(
   const hasOldPods =
     countIn(oldSets, "replicas") > 0 ||
     oldSets.some((set) => podsOf(set).some((pod) => !isTerminal(pod)));
-  if (isScaled || hasOldPods) return finish(sync, true);
+  if (isScaled || hasOldPods) return updateRolloutStatus(sync, true);
   if (sync.owned.newSet === undefined) await sync.syncRevision({ create: true });
   const { newSet } = sync.owned;
   const { replicas } = sync.deployment.spec;
   if (newSet !== undefined && newSet.spec.replicas !== replicas) {
     await sync.scaleSet(newSet, replicas);
   }
-  await finish(sync, false);
+  await updateRolloutStatus(sync, false);
 }
 
-async function finish(sync: DeploymentSync, isScaled: boolean): Promise<void> {
+async function updateRolloutStatus(sync: DeploymentSync, isScaled: boolean): Promise<void> {
   const { deployment } = sync;
   if (!isScaled && isComplete(deployment, deployment.status ?? {})) await cleanUpHistory(sync);
   await sync.writeStatus(rolloutStatus(sync.deployment, sync.owned, sync.now));
@@ -55,30 +55,30 @@ async function scaleUpNewSet(sync: DeploymentSync): Promise<boolean> {
   const { replicas } = deployment.spec;
   if (newSet === undefined || newSet.spec.replicas === replicas) return false;
   const current = newSet.spec.replicas;
-  const all = wantedReplicas(allSets(sync.owned));
+  const all = desiredReplicas(allSets(sync.owned));
   const next = current > replicas ? replicas : newSetReplicas(deployment, current, all);
   return next === current ? false : sync.scaleSet(newSet, next);
 }
 
-/** Scales old ReplicaSets down as far as enough pods stay available, unhealthy ones first. */
+/** Scales old ReplicaSets down within `maxUnavailable`, unhealthy replicas first. */
 async function scaleDownOldSets(sync: DeploymentSync): Promise<boolean> {
   const { deployment } = sync;
   const { newSet, oldSets } = sync.owned;
-  if (newSet === undefined || wantedReplicas(oldSets) === 0) return false;
+  if (newSet === undefined || desiredReplicas(oldSets) === 0) return false;
   const minAvailable = deployment.spec.replicas - maxUnavailable(deployment);
   const newUnavailable = newSet.spec.replicas - (newSet.status?.availableReplicas ?? 0);
-  const all = wantedReplicas(allSets(sync.owned));
+  const all = desiredReplicas(allSets(sync.owned));
   const most = all - minAvailable - newUnavailable;
   if (most <= 0) return false;
   const active = oldSets.filter(isActiveSet);
-  // A ReplicaSet that was scaled down just now still counts the pods that it is about to delete.
+  // A ReplicaSet that was just scaled down still counts the pods that it is about to delete.
   if (active.some((set) => unhealthyReplicas(set) < 0)) return false;
   const cleaned = await scaleDownUnhealthy(sync, most);
   const surplus = countIn([...active, newSet], "availableReplicas") - minAvailable;
   return (await scaleDownHealthy(sync, surplus)) + cleaned > 0;
 }
 
-/** Answers by how much; an old ReplicaSet keeps what is available. */
+/** Removes at most `most` unavailable replicas from old ReplicaSets; returns their number. */
 async function scaleDownUnhealthy(sync: DeploymentSync, most: number): Promise<number> {
   let done = 0;
   for (const set of sync.owned.oldSets.filter(isActiveSet).toSorted(byCreation)) {

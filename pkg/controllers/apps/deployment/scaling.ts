@@ -1,11 +1,11 @@
 import type { Deployment, ReplicaSet } from "#kinds";
 import type { DeploymentSync } from "./deployment-sync.ts";
-import { allSets, countedStatus, type OwnedSets } from "./deployment-status.ts";
+import { allSets, calculateStatus, type OwnedSets } from "./deployment-status.ts";
 import { cleanUpHistory } from "./history.ts";
 import { byCreation, bySize, isActiveSet } from "./replica-sets.ts";
-import { maxSurge, proportion, wantedReplicas } from "./rolling-limits.ts";
+import { maxSurge, proportion, desiredReplicas } from "./rolling-limits.ts";
 
-/** Whether `spec.replicas` has changed since the ReplicaSets were scaled. */
+/** Whether `spec.replicas` has changed since the ReplicaSets were last scaled (a scaling event). */
 export function isScaled(sync: DeploymentSync): boolean {
   return allSets(sync.owned)
     .filter(isActiveSet)
@@ -15,7 +15,7 @@ export function isScaled(sync: DeploymentSync): boolean {
     });
 }
 
-/** Scales the ReplicaSets of a Deployment that is paused or was scaled, without a rollout. */
+/** Scales a Deployment that is paused or was scaled, without a rollout. */
 export async function scaleOnly(sync: DeploymentSync): Promise<void> {
   await sync.syncRevision({ create: false });
   await scale(sync);
@@ -25,9 +25,9 @@ export async function scaleOnly(sync: DeploymentSync): Promise<void> {
   await writeCounts(sync);
 }
 
-/** Writes the counts of a Deployment, without conditions of progress. */
+/** Writes the replica counts and the condition Available, not Progressing. */
 export async function writeCounts(sync: DeploymentSync): Promise<void> {
-  await sync.writeStatus(countedStatus(sync.deployment, sync.owned, sync.now));
+  await sync.writeStatus(calculateStatus(sync.deployment, sync.owned, sync.now));
 }
 
 async function scale(sync: DeploymentSync): Promise<void> {
@@ -45,7 +45,7 @@ async function scale(sync: DeploymentSync): Promise<void> {
   if (deployment.spec.strategy.type === "RollingUpdate") await scaleProportionally(sync);
 }
 
-/** The one ReplicaSet that has pods, or the newest one if none has. */
+/** The only active ReplicaSet, or the newest one if none is active; undefined = several are active. */
 function activeOrLatest({ newSet, oldSets }: OwnedSets): ReplicaSet | undefined {
   const active = allSets({ newSet, oldSets }).filter(isActiveSet);
   if (active.length === 1) return active[0];
@@ -63,11 +63,11 @@ function isSaturated(sync: DeploymentSync, set: ReplicaSet | undefined): boolean
   );
 }
 
-/** Shares the new size among the ReplicaSets of a rollout, each in proportion to its size. */
+/** Distributes the change of size over the active ReplicaSets in proportion to their sizes. */
 async function scaleProportionally(sync: DeploymentSync): Promise<void> {
   const { deployment } = sync;
   const active = allSets(sync.owned).filter(isActiveSet);
-  const toAdd = allowedReplicas(deployment) - wantedReplicas(active);
+  const toAdd = allowedReplicas(deployment) - desiredReplicas(active);
   const sorted = toAdd === 0 ? active : active.toSorted(bySize(toAdd > 0 ? "newer" : "older"));
   let added = 0;
   const sizes = sorted.map((set) => {
@@ -77,7 +77,7 @@ async function scaleProportionally(sync: DeploymentSync): Promise<void> {
     return set.spec.replicas + share;
   });
   for (const [index, set] of sorted.entries()) {
-    // What rounding has left over goes to the largest.
+    // The largest ReplicaSet takes the rounding leftover.
     const leftover = index === 0 ? toAdd - added : 0;
     await sync.scaleSet(set, Math.max(0, sizes[index]! + leftover));
   }

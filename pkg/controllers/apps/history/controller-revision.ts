@@ -2,20 +2,20 @@ import { deepEqual, OpaqueJson, printJson } from "#base";
 import type { ControllerRevision, PodTemplateSpec } from "#kinds";
 import { fnv1, safeEncode } from "../../pods/template-hash.ts";
 
-/** What a ControllerRevision keeps of a workload, and how revisions are named and compared. */
+/** Data, names and order of ControllerRevisions. */
 
-/** Characters of the workload's name in the names of its revisions. */
-const longestPrefix = 223;
+/** Maximum number of characters of the workload's name in the names of its revisions. */
+const maxPrefixLength = 223;
 
 /**
- * The patch that sets the template of a workload. Its keys are sorted, as Go prints them: other
- * programs compare the data of revisions byte by byte.
+ * Patch that sets the template of a workload. Its keys are sorted as in Go's JSON, since clients compare
+ * the data of revisions byte by byte.
  */
 export function templatePatch(template: PodTemplateSpec): object {
   return canonical({ spec: { template: { ...template, $patch: "replace" } } }) as object;
 }
 
-/** The template that the patch of a revision sets; undefined = it sets none. */
+/** Template that a revision's patch sets; undefined = none. */
 export function templateOf({ data }: ControllerRevision): PodTemplateSpec | undefined {
   const patch = OpaqueJson.valueOf(data) as
     | { readonly spec?: { readonly template?: PodTemplateSpec & { $patch?: string } } }
@@ -25,12 +25,12 @@ export function templateOf({ data }: ControllerRevision): PodTemplateSpec | unde
   return template;
 }
 
-/** Whether two patches are equal; `null` counts as absent, which earlier versions wrote. */
+/** Whether two patches are equal. `null`, which earlier versions wrote, equals absent. */
 export function isSameData(left: unknown, right: unknown): boolean {
   return deepEqual(canonical(left), canonical(right));
 }
 
-/** Hash of a patch, equal to that of Kubernetes for StatefulSets. */
+/** Hash of a patch, by kube-controller-manager's algorithm for StatefulSets. */
 export function dataHash(data: object, collisionCount: number): string {
   const text = printJson(canonical(data)).replace(
     /[<>&\u2028\u2029]/g,
@@ -40,7 +40,7 @@ export function dataHash(data: object, collisionCount: number): string {
 }
 
 export function revisionName(workload: string, hash: string): string {
-  return `${workload.slice(0, longestPrefix)}-${hash}`;
+  return `${workload.slice(0, maxPrefixLength)}-${hash}`;
 }
 
 /** Older revisions first. */
@@ -54,7 +54,7 @@ export function byRevision(left: ControllerRevision, right: ControllerRevision):
   );
 }
 
-/** With sorted keys, and without those that are null. */
+/** Sorts keys and removes null values, recursively. */
 function canonical(value: unknown): unknown {
   const plain = OpaqueJson.valueOf(value);
   if (Array.isArray(plain)) return plain.map(canonical);

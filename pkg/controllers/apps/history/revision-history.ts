@@ -15,19 +15,19 @@ interface Revised extends ApiObject {
   readonly spec: { readonly selector: LabelSelector };
 }
 
-/** A revision to be made. */
+/** A revision to create. */
 export interface NewRevision {
   readonly data: object;
   readonly revision: number;
-  /** Labels without those of the hash. */
+  /** Labels without `hashLabel`. */
   readonly labels: Readonly<Record<string, string>> | undefined;
   readonly annotations: Readonly<Record<string, string>> | undefined;
-  /** Label that carries the hash. */
+  /** Name of the label that carries the hash. */
   readonly hashLabel: string;
   readonly hash: string;
 }
 
-/** The ControllerRevisions of workloads of one kind. */
+/** ControllerRevisions of workloads of one kind. */
 export class RevisionHistory<T extends Revised> {
   readonly informer: Informer<ControllerRevision>;
   private readonly client: Client;
@@ -47,7 +47,7 @@ export class RevisionHistory<T extends Revised> {
   /** Revisions of a workload, oldest first; matching orphans are adopted. */
   async of(owner: T): Promise<readonly ControllerRevision[]> {
     const selector = selectorOf(owner.spec.selector);
-    const matching = [...this.owned.of(owner), ...this.owned.orphansBeside(owner)]
+    const matching = [...this.owned.of(owner), ...this.owned.orphansFor(owner)]
       .filter(({ metadata }) => selector.matches(metadata.labels ?? {}))
       .map((revision) => this.written.newest(revision));
     const claimed = await claimObjects(matching, {
@@ -61,8 +61,8 @@ export class RevisionHistory<T extends Revised> {
   }
 
   /**
-   * Creates a revision, or finds the one of that name with the same data. Answers undefined if the
-   * name is taken by other data.
+   * Creates a revision, or returns the existing one with the same name and data. Undefined = a revision
+   * with other data has the name (hash collision).
    */
   async create(owner: T, wanted: NewRevision): Promise<ControllerRevision | undefined> {
     const { namespace = "", name: workload } = owner.metadata;
@@ -88,7 +88,7 @@ export class RevisionHistory<T extends Revised> {
     }
   }
 
-  /** Gives a revision that returns the highest number. */
+  /** Sets the number of a revision, e.g. after a rollback to it. */
   async renumber(revision: ControllerRevision, number: number): Promise<ControllerRevision> {
     if (Number(revision.revision) === number) return revision;
     const updated = await this.client.update(controllerRevisions, {
@@ -99,7 +99,7 @@ export class RevisionHistory<T extends Revised> {
     return updated;
   }
 
-  /** Deletes the oldest of the revisions that are not in use, beyond the limit. */
+  /** Deletes the oldest unused revisions beyond the limit. */
   async truncate(
     revisions: readonly ControllerRevision[],
     inUse: (revision: ControllerRevision) => boolean,

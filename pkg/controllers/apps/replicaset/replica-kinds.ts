@@ -7,14 +7,15 @@ import {
 } from "#kinds";
 import { selectorOf } from "../../owners/selectors.ts";
 
-/** A workload that keeps a number of equal pods. */
+/** A workload with a number of identical pods. */
 export type ReplicaWorkload = ReplicaSet | ReplicationController;
 
-/** How the two kinds of such workloads differ. */
+/** Differences between the two kinds. */
 export interface ReplicaKind<T extends ReplicaWorkload> {
   readonly resource: Handle<T>;
-  /** Names of kube-controller-manager. */
+  /** Name of the work queue in kube-controller-manager's metrics. */
   readonly queue: string;
+  /** Source component of its Events. */
   readonly component: string;
   readonly selectorOf: (workload: T) => ReturnType<typeof selectorOf>;
 }

@@ -22,7 +22,7 @@ import {
 import { isStatusChanged, nextReplicaStatus } from "./replica-set-status.ts";
 import { deletionAgeRatio } from "./replica-set-metrics.ts";
 
-/** Pods that one sync creates or deletes at most; the next one waits until they have shown. */
+/** Maximum number of pods that one sync creates or deletes; the next one waits for the informer to show them. */
 const burstReplicas = 500;
 
 export interface ReplicaSetOptions {
@@ -33,7 +33,7 @@ export interface ReplicationControllerOptions {
   readonly replicationControllerWorkers: number;
 }
 
-/** Keeps the number of pods of each ReplicaSet. */
+/** Maintains the number of pods of each ReplicaSet. */
 export async function runReplicaSetController(
   context: ControllerContext,
   { replicaSetWorkers }: ReplicaSetOptions,
@@ -41,7 +41,7 @@ export async function runReplicaSetController(
   await new ReplicaController(context, replicaSetKind).run(replicaSetWorkers);
 }
 
-/** Keeps the number of pods of each ReplicationController. */
+/** Maintains the number of pods of each ReplicationController. */
 export async function runReplicationController(
   context: ControllerContext,
   { replicationControllerWorkers }: ReplicationControllerOptions,
@@ -79,7 +79,7 @@ class ReplicaController<T extends ReplicaWorkload> {
   async run(workers: number): Promise<void> {
     this.workloads.subscribe(({ type, object }) => {
       const key = objectKey(object);
-      // Another workload of this name begins without expectations.
+      // A new workload of this name must start without expectations.
       if (type === "deleted") this.expectations.forget(key);
       this.queue.add(key);
     });
@@ -115,11 +115,11 @@ class ReplicaController<T extends ReplicaWorkload> {
     return this.kind.selectorOf(workload).matches(labels);
   }
 
-  /** Active pods of the workload, after adoptions and releases. */
+  /** Active pods of the workload, after adopting matching orphans and releasing others. */
   private claimPods(workload: T): Promise<readonly Pod[]> {
     const candidates = [
       ...this.ownedPods.of(workload),
-      ...this.ownedPods.orphansBeside(workload),
+      ...this.ownedPods.orphansFor(workload),
     ].filter(isActive);
     return claimObjects(candidates, {
       client: this.context.client,
@@ -130,7 +130,7 @@ class ReplicaController<T extends ReplicaWorkload> {
     });
   }
 
-  /** Creates or deletes pods; answers the failure, which also becomes a condition. */
+  /** Creates or deletes pods; returns the first error, which also becomes the condition ReplicaFailure. */
   private async manage(workload: T, pods: readonly Pod[]): Promise<Error | undefined> {
     const missing = workload.spec.replicas - pods.length;
     if (missing > 0) return this.createPods(workload, Math.min(missing, burstReplicas));
@@ -144,7 +144,7 @@ class ReplicaController<T extends ReplicaWorkload> {
     this.expectations.expect(key, count);
     const { succeeded, failures } = await slowStart(count, () =>
       this.control.create(workload, draft).catch((error: unknown) => {
-        // Nothing can be created there any more, and the workload will be deleted.
+        // The namespace is terminating: the workload will be deleted, too.
         if (!isTerminating(error)) throw error;
         this.expectations.observeCreations(key);
       }),
@@ -183,7 +183,7 @@ class ReplicaController<T extends ReplicaWorkload> {
     return chosen;
   }
 
-  /** Number of active pods by node, of all workloads that have the same controller. */
+  /** Number of active pods per node, of all workloads with the same controller. */
   private relatedPodsByNode(workload: T): ReadonlyMap<string, number> {
     const counts = new Map<string, number>();
     const owner = controllerOf(workload);
@@ -196,7 +196,7 @@ class ReplicaController<T extends ReplicaWorkload> {
     return counts;
   }
 
-  /** Ages of the chosen ready pods, relative to the youngest ready one. */
+  /** Observes the ages of the chosen ready pods, relative to the youngest ready one. */
   private observeAgeRatios(pods: readonly Pod[], chosen: readonly Pod[], now: number): void {
     const age = ({ metadata }: Pod) => now - Date.parse(metadata.creationTimestamp ?? "");
     const youngest = Math.min(...pods.filter(isReady).map(age));
@@ -206,7 +206,7 @@ class ReplicaController<T extends ReplicaWorkload> {
     }
   }
 
-  /** Writes the status if it changed, once more on the newest version if that fails. */
+  /** Writes the status if it changed; retries once with the newest version. */
   private async updateStatus(workload: T, status: ReplicaSetStatus): Promise<void> {
     if (!isStatusChanged(workload, status)) return;
     const { resource } = this.kind;

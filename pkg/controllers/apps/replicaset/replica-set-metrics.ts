@@ -1,6 +1,6 @@
 import type { MetricDefinition } from "#request";
 
-/** Buckets and name of kube-controller-manager. */
+/** Name and buckets are kube-controller-manager's. */
 export const deletionAgeRatio: MetricDefinition = {
   name: "replicaset_controller_sorting_deletion_age_ratio",
   kind: "histogram",

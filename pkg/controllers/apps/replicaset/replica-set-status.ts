@@ -9,13 +9,13 @@ const replicaFailure = "ReplicaFailure";
 export interface StatusInput {
   /** Active pods of the workload. */
   readonly pods: readonly Pod[];
-  /** Why pods could not be created or deleted; undefined = they could. */
+  /** First error of creating or deleting pods; undefined = none. */
   readonly failure: Error | undefined;
   /** Time in milliseconds since 1970. */
   readonly now: number;
 }
 
-/** The status of a ReplicaSet or ReplicationController with these pods. */
+/** New status of a ReplicaSet or ReplicationController. */
 export function nextReplicaStatus(
   { metadata, spec, status }: ReplicaWorkload,
   { pods, failure, now }: StatusInput,
@@ -40,7 +40,7 @@ export function nextReplicaStatus(
   };
 }
 
-/** Whether the status of the object says something else. */
+/** Whether `next` differs from the status of the object. */
 export function isStatusChanged({ status }: ReplicaWorkload, next: ReplicaSetStatus): boolean {
   const fields = [
     "replicas",
@@ -53,7 +53,7 @@ export function isStatusChanged({ status }: ReplicaWorkload, next: ReplicaSetSta
   return isOther || !deepEqual(status?.conditions ?? [], next.conditions ?? []);
 }
 
-/** A condition that is there already is kept as it is, whatever fails now. */
+/** Sets or removes ReplicaFailure. An existing one is kept unchanged, even if the error is another one. */
 function conditionsAfter(
   before: readonly Condition[],
   failure: Error | undefined,

@@ -10,7 +10,7 @@ import {
 import { groupVersionOf } from "#meta";
 import { controllerRef } from "../../owners/controller-ref.ts";
 
-/** The PersistentVolumeClaims of a StatefulSet's pods, and who owns them by its retention policy. */
+/** PersistentVolumeClaims of a StatefulSet's pods, and their owners by its retention policy. */
 
 export function claimName(
   { metadata }: StatefulSet,
@@ -20,7 +20,7 @@ export function claimName(
   return `${template.metadata?.name}-${metadata.name}-${ordinal}`;
 }
 
-/** The claims of an ordinal as they are created. */
+/** The claims to create for an ordinal. */
 export function claimDrafts(
   set: StatefulSet,
   ordinal: number,
@@ -37,23 +37,23 @@ export function claimDrafts(
   }));
 }
 
-/** A pod of the StatefulSet; without a uid if it does not exist yet. */
-export interface ClaimUser {
+/** A pod of the StatefulSet; uid undefined = not created yet. */
+export interface ClaimPod {
   readonly name: string;
   readonly uid: string | undefined;
-  /** Whether the StatefulSet wants its ordinal. */
+  /** Whether its ordinal is within `spec.replicas`. */
   readonly isInRange: boolean;
 }
 
 /**
- * The owners that a claim should have; undefined = it has them. The StatefulSet owns claims that are
- * deleted with it, a pod beyond the replicas those that are deleted with it. References to a
- * StatefulSet or pod of that name that is gone are left to the garbage collector.
+ * Owner references that a claim should have; undefined = no change. By the retention policy the claim is
+ * owned by the StatefulSet (`whenDeleted: Delete`) or by its condemned pod (`whenScaled: Delete`). Stale
+ * references to an earlier StatefulSet or pod of the name are left to the garbage collector.
  */
 export function wantedClaimOwners(
   { metadata }: PersistentVolumeClaim,
   set: StatefulSet,
-  pod: ClaimUser,
+  pod: ClaimPod,
 ): readonly OwnerReference[] | undefined {
   const owners = metadata.ownerReferences ?? [];
   const ofSet = (ref: OwnerReference) => refersTo(ref, statefulSets, set.metadata.name);
@@ -73,11 +73,11 @@ export function wantedClaimOwners(
   return isSame ? undefined : [...others, ...wanted];
 }
 
-/** Whether another controller owns the claim, so that the retention policy does not apply. */
+/** Whether another controller owns the claim: then the retention policy is ignored. */
 export function hasOtherController(
   owners: readonly OwnerReference[],
   set: StatefulSet,
-  pod: ClaimUser,
+  pod: ClaimPod,
 ): boolean {
   const { whenDeleted, whenScaled } = policyOf(set);
   if (whenDeleted === "Retain" && whenScaled === "Retain") return false;
@@ -86,8 +86,8 @@ export function hasOtherController(
   );
 }
 
-/** Whether a claim still belongs to an earlier pod of this name, with which it is deleted. */
-export function isClaimStale(
+/** Whether an earlier pod of this name still owns the claim, which will be deleted with that pod. */
+export function isStaleClaim(
   { metadata }: PersistentVolumeClaim,
   set: StatefulSet,
   name: string,
@@ -96,7 +96,7 @@ export function isClaimStale(
   return metadata.ownerReferences?.some((ref) => refersTo(ref, pods, name)) ?? false;
 }
 
-function ownersByPolicy(set: StatefulSet, pod: ClaimUser): readonly OwnerReference[] {
+function ownersByPolicy(set: StatefulSet, pod: ClaimPod): readonly OwnerReference[] {
   const { whenDeleted, whenScaled } = policyOf(set);
   const isCondemned = whenScaled === "Delete" && !pod.isInRange;
   if (isCondemned) return pod.uid === undefined ? [] : [podRef(pod.name, pod.uid)];

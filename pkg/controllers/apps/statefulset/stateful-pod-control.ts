@@ -13,9 +13,9 @@ import { combinedError } from "../../owners/combined-error.ts";
 import { WrittenObjects } from "../../written-objects.ts";
 import {
   claimDrafts,
-  type ClaimUser,
+  type ClaimPod,
   hasOtherController,
-  isClaimStale,
+  isStaleClaim,
   wantedClaimOwners,
 } from "./claims.ts";
 import { type IdentityLabels, isInRange, ordinalOf, withIdentity } from "./stateful-pods.ts";
@@ -27,7 +27,7 @@ interface Parts {
   readonly labels: IdentityLabels;
 }
 
-/** Creates, repairs and deletes the pods of StatefulSets and their claims, with Events. */
+/** Creates, updates and deletes the pods and claims of StatefulSets, and records Events. */
 export class StatefulPodControl {
   private readonly claims: WrittenObjects<PersistentVolumeClaim>;
 
@@ -46,14 +46,14 @@ export class StatefulPodControl {
       await this.createClaims(set, { name, uid: undefined, isInRange: true }, ordinal);
       await this.parts.client.create(pods, draft);
     } catch (error) {
-      // The cache does not show the pod yet, or another one has the name.
+      // The cache is stale, or another pod has the name.
       if (statusCodeOf(error) !== 409) this.recordPod(set, "create", name, error);
       throw error;
     }
     this.recordPod(set, "create", name);
   }
 
-  /** Deletes a pod; one that is gone already is fine. */
+  /** Deletes a pod; not found is success. */
   async delete(set: StatefulSet, { metadata }: Pod): Promise<void> {
     const { namespace = "", name, uid } = metadata;
     try {
@@ -66,19 +66,19 @@ export class StatefulPodControl {
     this.recordPod(set, "delete", name);
   }
 
-  /** Creates claims that a pending pod waits for, and sets their owners. */
-  async provideClaims(set: StatefulSet, pod: Pod): Promise<void> {
-    await this.createClaims(set, userOf(set, pod), ordinalOf(pod));
+  /** Creates the missing claims of a pending pod, and sets their owners. */
+  async createMissingClaims(set: StatefulSet, pod: Pod): Promise<void> {
+    await this.createClaims(set, claimPodOf(set, pod), ordinalOf(pod));
     await this.updateClaims(set, pod);
   }
 
-  /** Gives a pod the labels and volumes of its identity, and its claims their owners. */
+  /** Restores the labels and volumes of a pod's identity, and the owners of its claims. */
   async repair(set: StatefulSet, pod: Pod): Promise<void> {
     const { name } = pod.metadata;
     const wanted = withIdentity(set, pod, this.parts.labels);
     try {
       const hasNewVolumes = wanted.spec?.volumes !== pod.spec?.volumes;
-      if (hasNewVolumes) await this.createClaims(set, userOf(set, pod), ordinalOf(pod));
+      if (hasNewVolumes) await this.createClaims(set, claimPodOf(set, pod), ordinalOf(pod));
       const hasNewOwners = await this.updateClaims(set, pod);
       if (wanted === pod && !hasNewOwners) return;
       if (wanted !== pod) await this.parts.client.update(pods, wanted);
@@ -89,15 +89,15 @@ export class StatefulPodControl {
     this.recordPod(set, "update", name);
   }
 
-  /** Sets the owners of a pod's claims as the retention policy says; answers whether any changed. */
+  /** Sets the owners of a pod's claims by the retention policy; returns whether any changed. */
   async updateClaims(set: StatefulSet, pod: Pod): Promise<boolean> {
     const { client } = this.parts;
-    const user = userOf(set, pod);
+    const user = claimPodOf(set, pod);
     let hasChanged = false;
     for (const claim of this.claimsOf(set, ordinalOf(pod))) {
       const owners = wantedClaimOwners(claim, set, user);
       if (hasOtherController(claim.metadata.ownerReferences ?? [], set, user)) {
-        this.warnOfController(set, claim);
+        this.recordConflictingController(set, claim);
       }
       if (owners === undefined) continue;
       const metadata = { ...claim.metadata, ownerReferences: owners };
@@ -107,9 +107,9 @@ export class StatefulPodControl {
     return hasChanged;
   }
 
-  /** Whether a claim of a pod to be created will be deleted with an earlier pod of its name. */
+  /** Whether a claim of a pod to create is about to be deleted with an earlier pod of the name. */
   hasStaleClaim(set: StatefulSet, name: string, ordinal: number): boolean {
-    return this.claimsOf(set, ordinal).some((claim) => isClaimStale(claim, set, name));
+    return this.claimsOf(set, ordinal).some((claim) => isStaleClaim(claim, set, name));
   }
 
   private claimsOf(set: StatefulSet, ordinal: number): readonly PersistentVolumeClaim[] {
@@ -119,7 +119,7 @@ export class StatefulPodControl {
     });
   }
 
-  private async createClaims(set: StatefulSet, user: ClaimUser, ordinal: number): Promise<void> {
+  private async createClaims(set: StatefulSet, user: ClaimPod, ordinal: number): Promise<void> {
     const failures: unknown[] = [];
     for (const draft of claimDrafts(set, ordinal)) {
       const { name } = draft.metadata;
@@ -135,7 +135,7 @@ export class StatefulPodControl {
 
   private async createClaim(
     set: StatefulSet,
-    user: ClaimUser,
+    user: ClaimPod,
     draft: ReturnType<typeof claimDrafts>[number],
   ): Promise<void> {
     const { name } = draft.metadata;
@@ -146,18 +146,18 @@ export class StatefulPodControl {
     try {
       await this.parts.client.create(persistentVolumeClaims, { ...draft, metadata });
     } catch (error) {
-      // The cache does not show the claim yet.
+      // The cache is stale: the claim exists.
       if (statusCodeOf(error) === 409) return;
-      const why = (error as Error).message;
-      const message = `create Claim ${name} for ${inSet} failed error: ${why}`;
+      const reason = (error as Error).message;
+      const message = `create Claim ${name} for ${inSet} failed error: ${reason}`;
       this.record(set, "Warning", ["FailedCreate", message]);
-      throw new Error(`failed to create PVC ${name}: ${why}`, { cause: error });
+      throw new Error(`failed to create PVC ${name}: ${reason}`, { cause: error });
     }
     this.record(set, "Normal", ["SuccessfulCreate", `create Claim ${name} ${inSet} success`]);
   }
 
-  private warnOfController(set: StatefulSet, { metadata }: PersistentVolumeClaim): void {
-    // The misspelling is that of Kubernetes, by whose text the Event is found.
+  private recordConflictingController(set: StatefulSet, { metadata }: PersistentVolumeClaim): void {
+    // The misspelling is kube-controller-manager's.
     const message =
       `PersistentVolumeClaim ${metadata.name} has a conflicting OwnerReference that acts as a ` +
       "manging controller, the retention policy is ignored for this claim";
@@ -175,8 +175,8 @@ export class StatefulPodControl {
     if (error === undefined) {
       this.record(set, "Normal", [`Successful${title}`, `${what} successful`]);
     } else {
-      const why = error instanceof Error ? error.message : goQuote(String(error));
-      this.record(set, "Warning", [`Failed${title}`, `${what} failed error: ${why}`]);
+      const reason = error instanceof Error ? error.message : goQuote(String(error));
+      this.record(set, "Warning", [`Failed${title}`, `${what} failed error: ${reason}`]);
     }
   }
 
@@ -189,7 +189,7 @@ export class StatefulPodControl {
   }
 }
 
-function userOf(set: StatefulSet, pod: Pod): ClaimUser {
+function claimPodOf(set: StatefulSet, pod: Pod): ClaimPod {
   const { name, uid } = pod.metadata;
   return { name, uid, isInRange: isInRange(set, ordinalOf(pod)) };
 }

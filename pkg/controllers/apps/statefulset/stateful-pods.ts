@@ -5,12 +5,12 @@ import { podFromTemplate } from "../../pods/pod-control.ts";
 import { isAvailable, isReady } from "../../pods/pod-state.ts";
 import { claimName } from "./claims.ts";
 
-/** The identity of the pods of a StatefulSet: names by ordinal, labels, volumes. */
+/** Identity of a StatefulSet's pods: name, ordinal, labels, volumes. */
 
-const highestOrdinal = 2 ** 31 - 1;
+const maxOrdinal = 2 ** 31 - 1;
 const revisionLabel = "controller-revision-hash";
 
-/** Names of the labels of a pod's identity. */
+/** Label names of a pod's identity. */
 export interface IdentityLabels {
   readonly podName: string;
   readonly podIndex: string;
@@ -23,14 +23,14 @@ export function identityLabels(domain: Domain): IdentityLabels {
   };
 }
 
-/** Number at the end of a pod's name; -1 = it has none. */
+/** Ordinal at the end of a pod's name; -1 = none. */
 export function ordinalOf({ metadata }: Pod): number {
   const [, digits] = /-(\d+)$/.exec(metadata.name) ?? [];
   const ordinal = Number(digits ?? -1);
-  return ordinal > highestOrdinal ? -1 : ordinal;
+  return ordinal > maxOrdinal ? -1 : ordinal;
 }
 
-/** Whether the name of a pod is that of the StatefulSet and a number. */
+/** Whether a pod is named `<StatefulSet>-<ordinal>`. */
 export function isMember(set: StatefulSet, { metadata }: Pod): boolean {
   return metadata.name.replace(/-\d+$/, "") === set.metadata.name && /-\d+$/.test(metadata.name);
 }
@@ -39,7 +39,7 @@ export function startOrdinal({ spec }: StatefulSet): number {
   return spec.ordinals?.start ?? 0;
 }
 
-/** Whether the StatefulSet wants a pod of this ordinal. */
+/** Whether an ordinal is within `spec.ordinals.start` and `spec.replicas`. */
 export function isInRange(set: StatefulSet, ordinal: number): boolean {
   const start = startOrdinal(set);
   return ordinal >= start && ordinal < start + set.spec.replicas;
@@ -57,13 +57,13 @@ export function isRunningAndReady(pod: Pod): boolean {
   return pod.status?.phase === "Running" && isReady(pod);
 }
 
-/** Whether a pod does not count as available, also because it terminates. */
+/** Whether a pod is missing, terminating, or not available for `minReadySeconds`. */
 export function isUnavailable({ spec }: StatefulSet, pod: Pod | undefined, now: number): boolean {
   if (pod === undefined || pod.metadata.deletionTimestamp !== undefined) return true;
   return !isAvailable(pod, spec.minReadySeconds, now);
 }
 
-/** The pod of an ordinal, of the template of `set`. */
+/** Pod of an ordinal, from the template of `set`. */
 export function statefulPod(
   set: StatefulSet,
   { ordinal, revision, labels }: { ordinal: number; revision: string; labels: IdentityLabels },
@@ -92,7 +92,7 @@ export function statefulPod(
   };
 }
 
-/** A pod with the labels and volumes of its identity; the same object if it has them already. */
+/** Adds the labels and volumes of a pod's identity; returns `pod` itself if none are missing. */
 export function withIdentity(set: StatefulSet, pod: Pod, labels: IdentityLabels): Pod {
   const ordinal = ordinalOf(pod);
   const { name } = pod.metadata;
@@ -117,7 +117,7 @@ function hasClaimVolumes(set: StatefulSet, { spec }: Pod, ordinal: number): bool
   });
 }
 
-/** Volumes of the claims, which replace those of the template with the same name. */
+/** Adds the volumes of claims, which replace volumes of the template with the same name. */
 function volumesWithClaims(
   set: StatefulSet,
   ordinal: number,

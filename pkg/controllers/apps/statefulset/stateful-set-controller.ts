@@ -21,7 +21,7 @@ import { dataHash, isSameData, templatePatch } from "../history/controller-revis
 import { RevisionHistory } from "../history/revision-history.ts";
 import { StatefulPodControl } from "./stateful-pod-control.ts";
 import { identityLabels, type IdentityLabels, isMember, revisionOf } from "./stateful-pods.ts";
-import { completed, isStatusChanged, type Revisions } from "./stateful-set-status.ts";
+import { completeRollingUpdate, isStatusChanged, type Revisions } from "./stateful-set-status.ts";
 import { syncPods } from "./stateful-set-sync.ts";
 
 const component = "statefulset-controller";
@@ -32,7 +32,7 @@ export interface StatefulSetOptions {
   readonly gates?: (name: string) => boolean;
 }
 
-/** Keeps the pods and claims of StatefulSets. */
+/** Maintains the pods and claims of StatefulSets. */
 export async function runStatefulSetController(
   context: ControllerContext,
   options: StatefulSetOptions,
@@ -121,7 +121,7 @@ class StatefulSetController {
       hasMaxUnavailable: this.options.gates?.("MaxUnavailableStatefulSet") ?? false,
       now: clock.now(),
     });
-    await this.updateStatus(set, completed(set, status));
+    await this.updateStatus(set, completeRollingUpdate(set, status));
     const live = new Set(pods.map(revisionOf));
     const { current, update } = revisions;
     const inUse = ({ metadata: { name } }: ControllerRevision) =>
@@ -133,7 +133,7 @@ class StatefulSetController {
 
   private claimPods(set: StatefulSet): Promise<readonly Pod[]> {
     const selector = selectorOf(set.spec.selector);
-    const candidates = [...this.ownedPods.of(set), ...this.ownedPods.orphansBeside(set)];
+    const candidates = [...this.ownedPods.of(set), ...this.ownedPods.orphansFor(set)];
     return claimObjects(candidates, {
       client: this.context.client,
       resource: podHandle,
@@ -143,7 +143,7 @@ class StatefulSetController {
     });
   }
 
-  /** The revision of the current template, which is made or moved to the end, and the one before. */
+  /** Current and update revision. The latter is created, or an equal older one is renumbered. */
   private async revisionsOf(
     set: StatefulSet,
     history: readonly ControllerRevision[],
@@ -179,7 +179,7 @@ class StatefulSetController {
     return equal === last ? equal : this.history.renumber(equal, next);
   }
 
-  /** Writes the status if it changed, once more on the newest version if that fails. */
+  /** Writes the status if it changed; retries once with the newest version. */
   private async updateStatus(set: StatefulSet, status: StatefulSetStatus): Promise<void> {
     if (!isStatusChanged(set, status)) return;
     const statusOn = (version: typeof set) => ({ ...version.status, ...status });
@@ -187,7 +187,7 @@ class StatefulSetController {
     if (written !== undefined) this.written.add(written);
   }
 
-  /** Looks again when the next ready pod becomes available. */
+  /** Requeues the StatefulSet for when its next ready pod becomes available. */
   private requeueForAvailability(set: StatefulSet, pods: readonly Pod[]): void {
     const { minReadySeconds } = set.spec;
     const next = nextAvailableInMs(pods, minReadySeconds, this.context.clock.now());

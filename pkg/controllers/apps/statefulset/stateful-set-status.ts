@@ -2,14 +2,14 @@ import type { ControllerRevision, Pod, StatefulSet, StatefulSetStatus } from "#k
 import { isAvailable } from "../../pods/pod-state.ts";
 import { isRunningAndReady, revisionOf } from "./stateful-pods.ts";
 
-/** The revisions between which a StatefulSet updates its pods; equal when all are updated. */
+/** Current and update revision of a StatefulSet; equal when all pods are updated. */
 export interface Revisions {
   readonly current: ControllerRevision;
   readonly update: ControllerRevision;
   readonly collisionCount: number;
 }
 
-export function countedStatus(
+export function calculateStatus(
   { metadata, spec }: StatefulSet,
   pods: readonly Pod[],
   { revisions, now }: { readonly revisions: Revisions; readonly now: number },
@@ -31,8 +31,11 @@ export function countedStatus(
   };
 }
 
-/** The status of an update that is complete: the update revision becomes the current one. */
-export function completed({ spec }: StatefulSet, status: StatefulSetStatus): StatefulSetStatus {
+/** Makes the update revision the current one if the rolling update is complete. */
+export function completeRollingUpdate(
+  { spec }: StatefulSet,
+  status: StatefulSetStatus,
+): StatefulSetStatus {
   const { updatedReplicas = 0, updateRevision = "" } = status;
   const isComplete =
     spec.updateStrategy.type === "RollingUpdate" &&

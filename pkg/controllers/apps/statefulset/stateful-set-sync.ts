@@ -16,7 +16,7 @@ import {
   startOrdinal,
   statefulPod,
 } from "./stateful-pods.ts";
-import { countedStatus, type Revisions } from "./stateful-set-status.ts";
+import { calculateStatus, type Revisions } from "./stateful-set-status.ts";
 
 export interface SyncInput {
   readonly set: StatefulSet;
@@ -30,10 +30,10 @@ export interface SyncInput {
   readonly now: number;
 }
 
-/** `stop` = nothing else may change before the pods have. */
-type Outcome = "stop" | "go on";
+/** `stop` = end this sync until the pods have changed. */
+type Outcome = "stop" | "continue";
 
-/** The pod of a wanted ordinal; undefined = it does not exist. */
+/** An ordinal in range and its pod; undefined = not created yet. */
 interface Replica {
   readonly ordinal: number;
   readonly pod: Pod | undefined;
@@ -41,11 +41,11 @@ interface Replica {
 
 export interface SyncResult {
   readonly status: StatefulSetStatus;
-  /** Undefined = all went well. */
+  /** Error that ended the sync; undefined = none. */
   readonly failure: unknown;
 }
 
-/** Creates, repairs and deletes pods of a StatefulSet as far as its policies allow now. */
+/** Creates, repairs and deletes pods as the pod management policy and the update strategy allow. */
 export async function syncPods(input: SyncInput): Promise<SyncResult> {
   const sync = new PodSync(input);
   try {
@@ -58,13 +58,14 @@ export async function syncPods(input: SyncInput): Promise<SyncResult> {
 
 class PodSync {
   private readonly replicas: readonly Replica[];
-  /** Pods beyond the wanted ordinals, highest first. */
+  /** Pods with ordinals out of range, highest first. */
   private readonly condemned: readonly Pod[];
   private readonly isOrdered: boolean;
-  /** Unavailable pod of the lowest ordinal; undefined = all are available. */
+  /** Unavailable pod with the lowest ordinal; undefined = all are available. */
   private readonly firstUnavailable: Pod | undefined;
-  /** The StatefulSet with the template of the update revision, and of the current one. */
+  /** The StatefulSet with the template of the update revision. */
   private readonly updated: StatefulSet;
+  /** The StatefulSet with the template of the current revision. */
   private readonly current: StatefulSet;
 
   constructor(private readonly input: SyncInput) {
@@ -84,30 +85,30 @@ class PodSync {
     this.current = atRevision(set, revisions.current);
   }
 
-  /** Counts the pods as they were read; `removed` old ones were deleted by an update. */
+  /** Status from the pods as read, less the `removed` ones that an update deleted. */
   status(removed: number): StatefulSetStatus {
     const { set, pods } = this.input;
-    const counted = countedStatus(set, pods, this.input);
+    const counted = calculateStatus(set, pods, this.input);
     const left = Math.max(0, (counted.currentReplicas ?? 0) - removed);
     return { ...counted, currentReplicas: left };
   }
 
-  /** Answers how many pods were deleted in order to be updated. */
+  /** Returns the number of outdated pods that were deleted. */
   async run(): Promise<number> {
     const { control, set } = this.input;
     const claims = async (pod: Pod): Promise<Outcome> => {
       await control.updateClaims(this.updated, pod);
-      return "go on";
+      return "continue";
     };
     const isStopped =
-      (await this.forEach(this.replicas, (each) => this.provide(each))) === "stop" ||
+      (await this.forEach(this.replicas, (each) => this.processReplica(each))) === "stop" ||
       (await this.forEach(this.condemned, claims)) === "stop" ||
-      (await this.forEach(this.condemned, (pod) => this.condemn(pod))) === "stop";
+      (await this.forEach(this.condemned, (pod) => this.processCondemned(pod))) === "stop";
     if (isStopped || set.spec.updateStrategy.type === "OnDelete") return 0;
-    return this.input.hasMaxUnavailable ? this.updateSeveral() : this.updateOne();
+    return this.input.hasMaxUnavailable ? this.updateWithinMaxUnavailable() : this.updateOne();
   }
 
-  /** One after the other until one stops, or all in growing batches. */
+  /** OrderedReady: one item at a time until one stops. Parallel: all, in growing batches. */
   private async forEach<T>(
     items: readonly T[],
     work: (item: T) => Promise<Outcome>,
@@ -115,16 +116,16 @@ class PodSync {
     if (!this.isOrdered) {
       const { failures } = await slowStart(items.length, (index) => work(items[index]!));
       if (failures.length > 0) throw combinedError(failures);
-      return "go on";
+      return "continue";
     }
     for (const item of items) {
       if ((await work(item)) === "stop") return "stop";
     }
-    return "go on";
+    return "continue";
   }
 
-  /** Makes sure that the pod of an ordinal exists, has its identity and is available. */
-  private async provide({ ordinal, pod }: Replica): Promise<Outcome> {
+  /** Creates the pod of an ordinal or restores its identity; OrderedReady stops until it is available. */
+  private async processReplica({ ordinal, pod }: Replica): Promise<Outcome> {
     const { set, control, now } = this.input;
     if (pod === undefined) return this.create(ordinal);
     const isTerminating = pod.metadata.deletionTimestamp !== undefined;
@@ -132,11 +133,11 @@ class PodSync {
       if (!isTerminating) await control.delete(set, pod);
       return "stop";
     }
-    if (pod.status?.phase === "Pending") await control.provideClaims(set, pod);
+    if (pod.status?.phase === "Pending") await control.createMissingClaims(set, pod);
     const isWaiting = isTerminating || !isRunningAndReady(pod) || isUnavailable(set, pod, now);
     if (this.isOrdered && isWaiting) return "stop";
     await control.repair(this.updated, pod);
-    return "go on";
+    return "continue";
   }
 
   private async create(ordinal: number): Promise<Outcome> {
@@ -147,10 +148,10 @@ class PodSync {
     const revision = (isOld ? revisions.current : revisions.update).metadata.name;
     const draft = statefulPod(isOld ? this.current : this.updated, { ordinal, revision, labels });
     await control.create(set, draft, ordinal);
-    return this.isOrdered ? "stop" : "go on";
+    return this.isOrdered ? "stop" : "continue";
   }
 
-  /** Whether a new pod of this ordinal is not updated yet. */
+  /** Whether a new pod of this ordinal gets the current revision instead of the update revision. */
   private isOfCurrentRevision(ordinal: number): boolean {
     const { spec, status } = this.input.set;
     const { type, rollingUpdate } = spec.updateStrategy;
@@ -159,17 +160,17 @@ class PodSync {
     return type === "RollingUpdate" && index < (status?.currentReplicas ?? 0);
   }
 
-  /** Deletes a pod beyond the replicas, after those of higher ordinals. */
-  private async condemn(pod: Pod): Promise<Outcome> {
+  /** Deletes a pod out of range. OrderedReady: an unhealthy one only if it is the first unhealthy pod. */
+  private async processCondemned(pod: Pod): Promise<Outcome> {
     const { set, control, now } = this.input;
-    if (pod.metadata.deletionTimestamp !== undefined) return this.isOrdered ? "stop" : "go on";
+    if (pod.metadata.deletionTimestamp !== undefined) return this.isOrdered ? "stop" : "continue";
     const isWaiting = !isRunningAndReady(pod) || isUnavailable(set, pod, now);
     if (this.isOrdered && isWaiting && pod !== this.firstUnavailable) return "stop";
     await control.delete(set, pod);
     return "stop";
   }
 
-  /** Replicas down to the partition, highest ordinal first. */
+  /** Replicas at or above the partition, highest ordinal first. */
   private updatable(): readonly Replica[] {
     const { rollingUpdate } = this.input.set.spec.updateStrategy;
     return this.replicas.slice(rollingUpdate?.partition ?? 0).toReversed();
@@ -189,15 +190,15 @@ class PodSync {
     return 0;
   }
 
-  /** Deletes as many outdated pods as may be unavailable together. */
-  private async updateSeveral(): Promise<number> {
+  /** Deletes outdated pods within `maxUnavailable` (gate MaxUnavailableStatefulSet). */
+  private async updateWithinMaxUnavailable(): Promise<number> {
     const { set, now } = this.input;
     const { maxUnavailable = 1 } = set.spec.updateStrategy.rollingUpdate ?? {};
-    const most = Math.max(1, scaledValue(maxUnavailable, set.spec.replicas, "down"));
+    const limit = Math.max(1, scaledValue(maxUnavailable, set.spec.replicas, "down"));
     const unavailable = this.replicas.filter(({ pod }) => isUnavailable(set, pod, now)).length;
     let removed = 0;
     for (const { pod } of this.updatable()) {
-      if (unavailable + removed >= most) break;
+      if (unavailable + removed >= limit) break;
       if (this.isOutdated(pod)) removed += await this.deleteOutdated(pod);
     }
     return removed;

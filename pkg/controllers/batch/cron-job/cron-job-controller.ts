@@ -17,7 +17,7 @@ import { CronJobSync, creationSkewMetric, effectiveSchedule } from "./cron-job-s
 import { nextSyncDelay } from "./missed-schedules.ts";
 
 export interface CronJobControllerOptions {
-  /** CronJobs that are synced concurrently. */
+  /** Number of CronJobs synced concurrently. */
   readonly cronJobWorkers: number;
 }
 
@@ -25,13 +25,13 @@ export const cronJobMetrics: readonly MetricDefinition[] = [
   {
     name: creationSkewMetric,
     kind: "histogram",
-    help: "Time in seconds from the time for which a CronJob is scheduled to the creation of its Job.",
+    help: "Time in seconds from the scheduled time of a CronJob to the creation of its Job.",
     labels: [],
     buckets: Array.from({ length: 10 }, (_, index) => 2 ** index),
   },
 ];
 
-/** Creates Jobs when the schedules of CronJobs say so. */
+/** Creates Jobs at the scheduled times of CronJobs. */
 export async function runCronJobController(
   context: ControllerContext,
   { cronJobWorkers: workers }: CronJobControllerOptions,
@@ -64,8 +64,8 @@ class CronJobController {
     jobs.subscribe((change) => {
       this.enqueueOwner(change.object);
       if (change.type !== "updated") return;
-      const hasMoved = controllerOf(change.before)?.uid !== controllerOf(change.object)?.uid;
-      if (hasMoved) this.enqueueOwner(change.before);
+      const isOwnerChanged = controllerOf(change.before)?.uid !== controllerOf(change.object)?.uid;
+      if (isOwnerChanged) this.enqueueOwner(change.before);
     });
     await Promise.all([cronJobs.untilSynced(), jobs.untilSynced()]);
     const work = (key: string) => this.sync(key);
@@ -79,7 +79,7 @@ class CronJobController {
     if (this.cronJobs.get(key)?.metadata.uid === owner.uid) this.queue.add(key);
   }
 
-  /** A changed schedule takes effect with its next time; missed ones of it do not count. */
+  /** Enqueues a CronJob. A changed schedule takes effect at its next time: its missed times are ignored. */
   private cronJobChanged(change: InformerEvent<CronJob>): void {
     const { type, object } = change;
     const key = objectKey(object);

@@ -7,7 +7,7 @@ import { TimeZone } from "./time-zone.ts";
 
 const minuteMs = 60_000;
 
-/** The same name for the same time, so that no time gets two Jobs. */
+/** Name of the Job of a scheduled time (ms since 1970); deterministic, so that no time gets two Jobs. */
 export function jobNameAt({ metadata }: CronJob, time: number): string {
   return `${metadata.name}-${Math.floor(time / minuteMs)}`;
 }
@@ -16,7 +16,7 @@ export function jobNameAt({ metadata }: CronJob, time: number): string {
 export function newJob(cronJob: CronJob, time: number, domain: Domain): Draft<Job> {
   const { jobTemplate, timeZone = "UTC" } = cronJob.spec;
   const { labels, annotations } = jobTemplate.metadata ?? {};
-  const scheduled = zonedTimeText(time, timeZone);
+  const scheduled = formatZonedTime(time, timeZone);
   return {
     metadata: {
       namespace: cronJob.metadata.namespace ?? "",
@@ -30,8 +30,8 @@ export function newJob(cronJob: CronJob, time: number, domain: Domain): Draft<Jo
 }
 
 /**
- * Time for which this CronJob has created the Job, in milliseconds since 1970; undefined = another
- * client has.
+ * Scheduled time of a Job that this CronJob has created, in milliseconds since 1970; undefined = created
+ * by another client.
  */
 export function scheduledTimeOf(
   cronJob: CronJob,
@@ -47,7 +47,7 @@ function scheduledAnnotation(domain: Domain): string {
 }
 
 /** RFC 3339 in a time zone: `2024-07-01T02:00:00+02:00`. */
-function zonedTimeText(ms: number, timeZone: string): string {
+function formatZonedTime(ms: number, timeZone: string): string {
   const offsetMs = TimeZone.of(timeZone === "Local" ? undefined : timeZone).offsetAt(ms);
   const text = new Date(ms + offsetMs).toISOString().slice(0, "2024-07-01T02:00:00".length);
   if (offsetMs === 0) return `${text}Z`;

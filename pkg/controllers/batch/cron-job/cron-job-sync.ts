@@ -21,17 +21,17 @@ type SyncContext = ControllerContext & { readonly recorder: CoreEventRecorder };
 
 export const creationSkewMetric = "cronjob_controller_job_creation_skew_duration_seconds";
 
-/** The schedule with its time zone, unless the schedule names one itself. */
+/** The schedule prefixed with `spec.timeZone`, unless it contains a time zone itself. */
 export function effectiveSchedule({ spec: { schedule, timeZone } }: CronJob): string {
   if (schedule.includes("TZ") || timeZone === undefined || !isTimeZone(timeZone)) return schedule;
   return `TZ=${timeZone} ${schedule}`;
 }
 
-/** One sync of a CronJob: deletes old Jobs, follows active ones, and creates the one that is due. */
+/** One sync of a CronJob: deletes old Jobs, updates the active ones in the status, creates the due Job. */
 export class CronJobSync {
-  /** The CronJob as it was read last. */
+  /** The CronJob as last read. */
   current: CronJob;
-  /** Status that the CronJob should have after the sync, or after the failure of it. */
+  /** Status to write after the sync, even if it fails. */
   status: MutableStatus;
 
   constructor(
@@ -43,10 +43,10 @@ export class CronJobSync {
     this.status = { ...cronJob.status };
   }
 
-  /** Resolves with the milliseconds until the next sync; undefined = the next change causes it. */
+  /** Returns the milliseconds until the next sync; undefined = on the next change. */
   async run(): Promise<number | undefined> {
     await this.deleteOldJobs();
-    await this.followJobs();
+    await this.updateActiveJobs();
     await this.removeMissingJobs();
     const { metadata, spec } = this.current;
     if (metadata.deletionTimestamp !== undefined || !this.hasKnownTimeZone()) return undefined;
@@ -56,11 +56,11 @@ export class CronJobSync {
     const now = this.context.clock.now();
     const due = dueTime(this.current, schedule, now);
     if ("fault" in due) {
-      this.warn("InvalidSchedule", `invalid schedule: ${spec.schedule} : ${due.fault}`);
+      this.recordWarning("InvalidSchedule", `invalid schedule: ${spec.schedule} : ${due.fault}`);
       return undefined;
     }
     if (due.isMuchMissed) {
-      this.warn(
+      this.recordWarning(
         "TooManyMissedTimes",
         "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check " +
           "clock skew",
@@ -88,35 +88,35 @@ export class CronJobSync {
     }
   }
 
-  /** Answers whether the Job is deleted. */
+  /** Returns whether the deletion succeeded. */
   private async deleteJob({ metadata }: Job): Promise<boolean> {
     const { namespace = "", name, uid } = metadata;
     const options = { propagationPolicy: "Background", preconditions: { uid } } as const;
     try {
       await this.context.client.delete(jobResource, { namespace, name }, options);
     } catch (error) {
-      this.warn("FailedDelete", `Deleted job: ${(error as Error).message}`);
+      this.recordWarning("FailedDelete", `Deleted job: ${(error as Error).message}`);
       return false;
     }
     this.removeActive(uid);
-    this.tell("SuccessfulDelete", `Deleted job ${name}`);
+    this.recordNormal("SuccessfulDelete", `Deleted job ${name}`);
     return true;
   }
 
-  /** Removes finished Jobs from the active ones, and takes in those that a crash left out. */
-  private async followJobs(): Promise<void> {
+  /** Removes finished Jobs from `status.active`, and adds unfinished ones that are missing there. */
+  private async updateActiveJobs(): Promise<void> {
     for (const job of this.jobs) {
-      if (isFinished(job)) this.followFinished(job);
+      if (isFinished(job)) this.handleFinished(job);
       else if (!this.isActive(job)) await this.recoverActive(job);
     }
   }
 
-  private followFinished(job: Job): void {
+  private handleFinished(job: Job): void {
     const { name, uid } = job.metadata;
     const type = finishedConditionOf(job)?.type;
     if (this.isActive(job)) {
       this.removeActive(uid);
-      this.tell("SawCompletedJob", `Saw completed job: ${name}, condition: ${type}`);
+      this.recordNormal("SawCompletedJob", `Saw completed job: ${name}, condition: ${type}`);
     }
     const { completionTime } = job.status ?? {};
     if (type !== "Complete" || completionTime === undefined) return;
@@ -128,8 +128,8 @@ export class CronJobSync {
   }
 
   /**
-   * Handles an unfinished Job that is not in the status: the status may be old, or a crash came
-   * between the creation of the Job and the status update.
+   * Handles an unfinished Job that is not in `status.active`: the status is stale, or the controller
+   * crashed between creating the Job and updating the status.
    */
   private async recoverActive(job: Job): Promise<void> {
     const { client } = this.context;
@@ -142,16 +142,16 @@ export class CronJobSync {
     }
     const message = `Saw a job that the controller did not create or forgot: ${job.metadata.name}`;
     const time = scheduledTimeOf(this.current, job, client.domain);
-    if (time === undefined) this.warn("UnexpectedJob", message);
+    if (time === undefined) this.recordWarning("UnexpectedJob", message);
     else this.addActive(job, time);
   }
 
-  /** Removes active Jobs that are gone; the informer may not show new ones yet. */
+  /** Removes Jobs that do not exist from `status.active`; live reads, since the informer may be stale. */
   private async removeMissingJobs(): Promise<void> {
     const known = new Set(this.jobs.map(({ metadata }) => metadata.uid));
     for (const { name = "", namespace = "", uid = "" } of this.status.active ?? []) {
       if (known.has(uid) || (await this.exists(namespace, name, uid))) continue;
-      this.tell("MissingJob", `Active job went missing: ${name}`);
+      this.recordNormal("MissingJob", `Active job went missing: ${name}`);
       this.removeActive(uid);
     }
   }
@@ -170,14 +170,14 @@ export class CronJobSync {
     const { timeZone } = this.current.spec;
     if (timeZone === undefined || isTimeZone(timeZone)) return true;
     const reason = `unknown time zone ${timeZone}`;
-    this.warn("UnknownTimeZone", `invalid timeZone: ${goQuote(timeZone)}: ${reason}`);
+    this.recordWarning("UnknownTimeZone", `invalid timeZone: ${goQuote(timeZone)}: ${reason}`);
     return false;
   }
 
   private parseSchedule(): CronSchedule | undefined {
     const { schedule } = this.current.spec;
     if (schedule.includes("TZ")) {
-      this.warn(
+      this.recordWarning(
         "UnsupportedSchedule",
         `CRON_TZ or TZ used in schedule ${goQuote(schedule)} is not officially supported, see ` +
           `https://${kubernetes.label}/docs/concepts/workloads/controllers/cron-jobs/ for more details`,
@@ -185,7 +185,10 @@ export class CronJobSync {
     }
     const parsed = parseCronSchedule(effectiveSchedule(this.current));
     if (typeof parsed !== "string") return parsed;
-    this.warn("UnparseableSchedule", `unparseable schedule: ${goQuote(schedule)} : ${parsed}`);
+    this.recordWarning(
+      "UnparseableSchedule",
+      `unparseable schedule: ${goQuote(schedule)} : ${parsed}`,
+    );
     return undefined;
   }
 
@@ -196,7 +199,7 @@ export class CronJobSync {
       startingDeadlineSeconds === undefined ? Infinity : Number(startingDeadlineSeconds) * 1000;
     if (time + deadlineMs < now) {
       const shown = new Date(time).toUTCString().replace("GMT", "+0000");
-      this.warn("MissSchedule", `Missed scheduled time to start a job: ${shown}`);
+      this.recordWarning("MissSchedule", `Missed scheduled time to start a job: ${shown}`);
       return false;
     }
     const jobName = jobNameAt(this.current, time);
@@ -205,7 +208,7 @@ export class CronJobSync {
       (lastScheduleTime !== undefined && Date.parse(lastScheduleTime) === time);
     if (isStarted) return false;
     if (concurrencyPolicy !== "Forbid" || active.length === 0) return true;
-    this.tell(
+    this.recordNormal(
       "JobAlreadyActive",
       "Not starting job because prior execution is running and concurrency policy is Forbid",
     );
@@ -220,18 +223,18 @@ export class CronJobSync {
       job = await client.create(jobResource, newJob(this.current, time, client.domain));
     } catch (error) {
       if (isTerminating(error)) return;
-      if (isConflict(error)) return this.takeExisting(time);
-      this.warn("FailedCreate", `Error creating job: ${(error as Error).message}`);
+      if (isConflict(error)) return this.addExisting(time);
+      this.recordWarning("FailedCreate", `Error creating job: ${(error as Error).message}`);
       throw error;
     }
     const created = new Date(job.metadata.creationTimestamp ?? 0).getTime();
     instruments.observe(creationSkewMetric, {}, Math.max(created - time, 0) / 1000);
-    this.tell("SuccessfulCreate", `Created job ${job.metadata.name}`);
+    this.recordNormal("SuccessfulCreate", `Created job ${job.metadata.name}`);
     this.addActive(job, time);
   }
 
-  /** The Job of this time is there: from before a crash, unless another client has created it. */
-  private async takeExisting(time: number): Promise<void> {
+  /** Adds the existing Job of this time to `status.active` if this CronJob owns it, e.g. after a crash. */
+  private async addExisting(time: number): Promise<void> {
     const { namespace = "" } = this.current.metadata;
     const name = jobNameAt(this.current, time);
     const job = await this.context.client.get(jobResource, { namespace, name });
@@ -242,7 +245,7 @@ export class CronJobSync {
     for (const { name = "", namespace = "" } of this.status.active ?? []) {
       const at = { namespace, name };
       const job = await this.context.client.get(jobResource, at).catch((error: unknown) => {
-        this.warn("FailedGet", `Get job: ${(error as Error).message}`);
+        this.recordWarning("FailedGet", `Get job: ${(error as Error).message}`);
         throw error;
       });
       if (!(await this.deleteJob(job))) {
@@ -273,7 +276,7 @@ export class CronJobSync {
     else delete this.status.active;
   }
 
-  private tell(reason: string, message: string): void {
+  private recordNormal(reason: string, message: string): void {
     this.context.recorder.record(cronJobResource, this.current, {
       type: "Normal",
       reason,
@@ -281,7 +284,7 @@ export class CronJobSync {
     });
   }
 
-  private warn(reason: string, message: string): void {
+  private recordWarning(reason: string, message: string): void {
     this.context.recorder.record(cronJobResource, this.current, {
       type: "Warning",
       reason,
@@ -290,7 +293,7 @@ export class CronJobSync {
   }
 }
 
-/** By start time, Jobs that have not started last; then by name. */
+/** Order: start time, unstarted Jobs last; then name. */
 function byStartTime(left: Job, right: Job): number {
   const timeOf = ({ status }: Job) =>
     status?.startTime === undefined ? Infinity : Date.parse(status.startTime);

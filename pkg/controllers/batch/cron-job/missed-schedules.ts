@@ -3,28 +3,28 @@ import type { CronSchedule } from "#api";
 import type { CronJob } from "#kinds";
 import { lastTime, nextTime } from "./schedule-times.ts";
 
-/** Missed times above which a CronJob is warned about. */
-const manyMissed = 100;
-/** Time by which a sync comes late, so that a clock that is a little behind does not miss it. */
-const lateMs = 100;
+/** Number of missed times above which the Event TooManyMissedTimes is recorded. */
+const maxMissed = 100;
+/** Added to the delay of the next sync, so that clock skew does not make it run too early. */
+const clockSkewMs = 100;
 
 interface RecentTime {
-  /** Time from which missed times count. */
+  /** Time after which scheduled times count as missed. */
   readonly earliest: number;
-  /** The last time that has come since; undefined = none has. */
+  /** Latest scheduled time since then that is not in the future; undefined = none. */
   readonly last: number | undefined;
   readonly missed: "none" | "few" | "many";
 }
 
-/** A schedule that can never be met: its message, as events show it. */
+/** A schedule without a next time: error text for the Event. */
 export interface ScheduleFault {
   readonly fault: string;
 }
 
 /**
- * The last time of the schedule that has come since the CronJob was last scheduled or created.
- * Times are in milliseconds since 1970.
- * @param from time before which missed times do not matter
+ * Latest scheduled time since the CronJob was last scheduled or created. Times are in milliseconds since
+ * 1970.
+ * @param from missed times before it are ignored
  */
 function recentTime(
   { metadata, status = {} }: CronJob,
@@ -42,14 +42,14 @@ function recentTime(
   const second = nextTime(schedule, first);
   if (second === undefined) return fault;
   if (now < second) return { earliest, last: first, missed: "none" };
-  // An estimate that takes the first interval for all.
+  // Estimate from the first interval, as kube-controller-manager does.
   const interval = second - first;
   const count = Math.floor((now - first) / interval) + 1;
   const last = lastTime(schedule, first + (count - 2) * interval, now);
-  return { earliest, last, missed: count > manyMissed ? "many" : "few" };
+  return { earliest, last, missed: count > maxMissed ? "many" : "few" };
 }
 
-/** The time for which a Job is due; `isMuchMissed` if more than 100 times were missed before it. */
+/** Scheduled time for which a Job is due; `isMuchMissed` if more than 100 times were missed before it. */
 export function dueTime(
   cronJob: CronJob,
   schedule: CronSchedule,
@@ -66,7 +66,7 @@ export function dueTime(
   };
 }
 
-/** Milliseconds until the CronJob is to be synced for its next time; undefined = there is none. */
+/** Milliseconds until the sync for the next scheduled time; undefined = none within five years. */
 export function nextSyncDelay(
   cronJob: CronJob,
   schedule: CronSchedule,
@@ -77,5 +77,5 @@ export function nextSyncDelay(
   if (!("fault" in recent))
     from = recent.last ?? (recent.missed === "none" ? recent.earliest : now);
   const next = nextTime(schedule, from);
-  return next === undefined ? undefined : Math.max(next - now, 0) + lateMs;
+  return next === undefined ? undefined : Math.max(next - now, 0) + clockSkewMs;
 }

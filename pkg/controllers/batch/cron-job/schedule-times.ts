@@ -9,8 +9,7 @@ const hourMs = 3_600_000;
 const searchYears = 5;
 
 /**
- * The first time of the schedule after `after`, both in milliseconds since 1970; undefined if there
- * is none within five years.
+ * First scheduled time after `after`, both in milliseconds since 1970; undefined = none within five years.
  */
 export function nextTime(schedule: CronSchedule, after: number): number | undefined {
   const whole = Math.floor(after / secondMs) * secondMs;
@@ -19,8 +18,7 @@ export function nextTime(schedule: CronSchedule, after: number): number | undefi
 }
 
 /**
- * The last time of the schedule after `from` and not after `now`; undefined if there is none.
- * `from` is the time that `@every` counts from.
+ * Last scheduled time in (`from`, `now`]; undefined = none. `@every` counts from `from`.
  */
 export function lastTime(schedule: CronSchedule, from: number, now: number): number | undefined {
   const first = nextTime(schedule, from);
@@ -28,7 +26,7 @@ export function lastTime(schedule: CronSchedule, from: number, now: number): num
   if ("everyMs" in schedule) {
     return first + Math.floor((now - first) / schedule.everyMs) * schedule.everyMs;
   }
-  // The next time after `low` is not after `now`, that after `high` is.
+  // Binary search: the next time after `low` is <= `now`, the next time after `high` is > `now`.
   let low = Math.floor(from / secondMs);
   let high = Math.floor(now / secondMs);
   while (high - low > 1) {
@@ -40,11 +38,11 @@ export function lastTime(schedule: CronSchedule, from: number, now: number): num
   return nextTime(schedule, low * secondMs);
 }
 
-/** Search for the next time that matches calendar fields, month first and minute last. */
+/** Search for the next time that matches the calendar fields, from month to minute. */
 class FieldSearch {
   private readonly zone: TimeZone;
   private time = 0;
-  /** Whether the smaller fields have been set to their start. */
+  /** Whether the smaller fields have been reset to their minimum. */
   private isReset = false;
 
   constructor(private readonly fields: CronFields) {
@@ -69,7 +67,7 @@ class FieldSearch {
     return this.zone.calendarAt(this.time);
   }
 
-  /** Returns false when the next larger field has changed, so that the search starts over. */
+  /** Returns false if the next larger field has changed: the search restarts. */
   private advanceMonth(): boolean {
     for (;;) {
       const { year, month } = this.calendar();
@@ -87,7 +85,7 @@ class FieldSearch {
       this.isReset = true;
       this.time = this.zone.startOf(year, month, day + 1);
       const { hour } = this.calendar();
-      // Midnight may not exist where daylight saving time begins at it.
+      // Midnight may not exist on the day on which daylight saving time begins.
       if (hour > 12) this.time += (24 - hour) * hourMs;
       else this.time -= hour * hourMs;
       if (this.calendar().day === 1) return false;
@@ -95,7 +93,7 @@ class FieldSearch {
   }
 
   /**
-   * Both day fields must match if one of them is a wildcard; else either is enough, as in cron(8).
+   * Both day fields must match if one of them is a wildcard; otherwise either one, as in cron(8).
    */
   private matchesDay(day: number, weekday: number): boolean {
     const { dayOfMonth, dayOfWeek } = this.fields;

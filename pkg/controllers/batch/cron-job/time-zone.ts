@@ -1,7 +1,7 @@
 /** Calendar arithmetic in time zones of the IANA database. */
 import { setBounded } from "#base";
 
-/** A moment on the calendar of a time zone. */
+/** Calendar fields of a time in a time zone. */
 export interface CalendarTime {
   readonly year: number;
   /** 1 = January. */
@@ -16,8 +16,8 @@ export interface CalendarTime {
 
 /** Offsets change only at multiples of this many milliseconds since 1970. */
 const offsetBlockMs = 900_000;
-const mostBlocks = 10_000;
-const mostZones = 500;
+const maxBlocks = 10_000;
+const maxZones = 500;
 
 /** A time zone with a bounded cache of its UTC offsets. */
 export class TimeZone {
@@ -43,7 +43,7 @@ export class TimeZone {
   static of(name: string | undefined): TimeZone {
     const key = name ?? "";
     const zone = TimeZone.zones.get(key) ?? new TimeZone(name);
-    setBounded(TimeZone.zones, [key, zone], mostZones);
+    setBounded(TimeZone.zones, [key, zone], maxZones);
     return zone;
   }
 
@@ -64,11 +64,11 @@ export class TimeZone {
       part("minute"),
       part("second"),
     );
-    setBounded(this.offsets, [block, local - start], mostBlocks);
+    setBounded(this.offsets, [block, local - start], maxBlocks);
     return local - start;
   }
 
-  /** The calendar of this zone at a time in milliseconds since 1970. */
+  /** Calendar fields in this zone of a time in milliseconds since 1970. */
   calendarAt(ms: number): CalendarTime {
     const local = new Date(ms + this.offsetAt(ms));
     return {
@@ -83,9 +83,8 @@ export class TimeZone {
   }
 
   /**
-   * Start of a day in milliseconds since 1970. Values beyond their range carry over. A midnight that
-   * a change of the offset skips or repeats is taken in one of the two offsets, as Go's time.Date
-   * does.
+   * Start of a day in milliseconds since 1970. Values out of range carry over. A midnight that an offset
+   * change skips or repeats is interpreted in one of the two offsets, like Go's time.Date.
    */
   startOf(year: number, month: number, day: number): number {
     const local = Date.UTC(year, month - 1, day);

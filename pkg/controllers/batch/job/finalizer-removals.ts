@@ -5,8 +5,8 @@ import type { JobNames } from "./job-names.ts";
 import { hasTrackingFinalizer } from "./job-pods.ts";
 
 /**
- * Pods that have lost their tracking finalizer, which the informer has yet to show. Until it does,
- * the pod in the cache looks as if its finish were not counted.
+ * Expectations of tracking finalizer removals (kube-controller-manager's uidTrackingExpectations): pods whose
+ * finalizer was removed, until the informer shows it. Until then the cached pod seems to be uncounted.
  */
 export class FinalizerRemovals {
   private readonly uids = new Set<string>();
@@ -20,13 +20,13 @@ export class FinalizerRemovals {
     });
   }
 
-  isAwaited({ metadata }: Pod): boolean {
+  isExpected({ metadata }: Pod): boolean {
     return this.uids.has(metadata.uid);
   }
 
-  /** UIDs of those of the pods that have lost their finalizer. */
-  awaitedOf(pods: readonly Pod[]): ReadonlySet<string> {
-    const awaited = pods.filter((pod) => this.isAwaited(pod));
+  /** UIDs of those pods whose removal the informer has not shown yet. */
+  expectedOf(pods: readonly Pod[]): ReadonlySet<string> {
+    const awaited = pods.filter((pod) => this.isExpected(pod));
     return new Set(awaited.map(({ metadata }) => metadata.uid));
   }
 
@@ -35,7 +35,7 @@ export class FinalizerRemovals {
     for (const { metadata } of pods) this.uids.add(metadata.uid);
   }
 
-  /** Called when the finalizer is gone; the informer may have shown that before `expect`. */
+  /** Called after the patch; the informer may have shown the removal before `expect`. */
   succeeded(pod: Pod): void {
     const { uid } = pod.metadata;
     const shown = this.pods.get(objectKey(pod));
@@ -46,7 +46,7 @@ export class FinalizerRemovals {
     this.uids.delete(metadata.uid);
   }
 
-  /** An orphan lacks the finalizer because its adoption does not show yet, either. */
+  /** Whether the informer shows the removal. An orphan is a pod whose adoption it does not show yet, either. */
   private isRemoved(pod: Pod): boolean {
     return !hasTrackingFinalizer(pod, this.names) && controllerOf(pod) !== undefined;
   }

@@ -1,8 +1,7 @@
 /**
- * Counting of finished pods. A finish is counted in three steps, each of which may be the last one
- * before a crash: the pod's UID is written to the status, the finalizer is removed from the pod, and
- * the UID in the status becomes part of the counters. What is in the status cannot be counted twice,
- * and a pod with the finalizer cannot be lost.
+ * Counts finished pods exactly once, even if the controller crashes between two steps: (1) write the pod's
+ * UID to `status.uncountedTerminatedPods`, (2) remove the tracking finalizer from the pod, (3) move the UID
+ * to the counters. A listed UID is not counted twice, and a pod with the finalizer cannot disappear.
  */
 import type { Client } from "#client";
 import { type Job, type JobStatus, type Pod, pods as podResource } from "#kinds";
@@ -20,13 +19,13 @@ import { completionIndexOf, finalizerRemoval, hasTrackingFinalizer, isFailed } f
 import { findCondition, isIndexed, withCondition } from "./job-spec.ts";
 import { decideFailure } from "./policy/pod-failure-policy.ts";
 
-/** UIDs in the status at most, which keeps it below about 20 KB. */
-const mostUncounted = 500;
+/** Maximum number of UIDs in the status, which limits them to about 20 KB. */
+const maxUncounted = 500;
 
 export interface TrackingOptions {
   readonly client: Client;
   readonly metrics: JobMetrics;
-  /** Writes the status; answers the stored Job. */
+  /** Writes the status and returns the stored Job. */
   readonly updateStatus: (job: Job, status: JobStatus) => Promise<Job>;
   readonly removals: FinalizerRemovals;
 }
@@ -38,9 +37,8 @@ export interface Tracked {
 }
 
 /**
- * Counts finished pods and finishes the Job if it has ended, its pods are counted and none is
- * terminating.
- * @param needsWrite whether the status has changed otherwise
+ * Counts finished pods. Adds the terminal condition once all pods are counted and none is terminating.
+ * @param needsWrite whether the status has other changes to write
  */
 export async function trackFinishes(
   state: JobState,
@@ -52,11 +50,11 @@ export async function trackFinishes(
 
 class FinishTracking {
   private readonly status: MutableStatus;
-  /** The Job as it was last written. */
+  /** The Job as last written. */
   private job: Job;
-  /** Status up to which finishes are in the metrics. */
-  private measured: JobStatus;
-  /** UIDs of pods that have the finalizer. */
+  /** Status at the last update of the metrics. */
+  private reportedStatus: JobStatus;
+  /** UIDs of pods with the tracking finalizer. */
   private readonly withFinalizer: Set<string>;
   private readonly policyActions = new Map<string, number>();
   private isDirty = false;
@@ -68,7 +66,7 @@ class FinishTracking {
   ) {
     this.job = state.job;
     this.status = state.status;
-    this.measured = state.job.status ?? {};
+    this.reportedStatus = state.job.status ?? {};
     this.withFinalizer = new Set(
       state.pods.filter((pod) => this.isTracked(pod)).map(({ metadata }) => metadata.uid),
     );
@@ -77,8 +75,8 @@ class FinishTracking {
   async run(needsWrite: boolean): Promise<Tracked> {
     const { state } = this;
     this.isDirty = needsWrite;
-    this.countWithoutFinalizer();
-    const counted = this.noteFinishes();
+    this.countUntracked();
+    const counted = this.addUncounted();
     if (isIndexed(state.spec)) this.writeIndexes();
     const end = this.writeInterimCondition();
     if (this.isDirty) {
@@ -87,7 +85,7 @@ class FinishTracking {
     }
     this.options.metrics.failurePolicyActions(this.policyActions);
     const failure = await this.removeFinalizers(counted);
-    this.countWithoutFinalizer();
+    this.countUntracked();
     if (failure !== undefined) {
       if (this.isDirty) await this.write();
       throw failure;
@@ -98,12 +96,12 @@ class FinishTracking {
   }
 
   private isTracked(pod: Pod): boolean {
-    const { names, awaited } = this.state;
-    return hasTrackingFinalizer(pod, names) && !awaited.has(pod.metadata.uid);
+    const { names, pendingRemovals } = this.state;
+    return hasTrackingFinalizer(pod, names) && !pendingRemovals.has(pod.metadata.uid);
   }
 
   /** Moves UIDs of pods without the finalizer to the counters. */
-  private countWithoutFinalizer(): void {
+  private countUntracked(): void {
     const { status } = this;
     const { succeeded = [], failed = [] } = status.uncountedTerminatedPods ?? {};
     const isLeft = (uid: string) => this.withFinalizer.has(uid);
@@ -117,12 +115,12 @@ class FinishTracking {
     this.isDirty = true;
   }
 
-  /** Adds finished pods to the status; answers all whose finalizer is to be removed. */
-  private noteFinishes(): readonly Pod[] {
+  /** Adds the UIDs of finished pods to the status; returns all pods whose finalizer is to be removed. */
+  private addUncounted(): readonly Pod[] {
     const { state } = this;
     const { names, spec } = state;
     const { succeeded = [], failed = [] } = this.status.uncountedTerminatedPods ?? {};
-    const notes = {
+    const uncounted = {
       succeeded: [...succeeded],
       failed: [...failed],
       indexes: new Set<number>(),
@@ -135,18 +133,18 @@ class FinishTracking {
     for (const pod of pods) {
       if (!this.isTracked(pod) || !this.mayRemoveFinalizer(pod)) continue;
       counted.push(pod);
-      this.note(pod, notes);
-      const size = notes.indexes.size + notes.succeeded.length + notes.failed.length;
-      this.isFull = size >= mostUncounted;
-      // The next sync goes on with the others.
+      this.addUncountedPod(pod, uncounted);
+      const size = uncounted.indexes.size + uncounted.succeeded.length + uncounted.failed.length;
+      this.isFull = size >= maxUncounted;
+      // The next sync continues with the remaining pods.
       if (this.isFull) break;
     }
-    const { succeeded: succeededUids, failed: failedUids } = notes;
+    const { succeeded: succeededUids, failed: failedUids } = uncounted;
     this.status.uncountedTerminatedPods = { succeeded: succeededUids, failed: failedUids };
     return counted;
   }
 
-  /** Finished pods lose it, and all pods of a Job that ends or is being deleted. */
+  /** Whether to remove the finalizer: of finished pods, and of all pods of a Job that ends or is deleted. */
   private mayRemoveFinalizer(pod: Pod): boolean {
     const { job, finished, names, spec, delayed } = this.state;
     if (job.metadata.deletionTimestamp !== undefined || finished !== undefined) return true;
@@ -156,9 +154,9 @@ class FinishTracking {
     return index === undefined || delayed.get(index)?.metadata.uid !== pod.metadata.uid;
   }
 
-  private note(
+  private addUncountedPod(
     pod: Pod,
-    notes: {
+    uncounted: {
       readonly succeeded: string[];
       readonly failed: string[];
       readonly indexes: Set<number>;
@@ -167,26 +165,26 @@ class FinishTracking {
     const { finished, names, previousIndexes, spec } = this.state;
     const { uid } = pod.metadata;
     const hasIndexOfJob = !isIndexed(spec) || hasValidIndex(pod, spec, names);
-    if (pod.status?.phase === "Succeeded" && !notes.failed.includes(uid)) {
+    if (pod.status?.phase === "Succeeded" && !uncounted.failed.includes(uid)) {
       if (isIndexed(spec)) {
         const index = completionIndexOf(pod, names) ?? -1;
         if (!hasIndexOfJob || hasIndex(previousIndexes, index)) return;
-        notes.indexes.add(index);
-      } else if (!notes.succeeded.includes(uid)) notes.succeeded.push(uid);
+        uncounted.indexes.add(index);
+      } else if (!uncounted.succeeded.includes(uid)) uncounted.succeeded.push(uid);
       else return;
       this.isDirty = true;
       return;
     }
-    // Once a Job has failed, its active pods have failed, too.
+    // The active pods of a failed Job count as failed.
     const isJobFailed = finished !== undefined && finished.type !== "SuccessCriteriaMet";
     if (!isFailed(pod, spec) && !isJobFailed) return;
-    if (notes.failed.includes(uid) || !hasIndexOfJob) return;
+    if (uncounted.failed.includes(uid) || !hasIndexOfJob) return;
     const { action, isCounted } = decideFailure(spec.podFailurePolicy, pod);
     if (action !== undefined) {
       this.policyActions.set(action, (this.policyActions.get(action) ?? 0) + 1);
     }
     if (!isCounted) return;
-    notes.failed.push(uid);
+    uncounted.failed.push(uid);
     this.isDirty = true;
   }
 
@@ -204,8 +202,8 @@ class FinishTracking {
   }
 
   /**
-   * Writes FailureTarget or SuccessCriteriaMet, which says why the Job ends before pods lose their
-   * finalizers; answers the terminal condition.
+   * Sets FailureTarget or SuccessCriteriaMet, which must be stored before finalizers are removed; returns
+   * the terminal condition.
    */
   private writeInterimCondition(): ReturnType<typeof newCondition> | undefined {
     const { finished, now } = this.state;
@@ -219,7 +217,7 @@ class FinishTracking {
     return newCondition(type === "FailureTarget" ? "Failed" : "Complete", reason, message, now);
   }
 
-  /** Answers the first failure. */
+  /** Removes the tracking finalizers; returns the first error. */
   private async removeFinalizers(pods: readonly Pod[]): Promise<unknown> {
     const { client, removals } = this.options;
     removals.expect(pods);
@@ -240,7 +238,7 @@ class FinishTracking {
     return failures[0];
   }
 
-  /** Adds the terminal condition if nothing is left to be counted or to end. */
+  /** Adds the terminal condition if all pods are counted and none is terminating. */
   private finish(end: ReturnType<typeof newCondition>): boolean {
     const { status } = this;
     const { succeeded = [], failed = [] } = status.uncountedTerminatedPods ?? {};
@@ -254,9 +252,9 @@ class FinishTracking {
 
   private async write(): Promise<void> {
     const { metrics, updateStatus } = this.options;
-    const before = this.measured;
+    const before = this.reportedStatus;
     this.job = await updateStatus(this.job, this.status);
-    this.measured = { ...this.status };
+    this.reportedStatus = { ...this.status };
     metrics.podsFinished(this.state.spec, before, this.status);
     this.isDirty = false;
   }

@@ -26,18 +26,24 @@ import { type Tracked, trackFinishes } from "./finish-tracking.ts";
 import { evaluateJob, type JobState, newCondition, remainingActiveMs } from "./job-evaluation.ts";
 import { JobMetrics } from "./job-metrics.ts";
 import { jobNames, type JobNames } from "./job-names.ts";
-import { finishedConditionOf, isFinished, findCondition, withCondition } from "./job-spec.ts";
+import {
+  finishedConditionOf,
+  findCondition,
+  isFinished,
+  isManagedByOther,
+  withCondition,
+} from "./job-spec.ts";
 import { deleteActivePods, managePods, type SyncAction } from "./manage-pods.ts";
 import { OrphanPods } from "./orphan-pods.ts";
 import { PodBackoffs } from "./policy/pod-backoff.ts";
 import { WrittenObjects } from "../../written-objects.ts";
 
 export interface JobControllerOptions {
-  /** Jobs that are synced concurrently. */
+  /** Number of Jobs synced concurrently. */
   readonly jobWorkers: number;
 }
 
-/** Time for which changes of pods are collected before a sync. */
+/** Batches pod changes: delay of a sync after one. */
 const batchMs = 1_000;
 const retryDelays = { firstMs: 1_000, longestMs: 60_000 };
 
@@ -105,7 +111,7 @@ class JobController {
     const { type, object: job } = change;
     const key = objectKey(job);
     const { managedBy } = job.spec;
-    if (type === "added" && managedBy !== undefined && this.isManagedByOther(job)) {
+    if (type === "added" && managedBy !== undefined && isManagedByOther(job, this.names)) {
       this.metrics.managedByOther(managedBy);
     }
     if (type === "deleted") {
@@ -128,13 +134,9 @@ class JobController {
     if (type !== "deleted") this.orphans.add(object);
   }
 
-  private isManagedByOther({ spec: { managedBy } }: Job): boolean {
-    return managedBy !== undefined && managedBy !== this.names.controllerName;
-  }
-
   private async sync(key: string): Promise<void> {
     const job = this.written.latest(key);
-    if (job === undefined || this.isManagedByOther(job)) return;
+    if (job === undefined || isManagedByOther(job, this.names)) return;
     if (isFinished(job)) {
       this.backoffs.remove(key);
       return;
@@ -155,21 +157,21 @@ class JobController {
   private async reconcile(
     key: string,
     job: Job,
-    tellAction: (action: SyncAction) => void,
+    setAction: (action: SyncAction) => void,
   ): Promise<void> {
     const { backoffs, names } = this;
-    // Asked before the pods are read: a pod that comes in between is seen twice rather than never.
+    // Before pods are read: a pod that appears in between must not satisfy expectations without being listed.
     const isSatisfied = this.expectations.areSatisfied(key);
     const pods = await this.claimPods(job);
-    // A copy: removals that the informer shows meanwhile are not in these pods.
-    const awaited = this.removals.awaitedOf(pods);
+    // A snapshot that is consistent with `pods`.
+    const pendingRemovals = this.removals.expectedOf(pods);
     const now = this.context.clock.now();
-    const state = evaluateJob({ key, job, pods, awaited, backoffs, names, now });
+    const state = evaluateJob({ key, job, pods, pendingRemovals, backoffs, names, now });
     const { active, failure, action, hasChanged } =
       state.finished === undefined
         ? await this.manage(state, isSatisfied)
         : await this.end(state, isSatisfied);
-    tellAction(action);
+    setAction(action);
     const { status, ready, terminating } = state;
     const needsWrite =
       hasChanged ||
@@ -182,12 +184,12 @@ class JobController {
     if (failure !== undefined) throw failure;
   }
 
-  /** The pods of the Job. Adopted ones count as tracked, as they are from now on. */
+  /** Pods of the Job. Adopted ones get the tracking finalizer, which the cached objects lack. */
   private async claimPods(job: Job): Promise<readonly Pod[]> {
     const selector = selectorOf(job.spec.selector);
     const { trackingFinalizer } = this.names;
-    // An adopted pod may have been counted before the informer shows the adoption.
-    const orphans = this.owned.orphansBeside(job).filter((pod) => !this.removals.isAwaited(pod));
+    // A cached orphan may have been adopted and counted already.
+    const orphans = this.owned.orphansFor(job).filter((pod) => !this.removals.isExpected(pod));
     const claimed = await claimObjects([...this.owned.of(job), ...orphans], {
       client: this.context.client,
       resource: podResource,
@@ -204,11 +206,11 @@ class JobController {
     });
   }
 
-  /** Deletes the active pods of a Job that ends; it has ended once they are deleted. */
+  /** Deletes the active pods of a Job that ends; unsets `state.finished` while any may remain. */
   private async end(state: JobState, isSatisfied: boolean): Promise<Outcome> {
     const { deleted, failure } = await deleteActivePods(state, this.podControl);
     const active = state.active.length - deleted;
-    // Some pods may keep running, or may not be in the informer yet.
+    // Some deletions failed, or the cache may lack pods.
     if (active > 0 || !isSatisfied) state.finished = undefined;
     return { active, failure, action: "reconciling", hasChanged: false };
   }
@@ -240,7 +242,7 @@ class JobController {
     return { active, action, failure, hasChanged };
   }
 
-  /** Sets the condition Suspended; answers whether it has changed. */
+  /** Sets the condition Suspended; returns whether it changed. */
   private setSuspended({ job, spec, status, now }: JobState): boolean {
     const present = findCondition(status, "Suspended");
     const isSuspended = spec.suspend === true;
@@ -291,8 +293,8 @@ interface Outcome {
   /** Active pods after the sync. */
   readonly active: number;
   readonly action: SyncAction;
-  /** First failure of a request; undefined = none. */
+  /** First error of a request; undefined = none. */
   readonly failure: unknown;
-  /** Whether the status has changed beside the counts. */
+  /** Whether the status has changes other than pod counts. */
   readonly hasChanged: boolean;
 }

@@ -1,4 +1,4 @@
-/** Evaluation of a Job and its pods: counts, indexes, and whether the Job ends. */
+/** Evaluates a Job and its pods: counts, indexes, and the condition with which it ends. */
 import type { Job, JobCondition, JobSpec, JobStatus, Pod } from "#kinds";
 import { isActive, isReady } from "../../pods/pod-state.ts";
 import { formatTime } from "../../time.ts";
@@ -31,41 +31,41 @@ export type MutableStatus = { -readonly [K in keyof JobStatus]: JobStatus[K] };
 export interface EvaluationInput {
   readonly key: string;
   readonly job: Job;
-  /** Pods that belong to the Job. */
+  /** Pods of the Job. */
   readonly pods: readonly Pod[];
-  /** UIDs of pods that have lost their finalizer, which the informer has yet to show. */
-  readonly awaited: ReadonlySet<string>;
+  /** UIDs of pods whose finalizer was removed, but whose removal the informer has not shown yet. */
+  readonly pendingRemovals: ReadonlySet<string>;
   readonly backoffs: PodBackoffs;
   readonly names: JobNames;
   /** Time in milliseconds since 1970. */
   readonly now: number;
 }
 
-/** A Job in one sync. */
+/** State of one sync of a Job. */
 export interface JobState extends EvaluationInput {
   readonly spec: JobSpec;
-  /** Status that the sync is about to write. */
+  /** Status to write. */
   status: MutableStatus;
   readonly active: readonly Pod[];
-  /** Succeeded pods, or indexes of an Indexed Job, counted or not. */
+  /** Number of succeeded pods (Indexed: indexes), including uncounted ones. */
   readonly succeeded: number;
-  /** Failed pods, counted or not. */
+  /** Number of failed pods, including uncounted ones. */
   readonly failed: number;
-  /** Succeeded indexes of the stored status. */
+  /** Succeeded indexes in the stored status. */
   readonly previousIndexes: Intervals;
   readonly succeededIndexes: Intervals;
   /** Undefined without a backoff limit per index. */
   readonly failedIndexes: Intervals | undefined;
-  /** Failed pods by index that stay until their replacement carries on their failure count. */
+  /** Failed pods by index whose finalizer stays until the replacement pod has their failure count. */
   readonly delayed: ReadonlyMap<number, Pod>;
   readonly backoff: BackoffRecord;
   terminating: number;
   ready: number;
-  /** The condition with which the Job ends; undefined = it does not. */
+  /** Condition with which the Job ends; undefined = it continues. */
   finished: JobCondition | undefined;
 }
 
-/** A condition that has become true at `now`, in milliseconds since 1970. */
+/** A condition with status True since `now`, in milliseconds since 1970. */
 export function newCondition(
   type: string,
   reason: string,
@@ -82,7 +82,7 @@ export function evaluateJob(input: EvaluationInput): JobState {
   const { spec } = job;
   const status: MutableStatus = { ...job.status };
   status.uncountedTerminatedPods ??= {};
-  // A resumed Job starts again, so that its active deadline does not count the suspension.
+  // Resuming resets the start time: suspension does not count towards the active deadline.
   const isResumed = findCondition(status, "Suspended")?.status === "True";
   if (spec.suspend !== true && (status.startTime === undefined || isResumed)) {
     status.startTime = formatTime(now);
@@ -116,13 +116,13 @@ export function evaluateJob(input: EvaluationInput): JobState {
     terminating: pods.filter(isPodTerminating).length,
     finished: undefined,
   };
-  state.finished = endOf(state);
+  state.finished = finishConditionOf(state);
   return state;
 }
 
-/** Whether the pod's finish is to be counted: not yet counted, and of an index of the Job. */
-function isCountable(pod: Pod, { job, awaited, names }: EvaluationInput): boolean {
-  if (!hasTrackingFinalizer(pod, names) || awaited.has(pod.metadata.uid)) return false;
+/** Whether the pod's finish may still be counted: it is tracked and has a valid index. */
+function isCountable(pod: Pod, { job, pendingRemovals, names }: EvaluationInput): boolean {
+  if (!hasTrackingFinalizer(pod, names) || pendingRemovals.has(pod.metadata.uid)) return false;
   return !isIndexed(job.spec) || hasValidIndex(pod, job.spec, names);
 }
 
@@ -144,7 +144,7 @@ function evaluateIndexes(input: EvaluationInput, active: readonly Pod[]): IndexS
     const none = { previousIndexes: [], succeededIndexes: [] };
     return { ...none, failedIndexes: undefined, delayed: new Map() };
   }
-  // Pods whose finalizer is gone are in the status already.
+  // Pods without the finalizer are in the status already.
   const tracked = pods.filter(
     (pod) => hasTrackingFinalizer(pod, names) && hasValidIndex(pod, spec, names),
   );
@@ -154,16 +154,16 @@ function evaluateIndexes(input: EvaluationInput, active: readonly Pod[]): IndexS
   if (backoffLimitPerIndex === undefined) {
     return { previousIndexes, succeededIndexes, failedIndexes: undefined, delayed: new Map() };
   }
-  const lost = tracked.filter((pod) => failsIndex(pod, spec, names));
+  const failing = tracked.filter((pod) => failsIndex(pod, spec, names));
   const failedIndexes = withIndexes(
     parseIntervals(status.failedIndexes ?? "", completions),
-    indexesOf(lost, names),
+    indexesOf(failing, names),
   );
   const indexes = { previousIndexes, succeededIndexes, failedIndexes };
   return { ...indexes, delayed: delayedPods(input, { ...indexes, active }) };
 }
 
-/** Whether the failure of the pod is the last that its index may have. */
+/** Whether the pod's failure fails its index: action FailIndex, or the limit per index is exceeded. */
 function failsIndex(pod: Pod, spec: JobSpec, names: JobNames): boolean {
   if (!isFailed(pod, spec)) return false;
   const { action, isCounted } = decideFailure(spec.podFailurePolicy, pod);
@@ -186,7 +186,7 @@ function delayedPods(
     if (!isCountable(pod, input) || !isFailed(pod, job.spec)) continue;
     const index = completionIndexOf(pod, names)!;
     if (hasIndex(state.succeededIndexes, index) || hasIndex(state.failedIndexes, index)) continue;
-    // The active pod of the index has its failure count.
+    // The active pod of the index has the failure count already.
     if (active.has(index)) continue;
     const before = delayed.get(index);
     if (before === undefined || isLaterFailure(pod, before, names)) delayed.set(index, pod);
@@ -201,10 +201,10 @@ function isLaterFailure(pod: Pod, before: Pod, names: JobNames): boolean {
 }
 
 /**
- * The condition with which the Job ends. What an earlier sync wrote comes first, then failures, then
- * the success policy.
+ * Condition with which the Job ends; undefined = it continues. Precedence: conditions of an earlier sync,
+ * failures, success policy.
  */
-function endOf(state: JobState): JobCondition | undefined {
+function finishConditionOf(state: JobState): JobCondition | undefined {
   const { status, spec, pods, now } = state;
   const criteriaMet = findCondition(status, "SuccessCriteriaMet");
   if (criteriaMet?.status === "True") return criteriaMet;
@@ -226,7 +226,7 @@ function endOf(state: JobState): JobCondition | undefined {
   if (remainingMs !== undefined && remainingMs <= 0) {
     return failure("DeadlineExceeded", "Job was active longer than specified deadline");
   }
-  const failedIndexes = failedIndexesEnd(state);
+  const failedIndexes = failedIndexesReason(state);
   if (failedIndexes !== undefined) return failure(failedIndexes.reason, failedIndexes.message);
   if (!isIndexed(spec)) return undefined;
   const message = metSuccessRule(spec, state.succeededIndexes);
@@ -234,7 +234,7 @@ function endOf(state: JobState): JobCondition | undefined {
   return newCondition("SuccessCriteriaMet", "SuccessPolicy", message, now);
 }
 
-/** With restartPolicy OnFailure, restarts of containers count as failures, too. */
+/** Whether failed pods, or container restarts with restartPolicy OnFailure, exceed the backoff limit. */
 function isPastBackoffLimit({ failed, spec, pods }: JobState): boolean {
   const { backoffLimit = 6, template } = spec;
   if (failed > backoffLimit) return true;
@@ -242,7 +242,7 @@ function isPastBackoffLimit({ failed, spec, pods }: JobState): boolean {
   return countRestarts(pods) >= Math.max(backoffLimit, 1);
 }
 
-/** Milliseconds until the active deadline; undefined = there is none, or the Job is suspended. */
+/** Milliseconds until the active deadline; undefined = no deadline, or the Job is suspended. */
 export function remainingActiveMs({ spec, status, now }: JobState): number | undefined {
   const { activeDeadlineSeconds, suspend } = spec;
   if (activeDeadlineSeconds === undefined || suspend === true) return undefined;
@@ -250,7 +250,7 @@ export function remainingActiveMs({ spec, status, now }: JobState): number | und
   return Date.parse(status.startTime) + Number(activeDeadlineSeconds) * 1000 - now;
 }
 
-function failedIndexesEnd({ spec, failedIndexes, succeededIndexes }: JobState) {
+function failedIndexesReason({ spec, failedIndexes, succeededIndexes }: JobState) {
   if (failedIndexes === undefined) return undefined;
   const failed = countIndexes(failedIndexes);
   if (failed > (spec.maxFailedIndexes ?? Infinity)) {

@@ -1,4 +1,4 @@
-/** Metrics of the Job controller, with the names of kube-controller-manager. */
+/** Metrics of the Job controller, named as in kube-controller-manager. */
 import type { JobCondition, JobSpec, JobStatus, Pod } from "#kinds";
 import type { Instruments, MetricDefinition } from "#request";
 import { isTerminal } from "../../pods/pod-state.ts";
@@ -88,7 +88,7 @@ export class JobMetrics {
     this.instruments.add("job_controller_jobs_by_external_controller_total", labels, 1);
   }
 
-  /** Counts the finishes by which the status has grown. */
+  /** Adds the difference of two statuses to the counters. */
   podsFinished(spec: JobSpec, before: JobStatus, after: JobStatus): void {
     const mode = { completion_mode: completionModeOf(spec) };
     let succeeded = (after.succeeded ?? 0) - (before.succeeded ?? 0);
@@ -125,7 +125,7 @@ export class JobMetrics {
     this.count(name, "status", { reason }, [created.succeeded, created.failed]);
   }
 
-  /** Called with a pod before and after a change; undefined = there is none. */
+  /** Called with a pod before and after a change; undefined = created or deleted. */
   podChanged(before: Pod | undefined, after: Pod | undefined, names: JobNames): void {
     const isTracked = (pod: Pod | undefined) =>
       pod !== undefined && isTerminal(pod) && hasTrackingFinalizer(pod, names);

@@ -1,14 +1,14 @@
 import { type Domain, resolve } from "#meta";
 
-/** Names on the wire that the Job controller writes and reads. */
+/** Finalizer, labels and annotations of the Job controller. */
 export interface JobNames {
-  /** Finalizer of pods that are not counted yet. */
+  /** Finalizer of pods whose finish is not counted yet. */
   readonly trackingFinalizer: string;
   /** Annotation and label with the index of a pod. */
   readonly completionIndex: string;
   /** Annotation with the number of failures of the index before this pod. */
   readonly indexFailureCount: string;
-  /** Annotation with the number of those that the pod failure policy ignored. */
+  /** Annotation with the number of failures that the pod failure policy ignored. */
   readonly indexIgnoredFailureCount: string;
   /** Value of `spec.managedBy` that means this controller. */
   readonly controllerName: string;

@@ -1,11 +1,11 @@
-/** What the pods of a Job say about its progress. */
+/** Indexes, failures and tracking state of a Job's pods. */
 import type { JobSpec, Pod } from "#kinds";
 import { isTerminal } from "../../pods/pod-state.ts";
 import { replacesOnlyTerminated } from "./job-spec.ts";
 import type { JobNames } from "./job-names.ts";
 
-/** Annotations hold numbers up to this one. */
-const largestInt32 = 2 ** 31 - 1;
+/** Maximum of numbers in annotations. */
+const maxInt32 = 2 ** 31 - 1;
 
 /** Index of a pod of an Indexed Job; undefined if its annotation is missing or invalid. */
 export function completionIndexOf({ metadata }: Pod, names: JobNames): number | undefined {
@@ -15,7 +15,7 @@ export function completionIndexOf({ metadata }: Pod, names: JobNames): number | 
 function parseCount(text: string | undefined): number | undefined {
   if (text === undefined || !/^\d{1,10}$/.test(text)) return undefined;
   const number = Number(text);
-  return number <= largestInt32 ? number : undefined;
+  return number <= maxInt32 ? number : undefined;
 }
 
 /** Failures of the index before this pod that count towards the limit per index. */
@@ -32,14 +32,14 @@ export function allIndexFailuresOf(pod: Pod, names: JobNames): number {
   return indexFailuresOf(pod, names) + indexIgnoredFailuresOf(pod, names);
 }
 
-/** Whether the pod's finish is not counted yet. */
+/** Whether the pod has the tracking finalizer: its finish is not counted yet. */
 export function hasTrackingFinalizer({ metadata }: Pod, names: JobNames): boolean {
   return metadata.finalizers?.includes(names.trackingFinalizer) ?? false;
 }
 
 /**
- * Whether the pod counts as failed. A terminating pod does unless the Job waits for its end, since
- * an orphan may never reach the phase Failed.
+ * Whether the pod counts as failed. A terminating pod does, unless its replacement waits for its termination:
+ * a pod on a lost node may never reach phase Failed.
  */
 export function isFailed({ metadata, status }: Pod, spec: JobSpec): boolean {
   if (status?.phase === "Failed") return true;
@@ -47,12 +47,12 @@ export function isFailed({ metadata, status }: Pod, spec: JobSpec): boolean {
   return status?.phase !== "Succeeded";
 }
 
-/** Whether the pod is being deleted and has not ended yet. */
+/** Whether the pod is being deleted and is not in a terminal phase. */
 export function isPodTerminating(pod: Pod): boolean {
   return pod.metadata.deletionTimestamp !== undefined && !isTerminal(pod);
 }
 
-/** Indexes of the pods, without those that have none. */
+/** Set of the pods' indexes. */
 export function indexesOf(pods: Iterable<Pod>, names: JobNames): ReadonlySet<number> {
   const indexes = new Set<number>();
   for (const pod of pods) {
@@ -62,7 +62,7 @@ export function indexesOf(pods: Iterable<Pod>, names: JobNames): ReadonlySet<num
   return indexes;
 }
 
-/** Container restarts of pods that run or will run. */
+/** Number of container restarts of pending and running pods. */
 export function countRestarts(pods: readonly Pod[]): number {
   let count = 0;
   for (const { status = {} } of pods) {
@@ -75,7 +75,7 @@ export function countRestarts(pods: readonly Pod[]): number {
   return count;
 }
 
-/** Patch that removes the tracking finalizer from this pod and from no other of its name. */
+/** Patch that removes the tracking finalizer; the uid protects another pod of the name. */
 export function finalizerRemoval({ metadata }: Pod, names: JobNames, resourceVersion?: string) {
   const body = {
     metadata: {

@@ -1,15 +1,16 @@
-/** What the spec and the conditions of a Job mean. */
+/** Predicates on the spec and conditions of Jobs. */
+import type { JobNames } from "./job-names.ts";
 
 export function isIndexed({ completionMode }: JobSpec): boolean {
   return completionMode === "Indexed";
 }
 
-/** Completion mode as metrics show it. */
+/** Completion mode as in metric labels. */
 export function completionModeOf(spec: JobSpec): string {
   return isIndexed(spec) ? "Indexed" : "NonIndexed";
 }
 
-/** Whether terminating pods are replaced only once they have terminated. */
+/** Whether pods are replaced only once they are terminal (podReplacementPolicy Failed). */
 export function replacesOnlyTerminated(spec: JobSpec): boolean {
   return spec.podReplacementPolicy === "Failed" || spec.podFailurePolicy !== undefined;
 }
@@ -21,7 +22,7 @@ export function findCondition(
   return conditions.find((each) => each.type === type);
 }
 
-/** The condition Complete or Failed that is true; undefined = the Job is not finished. */
+/** The true condition Complete or Failed; undefined = not finished. */
 export function finishedConditionOf({ status = {} }: Job): JobCondition | undefined {
   return status.conditions?.find(
     ({ type, status: value }) => (type === "Complete" || type === "Failed") && value === "True",
@@ -32,7 +33,7 @@ export function isFinished(job: Job): boolean {
   return finishedConditionOf(job) !== undefined;
 }
 
-/** The conditions with the one of that type changed, or added at the end. */
+/** Replaces the condition of the same type, or appends it. */
 export function withCondition(
   conditions: readonly JobCondition[],
   condition: JobCondition,
@@ -42,3 +43,11 @@ export function withCondition(
   return conditions.map((each) => (each.type === condition.type ? condition : each));
 }
 import type { Job, JobCondition, JobSpec, JobStatus } from "#kinds";
+
+/** Whether `spec.managedBy` delegates the Job to another controller. */
+export function isManagedByOther(
+  { spec: { managedBy } }: Job,
+  { controllerName }: JobNames,
+): boolean {
+  return managedBy !== undefined && managedBy !== controllerName;
+}

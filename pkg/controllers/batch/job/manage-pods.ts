@@ -1,4 +1,4 @@
-/** Creation and deletion of the pods of a Job. */
+/** Creates and deletes the pods of a Job. */
 import { type Client, objectKey } from "#client";
 import { type Pod, pods as podResource } from "#kinds";
 import { isNotFound } from "#meta";
@@ -15,39 +15,39 @@ import { missingIndexes, newPod, readyIndexes } from "./new-pods.ts";
 import { remainingDelay } from "./policy/pod-backoff.ts";
 import { podsToRemove } from "./pods-to-remove.ts";
 
-/** Pods that one sync creates or deletes at most. */
-const mostChanges = 500;
+/** Maximum number of pods that one sync creates or deletes. */
+const maxChanges = 500;
 
 export interface ManageOptions {
   readonly client: Client;
   readonly podControl: PodControl;
   readonly expectations: Expectations;
   readonly metrics: JobMetrics;
-  /** Syncs the Job again after so many milliseconds. */
+  /** Requeues the Job. */
   readonly resync: (delayMs: number) => void;
 }
 
-/** What a sync did; also a label of its metrics. */
+/** Action of a sync; a label value of its metrics. */
 export type SyncAction = "reconciling" | "tracking" | "pods_created" | "pods_deleted";
 
 export interface Managed {
-  /** Active pods after it. */
+  /** Number of active pods afterwards. */
   readonly active: number;
   readonly action: SyncAction;
-  /** First failure; undefined = none. */
+  /** First error; undefined = none. */
   readonly failure: unknown;
 }
 
-/** Creates or deletes pods until as many are active as the Job should have. */
+/** Creates or deletes pods to reach the desired number of active ones. */
 export async function managePods(state: JobState, options: ManageOptions): Promise<Managed> {
   const { active, spec } = state;
   const { domain } = options.client;
   if (spec.suspend === true) {
     return removePods(state, podsToRemove(state, active.length, domain), options);
   }
-  const wanted = wantedActive(state);
+  const wanted = desiredActive(state);
   const surplus = Math.max(active.length - wanted, 0);
-  const removed = podsToRemove(state, surplus, domain).slice(0, mostChanges);
+  const removed = podsToRemove(state, surplus, domain).slice(0, maxChanges);
   if (removed.length > 0) return removePods(state, removed, options);
   const terminating = replacesOnlyTerminated(spec) ? state.terminating : 0;
   const missing = wanted - terminating - active.length;
@@ -55,17 +55,17 @@ export async function managePods(state: JobState, options: ManageOptions): Promi
   return { active: active.length, action: "tracking", failure: undefined };
 }
 
-/** Number of active pods that a Job should have that is not suspended. */
-function wantedActive({ spec, succeeded, active }: JobState): number {
+/** Desired number of active pods of a Job that is not suspended. */
+function desiredActive({ spec, succeeded, active }: JobState): number {
   const { completions, parallelism = 1 } = spec;
-  // A work queue without a number of completions drains after the first success.
+  // A work queue Job (no completions) starts no pods after the first success.
   if (completions === undefined) return succeeded > 0 ? active.length : parallelism;
   return Math.max(Math.min(completions - succeeded, parallelism), 0);
 }
 
 /**
- * Deletes active pods that the Job does not count. The finalizer is removed first and only from the
- * pod as the informer shows it: one that has finished meanwhile is to be counted.
+ * Deletes surplus active pods, which do not count. The finalizer is removed first, at the cached
+ * resourceVersion: a pod that has finished meanwhile must be counted.
  */
 async function removePods(
   state: JobState,
@@ -97,9 +97,8 @@ async function removePods(
 }
 
 /**
- * Deletes the active pods of a Job that ends. They keep their finalizers, because they count as
- * failed.
- * @returns the number of deleted pods and the first failure
+ * Deletes the active pods of a Job that ends. They keep their finalizers, since they count as failed.
+ * @returns the number of deleted pods and the first error
  */
 export async function deleteActivePods(
   state: JobState,
@@ -126,7 +125,7 @@ async function createPods(
 ): Promise<Managed> {
   const { podControl, expectations, metrics, resync } = options;
   const { job, key, active, spec } = state;
-  const plan = creationPlan(state, Math.min(missing, mostChanges));
+  const plan = creationPlan(state, Math.min(missing, maxChanges));
   if (plan.delayMs > 0) {
     resync(plan.delayMs);
     // kube-controller-manager reports no active pods during a backoff.
@@ -140,7 +139,7 @@ async function createPods(
       await podControl.create(job, newPod(state, indexes?.[position]));
       created++;
     } catch (error) {
-      // Nothing can be created in a terminating namespace, and its Jobs go soon.
+      // A terminating namespace: the Job will be deleted, too.
       if (!isTerminating(error)) throw error;
     }
   });
@@ -150,20 +149,20 @@ async function createPods(
 }
 
 interface CreationPlan {
-  /** Milliseconds until a pod may be created; 0 = now. */
+  /** Remaining backoff in ms; 0 = create now. */
   readonly delayMs: number;
   readonly count: number;
-  /** Undefined for a Job without indexes. */
+  /** Undefined for a NonIndexed Job. */
   readonly indexes: readonly number[] | undefined;
 }
 
-function creationPlan(state: JobState, most: number): CreationPlan {
+function creationPlan(state: JobState, limit: number): CreationPlan {
   const { spec, backoff, now } = state;
   const hasLimitPerIndex = spec.backoffLimitPerIndex !== undefined;
   const delayMs = hasLimitPerIndex ? 0 : remainingDelay(backoff, now);
   if (delayMs > 0) return { delayMs, count: 0, indexes: undefined };
-  if (!isIndexed(spec)) return { delayMs: 0, count: most, indexes: undefined };
-  const pending = missingIndexes(state, most);
+  if (!isIndexed(spec)) return { delayMs: 0, count: limit, indexes: undefined };
+  const pending = missingIndexes(state, limit);
   if (!hasLimitPerIndex) return { delayMs: 0, count: pending.length, indexes: pending };
   const ready = readyIndexes(state, pending);
   return { ...ready, count: ready.indexes.length };

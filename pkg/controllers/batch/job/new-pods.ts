@@ -3,7 +3,7 @@ import type { Draft } from "#client";
 import { type Container, jobs, type Pod, type PodSpec } from "#kinds";
 import { podFromTemplate } from "../../pods/pod-control.ts";
 import { finishTimeOf } from "./policy/finish-time.ts";
-import { firstMissing, merge, withIndexes } from "./policy/index-intervals.ts";
+import { firstMissing, union, withIndexes } from "./policy/index-intervals.ts";
 import type { JobState } from "./job-evaluation.ts";
 import {
   allIndexFailuresOf,
@@ -17,13 +17,13 @@ import { remainingDelay } from "./policy/pod-backoff.ts";
 import { decideFailure } from "./policy/pod-failure-policy.ts";
 
 const indexVariable = "JOB_COMPLETION_INDEX";
-/** The API server adds five characters to a generated name, which holds 63. */
-const longestGenerateName = 58;
+/** 63 less the five characters that the API server appends. */
+const maxGenerateName = 58;
 
 /** The lowest indexes without an active, succeeded or failed pod, at most `count`. */
 export function missingIndexes(state: JobState, count: number): readonly number[] {
   const { active, names, pods, spec, succeededIndexes, failedIndexes = [] } = state;
-  let taken = merge(withIndexes(succeededIndexes, indexesOf(active, names)), failedIndexes);
+  let taken = union(withIndexes(succeededIndexes, indexesOf(active, names)), failedIndexes);
   if (replacesOnlyTerminated(spec)) {
     taken = withIndexes(taken, indexesOf(pods.filter(isPodTerminating), names));
   }
@@ -31,8 +31,7 @@ export function missingIndexes(state: JobState, count: number): readonly number[
 }
 
 /**
- * The indexes whose backoff is over; if there is none, the time in milliseconds until the first one
- * is over.
+ * Indexes whose backoff has expired; if there are none, the milliseconds until the first one expires.
  */
 export function readyIndexes(
   { delayed, names, now }: JobState,
@@ -49,7 +48,7 @@ export function readyIndexes(
   return { indexes: [], delayMs: delays.reduce((a, b) => Math.min(a, b)) };
 }
 
-/** A pod of the Job; `index` is absent unless the Job is Indexed. */
+/** Draft of a pod; `index` is absent unless the Job is Indexed. */
 export function newPod(state: JobState, index?: number): Draft<Pod> {
   const { job, names, spec } = state;
   const draft = podFromTemplate(spec.template, job, jobs);
@@ -84,10 +83,10 @@ export function newPod(state: JobState, index?: number): Draft<Pod> {
 
 function generateNameOf(name: string, index: number): string {
   const suffix = `-${index}-`;
-  return name.slice(0, longestGenerateName - suffix.length) + suffix;
+  return name.slice(0, maxGenerateName - suffix.length) + suffix;
 }
 
-/** Annotations that carry on the failures of the pod that is replaced. */
+/** Failure count annotations, including the failure of the replaced pod. */
 function failureCounts({ delayed, names, spec }: JobState, index: number) {
   if (spec.backoffLimitPerIndex === undefined) return {};
   const replaced = delayed.get(index);
@@ -101,7 +100,7 @@ function failureCounts({ delayed, names, spec }: JobState, index: number) {
   };
 }
 
-/** Adds the variable to all containers that do not set it themselves. */
+/** Adds JOB_COMPLETION_INDEX to all containers that do not set it. */
 function withIndexVariable(spec: PodSpec, label: string): PodSpec {
   const fieldPath = `metadata.labels['${label}']`;
   const variable = { name: indexVariable, valueFrom: { fieldRef: { fieldPath } } };

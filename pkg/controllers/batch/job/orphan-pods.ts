@@ -6,9 +6,9 @@ import { type ControllerContext, newWorkQueue } from "../../controller-context.t
 import { controllerOf } from "../../owners/controller-ref.ts";
 import type { JobNames } from "./job-names.ts";
 import { finalizerRemoval, hasTrackingFinalizer } from "./job-pods.ts";
-import { isFinished } from "./job-spec.ts";
+import { isFinished, isManagedByOther } from "./job-spec.ts";
 
-const mostDeleted = 10_000;
+const maxDeletedUids = 10_000;
 
 export interface OrphanPodOptions {
   readonly pods: Informer<Pod>;
@@ -17,12 +17,11 @@ export interface OrphanPodOptions {
 }
 
 /**
- * Removes the tracking finalizer from pods whose Job is gone or finished, since nothing else would
- * and they could never be deleted.
+ * Removes the tracking finalizer from pods whose Job is deleted or finished, so that they can be deleted.
  */
 export class OrphanPods {
   private readonly queue: WorkQueue;
-  /** UIDs of Jobs that were deleted lately. */
+  /** UIDs of recently deleted Jobs. */
   private readonly deleted = new Map<string, true>();
 
   constructor(
@@ -33,7 +32,7 @@ export class OrphanPods {
     this.queue = newWorkQueue({ ...context, delays }, "job_orphan_pod");
     options.jobs.subscribe(({ type, object }) => {
       if (type !== "deleted") return;
-      setBounded(this.deleted, [object.metadata.uid, true], mostDeleted);
+      setBounded(this.deleted, [object.metadata.uid, true], maxDeletedUids);
     });
   }
 
@@ -41,29 +40,25 @@ export class OrphanPods {
   add(pod: Pod): void {
     const { jobs, names } = this.options;
     if (!hasTrackingFinalizer(pod, names)) return;
-    // Before that, the Job may merely be unknown yet.
-    if (jobs.synced && this.mayBeOrphan(pod)) this.queue.add(objectKey(pod));
+    // Before the initial list of Jobs every pod looks like an orphan.
+    if (jobs.synced && this.isOrphanCandidate(pod)) this.queue.add(objectKey(pod));
   }
 
-  /** Works until the signal aborts; both informers have synced. */
+  /** Runs until the signal aborts; requires both informers to have synced. */
   async run(workers: number): Promise<void> {
     for (const pod of this.options.pods.all()) this.add(pod);
     await this.queue.run((key) => this.sync(key), { workers });
   }
 
-  private mayBeOrphan(pod: Pod): boolean {
+  private isOrphanCandidate(pod: Pod): boolean {
     const owner = controllerOf(pod);
     if (owner === undefined) return true;
     if (owner.kind !== jobResource.kind || owner.apiVersion !== "batch/v1") return false;
-    const job = this.ownerIn(pod, owner.name, owner.uid);
-    return job === undefined || (isFinished(job) && !this.isManagedByOther(job));
+    const job = this.cachedOwner(pod, owner.name, owner.uid);
+    return job === undefined || (isFinished(job) && !isManagedByOther(job, this.options.names));
   }
 
-  private isManagedByOther({ spec: { managedBy } }: Job): boolean {
-    return managedBy !== undefined && managedBy !== this.options.names.controllerName;
-  }
-
-  private ownerIn({ metadata }: Pod, name: string, uid: string): Job | undefined {
+  private cachedOwner({ metadata }: Pod, name: string, uid: string): Job | undefined {
     const job = this.options.jobs.get(`${metadata.namespace ?? ""}/${name}`);
     return job?.metadata.uid === uid ? job : undefined;
   }
@@ -71,25 +66,26 @@ export class OrphanPods {
   private async sync(key: string): Promise<void> {
     const { names, pods } = this.options;
     const pod = pods.get(key);
-    if (pod === undefined || !hasTrackingFinalizer(pod, names) || !this.mayBeOrphan(pod)) return;
-    if (await this.hasLivingJob(pod)) return;
+    if (pod === undefined || !hasTrackingFinalizer(pod, names) || !this.isOrphanCandidate(pod))
+      return;
+    if (await this.hasUncachedJob(pod)) return;
     const { namespace = "", name } = pod.metadata;
     const patch = finalizerRemoval(pod, names);
     await this.context.client.patch(podResource, { namespace, name }, patch).catch(ignoreNotFound);
   }
 
-  /** Reads a Job that the informer does not show: it may be newer than the informer. */
-  private async hasLivingJob(pod: Pod): Promise<boolean> {
+  /** Whether a Job that the informer does not show exists: a live read, since the informer may be stale. */
+  private async hasUncachedJob(pod: Pod): Promise<boolean> {
     const owner = controllerOf(pod);
     if (owner === undefined || this.deleted.has(owner.uid)) return false;
-    if (this.ownerIn(pod, owner.name, owner.uid) !== undefined) return false;
+    if (this.cachedOwner(pod, owner.name, owner.uid) !== undefined) return false;
     const { client } = this.context;
     const { namespace = "" } = pod.metadata;
     const found: ApiObject | undefined = await client
       .get(jobResource, { namespace, name: owner.name })
       .catch(ignoreNotFound);
     if (found?.metadata.uid !== owner.uid) return false;
-    // Its own sync, or the informer's news that it has finished, comes later.
+    // Its sync, or an informer event once it has finished, handles the pod.
     return true;
   }
 }

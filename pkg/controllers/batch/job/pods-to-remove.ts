@@ -1,4 +1,4 @@
-/** Which active pods of a Job to remove when it has too many. */
+/** Selects surplus active pods of a Job. */
 import type { Pod } from "#kinds";
 import type { Domain } from "#meta";
 import { inDeletionOrder } from "../../pods/deletion-order.ts";
@@ -7,9 +7,8 @@ import { completionIndexOf, hasTrackingFinalizer } from "./job-pods.ts";
 import { isIndexed } from "./job-spec.ts";
 
 /**
- * At least `count` active pods: of an Indexed Job all that have no valid index or share one with
- * another pod, then those that have progressed least. Pods without the tracking finalizer come
- * first, because an earlier sync was interrupted while it removed them.
+ * At least `count` active pods: of an Indexed Job all with an invalid or duplicate index, then the others in
+ * deletion order. Pods without the tracking finalizer come first: an earlier sync failed to delete them.
  */
 export function podsToRemove(state: JobState, count: number, domain: Domain): readonly Pod[] {
   const { active, names, spec, now } = state;
@@ -19,9 +18,9 @@ export function podsToRemove(state: JobState, count: number, domain: Domain): re
     ? splitByIndex(state, ordered)
     : { removed: [], left: active };
   if (removed.length >= count) return removed;
-  const condemned = left.filter((pod) => !hasTrackingFinalizer(pod, names));
+  const untracked = left.filter((pod) => !hasTrackingFinalizer(pod, names));
   const tracked = left.filter((pod) => hasTrackingFinalizer(pod, names));
-  const candidates = [...ordered(condemned), ...ordered(tracked)];
+  const candidates = [...ordered(untracked), ...ordered(tracked)];
   return [...removed, ...candidates.slice(0, count - removed.length)];
 }
 
@@ -30,7 +29,7 @@ interface Split {
   readonly left: readonly Pod[];
 }
 
-/** Keeps one pod of each valid index, the one that has progressed most. */
+/** Keeps one pod per valid index, the last one in deletion order. */
 function splitByIndex(
   { active, names, spec }: JobState,
   ordered: (pods: readonly Pod[]) => readonly Pod[],

@@ -1,8 +1,8 @@
 /** Times at which pods finished. */
 
 /**
- * When a finished pod finished, in milliseconds since 1970: the latest end of its containers, else
- * the time of the condition Ready=False, else the time of its deletion, else that of its creation.
+ * Finish time of a pod in milliseconds since 1970: the latest finishedAt of its containers, else the
+ * transition to Ready=False, else its deletion, else its creation.
  */
 export function finishTimeOf({ metadata, spec, status }: Pod): number {
   const sidecars = new Set(
@@ -14,7 +14,7 @@ export function finishTimeOf({ metadata, spec, status }: Pod): number {
     ...(status?.containerStatuses ?? []),
     ...(status?.initContainerStatuses ?? []).filter(({ name }) => sidecars.has(name)),
   ];
-  const ends = containers.map(endOf);
+  const ends = containers.map(finishedAtOf);
   if (ends.length > 0 && ends.every((end) => end !== undefined)) return Math.max(...ends);
   const ready = status?.conditions?.find(({ type }) => type === "Ready");
   if (ready?.status === "False" && ready.lastTransitionTime !== undefined) {
@@ -27,7 +27,7 @@ export function finishTimeOf({ metadata, spec, status }: Pod): number {
   return new Date(creationTimestamp).getTime();
 }
 
-function endOf({ state }: ContainerStatus): number | undefined {
+function finishedAtOf({ state }: ContainerStatus): number | undefined {
   const finishedAt = state?.terminated?.finishedAt;
   return finishedAt === undefined || finishedAt === null ? undefined : Date.parse(finishedAt);
 }

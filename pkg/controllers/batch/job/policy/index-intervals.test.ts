@@ -6,7 +6,7 @@ import {
   firstMissing,
   formatIntervals,
   hasIndex,
-  merge,
+  union,
   parseIntervals,
   withIndexes,
 } from "./index-intervals.ts";
@@ -33,7 +33,7 @@ describe("completion index intervals", () => {
       const some = () => new Set(Array.from({ length: random.below(15) }, () => random.below(30)));
       const [left, right] = [some(), some()];
       const [first, second] = [withIndexes([], left), withIndexes([], right)];
-      const both = merge(first, second);
+      const both = union(first, second);
       assert.equal(countIndexes(both), new Set([...left, ...right]).size);
       assert.equal(countCommon(first, second), [...left].filter((each) => right.has(each)).length);
       const free: number[] = [];

@@ -10,8 +10,8 @@ export interface Interval {
 export type Intervals = readonly Interval[];
 
 /**
- * Parses `0,2-4`, and cuts what is not below `completions`. Parts that are no intervals are left
- * out, so that a status that was written by hand does not stop the controller.
+ * Parses `0,2-4`; drops indexes >= `completions`. Invalid parts are skipped, so that a status written by
+ * another client does not block the controller.
  */
 export function parseIntervals(text: string, completions: number): Intervals {
   const result: Interval[] = [];
@@ -23,7 +23,7 @@ export function parseIntervals(text: string, completions: number): Intervals {
     const last = Math.min(Number(high), completions - 1);
     if (first <= last) result.push({ first, last });
   }
-  return merge([], result);
+  return union([], result);
 }
 
 export function formatIntervals(intervals: Intervals): string {
@@ -35,8 +35,8 @@ export function formatIntervals(intervals: Intervals): string {
     .join(",");
 }
 
-/** The union of two lists, each ordered by the first index. */
-export function merge(left: Intervals, right: Intervals): Intervals {
+/** Union of two sorted lists. */
+export function union(left: Intervals, right: Intervals): Intervals {
   const result: { first: number; last: number }[] = [];
   const push = ({ first, last }: Interval) => {
     const end = result.at(-1);
@@ -62,7 +62,7 @@ export function merge(left: Intervals, right: Intervals): Intervals {
 /** Adds single indexes in any order. */
 export function withIndexes(intervals: Intervals, indexes: Iterable<number>): Intervals {
   const sorted = [...indexes].sort((a, b) => a - b);
-  return merge(
+  return union(
     intervals,
     sorted.map((index) => ({ first: index, last: index })),
   );
@@ -99,7 +99,7 @@ export function countCommon(left: Intervals, right: Intervals): number {
   return count;
 }
 
-/** The lowest indexes below `completions` that are not in `taken`, at most `count`. */
+/** The lowest `count` indexes below `completions` that are not in `taken`. */
 export function firstMissing(taken: Intervals, count: number, completions: number): number[] {
   const result: number[] = [];
   let candidate = 0;

@@ -3,22 +3,22 @@ import type { Pod } from "#kinds";
 import { finishTimeOf } from "./finish-time.ts";
 
 const firstDelayMs = 10_000;
-const longestDelayMs = 600_000;
+const maxDelayMs = 600_000;
 
 /** Failures of a Job since its last success. */
 export interface BackoffRecord {
   readonly failures: number;
-  /** Time of the last failure in milliseconds since 1970; undefined = there was none. */
+  /** Time of the last failure in milliseconds since 1970; undefined = none. */
   readonly lastFailure: number | undefined;
 }
 
 const noFailures: BackoffRecord = { failures: 0, lastFailure: undefined };
 
-/** Failures per Job, in memory: a restarted controller begins with those that are not counted yet. */
+/** Failures per Job, in memory: after a restart only uncounted failures are known. */
 export class PodBackoffs {
   private readonly records = new Map<string, BackoffRecord>();
 
-  /** The record of a Job with newly finished pods, which `set` stores once they are in the status. */
+  /** Record of a Job including newly finished pods; the caller stores it by `set` after the status update. */
   next(key: string, succeeded: readonly Pod[], failed: readonly Pod[]): BackoffRecord {
     const record = this.records.get(key) ?? noFailures;
     const failures = failed.map(finishTimeOf);
@@ -48,6 +48,6 @@ export class PodBackoffs {
 /** Milliseconds until the next pod may be created: 10 s after one failure, doubling up to 10 min. */
 export function remainingDelay({ failures, lastFailure }: BackoffRecord, now: number): number {
   if (failures === 0 || lastFailure === undefined) return 0;
-  const delayMs = Math.min(firstDelayMs * 2 ** (failures - 1), longestDelayMs);
+  const delayMs = Math.min(firstDelayMs * 2 ** (failures - 1), maxDelayMs);
   return Math.max(delayMs - (now - lastFailure), 0);
 }

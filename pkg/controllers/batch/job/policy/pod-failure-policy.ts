@@ -1,18 +1,18 @@
 /** Pod failure policies of Jobs. */
 
-/** What the policy decides about a failed pod. */
+/** Decision of the policy on a failed pod. */
 export interface FailureDecision {
-  /** Action of the first rule that matches; undefined = none does. */
+  /** Action of the first matching rule; undefined = none. */
   readonly action: PodFailurePolicyRule["action"] | undefined;
   /** Whether the failure counts towards the backoff limits. */
   readonly isCounted: boolean;
-  /** Why the Job fails, if the action is FailJob. */
+  /** Message of the Job's failure, for action FailJob. */
   readonly message: string | undefined;
 }
 
 const counted: FailureDecision = { action: undefined, isCounted: true, message: undefined };
 
-/** Decides about a failed pod by the first rule that matches it. */
+/** Applies the first matching rule to a failed pod. */
 export function decideFailure(policy: PodFailurePolicy | undefined, pod: Pod): FailureDecision {
   for (const [index, rule] of (policy?.rules ?? []).entries()) {
     const reason = matchRule(rule, pod);
@@ -25,7 +25,7 @@ export function decideFailure(policy: PodFailurePolicy | undefined, pod: Pod): F
   return counted;
 }
 
-/** Returns the beginning of the message; undefined if the rule does not match. */
+/** Returns the start of the failure message; undefined = the rule does not match. */
 function matchRule({ onExitCodes, onPodConditions }: PodFailurePolicyRule, pod: Pod) {
   const { metadata, status = {} } = pod;
   const shown = `${metadata.namespace}/${metadata.name}`;

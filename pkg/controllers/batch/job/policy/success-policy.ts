@@ -2,7 +2,7 @@
 import type { JobSpec } from "#kinds";
 import { countCommon, countIndexes, type Intervals, parseIntervals } from "./index-intervals.ts";
 
-/** Message about the first rule that the succeeded indexes meet; undefined if none is met. */
+/** Message for the first rule that the succeeded indexes satisfy; undefined = none. */
 export function metSuccessRule(
   { successPolicy, completions = 0 }: JobSpec,
   succeeded: Intervals,
