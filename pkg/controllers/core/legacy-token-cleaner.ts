@@ -14,20 +14,19 @@ import type { ControllerContext } from "../controller-context.ts";
 import { secretsOf } from "./pod-secrets.ts";
 
 export interface LegacyTokenCleanerOptions {
-  /** Period after the last use of a token until it is invalid, and from then until it is deleted. */
+  /** Time in ms from the last use of a token to its invalidation, and from there to its deletion. */
   readonly legacyTokenCleanUpMs: number;
 }
 
 const dayMs = 86_400_000;
 const intervalMs = dayMs;
-/** kube-controller-manager's: one year. */
+/** kube-controller-manager's default: one year. */
 export const defaultLegacyTokenCleanUpMs = 365 * dayMs;
 const trackingConfigMap = "kube-apiserver-legacy-service-account-token-tracking";
 
 /**
- * Deletes tokens of ServiceAccounts that were generated into Secrets and are not used: a token that
- * no request and no pod has used for the period gets the label `invalid-since`, and is deleted after
- * another one. Days are those of UTC, as in the labels.
+ * Deletes unused auto-generated service account token Secrets: one that no request and no pod has used for
+ * the period gets the label `legacy-token-invalid-since`, and is deleted after another period. Days are UTC.
  */
 export async function runLegacyTokenCleaner(
   context: ControllerContext,
@@ -70,7 +69,7 @@ class LegacyTokenCleaner {
   async clean(): Promise<void> {
     const { clock, report } = this.context;
     const now = clock.now();
-    // Use is tracked by day: the first one is not tracked as a whole.
+    // Last use is tracked by day, and the first day only in part.
     if (now < (await this.trackedSince()) + dayMs + this.periodMs) return;
     const keptFrom = now - this.periodMs;
     for (const secret of this.tokens.all()) {
@@ -82,12 +81,12 @@ class LegacyTokenCleaner {
     }
   }
 
-  /** Day since which the API server labels tokens that are used. */
+  /** Day since which the API server labels tokens with their last use, in ms since 1970. */
   private async trackedSince(): Promise<number> {
     const at = { namespace: "kube-system", name: trackingConfigMap };
     const { data = {} } = await this.context.client.get(configMaps, at);
-    const since = dayOf(data["since"]);
-    if (since === undefined) throw new Error(`the ConfigMap ${at.name} tells no day in "since"`);
+    const since = parseDay(data["since"]);
+    if (since === undefined) throw new Error(`ConfigMap ${at.name} has no valid date in "since"`);
     return since;
   }
 
@@ -97,14 +96,14 @@ class LegacyTokenCleaner {
     if (deletionTimestamp !== undefined || Date.parse(creationTimestamp) >= keptFrom) return false;
     const lastUsed = labels[this.label("legacy-token-last-used")];
     if (lastUsed !== undefined) {
-      const day = dayOf(lastUsed);
-      // A label that is no day proves nothing.
-      if (day === undefined || lastUsed >= dayText(keptFrom)) return false;
+      const day = parseDay(lastUsed);
+      // An invalid label counts as used.
+      if (day === undefined || lastUsed >= formatDay(keptFrom)) return false;
     }
     return this.isGenerated(secret) && !this.isMounted(secret);
   }
 
-  /** Only generated tokens are listed by their ServiceAccount. */
+  /** Whether a token was auto-generated: only those are listed in `secrets` of their ServiceAccount. */
   private isGenerated({ metadata }: Secret): boolean {
     const { namespace = "", name, annotations = {} } = metadata;
     const owner = annotations[this.label("service-account.name")] ?? "";
@@ -124,28 +123,28 @@ class LegacyTokenCleaner {
     const { namespace = "", name, uid, resourceVersion, labels = {} } = metadata;
     const label = this.label("legacy-token-invalid-since");
     const since = labels[label] ?? "";
-    if (dayOf(since) === undefined) {
-      const body = { metadata: { uid, labels: { [label]: dayText(clock.now()) } } };
+    if (parseDay(since) === undefined) {
+      const body = { metadata: { uid, labels: { [label]: formatDay(clock.now()) } } };
       await client.patch(secrets, { namespace, name }, { type: "merge", body });
-    } else if (since < dayText(keptFrom)) {
+    } else if (since < formatDay(keptFrom)) {
       const preconditions = { resourceVersion };
       await client
         .delete(secrets, { namespace, name }, { preconditions })
         .catch((error: unknown) => {
-          // A token that has changed meanwhile may have been used.
+          // On a conflict the token may just have been used.
           if (!isConflict(error)) ignoreNotFound(error);
         });
     }
   }
 }
 
-/** `2024-01-02` of a time in milliseconds since 1970. */
-function dayText(at: number): string {
+/** Formats a time in milliseconds since 1970 as a UTC date: `2024-01-02`. */
+function formatDay(at: number): string {
   return new Date(at).toISOString().slice(0, 10);
 }
 
-/** The beginning of a day in milliseconds since 1970; undefined = the text is none. */
-function dayOf(text: string | undefined): number | undefined {
+/** Parses a UTC date to milliseconds since 1970; undefined = invalid. */
+function parseDay(text: string | undefined): number | undefined {
   if (text === undefined || !/^\d{4}-\d\d-\d\d$/.test(text)) return undefined;
   const at = Date.parse(text);
   return Number.isNaN(at) ? undefined : at;

@@ -7,14 +7,14 @@ import { deleteAllContent } from "./namespaced-resources-deleter.ts";
 
 /** The finalizer in `spec.finalizers` that this controller removes from an empty namespace. */
 const kubernetesFinalizer = "kubernetes";
-/** Backoff while objects wait for their finalizers. */
-const firstLookMs = 100;
-const longestLookMs = 10_000;
+/** Backoff while content remains, e.g. because of finalizers. */
+const minBackoffMs = 100;
+const maxBackoffMs = 10_000;
 
 export interface NamespaceOptions {
   /**
-   * Time for which other API servers may still treat a deleted namespace as active and create
-   * objects in it; it is not finalized before.
+   * Minimum time in ms from deletion to finalization: other API servers may treat the namespace as active
+   * for this long, and create objects in it.
    */
   readonly settleMs: number;
   /** Number of namespaces processed concurrently. */
@@ -26,7 +26,7 @@ export async function runNamespaceController(
   context: ControllerContext,
   { settleMs, namespaceWorkers: workers }: NamespaceOptions,
 ): Promise<void> {
-  const delays = { firstMs: firstLookMs, longestMs: longestLookMs };
+  const delays = { firstMs: minBackoffMs, longestMs: maxBackoffMs };
   const queue = newWorkQueue({ ...context, delays }, "namespace");
   const seen = new Map<string, number>();
   const all = context.informers.of(namespaces);
@@ -41,12 +41,12 @@ export async function runNamespaceController(
     const namespace = await context.client.get(namespaces, { name }).catch(ignoreNotFound);
     if (namespace?.metadata.deletionTimestamp === undefined) return;
     const since = seen.get(namespace.metadata.uid) ?? context.clock.monotonic();
-    await finish(context, namespace, since + settleMs);
+    await syncNamespace(context, namespace, since + settleMs);
   };
   await queue.run(work, { workers });
 }
 
-async function finish(
+async function syncNamespace(
   context: ControllerContext,
   namespace: Namespace,
   settledAt: number,
@@ -55,31 +55,31 @@ async function finish(
   const { name, uid } = namespace.metadata;
   const finalizers = namespace.spec?.finalizers ?? [];
   if (finalizers.includes(kubernetesFinalizer)) {
-    const emptying = await deleteAllContent(context, name);
-    const told = await tell(context, namespace, emptying);
-    const { failures, remaining, discoveryFailures } = emptying;
+    const deletion = await deleteAllContent(context, name);
+    const updated = await updateConditions(context, namespace, deletion);
+    const { failures, remaining, discoveryFailures } = deletion;
     if (failures.length + discoveryFailures.length > 0) {
       throw new Error([...discoveryFailures, ...failures].join("; "));
     }
     if (remaining.size > 0) throw new RequeueAfter(`${name} is not empty`);
     const settling = settledAt - clock.monotonic();
-    if (settling > 0) throw new RequeueAfter(`${name} is settling`, settling);
+    if (settling > 0) throw new RequeueAfter(`${name} was deleted too recently`, settling);
     const left = finalizers.filter((finalizer) => finalizer !== kubernetesFinalizer);
-    const final = { ...told, spec: { ...told.spec, finalizers: left } };
+    const final = { ...updated, spec: { ...updated.spec, finalizers: left } };
     await client.update(namespaces, final, { subresource: "finalize" });
   }
   await client.delete(namespaces, { name }, { preconditions: { uid } }).catch(ignoreNotFound);
 }
 
 /** Updates the deletion conditions of the namespace if they changed. */
-async function tell(
+async function updateConditions(
   { client, clock }: ControllerContext,
   namespace: Namespace,
-  emptying: Parameters<typeof deletionConditions>[0],
+  deletion: Parameters<typeof deletionConditions>[0],
 ): Promise<Namespace> {
   const now = formatSeconds({ seconds: Math.floor(clock.now() / 1000), nanos: 0 });
   const before = namespace.status?.conditions ?? [];
-  const conditions = mergeConditions(before, deletionConditions(emptying), now);
+  const conditions = mergeConditions(before, deletionConditions(deletion), now);
   if (conditions === before) return namespace;
   const next = { ...namespace, status: { ...namespace.status, conditions } };
   return client.update(namespaces, next, { subresource: "status" });

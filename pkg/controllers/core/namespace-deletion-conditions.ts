@@ -1,17 +1,17 @@
 import type { Condition } from "#kinds";
 import type { ContentDeletion } from "./namespaced-resources-deleter.ts";
 
-const incomplete = "unable to retrieve the complete list of server APIs";
+const incompleteDiscovery = "unable to retrieve the complete list of server APIs";
 
 type DeletionCondition = Pick<Condition, "type" | "status" | "reason" | "message">;
 
 /** Conditions of a terminating namespace, with kube-controller-manager's reasons and messages. */
-export function deletionConditions(emptying: ContentDeletion): readonly DeletionCondition[] {
-  const { discoveryFailures, failures, remaining, finalizers } = emptying;
+export function deletionConditions(deletion: ContentDeletion): readonly DeletionCondition[] {
+  const { discoveryFailures, failures, remaining, finalizers } = deletion;
   return [
     deletionCondition("NamespaceDeletionDiscoveryFailure", {
       fault: failuresText(
-        ["Discovery failed for some groups", `failing: ${incomplete}`],
+        ["Discovery failed for some groups", `failing: ${incompleteDiscovery}`],
         discoveryFailures,
       ),
       reasons: ["DiscoveryFailed", "ResourcesDiscovered"],
@@ -44,14 +44,17 @@ export function deletionConditions(emptying: ContentDeletion): readonly Deletion
   ];
 }
 
-interface Words {
+interface ConditionTexts {
   /** Message of the failure; "" = none. */
   readonly fault: string;
   readonly reasons: readonly [string, string];
   readonly fine: string;
 }
 
-function deletionCondition(type: string, { fault, reasons, fine }: Words): DeletionCondition {
+function deletionCondition(
+  type: string,
+  { fault, reasons, fine }: ConditionTexts,
+): DeletionCondition {
   const [failed, succeeded] = reasons;
   return fault === ""
     ? { type, status: "False", reason: succeeded, message: fine }
@@ -72,7 +75,7 @@ function countsText(what: string, counts: ReadonlyMap<string, number>, between: 
   return `${what}${parts.sort().join(", ")}`;
 }
 
-/** Merges new conditions into the present ones; answers the same array if nothing changed. */
+/** Merges new conditions into the present ones; returns the same array if nothing changed. */
 export function mergeConditions(
   conditions: readonly Condition[],
   made: readonly DeletionCondition[],

@@ -1,7 +1,7 @@
 import type { ApiObject, DiscoveredResource } from "#client";
 import { statusCodeOf, type ControllerContext } from "../controller-context.ts";
 
-/** Result of one attempt to delete the content of a namespace. */
+/** Result of one pass over the content of a namespace. */
 export interface ContentDeletion {
   /** Group versions whose discovery failed, with the reason. */
   readonly discoveryFailures: readonly string[];
@@ -14,28 +14,30 @@ export interface ContentDeletion {
 }
 
 /**
- * Deletes all namespaced objects of a namespace, and counts what remains. Pods are deleted first:
- * while some remain, the objects that they may need are kept.
+ * Deletes all objects of a namespace and counts the remaining ones. Pods are deleted first: while some
+ * remain, the objects that they may use are not deleted.
  */
 export async function deleteAllContent(
   context: ControllerContext,
   namespace: string,
 ): Promise<ContentDeletion> {
   const { resources, failures } = await context.client.discover();
-  const emptying = new NamespacedResourcesDeleter(context, namespace, failures);
-  const all = deletable(resources);
+  const deleter = new NamespacedResourcesDeleter(context, namespace, failures);
+  const all = deletableResources(resources);
   const pods = all.filter(isPods);
-  await emptying.empty(pods);
-  if (emptying.isEmpty) await emptying.empty(all.filter((resource) => !isPods(resource)));
-  return emptying;
+  await deleter.deleteAll(pods);
+  if (deleter.isEmpty) await deleter.deleteAll(all.filter((resource) => !isPods(resource)));
+  return deleter;
 }
 
 function isPods({ group, plural }: DiscoveredResource): boolean {
   return group === "" && plural === "pods";
 }
 
-/** In one version each. */
-function deletable(resources: readonly DiscoveredResource[]): readonly DiscoveredResource[] {
+/** Resources to delete, each in one version. */
+function deletableResources(
+  resources: readonly DiscoveredResource[],
+): readonly DiscoveredResource[] {
   const found = new Map<string, DiscoveredResource>();
   for (const resource of resources) {
     const { namespaced, verbs } = resource;
@@ -46,7 +48,7 @@ function deletable(resources: readonly DiscoveredResource[]): readonly Discovere
   return [...found.values()];
 }
 
-/** `deployments.apps`; with the dot at the end in the core group. */
+/** `plural.group`, e.g. `deployments.apps`; `pods.` in the core group. */
 function nameOf({ plural, group }: DiscoveredResource): string {
   return `${plural}.${group}`;
 }
@@ -69,20 +71,20 @@ class NamespacedResourcesDeleter implements ContentDeletion {
     return this.remaining.size === 0 && this.failures.length === 0;
   }
 
-  async empty(resources: readonly DiscoveredResource[]): Promise<void> {
+  async deleteAll(resources: readonly DiscoveredResource[]): Promise<void> {
     for (const resource of resources) {
       try {
-        await this.emptyOf(resource);
+        await this.deleteResource(resource);
       } catch (error) {
         this.context.signal.throwIfAborted();
-        // The resource is not served any more.
+        // The resource is no longer served.
         if (statusCodeOf(error) === 404 || statusCodeOf(error) === 405) continue;
         this.failures.push(`${nameOf(resource)}: ${(error as Error).message}`);
       }
     }
   }
 
-  private async emptyOf(resource: DiscoveredResource): Promise<void> {
+  private async deleteResource(resource: DiscoveredResource): Promise<void> {
     const { client } = this.context;
     const { namespace } = this;
     const present = await this.list(resource);
@@ -104,10 +106,10 @@ class NamespacedResourcesDeleter implements ContentDeletion {
     { name, uid }: ApiObject["metadata"],
   ): Promise<void> {
     const at = { namespace: this.namespace, name };
-    const gone = (error: unknown) => {
+    const ignoreAbsent = (error: unknown) => {
       if (statusCodeOf(error) !== 404 && statusCodeOf(error) !== 409) throw error;
     };
-    await this.context.client.delete(resource, at, { preconditions: { uid } }).catch(gone);
+    await this.context.client.delete(resource, at, { preconditions: { uid } }).catch(ignoreAbsent);
   }
 
   private async list(resource: DiscoveredResource): Promise<readonly ApiObject[]> {

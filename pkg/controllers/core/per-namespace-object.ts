@@ -8,7 +8,7 @@ import {
   newWorkQueue,
 } from "../controller-context.ts";
 
-/** An object that every namespace should have. */
+/** An object to maintain in every namespace. */
 export interface PerNamespaceObject<T extends ApiObject> {
   readonly controller: string;
   readonly resource: Handle<T>;
@@ -41,11 +41,11 @@ export async function runPerNamespaceObject<T extends ApiObject>(
     const found = present.get(`${namespace}/${name}`);
     if (found === undefined) {
       const draft = { ...content, metadata: { name, namespace } } as Draft<T>;
-      await client.create(resource, draft).catch(ignoreOthers);
+      await client.create(resource, draft).catch(ignoreExpected);
       return;
     }
-    const better = repaired(found);
-    if (better !== found) await client.update(resource, better as Draft<T>);
+    const desired = repaired(found);
+    if (desired !== found) await client.update(resource, desired as Draft<T>);
   });
 }
 
@@ -53,7 +53,7 @@ function isActive(namespace: Namespace | undefined): boolean {
   return namespace !== undefined && namespace.metadata.deletionTimestamp === undefined;
 }
 
-/** Ignores that the object exists already, and that the namespace is terminating or gone. */
-function ignoreOthers(error: unknown): void {
+/** Ignores the errors that the object exists, and that its namespace is terminating or absent. */
+function ignoreExpected(error: unknown): void {
   if (!isConflict(error) && !isNotFound(error) && !isTerminating(error)) throw error;
 }

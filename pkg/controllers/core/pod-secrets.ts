@@ -20,7 +20,7 @@ interface VolumeSource {
   readonly sources?: readonly { readonly secret?: Reference }[];
 }
 
-/** Names of the Secrets that a pod reads: to pull images, in environments and in volumes. */
+/** Names of the Secrets that a pod references: image pull secrets, env, envFrom and volumes. */
 export function secretsOf({ spec }: Pod): ReadonlySet<string> {
   const sources = (spec ?? {}) as unknown as SecretSources;
   const kinds = ["containers", "initContainers", "ephemeralContainers"];

@@ -12,78 +12,78 @@ import type { ControllerContext } from "../controller-context.ts";
 
 /** Discovery interval. */
 const discoveryMs = 30_000;
-/** Where the client tells of changes. */
-const longestMs = 600_000;
+/** Discovery interval if the client notifies of changes of the served resources. */
+const notifiedDiscoveryMs = 600_000;
 
 export interface QuotaMonitorObserver {
-  /** Names that quotas limit. */
+  /** Resource names that any quota limits. */
   readonly names: () => ReadonlySet<string>;
   /** Called when the set of served resources has changed. */
   readonly served: () => void;
   /** Called when usage may have dropped in the namespace; undefined = in any. */
-  readonly freed: (meter: Evaluator, namespace: string | undefined) => void;
+  readonly freed: (evaluator: Evaluator, namespace: string | undefined) => void;
 }
 
-/** Discovers countable resources, and watches those that some quota limits. */
+/** Discovers resources that quotas can count, and watches those that some quota limits. */
 export class QuotaMonitor {
   private served: readonly DiscoveredResource[] | undefined;
-  private readonly followed = new Map<string, () => void>();
+  private readonly stops = new Map<string, () => void>();
 
   constructor(
     private readonly context: ControllerContext,
     private readonly observer: QuotaMonitorObserver,
   ) {}
 
-  /** Until the signal aborts. */
+  /** Discovers resources and keeps their watches running until the signal aborts. */
   async run(): Promise<void> {
     const { client, signal, clock, report } = this.context;
     let wake = new AbortController();
-    const forget = client.onServed?.(() => wake.abort());
+    const unsubscribe = client.onServed?.(() => wake.abort());
     while (!signal.aborted) {
       wake = new AbortController();
       await this.discover().catch((error: unknown) =>
         report("Failed to discover resources for quotas", error),
       );
       const either = AbortSignal.any([signal, wake.signal]);
-      const isTold = forget !== undefined && this.served !== undefined;
-      const ms = isTold ? longestMs : discoveryMs;
+      const isNotified = unsubscribe !== undefined && this.served !== undefined;
+      const ms = isNotified ? notifiedDiscoveryMs : discoveryMs;
       await clock
         .sleep(
           ms,
           either,
-          idleWhile(() => isTold),
+          idleWhile(() => isNotified),
         )
         .catch(() => undefined);
     }
-    forget?.();
-    for (const stop of this.followed.values()) stop();
+    unsubscribe?.();
+    for (const stop of this.stops.values()) stop();
   }
 
   /** Resources that count towards any of the names; undefined = not discovered yet. */
   countedBy(
     names: Iterable<string>,
-  ): readonly (readonly [resource: Handle, meter: Evaluator])[] | undefined {
+  ): readonly (readonly [resource: Handle, evaluator: Evaluator])[] | undefined {
     const all = [...names];
     const { client, clock } = this.context;
-    const how = { domain: client.domain, now: clock.now() };
+    const options = { domain: client.domain, now: clock.now() };
     return this.served
-      ?.map((resource) => [resource, evaluatorFor(resource, how)] as const)
-      .filter(([, meter]) => all.some(meter.matches));
+      ?.map((resource) => [resource, evaluatorFor(resource, options)] as const)
+      .filter(([, evaluator]) => all.some(evaluator.matches));
   }
 
   /** Starts and stops watches to match the limits of all quotas. */
-  follow(): void {
+  updateWatches(): void {
     const wanted = this.countedBy(this.observer.names());
     if (wanted === undefined) return;
     const names = new Set<string>();
-    for (const [resource, meter] of wanted) {
+    for (const [resource, evaluator] of wanted) {
       const name = identityOf(resource);
       names.add(name);
-      if (!this.followed.has(name)) this.begin(resource, meter);
+      if (!this.stops.has(name)) this.startWatch(resource, evaluator);
     }
-    for (const [name, stop] of this.followed) {
+    for (const [name, stop] of this.stops) {
       if (names.has(name)) continue;
-      this.followed.delete(name);
+      this.stops.delete(name);
       stop();
     }
   }
@@ -91,7 +91,7 @@ export class QuotaMonitor {
   private async discover(): Promise<void> {
     const { resources, failures } = await this.context.client.discover();
     const found = new Map<string, DiscoveredResource>();
-    // Group versions whose discovery failed have the resources that they had.
+    // A group version whose discovery failed keeps its known resources.
     const kept = (this.served ?? []).filter(({ group, version }) =>
       failures.has(groupVersionOf(group, version)),
     );
@@ -106,27 +106,28 @@ export class QuotaMonitor {
     this.served = [...found.values()];
     const isSame = before?.sort().join() === this.served.map(identityOf).sort().join();
     if (isSame) return;
-    this.follow();
+    this.updateWatches();
     this.observer.served();
   }
 
-  private begin(resource: Handle, meter: Evaluator): void {
+  private startWatch(resource: Handle, evaluator: Evaluator): void {
     const { signal } = this.context;
     const { plural } = resource;
     const life = new AbortController();
-    this.followed.set(identityOf(resource), () => life.abort());
+    this.stops.set(identityOf(resource), () => life.abort());
     const { freed } = this.observer;
     const sink: ReflectorSink<ApiObject> = {
-      replaced: () => freed(meter, undefined),
+      replaced: () => freed(evaluator, undefined),
       changed: (type, object) => {
-        const isLower = type === "DELETED" || (type === "MODIFIED" && mayUseLess(object, plural));
-        if (isLower) freed(meter, object.metadata.namespace);
+        const isLower =
+          type === "DELETED" || (type === "MODIFIED" && mayLowerUsage(object, plural));
+        if (isLower) freed(evaluator, object.metadata.namespace);
       },
     };
     void reflect({
       ...this.context,
       resource,
-      selection: { metadataOnly: meter.isPlain },
+      selection: { metadataOnly: evaluator.isPlain },
       signal: AbortSignal.any([signal, life.signal]),
       sink,
     });
@@ -134,10 +135,10 @@ export class QuotaMonitor {
 }
 
 /**
- * Whether an update may have lowered the usage of an object: that of a service, by its type, of a
- * claim, and of a pod that has terminated or been resized.
+ * Whether an update may have lowered an object's usage: of a service (type change), a claim, or a pod that
+ * has terminated or been resized.
  */
-function mayUseLess(object: ApiObject, plural: string): boolean {
+function mayLowerUsage(object: ApiObject, plural: string): boolean {
   if (plural !== "pods") return true;
   const { status, metadata } = object as PodParts;
   const hasEnded = status?.phase === "Succeeded" || status?.phase === "Failed";
@@ -153,7 +154,7 @@ function nameOf({ plural, group }: Handle): string {
   return `${plural}.${group}`;
 }
 
-/** In another version it is another watch. */
+/** Key of a watch: resource and version. */
 function identityOf({ plural, group, version }: Handle): string {
   return `${plural}.${version}.${group}`;
 }

@@ -13,17 +13,17 @@ import { amountOf, type Amounts, inScopes, masked, type Evaluator, plus } from "
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
 import { QuotaMonitor } from "./quota-monitor.ts";
 
-/** Delay of a count after a deletion: several follow each other. */
-const calmMs = 50;
-/** Time after which an object that admission has charged is stored, or never will be. */
-const underWayMs = 250;
-/** Time after which the usage is lowered even though admission keeps charging. */
-const patienceMs = 2_000;
+/** Debounces recalculation: deletions come in bursts. */
+const debounceMs = 50;
+/** Time after which an object that admission has charged is either stored or rejected. */
+const creationMs = 250;
+/** Time after which usage is lowered although admission keeps charging the quota. */
+const maxPostponeMs = 2_000;
 const pageSize = 500;
 
 /**
- * Maintains the status of ResourceQuotas: limits and usage, counted object by object. Admission
- * raises the usage on create; only this controller lowers it.
+ * Maintains the status of ResourceQuotas: limits, and usage recalculated from all objects. Admission
+ * raises the usage; only this controller lowers it.
  */
 export async function runResourceQuotaController(
   context: ControllerContext,
@@ -33,25 +33,27 @@ export async function runResourceQuotaController(
 }
 
 export interface QuotaOptions {
-  /** Number of quotas counted concurrently. */
+  /** Number of quotas recalculated concurrently. */
   readonly quotaWorkers: number;
-  /** Interval at which all quotas are counted again, in ms. */
+  /** Interval in ms of full recalculations. */
   readonly quotaResyncMs: number;
 }
 
-/** A count that is lower than the usage in the status. */
-interface Doubt {
-  /** The quota's version, and when it was seen first. */
+/** A recalculation below the usage in the status, which may miss objects that are being created. */
+interface PendingDecrease {
+  /** resourceVersion of the quota. */
   readonly version: string;
+  /** When this version was first seen, in ms of the monotonic clock. */
   readonly since: number;
+  /** When the decrease was first seen, in any version. */
   readonly first: number;
 }
 
 class ResourceQuotaController {
   private readonly queue: WorkQueue;
   private readonly quotas: Informer<ResourceQuota>;
-  private readonly resources: QuotaMonitor;
-  private readonly doubts = new Map<string, Doubt>();
+  private readonly monitor: QuotaMonitor;
+  private readonly decreases = new Map<string, PendingDecrease>();
 
   constructor(
     private readonly context: ControllerContext,
@@ -59,10 +61,10 @@ class ResourceQuotaController {
   ) {
     this.queue = newWorkQueue(context, "resource_quota_controller_resource_changes");
     this.quotas = context.informers.of(resourceQuotas);
-    this.resources = new QuotaMonitor(context, {
-      names: () => new Set([...this.quotas.all()].flatMap(limitedBy)),
+    this.monitor = new QuotaMonitor(context, {
+      names: () => new Set([...this.quotas.all()].flatMap(limitedResources)),
       served: () => this.addAll(),
-      freed: (meter, namespace) => this.freed(meter, namespace),
+      freed: (evaluator, namespace) => this.freed(evaluator, namespace),
     });
   }
 
@@ -70,15 +72,15 @@ class ResourceQuotaController {
     this.quotas.subscribe((change) => {
       const { type, object } = change;
       const before = type === "updated" ? change.before : undefined;
-      if (!deepEqual(object.spec, before?.spec)) this.resources.follow();
-      if (type === "deleted") this.doubts.delete(objectKey(object));
-      else if (!isInForce(object)) this.queue.add(objectKey(object));
+      if (!deepEqual(object.spec, before?.spec)) this.monitor.updateWatches();
+      if (type === "deleted") this.decreases.delete(objectKey(object));
+      else if (!isStatusCurrent(object)) this.queue.add(objectKey(object));
     });
     await this.quotas.untilSynced();
     await Promise.all([
-      this.resources.run(),
+      this.monitor.run(),
       this.resync(),
-      this.queue.run((key) => this.count(key), {
+      this.queue.run((key) => this.recalculate(key), {
         workers: this.options.quotaWorkers,
       }),
     ]);
@@ -101,57 +103,57 @@ class ResourceQuotaController {
   private freed({ matches }: Evaluator, namespace: string | undefined): void {
     for (const quota of this.quotas.all()) {
       if (namespace !== undefined && quota.metadata.namespace !== namespace) continue;
-      if (limitedBy(quota).some(matches)) this.queue.addAfter(objectKey(quota), calmMs);
+      if (limitedResources(quota).some(matches)) this.queue.addAfter(objectKey(quota), debounceMs);
     }
   }
 
-  private async count(key: string): Promise<void> {
+  private async recalculate(key: string): Promise<void> {
     const quota = this.quotas.get(key);
     if (quota === undefined || quota.metadata.deletionTimestamp !== undefined) return;
     const hard = quota.spec?.hard ?? {};
-    const counted = this.resources.countedBy(Object.keys(hard));
+    const counted = this.monitor.countedBy(Object.keys(hard));
     if (counted === undefined)
-      throw new RequeueAfter("resources have not been discovered yet", calmMs);
-    // Usage that cannot be counted is kept.
+      throw new RequeueAfter("resources have not been discovered yet", debounceMs);
+    // Resources that are not served or cannot be listed keep their usage.
     let used = masked(quota.status?.used ?? {}, new Set(Object.keys(hard)));
     const failures: unknown[] = [];
-    for (const [resource, meter] of counted) {
+    for (const [resource, evaluator] of counted) {
       try {
-        used = { ...used, ...(await this.usageOf(quota, resource, meter)) };
+        used = { ...used, ...(await this.usageOf(quota, resource, evaluator)) };
       } catch (error) {
         this.context.signal.throwIfAborted();
         failures.push(error);
       }
     }
     const status = { hard, used };
-    if (deepEqual(quota.status, status)) this.doubts.delete(key);
-    else if (!this.isDoubtful(quota, used)) {
-      await this.note({ ...quota, status });
+    if (deepEqual(quota.status, status)) this.decreases.delete(key);
+    else if (!this.isPostponed(quota, used)) {
+      await this.updateStatus({ ...quota, status });
     }
     if (failures.length > 0) throw failures[0];
   }
 
-  private async note(quota: ResourceQuota): Promise<void> {
+  private async updateStatus(quota: ResourceQuota): Promise<void> {
     try {
       await this.context.client.update(resourceQuotas, quota, { subresource: "status" });
     } catch (error) {
       if (!isConflict(error)) throw error;
-      throw new RequeueAfter("admission changed the usage meanwhile", calmMs);
+      throw new RequeueAfter("admission changed the usage meanwhile", debounceMs);
     }
   }
 
   private async usageOf(
     quota: ResourceQuota,
     resource: Handle,
-    meter: Evaluator,
+    evaluator: Evaluator,
   ): Promise<Amounts> {
-    const names = new Set(limitedBy(quota).filter(meter.matches));
+    const names = new Set(limitedResources(quota).filter(evaluator.matches));
     let total: Amounts = Object.fromEntries([...names].map((name) => [name, "0"]));
     const turn = yieldEvery();
-    for await (const object of this.objectsOf(resource, quota, meter)) {
+    for await (const object of this.objectsOf(resource, quota, evaluator)) {
       await turn();
       if (!inScopes(quota, resource.plural, object)) continue;
-      total = plus(total, masked(meter.usage(object), names));
+      total = plus(total, masked(evaluator.usage(object), names));
     }
     return total;
   }
@@ -175,10 +177,11 @@ class ResourceQuotaController {
   }
 
   /**
-   * Admission charges an object before it is stored: a count in between misses it and would admit
-   * one object too many. So the usage is lowered only after the quota has not changed for a while.
+   * Whether to postpone a decrease of usage. Admission charges an object before it is stored: a
+   * recalculation in between misses it and would let one object too many through. So usage is lowered only
+   * once the quota has not changed for `creationMs`, or after `maxPostponeMs`.
    */
-  private isDoubtful(quota: ResourceQuota, used: Amounts): boolean {
+  private isPostponed(quota: ResourceQuota, used: Amounts): boolean {
     const key = objectKey(quota);
     const noted = quota.status?.used;
     const isLess = Object.keys(used).some((name) => {
@@ -187,24 +190,24 @@ class ResourceQuotaController {
     });
     const now = this.context.clock.monotonic();
     const version = quota.metadata.resourceVersion;
-    const before = this.doubts.get(key);
+    const before = this.decreases.get(key);
     const { since, first } =
       before?.version === version ? before : { since: now, first: before?.first ?? now };
-    if (!isLess || now >= since + underWayMs || now >= first + patienceMs) {
-      this.doubts.delete(key);
+    if (!isLess || now >= since + creationMs || now >= first + maxPostponeMs) {
+      this.decreases.delete(key);
       return false;
     }
-    this.doubts.set(key, { version, since, first });
-    this.queue.addAfter(key, since + underWayMs - now);
+    this.decreases.set(key, { version, since, first });
+    this.queue.addAfter(key, since + creationMs - now);
     return true;
   }
 }
 
-function limitedBy({ spec }: ResourceQuota): readonly string[] {
+function limitedResources({ spec }: ResourceQuota): readonly string[] {
   return Object.keys(spec?.hard ?? {});
 }
 
-/** Whether the status has usage and the limits of the spec. */
-function isInForce({ spec, status }: ResourceQuota): boolean {
+/** Whether the status has usage and the spec's limits. */
+function isStatusCurrent({ spec, status }: ResourceQuota): boolean {
   return status?.used !== undefined && deepEqual(spec?.hard ?? {}, status.hard ?? {});
 }

@@ -5,8 +5,8 @@ import { runPerNamespaceObject } from "./per-namespace-object.ts";
 const key = "ca.crt";
 
 /**
- * Maintains the ConfigMap `kube-root-ca.crt` in every namespace: the CA certificates (PEM) with
- * which pods verify the API server.
+ * Maintains the ConfigMap `kube-root-ca.crt` in every namespace: CA certificates (PEM) by which pods verify
+ * the API server.
  */
 export function runRootCaPublisher(context: ControllerContext, authorities: string): Promise<void> {
   const data = { [key]: authorities };

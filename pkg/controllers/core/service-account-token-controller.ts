@@ -14,8 +14,8 @@ export interface ServiceAccountTokenOptions {
 const issuer = "kubernetes/serviceaccount";
 
 /**
- * Fills service account token Secrets, and deletes them with their ServiceAccount: their tokens do
- * not expire.
+ * Populates service account token Secrets, and deletes them with their ServiceAccount, since their tokens
+ * do not expire.
  */
 export async function runServiceAccountTokenController(
   context: ControllerContext,
@@ -29,8 +29,8 @@ class ServiceAccountTokenController {
   private readonly type: string;
   private readonly nameKey: string;
   private readonly uidKey: string;
-  /** Deleted Secrets that ServiceAccounts may still list. */
-  private readonly references = new Set<string>();
+  /** Keys of deleted Secrets that ServiceAccounts may still list. */
+  private readonly staleReferences = new Set<string>();
 
   constructor(
     private readonly context: ControllerContext,
@@ -45,20 +45,20 @@ class ServiceAccountTokenController {
 
   async run(): Promise<void> {
     const { informers } = this.context;
-    const filled = informers.of(secrets, { fieldSelector: `type=${this.type}` });
+    const tokens = informers.of(secrets, { fieldSelector: `type=${this.type}` });
     const accounts = informers.of(serviceAccounts);
-    enqueueOnChange(this.queue, filled, ({ type, object }) => {
-      if (type === "deleted") this.references.add(objectKey(object));
+    enqueueOnChange(this.queue, tokens, ({ type, object }) => {
+      if (type === "deleted") this.staleReferences.add(objectKey(object));
       return [objectKey(object)];
     });
     enqueueOnChange(this.queue, accounts, ({ type, object }) =>
-      type === "updated" ? [] : this.secretsOf(filled.all(), object),
+      type === "updated" ? [] : this.secretsOf(tokens.all(), object),
     );
-    await filled.untilSynced();
+    await tokens.untilSynced();
     await this.queue.run(async (key) => {
-      const secret = filled.get(key);
-      if (secret !== undefined) await this.check(secret);
-      else if (this.references.has(key)) await this.removeReference(key, accounts.all());
+      const secret = tokens.get(key);
+      if (secret !== undefined) await this.syncSecret(secret);
+      else if (this.staleReferences.has(key)) await this.removeReference(key, accounts.all());
     });
   }
 
@@ -69,7 +69,7 @@ class ServiceAccountTokenController {
       .map(objectKey);
   }
 
-  private async check(secret: Secret): Promise<void> {
+  private async syncSecret(secret: Secret): Promise<void> {
     const { client } = this.context;
     const { namespace = "", name, uid, resourceVersion, annotations = {} } = secret.metadata;
     if (secret.metadata.deletionTimestamp !== undefined) return;
@@ -132,6 +132,6 @@ class ServiceAccountTokenController {
         throw error;
       });
     }
-    this.references.delete(key);
+    this.staleReferences.delete(key);
   }
 }

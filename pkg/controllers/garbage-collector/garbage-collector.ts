@@ -5,17 +5,17 @@ import { ResourceMonitors } from "./resource-monitors.ts";
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
 import { type Node, nodeOf, OwnershipGraph } from "./ownership-graph.ts";
 
-const foreground = "foregroundDeletion";
-const orphan = "orphan";
-/** Number of deleted objects that are remembered. */
-const mostDeleted = 10_000;
-/** Delay of a retry while monitors have not synced. */
-const incompleteMs = 200;
+const foregroundFinalizer = "foregroundDeletion";
+const orphanFinalizer = "orphan";
+/** Size limit of the cache of deleted UIDs. */
+const maxDeletedUids = 10_000;
+/** Retry delay while monitors have not synced. */
+const unsyncedRetryMs = 200;
 
 /**
- * Deletes objects whose owners are all gone, and carries out the propagation finalizers: `orphan`
- * (dependents lose their reference first) and `foregroundDeletion` (dependents go first). Decisions
- * rest on fresh reads; the graph, fed by watches, only says where to look.
+ * Deletes objects whose owners are all absent, and processes the deletion finalizers: `orphan`
+ * (removes the owner's reference from its dependents) and `foregroundDeletion` (deletes dependents
+ * first). Every decision is based on live reads; the graph, built from watches, only selects candidates.
  */
 export async function runGarbageCollector(
   context: ControllerContext,
@@ -31,16 +31,16 @@ export interface GarbageCollectorOptions {
 
 class GarbageCollector {
   private readonly graph = new OwnershipGraph();
-  /** UIDs of deleted objects: whether they exist need not be asked of a kind that may be gone, too. */
+  /** UIDs of deleted objects: owners known to be absent without a GET, e.g. if their kind is no longer served. */
   private readonly deleted = new Map<string, true>();
-  /** UIDs of objects with an owner of a kind that is not served. */
+  /** UIDs of objects with an owner whose kind is not served; requeued after each discovery. */
   private readonly unresolved = new Set<string>();
   private readonly queue: WorkQueue;
-  private readonly collectable: ResourceMonitors;
+  private readonly monitors: ResourceMonitors;
 
   constructor(private readonly context: ControllerContext) {
     this.queue = newWorkQueue(context, "garbage_collector_attempt_to_delete");
-    this.collectable = new ResourceMonitors(context, {
+    this.monitors = new ResourceMonitors(context, {
       sinkOf: (resource) => ({
         replaced: (objects) => {
           const nodes = objects.map((object) => nodeOf(resource, object));
@@ -51,7 +51,7 @@ class GarbageCollector {
         changed: (type, object) => {
           const node = nodeOf(resource, object);
           if (type === "DELETED") {
-            setBounded(this.deleted, [node.uid, true], mostDeleted);
+            setBounded(this.deleted, [node.uid, true], maxDeletedUids);
             this.gone(node);
           } else this.changed(node);
         },
@@ -67,7 +67,7 @@ class GarbageCollector {
 
   async run(workers: number): Promise<void> {
     await Promise.all([
-      this.collectable.run(),
+      this.monitors.run(),
       this.queue.run((uid) => this.process(uid), { workers }),
     ]);
   }
@@ -76,7 +76,7 @@ class GarbageCollector {
     const before = this.graph.get(node.uid);
     this.graph.set(node);
     const orphaned = node.owners.some((owner) => this.graph.get(owner.uid) === undefined);
-    if (orphaned || hasPropagation(node)) this.queue.add(node.uid);
+    if (orphaned || hasDeletionFinalizer(node)) this.queue.add(node.uid);
     this.requeueOwners(node, before);
   }
 
@@ -87,7 +87,7 @@ class GarbageCollector {
     this.requeueOwners(node, before);
   }
 
-  /** Requeues deleted owners: foreground deletion waits for dependents. */
+  /** Requeues owners in deletion: a foreground deletion ends with the last blocking dependent. */
   private requeueOwners(node: Node, before: Node | undefined): void {
     for (const owner of [...node.owners, ...(before?.owners ?? [])]) {
       if (this.graph.get(owner.uid)?.deleting) this.queue.add(owner.uid);
@@ -100,20 +100,20 @@ class GarbageCollector {
     const node = await this.read(known.resource, known);
     if (node === undefined || node.uid !== uid) return;
     if (node.deleting) {
-      if (!hasPropagation(node)) return;
-      // Dependents that no monitor has listed yet would be left behind.
-      if (!this.collectable.isWhole)
-        throw new RequeueAfter("not all monitors have synced", incompleteMs);
-      if (node.finalizers.includes(orphan)) await this.orphanDependents(node);
+      if (!hasDeletionFinalizer(node)) return;
+      // The graph may lack dependents that no monitor has listed yet.
+      if (!this.monitors.isSynced)
+        throw new RequeueAfter("not all monitors have synced", unsyncedRetryMs);
+      if (node.finalizers.includes(orphanFinalizer)) await this.orphanDependents(node);
       else await this.deleteDependents(node);
     } else if (node.owners.length > 0) {
-      await this.checkOwners(node);
+      await this.processOwnerReferences(node);
     }
   }
 
-  private async checkOwners(node: Node): Promise<void> {
+  private async processOwnerReferences(node: Node): Promise<void> {
     const states = await Promise.all(node.owners.map((owner) => this.ownerState(node, owner)));
-    // Whether the owner exists is unknown until its kind is served.
+    // An owner whose kind is not served may still exist.
     if (states.includes("unknown")) {
       this.unresolved.add(node.uid);
       throw new RequeueAfter("the kind of an owner is not served");
@@ -126,8 +126,8 @@ class GarbageCollector {
     }
     const dependents = this.graph.dependentsOf(node.uid);
     const isAwaited = states.includes("waiting") && dependents.length > 0;
-    // A dependent that waits for its own dependents may, in a circle, wait for this object.
-    if (isAwaited && dependents.some(isForeground)) await this.unblockOwners(node);
+    // Breaks cycles: a dependent in foreground deletion may itself be blocked by this object.
+    if (isAwaited && dependents.some(isForegroundDeletion)) await this.unblockOwners(node);
     await this.delete(node, isAwaited ? "Foreground" : "Background");
   }
 
@@ -136,14 +136,14 @@ class GarbageCollector {
     owner: OwnerReference,
   ): Promise<"solid" | "waiting" | "gone" | "unknown"> {
     if (this.deleted.has(owner.uid)) return "gone";
-    const resource = this.collectable.find(owner.apiVersion, owner.kind);
+    const resource = this.monitors.resourceOf(owner.apiVersion, owner.kind);
     if (resource === undefined) return "unknown";
-    // An object of cluster scope does not say in which namespace its owner is: leave it alone.
+    // Invalid: a cluster-scoped object cannot have a namespaced owner. It is never collected.
     if (resource.namespaced && node.namespace === "") return "solid";
     const namespace = resource.namespaced ? node.namespace : "";
     const found = await this.read(resource, { namespace, name: owner.name });
     if (found === undefined || found.uid !== owner.uid) return "gone";
-    return found.deleting && found.finalizers.includes(foreground) ? "waiting" : "solid";
+    return found.deleting && found.finalizers.includes(foregroundFinalizer) ? "waiting" : "solid";
   }
 
   private unblockOwners(node: Node): Promise<void> {
@@ -155,7 +155,7 @@ class GarbageCollector {
     const dependents = this.graph.dependentsOf(node.uid);
     const blocking = dependents.filter((dependent) => blocks(dependent, node.uid));
     if (blocking.length === 0) {
-      await this.removeFinalizer(node, foreground);
+      await this.removeFinalizer(node, foregroundFinalizer);
       return;
     }
     for (const dependent of dependents) if (!dependent.deleting) this.queue.add(dependent.uid);
@@ -170,7 +170,7 @@ class GarbageCollector {
         await this.patch(current, { ownerReferences });
       }
     }
-    await this.removeFinalizer(node, orphan);
+    await this.removeFinalizer(node, orphanFinalizer);
   }
 
   private removeFinalizer(node: Node, finalizer: string): Promise<void> {
@@ -205,8 +205,8 @@ class GarbageCollector {
 }
 
 /**
- * Ignores the 404 of an object that does not exist. That of a resource which is not served in the
- * version any more names no object, and says nothing about the object.
+ * Ignores a 404 that names the object. A 404 without the name means that the resource is no longer
+ * served in this version; the object may exist in another one.
  */
 function ignoreAbsent(name: string): (error: unknown) => undefined {
   return (error) => {
@@ -215,13 +215,16 @@ function ignoreAbsent(name: string): (error: unknown) => undefined {
   };
 }
 
-function hasPropagation(node: Node): boolean {
-  return node.deleting && node.finalizers.some((name) => name === orphan || name === foreground);
+function hasDeletionFinalizer(node: Node): boolean {
+  return (
+    node.deleting &&
+    node.finalizers.some((name) => name === orphanFinalizer || name === foregroundFinalizer)
+  );
 }
 
-/** Whether an object is kept until its dependents are gone. */
-function isForeground({ deleting, finalizers }: Node): boolean {
-  return deleting && finalizers.includes(foreground);
+/** Whether an object is in foreground deletion. */
+function isForegroundDeletion({ deleting, finalizers }: Node): boolean {
+  return deleting && finalizers.includes(foregroundFinalizer);
 }
 
 function blocks(dependent: Node, owner: string): boolean {

@@ -1,6 +1,6 @@
 import type { ApiObject, Handle, OwnerReference } from "#client";
 
-/** What the garbage collector remembers of an object. */
+/** An object of the ownership graph. */
 export interface Node {
   readonly uid: string;
   readonly resource: Handle;
@@ -9,7 +9,7 @@ export interface Node {
   readonly owners: readonly OwnerReference[];
   readonly finalizers: readonly string[];
   readonly deleting: boolean;
-  /** The version that was seen; changes are made against it. */
+  /** Precondition of patches. */
   readonly resourceVersion: string;
 }
 
@@ -28,7 +28,7 @@ export function nodeOf(resource: Handle, { metadata }: ApiObject): Node {
   };
 }
 
-/** Which object owns which, by uid. Owners may be named before they are seen, or never be seen. */
+/** Owner and dependent relations by UID. A dependent may be known before its owner, or without it. */
 export class OwnershipGraph {
   private readonly nodes = new Map<string, Node>();
   private readonly dependents = new Map<string, Set<string>>();
@@ -65,12 +65,12 @@ export class OwnershipGraph {
     }
   }
 
-  /** Notes that the objects of a resource are reached in another version of it. */
+  /** Moves all objects of a resource to another served version of it. */
   move(from: Handle, to: Handle): void {
     for (const node of this.of(from)) this.set({ ...node, resource: to });
   }
 
-  /** Everything that is known of one resource. */
+  /** All objects of a resource. */
   of(resource: Handle): readonly Node[] {
     return [...this.nodes.values()].filter((node) => node.resource === resource);
   }

@@ -9,25 +9,25 @@ import {
 import { groupVersionOf } from "#meta";
 import type { ControllerContext } from "../controller-context.ts";
 
-/** Discovery interval where the client does not report changes of what is served. */
+/** Discovery interval if the client does not notify of changes of the served resources. */
 const discoveryMs = 30_000;
-/** Discovery interval where it does. */
-const longestMs = 600_000;
-/** Delay after a change of what is served: several follow each other. */
-const calmMs = 100;
-/** Resources whose changes may change what is served. */
-const definitions: ReadonlySet<string> = new Set(["customresourcedefinitions", "apiservices"]);
-/** Time after which a monitor that cannot list its resource is not awaited any more. */
-const patienceMs = 30_000;
+/** Discovery interval if the client does. */
+const notifiedDiscoveryMs = 600_000;
+/** Debounces discovery: changes of the served resources come in bursts. */
+const debounceMs = 100;
+/** Resources whose changes may change the served resources. */
+const discoverySources: ReadonlySet<string> = new Set(["customresourcedefinitions", "apiservices"]);
+/** Time after which a monitor that cannot list its resource no longer delays deletions. */
+const syncTimeoutMs = 30_000;
 
 export interface ResourceMonitorObserver {
   /** Receives the objects of this resource. */
   readonly sinkOf: (resource: Handle) => ReflectorSink<ApiObject>;
-  /** The resource is not served any more in the version that was watched, but in another one. */
+  /** The watched version of the resource is no longer served, but another one is. */
   readonly moved: (from: Handle, to: Handle) => void;
-  /** The resource is not served any more in any version. */
+  /** The resource is no longer served in any version. */
   readonly gone: (resource: Handle) => void;
-  /** Kinds that were unknown may be known now. */
+  /** Discovery finished: kinds that were unknown may now resolve. */
   readonly discovered: () => void;
 }
 
@@ -38,50 +38,49 @@ interface Monitor {
   synced: boolean;
 }
 
-/** Watches the metadata of all resources that can be listed, watched and deleted. */
+/** Runs a metadata-only reflector for every resource that supports list, watch and delete. */
 export class ResourceMonitors {
-  private readonly followed = new Map<string, Monitor>();
-  /** By group, version and kind, and by group and kind in the preferred version. */
+  private readonly monitors = new Map<string, Monitor>();
+  /** By group, version and kind, and by group and kind (in the preferred version). */
   private kinds: ReadonlyMap<string, Handle> = new Map();
   private discovered = false;
   /** Triggers discovery. */
-  private look: (() => void) | undefined;
+  private triggerDiscovery: (() => void) | undefined;
 
   constructor(
     private readonly context: ControllerContext,
     private readonly observer: ResourceMonitorObserver,
   ) {}
 
-  /** Whether discovery has succeeded and all monitors have synced, or failed for long. */
-  get isWhole(): boolean {
+  /** Whether discovery succeeded and every monitor has synced or has exceeded `syncTimeoutMs`. */
+  get isSynced(): boolean {
     const now = this.context.clock.monotonic();
-    const all = [...this.followed.values()];
-    return this.discovered && all.every(({ synced, since }) => synced || now > since + patienceMs);
+    const all = [...this.monitors.values()];
+    return (
+      this.discovered && all.every(({ synced, since }) => synced || now > since + syncTimeoutMs)
+    );
   }
 
-  /**
-   * The resource of a kind; in another version if that one is not served (any more): an object is
-   * the same one in all of them.
-   */
-  find(apiVersion: string, kind: string): Handle | undefined {
+  /** The resource of a kind, in the preferred version if `apiVersion` is not served; undefined if none is. */
+  resourceOf(apiVersion: string, kind: string): Handle | undefined {
     const group = apiVersion.includes("/") ? apiVersion.split("/")[0]! : "";
     return this.kinds.get(`${apiVersion}/${kind}`) ?? this.kinds.get(groupKind(group, kind));
   }
 
-  /** Until the signal aborts. */
+  /** Discovers resources and keeps their monitors running until the signal aborts. */
   async run(): Promise<void> {
     const { client, signal, clock, report } = this.context;
-    const forget = client.onServed?.(() => this.look?.());
-    const isTold = forget !== undefined;
+    const unsubscribe = client.onServed?.(() => this.triggerDiscovery?.());
+    const isNotified = unsubscribe !== undefined;
     while (!signal.aborted) {
       const waiting = new AbortController();
-      this.look = () => waiting.abort();
+      this.triggerDiscovery = () => waiting.abort();
       await this.discover().catch((error: unknown) =>
         report("Failed to discover resources for garbage collection", error),
       );
       const either = AbortSignal.any([signal, waiting.signal]);
-      const isCurrent = isTold && this.discovered;
-      const ms = isCurrent ? longestMs : discoveryMs;
+      const isCurrent = isNotified && this.discovered;
+      const ms = isCurrent ? notifiedDiscoveryMs : discoveryMs;
       await clock
         .sleep(
           ms,
@@ -89,21 +88,21 @@ export class ResourceMonitors {
           idleWhile(() => isCurrent),
         )
         .catch(() => undefined);
-      await clock.sleep(calmMs, signal).catch(() => undefined);
+      await clock.sleep(debounceMs, signal).catch(() => undefined);
     }
-    forget?.();
-    for (const { stop } of this.followed.values()) stop();
+    unsubscribe?.();
+    for (const { stop } of this.monitors.values()) stop();
   }
 
   private async discover(): Promise<void> {
     const { resources, failures } = await this.context.client.discover();
-    this.learnKinds(resources, failures);
+    this.updateKinds(resources, failures);
     const served = new Set<string>();
     const wanted = new Map<string, DiscoveredResource>();
     for (const resource of resources) {
       const { plural, group, verbs } = resource;
       const usable = ["list", "watch", "delete"].every((verb) => verbs.includes(verb));
-      // Events neither have owners nor own objects, and expire by TTL.
+      // Events neither have nor are owners, and expire by TTL. kube-controller-manager ignores them, too.
       if (!usable || plural === "events") continue;
       served.add(identityOf(resource));
       if (!wanted.has(`${plural}.${group}`)) wanted.set(`${plural}.${group}`, resource);
@@ -111,13 +110,13 @@ export class ResourceMonitors {
     const turn = yieldEvery();
     for (const [name, resource] of wanted) {
       await turn();
-      const monitor = this.followed.get(name);
-      if (monitor === undefined) this.begin(name, resource);
+      const monitor = this.monitors.get(name);
+      if (monitor === undefined) this.start(name, resource);
       else if (!served.has(identityOf(monitor.resource)) && !hasFailed(monitor, failures)) {
         this.replace(name, monitor, resource);
       }
     }
-    for (const [name, monitor] of this.followed) {
+    for (const [name, monitor] of this.monitors) {
       // A group whose discovery failed may still be served.
       if (wanted.has(name) || hasFailed(monitor, failures)) continue;
       this.end(name, monitor);
@@ -127,7 +126,7 @@ export class ResourceMonitors {
     this.observer.discovered();
   }
 
-  private learnKinds(
+  private updateKinds(
     resources: readonly DiscoveredResource[],
     failures: ReadonlyMap<string, string>,
   ): void {
@@ -138,29 +137,29 @@ export class ResourceMonitors {
       if (!kinds.has(groupKind(group, kind))) kinds.set(groupKind(group, kind), resource);
     };
     resources.forEach(learn);
-    // Group versions whose discovery failed have the kinds that they had.
+    // A group version whose discovery failed keeps its known kinds.
     for (const resource of this.kinds.values()) {
       if (failures.has(groupVersionOf(resource.group, resource.version))) learn(resource);
     }
     this.kinds = kinds;
   }
 
-  /** Watches the resource in another version; another kind of the same plural is another resource. */
+  /** Restarts the monitor in another version, or for another kind that now has this plural. */
   private replace(name: string, monitor: Monitor, resource: Handle): void {
     const { resource: before } = monitor;
     this.end(name, monitor);
     const isSame = before.kind === resource.kind && before.namespaced === resource.namespaced;
     if (isSame) this.observer.moved(before, resource);
     else this.observer.gone(before);
-    this.begin(name, resource);
+    this.start(name, resource);
   }
 
   private end(name: string, { stop }: Monitor): void {
-    this.followed.delete(name);
+    this.monitors.delete(name);
     stop();
   }
 
-  private begin(name: string, resource: Handle): void {
+  private start(name: string, resource: Handle): void {
     const { signal, clock } = this.context;
     const life = new AbortController();
     const leave = () => life.abort();
@@ -169,8 +168,8 @@ export class ResourceMonitors {
       signal.removeEventListener("abort", leave);
       leave();
     };
-    const followed: Monitor = { resource, since: clock.monotonic(), stop, synced: false };
-    this.followed.set(name, followed);
+    const monitor: Monitor = { resource, since: clock.monotonic(), stop, synced: false };
+    this.monitors.set(name, monitor);
     const sink = this.observer.sinkOf(resource);
     void reflect({
       ...this.context,
@@ -179,19 +178,19 @@ export class ResourceMonitors {
       signal: life.signal,
       sink: {
         replaced: (objects) => {
-          followed.synced = true;
+          monitor.synced = true;
           sink.replaced(objects);
         },
         changed: (type, object) => {
           sink.changed(type, object);
-          if (definitions.has(resource.plural)) this.look?.();
+          if (discoverySources.has(resource.plural)) this.triggerDiscovery?.();
         },
       },
     });
   }
 }
 
-/** What a watch is about: another kind or scope at the same path is something else. */
+/** Identity of a monitored resource: a CRD may be recreated with another kind or scope under the same path. */
 function identityOf({ group, version, plural, kind, namespaced }: Handle): string {
   return JSON.stringify([group, version, plural, kind, namespaced]);
 }

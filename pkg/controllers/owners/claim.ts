@@ -7,20 +7,19 @@ export interface ClaimOptions<T extends ApiObject> {
   readonly client: Client;
   /** Resource of the objects. */
   readonly resource: Handle<T>;
-  /** The controller, as an informer has it. */
+  /** The controller, from an informer. */
   readonly owner: ApiObject;
   readonly ownerResource: Handle;
-  /** Whether an object is one of the controller's by its labels. */
+  /** Whether the controller's selector matches an object. */
   readonly matches: (object: T) => boolean;
-  /** Finalizers that come with the controller reference, and go with it. */
+  /** Finalizers that are added on adoption and removed on release. */
   readonly finalizers?: readonly string[];
 }
 
 /**
- * The objects that belong to the controller: orphans that match are adopted, owned ones that do not
- * match are released. Before the first adoption the controller is read from the API server, since a
- * stale one may be terminating.
- * @throws Error with the failures of single objects, after all have been tried
+ * Returns the objects of a controller, after adopting matching orphans and releasing owned objects that do
+ * not match. Before the first adoption the controller is read live, since the cached one may be stale.
+ * @throws Error that combines the errors of single objects, after all have been tried
  */
 export async function claimObjects<T extends ApiObject>(
   objects: Iterable<T>,
@@ -71,7 +70,7 @@ async function checkAdoption<T extends ApiObject>(options: ClaimOptions<T>): Pro
   }
 }
 
-/** Whether the object was still there. */
+/** Adds the controller reference; returns false if the object no longer exists. */
 async function adopt<T extends ApiObject>(
   object: T,
   { client, resource, owner, ownerResource, finalizers = [] }: ClaimOptions<T>,
@@ -94,7 +93,7 @@ async function adopt<T extends ApiObject>(
   }
 }
 
-/** An object that is gone, or was replaced by another of its name, needs no release. */
+/** Removes the controller reference. Ignores 404, and 422 for another object of the name (other uid). */
 async function release<T extends ApiObject>(
   object: T,
   { client, resource, owner, finalizers = [] }: ClaimOptions<T>,

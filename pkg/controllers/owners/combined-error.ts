@@ -1,4 +1,4 @@
-/** One error for several: its message lists each different message once, as Kubernetes shows them. */
+/** Combines errors; the message lists each distinct message once, like Kubernetes' aggregate errors. */
 export function combinedError(failures: readonly unknown[]): unknown {
   if (failures.length === 1) return failures[0];
   const messages = new Set(failures.map((each) => (each as Error).message));

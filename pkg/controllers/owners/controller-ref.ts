@@ -1,7 +1,7 @@
 import type { ApiObject, Handle, OwnerReference } from "#client";
 import { groupVersionOf } from "#meta";
 
-/** The reference to the controller of an object; undefined = it is an orphan. */
+/** Controller reference of an object; undefined = orphan. */
 export function controllerOf({ metadata }: ApiObject): OwnerReference | undefined {
   return metadata.ownerReferences?.find(({ controller }) => controller === true);
 }
@@ -10,7 +10,7 @@ export function isControlledBy(object: ApiObject, { metadata }: ApiObject): bool
   return controllerOf(object)?.uid === metadata.uid;
 }
 
-/** The reference that makes `owner` the controller of an object. */
+/** Owner reference that makes an object of `resource` the controller. */
 export function controllerRef(resource: Handle, { metadata }: ApiObject): OwnerReference {
   return {
     apiVersion: groupVersionOf(resource.group, resource.version),

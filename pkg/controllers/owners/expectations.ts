@@ -1,25 +1,25 @@
 import type { Clock } from "#base";
 
-/** After this time a missed event is taken for lost, and the controller acts on what it sees. */
+/** Time after which expectations expire and the controller trusts its cache. */
 const timeoutMs = 300_000;
 
 interface Expectation {
   creations: number;
-  /** Keys of the objects whose deletion is awaited. */
+  /** Keys of objects whose deletion the informer has not shown yet. */
   readonly deletions: Set<string>;
   readonly since: number;
 }
 
 /**
- * Changes that a controller has made and its informer has yet to show, by key of the workload. Until
- * they show, the cache is stale, and a controller that counts in it would create or delete twice.
+ * Creations and deletions of a controller that its informer has not shown yet, by key of the workload. Until
+ * then the cache is stale, and a sync would create or delete too many objects.
  */
 export class Expectations {
   private readonly byKey = new Map<string, Expectation>();
 
   constructor(private readonly clock: Clock) {}
 
-  /** Whether the informer shows every change that was made, or should have long since. */
+  /** Whether the informer has shown all expected changes, or the expectations have expired. */
   areSatisfied(key: string): boolean {
     const expected = this.byKey.get(key);
     if (expected === undefined) return true;
@@ -27,7 +27,7 @@ export class Expectations {
     return this.clock.monotonic() - expected.since > timeoutMs;
   }
 
-  /** Expects new objects, and the deletion of others by their keys; earlier expectations end. */
+  /** Sets the expected number of creations and the keys of expected deletions; replaces earlier ones. */
   expect(key: string, creations: number, deletions: Iterable<string> = []): void {
     const since = this.clock.monotonic();
     this.byKey.set(key, { creations, deletions: new Set(deletions), since });

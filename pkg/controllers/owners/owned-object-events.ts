@@ -11,22 +11,22 @@ import { controllerOf } from "./controller-ref.ts";
 import type { Expectations } from "./expectations.ts";
 
 export interface OwnedObjectEventOptions<O extends ApiObject, T extends ApiObject> {
-  /** Pods, or what else has controllers. */
+  /** Informer of the owned objects, e.g. pods. */
   readonly objects: Informer<O>;
   readonly owners: Informer<T>;
   /** Kind of the owners. */
   readonly kind: string;
   /** Whether an owner would adopt an object with these labels. */
   readonly matches: (owner: T, labels: Readonly<Record<string, string>>) => boolean;
-  /** Told of creations and deletions of objects, the latter by key of the object. */
+  /** Observes creations and deletions of the objects. */
   readonly expectations?: Expectations;
-  /** Told of an owner whose objects have changed; absent `change` = an orphan that it may adopt. */
+  /** Called with the owner of a changed object; `change` absent = an orphan that the owner may adopt. */
   readonly changed: (owner: T, change?: InformerEvent<O>) => void;
 }
 
 /**
- * Reports changes of pods, or other objects, to the workloads of one kind that control them, and
- * orphans to the workloads that may adopt them. Objects that terminate count as deleted.
+ * Calls `changed` for the controller of each changed object, if of this kind, and for the owners whose
+ * selector matches an orphan. Terminating objects count as deleted.
  */
 export function watchOwned<O extends ApiObject, T extends ApiObject>(
   options: OwnedObjectEventOptions<O, T>,
@@ -92,7 +92,7 @@ class OwnedObjectEvents<O extends ApiObject, T extends ApiObject> {
     }
   }
 
-  /** The owner as the informer has it, unless it is another of that name. */
+  /** The referenced owner, if its uid matches. */
   private owner({ metadata }: O, { kind, name, uid }: OwnerReference): T | undefined {
     if (kind !== this.options.kind) return undefined;
     const found = this.options.owners.get(`${metadata.namespace ?? ""}/${name}`);

@@ -1,10 +1,10 @@
 import type { ApiObject, Informer } from "#client";
 import { controllerOf } from "./controller-ref.ts";
 
-/** Name of the index; all users of an informer share it. */
+/** Name of the index, shared by all users of an informer. */
 const index = "controller";
 
-/** The objects of an informer by their controller, and the orphans of each namespace. */
+/** Index of an informer's objects by controller uid, and of the orphans by namespace. */
 export class OwnedObjects<T extends ApiObject> {
   constructor(private readonly informer: Informer<T>) {
     informer.addIndex(index, (object) => {
@@ -24,12 +24,12 @@ export class OwnedObjects<T extends ApiObject> {
   }
 
   /** Objects without a controller in the namespace of `owner`. */
-  orphansBeside(owner: ApiObject): readonly T[] {
+  orphansFor(owner: ApiObject): readonly T[] {
     return this.informer.indexed(index, orphansOf(owner));
   }
 }
 
-/** No uid has a slash. */
+/** Index value of the orphans of a namespace; the slash keeps it distinct from uids. */
 function orphansOf({ metadata }: ApiObject): string {
   return `orphans/${metadata.namespace ?? ""}`;
 }

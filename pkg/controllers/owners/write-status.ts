@@ -1,8 +1,8 @@
 import type { ApiObject, Client, Draft, Handle } from "#client";
 
 /**
- * Writes the status of an object; where that fails, once more on the newest version, unless that is
- * another object of the same name. Answers what was written; undefined = nothing.
+ * Writes the status of an object, and retries once with the newest version. Returns the written object;
+ * undefined = another object (uid) has the name by now.
  */
 export async function writeStatus<T extends ApiObject & { readonly status?: object }>(
   client: Client,

@@ -2,7 +2,7 @@ import type { Pod } from "#kinds";
 import { type Domain, resolve } from "#meta";
 import { isReady, readySince } from "./pod-state.ts";
 
-/** Pods of other phases count as pending. */
+/** Order of phases; others rank as Pending (0). */
 const phaseRanks: Readonly<Record<string, number>> = { Unknown: 1, Running: 2 };
 
 interface Ranked {
@@ -13,7 +13,7 @@ interface Ranked {
   readonly cost: number;
   /** Number of related pods on its node. */
   readonly colocated: number;
-  /** Undefined = not ready, or ready since an unknown time. */
+  /** Milliseconds since 1970; undefined = not ready, or without lastTransitionTime. */
   readonly readySince: number | undefined;
   readonly restarts: number;
   readonly sidecarRestarts: number;
@@ -21,7 +21,7 @@ interface Ranked {
 }
 
 interface DeletionOrderOptions {
-  /** Number of related pods on each node, which spreads what remains. */
+  /** Number of related pods per node: nodes with more lose pods first. */
   readonly colocated: ReadonlyMap<string, number>;
   /** Time in milliseconds since 1970. */
   readonly now: number;
@@ -29,10 +29,10 @@ interface DeletionOrderOptions {
 }
 
 /**
- * Pods in the order in which a ReplicaSet deletes them: unassigned before assigned ones; pending,
- * unknown, running; not ready ones; lower `pod-deletion-cost`; more related pods on the node; ready
- * for a shorter time; more restarts; younger. Times are compared by powers of two of their age, and
- * within one power by uid.
+ * Sorts pods in the order in which a ReplicaSet deletes them, by kube-controller-manager's
+ * ActivePodsWithRanks: unassigned first; pending, unknown, running; not ready; lower `pod-deletion-cost`;
+ * more related pods on the node; ready for a shorter time; more restarts; younger. Ages are compared by
+ * their power of two, equal ones by uid.
  */
 export function inDeletionOrder(
   pods: readonly Pod[],
@@ -62,20 +62,20 @@ function ranked(pod: Pod, annotation: string, { colocated }: DeletionOrderOption
     cost: deletionCost(annotations?.[annotation]),
     colocated: colocated.get(nodeName) ?? 0,
     readySince: readySince(pod),
-    restarts: mostRestarts(containerStatuses),
-    sidecarRestarts: mostRestarts(sidecarStatuses),
+    restarts: maxRestarts(containerStatuses),
+    sidecarRestarts: maxRestarts(sidecarStatuses),
     created: creationTimestamp === undefined ? undefined : Date.parse(creationTimestamp),
   };
 }
 
-/** An int32 without a plus sign or, if positive, leading zeros; anything else costs nothing. */
+/** Parses `pod-deletion-cost`: an int32 without plus sign or leading zeros; 0 if invalid. */
 function deletionCost(text = "0"): number {
   if (!/^(?:0|[1-9]\d*|-\d+)$/.test(text)) return 0;
   const cost = Number(text);
   return cost === (cost | 0) ? cost : 0;
 }
 
-function mostRestarts(statuses: readonly { readonly restartCount?: number }[]): number {
+function maxRestarts(statuses: readonly { readonly restartCount?: number }[]): number {
   return statuses.reduce((most, { restartCount = 0 }) => Math.max(most, restartCount), 0);
 }
 
@@ -94,7 +94,7 @@ function compare(left: Ranked, right: Ranked, now: number): number {
   );
 }
 
-/** Younger first; an unknown time counts as the youngest. */
+/** Younger first; an unknown time is the youngest. */
 function byAge(left: Ranked, right: Ranked, field: "readySince" | "created", now: number): number {
   const [first, second] = [left[field], right[field]];
   if (first === second) return 0;

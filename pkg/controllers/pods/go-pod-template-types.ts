@@ -1,7 +1,7 @@
 /**
  * Go structs of a pod template in core/v1 of Kubernetes 1.34, as text: `Struct: Field Type json, ….`
- * The JSON name is left out where it is the field's name with a small first letter; `(inline)` marks
- * an embedded struct. The order of the fields is that of the Go source, which printed structs show.
+ * The JSON name is omitted if it is the field's name with a lower-case first letter; `(inline)` marks an
+ * embedded struct. Fields are in the order of the Go source, in which spew prints them.
  */
 export const goPodTemplateTypes = `
 PodTemplateSpec: ObjectMeta ObjectMeta metadata, Spec PodSpec.

@@ -1,6 +1,6 @@
 import { goPodTemplateTypes } from "./go-pod-template-types.ts";
 
-/** Prints a value of one Go type; `typed` puts the type in brackets before it. */
+/** Prints a value of one Go type; `typed` prefixes the type in parentheses. */
 type Printer = (value: unknown, typed: boolean) => string;
 
 interface Field {
@@ -16,8 +16,8 @@ const structs = parseTypes(goPodTemplateTypes);
 const printers = new Map<string, Printer>();
 
 /**
- * A defaulted pod template as spew prints the Go struct in one line, without methods, with sorted map
- * keys and without addresses: the text over which Kubernetes hashes pod templates.
+ * Prints a defaulted pod template as go-spew prints the Go struct (one line, no methods, sorted map keys, no
+ * addresses): the input of Kubernetes' pod template hash.
  */
 export function printGoPodTemplate(template: object): string {
   return printerOf("PodTemplateSpec")(template, true);
@@ -53,7 +53,7 @@ function printerOf(type: string): Printer {
 function newPrinter(type: string): Printer {
   const shown = `(${goName(type)})`;
   if (type.startsWith("*")) return pointerPrinter(type.slice(1), shown);
-  const print = plainPrinter(type === "ResourceList" ? resourceList : type);
+  const print = valuePrinter(type === "ResourceList" ? resourceList : type);
   return (value, typed) => (typed ? shown : "") + print(value);
 }
 
@@ -72,7 +72,7 @@ function pointerPrinter(target: string, shown: string): Printer {
   };
 }
 
-function plainPrinter(type: string): (value: unknown) => string {
+function valuePrinter(type: string): (value: unknown) => string {
   if (type.startsWith("[]")) {
     const element = type.slice(2);
     return (value) => {
@@ -87,9 +87,9 @@ function plainPrinter(type: string): (value: unknown) => string {
     case "Time":
       return () => "{Time:(time.Time){wall:(uint64)0 ext:(int64)0 loc:(*time.Location)<nil>}}";
     case "resource.Quantity":
-      return (value) => quantityText(String(value ?? "0"));
+      return (value) => printQuantity(String(value ?? "0"));
     case "intstr.IntOrString":
-      return intOrStringText;
+      return printIntOrString;
     case "bool":
       return (value) => String(value ?? false);
     case "int32":
@@ -123,7 +123,7 @@ function structPrinter(fields: readonly Field[]): (value: unknown) => string {
   };
 }
 
-function intOrStringText(value: unknown): string {
+function printIntOrString(value: unknown): string {
   const isText = typeof value === "string";
   const number = isText ? 0 : Number(value ?? 0);
   const text = isText ? value : "";
@@ -154,12 +154,12 @@ const binaryShifts: Readonly<Record<string, bigint>> = {
 interface ParsedQuantity {
   readonly value: bigint;
   readonly scale: number;
-  /** The text, which the parser keeps only where it sees at a glance that it is canonical. */
+  /** Text that Go's parser caches: "" unless its fast path recognizes the input as canonical. */
   readonly text: string;
   readonly format: "DecimalSI" | "BinarySI" | "DecimalExponent";
 }
 
-function quantityText(text: string): string {
+function printQuantity(text: string): string {
   const { value, scale, text: kept, format } = parseQuantity(text);
   const amount = `{value:(int64)${value} scale:(resource.Scale)${scale}}`;
   const decimal = "{Dec:(*inf.Dec)<nil>}";
@@ -169,7 +169,7 @@ function quantityText(text: string): string {
   );
 }
 
-/** A canonical quantity as Go's parser represents it. */
+/** Fields of `resource.Quantity` after Go's parser has read a canonical quantity. */
 function parseQuantity(text: string): ParsedQuantity {
   if (text === "0") return { value: 0n, scale: 0, text, format: "DecimalSI" };
   const [, sign = "", whole = "", fraction = "", suffix = ""] =

@@ -4,7 +4,7 @@ import { isNotFound } from "#meta";
 import { isTerminating } from "../controller-context.ts";
 import { controllerRef } from "../owners/controller-ref.ts";
 
-/** A pod of a workload as its template describes it, with a generated name. */
+/** Pod draft from a workload's template, with a generated name. */
 export function podFromTemplate(
   template: PodTemplateSpec,
   owner: ApiObject,
@@ -25,7 +25,7 @@ export function podFromTemplate(
   };
 }
 
-/** Creates and deletes the pods of workloads of one kind, with Events on the workload. */
+/** Creates and deletes pods of workloads of one kind, and records Events on the workload. */
 export class PodControl {
   constructor(
     private readonly client: Client,
@@ -33,7 +33,7 @@ export class PodControl {
     private readonly ownerResource: Handle,
   ) {}
 
-  /** Creates a pod; SuccessfulCreate or FailedCreate, which a terminating namespace does not get. */
+  /** Creates a pod. Records SuccessfulCreate or FailedCreate, except for a terminating namespace. */
   async create(owner: ApiObject, draft: Draft<Pod>): Promise<Pod> {
     try {
       const pod = await this.client.create(pods, draft);
@@ -48,8 +48,8 @@ export class PodControl {
   }
 
   /**
-   * Deletes a pod; SuccessfulDelete or FailedDelete.
-   * @throws StatusError with code 404 if it is gone already, without an Event
+   * Deletes a pod. Records SuccessfulDelete or FailedDelete.
+   * @throws StatusError with code 404 if it does not exist, without an Event
    */
   async delete(owner: ApiObject, { metadata }: Pod): Promise<void> {
     const { namespace = "", name, uid } = metadata;

@@ -1,4 +1,4 @@
-/** What the status of a pod means for its controller. */
+/** Predicates on the status of pods. */
 
 export function conditionOf(pod: Pod, type: string): PodCondition | undefined {
   return pod.status?.conditions?.find((each) => each.type === type);
@@ -8,14 +8,14 @@ export function isReady(pod: Pod): boolean {
   return conditionOf(pod, "Ready")?.status === "True";
 }
 
-/** Time since which a pod is ready, in milliseconds since 1970; undefined = not ready, or unknown. */
+/** Transition time of condition Ready in milliseconds since 1970; undefined = not ready, or unknown. */
 export function readySince(pod: Pod): number | undefined {
   const ready = conditionOf(pod, "Ready");
   if (ready?.status !== "True" || ready.lastTransitionTime === undefined) return undefined;
   return Date.parse(ready.lastTransitionTime);
 }
 
-/** Milliseconds until a pod has been ready for `minReadySeconds`; undefined = it is not ready. */
+/** Milliseconds until a pod has been ready for `minReadySeconds`; undefined = not ready. */
 function availableInMs(
   pod: Pod,
   minReadySeconds: number | undefined,
@@ -27,7 +27,7 @@ function availableInMs(
   return since === undefined ? undefined : Math.max(0, since + minReadySeconds * 1000 - now);
 }
 
-/** Milliseconds until the next ready pod becomes available; undefined = none will by waiting. */
+/** Milliseconds until the next ready pod becomes available; undefined = no ready pod is waiting. */
 export function nextAvailableInMs(
   pods: readonly Pod[],
   minReadySeconds: number | undefined,
@@ -43,12 +43,12 @@ export function isAvailable(pod: Pod, minReadySeconds: number | undefined, now: 
   return availableInMs(pod, minReadySeconds, now) === 0;
 }
 
-/** Whether all containers of a pod have ended for good. */
+/** Whether a pod is in phase Succeeded or Failed. */
 export function isTerminal({ status }: Pod): boolean {
   return status?.phase === "Succeeded" || status?.phase === "Failed";
 }
 
-/** Whether a pod runs or will run. */
+/** Whether a pod is neither terminal nor terminating. */
 export function isActive(pod: Pod): boolean {
   return !isTerminal(pod) && pod.metadata.deletionTimestamp === undefined;
 }

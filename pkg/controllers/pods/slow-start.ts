@@ -5,8 +5,8 @@ export interface SlowStartResult {
 }
 
 /**
- * Calls `work` with 0 to `count` - 1, in batches of 1, 2, 4, … at once. The first batch with a failure
- * is the last one, so that a quota that is used up refuses few requests.
+ * Calls `work` with 0 to `count` - 1, in concurrent batches of 1, 2, 4, …, and stops after the first batch
+ * with a failure: kube-controller-manager's slowStartBatch, e.g. to send few requests to an exceeded quota.
  */
 export async function slowStart(
   count: number,

@@ -1,15 +1,14 @@
 import { printGoPodTemplate } from "./go-pod-template.ts";
 
-/** Letters and digits of generated names: no vowels, and nothing that looks like one. */
+/** Alphabet of `rand.SafeEncodeString`: no vowels, and no digits that look like them. */
 const safeAlphabet = "bcdfghjklmnpqrstvwxz2456789";
 
 const offsetBasis = 0x811c9dc5;
 const prime = 0x01000193;
 
 /**
- * Hash of a defaulted pod template, equal to that of Kubernetes: the label `pod-template-hash` of
- * Deployments and `controller-revision-hash` of DaemonSets. `collisionCount` tells apart templates
- * with the same hash.
+ * Kubernetes' hash of a defaulted pod template: label `pod-template-hash` of Deployments and
+ * `controller-revision-hash` of DaemonSets. `collisionCount` avoids collisions.
  */
 export function podTemplateHash(template: object, collisionCount?: number): string {
   const hash = fnv1a(offsetBasis, Buffer.from(printGoPodTemplate(template)));
@@ -19,7 +18,7 @@ export function podTemplateHash(template: object, collisionCount?: number): stri
   return safeEncode(fnv1a(hash, count));
 }
 
-/** A number in decimal, each digit replaced by a letter or digit that generated names may have. */
+/** Encodes a decimal number with `safeAlphabet`, like Kubernetes' `rand.SafeEncodeString`. */
 export function safeEncode(hash: number): string {
   return String(hash).replace(/\d/g, (digit) => safeAlphabet[digit.charCodeAt(0) % 27]!);
 }
@@ -30,7 +29,7 @@ function fnv1a(basis: number, bytes: Uint8Array): number {
   return hash >>> 0;
 }
 
-/** 32-bit FNV-1, which multiplies before it mixes in a byte. */
+/** 32-bit FNV-1: multiplies before it XORs a byte (FNV-1a does the reverse). */
 export function fnv1(bytes: Uint8Array): number {
   let hash = offsetBasis;
   for (const byte of bytes) hash = Math.imul(hash, prime) ^ byte;
