@@ -8,22 +8,22 @@ import type {
 } from "#kinds";
 import type { LabelSelector } from "#meta";
 
-/** Time within which an evicted pod should be terminating; after it the eviction does not count. */
+/** Time in which an evicted pod must become terminating; after that the eviction no longer counts. */
 const deletionTimeoutMs = 120_000;
 
 const conditionType = "DisruptionAllowed";
 
-/** Whether the budget is relative to the number of pods that their controllers should have. */
-export function isOfScale({ spec }: PodDisruptionBudget): boolean {
+/** Whether the budget depends on the expected scale of the pods' controllers. */
+export function dependsOnScale({ spec }: PodDisruptionBudget): boolean {
   return spec?.maxUnavailable !== undefined || typeof spec?.minAvailable === "string";
 }
 
 export interface Disrupted {
-  /** Evicted pods that are not seen terminating yet. */
+  /** Evicted pods that are not terminating yet: eviction time by name. */
   readonly pods: Readonly<Record<string, string>>;
-  /** Milliseconds since 1970 when the first of them is overdue; Infinity = there is none. */
+  /** Milliseconds since 1970 at which the first of them becomes overdue; Infinity = none. */
   readonly recheckAt: number;
-  /** Pods that should be terminating by now and are not. */
+  /** Evicted pods that have not become terminating in time. */
   readonly overdue: readonly Pod[];
 }
 
@@ -32,13 +32,13 @@ export function disruptedPodsOf(
   pods: readonly Pod[],
   now: number,
 ): Disrupted {
-  const noted = budget.status?.disruptedPods ?? {};
+  const recorded = budget.status?.disruptedPods ?? {};
   const kept: [string, string][] = [];
   const overdue: Pod[] = [];
   let recheckAt = Infinity;
   for (const pod of pods) {
     const { name, deletionTimestamp } = pod.metadata;
-    const time = Object.hasOwn(noted, name) ? noted[name] : undefined;
+    const time = Object.hasOwn(recorded, name) ? recorded[name] : undefined;
     if (time === undefined || deletionTimestamp !== undefined) continue;
     const dueAt = Date.parse(time) + deletionTimeoutMs;
     if (dueAt < now) {
@@ -70,7 +70,7 @@ export interface Counts {
   readonly disruptedPods: Readonly<Record<string, string>>;
 }
 
-/** The status that the counts make of a budget; `budget.status` itself if it is up to date. */
+/** New status of a budget; returns `budget.status` itself if nothing changed. */
 export function nextStatus(
   budget: PodDisruptionBudget,
   counts: Counts,
@@ -78,7 +78,7 @@ export function nextStatus(
 ): PodDisruptionBudgetStatus {
   const { currentHealthy, desiredHealthy, expectedPods } = counts;
   const spare = currentHealthy - desiredHealthy;
-  // A budget without pods allows nothing, so that its first pods are safe until they are counted.
+  // A budget without pods allows no disruptions, which protects its first pods until they are counted.
   const disruptionsAllowed = expectedPods > 0 ? Math.max(spare, 0) : 0;
   const observedGeneration = Number(budget.metadata.generation ?? 0);
   const allowed = disruptionsAllowed > 0;
@@ -92,7 +92,7 @@ export function nextStatus(
   return isSame(budget.status, status) ? budget.status! : status;
 }
 
-/** The status of a budget that cannot be computed: it allows nothing. */
+/** Status after a failed sync: allows no disruptions. */
 export function failedStatus(
   budget: PodDisruptionBudget,
   message: string,
@@ -121,7 +121,7 @@ function withCondition(
   return conditions.map((each) => (each === before ? next : each));
 }
 
-/** Equal in what is stored: numbers may be bigints, and zeros and empty collections absent. */
+/** Whether two statuses are stored equally: numbers may be bigints, zeros and empty collections absent. */
 function isSame(
   left: PodDisruptionBudgetStatus | undefined,
   right: PodDisruptionBudgetStatus,
@@ -149,19 +149,19 @@ function normalized(status: PodDisruptionBudgetStatus) {
   };
 }
 
-/** A selector as Go prints it. */
-export function shownSelector(selector: LabelSelector | undefined): string {
+/** Prints a selector like Go's generated `LabelSelector.String()`. */
+export function printSelector(selector: LabelSelector | undefined): string {
   if (selector === undefined) return "nil";
   const labels = Object.entries(selector.matchLabels ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
-  const shownLabels = labels.map(([key, value]) => `${key}: ${value},`).join("");
-  const shownExpressions = (selector.matchExpressions ?? [])
+  const labelText = labels.map(([key, value]) => `${key}: ${value},`).join("");
+  const expressionText = (selector.matchExpressions ?? [])
     .map(({ key, operator, values }) => {
-      const shown = `Key:${key},Operator:${operator},Values:[${(values ?? []).join(" ")}],`;
-      return `LabelSelectorRequirement{${shown}},`;
+      const fields = `Key:${key},Operator:${operator},Values:[${(values ?? []).join(" ")}],`;
+      return `LabelSelectorRequirement{${fields}},`;
     })
     .join("");
   return (
-    `&LabelSelector{MatchLabels:map[string]string{${shownLabels}},` +
-    `MatchExpressions:[]LabelSelectorRequirement{${shownExpressions}},}`
+    `&LabelSelector{MatchLabels:map[string]string{${labelText}},` +
+    `MatchExpressions:[]LabelSelectorRequirement{${expressionText}},}`
   );
 }

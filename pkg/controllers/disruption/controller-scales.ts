@@ -10,7 +10,7 @@ import { goQuote, groupVersionOf, isNotFound } from "#meta";
 import type { ControllerContext } from "../controller-context.ts";
 import { controllerOf } from "../owners/controller-ref.ts";
 
-/** Number of pods that the controllers of some pods should have. */
+/** Total replicas of the controllers of some pods. */
 export interface ExpectedScale {
   readonly count: number;
   /** Whether some pod has no controller. */
@@ -27,7 +27,7 @@ interface Scale {
   readonly replicas: number;
 }
 
-/** Finds the controllers of pods, and how many replicas they should have. */
+/** Resolves the controllers of pods and their replicas. */
 export class ControllerScales {
   /** Workloads that may control pods, ReplicationControllers first. */
   readonly informers: readonly Informer<Workload>[];
@@ -52,18 +52,18 @@ export class ControllerScales {
     ];
   }
 
-  /** Adds up the replicas of the controllers of all pods; each controller counts once. */
+  /** Sums the replicas of the controllers of all pods; each controller counts once. */
   async expectedScale(pods: readonly Pod[]): Promise<ExpectedScale> {
     const scales = new Map<string, number>();
-    const asked = new Set<string>();
+    const resolved = new Set<string>();
     let hasUnmanaged = false;
     for (const pod of pods) {
       const owner = controllerOf(pod);
       if (owner === undefined) hasUnmanaged = true;
-      if (owner === undefined || asked.has(owner.uid)) continue;
-      asked.add(owner.uid);
+      if (owner === undefined || resolved.has(owner.uid)) continue;
+      resolved.add(owner.uid);
       const { namespace = "", name } = pod.metadata;
-      const scale = this.knownScale(namespace, owner) ?? (await this.scaleOf(namespace, owner));
+      const scale = this.cachedScale(namespace, owner) ?? (await this.liveScale(namespace, owner));
       if (scale === undefined) throw new Error(`found no controllers for pod ${goQuote(name)}`);
       scales.set(scale.uid, scale.replicas);
     }
@@ -71,8 +71,8 @@ export class ControllerScales {
     return { count, hasUnmanaged };
   }
 
-  /** The scale of a controller of a built-in kind, from the informers. */
-  private knownScale(namespace: string, owner: OwnerReference): Scale | undefined {
+  /** Scale of a controller of a built-in kind, from the informers. */
+  private cachedScale(namespace: string, owner: OwnerReference): Scale | undefined {
     const group = groupOf(owner);
     const named = (informer: Informer<Workload>, { name, uid }: OwnerReference) => {
       const found = informer.get(`${namespace}/${name}`);
@@ -88,13 +88,13 @@ export class ControllerScales {
     if (owner.kind !== "ReplicaSet" || !isOfApps) return undefined;
     const set = named(this.replicaSets, owner);
     const deployment = set && controllerOf(set);
-    // While a rollout replaces one ReplicaSet by another, their Deployment says how many pods.
+    // During a rollout the Deployment has the total of its ReplicaSets.
     if (deployment?.kind === "Deployment") return scaleIn(named(this.deployments, deployment));
     return scaleIn(set);
   }
 
-  /** The scale of a controller of any kind, by its scale subresource. */
-  private async scaleOf(namespace: string, owner: OwnerReference): Promise<Scale | undefined> {
+  /** Scale of a controller of any kind, from its scale subresource. */
+  private async liveScale(namespace: string, owner: OwnerReference): Promise<Scale | undefined> {
     const { client } = this.context;
     const { apiVersion, kind, name, uid } = owner;
     const group = groupOf(owner);

@@ -22,19 +22,19 @@ import {
   countHealthy,
   disruptedPodsOf,
   failedStatus,
-  isOfScale,
+  dependsOnScale,
   nextStatus,
-  shownSelector,
+  printSelector,
 } from "./budget-status.ts";
 import { ControllerScales, type Workload } from "./controller-scales.ts";
 import { runStaleDisruptionTarget } from "./stale-disruption-target.ts";
 
-/** Source of the Events, as kube-controller-manager names it. */
+/** Source component of Events, as in kube-controller-manager. */
 const component = "controllermanager";
 
 /**
- * Computes the status of PodDisruptionBudgets, by which evictions are allowed, and resets the
- * condition DisruptionTarget of pods whose disruption did not come.
+ * Maintains the status of PodDisruptionBudgets, on which evictions depend, and resets stale conditions
+ * DisruptionTarget of pods.
  */
 export async function runDisruptionController(context: ControllerContext): Promise<void> {
   await Promise.all([new DisruptionController(context).run(), runStaleDisruptionTarget(context)]);
@@ -94,7 +94,7 @@ class DisruptionController {
     const { object } = change;
     if (change.type === "updated" && change.before.spec?.replicas === object.spec?.replicas) return;
     for (const budget of this.budgetsIn.in(object.metadata.namespace ?? "")) {
-      if (isOfScale(budget)) this.queue.add(objectKey(budget));
+      if (dependsOnScale(budget)) this.queue.add(objectKey(budget));
     }
   }
 
@@ -112,7 +112,7 @@ class DisruptionController {
     try {
       await this.trySync(budget, key);
     } catch (error) {
-      // A stale budget is synced again when the informer has the newer one.
+      // Stale budget: the queue retries.
       if (isConflict(error)) throw error;
       if (isNotFound(error)) return;
       const message = error instanceof Error ? error.message : String(error);
@@ -127,26 +127,26 @@ class DisruptionController {
     const pods = [...this.podsIn.in(budget.metadata.namespace ?? "")].filter(({ metadata }) =>
       selector.matches(metadata.labels ?? {}),
     );
-    if (pods.length === 0) this.tell(budget, "Normal", "NoPods", "No matching pods found");
+    if (pods.length === 0) this.recordEvent(budget, "Normal", "NoPods", "No matching pods found");
     const { expectedPods, desiredHealthy } = await this.expectations(budget, pods);
     const disrupted = disruptedPodsOf(budget, pods, clock.now());
-    for (const pod of disrupted.overdue) this.tellOverdue(budget, pod);
+    for (const pod of disrupted.overdue) this.recordOverdue(budget, pod);
     const currentHealthy = countHealthy(pods, disrupted.pods);
     const counts = { currentHealthy, desiredHealthy, expectedPods, disruptedPods: disrupted.pods };
     await this.write(budget, nextStatus(budget, counts, this.now()));
     const { recheckAt } = disrupted;
-    // One millisecond later the eviction is overdue.
+    // The eviction is overdue one millisecond after `recheckAt`.
     if (recheckAt < Infinity) this.queue.addAfter(key, recheckAt - clock.now() + 1);
   }
 
   private async expectations(budget: PodDisruptionBudget, pods: readonly Pod[]) {
     const { minAvailable, maxUnavailable } = budget.spec ?? {};
-    if (!isOfScale(budget)) {
+    if (!dependsOnScale(budget)) {
       const desiredHealthy = Number(minAvailable ?? 0);
       return { expectedPods: minAvailable === undefined ? 0 : pods.length, desiredHealthy };
     }
     const { count: expectedPods, hasUnmanaged } = await this.expectedScale(budget, pods);
-    if (hasUnmanaged) this.tellUnmanaged(budget);
+    if (hasUnmanaged) this.recordUnmanaged(budget);
     if (maxUnavailable === undefined) {
       return { expectedPods, desiredHealthy: scaledValue(minAvailable ?? 0, expectedPods) };
     }
@@ -158,10 +158,10 @@ class DisruptionController {
     try {
       return await this.scales.expectedScale(pods);
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      const message = `Failed to calculate the number of expected pods: ${why}`;
-      this.tell(budget, "Warning", "CalculateExpectedPodCountFailed", message);
-      throw new Error(why, { cause: error });
+      const reason = error instanceof Error ? error.message : String(error);
+      const message = `Failed to calculate the number of expected pods: ${reason}`;
+      this.recordEvent(budget, "Warning", "CalculateExpectedPodCountFailed", message);
+      throw new Error(reason, { cause: error });
     }
   }
 
@@ -174,22 +174,22 @@ class DisruptionController {
     await this.context.client.update(podDisruptionBudgets, draft, { subresource: "status" });
   }
 
-  private tellUnmanaged(budget: PodDisruptionBudget): void {
+  private recordUnmanaged(budget: PodDisruptionBudget): void {
     const message =
-      `Pods selected by this PodDisruptionBudget (selector: ${shownSelector(budget.spec?.selector)}) ` +
+      `Pods selected by this PodDisruptionBudget (selector: ${printSelector(budget.spec?.selector)}) ` +
       "were found to be unmanaged. As a result, the status of the PDB cannot be calculated " +
       "correctly, which may result in undefined behavior. To account for these pods please set " +
       '".spec.minAvailable" field of the PDB to an integer value.';
-    this.tell(budget, "Warning", "UnmanagedPods", message);
+    this.recordEvent(budget, "Warning", "UnmanagedPods", message);
   }
 
-  private tellOverdue({ metadata: { namespace = "" } }: PodDisruptionBudget, pod: Pod): void {
-    // The second word should be the name; the reference has the namespace twice.
+  private recordOverdue({ metadata: { namespace = "" } }: PodDisruptionBudget, pod: Pod): void {
+    // kube-controller-manager prints the namespace twice instead of namespace/name.
     const message = `Pod was expected by PDB ${namespace}/${namespace} to be deleted but it wasn't`;
     this.recorder.record(podHandle, pod, { type: "Warning", reason: "NotDeleted", message });
   }
 
-  private tell(
+  private recordEvent(
     budget: PodDisruptionBudget,
     type: "Normal" | "Warning",
     reason: string,

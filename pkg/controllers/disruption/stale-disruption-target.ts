@@ -3,11 +3,11 @@ import { type Pod, pods as podHandle } from "#kinds";
 import { formatSeconds, ignoreNotFound } from "#meta";
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
 
-/** Time after which a pod that is not terminating was not disrupted after all. */
+/** Time after which condition DisruptionTarget of a pod that is not terminating is stale. */
 const staleMs = 120_000;
 const type = "DisruptionTarget";
 
-/** Sets the condition DisruptionTarget of pods to False when the disruption did not come. */
+/** Sets stale conditions DisruptionTarget of pods to False. */
 export async function runStaleDisruptionTarget(context: ControllerContext): Promise<void> {
   const { client, clock, informers } = context;
   const queue = newWorkQueue(context, "stale_pod_disruption");
@@ -25,18 +25,18 @@ export async function runStaleDisruptionTarget(context: ControllerContext): Prom
     const observedGeneration = Number(pod.metadata.generation ?? 0);
     const reset = { type, status: "False", lastTransitionTime: now, observedGeneration } as const;
     const conditions = pod.status?.conditions?.map((each) => (each.type === type ? reset : each));
-    // The update names the version of the pod that was seen.
+    // The resourceVersion makes the update conditional.
     const draft = { ...pod, status: { ...pod.status, conditions } } as Draft<Pod>;
     await client.update(podHandle, draft, { subresource: "status" }).catch(ignoreNotFound);
   });
 }
 
-/** When the condition of the pod is stale, in milliseconds since 1970; undefined = never. */
+/** Time at which the condition becomes stale, in milliseconds since 1970; undefined = never. */
 function staleTimeOf({ metadata, status }: Pod): number | undefined {
   const found = status?.conditions?.find((each) => each.type === type);
   const hasEnded = status?.phase === "Succeeded" || status?.phase === "Failed";
   if (metadata.deletionTimestamp !== undefined || hasEnded) return undefined;
-  // A kubelet may take any time from this condition to the end of the pod.
+  // After TerminationByKubelet the pod may take any time to terminate.
   if (found?.status !== "True" || found.reason === "TerminationByKubelet") return undefined;
   return Date.parse(found.lastTransitionTime ?? "1970-01-01T00:00:00Z") + staleMs;
 }

@@ -31,7 +31,7 @@ export interface GarbageCollectorOptions {
 
 class GarbageCollector {
   private readonly graph = new OwnershipGraph();
-  /** UIDs of deleted objects: owners known to be absent without a GET, e.g. if their kind is no longer served. */
+  /** UIDs of deleted objects: owners that are absent without a GET, e.g. of a kind no longer served. */
   private readonly deleted = new Map<string, true>();
   /** UIDs of objects with an owner whose kind is not served; requeued after each discovery. */
   private readonly unresolved = new Set<string>();

@@ -190,7 +190,7 @@ export class ResourceMonitors {
   }
 }
 
-/** Identity of a monitored resource: a CRD may be recreated with another kind or scope under the same path. */
+/** Identity of a monitored resource: a recreated CRD may have another kind or scope. */
 function identityOf({ group, version, plural, kind, namespaced }: Handle): string {
   return JSON.stringify([group, version, plural, kind, namespaced]);
 }

@@ -1,4 +1,4 @@
-/** The controllers of nodes, with the names of kube-controller-manager. */
+/** Controllers of nodes, named as in kube-controller-manager. */
 import {
   defaultNodeLifecycleOptions,
   type NodeLifecycleOptions,

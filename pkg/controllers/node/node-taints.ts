@@ -5,7 +5,7 @@ import { isNotFound } from "#meta";
 import { type ControllerContext, statusCodeOf } from "../controller-context.ts";
 import { formatTime } from "../time.ts";
 
-/** Key and effect; values do not tell taints apart. */
+/** Identity of a taint: key and effect, not the value. */
 export type TaintId = Pick<Taint, "key" | "effect">;
 
 const maxAttempts = 5;
@@ -19,8 +19,8 @@ export function isSameTaint(a: TaintId, b: TaintId): boolean {
 }
 
 /**
- * Adds and removes taints in one write. A taint that is present keeps its value and `timeAdded`.
- * Conflicts are retried with a live read; a node that is gone is left.
+ * Adds and removes taints in one write. Present taints keep their value and `timeAdded`. Retries conflicts
+ * with a live read; ignores a deleted node.
  */
 export async function swapTaints(
   { client, clock }: Pick<ControllerContext, "client" | "clock">,
@@ -46,7 +46,7 @@ export async function swapTaints(
   });
 }
 
-/** Repeats a write with the live object after each conflict; does nothing for a node that is gone. */
+/** Retries a write with the live object after each conflict; ignores a deleted node. */
 async function retryOnConflict(
   client: Client,
   node: Node,

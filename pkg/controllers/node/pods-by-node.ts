@@ -3,7 +3,7 @@ import { type Pod, pods } from "#kinds";
 
 const index = "spec.nodeName";
 
-/** The shared informer of pods, with an index of the nodes that they are bound to. */
+/** Shared informer of pods, with an index by `spec.nodeName`. */
 export function podsByNode(informers: Informers): Informer<Pod> {
   const informer = informers.of(pods);
   informer.addIndex(index, ({ spec }) => (spec?.nodeName ? [spec.nodeName] : []));

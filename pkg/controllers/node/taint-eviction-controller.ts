@@ -9,22 +9,22 @@ import { formatTime } from "../time.ts";
 import { podsByNode, podsOn } from "./pods-by-node.ts";
 import { toleratedMs } from "./tolerations.ts";
 
-/** A pod that is to be evicted. */
+/** A scheduled eviction. */
 interface Scheduled {
   readonly pod: Pod;
-  /** Time of the clock in ms. */
+  /** Milliseconds since 1970. */
   readonly fireAt: number;
 }
 
 const deletionsMetric = "taint_eviction_controller_pod_deletions_total";
 const durationMetric = "taint_eviction_controller_pod_deletion_duration_seconds";
 
-/** Names of kube-controller-manager. */
+/** Named as in kube-controller-manager. */
 export const taintEvictionMetrics: readonly MetricDefinition[] = [
   {
     name: deletionsMetric,
     kind: "counter",
-    help: "Pods that were deleted because of a NoExecute taint.",
+    help: "Number of pods deleted because of a NoExecute taint.",
     labels: [],
   },
   {
@@ -38,7 +38,7 @@ export const taintEvictionMetrics: readonly MetricDefinition[] = [
 
 const workers = 8;
 
-/** Deletes pods from nodes with NoExecute taints once the pods tolerate them no longer. */
+/** Deletes pods that do not (or no longer) tolerate the NoExecute taints of their node. */
 export async function runTaintEvictionController(context: ControllerContext): Promise<void> {
   const { informers } = context;
   const queue = newWorkQueue(context, "noexec_taint_pod");
@@ -57,7 +57,7 @@ export async function runTaintEvictionController(context: ControllerContext): Pr
   nodes.subscribe((change) => {
     const { type, object } = change;
     const before = type === "updated" ? noExecuteTaints(change.before) : [];
-    // The pods of a deleted node are those of the pod garbage collector.
+    // The pod garbage collector deletes the pods of a deleted node.
     if (type === "deleted" || deepEqual(before, noExecuteTaints(object))) return;
     for (const pod of podsOn(pods, object.metadata.name)) queue.add(objectKey(pod));
   });
@@ -79,7 +79,7 @@ class TaintEvictions {
     private readonly nodes: Informer<Node>,
   ) {}
 
-  /** Answers in how many ms the pod is to be looked at again; undefined = when it changes. */
+  /** Returns the milliseconds until the next sync of the pod; undefined = on its next change. */
   async sync(key: string, pod: Pod | undefined): Promise<number | undefined> {
     const known = this.scheduled.get(key);
     if (known !== undefined && known.pod.metadata.uid !== pod?.metadata.uid) this.cancel(key);
@@ -91,7 +91,7 @@ class TaintEvictions {
       return undefined;
     }
     const now = this.context.clock.now();
-    // A pod that is scheduled already keeps its time, as long as it tolerates the taints at all.
+    // A scheduled eviction keeps its time while the pod tolerates the taints.
     const { fireAt } = (toleratesMs > 0 && this.scheduled.get(key)) || {
       fireAt: now + toleratesMs,
     };
@@ -109,17 +109,17 @@ class TaintEvictions {
     const known = this.scheduled.get(key);
     if (known === undefined) return;
     this.scheduled.delete(key);
-    this.tell(known.pod, `Cancelling deletion of Pod ${key}`);
+    this.recordEvent(known.pod, `Cancelling deletion of Pod ${key}`);
   }
 
-  private tell(pod: Pod, message: string): void {
+  private recordEvent(pod: Pod, message: string): void {
     const reason = "TaintManagerEviction";
     this.recorder.record(podHandle, pod, { type: "Normal", reason, message });
   }
 
-  private async evict(shown: Pod, fireAt: number): Promise<void> {
+  private async evict(cached: Pod, fireAt: number): Promise<void> {
     const { client, clock, instruments } = this.context;
-    const { namespace = "", name, uid } = shown.metadata;
+    const { namespace = "", name, uid } = cached.metadata;
     const pod = await client.get(podHandle, { namespace, name }).catch(ignoreNotFound);
     if (pod === undefined || pod.metadata.uid !== uid) return;
     const isMarked = conditionOf(pod, "DisruptionTarget")?.reason === disruption.reason;
@@ -138,7 +138,7 @@ class TaintEvictions {
     }
     const preconditions = { uid };
     await client.delete(podHandle, { namespace, name }, { preconditions }).catch(ignoreNotFound);
-    this.tell(shown, `Marking for deletion Pod ${namespace}/${name}`);
+    this.recordEvent(cached, `Marking for deletion Pod ${namespace}/${name}`);
     instruments.add(deletionsMetric, {}, 1);
     instruments.observe(durationMetric, {}, (clock.now() - fireAt) / 1000);
   }

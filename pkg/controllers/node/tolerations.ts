@@ -1,9 +1,9 @@
-/** Times for which pods tolerate the NoExecute taints of their nodes. */
+/** Toleration times of NoExecute taints. */
 import { type Taint, type Toleration, toleratesTaint } from "#kinds";
 
 /**
- * Time in ms for which a pod tolerates all the taints: 0 = not all are tolerated, Infinity = for
- * ever. Of each taint, the first matching toleration counts.
+ * Milliseconds for which a pod tolerates all taints: 0 = not all are tolerated, Infinity = forever. For each
+ * taint the first matching toleration counts.
  */
 export function toleratedMs(taints: readonly Taint[], tolerations: readonly Toleration[]): number {
   let shortest = Infinity;

@@ -2,20 +2,20 @@ import { nodes as nodeHandle } from "#kinds";
 import { resolve } from "#meta";
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
 
-/** Cluster sizes overlap, so that a size that varies a little does not change all nodes. */
-const steps = [
-  { fewest: 0, most: 100, ttlSeconds: 0 },
-  { fewest: 90, most: 500, ttlSeconds: 15 },
-  { fewest: 450, most: 1_000, ttlSeconds: 30 },
-  { fewest: 900, most: 2_000, ttlSeconds: 60 },
-  { fewest: 1_800, most: Infinity, ttlSeconds: 300 },
+/** TTLs by cluster size; ranges overlap (hysteresis), so that small variations do not change all nodes. */
+const clusterSizes = [
+  { minNodes: 0, maxNodes: 100, ttlSeconds: 0 },
+  { minNodes: 90, maxNodes: 500, ttlSeconds: 15 },
+  { minNodes: 450, maxNodes: 1_000, ttlSeconds: 30 },
+  { minNodes: 900, maxNodes: 2_000, ttlSeconds: 60 },
+  { minNodes: 1_800, maxNodes: Infinity, ttlSeconds: 300 },
 ] as const;
 
 const workers = 5;
 
 /**
- * Annotates nodes with the time in seconds for which their kubelets may cache Secrets and
- * ConfigMaps, which grows with the number of nodes.
+ * Annotates nodes with the TTL in seconds of their kubelet's Secret and ConfigMap cache, which grows with
+ * the number of nodes.
  */
 export async function runTtlController(context: ControllerContext): Promise<void> {
   const { client, informers } = context;
@@ -27,15 +27,15 @@ export async function runTtlController(context: ControllerContext): Promise<void
   nodes.subscribe(({ type, object }) => {
     if (type === "added") count++;
     if (type === "deleted") count--;
-    if (count > steps[step]!.most) step++;
-    if (count < steps[step]!.fewest) step--;
-    // Other nodes follow when they change, which kubelets see to.
+    if (count > clusterSizes[step]!.maxNodes) step++;
+    if (count < clusterSizes[step]!.minNodes) step--;
+    // Other nodes are updated on their next change, e.g. a status update of the kubelet.
     if (type !== "deleted") queue.add(object.metadata.name);
   });
   await nodes.untilSynced();
   const sync = async (name: string) => {
     const node = nodes.get(name);
-    const ttl = String(steps[step]!.ttlSeconds);
+    const ttl = String(clusterSizes[step]!.ttlSeconds);
     if (node === undefined || node.metadata.annotations?.[annotation] === ttl) return;
     const { uid } = node.metadata;
     const body = { metadata: { uid, annotations: { [annotation]: ttl } } };

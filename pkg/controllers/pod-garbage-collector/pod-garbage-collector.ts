@@ -13,17 +13,17 @@ import { formatTime } from "../time.ts";
 import type { DeletionReason } from "./pod-garbage-collector-metrics.ts";
 
 export interface PodGarbageCollectorOptions {
-  /** Number of ended pods that are kept; 0 or less = all. */
+  /** Maximum number of terminated pods to retain; 0 or less = no limit. */
   readonly terminatedPodThreshold: number;
 }
 
-/** kube-controller-manager's. */
+/** kube-controller-manager's default. */
 export const defaultTerminatedPodThreshold = 12_500;
 
 const intervalMs = 20_000;
-/** Time for a node to come to the informer before its pods count as orphans. */
+/** Time that an unknown node has to appear in the informer before its pods are orphans. */
 const quarantineMs = 40_000;
-const nodeGone = {
+const nodeDeleted = {
   type: "DisruptionTarget",
   status: "True",
   reason: "DeletionByPodGC",
@@ -31,8 +31,8 @@ const nodeGone = {
 } as const;
 
 /**
- * Deletes pods that no kubelet will delete: of nodes that are gone or out of service, terminating
- * ones that were never bound, and the oldest ended ones beyond a number.
+ * Deletes pods that no kubelet will delete: pods of deleted and out-of-service nodes, terminating pods that
+ * were never scheduled, and the oldest terminated pods beyond the threshold.
  */
 export async function runPodGarbageCollector(
   context: ControllerContext,
@@ -51,33 +51,34 @@ export async function runPodGarbageCollector(
 
 class PodGarbageCollector {
   private readonly nodes: Informer<Node>;
-  /** Time since which pods name a node that the informer does not know, by its name. */
+  /** Unknown nodes that pods reference: time of the first observation in ms since 1970, by name. */
   private readonly quarantined = new Map<string, number>();
 
   constructor(private readonly context: ControllerContext) {
     this.nodes = context.informers.of(nodeHandle);
   }
 
-  /** @param kept number of ended pods that may stay; 0 = all */
+  /** @param kept maximum number of terminated pods to retain; 0 = no limit */
   async collect(pods: readonly Pod[], kept: number): Promise<void> {
     await this.deleteAll(this.surplus(pods, kept), "terminated");
     await this.deleteAll(this.outOfService(pods), "out-of-service");
-    const gone = await this.goneNodes(pods);
+    const gone = await this.deletedNodes(pods);
     const orphans = pods.filter(({ spec }) => gone.has(spec?.nodeName ?? ""));
-    await this.deleteAll(orphans, "orphaned", nodeGone);
+    await this.deleteAll(orphans, "orphaned", nodeDeleted);
     await this.deleteAll(unbound(pods), "unscheduled");
   }
 
-  /** Whether none of the pods is to be deleted, now or after the quarantine of its node. */
+  /** Whether no pod is to be deleted, now or after the quarantine of its node. */
   isIdle(pods: readonly Pod[], kept: number): boolean {
     const candidates = [this.surplus(pods, kept), this.outOfService(pods), unbound(pods)];
     if (candidates.some(({ length }) => length > 0)) return false;
     return this.quarantined.size === 0 && this.missingNodes(pods).length === 0;
   }
 
-  /** Evicted pods go first, then the oldest. */
+  /** Terminated pods beyond the threshold: evicted ones first, then the oldest. */
   private surplus(pods: readonly Pod[], kept: number): readonly Pod[] {
-    const ended = kept > 0 ? pods.filter(({ status }) => !unended.has(status?.phase ?? "")) : [];
+    const ended =
+      kept > 0 ? pods.filter(({ status }) => !nonTerminalPhases.has(status?.phase ?? "")) : [];
     return ended.length > kept ? oldestFirst(ended).slice(0, ended.length - kept) : [];
   }
 
@@ -87,7 +88,7 @@ class PodGarbageCollector {
     return ready?.status !== "True" && (spec?.taints ?? []).some(({ key }) => key === taint);
   }
 
-  /** Terminating pods whose kubelet cannot end them any more. */
+  /** Terminating pods on nodes with the taint `out-of-service`. */
   private outOfService(pods: readonly Pod[]): readonly Pod[] {
     const stuck = pods.filter(({ metadata, spec }) => {
       const node = metadata.deletionTimestamp && this.nodes.get(spec?.nodeName ?? "");
@@ -101,8 +102,8 @@ class PodGarbageCollector {
     return [...named].filter((name) => name !== "" && this.nodes.get(name) === undefined);
   }
 
-  /** Nodes that pods name, and that a live read confirms to be gone after the quarantine. */
-  private async goneNodes(pods: readonly Pod[]): Promise<ReadonlySet<string>> {
+  /** Referenced nodes that do not exist by a live read after the quarantine. */
+  private async deletedNodes(pods: readonly Pod[]): Promise<ReadonlySet<string>> {
     const { client, clock, report } = this.context;
     const missing = this.missingNodes(pods);
     for (const name of this.quarantined.keys()) {
@@ -142,7 +143,7 @@ class PodGarbageCollector {
     );
   }
 
-  /** An orphan would show as running for ever: it fails before it goes. */
+  /** Sets phase Failed (and the condition), then deletes the pod without a grace period. */
   private async failAndDelete(pod: Pod, condition: PodCondition | undefined): Promise<void> {
     const { client, clock } = this.context;
     const { namespace = "", name, uid, generation } = pod.metadata;
@@ -167,14 +168,14 @@ class PodGarbageCollector {
   }
 }
 
-/** Terminating pods that were never bound. */
+/** Terminating pods that were never scheduled. */
 function unbound(pods: readonly Pod[]): readonly Pod[] {
   return pods.filter(
     ({ metadata, spec }) => metadata.deletionTimestamp !== undefined && !spec?.nodeName,
   );
 }
 
-const unended: ReadonlySet<string> = new Set(["Pending", "Running", "Unknown"]);
+const nonTerminalPhases: ReadonlySet<string> = new Set(["Pending", "Running", "Unknown"]);
 
 function oldestFirst(pods: readonly Pod[]): readonly Pod[] {
   const isEvicted = ({ status }: Pod) => status?.phase === "Failed" && status.reason === "Evicted";

@@ -15,16 +15,16 @@ import { controllerRef } from "../owners/controller-ref.ts";
 import { owningPodOf } from "./pod-claims.ts";
 
 const index = "pod-owner";
-/** Longest prefix of a generated name: 63 less five random characters and a hyphen. */
-const longestPrefix = 57;
+/** Maximum length of generateName: 63 less five random characters and a hyphen. */
+const maxPrefixLength = 57;
 const createsMetric = "resourceclaim_controller_creates_total";
 
-/** Name and labels of kube-controller-manager. */
+/** Named and labeled as in kube-controller-manager. */
 export const resourceClaimMetrics: readonly MetricDefinition[] = [
   {
     name: createsMetric,
     kind: "counter",
-    help: "Attempts to create ResourceClaims, by result and whether they request admin access.",
+    help: "Number of attempts to create ResourceClaims, by result and admin access.",
     labels: ["status", "admin_access"],
   },
 ];
@@ -55,7 +55,7 @@ export class ClaimGenerator {
     return this.templates.untilSynced();
   }
 
-  /** Name of the claim that was generated for the pod, now or before. */
+  /** Returns the name of the pod's generated claim; creates it if missing. */
   async ensure(pod: Pod, claim: PodResourceClaim): Promise<string> {
     const present = this.find(pod, claim.name);
     if (present !== undefined) return present.metadata.name;
@@ -77,8 +77,8 @@ export class ClaimGenerator {
 
   private find(pod: Pod, name: string): ResourceClaim | undefined {
     const { uid } = pod.metadata;
-    const unseen = [...this.created.values()].filter((claim) => owningPodOf(claim)?.uid === uid);
-    return [...this.claims.indexed(index, uid), ...unseen].find(
+    const uncached = [...this.created.values()].filter((claim) => owningPodOf(claim)?.uid === uid);
+    return [...this.claims.indexed(index, uid), ...uncached].find(
       ({ metadata }) =>
         metadata.annotations?.[this.annotation] === name &&
         metadata.deletionTimestamp === undefined,
@@ -116,17 +116,17 @@ export class ClaimGenerator {
       return created;
     } catch (error) {
       count("failure");
-      const why = error instanceof Error ? error.message : String(error);
-      throw new Error(`create ResourceClaim : ${why}`, { cause: error });
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new Error(`create ResourceClaim : ${reason}`, { cause: error });
     }
   }
 }
 
-/** Both names, each cut in proportion if they are too long together. */
+/** Joins both names, each truncated in proportion to the limit. */
 function prefixOf(pod: string, claim: string): string {
-  const whole = `${pod}-${claim}-`;
-  if (whole.length <= longestPrefix) return whole;
+  const full = `${pod}-${claim}-`;
+  if (full.length <= maxPrefixLength) return full;
   const cut = (name: string) =>
-    name.slice(0, Math.floor((name.length * longestPrefix) / whole.length));
+    name.slice(0, Math.floor((name.length * maxPrefixLength) / full.length));
   return `${cut(pod)}-${cut(claim)}`;
 }

@@ -11,7 +11,7 @@ import { ignoreNotFound } from "#meta";
 import type { ControllerContext } from "../controller-context.ts";
 import { isDone, owningPodOf } from "./pod-claims.ts";
 
-/** Frees a claim that pods no longer use, and deletes one whose pod is done. */
+/** Removes reservations of finished pods, deallocates unused claims, and deletes those generated for them. */
 export class ClaimRelease {
   private readonly handle: Handle<ResourceClaim>;
   private readonly pods: Informer<Pod>;
@@ -36,14 +36,14 @@ export class ClaimRelease {
     if (valid.length < reservedFor.length || (isDeallocated && claim.status?.allocation)) {
       current = await this.setReservations(claim, valid, isDeallocated);
     }
-    // An earlier process may have died between the two writes.
+    // Also repairs a crash between the two writes.
     if (isUnused && isOurs && current.status?.allocation === undefined) {
       await this.removeFinalizer(current);
     }
     if (isUnused) await this.deleteIfDone(claim);
   }
 
-  /** Whether a pod still uses the claim; only a live read proves that the pod is gone. */
+  /** Whether a pod still uses the claim; a pod that is not cached is read live. */
   private async isUsing(namespace: string, { apiGroup = "", ...user }: ConsumerReference) {
     const { resource, name, uid } = user;
     if (apiGroup !== "" || resource !== "pods") {
@@ -78,7 +78,7 @@ export class ClaimRelease {
     await this.context.client.update(this.handle, draft).catch(ignoreNotFound);
   }
 
-  /** A generated claim goes with its pod; that of a pod that is gone is the garbage collector's. */
+  /** Deletes a generated claim whose pod is done; the garbage collector handles claims of deleted pods. */
   private async deleteIfDone(claim: ResourceClaim): Promise<void> {
     const { namespace = "", name, uid, deletionTimestamp } = claim.metadata;
     const owner = owningPodOf(claim);

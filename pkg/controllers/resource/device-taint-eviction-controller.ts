@@ -29,19 +29,19 @@ import { formatTime } from "../time.ts";
 import { isOwner, owningPodOf } from "./pod-claims.ts";
 
 export interface DeviceTaintEvictionOptions {
-  /** Whether a feature gate is on; absent = those of alpha features are off. */
+  /** Whether a feature gate is enabled; absent = alpha gates are disabled. */
   readonly gates?: (name: string) => boolean;
 }
 
 const deletionsMetric = "device_taint_eviction_controller_pod_deletions_total";
 const durationMetric = "device_taint_eviction_controller_pod_deletion_duration_seconds";
 
-/** Names of kube-controller-manager. */
+/** Named as in kube-controller-manager. */
 export const deviceTaintEvictionMetrics: readonly MetricDefinition[] = [
   {
     name: deletionsMetric,
     kind: "counter",
-    help: "Pods that were deleted because of a NoExecute taint of a device.",
+    help: "Number of pods deleted because of a NoExecute taint of a device.",
     labels: [],
   },
   {
@@ -61,7 +61,7 @@ const workers = 8;
 const poolOf = ({ driver, pool }: { readonly driver: string; readonly pool: string }) =>
   `${driver}/${pool}`;
 
-/** Deletes pods that use devices with NoExecute taints once their claims tolerate them no longer. */
+/** Deletes pods whose claims do not (or no longer) tolerate the NoExecute taints of their devices. */
 export async function runDeviceTaintEvictionController(
   context: ControllerContext,
   { gates = () => false }: DeviceTaintEvictionOptions,
@@ -105,7 +105,7 @@ export async function runDeviceTaintEvictionController(
   await Promise.all([recorder.run(), queue.run(sync, { workers })]);
 }
 
-/** Whether neither the node nor the claims of the pod have changed. */
+/** Whether an update changed neither the node nor the claims of the pod. */
 function isSameUse(before: Pod, after: Pod): boolean {
   const isSameNode = before.spec?.nodeName === after.spec?.nodeName;
   return (
@@ -125,7 +125,7 @@ interface Sources {
 }
 
 class DeviceTaintEvictions {
-  /** Pods that are to be evicted, by key. */
+  /** Pods with a scheduled eviction, by key. */
   private readonly scheduled = new Map<string, Pod>();
 
   constructor(
@@ -134,14 +134,14 @@ class DeviceTaintEvictions {
     private readonly sources: Sources,
   ) {}
 
-  /** Answers in how many ms the pod is to be looked at again; undefined = when something changes. */
+  /** Returns the milliseconds until the next sync of the pod; undefined = on the next change. */
   async sync(key: string, pod: Pod | undefined): Promise<number | undefined> {
     const known = this.scheduled.get(key);
     if (known !== undefined && known.metadata.uid !== pod?.metadata.uid) this.scheduled.delete(key);
     if (pod === undefined) return undefined;
     const fireAt = this.evictionTime(pod);
     if (fireAt === undefined) {
-      if (this.scheduled.delete(key)) this.tell(pod, "Cancelling deletion");
+      if (this.scheduled.delete(key)) this.recordEvent(pod, "Cancelling deletion");
       return undefined;
     }
     const now = this.context.clock.now();
@@ -154,26 +154,26 @@ class DeviceTaintEvictions {
     return undefined;
   }
 
-  /** Earliest time in ms at which a device of the pod is no longer tolerated. */
+  /** Earliest time (ms since 1970) at which a toleration of the pod's devices ends; undefined = never. */
   private evictionTime(pod: Pod): number | undefined {
     if (!pod.spec?.nodeName) return undefined;
     const times = claimKeysOf(pod).flatMap((key) => {
       const claim = this.sources.claims.get(key);
       if (claim === undefined || !isReservedFor(claim, pod)) return [];
       if (owningPodOf(claim) !== undefined && !isOwner(claim, pod)) return [];
-      return devicesOf(claim).flatMap((device) => this.endsOfToleration(device));
+      return devicesOf(claim).flatMap((device) => this.tolerationEnds(device));
     });
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
-  private endsOfToleration(allocated: AllocatedDevice): readonly number[] {
+  private tolerationEnds(allocated: AllocatedDevice): readonly number[] {
     const taints = this.deviceOf(allocated)?.taints ?? [];
     return taints
       .filter(({ effect }) => effect === "NoExecute")
-      .flatMap((taint) => endOfToleration(taint, allocated) ?? []);
+      .flatMap((taint) => tolerationEnd(taint, allocated) ?? []);
   }
 
-  /** The device as the newest generation of its pool has it, with the taints of rules. */
+  /** The device in the newest generation of its pool, with taints of DeviceTaintRules. */
   private deviceOf({ driver, pool, device }: AllocatedDevice): Device | undefined {
     const { slices, tainted } = this.sources;
     const own = slices.indexed(byPool, poolOf({ driver, pool }));
@@ -184,20 +184,20 @@ class DeviceTaintEvictions {
       .find((each) => each.name === device);
   }
 
-  private tell(pod: Pod, message: string): void {
+  private recordEvent(pod: Pod, message: string): void {
     const reason = "DeviceTaintManagerEviction";
     this.recorder.record(podHandle, pod, { type: "Normal", reason, message });
   }
 
-  private async evict(shown: Pod, fireAt: number): Promise<void> {
+  private async evict(cached: Pod, fireAt: number): Promise<void> {
     const { client, clock, instruments } = this.context;
-    const { namespace = "", name: podName, uid } = shown.metadata;
+    const { namespace = "", name: podName, uid } = cached.metadata;
     const at = { namespace, name: podName };
     const pod = await client.get(podHandle, at).catch(ignoreNotFound);
     if (pod === undefined || pod.metadata.uid !== uid) return;
     const isMarked = conditionOf(pod, "DisruptionTarget")?.reason === disruption.reason;
     if (isMarked && pod.metadata.deletionTimestamp !== undefined) return;
-    this.tell(shown, "Marking for deletion");
+    this.recordEvent(cached, "Marking for deletion");
     if (!isMarked) {
       const lastTransitionTime = formatTime(clock.now());
       const observedGeneration = Number(pod.metadata.generation ?? 0);
@@ -220,8 +220,8 @@ const disruption = {
   message: "Device Taint manager: deleting due to NoExecute taint",
 } as const;
 
-/** Time in ms until which the claim tolerates the taint; undefined = for ever. */
-function endOfToleration(
+/** End of the claim's toleration of a taint, in milliseconds since 1970; undefined = forever. */
+function tolerationEnd(
   taint: DeviceTaint,
   { tolerations = [] }: AllocatedDevice,
 ): number | undefined {

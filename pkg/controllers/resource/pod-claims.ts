@@ -1,10 +1,10 @@
-/** Which ResourceClaims a pod uses. */
+/** ResourceClaims of a pod. */
 import { objectKey } from "#client";
 import type { Pod, PodResourceClaim, ResourceClaim } from "#kinds";
 import { controllerOf } from "../owners/controller-ref.ts";
 import { isTerminal } from "../pods/pod-state.ts";
 
-/** `unknown` = the claim has not been generated yet; `none` = the pod needs none. */
+/** Name of a pod's claim; `unknown` = not generated yet, `none` = the pod needs none. */
 export type ClaimName =
   | "unknown"
   | "none"
@@ -20,13 +20,13 @@ export function claimNameOf(pod: Pod, { name, ...claim }: PodResourceClaim): Cla
   return resourceClaimName === undefined ? "none" : { name: resourceClaimName, isGenerated: true };
 }
 
-/** Whether the pod has ended, or was deleted before it was scheduled. */
+/** Whether the pod is terminal, or was deleted before it was scheduled. */
 export function isDone(pod: Pod): boolean {
   if (isTerminal(pod)) return true;
   return pod.metadata.deletionTimestamp !== undefined && !pod.spec?.nodeName;
 }
 
-/** UID of the pod that a claim was generated for. */
+/** Reference to the pod that a claim was generated for. */
 export function owningPodOf(claim: ResourceClaim): { name: string; uid: string } | undefined {
   const owner = controllerOf(claim);
   return owner?.kind === "Pod" && owner.apiVersion === "v1" ? owner : undefined;

@@ -18,16 +18,16 @@ export interface ResourceClaimOptions {
   readonly resourceClaimWorkers: number;
 }
 
-/** kube-controller-manager's. */
+/** kube-controller-manager's default. */
 export const defaultResourceClaimWorkers = 50;
 
 const index = "resource-claims";
-/** Most users of a claim. */
-const mostReservations = 256;
+/** Maximum number of entries in `status.reservedFor`. */
+const maxReservations = 256;
 
 /**
- * Creates ResourceClaims from the templates of pods, reserves allocated claims for pods that were
- * bound without a scheduler, and frees claims whose pods are done.
+ * Creates ResourceClaims from pods' templates, reserves allocated claims for pods that were bound without
+ * the scheduler, and releases claims of finished pods.
  */
 export async function runResourceClaimController(
   context: ControllerContext,
@@ -60,7 +60,7 @@ export async function runResourceClaimController(
     const [kind, name = ""] = key.split(":");
     if (kind === "pod") {
       const pod = pods.get(name);
-      // A claim that was deleted because its pod has ended is not made once more.
+      // Do not recreate a claim that was deleted because its pod is done.
       if (pod === undefined || pod.metadata.deletionTimestamp || isDone(pod)) return;
       await sync.sync(pod);
     } else {
@@ -94,32 +94,32 @@ class PodClaimSync {
         const name = await this.generate(pod, claim);
         if (name !== undefined) generated.set(claim.name, name);
       } catch (error) {
-        const why = error instanceof Error ? error.message : String(error);
-        const message = `PodResourceClaim ${claim.name}: ${why}`;
+        const cause = error instanceof Error ? error.message : String(error);
+        const message = `PodResourceClaim ${claim.name}: ${cause}`;
         const reason = "FailedResourceClaimCreation";
         this.recorder.record(podHandle, pod, { type: "Warning", reason, message });
         throw new Error(`pod ${objectKey(pod)}, ${message}`, { cause: error });
       }
     }
-    if (generated.size > 0) await this.tellOfClaims(pod, generated);
+    if (generated.size > 0) await this.applyClaimNames(pod, generated);
     if (pod.spec?.nodeName) await this.reserveAll(pod);
   }
 
-  /** Name of a claim that the status of the pod does not name yet, or names wrongly. */
+  /** Generates a claim; returns its name if the pod's status lacks it or has another one. */
   private async generate(pod: Pod, claim: PodResourceClaim): Promise<string | undefined> {
     const known = claimNameOf(pod, claim);
     if (known === "none" || claim.resourceClaimTemplateName === undefined) return undefined;
     if (known !== "unknown") {
       const present = this.claims.get(`${pod.metadata.namespace}/${known.name}`);
-      // A claim of another owner took the name: the pod gets another one.
+      // If another owner's claim has the name, the pod gets a new claim.
       if (present !== undefined && isOwner(present, pod)) return undefined;
     }
     const name = await this.generator.ensure(pod, claim);
     return known !== "unknown" && known.name === name ? undefined : name;
   }
 
-  /** Server-side apply with the field manager of kube-controller-manager's controller. */
-  private async tellOfClaims(pod: Pod, generated: ReadonlyMap<string, string>): Promise<void> {
+  /** Applies the claim names to the pod's status, with kube-controller-manager's field manager. */
+  private async applyClaimNames(pod: Pod, generated: ReadonlyMap<string, string>): Promise<void> {
     const { namespace = "", name } = pod.metadata;
     const others = (pod.status?.resourceClaimStatuses ?? []).filter(
       (status) => !generated.has(status.name),
@@ -155,7 +155,7 @@ class PodClaimSync {
       const { name, uid } = pod.metadata;
       const isReserved = reservedFor.some((each) => each.uid === uid);
       if (allocation === undefined || isReserved) continue;
-      if (reservedFor.length >= mostReservations) continue;
+      if (reservedFor.length >= maxReservations) continue;
       const user = { resource: "pods", name, uid };
       const draft = { ...claim, status: { ...claim.status, reservedFor: [...reservedFor, user] } };
       await this.context.client.update(this.handle, draft, { subresource: "status" });

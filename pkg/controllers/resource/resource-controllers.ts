@@ -1,4 +1,4 @@
-/** The controllers of dynamic resource allocation, with the names of kube-controller-manager. */
+/** Controllers of dynamic resource allocation, named as in kube-controller-manager. */
 import { resourceClaimMetrics } from "./claim-generator.ts";
 import {
   deviceTaintEvictionMetrics,

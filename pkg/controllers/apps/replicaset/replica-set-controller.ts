@@ -22,7 +22,7 @@ import {
 import { isStatusChanged, nextReplicaStatus } from "./replica-set-status.ts";
 import { deletionAgeRatio } from "./replica-set-metrics.ts";
 
-/** Maximum number of pods that one sync creates or deletes; the next one waits for the informer to show them. */
+/** Maximum number of pods that one sync creates or deletes; the next one waits for the informer. */
 const burstReplicas = 500;
 
 export interface ReplicaSetOptions {

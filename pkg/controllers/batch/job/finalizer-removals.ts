@@ -46,7 +46,7 @@ export class FinalizerRemovals {
     this.uids.delete(metadata.uid);
   }
 
-  /** Whether the informer shows the removal. An orphan is a pod whose adoption it does not show yet, either. */
+  /** Whether the informer shows the removal; an orphan's missing finalizer is a stale cache instead. */
   private isRemoved(pod: Pod): boolean {
     return !hasTrackingFinalizer(pod, this.names) && controllerOf(pod) !== undefined;
   }

@@ -1,24 +1,24 @@
-/** What the node lifecycle controller reads from a node, and the names that it writes. */
+/** Conditions, taints and labels of nodes for the node lifecycle controller. */
 import type { Draft } from "#client";
 import type { Node, NodeCondition } from "#kinds";
 import { type Domain, resolve } from "#meta";
 import { formatTime } from "../../time.ts";
 import type { TaintId } from "../node-taints.ts";
 
-/** Conditions of the kubelet, which become Unknown when it is silent. */
+/** Conditions that the kubelet reports; they become Unknown when it stops doing so. */
 const kubeletConditions = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"] as const;
 
 export function nodeConditionOf({ status }: Node, type: string): NodeCondition | undefined {
   return status?.conditions?.find((condition) => condition.type === type);
 }
 
-/** Keys of taints and labels in a domain. */
+/** Taint and label keys in a domain. */
 export class NodeNames {
   readonly unreachable: string;
   readonly notReady: string;
   readonly unschedulable: string;
   readonly excludeDisruption: string;
-  /** Pairs of a label and the beta label that copies its value. */
+  /** Pairs of a stable label and the beta label to which its value is copied. */
   readonly copiedLabels: readonly (readonly [stable: string, beta: string])[];
   /** Taint keys by condition type, then by status. */
   private readonly byCondition: Readonly<Record<string, Readonly<Record<string, string>>>>;
@@ -47,8 +47,8 @@ export class NodeNames {
     ]);
   }
 
-  /** NoSchedule taints that follow from the conditions and `spec.unschedulable`. */
-  wantedNoSchedule({ spec, status }: Node): readonly TaintId[] {
+  /** NoSchedule taints that the conditions and `spec.unschedulable` require. */
+  desiredNoSchedule({ spec, status }: Node): readonly TaintId[] {
     const keys = (status?.conditions ?? []).flatMap(
       (condition) => this.byCondition[condition.type]?.[condition.status] ?? [],
     );
@@ -64,7 +64,7 @@ export class NodeNames {
     return taints.filter(({ key, effect }) => effect === "NoSchedule" && managed.has(key));
   }
 
-  /** Region and zone of the node as one text; "" = it names neither. */
+  /** Key of the node's region and zone, in the format of kube-controller-manager; "" = neither is labeled. */
   zoneOf({ metadata: { labels = {} } }: Node): string {
     const [stable, beta] = this.zoneLabels as [
       readonly [string, string],
@@ -76,12 +76,12 @@ export class NodeNames {
   }
 }
 
-/** The node with the conditions of its kubelet Unknown; those that it never wrote are added. */
+/** Sets the kubelet's conditions to Unknown; adds those that it never reported. */
 export function withUnknownConditions(node: Node, nowMs: number): Draft<Node> {
   const now = formatTime(nowMs);
   const conditions = (node.status?.conditions ?? []).map((condition) => {
-    const isKubelets = (kubeletConditions as readonly string[]).includes(condition.type);
-    if (!isKubelets || condition.status === "Unknown") return condition;
+    const isKubeletCondition = (kubeletConditions as readonly string[]).includes(condition.type);
+    if (!isKubeletCondition || condition.status === "Unknown") return condition;
     const reason = "NodeStatusUnknown";
     const message = "Kubelet stopped posting node status.";
     return { ...condition, status: "Unknown" as const, reason, message, lastTransitionTime: now };

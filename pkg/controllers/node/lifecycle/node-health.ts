@@ -6,7 +6,7 @@ interface Observation {
   readonly uid: string;
   readonly ready: NodeCondition | undefined;
   readonly renewTime: string | undefined;
-  /** Time of the last sign of life, on the clock of this process. */
+  /** Time of the last heartbeat, by the clock of this process. */
   readonly probedAt: number;
 }
 
@@ -16,8 +16,8 @@ export interface GracePeriods {
 }
 
 /**
- * The last sign of life of each node: a renewed Lease or a new heartbeat of the Ready condition.
- * Times are those at which this process saw a change, so that clocks of nodes need not agree.
+ * Last heartbeat of each node: a Lease renewal or a new heartbeat of condition Ready. Times are those at
+ * which this process observed it, so that clock skew of nodes does not matter.
  */
 export class NodeHealth {
   private readonly observations = new Map<string, Observation>();
@@ -25,10 +25,10 @@ export class NodeHealth {
   constructor(private readonly graces: GracePeriods) {}
 
   /**
-   * Observes the signs of life of a node. Returns the time after which it counts as silent, unless
-   * another sign comes: the end of its grace period.
+   * Observes the heartbeats of a node. Returns the end of its grace period: without another heartbeat it
+   * then counts as unresponsive.
    */
-  silentAfter(node: Node, lease: Lease | undefined, now: number): number {
+  graceEnd(node: Node, lease: Lease | undefined, now: number): number {
     const { name, uid, creationTimestamp } = node.metadata;
     const ready = nodeConditionOf(node, "Ready");
     const found = this.observations.get(name);
@@ -45,25 +45,25 @@ export class NodeHealth {
     return probedAt + (ready === undefined ? nodeStartupGraceMs : nodeMonitorGraceMs);
   }
 
-  /** Whether this process has looked at the node. */
+  /** Whether this process has observed the node. */
   isKnown({ metadata }: Node): boolean {
     return this.observations.get(metadata.name)?.uid === metadata.uid;
   }
 
-  /** Status of Ready as this process saw or wrote it last. */
+  /** Status of condition Ready as last observed or written. */
   readyStatusOf(name: string): string | undefined {
     return this.observations.get(name)?.ready?.status;
   }
 
-  /** Takes the condition that this controller wrote, which is no sign of life. */
-  wrote(node: Node): void {
+  /** Records the condition Ready that this controller has written, which is no heartbeat. */
+  recordWritten(node: Node): void {
     const before = this.observations.get(node.metadata.name);
     if (before === undefined) return;
     const ready = nodeConditionOf(node, "Ready");
     this.observations.set(node.metadata.name, { ...before, ready });
   }
 
-  /** Begins the grace periods of all nodes again. */
+  /** Restarts the grace periods of all nodes. */
   resetAll(now: number): void {
     for (const [name, observation] of this.observations) {
       this.observations.set(name, { ...observation, probedAt: now });

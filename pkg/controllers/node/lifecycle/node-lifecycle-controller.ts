@@ -8,11 +8,11 @@ import type { NodeNames } from "./node-conditions.ts";
 import { NodeMonitor, type NodeMonitorOptions } from "./node-monitor.ts";
 
 export interface NodeLifecycleOptions extends NodeMonitorOptions {
-  /** Period between two looks at the health of all nodes. */
+  /** Interval of health checks of all nodes. */
   readonly nodeMonitorPeriodMs: number;
 }
 
-/** kube-controller-manager's. */
+/** kube-controller-manager's defaults. */
 export const defaultNodeLifecycleOptions = {
   nodeMonitorPeriodMs: 5_000,
   nodeMonitorGraceMs: 50_000,
@@ -28,8 +28,9 @@ const nodeWorkers = 8;
 const podWorkers = 4;
 
 /**
- * Watches over nodes: conditions of silent nodes become Unknown and their pods not ready, taints
- * follow conditions, and nodes that are not ready get NoExecute taints at the rate of their zone.
+ * Monitors node health: sets conditions of unresponsive nodes to Unknown and their pods to not ready, syncs
+ * NoSchedule taints with conditions, and adds NoExecute taints to nodes that are not ready, rate-limited by
+ * zone.
  */
 export async function runNodeLifecycleController(
   context: ControllerContext,
@@ -60,7 +61,7 @@ export async function runNodeLifecycleController(
     repeat(context, {
       periodMs: options.nodeMonitorPeriodMs,
       what: "Failed to monitor nodes",
-      work: () => monitor.look(),
+      work: () => monitor.checkAll(),
       idleUntil: () => monitor.idleUntil(),
     }),
     repeat(context, {
@@ -76,7 +77,7 @@ export async function runNodeLifecycleController(
 
 interface Repetition extends Pick<SleepOptions, "idleUntil"> {
   readonly periodMs: number;
-  /** For reports. */
+  /** Prefix of error reports. */
   readonly what: string;
   readonly work: () => Promise<void>;
 }
@@ -93,14 +94,14 @@ async function repeat(
   }
 }
 
-/** Brings NoSchedule taints in line with conditions, and beta labels in line with stable ones. */
+/** Syncs NoSchedule taints with the conditions, and beta labels with the stable ones. */
 async function syncNode(
   context: ControllerContext,
   names: NodeNames,
   node: Node | undefined,
 ): Promise<void> {
   if (node === undefined) return;
-  const wanted = names.wantedNoSchedule(node);
+  const wanted = names.desiredNoSchedule(node);
   const add = wanted.filter((taint) => !hasTaint(node, taint));
   const remove = names
     .managedNoSchedule(node)
@@ -118,7 +119,7 @@ async function syncNode(
   await context.client.patch(nodeHandle, { name }, { type: "merge", body });
 }
 
-/** Marks a pod not ready that was bound to a node that is not ready. */
+/** Sets a pod to not ready that was just bound to a node that is not ready. */
 async function syncBoundPod(
   monitor: NodeMonitor,
   nodes: Informer<Node>,

@@ -2,7 +2,7 @@ import type { MetricDefinition } from "#request";
 
 const powers = (first: number) => Array.from({ length: 8 }, (_, index) => first * 4 ** index);
 
-/** Names of kube-controller-manager. */
+/** Named as in kube-controller-manager. */
 export const nodeLifecycleMetrics: readonly MetricDefinition[] = [
   {
     name: "node_collector_zone_health",
@@ -25,20 +25,20 @@ export const nodeLifecycleMetrics: readonly MetricDefinition[] = [
   {
     name: "node_collector_evictions_total",
     kind: "counter",
-    help: "Nodes that were given a NoExecute taint since the start of the controller, by zone.",
+    help: "Number of nodes that got a NoExecute taint since the start of the controller, by zone.",
     labels: ["zone"],
   },
   {
     name: "node_collector_update_node_health_duration_seconds",
     kind: "histogram",
-    help: "Time in seconds that a look at the health of one node took.",
+    help: "Duration in seconds of the health check of one node.",
     labels: [],
     buckets: powers(0.001),
   },
   {
     name: "node_collector_update_all_nodes_health_duration_seconds",
     kind: "histogram",
-    help: "Time in seconds that a look at the health of all nodes took.",
+    help: "Duration in seconds of the health check of all nodes.",
     labels: [],
     buckets: powers(0.01),
   },

@@ -13,31 +13,31 @@ import { type GracePeriods, NodeHealth } from "./node-health.ts";
 import { type EvictionRates, type ZoneCounts, Zones } from "./zones.ts";
 
 export interface NodeMonitorOptions extends GracePeriods, EvictionRates {
-  /** In virtual time: when nodes of this process renew their Lease next, before any other work. */
+  /** In virtual time: next Lease renewals of simulated nodes in this process, by name. */
   readonly heartbeats?: ReadonlyMap<string, number>;
 }
 
-/** What a look at a node found. */
-interface Look {
+/** Result of the health check of a node. */
+interface HealthCheck {
   readonly node: Node;
-  /** Status of Ready before the look; Unknown if there was no such condition. */
+  /** Status of Ready before the check; Unknown if the condition was absent. */
   readonly observed: string;
-  /** Status of Ready after it; undefined = no such condition. */
+  /** Status of Ready after the check; undefined = the condition is absent. */
   readonly current: string | undefined;
 }
 
 const leaseNamespace = "kube-node-lease";
 const maxAttempts = 5;
-const parallelLooks = 8;
+const parallelChecks = 8;
 
-/** Looks at the health of all nodes, and acts on nodes that are not ready. */
+/** Checks the health of all nodes, and taints nodes that are not ready. */
 export class NodeMonitor {
   readonly names: NodeNames;
   private readonly known = new Map<string, Node>();
   private readonly health: NodeHealth;
   private readonly zones: Zones;
-  /** Nodes whose pods are still to be marked not ready. */
-  private readonly unmarked = new Set<string>();
+  /** Names of nodes whose pods have yet to be set to not ready. */
+  private readonly pendingPodUpdates = new Set<string>();
   private readonly nodes: Informer<Node>;
   private readonly written: WrittenObjects<Node>;
   private readonly pods: Informer<Pod>;
@@ -66,21 +66,21 @@ export class NodeMonitor {
     return this.health.readyStatusOf(name);
   }
 
-  async look(): Promise<void> {
+  async checkAll(): Promise<void> {
     const { instruments, report, signal } = this.context;
     const clock = realClock(this.context.clock);
     const began = clock.monotonic();
     const all = [...this.nodes.all()];
-    this.takeAddedAndDeleted(all);
+    this.updateKnownNodes(all);
     const counts = new Map<string, ZoneCounts>();
-    await inParallel(all, parallelLooks, async (node) => {
+    await inParallel(all, parallelChecks, async (node) => {
       if (signal.aborted) return;
       const started = clock.monotonic();
       try {
         const found = await this.checkHealth(node);
         if (found !== undefined) {
           this.count(counts, found);
-          await this.act(found);
+          await this.handleResult(found);
         }
       } catch (error) {
         if (!signal.aborted) report(`Failed to monitor the node ${node.metadata.name}`, error);
@@ -93,27 +93,27 @@ export class NodeMonitor {
     instruments.observe("node_collector_update_all_nodes_health_duration_seconds", {}, took);
   }
 
-  /** Time until which no look changes anything, unless a node changes; in the past if one may. */
+  /** Time until which health checks have no effect unless a node changes; -Infinity = unknown. */
   idleUntil(): number {
     const all = [...this.nodes.all()];
-    if (all.length !== this.known.size || this.unmarked.size > 0) return -Infinity;
+    if (all.length !== this.known.size || this.pendingPodUpdates.size > 0) return -Infinity;
     const { heartbeats } = this.options;
     let end = Infinity;
     for (const node of all) {
       if (!this.isSettled(node)) return -Infinity;
-      const silentAfter = this.silentAfter(node);
+      const graceEnd = this.silentAfter(node);
       const beatsAt = heartbeats?.get(node.metadata.name) ?? Infinity;
-      if (beatsAt > silentAfter) end = Math.min(end, silentAfter);
+      if (beatsAt > graceEnd) end = Math.min(end, graceEnd);
     }
     return end;
   }
 
-  /** Resolves when a node waits for a NoExecute taint, and when the controller ends. */
+  /** Resolves when a node is queued for a NoExecute taint, or the controller ends. */
   untilQueued(): Promise<void> {
     return this.zones.untilQueued(this.context.signal);
   }
 
-  /** Gives NoExecute taints to queued nodes, as far as the rates of their zones admit. */
+  /** Adds NoExecute taints to queued nodes within the rate limits of their zones. */
   async taintQueued(): Promise<void> {
     const { report, signal } = this.context;
     for (const zone of this.zones.names()) {
@@ -132,7 +132,7 @@ export class NodeMonitor {
     }
   }
 
-  /** Sets Ready of pods to False, on behalf of their silent kubelet. */
+  /** Sets condition Ready of pods to False, on behalf of their unresponsive kubelet. */
   async markNotReady(pods: readonly Pod[]): Promise<void> {
     const { client, clock } = this.context;
     const failures: unknown[] = [];
@@ -151,14 +151,14 @@ export class NodeMonitor {
         const happening = { reason: "NodeNotReady", message: "Node is not ready" };
         this.recorder.record(podHandle, pod, { type: "Warning", ...happening });
       } catch (error) {
-        // A pod of another uid is a new one, which is not this kubelet's report.
+        // 409: another pod (uid) has the name by now.
         if (statusCodeOf(error) !== 409) failures.push(error);
       }
     }
     if (failures.length > 0) throw failures[0];
   }
 
-  /** Whether the node is known, ready, and without taints that this controller would remove. */
+  /** Whether the node has been observed, is ready, and has no NoExecute taint of this controller. */
   private isSettled(node: Node): boolean {
     if (!this.health.isKnown(node) || !this.known.has(node.metadata.name)) return false;
     const { wanted, opposite } = this.noExecuteTaints("Unknown");
@@ -168,10 +168,10 @@ export class NodeMonitor {
 
   private silentAfter(node: Node): number {
     const lease = this.leases.get(`${leaseNamespace}/${node.metadata.name}`);
-    return this.health.silentAfter(node, lease, this.context.clock.now());
+    return this.health.graceEnd(node, lease, this.context.clock.now());
   }
 
-  private takeAddedAndDeleted(all: readonly Node[]): void {
+  private updateKnownNodes(all: readonly Node[]): void {
     const names = new Set(all.map(({ metadata }) => metadata.name));
     for (const node of all) {
       const { name } = node.metadata;
@@ -181,42 +181,42 @@ export class NodeMonitor {
       }
       if (this.known.has(name)) continue;
       this.known.set(name, node);
-      this.tell(node, "RegisteredNode", `Registered Node ${name} in Controller`);
+      this.recordEvent(node, "RegisteredNode", `Registered Node ${name} in Controller`);
     }
     for (const [name, node] of this.known) {
       if (names.has(name)) continue;
       this.known.delete(name);
       this.health.forget(name);
-      this.unmarked.delete(name);
+      this.pendingPodUpdates.delete(name);
       this.zones.dequeue(name);
-      this.tell(node, "RemovingNode", `Removing Node ${name} from Controller`);
+      this.recordEvent(node, "RemovingNode", `Removing Node ${name} from Controller`);
     }
   }
 
-  private tell(node: Node, reason: string, what: string): void {
+  private recordEvent(node: Node, reason: string, what: string): void {
     const message = `Node ${node.metadata.name} event: ${what}`;
     this.recorder.record(nodeHandle, node, { type: "Normal", reason, message });
   }
 
-  /** Writes the conditions of a silent node. Answers nothing for one that is gone. */
-  private async checkHealth(shown: Node): Promise<Look | undefined> {
+  /** Writes the conditions of an unresponsive node. Returns undefined if the node does not exist. */
+  private async checkHealth(cached: Node): Promise<HealthCheck | undefined> {
     const { client, clock } = this.context;
-    const { name } = shown.metadata;
-    let node = this.written.newest(shown);
-    // A process that died may have left pods of silent nodes unmarked.
+    const { name } = cached.metadata;
+    let node = this.written.newest(cached);
+    // A previous process may have died before it set the pods of an unresponsive node to not ready.
     const ready = nodeConditionOf(node, "Ready");
-    if (!this.health.isKnown(node) && ready?.status === "Unknown") this.unmarked.add(name);
+    if (!this.health.isKnown(node) && ready?.status === "Unknown") this.pendingPodUpdates.add(name);
     for (let attempt = 1; ; attempt++) {
       const before = nodeConditionOf(node, "Ready");
-      const isSilent = clock.now() > this.silentAfter(node);
+      const isUnresponsive = clock.now() > this.silentAfter(node);
       const observed = before?.status ?? "Unknown";
-      if (!isSilent || before?.status === "Unknown") {
+      if (!isUnresponsive || before?.status === "Unknown") {
         return { node, observed, current: before?.status };
       }
       try {
         const draft = withUnknownConditions(node, clock.now());
         const written = await client.update(nodeHandle, draft, { subresource: "status" });
-        this.health.wrote(written);
+        this.health.recordWritten(written);
         this.written.add(written);
         return { node: written, observed, current: "Unknown" };
       } catch (error) {
@@ -224,12 +224,12 @@ export class NodeMonitor {
         if (statusCodeOf(error) !== 409 || attempt === maxAttempts) throw error;
       }
       const live = await client.get(nodeHandle, { name }).catch(ignoreNotFound);
-      if (live === undefined || live.metadata.uid !== shown.metadata.uid) return undefined;
+      if (live === undefined || live.metadata.uid !== cached.metadata.uid) return undefined;
       node = live;
     }
   }
 
-  private count(counts: Map<string, ZoneCounts>, { node, current }: Look): void {
+  private count(counts: Map<string, ZoneCounts>, { node, current }: HealthCheck): void {
     if (node.metadata.labels?.[this.names.excludeDisruption] !== undefined) return;
     const zone = this.names.zoneOf(node);
     const { ready, notReady } = counts.get(zone) ?? { ready: 0, notReady: 0 };
@@ -240,7 +240,7 @@ export class NodeMonitor {
     });
   }
 
-  private async act({ node, observed, current }: Look): Promise<void> {
+  private async handleResult({ node, observed, current }: HealthCheck): Promise<void> {
     const { name } = node.metadata;
     if (current === undefined) return this.markReachable(node);
     await this.setNoExecute(node, current);
@@ -248,15 +248,15 @@ export class NodeMonitor {
       const reason = "NodeNotReady";
       const message = `Node ${name} status is now: ${reason}`;
       this.recorder.record(nodeHandle, node, { type: "Normal", reason, message });
-      this.unmarked.add(name);
+      this.pendingPodUpdates.add(name);
     }
-    if (current !== "True" && this.unmarked.has(name)) {
+    if (current !== "True" && this.pendingPodUpdates.has(name)) {
       await this.markNotReady(podsOn(this.pods, name));
     }
-    this.unmarked.delete(name);
+    this.pendingPodUpdates.delete(name);
   }
 
-  /** Swaps one NoExecute taint for the other at once; the first one waits for its turn. */
+  /** Replaces the other NoExecute taint immediately; queues a node without one. */
   private async setNoExecute(node: Node, ready: string): Promise<void> {
     if (ready === "True") return this.markReachable(node);
     const { wanted, opposite } = this.noExecuteTaints(ready);
@@ -311,7 +311,7 @@ export class NodeMonitor {
     if (change === "some zone up again") this.health.resetAll(clock.now());
     if (change !== "all zones down") return;
     for (const { metadata } of all) {
-      // The informer may show newer taints than the look began with.
+      // Taints may have changed since the health checks started.
       const node = this.nodes.get(metadata.name);
       if (node === undefined) continue;
       await this.markReachable(node).catch((error: unknown) => {

@@ -6,15 +6,15 @@ export interface EvictionRates {
   readonly nodeEvictionRate: number;
   /** Nodes per second in a large zone in partial disruption. */
   readonly secondaryNodeEvictionRate: number;
-  /** Share of nodes of a zone that are not ready from which it counts as disrupted. */
+  /** Fraction of not ready nodes from which a zone is in partial disruption. */
   readonly unhealthyZoneThreshold: number;
-  /** Zones of at most so many nodes stop evictions in partial disruption. */
+  /** Maximum number of nodes of a small zone, in which partial disruption stops evictions. */
   readonly largeClusterSizeThreshold: number;
 }
 
 export type ZoneState = "Initial" | "Normal" | "PartialDisruption" | "FullDisruption";
 
-/** Counts of nodes of a zone. */
+/** Number of nodes in a zone. */
 export interface ZoneCounts {
   readonly ready: number;
   readonly notReady: number;
@@ -26,7 +26,7 @@ export function zoneStateOf({ ready, notReady }: ZoneCounts, threshold: number):
   return isPartial ? "PartialDisruption" : "Normal";
 }
 
-/** Nodes of one zone that wait for a NoExecute taint, at a limited rate. */
+/** Rate-limited queue of a zone's nodes to taint with NoExecute. */
 class TaintQueue {
   private readonly waiting = new Set<string>();
   private rate: number;
@@ -52,7 +52,7 @@ class TaintQueue {
     this.waiting.delete(name);
   }
 
-  /** A changed rate keeps a token that is spent spent. */
+  /** Changes the rate; a spent token remains spent. */
   setRate(rate: number): void {
     if (rate === this.rate) return;
     const isSpent = this.bucket === undefined || !this.bucket.takeIfThere();
@@ -61,7 +61,7 @@ class TaintQueue {
     if (isSpent) this.bucket?.takeIfThere();
   }
 
-  /** The next node, if the rate admits one. */
+  /** Takes the next node, if the rate allows. */
   next(): string | undefined {
     const [first] = this.waiting;
     if (first === undefined || this.bucket?.takeIfThere() !== true) return undefined;
@@ -74,10 +74,10 @@ function bucketOf(clock: Clock, perSecond: number): TokenBucket | undefined {
   return perSecond > 0 ? new TokenBucket(clock, { perSecond, burst: 1 }) : undefined;
 }
 
-/** How the state of all zones changed: evictions stop when no node of the cluster is ready. */
+/** Change of the state of all zones: evictions stop while no node of the cluster is ready. */
 export type Disruption = "unchanged" | "all zones down" | "some zone up again";
 
-/** States of the zones, and their queues of nodes to taint. */
+/** States and taint queues of all zones. */
 export class Zones {
   private readonly states = new Map<string, ZoneState>();
   private readonly queues = new Map<string, TaintQueue>();
@@ -92,7 +92,7 @@ export class Zones {
     return this.queues.keys();
   }
 
-  /** Answers whether the zone is new. */
+  /** Adds a zone; returns whether it is new. */
   ensure(zone: string): boolean {
     if (this.states.has(zone)) return false;
     this.states.set(zone, "Initial");
@@ -106,7 +106,7 @@ export class Zones {
     for (const wake of this.wakers.splice(0)) wake();
   }
 
-  /** Resolves when a node is queued, and when the signal aborts. */
+  /** Resolves when a node is queued, or the signal aborts. */
   untilQueued(signal: AbortSignal): Promise<void> {
     const isQueued = [...this.queues.values()].some(({ size }) => size > 0);
     if (isQueued || signal.aborted) return Promise.resolve();
@@ -128,7 +128,7 @@ export class Zones {
     return this.queues.get(zone)?.next();
   }
 
-  /** Takes the counts of a look at all nodes, and sets the rates that follow. */
+  /** Updates zone states and eviction rates from the node counts of a health check. */
   update(counts: ReadonlyMap<string, ZoneCounts>): Disruption {
     const states = new Map<string, ZoneState>();
     for (const [zone, count] of counts) {
