@@ -19,7 +19,7 @@ runTests(named.length > 0 ? named : every);
 /** Runs several test files at a time, each in a process of its own. */
 function runTests(files) {
   const mocha = path.join(root, "node_modules", "mocha", "bin", "mocha.js");
-  // Two test files per core on a small machine: tests wait for half of their time.
+  // One test file per core, but at least two at a time: tests wait for half of their time.
   const jobs = Math.min(Math.max(availableParallelism(), 2), 8);
   const words = [mocha, "--parallel", `--jobs=${jobs}`, ...files];
   // A process group of its own, so that a signal also reaches what the tests started.
