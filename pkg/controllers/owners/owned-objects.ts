@@ -23,6 +23,11 @@ export class OwnedObjects<T extends ApiObject> {
     return this.informer.indexed(index, uid);
   }
 
+  /** Objects that `owner` controls, and those without a controller that it may adopt. */
+  candidates(owner: ApiObject): readonly T[] {
+    return [...this.of(owner), ...this.orphansFor(owner)];
+  }
+
   /** Objects without a controller in the namespace of `owner`. */
   orphansFor(owner: ApiObject): readonly T[] {
     return this.informer.indexed(index, orphansOf(owner));

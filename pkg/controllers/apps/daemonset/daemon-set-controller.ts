@@ -184,8 +184,7 @@ class DaemonSetController {
 
   private claimPods(set: DaemonSet): Promise<readonly Pod[]> {
     const selector = selectorOf(set.spec.selector);
-    const candidates = [...this.ownedPods.of(set), ...this.ownedPods.orphansFor(set)];
-    return claimObjects(candidates, {
+    return claimObjects(this.ownedPods.candidates(set), {
       client: this.context.client,
       resource: podHandle,
       owner: set,
@@ -267,8 +266,8 @@ class DaemonSetController {
   private async updateStatus(set: DaemonSet, status: DaemonSetStatus): Promise<void> {
     if (!isStatusChanged(set, status)) return;
     const statusOn = (version: typeof set) => ({ ...version.status, ...status });
-    const written = await writeStatus(this.context.client, daemonSets, { object: set, statusOn });
-    if (written !== undefined) this.written.add(written);
+    const write = { object: set, statusOn, written: this.written };
+    await writeStatus(this.context.client, daemonSets, write);
   }
 
   /** Requeues the DaemonSet for when its next ready pod becomes available. */

@@ -143,11 +143,9 @@ class DeploymentController {
 
   private claimSets(deployment: Deployment): Promise<readonly ReplicaSet[]> {
     const selector = selectorOf(deployment.spec.selector);
-    const candidates = [
-      ...this.ownedSets.of(deployment),
-      ...this.ownedSets.orphansFor(deployment),
-    ].map((set) => this.dependencies.writtenSets.newest(set));
-    return claimObjects(candidates, {
+    const candidates = this.ownedSets.candidates(deployment);
+    const newest = candidates.map((set) => this.dependencies.writtenSets.newest(set));
+    return claimObjects(newest, {
       client: this.context.client,
       resource: replicaSets,
       owner: deployment,

@@ -47,7 +47,8 @@ export class RevisionHistory<T extends Revised> {
   /** Revisions of a workload, oldest first; matching orphans are adopted. */
   async of(owner: T): Promise<readonly ControllerRevision[]> {
     const selector = selectorOf(owner.spec.selector);
-    const matching = [...this.owned.of(owner), ...this.owned.orphansFor(owner)]
+    const matching = this.owned
+      .candidates(owner)
       .filter(({ metadata }) => selector.matches(metadata.labels ?? {}))
       .map((revision) => this.written.newest(revision));
     const claimed = await claimObjects(matching, {

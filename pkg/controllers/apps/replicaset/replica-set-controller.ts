@@ -117,11 +117,7 @@ class ReplicaController<T extends ReplicaWorkload> {
 
   /** Active pods of the workload, after adopting matching orphans and releasing others. */
   private claimPods(workload: T): Promise<readonly Pod[]> {
-    const candidates = [
-      ...this.ownedPods.of(workload),
-      ...this.ownedPods.orphansFor(workload),
-    ].filter(isActive);
-    return claimObjects(candidates, {
+    return claimObjects(this.ownedPods.candidates(workload).filter(isActive), {
       client: this.context.client,
       resource: podHandle,
       owner: workload,
@@ -209,10 +205,8 @@ class ReplicaController<T extends ReplicaWorkload> {
   /** Writes the status if it changed; retries once with the newest version. */
   private async updateStatus(workload: T, status: ReplicaSetStatus): Promise<void> {
     if (!isStatusChanged(workload, status)) return;
-    const { resource } = this.kind;
-    const write = { object: workload, statusOn: () => status };
-    const written = await writeStatus<T>(this.context.client, resource, write);
-    if (written !== undefined) this.written.add(written);
+    const write = { object: workload, statusOn: () => status, written: this.written };
+    await writeStatus<T>(this.context.client, this.kind.resource, write);
   }
 
   private requeueForAvailability(

@@ -133,8 +133,7 @@ class StatefulSetController {
 
   private claimPods(set: StatefulSet): Promise<readonly Pod[]> {
     const selector = selectorOf(set.spec.selector);
-    const candidates = [...this.ownedPods.of(set), ...this.ownedPods.orphansFor(set)];
-    return claimObjects(candidates, {
+    return claimObjects(this.ownedPods.candidates(set), {
       client: this.context.client,
       resource: podHandle,
       owner: set,
@@ -183,8 +182,8 @@ class StatefulSetController {
   private async updateStatus(set: StatefulSet, status: StatefulSetStatus): Promise<void> {
     if (!isStatusChanged(set, status)) return;
     const statusOn = (version: typeof set) => ({ ...version.status, ...status });
-    const written = await writeStatus(this.context.client, statefulSets, { object: set, statusOn });
-    if (written !== undefined) this.written.add(written);
+    const write = { object: set, statusOn, written: this.written };
+    await writeStatus(this.context.client, statefulSets, write);
   }
 
   /** Requeues the StatefulSet for when its next ready pod becomes available. */
