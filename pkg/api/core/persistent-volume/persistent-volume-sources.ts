@@ -3,8 +3,6 @@ import {
   required,
   bool,
   type Infer,
-  int32,
-  list,
   map,
   nullablePointer,
   pointer,
@@ -13,6 +11,15 @@ import {
   structs,
 } from "#schema";
 import { objectReference, secretReference } from "../shared/references.ts";
+import {
+  cephFSSource,
+  cinderSource,
+  flexSource,
+  iscsiSource,
+  rbdSource,
+  scaleIOSource,
+  storageOSSource,
+} from "../volume/secret-volume-sources.ts";
 import {
   awsElasticBlockStoreVolumeSource,
   azureDiskVolumeSource,
@@ -33,6 +40,7 @@ const fileSystem =
   "Filesystem type of the volume, ext4 or xfs for example. When unset, the driver " +
   "chooses, usually ext4.";
 const readOnly = "Whether the volume is mounted read-only. Defaults to false.";
+const inVolume = { secret: secretReference, fileSystem };
 
 const glusterfsPersistentVolumeSource = v1(
   "GlusterfsPersistentVolumeSource",
@@ -49,121 +57,15 @@ const glusterfsPersistentVolumeSource = v1(
   },
 );
 
-const rbdPersistentVolumeSource = v1(
-  "RBDPersistentVolumeSource",
-  "Ceph RBD image. Deprecated: the in-tree driver was removed in v1.31.",
-  {
-    monitors: required(1, list(string), "Addresses of the Ceph monitors.", { listType: "atomic" }),
-    image: required(2, string, "Name of the RBD image."),
-    fsType: value(3, string, fileSystem),
-    pool: value(4, string, "Ceph pool that contains the image. Defaults to rbd.", {
-      default: "rbd",
-      openApi: { default: true },
-    }),
-    user: value(5, string, "Ceph user to authenticate as. Defaults to admin.", {
-      default: "admin",
-      openApi: { default: true },
-    }),
-    keyring: value(
-      6,
-      string,
-      "Path of the keyring of the user on the node. Defaults to /etc/ceph/keyring.",
-      { default: "/etc/ceph/keyring", openApi: { default: true } },
-    ),
-    secretRef: pointer(
-      7,
-      secretReference,
-      "Secret with the key of the user. Takes precedence over keyring.",
-    ),
-    readOnly: value(8, bool, readOnly),
-  },
-);
+const rbdPersistentVolumeSource = rbdSource("RBDPersistentVolumeSource", inVolume);
 
-const iscsiPersistentVolumeSource = v1(
-  "ISCSIPersistentVolumeSource",
-  "iSCSI disk, which can be mounted read-write by one node at a time.",
-  {
-    targetPortal: required(
-      1,
-      string,
-      "Portal of the target as host, or host:port if the port is not 3260.",
-    ),
-    iqn: required(2, string, "Qualified name of the target: iqn, eui or naa format."),
-    lun: required(3, int32, "Logical unit number of the target, 0 to 255."),
-    iscsiInterface: value(
-      4,
-      string,
-      "Interface that carries the traffic. Defaults to default, which stands for TCP.",
-      { default: "default", openApi: { default: true } },
-    ),
-    fsType: value(5, string, fileSystem),
-    readOnly: value(6, bool, readOnly),
-    portals: value(7, list(string), "Further portals of the target, for multipathing.", {
-      listType: "atomic",
-    }),
-    chapAuthDiscovery: value(
-      8,
-      bool,
-      "Whether discovery authenticates by CHAP. Requires secretRef. Defaults to false.",
-    ),
-    chapAuthSession: value(
-      11,
-      bool,
-      "Whether sessions authenticate by CHAP. Requires secretRef. Defaults to false.",
-    ),
-    secretRef: pointer(10, secretReference, "Secret with the CHAP credentials."),
-    initiatorName: pointer(
-      12,
-      string,
-      "Name of the initiator. When set together with iscsiInterface, a new interface " +
-        "`<portal>:<volume>` is created for the connection.",
-    ),
-  },
-);
+const iscsiPersistentVolumeSource = iscsiSource("ISCSIPersistentVolumeSource", inVolume);
 
-const cinderPersistentVolumeSource = v1(
-  "CinderPersistentVolumeSource",
-  "OpenStack Cinder volume. Deprecated: redirected to the CSI driver of Cinder.",
-  {
-    volumeID: required(1, string, "ID of the Cinder volume."),
-    fsType: value(2, string, fileSystem),
-    readOnly: value(3, bool, readOnly),
-    secretRef: pointer(4, secretReference, "Secret with the OpenStack credentials."),
-  },
-);
+const cinderPersistentVolumeSource = cinderSource("CinderPersistentVolumeSource", inVolume);
 
-const cephFSPersistentVolumeSource = v1(
-  "CephFSPersistentVolumeSource",
-  "CephFS mount. Deprecated: the in-tree driver was removed in v1.31.",
-  {
-    monitors: required(1, list(string), "Addresses of the Ceph monitors.", { listType: "atomic" }),
-    path: value(2, string, "Directory to mount. Defaults to the root /."),
-    user: value(3, string, "Ceph user to authenticate as. Defaults to admin."),
-    secretFile: value(
-      4,
-      string,
-      "Path of the keyring of the user on the node. Defaults to /etc/ceph/user.secret.",
-    ),
-    secretRef: pointer(
-      5,
-      secretReference,
-      "Secret with the key of the user. Takes precedence over secretFile.",
-    ),
-    readOnly: value(6, bool, readOnly),
-  },
-);
+const cephFSPersistentVolumeSource = cephFSSource("CephFSPersistentVolumeSource", inVolume);
 
-const flexPersistentVolumeSource = v1(
-  "FlexPersistentVolumeSource",
-  "Volume of an exec-based plugin on the nodes. Deprecated: use a CSI driver.",
-  {
-    driver: required(1, string, "Name of the plugin driver."),
-    fsType: value(2, string, fileSystem),
-    secretRef: pointer(3, secretReference, "Secret whose data is passed to the driver."),
-    readOnly: value(4, bool, readOnly),
-    options: value(5, map(string), "Additional options for the driver."),
-  },
-);
+const flexPersistentVolumeSource = flexSource("FlexPersistentVolumeSource", inVolume);
 
 const azureFilePersistentVolumeSource = v1(
   "AzureFilePersistentVolumeSource",
@@ -183,37 +85,7 @@ const azureFilePersistentVolumeSource = v1(
   },
 );
 
-const scaleIOPersistentVolumeSource = v1(
-  "ScaleIOPersistentVolumeSource",
-  "ScaleIO volume. Deprecated: the in-tree driver was removed in v1.22.",
-  {
-    gateway: required(1, string, "Address of the API gateway."),
-    system: required(2, string, "Name of the storage system."),
-    secretRef: nullablePointer(
-      3,
-      secretReference,
-      "Secret with the credentials of the gateway. Required.",
-    ),
-    sslEnabled: value(4, bool, "Whether the gateway is accessed over TLS. Defaults to false."),
-    protectionDomain: value(5, string, "Name of the protection domain."),
-    storagePool: value(6, string, "Storage pool within the protection domain."),
-    storageMode: value(
-      7,
-      string,
-      "Provisioning mode: ThickProvisioned or ThinProvisioned. Defaults to ThinProvisioned.",
-      {
-        default: "ThinProvisioned",
-        openApi: { default: true },
-      },
-    ),
-    volumeName: value(8, string, "Name of an existing volume."),
-    fsType: value(9, string, "Filesystem type to mount. Defaults to xfs.", {
-      default: "xfs",
-      openApi: { default: true },
-    }),
-    readOnly: value(10, bool, readOnly),
-  },
-);
+const scaleIOPersistentVolumeSource = scaleIOSource("ScaleIOPersistentVolumeSource", inVolume);
 
 const localVolumeSource = v1(
   "LocalVolumeSource",
@@ -228,21 +100,10 @@ const localVolumeSource = v1(
   },
 );
 
-const storageOSPersistentVolumeSource = v1(
-  "StorageOSPersistentVolumeSource",
-  "StorageOS volume. Deprecated: the in-tree driver was removed in v1.25.",
-  {
-    volumeName: value(1, string, "Name of the volume, unique within its namespace."),
-    volumeNamespace: value(
-      2,
-      string,
-      "Namespace of the volume within StorageOS. Defaults to that of the pod.",
-    ),
-    fsType: value(3, string, fileSystem),
-    readOnly: value(4, bool, readOnly),
-    secretRef: pointer(5, objectReference, "Secret with the credentials of the StorageOS API."),
-  },
-);
+const storageOSPersistentVolumeSource = storageOSSource("StorageOSPersistentVolumeSource", {
+  ...inVolume,
+  secret: objectReference,
+});
 
 const csiPersistentVolumeSource = v1("CSIPersistentVolumeSource", "Volume of a CSI driver.", {
   driver: required(1, string, "Name of the CSI driver. At most 63 characters."),
