@@ -1,14 +1,14 @@
 /**
- * Types shared by the parts of API Priority and Fairness. Configuration and the request stage call
- * a RequestDispatcher, which reports to DispatchMetrics.
+ * Types of API Priority and Fairness. Configuration and the request stage call a RequestDispatcher,
+ * which reports to DispatchMetrics.
  */
 import type { Awaitable } from "#base";
 import type { RequestInfo } from "#request";
 
-/** Queues of a Limited priority level whose limit response is Queue. */
+/** Queues of a Limited priority level with limit response Queue. */
 export interface QueuingSettings {
   readonly queues: number;
-  /** Queues that shuffle sharding deals to each flow; at most `queues`. */
+  /** Number of queues that shuffle sharding deals to each flow; at most `queues`. */
   readonly handSize: number;
   readonly queueLengthLimit: number;
 }
@@ -21,7 +21,7 @@ interface CommonSettings {
   readonly lendablePercent: number;
 }
 
-/** Level whose requests are never limited; its nominal seats can be lent. */
+/** A level whose requests are never limited; it can lend its nominal seats. */
 export interface ExemptSettings extends CommonSettings {
   readonly type: "Exempt";
 }
@@ -34,10 +34,10 @@ export interface LimitedSettings extends CommonSettings {
   readonly queuing?: QueuingSettings | undefined;
 }
 
-/** The part of a PriorityLevelConfiguration that dispatch needs, defaults applied. */
+/** The fields of a PriorityLevelConfiguration that dispatch uses, defaults applied. */
 export type PriorityLevelSettings = ExemptSettings | LimitedSettings;
 
-/** Seats that a request occupies, in two phases. */
+/** Seats that a request occupies during execution and in the final phase. */
 export interface WorkEstimate {
   /** Seats while the request executes. */
   readonly initialSeats: number;
@@ -47,20 +47,20 @@ export interface WorkEstimate {
   readonly additionalLatency: number;
 }
 
-/** A classified request. The dispatcher keeps the object until the request is released. */
+/** A classified request. The dispatcher refers to the object until the request is released. */
 export interface FlowRequest {
   /** Name of the FlowSchema that matched. */
   readonly flowSchema: string;
-  /** Distinguishes flows of one FlowSchema; "" if it has no distinguisher method. */
+  /** Identifies the flow within the FlowSchema; "" if it has no distinguisher method. */
   readonly flowDistinguisher: string;
   readonly estimate: WorkEstimate;
-  /** Shown in dumps; the verb also labels metrics and tells read-only from mutating requests. */
+  /** For dumps; the verb also labels metrics and separates read-only from mutating requests. */
   readonly info: RequestInfo;
-  /** Shown in dumps. */
+  /** For dumps. */
   readonly userName: string;
 }
 
-/** What ends the wait of a request. Only read if the request has to wait. */
+/** Limits of the time in a queue; not read for requests that are dispatched immediately. */
 export interface WaitLimits {
   /** Aborts when the client disconnects: the request leaves its queue as "cancelled". */
   readonly signal: AbortSignal;
@@ -71,10 +71,10 @@ export interface WaitLimits {
 /** Values of the label "reason" of apiserver_flowcontrol_rejected_requests_total. */
 export type RejectionReason = "queue-full" | "concurrency-limit" | "time-out" | "cancelled";
 
-/** A request that occupies its seats from now on. */
+/** An admitted request, which occupies its seats until `release`. */
 export interface Admission {
   readonly admitted: true;
-  /** Time in ms that the request spent in a queue; 0 if it was admitted at once. */
+  /** Time in ms that the request spent in a queue; 0 if it was dispatched immediately. */
   readonly waited: number;
   /**
    * Ends execution: call once the response has been sent or, for a watch, once the watch is
@@ -91,7 +91,7 @@ export interface Rejection {
   readonly retryAfter: number;
 }
 
-/** Seats and limits of one priority level, as of now. */
+/** A snapshot of the seats and limits of one priority level. */
 export interface PriorityLevelState {
   readonly name: string;
   /** The level was removed from the configuration and still has requests. */
@@ -106,24 +106,24 @@ export interface PriorityLevelState {
   readonly requestsWaiting: number;
 }
 
-/** Gives seats to requests: fairly within a priority level, isolated between levels. */
+/** Assigns seats to requests: fairly within a priority level, isolated between levels. */
 export interface RequestDispatcher {
   /**
    * Replaces the set of priority levels and divides `totalConcurrency` seats among them by their
-   * shares. Waiting requests keep their place; a level that is no longer listed drains, and is
-   * removed when idle. The settings must pass `queuingFault`.
+   * shares. Waiting requests stay in their queues; a level that is no longer listed is quiescing, and
+   * is removed when idle. The settings must pass `queuingFault`.
    */
   configure(levels: readonly PriorityLevelSettings[], totalConcurrency: number): void;
   /**
-   * Asks for the request's seats. The result is no promise if it is known at once, as it is for
-   * every request that finds its seats free. Never rejects. A level that was removed after the
-   * request was classified has no seats: the client's retry is classified by the new configuration.
+   * Requests the seats. The result is a promise only if the request is queued, and the promise is
+   * never rejected. If the level was removed after classification, the result is a Rejection: the
+   * client's retry is classified by the new configuration.
    */
   start(level: string, request: FlowRequest, wait: WaitLimits): Awaitable<Admission | Rejection>;
   /**
-   * Most seats that a work estimate should ask for at the level: 15 % of its nominal limit, at
-   * most the limit divided by the hand size, at least 1. The estimator applies its own bound of 10
-   * on top. Undefined for levels without queues.
+   * Maximum seats of a work estimate at the level: 15 % of its nominal limit, at most the limit divided
+   * by the hand size, at least 1. The estimator additionally caps at 10. Undefined for levels without
+   * queues.
    */
   maxSeats(level: string): number | undefined;
   /** State of all levels, sorted by name. */
@@ -138,20 +138,20 @@ export interface RequestDispatcher {
    */
   dumpRequests(includeDetails: boolean): string;
   /**
-   * Stops all timers and rejects the waiting requests as "cancelled". From now on requests are
-   * admitted at once or rejected, and a final phase takes no time.
+   * Stops all timers and rejects the waiting requests as "cancelled". Later requests are admitted or
+   * rejected immediately, and final phases are skipped.
    */
   close(): void;
 }
 
-/** Execution seats of a priority level, as configured. */
+/** Concurrency limits of a priority level in seats, derived from its configuration. */
 export interface ConcurrencyLimits {
   readonly nominal: number;
   readonly lower: number;
   readonly upper: number;
 }
 
-/** Seat demand of a priority level over the last adjustment period, and what follows from it. */
+/** Seat demand of a priority level over the last adjustment period, and the resulting limit. */
 export interface SeatAdjustment {
   readonly highWatermark: number;
   readonly average: number;
@@ -174,7 +174,7 @@ export interface DispatchProgress {
   readonly nextDiscountedS?: readonly [min: number, max: number] | undefined;
 }
 
-/** Fraction over time, recorded as a histogram weighted by nanoseconds. */
+/** A fraction sampled over time into a histogram, weighted by nanoseconds. */
 export interface RatioGauge {
   /** @param now `Clock.monotonic()` in ms. */
   set(numerator: number, now: number): void;
@@ -226,13 +226,13 @@ export interface PriorityLevelMetrics {
   observeProgress(progress: () => DispatchProgress): void;
 }
 
-/** Records every apiserver_flowcontrol_* metric that dispatch knows. */
+/** Records the apiserver_flowcontrol_* metrics. */
 export interface DispatchMetrics {
   level(name: string): PriorityLevelMetrics;
   /** read_vs_write_current_requests. */
   currentRequests(phase: "waiting" | "executing", kind: RequestKind): RatioGauge;
   /** seat_fair_frac. */
   fairFraction(fraction: number): void;
-  /** watch_count_samples: fed by the work estimator of mutating requests. */
+  /** watch_count_samples, observed by the work estimator for each mutating request. */
   watchCount(level: string, flowSchema: string, watchers: number): void;
 }

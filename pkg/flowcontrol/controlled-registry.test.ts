@@ -9,7 +9,7 @@ import { WatchTracker } from "./estimates/watch-tracker.ts";
 import { WorkEstimator } from "./estimates/work-estimator.ts";
 import { FlowController } from "./flow-controller.ts";
 
-describe("a controlled registry", () => {
+describe("controlledRegistry", () => {
   let test: TestRegistry;
   let started: string[];
   let executing: number;
@@ -68,7 +68,7 @@ describe("a controlled registry", () => {
   const request = (signal: AbortSignal = new AbortController().signal) =>
     loopbackRequest(test.catalog.find("", "v1", "namespaces")!, {}, { signal });
 
-  it("classifies the server's own calls, and frees their seats when they are answered", async () => {
+  it("classifies in-process calls, and releases their seats when they return", async () => {
     assert.ok(apiserver.groups.includes("system:masters"));
     await controlled().list(request(), listAll);
     assert.deepEqual(started, ["list namespaces exempt exempt"]);
@@ -77,7 +77,7 @@ describe("a controlled registry", () => {
     assert.equal(executing, 0);
   });
 
-  it("frees the seats of a watch once it is initialized", async () => {
+  it("releases the seats of a watch once it is initialized", async () => {
     const life = new AbortController();
     const options = { ...listAll, allowBookmarks: false, sendInitialEvents: true };
     const events = controlled().watch(request(life.signal), {
@@ -90,7 +90,7 @@ describe("a controlled registry", () => {
     await test.post("v1/namespaces", { metadata: { name: "a" } });
     await first;
     const write = { isResource: true, group: "", resource: "namespaces", namespace: "", name: "" };
-    assert.equal(watches.interested(write as never), 1);
+    assert.equal(watches.interestedWatchCount(write as never), 1);
     await test.post("v1/namespaces", { metadata: { name: "b" } });
     for (let name = ""; name !== "b";) {
       const { value: event } = await iterator.next();
@@ -99,10 +99,10 @@ describe("a controlled registry", () => {
     assert.equal(executing, 0);
     life.abort();
     await iterator.return?.();
-    assert.equal(watches.interested(write as never), 0);
+    assert.equal(watches.interestedWatchCount(write as never), 0);
   });
 
-  it("answers 429 without seats, and makes no call", async () => {
+  it("throws 429 without calling the registry if no seat is available", async () => {
     isFull = true;
     await assert.rejects(controlled().list(request(), listAll), (error) => {
       return error instanceof StatusError && error.code === 429;

@@ -5,14 +5,14 @@ import { Query, type RequestInfo } from "#request";
 import type { Admission } from "./contract.ts";
 import type { FlowController } from "./flow-controller.ts";
 
-/** Wait in ms for seats, as for a request of a minute over HTTP. */
+/** Queue wait limit in ms: a quarter of the default request timeout, as for requests over HTTP. */
 const waitMs = 15_000;
 const noQuery = Query.parse("");
 
 /**
- * A registry for clients in the process of the server, whose calls take seats as requests over HTTP
- * do. Controllers act as members of `system:masters`: they are exempt, and are counted at once. A
- * call occupies its seats until the registry has answered, a watch until it is initialized.
+ * A registry for in-process clients, whose calls are subject to flow control like requests over HTTP.
+ * Calls of `system:masters` are exempt, but counted. A call occupies its seats until the registry has
+ * returned, a watch until it is initialized.
  */
 export function controlledRegistry(
   registry: Registry,
@@ -31,7 +31,7 @@ export function controlledRegistry(
     signal.throwIfAborted();
     throw tooManyRequests("Too many requests, please try again later.", result.retryAfter);
   };
-  const seated = async <T>(
+  const withSeats = async <T>(
     verb: string,
     request: ResourceRequest,
     work: () => Promise<T>,
@@ -41,27 +41,32 @@ export function controlledRegistry(
   };
   return {
     ...registry,
-    get: (request, options) => seated("get", request, () => registry.get(request, options)),
-    list: (request, options) => seated("list", request, () => registry.list(request, options)),
+    get: (request, options) => withSeats("get", request, () => registry.get(request, options)),
+    list: (request, options) => withSeats("list", request, () => registry.list(request, options)),
     create: (request, body, options) =>
-      seated("create", request, () => registry.create(request, body, options)),
+      withSeats("create", request, () => registry.create(request, body, options)),
     update: (request, body, options) =>
-      seated("update", request, () => registry.update(request, body, options)),
+      withSeats("update", request, () => registry.update(request, body, options)),
     patch: (request, body, options) =>
-      seated("patch", request, () => registry.patch(request, body, options)),
+      withSeats("patch", request, () => registry.patch(request, body, options)),
     delete: (request, options) =>
-      seated("delete", request, () => registry.delete(request, options)),
+      withSeats("delete", request, () => registry.delete(request, options)),
     deleteCollection: (request, list, options) =>
-      seated("deletecollection", request, () => registry.deleteCollection(request, list, options)),
+      withSeats("deletecollection", request, () =>
+        registry.deleteCollection(request, list, options),
+      ),
     async *watch(request, options) {
       const admission = await admit("watch", request);
-      const forget = flowControl.watches.register(infoOf("watch", request), options.fieldSelector);
+      const unregister = flowControl.watches.register(
+        infoOf("watch", request),
+        options.fieldSelector,
+      );
       try {
         const initialized = () => admission.release();
         yield* registry.watch(request, { ...options, initialized });
       } finally {
         admission.release();
-        forget();
+        unregister();
       }
     },
   };

@@ -15,12 +15,12 @@ import type {
 import type { WatchTracker } from "./estimates/watch-tracker.ts";
 import type { WorkEstimator } from "./estimates/work-estimator.ts";
 
-/** A request as flow control sees it. */
+/** The attributes of a request by which it is classified and its work estimated. */
 export interface ControlledRequest {
   readonly user: User;
   readonly info: RequestInfo;
   readonly query: Query;
-  /** Undefined when the path names no resource that is served. */
+  /** Undefined if no served resource has the path. */
   readonly resource: Resource | undefined;
 }
 
@@ -31,7 +31,7 @@ export interface FlowControllerParts {
   readonly watches: WatchTracker;
 }
 
-/** API Priority and Fairness of one server: classifies requests and gives them seats. */
+/** API Priority and Fairness of one server. */
 export class FlowController {
   readonly watches: WatchTracker;
 
@@ -45,8 +45,8 @@ export class FlowController {
 }
 
 /**
- * A request with its FlowSchema and priority level. The dispatcher keeps it while it waits and
- * executes, so that a request allocates this object and no copies: it costs a few µs to spread one.
+ * A request with its FlowSchema and priority level. The dispatcher uses this object itself, as copying
+ * it by spread takes a few µs.
  */
 export class ClassifiedRequest implements FlowRequest {
   readonly info: RequestInfo;
@@ -77,7 +77,7 @@ export class ClassifiedRequest implements FlowRequest {
     return this.priorityLevelObject.metadata.name;
   }
 
-  /** Asks for the seats of the request; each call asks for them once more. */
+  /** Requests the seats; each call occupies them once more. */
   start(wait: WaitLimits): Awaitable<Admission | Rejection> {
     return this.dispatcher.start(this.priorityLevel, this, wait);
   }

@@ -1,4 +1,4 @@
-/** flowcontrol: API Priority and Fairness: which requests execute, which wait, which are rejected. */
+/** flowcontrol: API Priority and Fairness (KEP-1040): dispatches, queues or rejects requests. */
 export type * from "./contract.ts";
 export { ClassifiedRequest, FlowController } from "./flow-controller.ts";
 export { FlowControlConfiguration } from "./configuration/flow-control-configuration.ts";

@@ -18,11 +18,11 @@ interface Event extends HeapElement {
   readonly run: () => void;
 }
 
-/** A clock that moves from event to event; sleeps are events, too. */
+/** A discrete-event clock; sleeps are events. */
 export class ModelClock implements Clock {
   private time = 0;
   private events = 0;
-  /** Sleeps end late by so many ms, as when the event loop is busy. */
+  /** Delay in ms of the end of sleeps, to model a busy event loop. */
   lateness = 0;
   private readonly queue = new IndexedHeap<Event>((a, b) =>
     a.at === b.at ? a.order < b.order : a.at < b.at,
@@ -50,12 +50,12 @@ export class ModelClock implements Clock {
     });
   }
 
-  /** Runs something `ms` from now. */
+  /** Schedules `run` in `ms`. */
   after(ms: number, run: () => void): void {
     this.at(this.time + ms, run);
   }
 
-  /** Runs all events of the next `ms`, and what they set off. */
+  /** Runs all events of the next `ms`, including those that they schedule. */
   async pass(ms: number): Promise<void> {
     const end = this.time + ms;
     await settled();
@@ -76,7 +76,7 @@ export class ModelClock implements Clock {
   }
 }
 
-/** A sleep that ends settles a request, which its caller notices: three turns. */
+/** Drains microtasks: the sleep, the request that it settles, and the caller each take one. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 3; turn++) await Promise.resolve();
 }
@@ -90,8 +90,8 @@ export interface TestRequest {
   readonly additionalLatency?: number;
   readonly verb?: string;
   readonly signal?: AbortSignal;
-  /** Longest wait in ms. */
-  readonly patience?: number;
+  /** Queue wait limit in ms. */
+  readonly maxWaitMs?: number;
 }
 
 interface TestOptions {
@@ -128,21 +128,21 @@ export class TestDispatcher {
     this.dispatcher.configure(levels, seats);
   }
 
-  /** The result if it is known at once. */
+  /** The result, or "waits" if the request was queued. */
   startNow(request: TestRequest = {}): Result | "waits" {
     const result = this.start(request);
     return result instanceof Promise ? "waits" : result;
   }
 
   start(request: TestRequest = {}): Result | Promise<Result> {
-    const { level = "fair", patience = Infinity } = request;
+    const { level = "fair", maxWaitMs = Infinity } = request;
     const signal = request.signal ?? (unaborted as AbortSignal);
-    const deadline = this.clock.monotonic() + patience;
+    const deadline = this.clock.monotonic() + maxWaitMs;
     return this.dispatcher.start(level, flowRequest(request), { signal, deadline });
   }
 
   /** Starts a request and calls `then` with its result, now or later. */
-  begin(request: TestRequest, then: (result: Result) => void): void {
+  startThen(request: TestRequest, then: (result: Result) => void): void {
     const result = this.start(request);
     if (result instanceof Promise) void result.then(then);
     else then(result);
@@ -154,7 +154,7 @@ export class TestDispatcher {
     ms: number,
     done: (result: Result) => void = () => undefined,
   ): void {
-    this.begin(request, (result) => {
+    this.startThen(request, (result) => {
       if (!result.admitted) return done(result);
       this.clock.after(ms, () => {
         result.release();
@@ -195,7 +195,7 @@ function flowRequest(request: TestRequest): FlowRequest {
   };
 }
 
-/** A signal that never aborts. A real one for each of a million requests would take most of the time. */
+/** A signal that never aborts; real ones would dominate the time of tests with a million requests. */
 const unaborted: Pick<AbortSignal, "aborted" | "addEventListener" | "removeEventListener"> = {
   aborted: false,
   addEventListener: () => undefined,

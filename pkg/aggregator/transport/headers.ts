@@ -25,7 +25,7 @@ export function requestHeaders({ headers, user }: BackendRequest): Headers {
   return { ...sent, ...userHeaders(user) };
 }
 
-/** Headers of a backend's response that are the client's business. */
+/** Headers of a backend's response without pseudo-headers and hop-by-hop headers. */
 export function responseHeaders(
   headers: Readonly<Record<string, string | readonly string[] | undefined>>,
 ): Headers {

@@ -62,7 +62,7 @@ function matchesSubject(subject: Subject, who: User): boolean {
 }
 
 describe("classification", () => {
-  it("takes the lowest matchingPrecedence, then the first name", () => {
+  it("selects the lowest matchingPrecedence, then the first name", () => {
     const rules = [{ subjects: [ada], resourceRules: [everywhere] }];
     const schemas = [
       schema("late", { precedence: 300, rules }),
@@ -100,7 +100,7 @@ describe("classification", () => {
     assert.ok(!matchesResource({}, "GET /version"));
   });
 
-  it("matches paths, what is below them, and prefixes", () => {
+  it("matches nonResourceURLs, the paths below them, and prefixes", () => {
     assert.ok(matchesPath(["*"], "GET /anything"));
     assert.ok(matchesPath(["/healthz"], "GET /healthz"));
     assert.ok(matchesPath(["/healthz"], "GET /healthz/ping"));
@@ -130,7 +130,7 @@ describe("classification", () => {
     assert.ok(!matchesSubject(robot("n", "*"), account));
   });
 
-  it("tells users of the same name by their groups", () => {
+  it("distinguishes users of the same name by their groups", () => {
     const { schemas } = flowControlDefaults(domainOf());
     const all = schemas.map(({ name, spec }) => ({ metadata: { name }, spec }));
     const classifier = new Classifier(all, catchAll);
@@ -142,7 +142,7 @@ describe("classification", () => {
     assert.equal(nameFor("system:authenticated"), "global-default");
   });
 
-  it("distinguishes flows by user, by namespace, or not at all", () => {
+  it("distinguishes flows by user, by namespace, or not", () => {
     const pods = request("GET /api/v1/namespaces/default/pods");
     const base = schema("s", { rules: [] });
     const by = (type: string) => {

@@ -3,13 +3,13 @@ import { setBounded } from "#base";
 import type { RequestInfo, User } from "#request";
 import { FlowSchemaMatcher, type RequestRules } from "./flow-schema-matcher.ts";
 
-/** A FlowSchema, or one of the mandatory ones while it is not stored; then it has no uid. */
+/** A FlowSchema; a mandatory one that is not stored has no uid. */
 export interface FlowSchemaObject {
   readonly metadata: { readonly name: string; readonly uid?: string };
   readonly spec: FlowSchema["spec"];
 }
 
-/** A FlowSchema in the order of matching. */
+/** A FlowSchema with its matcher. */
 interface CompiledSchema {
   readonly schema: FlowSchemaObject;
   readonly matcher: FlowSchemaMatcher;
@@ -17,28 +17,27 @@ interface CompiledSchema {
 
 type UserRules = readonly { readonly schema: FlowSchemaObject; readonly rules: RequestRules }[];
 
-interface KnownUser {
+interface CachedUser {
   readonly groups: readonly string[];
   readonly rules: UserRules;
 }
 
-/** Users whose rules are kept. */
-const mostUsers = 1000;
-/** Users with a longer name or more groups are matched for each request. */
-const longestName = 256;
-const mostGroups = 64;
+/** Number of users whose matching rules are cached. */
+const maxCachedUsers = 1000;
+/** Limits for caching; users with a longer name or more groups are matched for each request. */
+const maxNameLength = 256;
+const maxGroups = 64;
 
 /**
- * Assigns requests to FlowSchemas: the first that matches by matchingPrecedence, then by name.
- *
- * The subjects are matched once per user, so that a request costs a few set look-ups however many
+ * Assigns each request to the first matching FlowSchema in order of matchingPrecedence, then of name.
+ * Subjects are matched once per user, so that a request costs a few set look-ups however many
  * FlowSchemas name other users.
  */
 export class Classifier {
   private readonly schemas: readonly CompiledSchema[];
-  private readonly users = new Map<string, KnownUser>();
+  private readonly users = new Map<string, CachedUser>();
 
-  /** `fallback` takes the requests that no schema matches. */
+  /** @param fallback FlowSchema of requests that no schema matches. */
   constructor(
     schemas: readonly FlowSchemaObject[],
     private readonly fallback: FlowSchemaObject,
@@ -63,8 +62,8 @@ export class Classifier {
       const matching = matcher.rulesOf(user);
       return matching === undefined ? [] : [{ schema, rules: matching }];
     });
-    if (name.length <= longestName && groups.length <= mostGroups) {
-      setBounded(this.users, [name, { groups, rules }], mostUsers);
+    if (name.length <= maxNameLength && groups.length <= maxGroups) {
+      setBounded(this.users, [name, { groups, rules }], maxCachedUsers);
     }
     return rules;
   }
@@ -75,7 +74,7 @@ function isSame(some: readonly string[], others: readonly string[]): boolean {
   return some.length === others.length && some.every((each, index) => each === others[index]);
 }
 
-/** The part of a request that identifies its flow within a FlowSchema. */
+/** The flow distinguisher of a request, which identifies its flow within the FlowSchema. */
 export function flowDistinguisher(
   { spec }: FlowSchemaObject,
   user: User,

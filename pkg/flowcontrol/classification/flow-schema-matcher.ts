@@ -8,14 +8,14 @@ type NonResourceRule = NonNullable<Rule["nonResourceRules"]>[number];
 
 const serviceAccountPrefix = "system:serviceaccount:";
 
-/** The rules of a FlowSchema that apply to one user, with the subjects already matched. */
+/** Matches requests, without subjects. */
 export interface RequestRules {
   matches(request: RequestInfo): boolean;
 }
 
 /**
- * The rules of a FlowSchema in a form that matches quickly: names are in sets, and the subjects are
- * matched apart from the request, so that the result can be reused for all requests of a user.
+ * The compiled rules of a FlowSchema: names are sets, and subjects are matched separately from
+ * requests, so that the result is reusable for all requests of a user.
  */
 export class FlowSchemaMatcher {
   private readonly rules: readonly {
@@ -30,7 +30,7 @@ export class FlowSchemaMatcher {
     }));
   }
 
-  /** The rules whose subjects include the user; undefined = none. */
+  /** The rules whose subjects include the user; undefined if there are none. */
   rulesOf(user: User): RequestRules | undefined {
     const found = this.rules.filter(({ subjects }) => subjects.matches(user));
     if (found.length === 0) return undefined;
@@ -39,7 +39,7 @@ export class FlowSchemaMatcher {
   }
 }
 
-/** Any of a rule's subjects. */
+/** Matches any of a rule's subjects. */
 class SubjectMatcher {
   private readonly users = new Set<string>();
   private readonly groups = new Set<string>();
@@ -69,7 +69,7 @@ class SubjectMatcher {
   }
 }
 
-/** Any of a rule's resource rules or non-resource rules. */
+/** Matches any of a rule's resource rules or non-resource rules. */
 class RequestMatcher implements RequestRules {
   private readonly resources: readonly ResourceMatcher[];
   private readonly paths: readonly PathMatcher[];
@@ -110,7 +110,7 @@ class ResourceMatcher implements RequestRules {
   }
 }
 
-/** A rule of paths: one that ends in `/*` matches what is below, any other also its subpaths. */
+/** Matches nonResourceURLs: `PATH/*` matches the paths below, `PATH` itself and the paths below. */
 class PathMatcher implements RequestRules {
   private readonly verbs: Names;
   private readonly paths: ReadonlySet<string>;
@@ -135,7 +135,7 @@ class PathMatcher implements RequestRules {
 
 type Names = ReadonlySet<string> | "*";
 
-/** Validation makes sure that the wildcard stands alone. */
+/** Validation ensures that a wildcard is the only element. */
 function namesOf(names: readonly string[] | null | undefined): Names {
   if (names === null || names === undefined) return new Set();
   return names.length === 1 && names[0] === "*" ? "*" : new Set(names);

@@ -47,7 +47,7 @@ describe("flow control configuration", () => {
       dispatcher: { configure: (levels) => void applied.push(levels) },
       totalConcurrency: 600,
       report: (what) => void reports.push(what),
-      later: (work) => void later.push(work),
+      defer: (work) => void later.push(work),
     });
   });
   const settle = () => {
@@ -59,7 +59,7 @@ describe("flow control configuration", () => {
     return `${flowSchema.metadata.name} ${priorityLevel.metadata.name}`;
   };
 
-  it("has the mandatory objects before any is stored", () => {
+  it("has the mandatory objects while the store is empty", () => {
     assert.deepEqual(
       applied[0]?.map(({ name }) => name),
       ["exempt", "catch-all"],
@@ -68,7 +68,7 @@ describe("flow control configuration", () => {
     assert.equal(levelsOf(ada), "catch-all catch-all");
   });
 
-  it("applies changes that arrive together once, levels and schemas alike", () => {
+  it("batches changes of levels and schemas", () => {
     configuration.flowSchemas.set(schemaFor("s", "own"));
     configuration.priorityLevels.set(levelOf("own", { nominalConcurrencyShares: 7 }));
     assert.equal(levelsOf(ada), "catch-all catch-all");
@@ -82,7 +82,7 @@ describe("flow control configuration", () => {
     assert.deepEqual([flowSchema.metadata.uid, priorityLevel.metadata.uid], ["uid-s", "uid-own"]);
   });
 
-  it("skips a schema for as long as its level is missing", () => {
+  it("ignores a schema while its level is missing", () => {
     configuration.flowSchemas.set(schemaFor("s", "own"));
     settle();
     assert.equal(levelsOf(ada), "catch-all catch-all");
@@ -94,7 +94,7 @@ describe("flow control configuration", () => {
     assert.equal(levelsOf(ada), "catch-all catch-all");
   });
 
-  it("applies nothing for changes of the status alone", () => {
+  it("ignores changes of the status", () => {
     const schema = schemaFor("s", "own");
     configuration.flowSchemas.set(schema);
     settle();
@@ -102,7 +102,7 @@ describe("flow control configuration", () => {
     assert.equal(later.length, 0);
   });
 
-  it("ignores levels with broken specs, and reports them", () => {
+  it("ignores and reports levels with invalid specs", () => {
     const broken = [
       levelOf("unfit", {
         limitResponse: {
@@ -124,7 +124,7 @@ describe("flow control configuration", () => {
     assert.equal(reports.length, broken.length);
   });
 
-  it("keeps the fixed specs of mandatory objects, whatever is stored", () => {
+  it("ignores stored specs of mandatory objects", () => {
     configuration.flowSchemas.set(schemaFor("exempt", "tiny", "mallory"));
     configuration.flowSchemas.set({ ...schemaFor("catch-all", "gone") });
     configuration.flowSchemas.set(schemaFor("usurper", "tiny", "root"));
@@ -140,7 +140,7 @@ describe("flow control configuration", () => {
     assert.equal(levels.find(({ name }) => name === "catch-all")?.nominalConcurrencyShares, 5);
   });
 
-  it("takes the seats that the level exempt sets aside from the stored object", () => {
+  it("takes shares and lendable percent of the level exempt from the stored object", () => {
     const exempt = { nominalConcurrencyShares: 10, lendablePercent: 50 };
     const spec = { type: "Exempt", exempt } as PriorityLevelObject["spec"];
     configuration.priorityLevels.set({ metadata: { name: "exempt", uid: "x" }, spec });

@@ -10,15 +10,15 @@ import { exemptName, type PriorityLevelObject, settingsOf } from "./priority-lev
 export interface ConfigurationOptions {
   readonly domain: Domain;
   readonly dispatcher: Pick<RequestDispatcher, "configure">;
-  /** Seats of the server, which the levels share. */
+  /** Total concurrency limit of the server, in seats. */
   readonly totalConcurrency: number;
   /** Reports an object that is ignored because its spec is invalid. */
   readonly report: (what: string, error: unknown) => void;
-  /** Calls back later in this turn of the event loop. */
-  readonly later?: (work: () => void) => void;
+  /** Defers work to batch changes; default setImmediate. */
+  readonly defer?: (work: () => void) => void;
 }
 
-/** The index of stored objects of one kind, as followers of the store fill it. */
+/** Cache of the stored objects of one kind, updated by a reflector. */
 export interface ConfigurationIndex<T> {
   readonly set: (object: T) => void;
   readonly delete: (name: string) => void;
@@ -26,12 +26,12 @@ export interface ConfigurationIndex<T> {
 }
 
 /**
- * The FlowSchemas and PriorityLevelConfigurations that are in force. Changes that arrive together
- * are applied together.
+ * The effective FlowSchemas and PriorityLevelConfigurations. Changes in one turn of the event loop are
+ * applied together.
  *
- * The mandatory objects are always in force with their fixed specs, whatever is stored under their
- * names: members of `system:masters` are exempt even if the store was tampered with. Only the seats
- * that the level `exempt` sets aside can be configured.
+ * The mandatory objects always have their fixed specs, even if other specs are stored: members of
+ * `system:masters` are exempt even if the store was tampered with. Only the shares and lendable percent
+ * of the level `exempt` can be configured.
  */
 export class FlowControlConfiguration {
   readonly flowSchemas: ConfigurationIndex<FlowSchemaObject>;
@@ -40,7 +40,7 @@ export class FlowControlConfiguration {
   private readonly storedLevels = new Map<string, PriorityLevelObject>();
   private readonly mandatorySchemas: readonly FlowSchemaObject[];
   private readonly mandatoryLevels: readonly PriorityLevelObject[];
-  /** The levels in force. */
+  /** The effective levels. */
   private levels = new Map<string, PriorityLevelObject>();
   private classifier: Classifier;
   private isPending = false;
@@ -49,8 +49,8 @@ export class FlowControlConfiguration {
     const defaults = flowControlDefaults(options.domain);
     this.mandatorySchemas = mandatory(defaults.schemas);
     this.mandatoryLevels = mandatory(defaults.levels);
-    this.flowSchemas = this.indexOf(this.storedSchemas);
-    this.priorityLevels = this.indexOf(this.storedLevels);
+    this.flowSchemas = this.cacheOf(this.storedSchemas);
+    this.priorityLevels = this.cacheOf(this.storedLevels);
     this.classifier = this.apply();
   }
 
@@ -63,15 +63,15 @@ export class FlowControlConfiguration {
     return this.levels.get(spec.priorityLevelConfiguration.name)!;
   }
 
-  private indexOf<T extends FlowSchemaObject | PriorityLevelObject>(
+  private cacheOf<T extends FlowSchemaObject | PriorityLevelObject>(
     stored: Map<string, T>,
   ): ConfigurationIndex<T> {
     return {
       set: (object) => {
         const { name } = object.metadata;
-        const isNews = !isSame(stored.get(name), object);
+        const hasChanged = !isSameSpec(stored.get(name), object);
         stored.set(name, object);
-        if (isNews) this.schedule();
+        if (hasChanged) this.schedule();
       },
       delete: (name) => {
         if (stored.delete(name)) this.schedule();
@@ -83,14 +83,14 @@ export class FlowControlConfiguration {
   private schedule(): void {
     if (this.isPending) return;
     this.isPending = true;
-    const { later = setImmediate } = this.options;
-    later(() => {
+    const { defer = setImmediate } = this.options;
+    defer(() => {
       this.isPending = false;
       this.classifier = this.apply();
     });
   }
 
-  /** Puts the stored objects into force: levels first, since schemas refer to them. */
+  /** Applies the stored objects: levels first, since schemas refer to them. */
   private apply(): Classifier {
     const { dispatcher, totalConcurrency } = this.options;
     const levels = new Map<string, PriorityLevelObject>();
@@ -133,7 +133,7 @@ export class FlowControlConfiguration {
     const settings = settingsOf(level);
     const queuing = settings?.type === "Limited" ? settings.queuing : undefined;
     const queueFault = queuing === undefined ? undefined : queuingFault(queuing);
-    const fault = settings === undefined ? "its spec is broken" : queueFault;
+    const fault = settings === undefined ? "invalid spec" : queueFault;
     if (fault === undefined) return settings;
     const { name } = level.metadata;
     this.options.report(`Ignoring PriorityLevelConfiguration ${name}`, new Error(fault));
@@ -151,7 +151,7 @@ function mandatory<Spec>(
 
 type ConfigurationObject = FlowSchemaObject | PriorityLevelObject;
 
-/** Changes of the status and of other metadata have no effect on dispatch. */
-function isSame(stored: ConfigurationObject | undefined, object: ConfigurationObject): boolean {
+/** Changes of the status and of metadata other than the uid do not affect dispatch. */
+function isSameSpec(stored: ConfigurationObject | undefined, object: ConfigurationObject): boolean {
   return stored?.metadata.uid === object.metadata.uid && deepEqual(stored?.spec, object.spec);
 }

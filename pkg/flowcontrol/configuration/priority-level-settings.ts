@@ -1,7 +1,7 @@
 import type { PriorityLevel } from "#api";
 import type { PriorityLevelSettings } from "../contract.ts";
 
-/** A PriorityLevelConfiguration, or a mandatory one while it is not stored; then it has no uid. */
+/** A PriorityLevelConfiguration; a mandatory one that is not stored has no uid. */
 export interface PriorityLevelObject {
   readonly metadata: { readonly name: string; readonly uid?: string };
   readonly spec: PriorityLevel["spec"];
@@ -11,8 +11,8 @@ const defaultShares = 30;
 export const exemptName = "exempt";
 
 /**
- * The settings of a level for dispatch. Undefined if its spec breaks a rule of validation: objects
- * that another program wrote into the store are not trusted.
+ * The settings of a level for dispatch; undefined if the spec is invalid, which objects written to the
+ * store directly may be.
  */
 export function settingsOf({
   metadata,
@@ -36,8 +36,8 @@ function limitedSettings(
   const { lendablePercent = 0, borrowingLimitPercent, limitResponse } = limited;
   const nominalConcurrencyShares = limited.nominalConcurrencyShares ?? defaultShares;
   const { type, queuing } = limitResponse;
-  const isWhole = type === "Queue" ? queuing !== undefined : type === "Reject" && !queuing;
-  if (!isWhole || !isCount(nominalConcurrencyShares) || !isPercentage(lendablePercent)) {
+  const isConsistent = type === "Queue" ? queuing !== undefined : type === "Reject" && !queuing;
+  if (!isConsistent || !isCount(nominalConcurrencyShares) || !isPercentage(lendablePercent)) {
     return undefined;
   }
   if (borrowingLimitPercent !== undefined && !isCount(borrowingLimitPercent)) return undefined;

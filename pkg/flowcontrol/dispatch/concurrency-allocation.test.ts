@@ -35,7 +35,7 @@ describe("concurrency allocation", () => {
     }
   });
 
-  it("finds the division by hand", () => {
+  it("divides examples computed by hand", () => {
     const classes = [
       { lower: 5, target: 10, upper: 100 },
       { lower: 30, target: 30, upper: 100 },
@@ -46,7 +46,7 @@ describe("concurrency allocation", () => {
     assert.deepEqual(allocateSeats(105, classes), { seats: [20, 60, 25], fairFraction: 2 });
   });
 
-  it("refuses sums that the bounds do not allow", () => {
+  it("returns undefined for sums outside the bounds", () => {
     const classes = [{ lower: 5, target: 10, upper: 20 }];
     assert.equal(allocateSeats(4, classes), undefined);
     assert.equal(allocateSeats(21, classes), undefined);

@@ -1,4 +1,4 @@
-/** One of the classes among which seats are divided: lower ≤ target, lower ≤ upper. */
+/** A class to which seats are allocated: lower ≤ target, lower ≤ upper. */
 export interface AllocationClass {
   readonly target: number;
   readonly lower: number;
@@ -8,19 +8,18 @@ export interface AllocationClass {
 export interface Allocation {
   /** Seats by class. */
   readonly seats: readonly number[];
-  /** Seats per unit of target, for classes that are at no bound. */
+  /** Seats per unit of target, for classes at neither bound. */
   readonly fairFraction: number;
 }
 
-/** Lower targets count as this one, so that none is zero. */
-const leastTarget = 0.001;
+/** Minimum of targets, which avoids division by zero. */
+const minTarget = 0.001;
 const epsilon = 1e-7;
 
 /**
- * Divides `sum` seats among classes in proportion to their targets, within the bounds of each:
- * finds the fraction f for which the seats, `f · target` clamped to the bounds, add up to `sum`.
- *
- * @returns undefined if the bounds allow no such division.
+ * Divides `sum` seats among classes in proportion to their targets, within the bounds of each: finds
+ * the fraction f for which the sum of `f · target`, clamped to the bounds, is `sum`.
+ * @returns undefined if the bounds do not permit the sum.
  */
 export function allocateSeats(
   sum: number,
@@ -33,7 +32,7 @@ export function allocateSeats(
   );
   if (isInconsistent || lowest - sum > epsilon || sum - highest > epsilon) return undefined;
   if (sum === 0) return { seats: classes.map(() => 0), fairFraction: 0 };
-  const targets = classes.map(({ target }) => Math.max(target, leastTarget));
+  const targets = classes.map(({ target }) => Math.max(target, minTarget));
   const ratios = (bound: "lower" | "upper") =>
     classes.map((each, index) => each[bound] / (targets[index] as number));
   if (lowest - sum > -epsilon) {
@@ -53,14 +52,14 @@ export function allocateSeats(
   return { seats, fairFraction };
 }
 
-interface Bend {
+interface Breakpoint {
   readonly at: number;
   /** Change of the slope. */
   readonly slope: number;
 }
 
-/** Where a piecewise linear function that is `start` before its first bend reaches `value`. */
-function solve(value: number, start: number, bends: readonly Bend[]): number {
+/** The position where a piecewise linear function, `start` before the first breakpoint, is `value`. */
+function solve(value: number, start: number, bends: readonly Breakpoint[]): number {
   let position = 0;
   let reached = start;
   let slope = 0;

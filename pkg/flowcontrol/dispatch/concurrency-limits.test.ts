@@ -20,21 +20,21 @@ function limitsOf(sum: number, given: readonly Given[]): readonly number[] {
 }
 
 describe("concurrency limits", () => {
-  it("lend what is not used to the level that has demand", () => {
+  it("lend unused seats to a level with demand", () => {
     const busy = { limits: [50, 25, 150], highWatermark: 80, smoothed: 80 } as const;
     const idle = { limits: [50, 25, 150], highWatermark: 0 } as const;
     assert.deepEqual(limitsOf(100, [busy, idle]), [75, 25]);
     assert.deepEqual(limitsOf(100, [busy, busy]), [50, 50]);
   });
 
-  it("leave each level what it used, up to its nominal limit", () => {
+  it("reserve each level's high watermark, up to its nominal limit", () => {
     const owner = { limits: [50, 10, 150], highWatermark: 45, smoothed: 20 } as const;
     const greedy = { limits: [50, 10, 150], highWatermark: 500, smoothed: 500 } as const;
     const [own, other] = limitsOf(100, [owner, greedy]);
     assert.deepEqual([own, other], [45, 55]);
   });
 
-  it("give an exempt level what it used, at the cost of the others", () => {
+  it("give an exempt level its high watermark at the expense of the others", () => {
     const exempt = { limits: [10, 10, 110], highWatermark: 80, isExempt: true } as const;
     const busy = { limits: [50, 10, 150], highWatermark: 60, smoothed: 60 } as const;
     // 110 - 80 = 30 remain: beyond 2 * 10, a ninth (10 of 90) of what each used on top of that.
@@ -43,7 +43,7 @@ describe("concurrency limits", () => {
     assert.deepEqual(limitsOf(110, [all, busy, busy]), [200, 10, 10]);
   });
 
-  it("stay within the bounds of each level, whatever the demand", () => {
+  it("stay within the bounds of each level for random demand", () => {
     const random = seededRandom(61);
     for (let round = 0; round < 2_000; round++) {
       const given: Given[] = Array.from({ length: 1 + random.below(7) }, () => {

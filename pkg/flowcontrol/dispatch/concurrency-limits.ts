@@ -2,7 +2,7 @@ import type { ConcurrencyLimits, PriorityLevelSettings } from "../contract.ts";
 import { allocateSeats } from "./concurrency-allocation.ts";
 import type { SeatDemand } from "../queuing/seat-demand.ts";
 
-/** What one round of borrowing looks at. */
+/** State of a priority level for an adjustment of the current limits. */
 export interface Borrower {
   readonly isExempt: boolean;
   readonly limits: ConcurrencyLimits;
@@ -22,8 +22,8 @@ export interface Borrowing {
 }
 
 /**
- * Limits of a priority level that has `nominalConcurrencyShares` of `shareSum`. Nominal limits are
- * rounded up, so that their sum can exceed the total a little.
+ * Limits of a priority level; `shareSum` is the sum of all shares. Nominal limits are rounded up, so
+ * that their sum may slightly exceed `totalConcurrency`.
  */
 export function concurrencyLimits(
   settings: PriorityLevelSettings,
@@ -40,12 +40,12 @@ export function concurrencyLimits(
 }
 
 /**
- * Derives the current limits from the demand of the last period, as kube-apiserver does. An exempt
- * level gets what it used. The others get their lower limit for sure, then what they used up to
- * their nominal limit, then the rest in proportion to their smoothed demand.
+ * Computes the current limits from the demand of the last period, as kube-apiserver does. An exempt
+ * level gets its high watermark. The others get at least their lower limit, then their high watermark
+ * up to the nominal limit, then the rest in proportion to their smoothed demand.
  */
 export function adjustLimits(nominalSum: number, borrowers: readonly Borrower[]): Borrowing {
-  const least = borrowers.map(leastLimit);
+  const least = borrowers.map(minLimit);
   const sumOf = (isExempt: boolean, value: (borrower: Borrower, index: number) => number) =>
     borrowers.reduce(
       (sum, each, index) => (each.isExempt === isExempt ? sum + value(each, index) : sum),
@@ -78,8 +78,8 @@ export function adjustLimits(nominalSum: number, borrowers: readonly Borrower[])
   return { fairFraction: allocation?.fairFraction ?? 0, adjustments };
 }
 
-/** What a level keeps whatever others demand. */
-function leastLimit({ isExempt, limits, demand }: Borrower): number {
+/** Seats that a level does not lend: its high watermark, within its nominal and lower limits. */
+function minLimit({ isExempt, limits, demand }: Borrower): number {
   const used = isExempt ? demand.highWatermark : Math.min(limits.nominal, demand.highWatermark);
   return Math.max(limits.lower, used);
 }

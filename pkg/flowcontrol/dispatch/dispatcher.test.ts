@@ -23,7 +23,7 @@ function lender(name: string, lendablePercent: number): LimitedSettings {
 }
 
 describe("dispatcher", () => {
-  it("answers at once when seats are free, and frees them once", () => {
+  it("admits immediately while seats are free, and releases them once", () => {
     const on = new TestDispatcher([fair], 2);
     const [first, second] = [on.startNow(), on.startNow()];
     assert.ok(first !== "waits" && first.admitted && second !== "waits" && second.admitted);
@@ -36,7 +36,7 @@ describe("dispatcher", () => {
     assert.equal(on.state().seatsInUse, 1);
   });
 
-  it("admits waiting requests in the order of one flow, with the time that they waited", async () => {
+  it("admits waiting requests of a flow in order, with their wait time", async () => {
     const on = new TestDispatcher([fair], 1);
     const waits: number[] = [];
     for (let n = 0; n < 4; n++) {
@@ -46,7 +46,7 @@ describe("dispatcher", () => {
     assert.deepEqual(waits, [0, 10, 20, 30]);
   });
 
-  it("rejects at a level without queues, and never at the exempt one", () => {
+  it("rejects at a level without queues, but never at an exempt level", () => {
     const on = new TestDispatcher([exempt, reject], 1);
     on.execute({ level: "reject" }, 10);
     const refused = { admitted: false, reason: "concurrency-limit", retryAfter: 1 };
@@ -78,12 +78,12 @@ describe("dispatcher", () => {
     assert.equal(on.dispatcher.maxSeats("exempt"), undefined);
   });
 
-  it("bounds estimates to one seat where the limit is below the hand size", () => {
+  it("limits estimates to one seat if the limit is below the hand size", () => {
     const on = new TestDispatcher([fair], 3);
     assert.equal(on.dispatcher.maxSeats("fair"), 1);
   });
 
-  it("lends seats by demand, and gives them back when their owner needs them", async () => {
+  it("lends seats by demand, and reclaims them for the lender's demand", async () => {
     const on = new TestDispatcher([lender("busy", 50), lender("idle", 50)], 100);
     const keepBusy = (level: string, clients: number, until: number) => {
       const again = () => {
@@ -104,7 +104,7 @@ describe("dispatcher", () => {
     for (const level of ["busy", "idle"]) assert.equal(on.state(level).seatsInUse, 0);
   });
 
-  it("lends seats of an exempt level that it does not use", async () => {
+  it("lends unused seats of an exempt level", async () => {
     const sharing = { ...exempt, nominalConcurrencyShares: 10, lendablePercent: 100 };
     const on = new TestDispatcher([sharing, lender("busy", 0)], 100);
     const again = () => on.execute({ level: "busy" }, 500, again);
@@ -114,7 +114,7 @@ describe("dispatcher", () => {
     assert.equal(on.state("exempt").currentLimit, 0);
   });
 
-  it("lets a level without shares run on borrowed seats", async () => {
+  it("dispatches requests of a level without shares on borrowed seats", async () => {
     const poor = { ...lender("poor", 0), nominalConcurrencyShares: 0 };
     const on = new TestDispatcher([poor, lender("rich", 100)], 10);
     let done = 0;
@@ -123,7 +123,7 @@ describe("dispatcher", () => {
     assert.equal(done, 20);
   });
 
-  it("loses no waiting request when levels and queues change", async () => {
+  it("retains waiting requests when levels and queues change", async () => {
     const random = seededRandom(21);
     const on = new TestDispatcher([exempt, fair], 10);
     const results: Result[] = [];
@@ -152,7 +152,7 @@ describe("dispatcher", () => {
     assert.deepEqual({ seatsInUse, requestsWaiting }, { seatsInUse: 0, requestsWaiting: 0 });
   });
 
-  it("removes a level when its last request is done, and divides its seats", async () => {
+  it("removes a quiescing level after its last request, and divides its seats", async () => {
     const on = new TestDispatcher([lender("a", 0), lender("b", 0)], 10);
     const done: Result[] = [];
     for (let n = 0; n < 8; n++) on.execute({ level: "b" }, 10, (result) => done.push(result));
@@ -169,7 +169,7 @@ describe("dispatcher", () => {
     );
   });
 
-  it("keeps a level whose object comes back while it drains", () => {
+  it("retains a quiescing level that is configured again", () => {
     const on = new TestDispatcher([lender("a", 0), lender("b", 0)], 10);
     on.execute({ level: "b" }, 10);
     on.dispatcher.configure([lender("a", 0)], 10);
@@ -178,7 +178,7 @@ describe("dispatcher", () => {
     assert.equal(on.state("b").requestsExecuting, 1);
   });
 
-  it("lets requests drain from queues that were switched off", async () => {
+  it("drains queues after they are removed from the configuration", async () => {
     const on = new TestDispatcher([fair], 1);
     const done: Result[] = [];
     for (let n = 0; n < 5; n++) on.execute({ flow: `${n}` }, 10, (result) => done.push(result));
@@ -188,13 +188,13 @@ describe("dispatcher", () => {
     assert.equal(done.filter(({ admitted }) => admitted).length, 5);
   });
 
-  it("lets no request wait and no seat linger once it is closed", async () => {
+  it("cancels waiting requests and final phases on close", async () => {
     const on = new TestDispatcher([fair], 2);
     const lingering = { finalSeats: 1, additionalLatency: 1e6 };
     on.execute(lingering, 10);
     await on.clock.pass(20);
     on.execute(lingering, 10);
-    const waiting = on.start({ patience: 1000 });
+    const waiting = on.start({ maxWaitMs: 1000 });
     const cancelled = { admitted: false, reason: "cancelled", retryAfter: 1 };
     on.dispatcher.close();
     assert.deepEqual(await waiting, cancelled);
@@ -204,12 +204,12 @@ describe("dispatcher", () => {
     assert.equal(on.state().seatsInUse, 0);
   });
 
-  it("refuses queues that shuffle sharding cannot deal", () => {
+  it("rejects queues that shuffle sharding cannot deal", () => {
     const queuing = { queues: 1_000_000, handSize: 4, queueLengthLimit: 5 };
     assert.throws(() => new TestDispatcher([{ ...fair, queuing }], 1), /need 80 bits of entropy/);
   });
 
-  it("leaks no seat over a million requests that end in every way", async () => {
+  it("leaks no seat over a million requests with random outcomes", async () => {
     const random = seededRandom(31);
     const on = new TestDispatcher([exempt, reject, fair, lender("other", 50)], 60);
     const names = ["exempt", "reject", "fair", "fair", "other", "other"];
@@ -233,9 +233,9 @@ describe("dispatcher", () => {
         const final = lingers ? { finalSeats: 3, additionalLatency: random.below(10) } : {};
         const client = random.below(10) === 0 ? new AbortController() : undefined;
         const leaving = client === undefined ? {} : { signal: client.signal };
-        const patience = random.below(4) === 0 ? random.below(40) : Infinity;
+        const maxWaitMs = random.below(4) === 0 ? random.below(40) : Infinity;
         const flow = `${random.below(50)}`;
-        on.begin({ level, flow, seats, patience, ...final, ...leaving }, settle);
+        on.startThen({ level, flow, seats, maxWaitMs, ...final, ...leaving }, settle);
         if (client !== undefined) on.clock.after(random.below(5), () => client.abort("left"));
       }
       if (counts.started < total) on.clock.after(10, burst);

@@ -16,7 +16,7 @@ import { PriorityLevel } from "./priority-level.ts";
 import { queuingFault } from "../queuing/shuffle-sharding.ts";
 import { type Timed, Timers } from "../queuing/timers.ts";
 
-/** Time in ms between adjustments of the current limits, as in Kubernetes. */
+/** Period in ms of adjustments of the current limits, as in Kubernetes. */
 const adjustmentPeriodMs = 10_000;
 const saltBytes = 16;
 const removedLevel: Rejection = { admitted: false, reason: "concurrency-limit", retryAfter: 1 };
@@ -27,9 +27,9 @@ export interface DispatcherParts {
   readonly metrics: DispatchMetrics;
 }
 
-/** Dispatches requests by API Priority and Fairness. */
+/** The RequestDispatcher of API Priority and Fairness. */
 export class FairDispatcher implements RequestDispatcher {
-  private readonly byName = new Map<string, PriorityLevel>();
+  private readonly priorityLevels = new Map<string, PriorityLevel>();
   private readonly timers: Timers;
   private readonly current: CurrentRequests;
   private readonly salt: string;
@@ -45,8 +45,8 @@ export class FairDispatcher implements RequestDispatcher {
     this.salt = Buffer.from(random.bytes(saltBytes)).toString("hex");
     const due = (now: number) => {
       if (this.isClosed) return;
-      if (this.removeDrained()) this.divide();
-      else this.adjust();
+      if (this.removeDrained()) this.divideSeats();
+      else this.adjustCurrentLimits();
       this.scheduleAdjustment(now);
     };
     this.adjustment = { dueAt: 0, heapIndex: -1, due };
@@ -62,26 +62,26 @@ export class FairDispatcher implements RequestDispatcher {
     }
     this.totalConcurrency = totalConcurrency;
     const listed = new Map(levels.map((settings) => [settings.name, settings]));
-    for (const level of this.byName.values()) {
-      level.isQuiescing = !listed.has(level.name);
+    for (const newLevel of this.priorityLevels.values()) {
+      newLevel.isQuiescing = !listed.has(newLevel.name);
     }
     this.removeDrained();
     for (const [name, settings] of listed) {
-      const level = this.byName.get(name);
-      if (level === undefined) this.byName.set(name, this.level(settings));
+      const level = this.priorityLevels.get(name);
+      if (level === undefined) this.priorityLevels.set(name, this.level(settings));
       else level.settings = settings;
     }
-    this.divide();
+    this.divideSeats();
   }
 
   start(level: string, request: FlowRequest, wait: WaitLimits): Awaitable<Admission | Rejection> {
-    const known = this.byName.get(level);
-    if (known === undefined) return removedLevel;
-    return known.queueSet.start(request, wait);
+    const priorityLevel = this.priorityLevels.get(level);
+    if (priorityLevel === undefined) return removedLevel;
+    return priorityLevel.queueSet.start(request, wait);
   }
 
   maxSeats(level: string): number | undefined {
-    return this.byName.get(level)?.maxSeats;
+    return this.priorityLevels.get(level)?.maxSeats;
   }
 
   levels(): readonly PriorityLevelState[] {
@@ -102,7 +102,7 @@ export class FairDispatcher implements RequestDispatcher {
 
   close(): void {
     this.isClosed = true;
-    for (const level of this.byName.values()) level.queueSet.close();
+    for (const level of this.priorityLevels.values()) level.queueSet.close();
     this.timers.close();
   }
 
@@ -110,24 +110,24 @@ export class FairDispatcher implements RequestDispatcher {
     const { clock, metrics } = this.parts;
     const { timers, current, salt } = this;
     const onDrained = () => {
-      if (this.removeDrained()) this.divide();
+      if (this.removeDrained()) this.divideSeats();
     };
     const own = { clock, timers, current, salt, onDrained };
     return new PriorityLevel(settings, { ...own, metrics: metrics.level(settings.name) });
   }
 
-  /** @returns whether a level was removed. */
+  /** Removes idle quiescing levels; returns whether there were any. */
   private removeDrained(): boolean {
-    const drained = [...this.byName.values()].filter(
+    const drained = [...this.priorityLevels.values()].filter(
       ({ isQuiescing, queueSet }) => isQuiescing && queueSet.isIdle,
     );
-    for (const { name } of drained) this.byName.delete(name);
+    for (const { name } of drained) this.priorityLevels.delete(name);
     return drained.length > 0;
   }
 
-  /** Divides the seats by shares. Levels that drain keep theirs, so that they get done. */
-  private divide(): void {
-    const levels = [...this.byName.values()];
+  /** Divides the seats by shares. Quiescing levels retain theirs, so that they drain. */
+  private divideSeats(): void {
+    const levels = [...this.priorityLevels.values()];
     const shares = levels.map(({ settings }) => settings.nominalConcurrencyShares);
     const shareSum = shares.reduce((sum, share) => sum + share, 0);
     for (const level of levels) {
@@ -140,12 +140,12 @@ export class FairDispatcher implements RequestDispatcher {
     const waiting = sumOf(({ queueCapacity }) => queueCapacity);
     const now = this.parts.clock.monotonic();
     this.current.setLimits({ waiting, executing: this.nominalSum }, now);
-    this.adjust();
+    this.adjustCurrentLimits();
   }
 
-  /** Lends seats of levels that do not need them to levels that do. */
-  private adjust(): void {
-    const levels = [...this.byName.values()];
+  /** Lends unused seats of levels to levels with more demand. */
+  private adjustCurrentLimits(): void {
+    const levels = [...this.priorityLevels.values()];
     const borrowers = levels.map((level) => level.endPeriod());
     const { fairFraction, adjustments } = adjustLimits(this.nominalSum, borrowers);
     this.parts.metrics.fairFraction(fairFraction);
@@ -163,6 +163,6 @@ export class FairDispatcher implements RequestDispatcher {
   }
 
   private sorted(): readonly PriorityLevel[] {
-    return [...this.byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+    return [...this.priorityLevels.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 }

@@ -17,18 +17,18 @@ async function busy(): Promise<TestDispatcher> {
   on.execute({ flow: "alice", seats: 2, finalSeats: 1, additionalLatency: 5 }, 1e6);
   on.execute({ flow: "alice", seats: 1 }, 1e6);
   await on.clock.pass(250);
-  on.execute({ flow: "alice", seats: 2, patience: 1e6 }, 1e6);
+  on.execute({ flow: "alice", seats: 2, maxWaitMs: 1e6 }, 1e6);
   on.execute({ level: "catch-all", flow: "a\nb" }, 1e6);
   return on;
 }
 
 describe("dumps", () => {
-  it("show priority levels in columns of their widest cell", async () => {
+  it("list priority levels, columns aligned to their widest cell", async () => {
     const on = await busy();
     const client = new AbortController();
     void on.start({ flow: "alice", seats: 4, signal: client.signal });
     client.abort();
-    void on.start({ flow: "alice", seats: 4, patience: 10 });
+    void on.start({ flow: "alice", seats: 4, maxWaitMs: 10 });
     await on.clock.pass(20);
     assert.equal(
       on.dispatcher.dumpPriorityLevels(),
@@ -44,7 +44,7 @@ describe("dumps", () => {
     );
   });
 
-  it("show all queues, used or not", async () => {
+  it("list used and unused queues", async () => {
     const on = await busy();
     const [header, ...rows] = cells(on.dispatcher.dumpQueues());
     assert.deepEqual(header, [
@@ -75,7 +75,7 @@ describe("dumps", () => {
     );
   });
 
-  it("show requests that wait, execute, and came through no queue", async () => {
+  it("list waiting, executing and unqueued requests", async () => {
     const on = await busy();
     const [header, ...rows] = cells(on.dispatcher.dumpRequests(false));
     assert.equal(
@@ -94,7 +94,7 @@ describe("dumps", () => {
     ]);
   });
 
-  it("show the details of requests on demand", async () => {
+  it("include the details of requests if requested", async () => {
     const on = await busy();
     const [header, first] = cells(on.dispatcher.dumpRequests(true));
     assert.equal(

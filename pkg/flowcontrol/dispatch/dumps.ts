@@ -5,10 +5,10 @@ import type { Queue } from "../queuing/queue.ts";
 import type { SeatRequest } from "../queuing/seat-request.ts";
 import { formatSeatSeconds } from "../queuing/seat-seconds.ts";
 
-/** Queues of a level that are listed although they have never been used. */
-const mostUnusedQueues = 10_000;
+/** Number of queues of a level above which unused ones are not listed. */
+const maxUnusedQueues = 10_000;
 const minimumWidth = 8;
-/** How Go prints the time of a request that has not started. */
+/** Go's zero time, for a request that has not started. */
 const zeroTime = "0001-01-01T00:00:00Z";
 
 type Row = readonly (string | number | boolean)[];
@@ -39,7 +39,7 @@ const queueColumns = [
   "TotalWorkSum",
 ];
 
-/** "FlowDistingsher" is how kube-apiserver spells it. */
+/** "FlowDistingsher" is kube-apiserver's spelling. */
 const requestColumns = [
   "PriorityLevelName",
   "FlowSchemaName",
@@ -79,7 +79,7 @@ export function queueTable(levels: Levels): string {
   return table([queueColumns, ...levels.flatMap(queueRows)]);
 }
 
-/** Requests that wait and execute. The queue index is -1 for requests that came through no queue. */
+/** Waiting and executing requests. The queue index is -1 for requests that were not queued. */
 export function requestTable(levels: Levels, clock: Clock, includeDetails: boolean): string {
   const rows = levels.flatMap(({ name, queueSet }) => {
     const row = (request: SeatRequest, queue: number, index: number): Row => {
@@ -101,7 +101,7 @@ export function requestTable(levels: Levels, clock: Clock, includeDetails: boole
 
 function queueRows({ name, queueSet: { queues } }: PriorityLevel): readonly Row[] {
   const known = queues.all();
-  if (queues.count > mostUnusedQueues) return known.map((queue) => queueRow(name, queue));
+  if (queues.count > maxUnusedQueues) return known.map((queue) => queueRow(name, queue));
   const byIndex = new Map(known.map((queue) => [queue.index, queue]));
   const unused = Array.from({ length: queues.count }, (_none, index) => index)
     .filter((index) => !byIndex.has(index))
@@ -163,7 +163,7 @@ function formatTime(at: number, clock: Clock): string {
   return fraction === "" ? `${whole}Z` : `${whole}.${fraction}Z`;
 }
 
-/** Columns as wide as their widest cell, at least eight characters, as Go's tabwriter sets them. */
+/** Columns as wide as their widest cell, at least eight characters, as Go's tabwriter formats them. */
 function table(rows: readonly Row[]): string {
   const cells = rows.map((row) =>
     row.map((cell, index) => oneLine(cell) + (index < row.length - 1 ? "," : "")),
@@ -180,7 +180,7 @@ function table(rows: readonly Row[]): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** User names and paths may hold anything: they must not begin a new row or cell. */
+/** Replaces control characters: user names and paths must not start a new row or cell. */
 function oneLine(cell: string | number | boolean): string {
   return String(cell).replace(/[\p{Cc}\u2028\u2029]/gu, "\ufffd");
 }

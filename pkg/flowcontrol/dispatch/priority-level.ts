@@ -8,16 +8,16 @@ import type { Adjustment, Borrower } from "./concurrency-limits.ts";
 import { QueueSet, type QueueSetParts } from "../queuing/queue-set.ts";
 import { type SeatDemand, SeatDemandIntegrator } from "../queuing/seat-demand.ts";
 
-/** Share of the nominal limit that one request may take, as in Kubernetes. */
+/** Maximum share of the nominal limit for one request, as in Kubernetes. */
 const maxSeatsFraction = 0.15;
 
-/** Parts of a priority level that all levels share, and its own metrics. */
+/** Dependencies of a priority level. */
 export type PriorityLevelParts = Omit<QueueSetParts, "demand" | "onIdle"> & {
-  /** Called when a level that is to be removed has no more requests. */
+  /** Called when a quiescing level has no more requests. */
   readonly onDrained: () => void;
 };
 
-/** A priority level: its settings, its limits and its queues. */
+/** A priority level: settings, limits and queues. */
 export class PriorityLevel {
   readonly queueSet: QueueSet;
   /** The level was removed from the configuration and still has requests. */
@@ -51,7 +51,7 @@ export class PriorityLevel {
     return Math.max(1, Math.min(byLimit, Math.floor(limits.nominal / settings.queuing.handSize)));
   }
 
-  /** Places in all queues. */
+  /** Sum of the length limits of all queues. */
   get queueCapacity(): number {
     const { settings } = this;
     if (settings.type === "Exempt" || settings.queuing === undefined) return 0;
@@ -66,7 +66,7 @@ export class PriorityLevel {
     this.metrics.limits(limits);
   }
 
-  /** Ends an adjustment period. */
+  /** Ends an adjustment period; returns the input of `adjustLimits`. */
   endPeriod(): Borrower {
     const { limits, currentLimit } = this;
     const demand = this.demand.endPeriod(this.parts.clock.monotonic());

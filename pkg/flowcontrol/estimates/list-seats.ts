@@ -1,9 +1,9 @@
 import type { Query, RequestInfo } from "#request";
 
-/** Objects of a collection, of one namespace or of all, as the watch cache has them. */
+/** Size of a collection, of one namespace or of all, in the watch cache. */
 export interface CollectionSize {
   readonly objects: number;
-  /** Stored size in bytes, all objects together. */
+  /** Sum of the stored sizes in bytes. */
   readonly bytes: number;
 }
 
@@ -14,13 +14,13 @@ interface ListRequest {
 
 const objectsPerSeat = 100;
 const bytesPerSeat = 100_000;
-/** Bytes that count at most: a list is encoded in pieces, and is never in memory as a whole. */
-const mostBytes = 1_000_000;
+/** Cap of the size: a list is encoded in chunks, and never in memory completely. */
+const maxBytes = 1_000_000;
 
 /**
- * Seats of a list, at least 1: one for 100 objects that it looks at and, if `isSizeBased`, one for
- * 100 kB that it sends, whichever is more. The first is the time on the event loop, which selectors
- * take as well as encoding; the second is memory, and the work of large objects.
+ * Seats of a list, at least 1: one per 100 examined objects or, if `isSizeBased` and more, one per
+ * 100 kB of response. The former models time on the event loop, which evaluating selectors takes as
+ * well as encoding; the latter memory, and the encoding of large objects.
  */
 export function listSeats(
   size: CollectionSize,
@@ -31,22 +31,22 @@ export function listSeats(
   const limit = effectiveLimit(request, objects);
   const seats = Math.ceil(objectsExamined(request, objects, limit) / objectsPerSeat);
   if (!isSizeBased) return Math.max(1, seats);
-  const sent = Math.min((bytes / objects) * limit, mostBytes);
+  const sent = Math.min((bytes / objects) * limit, maxBytes);
   return Math.max(1, seats, Math.ceil(sent / bytesPerSeat));
 }
 
-/** Objects that the list returns at most. */
+/** Maximum number of objects in the response. */
 function effectiveLimit({ info, query }: ListRequest, objects: number): number {
   const limit = Number(query.get("limit") ?? 0);
-  // Without a continue token, "any version" and a watch return the whole collection.
-  const isWhole = info.verb === "watch" || query.get("resourceVersion") === "0";
-  return !isWhole && limit > 0 ? Math.min(limit, objects) : objects;
+  // Watches, and lists at resourceVersion "0", ignore the limit.
+  const ignoresLimit = info.verb === "watch" || query.get("resourceVersion") === "0";
+  return !ignoresLimit && limit > 0 ? Math.min(limit, objects) : objects;
 }
 
 /**
- * Objects that the list looks at: those of the namespace, as the keys are in order of namespaces,
- * and of those only a page, unless a selector may skip objects. A past version is made from the
- * changes since, or read from the store, which doubles the work.
+ * Number of objects that the list examines: one page of the namespace, or all of it if a selector may
+ * skip objects. A past version is reconstructed from later changes or read from the store, which
+ * doubles the work.
  */
 function objectsExamined({ query }: ListRequest, objects: number, limit: number): number {
   const isSelective = Boolean(query.get("labelSelector")) || Boolean(query.get("fieldSelector"));

@@ -1,17 +1,17 @@
 import type { RequestInfo } from "#request";
 
-/** A field selector with an exact value, other than of the name: such watches are indexed. */
+/** A field selector with `=` on a field other than metadata.name: such watches are indexed. */
 const indexed = /(?:^|,)\s*(?!metadata\.name\b)[^,!=\\]+={1,2}[^,=]/;
 
 /**
- * Counts the watches of this server, to tell how many of them a mutation notifies. Watches of the
- * same resource, namespace and name count as alike. Watches that select an exact value of a field
- * are left out: the dispatcher of watch events finds them by index, and a change concerns few.
+ * Counts the watches of this server by resource, namespace and name, for the work estimates of
+ * mutations. Watches with an indexed field selector are not counted: the watch cache dispatches an
+ * event only to the few whose value matches.
  */
 export class WatchTracker {
   private readonly counts = new Map<string, number>();
 
-  /** Registers an initialized watch; returns a function that unregisters it, once. */
+  /** Registers an initialized watch; returns the unregister function, which is idempotent. */
   register(info: RequestInfo, fieldSelector: string): () => void {
     if (indexed.test(fieldSelector)) return () => undefined;
     const { group, resource, namespace, name } = info;
@@ -24,8 +24,8 @@ export class WatchTracker {
     };
   }
 
-  /** Watches that a mutation of the object may notify. */
-  interested({ group, resource, namespace, name }: RequestInfo): number {
+  /** Number of watches that a mutation of the object may notify. */
+  interestedWatchCount({ group, resource, namespace, name }: RequestInfo): number {
     if (this.counts.size === 0) return 0;
     let count = this.countOf(keyOf(group, resource, "", ""));
     if (namespace !== "") count += this.countOf(keyOf(group, resource, namespace, ""));

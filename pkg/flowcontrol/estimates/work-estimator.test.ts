@@ -73,14 +73,14 @@ const listTable: readonly [query: string, size: CollectionSize | undefined, seat
 
 describe("work estimates", () => {
   for (const [query, objects, seats] of listTable) {
-    it(`gives ${seats} seats for ?${query} of ${objects?.objects ?? "unknown"} objects`, () => {
+    it(`are ${seats} seats for ?${query} of ${objects?.objects ?? "unknown"} objects`, () => {
       const { estimate } = estimatorWith();
       const expected = { initialSeats: seats, finalSeats: 0, additionalLatency: 0 };
       assert.deepEqual(estimate(`${lists}?${query}`, objects), expected);
     });
   }
 
-  it("counts large objects by the bytes that are sent, up to a megabyte", () => {
+  it("count large objects by response size, up to a megabyte", () => {
     const { estimate } = estimatorWith({ isSizeBased: true });
     const seatsOf = (text: string, bytesEach: number) =>
       estimate(text, size(50, bytesEach)).initialSeats;
@@ -90,7 +90,7 @@ describe("work estimates", () => {
     assert.equal(seatsOf(lists, 1_000_000), 10);
   });
 
-  it("gives no request more seats than its level allows", () => {
+  it("do not exceed the maximum of the level", () => {
     const { estimate } = estimatorWith({ maxSeats: 3, watches: 90 });
     assert.equal(estimate(lists, size(10_000)).initialSeats, 3);
     // The same work: 9 seats for 5 ms.
@@ -101,7 +101,7 @@ describe("work estimates", () => {
     });
   });
 
-  it("adds seats and time for the watches that a mutation notifies, from ten on", () => {
+  it("add final seats and latency for a mutation that notifies ten or more watches", () => {
     const few = estimatorWith({ watches: 9 });
     const one = { initialSeats: 1, finalSeats: 0, additionalLatency: 0 };
     assert.deepEqual(few.estimate("DELETE /api/v1/namespaces/x/configmaps/y"), one);
@@ -115,7 +115,7 @@ describe("work estimates", () => {
     assert.deepEqual(estimate("GET /api/v1/namespaces/x/configmaps/y"), one);
   });
 
-  it("adds none for a token, which changes no object", () => {
+  it("ignore watches for TokenRequests", () => {
     const { estimate, counts } = estimatorWith({ watches: 50 });
     const url = "/api/v1/namespaces/x/serviceaccounts/y/token";
     assert.equal(estimate(`POST ${url}`).finalSeats, 0);
@@ -126,7 +126,7 @@ describe("work estimates", () => {
 describe("watch tracker", () => {
   const infoOf = (text: string) => read(text).info;
 
-  it("counts the watches of the collection, the namespace and the object", () => {
+  it("counts watches of the collection, the namespace and the object", () => {
     const tracker = new WatchTracker();
     const all = tracker.register(infoOf("GET /api/v1/pods?watch=true"), "");
     tracker.register(infoOf("GET /api/v1/namespaces/a/pods?watch=true"), "");
@@ -134,7 +134,7 @@ describe("watch tracker", () => {
     const byName = "fieldSelector=metadata.name%3Dx";
     const named = infoOf(`GET /api/v1/namespaces/a/pods?watch=true&${byName}`);
     tracker.register(named, "metadata.name=x");
-    const interested = (text: string) => tracker.interested(infoOf(text));
+    const interested = (text: string) => tracker.interestedWatchCount(infoOf(text));
     assert.equal(interested("PUT /api/v1/namespaces/a/pods/x"), 3);
     assert.equal(interested("PUT /api/v1/namespaces/a/pods/y"), 2);
     assert.equal(interested("POST /api/v1/namespaces/c/pods"), 1);
@@ -144,12 +144,12 @@ describe("watch tracker", () => {
     assert.equal(interested("PUT /api/v1/namespaces/a/pods/x"), 2);
   });
 
-  it("leaves out watches that an index finds", () => {
+  it("ignores watches with an indexed field selector", () => {
     const tracker = new WatchTracker();
     const info = infoOf("GET /api/v1/pods?watch=true");
     for (const node of ["n1", "n2"]) tracker.register(info, `spec.nodeName=${node}`);
-    assert.equal(tracker.interested(infoOf("DELETE /api/v1/namespaces/a/pods/x")), 0);
+    assert.equal(tracker.interestedWatchCount(infoOf("DELETE /api/v1/namespaces/a/pods/x")), 0);
     tracker.register(info, "spec.nodeName!=n1");
-    assert.equal(tracker.interested(infoOf("DELETE /api/v1/namespaces/a/pods/x")), 1);
+    assert.equal(tracker.interestedWatchCount(infoOf("DELETE /api/v1/namespaces/a/pods/x")), 1);
   });
 });

@@ -7,23 +7,23 @@ import type { WatchTracker } from "./watch-tracker.ts";
 export interface EstimatedRequest {
   readonly info: RequestInfo;
   readonly query: Query;
-  /** Undefined when the path names no resource that is served. */
+  /** Undefined if no served resource has the path. */
   readonly resource: Resource | undefined;
 }
 
-/** Names of the objects that classified a request. */
+/** The classification of a request. */
 interface Names {
   readonly flowSchema: string;
   readonly priorityLevel: string;
 }
 
 export interface EstimatorOptions {
-  readonly watches: Pick<WatchTracker, "interested">;
+  readonly watches: Pick<WatchTracker, "interestedWatchCount">;
   readonly dispatcher: Pick<RequestDispatcher, "maxSeats">;
   readonly metrics: Pick<DispatchMetrics, "watchCount">;
-  /** Whether lists are also estimated by the size of their objects. */
+  /** Whether lists are also estimated by size (feature gate SizeBasedListCostEstimate). */
   readonly isSizeBased: boolean;
-  /** Size of a collection; undefined = not known. */
+  /** Size of a collection; undefined if unknown. */
   readonly sizeOf: (request: Collection) => CollectionSize | undefined;
 }
 
@@ -33,11 +33,11 @@ interface Collection {
   readonly namespace: string;
 }
 
-/** Most seats of one request. */
-const mostSeats = 10;
-/** Watches that a mutation notifies for one seat. */
+/** Maximum seats of one request. */
+const maxRequestSeats = 10;
+/** Notified watches per final seat. */
 const watchesPerSeat = 10;
-/** Time in ms for which a mutation occupies the seats of its notifications. */
+/** Additional latency in ms of a mutation that notifies watches. */
 const notificationMs = 5;
 
 const oneSeat: WorkEstimate = { initialSeats: 1, finalSeats: 0, additionalLatency: 0 };
@@ -51,7 +51,7 @@ export class WorkEstimator {
       case "list":
         return this.list(request, names);
       case "watch":
-        // Initial events cost as much as the list; without them a watch starts at once.
+        // Initial events cost as much as a list.
         return request.query.flag("sendInitialEvents") === true
           ? this.list(request, names)
           : oneSeat;
@@ -72,24 +72,24 @@ export class WorkEstimator {
     const size = isKnown ? this.options.sizeOf({ resource, namespace }) : undefined;
     if (size === undefined || size.objects === 0) return oneSeat;
     const seats = listSeats(size, request, this.options.isSizeBased);
-    const initialSeats = Math.min(seats, this.mostSeatsAt(priorityLevel));
+    const initialSeats = Math.min(seats, this.maxSeatsAt(priorityLevel));
     return initialSeats <= 1 ? oneSeat : { initialSeats, finalSeats: 0, additionalLatency: 0 };
   }
 
   /**
-   * Notifying watches takes a tenth of a seat each for some milliseconds after the write. Where that
-   * is wider than a request may be, it becomes narrower and longer.
+   * Notifying watches takes a tenth of a seat each for 5 ms after the write. If that exceeds the
+   * maximum seats, the final phase is extended instead.
    */
   private mutation(info: RequestInfo, { flowSchema, priorityLevel }: Names): WorkEstimate {
-    // Requesting a token changes no object.
+    // A TokenRequest changes no object.
     if (info.resource === "serviceaccounts" && info.subresource === "token") return oneSeat;
     if (!info.isResource) return oneSeat;
     const { watches, metrics } = this.options;
-    const count = watches.interested(info);
+    const count = watches.interestedWatchCount(info);
     metrics.watchCount(priorityLevel, flowSchema, count);
     if (count < watchesPerSeat) return oneSeat;
     const wanted = Math.ceil(count / watchesPerSeat);
-    const finalSeats = Math.min(wanted, this.mostSeatsAt(priorityLevel));
+    const finalSeats = Math.min(wanted, this.maxSeatsAt(priorityLevel));
     return {
       initialSeats: 1,
       finalSeats,
@@ -97,7 +97,7 @@ export class WorkEstimator {
     };
   }
 
-  private mostSeatsAt(level: string): number {
-    return Math.min(mostSeats, this.options.dispatcher.maxSeats(level) ?? mostSeats);
+  private maxSeatsAt(level: string): number {
+    return Math.min(maxRequestSeats, this.options.dispatcher.maxSeats(level) ?? maxRequestSeats);
   }
 }

@@ -2,7 +2,7 @@ import type { Instruments, MetricLabels } from "#request";
 import type { FlowMetrics, RejectionReason } from "../contract.ts";
 import { flowControlMetrics as metrics } from "./definitions.ts";
 
-/** Metrics of one flow schema at one level: plain numbers, published when they are scraped. */
+/** Metrics of one FlowSchema at one level: plain numbers, published on each scrape. */
 export class FlowRecorder implements FlowMetrics {
   readonly queueLength: (requests: number) => void;
   readonly estimatedSeats: (seats: number) => void;
@@ -12,7 +12,7 @@ export class FlowRecorder implements FlowMetrics {
   private queuedSeats = 0;
   private executingRequests = 0;
   private executingSeats = 0;
-  /** Since the last publication, as are the next two. */
+  /** Counts since the last scrape, as are the next two. */
   private dispatches = 0;
   private failedDispatches = 0;
   private readonly rejections = new Map<RejectionReason, number>();

@@ -3,8 +3,8 @@ import type { RatioGauge } from "../contract.ts";
 const nanosecondsPerMs = 1e6;
 
 /**
- * A fraction over time. The histogram behind it gets each value with the number of nanoseconds for
- * which it held as weight, as if it were observed at the end of every nanosecond.
+ * A fraction over time. Each value is observed in a histogram with the nanoseconds for which it held
+ * as weight, as if it were observed at every nanosecond.
  */
 export class RatioHistogram implements RatioGauge {
   private numerator = 0;
@@ -29,7 +29,7 @@ export class RatioHistogram implements RatioGauge {
     this.ratio = this.numerator / denominator;
   }
 
-  /** Observes the current value up to now. */
+  /** Observes the current value with the time since the last call as weight. */
   account(now: number): void {
     const elapsed = now - this.since;
     if (elapsed <= 0) return;

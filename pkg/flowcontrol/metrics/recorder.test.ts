@@ -27,10 +27,10 @@ function measured() {
 const flow = 'priority_level="fair",flow_schema="all"';
 
 describe("flow-control metrics", () => {
-  it("count what was dispatched and rejected, by reason", async () => {
+  it("count dispatched requests, and rejected ones by reason", async () => {
     const { on, samples } = measured();
     on.execute({ flow: "a" }, 100);
-    on.execute({ flow: "a", patience: 20 }, 10);
+    on.execute({ flow: "a", maxWaitMs: 20 }, 10);
     on.execute({ flow: "a" }, 10);
     on.execute({ flow: "a" }, 10);
     on.execute({ level: "catch-all" }, 1000);
@@ -48,7 +48,7 @@ describe("flow-control metrics", () => {
     assert.deepEqual(await samples(waits), [`${waits}"true"} 0.1`, `${waits}"false"} 0.02`]);
   });
 
-  it("show requests and seats that wait and execute", async () => {
+  it("report waiting and executing requests and seats", async () => {
     const { on, samples } = measured();
     on.execute({ flow: "a", seats: 3, verb: "watch" }, 500);
     on.execute({ flow: "a", seats: 2 }, 500);
@@ -76,7 +76,7 @@ describe("flow-control metrics", () => {
     ]);
   });
 
-  it("weigh fractions by the nanoseconds for which they held", async () => {
+  it("weight fractions by nanoseconds", async () => {
     const { on, samples } = measured();
     on.execute({ level: "catch-all", verb: "create" }, 250);
     await on.clock.pass(1000);
@@ -98,7 +98,7 @@ describe("flow-control metrics", () => {
     assert.deepEqual(await at("demand_seats_count", 'priority_level="catch-all"'), [1000e6]);
   });
 
-  it("show limits, demand and progress", async () => {
+  it("report limits, demand and progress", async () => {
     const { on, samples } = measured();
     on.execute({ flow: "a" }, 5_000);
     on.execute({ flow: "a" }, 1e6);
@@ -126,7 +126,7 @@ describe("flow-control metrics", () => {
     assert.match((await samples("seat_fair_frac")).join(), /^seat_fair_frac [\d.]+$/);
   });
 
-  it("are all defined, under the names of Kubernetes", async () => {
+  it("are all defined with Kubernetes' names", async () => {
     const { metrics } = measured();
     const text = await metrics.text();
     const types = [...text.matchAll(/^# TYPE apiserver_flowcontrol_(\w+) (\w+)$/gm)];

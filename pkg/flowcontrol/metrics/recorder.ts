@@ -15,7 +15,7 @@ import { RatioHistogram } from "./ratio-histogram.ts";
 
 type Phase = "waiting" | "executing";
 
-/** Records the metrics of flow control; `flowControlMetrics` must have been defined. */
+/** Records the metrics of flow control in instruments where `flowControlMetrics` are defined. */
 export class FlowControlMetrics implements DispatchMetrics {
   private readonly levels = new Map<string, PriorityLevelRecorder>();
   private readonly ratios: RatioHistogram[] = [];

@@ -1,6 +1,6 @@
 import type { DispatchMetrics, RatioGauge, RequestKind } from "../contract.ts";
 
-/** A number of requests and the gauge that shows it. */
+/** A number of requests and its gauge. */
 class RequestCount {
   private value = 0;
 
@@ -14,7 +14,7 @@ class RequestCount {
 
 type Counts = Readonly<Record<RequestKind, RequestCount>>;
 
-/** Requests of all priority levels that wait and that execute, read-only and mutating. */
+/** Numbers of waiting and executing requests over all priority levels, read-only and mutating. */
 export class CurrentRequests {
   readonly waiting: Counts;
   readonly executing: Counts;
@@ -28,7 +28,7 @@ export class CurrentRequests {
     this.executing = countsOf(this.gauges.executing);
   }
 
-  /** Sets what the numbers are fractions of: places in all queues, and nominal seats. */
+  /** Sets the denominators: total queue capacity, and the sum of nominal limits. */
   setLimits(limits: Readonly<Record<"waiting" | "executing", number>>, now: number): void {
     for (const phase of ["waiting", "executing"] as const) {
       for (const gauge of this.gauges[phase]) {

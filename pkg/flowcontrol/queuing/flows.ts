@@ -2,8 +2,8 @@ import { setBounded } from "#base";
 import type { FlowMetrics, PriorityLevelMetrics, QueuingSettings } from "../contract.ts";
 import { deal, hashFlow } from "./shuffle-sharding.ts";
 
-/** Hands that are kept per FlowSchema; others are dealt again when their flow comes back. */
-const keptHands = 1024;
+/** Cached hands per FlowSchema; the hands of other flows are recomputed. */
+const maxCachedHands = 1024;
 
 /** The flows of one FlowSchema at a priority level. */
 export interface SchemaFlows {
@@ -12,7 +12,7 @@ export interface SchemaFlows {
   readonly hands: Map<string, readonly number[]>;
 }
 
-/** What a priority level remembers of its flows. */
+/** Metrics and shuffle-sharding hands of the flows of a priority level. */
 export class Flows {
   private readonly schemas = new Map<string, SchemaFlows>();
 
@@ -22,25 +22,25 @@ export class Flows {
   ) {}
 
   schema(name: string): SchemaFlows {
-    const known = this.schemas.get(name);
-    if (known !== undefined) return known;
-    const made: SchemaFlows = { metrics: this.metrics.flow(name), hands: new Map() };
-    this.schemas.set(name, made);
-    return made;
+    const existing = this.schemas.get(name);
+    if (existing !== undefined) return existing;
+    const flows: SchemaFlows = { metrics: this.metrics.flow(name), hands: new Map() };
+    this.schemas.set(name, flows);
+    return flows;
   }
 
-  /** Indexes of the queues of a flow. */
+  /** Indexes of the queues that shuffle sharding deals to the flow. */
   hand(flowSchema: string, distinguisher: string, settings: QueuingSettings): readonly number[] {
     const { hands } = this.schema(flowSchema);
-    const known = hands.get(distinguisher);
-    if (known !== undefined) return known;
+    const cached = hands.get(distinguisher);
+    if (cached !== undefined) return cached;
     const hand = deal(settings, hashFlow(this.salt, flowSchema, distinguisher));
-    setBounded(hands, [distinguisher, hand], keptHands);
+    setBounded(hands, [distinguisher, hand], maxCachedHands);
     return hand;
   }
 
-  /** Forgets all hands: the queues were configured differently. */
-  dealAgain(): void {
+  /** Clears the cached hands after a change of the number of queues or the hand size. */
+  clearHands(): void {
     for (const { hands } of this.schemas.values()) hands.clear();
   }
 }

@@ -8,7 +8,7 @@ interface Element {
 }
 
 describe("indexed heap", () => {
-  it("yields its elements in order, whatever was moved and removed before", () => {
+  it("yields its elements in order after random updates and removals", () => {
     for (let seed = 0; seed < 50; seed++) {
       const random = seededRandom(seed);
       const heap = new IndexedHeap<Element>((a, b) => a.key < b.key);

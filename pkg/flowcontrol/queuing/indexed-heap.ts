@@ -1,15 +1,15 @@
-/** Element of an IndexedHeap, which maintains `heapIndex`; -1 outside of a heap. */
+/** Element of an IndexedHeap, which maintains `heapIndex`; -1 if it is not in a heap. */
 export interface HeapElement {
   heapIndex: number;
 }
 
-/** Binary heap whose elements know their place, so that any of them is removed in O(log n). */
+/** Binary heap whose elements store their index, so that any of them is removed in O(log n). */
 export class IndexedHeap<T extends HeapElement> {
   private readonly elements: T[] = [];
 
   constructor(private readonly isBefore: (a: T, b: T) => boolean) {}
 
-  /** The first element in order; undefined if the heap is empty. */
+  /** The minimum; undefined if the heap is empty. */
   first(): T | undefined {
     return this.elements[0];
   }
@@ -19,14 +19,14 @@ export class IndexedHeap<T extends HeapElement> {
     return this.elements;
   }
 
-  /** Inserts the element or, if the heap holds it, moves it to its place after its key changed. */
+  /** Inserts the element, or restores the order after a change of its key. */
   place(element: T): void {
     if (element.heapIndex < 0) element.heapIndex = this.elements.push(element) - 1;
-    this.rise(element);
-    this.sink(element);
+    this.siftUp(element);
+    this.siftDown(element);
   }
 
-  /** Removes the element if the heap holds it. */
+  /** Removes the element if it is in the heap. */
   remove(element: T): void {
     const index = element.heapIndex;
     if (index < 0) return;
@@ -34,11 +34,11 @@ export class IndexedHeap<T extends HeapElement> {
     const last = this.elements.pop() as T;
     if (last === element) return;
     this.put(last, index);
-    this.rise(last);
-    this.sink(last);
+    this.siftUp(last);
+    this.siftDown(last);
   }
 
-  private rise(element: T): void {
+  private siftUp(element: T): void {
     let index = element.heapIndex;
     while (index > 0) {
       const above = (index - 1) >> 1;
@@ -50,7 +50,7 @@ export class IndexedHeap<T extends HeapElement> {
     this.put(element, index);
   }
 
-  private sink(element: T): void {
+  private siftDown(element: T): void {
     let index = element.heapIndex;
     for (;;) {
       const child = this.firstChild(index);

@@ -38,7 +38,7 @@ describe("queue set", () => {
     });
   }
 
-  it("gives a mouse its turn next to an elephant", async () => {
+  it("dispatches a mouse promptly beside an elephant", async () => {
     const on = new TestDispatcher([manyQueues], 10);
     for (let client = 0; client < 500; client++) {
       loop(
@@ -61,10 +61,10 @@ describe("queue set", () => {
     assert.ok(Math.max(...waits) <= 20, `waited ${Math.max(...waits)} ms: at most one execution`);
   });
 
-  it("gives a mouse its turn at once, although wide and long requests leave a seat idle", async () => {
+  it("dispatches a mouse immediately although wide, long requests leave a seat idle", async () => {
     const on = new TestDispatcher([{ ...fair, queuing: manyQueues.queuing }], 49);
     for (let client = 0; client < 300; client++) {
-      const elephant = { flow: "elephant", seats: 8, patience: 15_000 };
+      const elephant = { flow: "elephant", seats: 8, maxWaitMs: 15_000 };
       loop(
         on,
         elephant,
@@ -87,10 +87,10 @@ describe("queue set", () => {
     assert.ok(waits.filter((wait) => wait === 0).length > 350, "mostly at once");
   });
 
-  it("keeps seats for narrow requests where wide ones would take all, and all end at once", async () => {
+  it("reserves seats for narrow requests while wide ones would occupy all", async () => {
     const on = new TestDispatcher([{ ...fair, queuing: manyQueues.queuing }], 48);
     for (let client = 0; client < 300; client++) {
-      on.execute({ flow: "elephant", seats: 8, patience: 60_000 }, 9_000);
+      on.execute({ flow: "elephant", seats: 8, maxWaitMs: 60_000 }, 9_000);
     }
     const waits: number[] = [];
     for (let at = 1_000; at < 8_000; at += 50) {
@@ -117,7 +117,7 @@ describe("queue set", () => {
       on.clock.after(random.below(20_000), () => {
         const leaving = new AbortController();
         if (random.below(4) === 0) on.clock.after(random.below(50), () => leaving.abort());
-        const request = { flow: `${random.below(30)}`, signal: leaving.signal, patience: 100 };
+        const request = { flow: `${random.below(30)}`, signal: leaving.signal, maxWaitMs: 100 };
         on.execute(request, random.below(25), check);
         check();
       });
@@ -126,7 +126,7 @@ describe("queue set", () => {
     assert.equal(on.state().requestsWaiting, 0);
   });
 
-  it("keeps free fewer seats than the next request needs", async () => {
+  it("leaves fewer seats idle than the next request needs", async () => {
     const random = seededRandom(12);
     const on = new TestDispatcher([fair], 10);
     let served = 0;
@@ -144,7 +144,7 @@ describe("queue set", () => {
     assert.equal(served, 5_000);
   });
 
-  it("does not starve a request that needs all seats, nor one that needs more", async () => {
+  it("does not starve a request as wide as the limit or wider", async () => {
     const on = new TestDispatcher([manyQueues], 10);
     for (let client = 0; client < 200; client++) {
       loop(
@@ -166,7 +166,7 @@ describe("queue set", () => {
     assert.ok(Math.max(...waits) < 2000, `waited ${waits} ms`);
   });
 
-  it("takes turns among queues whose requests would finish at the same time", async () => {
+  it("dispatches round-robin from queues with equal virtual finish times", async () => {
     const oneQueueEach = { ...fair, queuing: { queues: 512, handSize: 1, queueLengthLimit: 50 } };
     const on = new TestDispatcher([oneQueueEach], 1);
     const order: string[] = [];
@@ -179,7 +179,7 @@ describe("queue set", () => {
     for (const round of rounds) assert.deepEqual(round.toSorted(), ["a", "b", "c"]);
   });
 
-  it("charges flows for seats, and for the time that they take", async () => {
+  it("charges flows for seats and execution time", async () => {
     // A queue for each flow: hands that overlap would change the shares.
     const ownQueues = { ...fair, queuing: { queues: 512, handSize: 1, queueLengthLimit: 1000 } };
     const on = new TestDispatcher([ownQueues], 12);
@@ -209,7 +209,7 @@ describe("queue set", () => {
     assert.ok(Math.abs(served.narrow / served.slow - 4) < 0.7, JSON.stringify(served));
   });
 
-  it("keeps the seats in use for the additional latency", async () => {
+  it("keeps seats in use during the additional latency", async () => {
     const on = new TestDispatcher([fair], 10);
     on.execute({ seats: 2, finalSeats: 6, additionalLatency: 50 }, 10);
     assert.equal(on.state().seatsInUse, 6);
@@ -224,7 +224,7 @@ describe("queue set", () => {
     assert.equal((await waiting).admitted, true);
   });
 
-  it("spreads final seats beyond the limit over a longer time", async () => {
+  it("extends the final phase if final seats exceed the limit", async () => {
     const on = new TestDispatcher([fair], 10);
     on.execute({ seats: 1, finalSeats: 40, additionalLatency: 5 }, 10);
     assert.equal(on.state().seatsInUse, 10);
@@ -234,7 +234,7 @@ describe("queue set", () => {
     assert.equal(on.state().seatsInUse, 0);
   });
 
-  it("removes a request whose client leaves, and lets narrower ones pass", async () => {
+  it("removes a request whose client disconnects, and dispatches narrower ones", async () => {
     const on = new TestDispatcher([fair], 10);
     on.execute({ seats: 9 }, 100);
     const client = new AbortController();
@@ -247,7 +247,7 @@ describe("queue set", () => {
     assert.equal(on.state().seatsInUse, 10);
   });
 
-  it("rejects a request that would have to wait for a client that left", () => {
+  it("rejects instead of queuing a request whose client has disconnected", () => {
     const on = new TestDispatcher([fair], 1);
     on.execute({}, 100);
     const result = on.startNow({ signal: AbortSignal.abort() });
@@ -255,24 +255,25 @@ describe("queue set", () => {
   });
 
   for (const lateness of [0, 30]) {
-    it(`lets no request wait beyond its deadline, timers late by ${lateness} ms`, async () => {
+    it(`rejects waiting requests at their deadline, timers late by ${lateness} ms`, async () => {
       const random = seededRandom(13);
       const on = new TestDispatcher([fair], 10);
       on.clock.lateness = lateness;
       const reasons = new Map<string, number>();
-      const settle = (patience: number, since: number) => (result: Result) => {
+      const settle = (maxWaitMs: number, since: number) => (result: Result) => {
         const waited = on.clock.monotonic() - since;
-        if (result.admitted) assert.ok(result.waited < patience, `${result.waited} of ${patience}`);
-        else assert.ok(waited <= patience + lateness, `rejected after ${waited} of ${patience}`);
+        if (result.admitted)
+          assert.ok(result.waited < maxWaitMs, `${result.waited} of ${maxWaitMs}`);
+        else assert.ok(waited <= maxWaitMs + lateness, `rejected after ${waited} of ${maxWaitMs}`);
         const reason = result.admitted ? "admitted" : result.reason;
         reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
         if (result.admitted) on.clock.after(random.below(50), () => result.release());
       };
       for (let n = 0; n < 5_000; n++) {
         on.clock.after(random.below(5_000), () => {
-          const patience = 1 + random.below(200);
-          const request = { flow: `${random.below(20)}`, patience };
-          on.begin(request, settle(patience, on.clock.monotonic()));
+          const maxWaitMs = 1 + random.below(200);
+          const request = { flow: `${random.below(20)}`, maxWaitMs };
+          on.startThen(request, settle(maxWaitMs, on.clock.monotonic()));
         });
       }
       await on.clock.pass(10_000);
@@ -281,7 +282,7 @@ describe("queue set", () => {
     });
   }
 
-  it("rejects when the queue is full, and raises Retry-After while that goes on", async () => {
+  it("rejects when the queue is full, with increasing Retry-After", async () => {
     const short = { ...fair, queuing: { queues: 1, handSize: 1, queueLengthLimit: 3 } };
     const on = new TestDispatcher([short], 1);
     on.execute({}, 1e9);
@@ -304,7 +305,7 @@ describe("queue set", () => {
     );
   });
 
-  it("turns its progress meter back before it overflows, and stays fair", async () => {
+  it("starts a new epoch before the progress meter overflows, and stays fair", async () => {
     const metrics = new PrometheusMetrics();
     metrics.instruments.define(Object.values(flowControlMetrics));
     const { instruments } = metrics;
@@ -328,7 +329,7 @@ describe("queue set", () => {
     assert.ok(jain(served) >= 0.95, `${served}`);
   });
 
-  it("keeps few queues of a level that has ten million", async () => {
+  it("retains few queues of a level with ten million", async () => {
     const on = new TestDispatcher(
       [{ ...fair, queuing: { queues: 10_000_000, handSize: 2, queueLengthLimit: 5 } }],
       10,

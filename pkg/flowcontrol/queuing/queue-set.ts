@@ -20,42 +20,41 @@ import { estimatedServiceMs, type RequestOwner, SeatRequest } from "./seat-reque
 import { seatsTimesDuration, toSeatSeconds } from "./seat-seconds.ts";
 import type { Timers } from "./timers.ts";
 
-/** Parts of a queue set that come from elsewhere. */
+/** Dependencies of a queue set. */
 export interface QueueSetParts extends AccountParts {
   readonly clock: Clock;
   readonly timers: Timers;
-  /** Secret of shuffle sharding. */
+  /** Secret salt of shuffle sharding. */
   readonly salt: string;
-  /** Called when the last request of the level has finished or left. */
+  /** Called when the level has no more waiting or executing requests. */
   readonly onIdle: () => void;
 }
 
 /** Limits of a queue set. */
 export interface QueueSetLimits {
-  /** Requests are admitted whatever the seats in use. */
+  /** Admits all requests, regardless of the seats in use. */
   readonly isExempt: boolean;
-  /** Undefined = requests that find no seat are rejected. */
+  /** Undefined = requests that do not fit are rejected (limit response Reject). */
   readonly queuing: QueuingSettings | undefined;
 }
 
 type RequestQueue = Queue<SeatRequest>;
 
-/** Least time in ms between two charges for requests that take longer than estimated. */
-const chargeIntervalMs = 5;
+/** Minimum interval in ms between charges for requests that exceed their estimated time. */
+const minChargeIntervalMs = 5;
 
-interface Places extends WaitLimits {
+interface EnqueueLimits extends WaitLimits {
   readonly lengthLimit: number;
 }
 
 /**
- * Seats and queues of one priority level: Fair Queuing for Server Requests, as KEP-1040 describes
- * it. A request is dispatched from the queue whose oldest request would finish first if each queue
- * got an equal share of the seats.
+ * Seats and queues of one priority level: Fair Queuing for Server Requests as in KEP-1040. The next
+ * request is dispatched from the queue whose oldest request has the earliest virtual finish time.
  */
 export class QueueSet implements RequestOwner {
   readonly accounts: SeatAccounts;
   readonly queues = new Queues();
-  /** Executing requests that came through no queue. */
+  /** Executing requests that were not assigned to a queue. */
   readonly queueless = new RequestList<SeatRequest>();
   private readonly metrics: PriorityLevelMetrics;
   private readonly flows: Flows;
@@ -65,11 +64,11 @@ export class QueueSet implements RequestOwner {
   private queuing: QueuingSettings | undefined;
   private limit = 0;
   private isClosed = false;
-  /** Seats in use by requests that came through a queue. */
+  /** Seats in use by requests that were assigned to a queue. */
   private queuedSeatsInUse = 0;
-  /** Seats in use by requests of several seats. */
+  /** Seats in use by requests of more than one seat. */
   private wideSeatsInUse = 0;
-  /** Monotonic time in ms. */
+  /** Monotonic time of the last charge for overdue requests, in ms. */
   private chargedAt = 0;
   private dispatchR = 0;
   private latestS = 0;
@@ -86,18 +85,18 @@ export class QueueSet implements RequestOwner {
     return this.accounts.requestsWaiting === 0 && this.accounts.requestsExecuting === 0;
   }
 
-  /** Changes the queues. Waiting requests stay where they are. */
+  /** Changes the queues. Waiting requests stay in theirs. */
   configure({ isExempt, queuing }: QueueSetLimits): void {
     const { queues, handSize } = this.queuing ?? { queues: 0, handSize: 0 };
-    if (queues !== queuing?.queues || handSize !== queuing.handSize) this.flows.dealAgain();
+    if (queues !== queuing?.queues || handSize !== queuing.handSize) this.flows.clearHands();
     this.isExempt = isExempt;
     this.queuing = queuing;
     this.queues.configure(queuing);
-    const places = queuing === undefined ? 1 : queuing.queues * queuing.queueLengthLimit;
-    this.metrics.waitingRequests.setDenominator(places, this.parts.clock.monotonic());
+    const capacity = queuing === undefined ? 1 : queuing.queues * queuing.queueLengthLimit;
+    this.metrics.waitingRequests.setDenominator(capacity, this.parts.clock.monotonic());
   }
 
-  /** Changes the concurrency limit, and dispatches what now finds a seat. */
+  /** Changes the concurrency limit, and dispatches the requests that fit now. */
   setLimit(limit: number, denominator: number): void {
     const now = this.synchronize();
     this.limit = limit;
@@ -117,14 +116,14 @@ export class QueueSet implements RequestOwner {
     const hand = this.flows.hand(flowSchema, flowDistinguisher, this.queuing);
     const queue = this.queues.choose(hand);
     if (this.accounts.requestsWaiting === 0 && this.limit > this.accounts.seatsInUse) {
-      if (this.fits(made)) return this.startAtOnce(made, queue, now);
+      if (this.fits(made)) return this.dispatchImmediately(made, queue, now);
     }
     const lengthLimit = this.queuing.queueLengthLimit;
     const { signal, deadline } = wait;
     return this.enqueue(made, queue, { signal, deadline, lengthLimit });
   }
 
-  /** Ejects all waiting requests as cancelled; from now on no request waits. */
+  /** Rejects all waiting requests as cancelled; later requests are not queued. */
   close(): void {
     this.isClosed = true;
     const now = this.synchronize();
@@ -150,14 +149,14 @@ export class QueueSet implements RequestOwner {
       this.parts.timers.start(request);
     } else this.vacate(request, now);
     this.dispatch(now);
-    this.noteIfIdle();
+    this.notifyIfIdle();
   }
 
   cancel(request: SeatRequest): void {
     const now = this.synchronize();
     this.eject(request, "cancelled", now);
     this.dispatch(now);
-    this.noteIfIdle();
+    this.notifyIfIdle();
   }
 
   elapse(request: SeatRequest): void {
@@ -165,7 +164,7 @@ export class QueueSet implements RequestOwner {
     if (request.phase === "waiting") {
       this.eject(request, "time-out", now);
       this.dispatch(now);
-      this.noteIfIdle();
+      this.notifyIfIdle();
     } else if (request.phase === "lingering") {
       this.vacate(request, now);
       this.dispatch(now);
@@ -183,30 +182,30 @@ export class QueueSet implements RequestOwner {
     return request;
   }
 
-  private startAtOnce(request: SeatRequest, queue: RequestQueue, now: number): Admission {
+  private dispatchImmediately(request: SeatRequest, queue: RequestQueue, now: number): Admission {
     request.queue = queue;
     request.metrics.queueLength(1);
     request.metrics.waited(0, true);
     request.limitFinalSeats(this.limit);
     this.dispatchR = this.meter.current;
-    this.latestS = this.queues.dispatchAtOnce(queue, request, this.meter.current);
+    this.latestS = this.queues.dispatchImmediately(queue, request, this.meter.current);
     this.queuedSeatsInUse += request.seats;
     this.admit(request, now);
     return request;
   }
 
   /**
-   * A full queue rejects, even if some seats are free that the next request cannot use because it
-   * needs more of them; Kubernetes lets the queue grow in that case.
+   * A full queue rejects, even while seats are free that the next request does not fit in; Kubernetes
+   * lets the queue grow in that case.
    */
   private enqueue(
     request: SeatRequest,
     queue: RequestQueue,
-    { signal, deadline, lengthLimit }: Places,
+    { signal, deadline, lengthLimit }: EnqueueLimits,
   ): Awaitable<Admission | Rejection> {
     const now = request.arrivedAt;
     const isCancelled = this.isClosed || signal.aborted;
-    const reason = refusal(queue, lengthLimit, { isCancelled, isLate: deadline <= now });
+    const reason = rejectionReason(queue, lengthLimit, { isCancelled, isLate: deadline <= now });
     if (reason !== undefined) {
       request.metrics.waited(0, false);
       return this.reject(request, reason, now);
@@ -224,7 +223,7 @@ export class QueueSet implements RequestOwner {
   }
 
   private dispatch(now: number): void {
-    if (this.accounts.requestsWaiting > 0 && now - this.chargedAt >= chargeIntervalMs) {
+    if (this.accounts.requestsWaiting > 0 && now - this.chargedAt >= minChargeIntervalMs) {
       this.chargedAt = now;
       this.queues.chargeOverdue(now);
     }
@@ -262,26 +261,27 @@ export class QueueSet implements RequestOwner {
   }
 
   /**
-   * A request wider than the limit executes alone. Requests of several seats leave some to those of
-   * one: long lists share a thread and end at about the same time, so that it may take seconds until
-   * the next seat is free.
+   * Whether the request's seats are free. A request wider than the limit executes alone. Wide requests
+   * leave some seats to requests of one seat: long lists share one thread and finish at about the same
+   * time, so that without this rule no seat might become free for seconds.
    */
   private fits({ seats }: SeatRequest): boolean {
     if (this.isExempt) return true;
     if (seats > this.limit) return this.accounts.requestsExecuting === 0;
     if (this.accounts.seatsInUse + seats > this.limit) return false;
     return (
-      seats === 1 || this.wideSeatsInUse + seats <= this.limit - sparedSeats(this.limit, seats)
+      seats === 1 ||
+      this.wideSeatsInUse + seats <= this.limit - reservedNarrowSeats(this.limit, seats)
     );
   }
 
   /**
-   * Dispatches a request of one seat while the next one does not fit. No more of them use seats then
-   * than are spared, so that they do not hold up the next one. False if there is none.
+   * Dispatches a request of one seat while the next request does not fit, within the seats reserved
+   * for such requests, so that they do not starve the next one. Returns false if there is none.
    */
   private dispatchNarrow(now: number): boolean {
     const narrowSeats = this.accounts.seatsInUse - this.wideSeatsInUse;
-    if (narrowSeats >= sparedSeats(this.limit, 1)) return false;
+    if (narrowSeats >= reservedNarrowSeats(this.limit, 1)) return false;
     let best: RequestQueue | undefined;
     for (const queue of this.queues.nonEmpty()) {
       if (queue.waiting.first?.seats !== 1) continue;
@@ -303,7 +303,7 @@ export class QueueSet implements RequestOwner {
     }
   }
 
-  /** Takes a waiting request out of its queue and rejects it. */
+  /** Removes a waiting request from its queue and rejects it. */
   private eject(request: SeatRequest, reason: "time-out" | "cancelled", now: number): void {
     const { queue } = request;
     assert(queue !== undefined && request.phase === "waiting", "the request waits in a queue");
@@ -321,11 +321,11 @@ export class QueueSet implements RequestOwner {
     return { admitted: false, reason, retryAfter: this.retryAfter.reject(now) };
   }
 
-  private noteIfIdle(): void {
+  private notifyIfIdle(): void {
     if (this.isIdle) this.parts.onIdle();
   }
 
-  /** Brings the progress meter up to date; precedes every change of requests or limits. */
+  /** Updates the progress meter; called before every change of requests or limits. */
   private synchronize(): number {
     const now = this.parts.clock.monotonic();
     const { active } = this.queues;
@@ -337,7 +337,7 @@ export class QueueSet implements RequestOwner {
     return now;
   }
 
-  /** Seats that the queues together could use now. */
+  /** Seats that the queues together can use now. */
   private usableSeats(): number {
     return Math.min(this.queuedSeatsInUse + this.accounts.seatsWaiting, this.limit);
   }
@@ -360,8 +360,8 @@ export class QueueSet implements RequestOwner {
   }
 }
 
-/** Seats that requests of several seats leave to those of one, unless they could not start then. */
-function sparedSeats(limit: number, seats: number): number {
+/** Seats that a wide request leaves to requests of one seat: a tenth of the limit if it still fits. */
+function reservedNarrowSeats(limit: number, seats: number): number {
   return Math.min(Math.ceil(limit / 10), limit - seats);
 }
 
@@ -372,8 +372,8 @@ function bounds(work: readonly number[]): readonly [min: number, max: number] | 
   return [toSeatSeconds(least), toSeatSeconds(most)];
 }
 
-/** The reason why a request cannot join a queue. */
-function refusal(
+/** Reason for which a request cannot be queued; undefined if it can. */
+function rejectionReason(
   queue: RequestQueue,
   lengthLimit: number,
   { isCancelled, isLate }: { readonly isCancelled: boolean; readonly isLate: boolean },

@@ -1,25 +1,25 @@
 import { type Linked, RequestList } from "./request-list.ts";
 
-/** What a queue knows of its requests. */
+/** A request in a queue. */
 export interface Queued<T> extends Linked<T> {
   readonly seats: number;
   readonly totalWork: number;
-  /** R at arrival; a request is not dispatched in virtual time before it arrived. */
+  /** R at arrival, a lower bound of the virtual start. */
   arrivalR: number;
 }
 
 /** One queue of a priority level. Work is in units of seat-seconds.ts. */
 export class Queue<T extends Queued<T>> {
   readonly waiting = new RequestList<T>();
-  /** Requests from this queue that execute; those in their final phase do not count. */
+  /** Executing requests of this queue, without those in their final phase. */
   readonly executing = new RequestList<T>();
   /** Seats of the executing and the lingering requests. */
   seatsInUse = 0;
   /** Work of all waiting requests. */
   waitingWork = 0;
-  /** R at which the next request is dispatched in virtual time. */
+  /** R at the virtual start of the next request. */
   nextDispatchR = 0;
-  /** Number of the last dispatch from this queue: ties go to the queue that waited longest. */
+  /** Sequence number of the last dispatch from this queue, which breaks ties of virtual finish. */
   lastDispatch = 0;
   heapIndex = -1;
 
@@ -29,7 +29,7 @@ export class Queue<T extends Queued<T>> {
     return this.waiting.length === 0 && this.executing.length === 0;
   }
 
-  /** Virtual finish of the oldest waiting request. */
+  /** R at the virtual finish of the oldest waiting request. */
   get nextFinishR(): number {
     return this.nextDispatchR + (this.waiting.first?.totalWork ?? 0);
   }
@@ -47,19 +47,19 @@ export class Queue<T extends Queued<T>> {
     this.boundNextDispatch();
   }
 
-  /** Moves the next dispatch by work done; negative if a request finished sooner than estimated. */
+  /** Shifts the next virtual start by work; negative if a request finished sooner than estimated. */
   advance(work: number): void {
     this.nextDispatchR += work;
     this.boundNextDispatch();
   }
 
-  /** Turns the progress meter back by `work`, for all that was read from it. */
+  /** Lowers all stored values of R by `work` at a new epoch. */
   rewind(work: number): void {
     this.nextDispatchR = this.isIdle ? 0 : this.nextDispatchR - work;
     for (const request of this.waiting) request.arrivalR -= work;
   }
 
-  /** Prevents windup: a queue that used less than its share does not save it up. */
+  /** Prevents windup: an unused share is not credited to the future. */
   private boundNextDispatch(): void {
     const oldest = this.waiting.first;
     if (oldest !== undefined && this.nextDispatchR < oldest.arrivalR) {

@@ -5,26 +5,26 @@ import type { SeatRequest } from "./seat-request.ts";
 
 type RequestQueue = Queue<SeatRequest>;
 
-/** Idle queues beyond this number are dropped: a level may have ten million queues. */
-const keptQueues = 1024;
+/** Number of queues above which idle ones are deleted: a level may have ten million. */
+const maxIdleQueues = 1024;
 
 /**
- * The queues of a priority level, made when they are first used. A queue whose index is beyond the
- * configured number gets no more requests and goes when it is empty.
+ * The queues of a priority level, created on first use. A queue whose index is beyond the configured
+ * number receives no more requests and is deleted when empty.
  */
 export class Queues {
-  /** Queues with requests that wait or execute. */
+  /** Number of queues with waiting or executing requests. */
   active = 0;
   private settings: QueuingSettings | undefined;
   private readonly queues = new Map<number, RequestQueue>();
-  /** Queues with waiting requests: least virtual finish first, ties in turn. */
+  /** Queues with waiting requests by virtual finish, then least recently dispatched. */
   private readonly waiting = new IndexedHeap<RequestQueue>(isBefore);
   private enqueues = 0;
   private dispatches = 0;
 
   configure(settings: QueuingSettings | undefined): void {
     this.settings = settings;
-    for (const queue of this.queues.values()) this.dropIfUnwanted(queue);
+    for (const queue of this.queues.values()) this.deleteIfUnused(queue);
   }
 
   get count(): number {
@@ -32,8 +32,8 @@ export class Queues {
   }
 
   /**
-   * The queue of the hand with the least waiting work. Ties go to each in turn, so that flows whose
-   * hands overlap find no queue preferred.
+   * The queue of the hand with the least waiting work. Ties are broken round-robin, so that flows whose
+   * hands overlap do not all prefer the same queue.
    */
   choose(hand: readonly number[]): RequestQueue {
     const offset = this.enqueues++ % hand.length;
@@ -46,18 +46,18 @@ export class Queues {
       best = index;
       leastWork = work;
     }
-    return this.at(best);
+    return this.queueAt(best);
   }
 
-  /** The queue whose oldest waiting request is to be dispatched next. */
+  /** The queue to dispatch from next. */
   next(): RequestQueue | undefined {
     return this.waiting.first();
   }
 
   /**
-   * Appends a request that arrives at R = `currentR`. It counts as arrived with the progress of the
-   * queue that is next, if that is behind R: R assumes that all seats are used, but wide requests
-   * leave some idle, and a queue that just became active must not wait until all have caught up.
+   * Appends a request that arrives at `currentR`. Its arrival is set to the virtual start of the next
+   * queue if that is smaller: R assumes that all seats are used, but wide requests leave some idle, and
+   * a queue that just became active must not wait until all others have caught up with R.
    */
   enqueue(queue: RequestQueue, request: SeatRequest, currentR: number): void {
     const next = this.waiting.first();
@@ -68,14 +68,14 @@ export class Queues {
     this.waiting.place(queue);
   }
 
-  /** Removes a waiting request that is not dispatched. */
+  /** Removes a waiting request without dispatching it. */
   eject(queue: RequestQueue, request: SeatRequest): void {
     queue.remove(request);
     this.reorder(queue);
     this.deactivateIfIdle(queue);
   }
 
-  /** Moves the oldest waiting request to the executing ones. @returns its virtual start. */
+  /** Dispatches the oldest waiting request; returns its virtual start. */
   dispatch(queue: RequestQueue, request: SeatRequest): number {
     queue.remove(request);
     const start = this.execute(queue, request);
@@ -83,15 +83,15 @@ export class Queues {
     return start;
   }
 
-  /** Dispatches a request at its arrival, as `enqueue` and `dispatch` do together. */
-  dispatchAtOnce(queue: RequestQueue, request: SeatRequest, currentR: number): number {
+  /** Dispatches a request on arrival: `enqueue` and `dispatch` in one step. */
+  dispatchImmediately(queue: RequestQueue, request: SeatRequest, currentR: number): number {
     this.activate(queue, currentR);
     request.arrivalR = currentR;
     if (queue.nextDispatchR < currentR) queue.nextDispatchR = currentR;
     return this.execute(queue, request);
   }
 
-  /** The request ended execution and took `lateness` more work than estimated (or less: < 0). */
+  /** Ends the execution of a request, which took `lateness` more work than estimated (or < 0: less). */
   finish(queue: RequestQueue, request: SeatRequest, lateness: number): void {
     queue.executing.remove(request);
     queue.advance(lateness);
@@ -100,9 +100,9 @@ export class Queues {
   }
 
   /**
-   * Charges queues for executing requests that take longer than estimated, as far as that has not
-   * been done. Kubernetes does so when a request finishes; until then, a queue whose requests take
-   * long seems to have had little and gets seats before one that just became active.
+   * Charges queues for executing requests that exceed their estimated time. Kubernetes charges only when
+   * a request finishes; until then, a queue of slow requests appears to have used little and would be
+   * preferred to a queue that just became active.
    */
   chargeOverdue(now: number): void {
     for (const queue of this.queues.values()) {
@@ -114,18 +114,18 @@ export class Queues {
     }
   }
 
-  /** The request's seats are free. */
+  /** Releases the seats of a request. */
   vacate(queue: RequestQueue, seats: number): void {
     queue.seatsInUse -= seats;
-    if (queue.isIdle) this.dropIfUnwanted(queue);
+    if (queue.isIdle) this.deleteIfUnused(queue);
   }
 
-  /** Turns the progress meter back by `work`, for all that was read from it. */
+  /** Lowers all stored values of R by `work` at a new epoch. */
   rewind(work: number): void {
     for (const queue of this.queues.values()) queue.rewind(work);
   }
 
-  /** Queues that exist, by index. */
+  /** The created queues, sorted by index. */
   all(): readonly RequestQueue[] {
     return [...this.queues.values()].sort((a, b) => a.index - b.index);
   }
@@ -139,12 +139,12 @@ export class Queues {
     return this.queues.get(index)?.waitingWork ?? 0;
   }
 
-  private at(index: number): RequestQueue {
-    const known = this.queues.get(index);
-    if (known !== undefined) return known;
-    const made: RequestQueue = new Queue(index);
-    this.queues.set(index, made);
-    return made;
+  private queueAt(index: number): RequestQueue {
+    const existing = this.queues.get(index);
+    if (existing !== undefined) return existing;
+    const queue: RequestQueue = new Queue(index);
+    this.queues.set(index, queue);
+    return queue;
   }
 
   private execute(queue: RequestQueue, request: SeatRequest): number {
@@ -159,14 +159,14 @@ export class Queues {
   private activate(queue: RequestQueue, currentR: number): void {
     if (!queue.isIdle) return;
     this.active++;
-    // What it was charged for still counts where the progress of others stands still.
+    // Earlier charges remain if they exceed R, which may not have advanced since.
     if (queue.nextDispatchR < currentR) queue.nextDispatchR = currentR;
   }
 
   private deactivateIfIdle(queue: RequestQueue): void {
     if (!queue.isIdle) return;
     this.active--;
-    this.dropIfUnwanted(queue);
+    this.deleteIfUnused(queue);
   }
 
   private reorder(queue: RequestQueue): void {
@@ -174,8 +174,8 @@ export class Queues {
     else this.waiting.remove(queue);
   }
 
-  private dropIfUnwanted(queue: RequestQueue): void {
-    if (queue.index < this.count && this.queues.size <= keptQueues) return;
+  private deleteIfUnused(queue: RequestQueue): void {
+    if (queue.index < this.count && this.queues.size <= maxIdleQueues) return;
     if (queue.isIdle && queue.seatsInUse === 0) this.queues.delete(queue.index);
   }
 }

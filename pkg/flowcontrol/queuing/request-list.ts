@@ -4,7 +4,7 @@ export interface Linked<T> {
   next: T | undefined;
 }
 
-/** Doubly linked list through its elements: O(1) append and removal, no allocation. */
+/** Intrusive doubly linked list: O(1) append and removal, no allocation. */
 export class RequestList<T extends Linked<T>> {
   length = 0;
   first: T | undefined;

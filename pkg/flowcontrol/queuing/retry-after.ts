@@ -1,6 +1,6 @@
-/** Bounds of Retry-After in seconds, as in Kubernetes. */
-const least = 1;
-const most = 32;
+/** Bounds of Retry-After, as in Kubernetes. */
+const minSeconds = 1;
+const maxSeconds = 32;
 
 interface Second {
   readonly at: number;
@@ -8,31 +8,34 @@ interface Second {
 }
 
 /**
- * Chooses Retry-After by the rejections of the last seconds: doubles it when there were at least
- * three per second of the current value, and lowers it by one when there was less than one.
+ * Adapts Retry-After to the rate of rejections over the last `seconds`: doubles it at three or more per
+ * second, and lowers it by one below one per second.
  */
 export class RetryAfter {
-  private seconds = least;
+  private seconds = minSeconds;
   private raisedAt = -Infinity;
-  /** Rejections by second, oldest first; the last one is still going on. */
+  /** Rejections by second, oldest first; the last one is incomplete. */
   private history: Second[] = [];
 
-  /** Notes a rejection. @param now in ms. @returns the value for it, in seconds. */
+  /** Counts a rejection at `now` in ms; returns Retry-After in seconds. */
   reject(now: number): number {
     const at = Math.floor(now / 1000);
     const current = this.history.at(-1);
     if (current?.at === at) current.count++;
-    else this.begin(at);
+    else this.startSecond(at);
     return this.seconds;
   }
 
-  private begin(at: number): void {
+  private startSecond(at: number): void {
     const recent = this.history.filter((second) => at - second.at <= this.seconds);
     const rejections = recent.reduce((sum, { count }) => sum + count, 0);
     if (rejections >= 3 * this.seconds && at - this.raisedAt >= this.seconds) {
-      this.seconds = Math.min(most, 2 * this.seconds);
+      this.seconds = Math.min(maxSeconds, 2 * this.seconds);
       this.raisedAt = at;
-    } else if (rejections < this.seconds && this.seconds > least) this.seconds--;
-    this.history = [...this.history.filter((second) => at - second.at <= most), { at, count: 1 }];
+    } else if (rejections < this.seconds && this.seconds > minSeconds) this.seconds--;
+    this.history = [
+      ...this.history.filter((second) => at - second.at <= maxSeconds),
+      { at, count: 1 },
+    ];
   }
 }

@@ -3,15 +3,15 @@ import type { CurrentRequests } from "./current-requests.ts";
 import type { SeatDemandIntegrator } from "./seat-demand.ts";
 import type { SeatRequest } from "./seat-request.ts";
 
-/** Parts of the accounts that come from elsewhere. */
+/** Dependencies of the accounts. */
 export interface AccountParts {
   readonly metrics: PriorityLevelMetrics;
   readonly demand: SeatDemandIntegrator;
-  /** Requests of all levels together. */
+  /** Totals over all levels. */
   readonly current: CurrentRequests;
 }
 
-/** Requests and seats of one priority level, and their metrics. */
+/** Counts requests and seats of one priority level, and updates their metrics. */
 export class SeatAccounts {
   /** Seats of executing and lingering requests. */
   seatsInUse = 0;
@@ -54,7 +54,7 @@ export class SeatAccounts {
     this.demandChanged(now);
   }
 
-  /** Execution ended; the seats stay in use until `vacated`. */
+  /** Counts the end of execution; the seats stay in use until `vacated`. */
   finished(request: SeatRequest, now: number): void {
     this.requestsExecuting--;
     request.metrics.addExecuting(-1, 0);
@@ -71,7 +71,7 @@ export class SeatAccounts {
     this.demandChanged(now);
   }
 
-  /** A request was rejected at its arrival, or after `dequeued`. */
+  /** Counts a rejection on arrival, or after `dequeued`. */
   rejectedFor(reason: RejectionReason, now: number): void {
     this.rejected++;
     if (reason === "time-out") this.timedOut++;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { SeatDemandIntegrator } from "./seat-demand.ts";
 
 describe("seat demand", () => {
-  it("has the average and deviation over time, and the highest value of a period", () => {
+  it("computes average, deviation and high watermark of a period", () => {
     const demand = new SeatDemandIntegrator(0);
     demand.set(10, 0);
     demand.set(50, 6_000);
@@ -17,7 +17,7 @@ describe("seat demand", () => {
     assert.deepEqual([next.highWatermark, next.average, next.deviation], [2, 2, 0]);
   });
 
-  it("follows rising demand at once, and falling demand with a half-life of five minutes", () => {
+  it("smooths falling demand with a half-life of five minutes, rising demand not at all", () => {
     const demand = new SeatDemandIntegrator(0);
     demand.set(100, 0);
     assert.equal(demand.endPeriod(10_000).smoothed, 100);
@@ -31,7 +31,7 @@ describe("seat demand", () => {
     assert.equal(demand.endPeriod(320_000).smoothed, 70);
   });
 
-  it("keeps its smoothed value when a period has no length", () => {
+  it("retains the smoothed value after a period of no length", () => {
     const demand = new SeatDemandIntegrator(0);
     demand.set(4, 0);
     assert.equal(demand.endPeriod(1_000).smoothed, 4);

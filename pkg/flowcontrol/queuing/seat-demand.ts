@@ -1,12 +1,12 @@
 import type { SeatAdjustment } from "../contract.ts";
 
-/** Share of the old value in the smoothed demand after 10 s; its half-life is 5 minutes. */
+/** Decay of the smoothed demand per 10 s period, as in Kubernetes; the half-life is 5 minutes. */
 const smoothingCoefficient = 0.977;
 
-/** Figures of one adjustment period. */
+/** Statistics of one adjustment period. */
 export type SeatDemand = Omit<SeatAdjustment, "target" | "currentLimit">;
 
-/** Integrates over time the seats that a priority level could use: those in use and waited for. */
+/** Integrates the seat demand of a priority level over time: seats in use and requested in queues. */
 export class SeatDemandIntegrator {
   private seats = 0;
   private highest = 0;
@@ -24,16 +24,16 @@ export class SeatDemandIntegrator {
     if (seats > this.highest) this.highest = seats;
   }
 
-  /** Ends the period and returns its figures; the smoothed demand carries over to the next. */
+  /** Ends the period and returns its statistics; the smoothed demand carries over to the next. */
   endPeriod(now: number): SeatDemand {
     this.integrate(now);
-    const figures = this.figures();
-    this.smoothed = figures.smoothed;
+    const statistics = this.statistics();
+    this.smoothed = statistics.smoothed;
     this.highest = this.seats;
     this.seconds = 0;
     this.integral = 0;
     this.integralOfSquares = 0;
-    return figures;
+    return statistics;
   }
 
   private integrate(now: number): void {
@@ -44,8 +44,8 @@ export class SeatDemandIntegrator {
     this.integralOfSquares += this.seats * this.seats * seconds;
   }
 
-  /** Smoothed demand follows the envelope (average plus deviation) up at once and down slowly. */
-  private figures(): SeatDemand {
+  /** The smoothed demand rises to the envelope (average plus deviation) at once and decays slowly. */
+  private statistics(): SeatDemand {
     const { highest: highWatermark, seconds, smoothed: before } = this;
     if (seconds <= 0) {
       return { highWatermark, average: this.seats, deviation: 0, smoothed: before };

@@ -4,14 +4,14 @@ import { durationPerSeat, seatsTimesDuration } from "./seat-seconds.ts";
 import type { Timed } from "./timers.ts";
 import type { Queue } from "./queue.ts";
 
-/** Service time in ms that fair queuing assumes until a request has finished, as in Kubernetes. */
+/** Estimated execution time in ms of every request, as in Kubernetes; corrected when it finishes. */
 export const estimatedServiceMs = 3;
 
-/** What the set of queues does for its requests. */
+/** Events of a request, handled by the queue set. */
 export interface RequestOwner {
-  /** The request has finished execution. */
+  /** The request has finished executing. */
   finish(request: SeatRequest): void;
-  /** The client of a waiting request left. */
+  /** The client of a waiting request disconnected. */
   cancel(request: SeatRequest): void;
   /** The deadline of a waiting request passed, or the final phase of a lingering one ended. */
   elapse(request: SeatRequest): void;
@@ -23,14 +23,14 @@ interface Wait {
 }
 
 /**
- * A request on its way: new → waiting → executing → lingering (final phase) → done. Lists, heap and
- * timers link it directly, so that an admission allocates this object only.
+ * State of a request: new → waiting → executing → lingering (final phase) → done. It is itself the
+ * element of lists, heap and timers, and the Admission, so that a request costs one allocation.
  */
 export class SeatRequest implements Admission, Timed, Linked<SeatRequest> {
   readonly admitted = true;
   waited = 0;
   phase: "new" | "waiting" | "executing" | "lingering" | "done" = "new";
-  /** Seats that it occupies in both phases: the larger of initial and final seats. */
+  /** Seats occupied in both phases: the larger of initial and final seats. */
   seats: number;
   finalSeats: number;
   additionalLatency: number;
@@ -40,9 +40,9 @@ export class SeatRequest implements Admission, Timed, Linked<SeatRequest> {
   queue: Queue<SeatRequest> | undefined;
   /** R at arrival. */
   arrivalR = 0;
-  /** Monotonic time in ms; 0 while it has not started. */
+  /** Monotonic time of dispatch in ms; 0 before. */
   startedAt = 0;
-  /** Execution time in ms that its queue has been charged for. */
+  /** Execution time in ms for which the queue has been charged. */
   chargedMs = estimatedServiceMs;
   dueAt = Infinity;
   heapIndex = -1;
@@ -54,7 +54,7 @@ export class SeatRequest implements Admission, Timed, Linked<SeatRequest> {
     private readonly owner: RequestOwner,
     readonly request: FlowRequest,
     readonly metrics: FlowMetrics,
-    /** Monotonic time in ms. */
+    /** Monotonic time of arrival in ms. */
     readonly arrivedAt: number,
   ) {
     const { initialSeats, finalSeats, additionalLatency } = request.estimate;
@@ -74,8 +74,8 @@ export class SeatRequest implements Admission, Timed, Linked<SeatRequest> {
   }
 
   /**
-   * Reduces final seats that exceed the level's limit; the final phase takes longer instead, so
-   * that the work stays the same.
+   * Reduces final seats to the level's limit and extends the final phase, so that the work stays the
+   * same.
    */
   limitFinalSeats(levelLimit: number): void {
     const limit = Math.max(1, levelLimit);
@@ -86,7 +86,7 @@ export class SeatRequest implements Admission, Timed, Linked<SeatRequest> {
     this.seats = Math.max(this.request.estimate.initialSeats, limit);
   }
 
-  /** Work of the execution time that its queue has not been charged for; 0 if it is early. */
+  /** Returns the work of the execution time not charged so far, and marks it as charged. */
   charge(now: number): number {
     const elapsed = now - this.startedAt;
     if (elapsed <= this.chargedMs) return 0;
@@ -95,7 +95,7 @@ export class SeatRequest implements Admission, Timed, Linked<SeatRequest> {
     return work;
   }
 
-  /** Waits for `settle`, the deadline or the client's departure. */
+  /** A promise that `settle` resolves; an abort of the signal cancels the request. */
   wait(signal: AbortSignal): Promise<Admission | Rejection> {
     signal.addEventListener("abort", this);
     return new Promise((resolve) => {
@@ -103,14 +103,14 @@ export class SeatRequest implements Admission, Timed, Linked<SeatRequest> {
     });
   }
 
-  /** Ends the wait; does nothing if the request never waited. */
+  /** Resolves the promise of `wait`; does nothing if the request was not queued. */
   settle(result: Admission | Rejection): void {
     this.waiting?.signal.removeEventListener("abort", this);
     this.waiting?.resolve(result);
     this.waiting = undefined;
   }
 
-  /** The signal aborted. */
+  /** EventListener of the signal's "abort". */
   handleEvent(): void {
     if (this.phase === "waiting") this.owner.cancel(this);
   }

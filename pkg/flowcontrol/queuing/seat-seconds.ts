@@ -1,25 +1,22 @@
-/**
- * Work in seat-seconds, as integers of 1e-8 seat-seconds: sums stay exact up to 2^53, about 90
- * million seat-seconds.
- */
+/** Work is an integer in units of 1e-8 seat-seconds: exact up to 2^53, 90 million seat-seconds. */
 const unitsPerSeatSecond = 1e8;
 
-/** The work of occupying `seats` for `milliseconds`. */
+/** Work of `seats` seats for `milliseconds`. */
 export function seatsTimesDuration(seats: number, milliseconds: number): number {
   return Math.round((seats * milliseconds * unitsPerSeatSecond) / 1000);
 }
 
-/** Time in ms for which `seats` seats do the work. */
+/** Time in ms that `seats` seats take for the work. */
 export function durationPerSeat(work: number, seats: number): number {
   return (work / seats / unitsPerSeatSecond) * 1000;
 }
 
-/** Work as a fraction of a seat-second, for metrics. */
+/** Work in seat-seconds, for metrics. */
 export function toSeatSeconds(work: number): number {
   return work / unitsPerSeatSecond;
 }
 
-/** Text form in dumps: seconds, eight decimals and "ss". */
+/** Format of Kubernetes' dumps: seat-seconds with eight decimals and the unit "ss". */
 export function formatSeatSeconds(work: number): string {
   const size = Math.abs(work);
   const whole = Math.floor(size / unitsPerSeatSecond);

@@ -29,7 +29,7 @@ describe("shuffle sharding", () => {
     });
   }
 
-  it("deals every hand, in every order, equally often", () => {
+  it("deals every hand in every order with equal probability", () => {
     const random = seededRandom(41);
     const counts = new Map<string, number>();
     const settings = { queues: 5, handSize: 3, queueLengthLimit };
@@ -43,7 +43,7 @@ describe("shuffle sharding", () => {
     assert.ok(farthest(counts, 60, 60_000) < 4.5);
   });
 
-  it("spreads flows evenly over the queues, to the last card", () => {
+  it("spreads flows evenly over the queues at every position of the hand", () => {
     const settings = { queues: 32, handSize: 6, queueLengthLimit };
     const counts = Array.from({ length: 6 }, () => new Map<number, number>());
     for (let n = 0; n < 20_000; n++) {
@@ -65,7 +65,7 @@ describe("shuffle sharding", () => {
     assert.deepEqual(hashFlow("salt", "a", "b"), hashes[0]);
   });
 
-  it("refuses what it cannot deal", () => {
+  it("rejects settings that it cannot deal", () => {
     const fault = (queues: number, handSize: number) =>
       queuingFault({ queues, handSize, queueLengthLimit });
     assert.equal(fault(64, 10), undefined);

@@ -1,16 +1,15 @@
 import { createHash } from "node:crypto";
 import type { QueuingSettings } from "../contract.ts";
 
-/** Bits of a flow's hash that dealing may use, as in Kubernetes. */
+/** Hash bits that dealing may consume, as in Kubernetes. */
 const maxHashBits = 60;
 const limbBits = 20;
 const limb = 2 ** limbBits;
 const maxQueues = 2 ** 26;
 
 /**
- * The reason why a priority level cannot have these queues; undefined if it can.
- *
- * The API server validates the same rules on write, but not what is written to the store directly.
+ * The validation error of the settings; undefined if they are valid. Validation on write has the same
+ * rules, but does not cover objects that were written to the store directly.
  */
 export function queuingFault(settings: QueuingSettings): string | undefined {
   const { queues, handSize, queueLengthLimit } = settings;
@@ -28,7 +27,7 @@ export function queuingFault(settings: QueuingSettings): string | undefined {
 /** Sixty hash bits of a flow as three limbs of 20 bits, the highest first. */
 export type FlowHash = readonly [number, number, number];
 
-/** Hash of a flow. With a secret salt, clients cannot choose names that collide with others. */
+/** Hash of a flow. The secret salt prevents clients from choosing names that collide with others. */
 export function hashFlow(salt: string, flowSchema: string, flowDistinguisher: string): FlowHash {
   const hash = createHash("sha256");
   const digest = hash.update(`${salt}\u0000${flowSchema}\u0000${flowDistinguisher}`).digest();
@@ -37,8 +36,8 @@ export function hashFlow(salt: string, flowSchema: string, flowDistinguisher: st
 }
 
 /**
- * Deals the flow `handSize` different queues out of `queues`: all hands are equally likely, in
- * every order. Dealing reads the hash as a number in a mixed radix (queues, queues - 1, …).
+ * Deals `handSize` different queue indexes: all hands are equally likely, in every order. The hash is
+ * read as a number in a mixed radix (queues, queues - 1, …).
  */
 export function deal({ queues, handSize }: QueuingSettings, hash: FlowHash): readonly number[] {
   let [high, middle, low] = hash;
@@ -52,7 +51,7 @@ export function deal({ queues, handSize }: QueuingSettings, hash: FlowHash): rea
     low = Math.floor(third / radix);
     remainders.push(third % radix);
   }
-  // A remainder counts among the queues that are left: shift it past those dealt before.
+  // A remainder is an index among the undealt queues: shift it past those dealt before.
   return remainders.map((remainder, dealt) => {
     let card = remainder;
     for (let before = dealt - 1; before >= 0; before--) {

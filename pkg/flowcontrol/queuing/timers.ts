@@ -1,23 +1,23 @@
 import type { Clock } from "#base";
 import { type HeapElement, IndexedHeap } from "./indexed-heap.ts";
 
-/** Something that happens at a time of the monotonic clock. */
+/** A timer of the monotonic clock. */
 export interface Timed extends HeapElement {
   /** In ms of `Clock.monotonic()`. */
   dueAt: number;
   due(now: number): void;
 }
 
-/** Any number of timers on one sleep of the clock. They do not keep the process alive. */
+/** Multiplexes any number of timers onto one clock sleep. They do not keep the process alive. */
 export class Timers {
   private readonly heap = new IndexedHeap<Timed>((a, b) => a.dueAt < b.dueAt);
-  private wakesAt = Infinity;
+  private wakeUpAt = Infinity;
   private sleep: AbortController | undefined;
   private isClosed = false;
 
   constructor(private readonly clock: Clock) {}
 
-  /** Starts the timer at its `dueAt`; starts it again if it runs. Infinity never comes. */
+  /** Starts or restarts the timer; a `dueAt` of Infinity stops it. */
   start(timer: Timed): void {
     if (this.isClosed) return timer.due(this.clock.monotonic());
     if (timer.dueAt === Infinity) this.heap.remove(timer);
@@ -29,21 +29,21 @@ export class Timers {
     this.heap.remove(timer);
   }
 
-  /** Ends all timers now. Those that are started from now on end at once. */
+  /** Fires all timers now; timers that are started later fire immediately. */
   close(): void {
     this.isClosed = true;
     this.sleep?.abort();
     this.expire(Infinity);
   }
 
-  /** A sleep that ends too early arms itself again: timers that are canceled often cost nothing. */
+  /** Shortens the sleep if necessary, but never extends it: canceling a timer costs no new sleep. */
   private arm(): void {
     const dueAt = this.heap.first()?.dueAt ?? Infinity;
-    if (dueAt >= this.wakesAt) return;
+    if (dueAt >= this.wakeUpAt) return;
     this.sleep?.abort();
     const sleep = new AbortController();
     this.sleep = sleep;
-    this.wakesAt = dueAt;
+    this.wakeUpAt = dueAt;
     const ms = Math.max(0, Math.ceil(dueAt - this.clock.monotonic()));
     this.clock.sleep(ms, sleep.signal, { background: true }).then(
       () => this.wake(sleep),
@@ -56,7 +56,7 @@ export class Timers {
   private wake(sleep: AbortController): void {
     if (sleep !== this.sleep) return;
     this.sleep = undefined;
-    this.wakesAt = Infinity;
+    this.wakeUpAt = Infinity;
     this.expire(this.clock.monotonic());
     this.arm();
   }
