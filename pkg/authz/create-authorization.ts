@@ -1,6 +1,6 @@
 import { forbidden } from "#meta";
 import type { AdmissionHandler, ResourceRequest } from "#registry";
-import type { Authorizer, RequestInfo } from "#request";
+import { type Authorizer, resourceRequestInfo } from "#request";
 
 /** A PUT or an apply that creates needs the right to create, besides that of its own verb. */
 export function authorizeCreateByUpdate(authorizer: Authorizer): AdmissionHandler {
@@ -18,19 +18,8 @@ async function mayCreate(
 ): Promise<readonly string[]> {
   const { resource, namespace, name, user } = target;
   const { group, version, plural } = resource;
-  const request: RequestInfo = {
-    isResource: true,
-    path: "",
-    verb: "create",
-    apiPrefix: group === "" ? "api" : "apis",
-    group,
-    version,
-    namespace,
-    resource: plural,
-    subresource: "",
-    name,
-    rest: [],
-  };
+  const asked = { verb: "create", group, version, namespace, resource: plural, name };
+  const request = resourceRequestInfo(asked);
   const { verdict, reason } = await authorizer.authorize({ user, request });
   if (verdict === "allow") return [];
   const where = namespace === "" ? "at the cluster scope" : `in the namespace "${namespace}"`;

@@ -1,7 +1,7 @@
 import { type Clock, heldDuring, realClock } from "#base";
 import { tooManyRequests } from "#meta";
 import type { Registry, ResourceRequest } from "#registry";
-import { Query, type RequestInfo } from "#request";
+import { Query, type RequestInfo, resourceRequestInfo } from "#request";
 import type { Admission } from "./contract.ts";
 import type { FlowController } from "./flow-controller.ts";
 
@@ -75,17 +75,6 @@ export function controlledRegistry(
 function infoOf(verb: string, request: ResourceRequest): RequestInfo {
   const { resource, namespace, name, subresource } = request;
   const { group, version, plural } = resource;
-  return {
-    isResource: true,
-    path: "",
-    verb,
-    apiPrefix: group === "" ? "api" : "apis",
-    group,
-    version,
-    namespace,
-    resource: plural,
-    subresource,
-    name,
-    rest: [],
-  };
+  const names = { group, version, namespace, resource: plural, subresource, name };
+  return resourceRequestInfo({ verb, ...names });
 }

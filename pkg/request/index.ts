@@ -10,7 +10,14 @@ export {
   type SentBody,
 } from "./audit.ts";
 export { Query, unescapeKey } from "./query.ts";
-export { parseRequestInfo, parseTarget, pathParts, type RequestTarget } from "./request-info.ts";
+export {
+  nonResourceRequestInfo,
+  parseRequestInfo,
+  parseTarget,
+  pathParts,
+  type RequestTarget,
+  resourceRequestInfo,
+} from "./request-info.ts";
 export {
   CallFault,
   callWebhook,

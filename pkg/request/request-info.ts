@@ -41,7 +41,7 @@ export function parseRequestInfo(method: string, target: RequestTarget): Request
   const apiPrefix = parts[0] ?? "";
   const grouped = apiPrefix === "apis";
   if ((apiPrefix !== "api" && !grouped) || parts.length < (grouped ? 4 : 3)) {
-    return nonResource(method, path);
+    return nonResourceRequestInfo(method.toLowerCase(), path);
   }
   const group = grouped ? parts[1]! : "";
   const version = parts[grouped ? 2 : 1]!;
@@ -82,11 +82,36 @@ export function pathParts(path: string): string[] {
 
 const slash = 0x2f;
 
-function nonResource(method: string, path: string): RequestInfo {
+type ResourceAttributes = Pick<RequestInfo, "verb"> &
+  Partial<
+    Pick<RequestInfo, "group" | "version" | "namespace" | "resource" | "subresource" | "name">
+  >;
+
+/** A verb on a resource without an HTTP request of its own; attributes that are absent are empty. */
+export function resourceRequestInfo(attributes: ResourceAttributes): RequestInfo {
+  const { verb, group = "", version = "", namespace = "" } = attributes;
+  const { resource = "", subresource = "", name = "" } = attributes;
+  return {
+    isResource: true,
+    path: "",
+    verb,
+    apiPrefix: group === "" ? "api" : "apis",
+    group,
+    version,
+    namespace,
+    resource,
+    subresource,
+    name,
+    rest: [],
+  };
+}
+
+/** A verb on a path that names no resource. */
+export function nonResourceRequestInfo(verb: string, path: string): RequestInfo {
   return {
     isResource: false,
     path,
-    verb: method.toLowerCase(),
+    verb,
     apiPrefix: "",
     group: "",
     version: "",

@@ -8,7 +8,7 @@ import {
   resourceCheckValue,
   type Value,
 } from "#cel";
-import type { Authorizer, User } from "#request";
+import { type Authorizer, nonResourceRequestInfo, resourceRequestInfo, type User } from "#request";
 import type { VersionedAttributes } from "./versioned-attributes.ts";
 
 /** A compiled expression, or why it is none. */
@@ -124,18 +124,10 @@ export function authorizationRequest(
 
 function accessOf(question: AccessQuestion, user: User) {
   const { verb, path, serviceAccount } = question;
-  const { group = "", resource = "", subresource = "", namespace = "", name = "" } = question;
-  const place = { apiPrefix: group === "" ? "api" : "apis", version: "*", rest: [], verb };
-  const request = {
-    ...place,
-    isResource: path === undefined,
-    path: path ?? "",
-    group,
-    resource,
-    subresource,
-    namespace,
-    name,
-  };
+  const request =
+    path === undefined
+      ? resourceRequestInfo({ ...question, version: "*" })
+      : nonResourceRequestInfo(verb, path);
   return { user: serviceAccount === undefined ? user : accountUser(serviceAccount), request };
 }
 

@@ -17,7 +17,7 @@ import {
   type AdmissionHandler,
   onlyChangesGarbageCollection,
 } from "#registry";
-import type { PolicyRule, Authorizer, RequestInfo, User } from "#request";
+import { type Authorizer, type PolicyRule, resourceRequestInfo, type User } from "#request";
 import type { RbacAuthorizer } from "./rbac-authorizer.ts";
 import { listRules, uncoveredRules, quoteList } from "./policy-rules.ts";
 
@@ -108,19 +108,8 @@ class Check {
     { resource, name }: { readonly resource: string; readonly name: string },
   ): Promise<boolean> {
     const { namespace, resource: asked } = this.attributes.request;
-    const request: RequestInfo = {
-      isResource: true,
-      path: "",
-      verb,
-      apiPrefix: "apis",
-      group: asked.group,
-      version: asked.version,
-      namespace,
-      resource,
-      subresource: "",
-      name,
-      rest: [],
-    };
+    const { group, version } = asked;
+    const request = resourceRequestInfo({ verb, group, version, namespace, resource, name });
     const decision = await this.options.authorizer.authorize({ user: this.user, request });
     return decision.verdict === "allow";
   }

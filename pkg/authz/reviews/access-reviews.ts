@@ -1,7 +1,14 @@
 /** Access reviews (SubjectAccessReview and its variants): they report what a user may do. */
 import { badRequest, type Domain, resolve } from "#meta";
 import type { CreateHandler, VirtualCreate } from "#registry";
-import type { AuthorizationAttributes, Authorizer, Decision, RequestInfo, User } from "#request";
+import {
+  type AuthorizationAttributes,
+  type Authorizer,
+  type Decision,
+  nonResourceRequestInfo,
+  resourceRequestInfo,
+  type User,
+} from "#request";
 import { aggregate } from "../rbac/rbac-authorizer.ts";
 import { checkReview } from "./access-review-validation.ts";
 import {
@@ -52,14 +59,16 @@ async function judge(authorizer: Authorizer, user: User, spec: any): Promise<obj
   const { resourceAttributes, nonResourceAttributes } = spec;
   if (resourceAttributes === undefined) {
     const { path = "", verb = "" } = nonResourceAttributes;
-    const request = { ...nothing, path, verb };
+    const request = nonResourceRequestInfo(verb, path);
     return statusOf(await authorizer.authorize({ user, request }), []);
   }
+  // Without a version, all are meant.
+  const { verb = "", version } = resourceAttributes;
   const field = readFieldSelector(resourceAttributes.fieldSelector);
   const label = readLabelSelector(resourceAttributes.labelSelector);
   const attributes: AuthorizationAttributes = {
     user,
-    request: requestOf(resourceAttributes),
+    request: resourceRequestInfo({ ...resourceAttributes, verb, version: version || "*" }),
     ...(field.terms === undefined ? {} : { fieldTerms: field.terms }),
     ...(label.terms === undefined ? {} : { labelTerms: label.terms }),
   };
@@ -69,28 +78,6 @@ async function judge(authorizer: Authorizer, user: User, spec: any): Promise<obj
 
 function told(name: string, { left }: ReadSelector): readonly string[] {
   return left === "" ? [] : [`spec.resourceAttributes.${name} ${left} due to parse error`];
-}
-
-const nothing: RequestInfo = {
-  isResource: false,
-  path: "",
-  verb: "",
-  apiPrefix: "",
-  group: "",
-  version: "",
-  namespace: "",
-  resource: "",
-  subresource: "",
-  name: "",
-  rest: [],
-};
-
-/** Without a version, all are meant. */
-function requestOf(attributes: any): RequestInfo {
-  const { verb, group, version, namespace, resource, subresource, name } = attributes;
-  const asked = { verb, group, version: version || "*", namespace, resource, subresource, name };
-  const known = Object.entries(asked).filter(([, value]) => value !== undefined);
-  return { ...nothing, isResource: true, ...Object.fromEntries(known) };
 }
 
 function statusOf({ verdict, reason, error = "" }: Decision, left: readonly string[]): object {

@@ -17,6 +17,7 @@ import {
   type WriteOptions,
 } from "#client";
 import { StatusError } from "#meta";
+import { resourceRequestInfo } from "#request";
 import type { InterceptedRequest, RequestInterceptor, WatchFilter } from "#server";
 import type { ClientIdentity } from "../options.ts";
 
@@ -129,11 +130,10 @@ export class InterceptedClient implements Client {
     const { user, userAgent, signal } = this.identity;
     const { group, version, plural } = resource;
     const { namespace = "", name = "", subresource = "" } = at;
-    const apiPrefix = group === "" ? "api" : "apis";
     const path = resourcePath(resource, at);
     const names = { group, version, namespace, resource: plural, subresource, name };
     return {
-      info: { isResource: true, verb, path, apiPrefix, ...names, rest: [] },
+      info: { ...resourceRequestInfo({ verb, ...names }), path },
       user,
       signal: options?.signal ?? signal,
       header: (header) => (header === "user-agent" ? userAgent : undefined),

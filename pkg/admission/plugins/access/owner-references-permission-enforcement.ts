@@ -1,6 +1,6 @@
 import { deepEqual } from "#base";
 import type { AdmissionAttributes } from "#registry";
-import type { RequestInfo } from "#request";
+import { resourceRequestInfo } from "#request";
 import { refuse } from "../../objects.ts";
 import type { AdmissionPlugin, PluginDependencies } from "../../plugin.ts";
 
@@ -62,7 +62,7 @@ async function mayDelete(
   const { resource, namespace, name, subresource, user } = attributes.request;
   const { group, version, plural } = resource;
   const asked = { group, version, namespace, resource: plural, subresource, name };
-  const request = { ...anything, ...asked, verb: "delete" };
+  const request = resourceRequestInfo({ verb: "delete", ...asked });
   const { verdict, reason, error = "<nil>" } = await authorizer.authorize({ user, request });
   if (verdict === "allow") return;
   const story = "cannot set an ownerRef on a resource you can't delete";
@@ -84,8 +84,7 @@ async function mayBlock(
     const why = `${missing}: ${matches} ${JSON.stringify(apiVersion)}`;
     throw refuse(attributes, `cannot set blockOwnerDeletion in this case because ${why}`);
   }
-  const request = {
-    ...anything,
+  const request = resourceRequestInfo({
     verb: "update",
     group: owner.group,
     version: owner.version,
@@ -93,7 +92,7 @@ async function mayBlock(
     resource: owner.plural,
     subresource: "finalizers",
     name,
-  };
+  });
   const { verdict, reason, error = "<nil>" } = await authorizer.authorize({ user, request });
   if (verdict === "allow") return;
   const story =
@@ -101,17 +100,3 @@ async function mayBlock(
     "finalizers on";
   throw refuse(attributes, `${story}: ${reason}, ${error}`);
 }
-
-const anything: RequestInfo = {
-  isResource: true,
-  path: "",
-  verb: "",
-  apiPrefix: "apis",
-  group: "",
-  version: "",
-  namespace: "",
-  resource: "",
-  subresource: "",
-  name: "",
-  rest: [],
-};

@@ -1,6 +1,6 @@
 import { resolve } from "#meta";
 import type { AdmissionAttributes } from "#registry";
-import type { RequestInfo, User } from "#request";
+import { resourceRequestInfo, type User } from "#request";
 import { refuse } from "../../objects.ts";
 import type { PluginDependencies } from "../../plugin.ts";
 
@@ -39,19 +39,13 @@ async function mayUse(
   user: User,
   { verb, signerName }: SignerUse,
 ): Promise<boolean> {
-  const request: RequestInfo = {
-    isResource: true,
-    path: "",
+  const request = resourceRequestInfo({
     verb,
-    apiPrefix: "apis",
     group: resolve(certificatesGroup, domain),
     version: "*",
-    namespace: "",
     resource: "signers",
-    subresource: "",
     name: signerName,
-    rest: [],
-  };
+  });
   return (await authorizer.authorize({ user, request })).verdict === "allow";
 }
 

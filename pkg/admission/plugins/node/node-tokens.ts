@@ -1,7 +1,7 @@
 /** Tokens that nodes ask for on behalf of their pods. */
 import { goQuote, notFound, type StatusError } from "#meta";
 import type { RequestContext } from "#registry";
-import type { RequestInfo } from "#request";
+import { resourceRequestInfo } from "#request";
 import type { NodeRestrictionParts, NodeWrite } from "./node-write.ts";
 import { refuse } from "../../objects.ts";
 
@@ -100,18 +100,7 @@ async function driverWants(
 /** The verb stands for the audience, which takes the place of a resource. */
 async function mayAskFor({ attributes, parts }: NodeWrite, audience: string): Promise<boolean> {
   const { user, namespace, name } = attributes.request;
-  const request: RequestInfo = {
-    isResource: true,
-    path: "",
-    verb: "request-serviceaccounts-token-audience",
-    apiPrefix: "api",
-    group: "",
-    version: "v1",
-    namespace,
-    resource: audience,
-    subresource: "",
-    name,
-    rest: [],
-  };
+  const verb = "request-serviceaccounts-token-audience";
+  const request = resourceRequestInfo({ verb, version: "v1", namespace, resource: audience, name });
   return (await parts.authorizer.authorize({ user, request })).verdict === "allow";
 }

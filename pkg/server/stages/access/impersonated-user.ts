@@ -1,6 +1,12 @@
 import type { Awaitable } from "#base";
 import { goQuote, isDns1123Label, isDns1123Subdomain, type Domain, resolve } from "#meta";
-import { type Authorizer, type RequestInfo, unescapeKey, type User } from "#request";
+import {
+  type Authorizer,
+  type RequestInfo,
+  resourceRequestInfo,
+  unescapeKey,
+  type User,
+} from "#request";
 import { sendText } from "../../response/response-writer.ts";
 import type { Exchange } from "../../transport/exchange.ts";
 import { accessDenied } from "../../response/failures.ts";
@@ -115,19 +121,16 @@ function permissionOf({ kind, namespace, name, key }: Role, domain: Domain): Req
     UID: [own, "uids", ""],
   } as const;
   const [group, resource, subresource] = places[kind];
-  return {
-    isResource: true,
-    path: "",
-    verb: "impersonate",
-    apiPrefix: group === "" ? "api" : "apis",
+  const verb = "impersonate";
+  return resourceRequestInfo({
+    verb,
     group,
     version: "v1",
     namespace,
     resource,
     subresource,
     name,
-    rest: [],
-  };
+  });
 }
 
 function userOf(who: Role, roles: readonly Role[]): User {
