@@ -12,8 +12,8 @@ import type { Write } from "./write.ts";
 type StoredEntry = Pick<Entry, "key" | "value" | "modRevision" | "derived">;
 
 /**
- * Stores a new object, unless its name is taken: then there is no response. A dry run only looks
- * whether the name is free.
+ * Stores a new object and sets the response; if the name is taken, the response remains undefined.
+ * A dry run only checks whether the name is free.
  */
 export async function compareAndCreate(write: Write): Promise<void> {
   const { registry, request, object, applies } = write;
@@ -22,7 +22,7 @@ export async function compareAndCreate(write: Write): Promise<void> {
   const key = storageKey(request, object.metadata.name);
   if (write.dryRun) {
     const { entry } = await store.get(key, context);
-    if (entry === undefined) respondUnstored(write, key);
+    if (entry === undefined) respondDryRun(write, key);
     return;
   }
   refuseTerminatingDefinition(request, object);
@@ -38,9 +38,9 @@ export async function compareAndCreate(write: Write): Promise<void> {
 }
 
 /**
- * Replaces the stored object if it still has the revision that was read; there is no response if it
- * has another one. An object whose last finalizer goes while it is being deleted is deleted, and
- * one that does not change is not written.
+ * Replaces the stored object if its revision is still that of `entry`, and sets the response; sets
+ * `conflict` otherwise. If the write removes the last finalizer of a terminating object, the object is
+ * deleted. An unchanged object is not written.
  */
 export async function compareAndSwap(write: Write): Promise<void> {
   const { registry, request, object, entry, applies } = write;
@@ -54,8 +54,8 @@ export async function compareAndSwap(write: Write): Promise<void> {
   if (!deletes && isFresh && Buffer.compare(value, entry.value) === 0) return respond(write, entry);
   refuseChangedDefinition(registry, request);
   const { store } = registry;
-  const update = (fitting: Uint8Array): Promise<WriteOutcome> =>
-    store.update(key, modRevision, fitting, storeOptions(registry, request));
+  const update = (encoded: Uint8Array): Promise<WriteOutcome> =>
+    store.update(key, modRevision, encoded, storeOptions(registry, request));
   const outcome = deletes
     ? await store.delete(key, modRevision, context)
     : await writeWithSizeFallback(registry, resource, {
@@ -72,8 +72,8 @@ export async function compareAndSwap(write: Write): Promise<void> {
   respond(write, deletes ? { key, value, modRevision } : outcome.entry);
 }
 
-/** The object of a dry-run create, with the resourceVersion that the client has set, if any. */
-function respondUnstored(write: Write, key: string): void {
+/** Responds to a dry-run create; the object keeps a resourceVersion that the client set. */
+function respondDryRun(write: Write, key: string): void {
   const { registry, request, object } = write;
   const { resourceVersion } = object.metadata;
   const value = encodeStored(registry, request.resource, object);
@@ -90,18 +90,18 @@ function respond(write: Write, entry: StoredEntry): void {
 function itemOf(write: Write, entry: StoredEntry): StoredItem {
   const { registry, request, object } = write;
   const { stored, kind } = request.resource;
-  // A stored version other than the hub may not hold all that the object has.
+  // Conversion to a stored version other than the hub may lose fields, so the stored bytes are decoded.
   if (stored.convert !== "hub" || kind.custom?.conversion !== undefined) {
     return new StoredItem(registry, request, entry);
   }
   setResourceVersion(object, entry.modRevision);
-  return write.stored && "derived" in entry && isAsDecoded(write)
+  return write.stored && "derived" in entry && isSameAsDecoded(write)
     ? StoredItem.written(registry, request, entry, object)
     : new StoredItem(registry, request, entry, { object });
 }
 
-/** Whether the object is the same as what is decoded from its stored form. */
-function isAsDecoded({ registry, request, object }: Write): boolean {
+/** Whether decoding the stored bytes would give an equal object. */
+function isSameAsDecoded({ registry, request, object }: Write): boolean {
   const { struct } = request.resource.hub;
   return registry.storageMediaType === "json" && !hasOmittedCollections(struct, object);
 }

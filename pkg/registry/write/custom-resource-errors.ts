@@ -4,9 +4,9 @@ import type { ResourceRequest } from "../contract.ts";
 import type { RegistryContext } from "../context.ts";
 import type { TypeMeta } from "../codec/type-meta.ts";
 
-/** What the registry tells clients of custom resources in other words than of built-in kinds. */
+/** Checks whose errors differ between custom resources and built-in kinds. */
 
-/** Throws 400 for another version, 422 for another kind. */
+/** Throws 400 if the body names another apiVersion than the path, 422 if it names another kind. */
 export function checkCustomTypeMeta(resource: Resource, named: TypeMeta, name: string): void {
   const { groupVersion } = resource;
   if (named.apiVersion !== groupVersion) {
@@ -18,7 +18,7 @@ export function checkCustomTypeMeta(resource: Resource, named: TypeMeta, name: s
   checkSameKind(resource, named, name);
 }
 
-/** Throws 422 unless the object that a patch has made is what it was. */
+/** Throws 422 if a patch changed the kind or apiVersion of the object. */
 export function checkSameKind(
   { group, groupVersion, kind }: Resource,
   named: TypeMeta,
@@ -34,7 +34,7 @@ export function checkSameKind(
   if (!problems.empty) throw invalid({ group, kind: named.kind }, name, problems);
 }
 
-/** The name in an object's metadata, as far as that can be read. */
+/** The value of metadata.name in a parsed body; "" if it is absent or not a string. */
 export function nameIn(value: unknown): string {
   const { metadata } = (value ?? {}) as { readonly metadata?: { readonly name?: unknown } };
   const name = metadata?.name;
@@ -42,8 +42,8 @@ export function nameIn(value: unknown): string {
 }
 
 /**
- * Throws 429 once the definition has gone, or serves something else: what was checked against the
- * schema of before must not be written any more.
+ * Throws 429 if the CustomResourceDefinition was deleted or changed since the request began: an object
+ * validated against the old schema must not be stored.
  */
 export function refuseChangedDefinition(
   { catalog }: RegistryContext,
@@ -53,7 +53,7 @@ export function refuseChangedDefinition(
   throw tooManyRequests("storage is (re)initializing");
 }
 
-/** Refuses creations while the definition of the resource is being removed. @throws 403 */
+/** Throws 403 for creates while the CustomResourceDefinition is terminating. */
 export function refuseTerminatingDefinition({ resource }: ResourceRequest, object: any): void {
   if (resource.kind.custom?.terminating !== true) return;
   const why = "create not allowed while custom resource definition is terminating";

@@ -5,7 +5,7 @@ import type { ResourceRequest } from "../contract.ts";
 import { nullEmptyCollections } from "../codec/null-empty-collections.ts";
 import type { RegistryContext } from "../context.ts";
 
-/** Drops the fields of a new object that only the server sets. */
+/** Removes the fields of a new object that only the server sets. */
 export function resetSystemFields(metadata: any): void {
   delete metadata.uid;
   delete metadata.creationTimestamp;
@@ -14,14 +14,14 @@ export function resetSystemFields(metadata: any): void {
   delete metadata.selfLink;
 }
 
-/** Sets uid and creation time of a new object. */
+/** Sets uid and creationTimestamp of a new object, and removes other fields that only the server sets. */
 export function fillSystemFields(registry: RegistryContext, metadata: any): void {
   resetSystemFields(metadata);
   metadata.uid = registry.identities.uid();
   metadata.creationTimestamp = registry.timestamp();
 }
 
-/** Sets uid and creation time where an object has none. */
+/** Sets uid and creationTimestamp if they are absent. */
 export function fillAbsentSystemFields(registry: RegistryContext, metadata: any): void {
   metadata.uid ||= registry.identities.uid();
   metadata.creationTimestamp ??= registry.timestamp();
@@ -32,7 +32,7 @@ export function timestamp(milliseconds: number): string {
   return `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
 }
 
-/** A function that returns the current time in that form; formatted once per second. */
+/** A function that returns the current `timestamp`, formatted at most once per second. */
 export function secondTimestamps(clock: Clock): () => string {
   let second = Number.NaN;
   let text = "";
@@ -44,10 +44,9 @@ export function secondTimestamps(clock: Clock): () => string {
   };
 }
 
-/** Fills in the namespace of the path. Throws 400 where the object names another one. */
+/** Sets the namespace of the path. Throws 400 if the object names another one. */
 export function matchNamespace(request: ResourceRequest, metadata: any): void {
   const named = metadata.namespace ?? "";
-  // The namespace of a cluster-scoped object is ignored.
   if (request.resource.kind.scope === "Cluster") {
     delete metadata.namespace;
     return;
@@ -61,7 +60,7 @@ export function matchNamespace(request: ResourceRequest, metadata: any): void {
   );
 }
 
-/** Throws 400 unless the object has the name of the path. */
+/** Throws 400 unless the object's name is that of the path. */
 export function matchName(request: ResourceRequest, metadata: any): void {
   const named = metadata.name ?? "";
   if (named === request.name) return;
@@ -73,37 +72,35 @@ export function matchName(request: ResourceRequest, metadata: any): void {
   );
 }
 
-/** Removes repeated owner references, with a warning; `when` they were found is part of it. */
+/** Removes duplicate owner references and adds a warning, which contains `when`. */
 export function dedupeOwnerReferences(metadata: any, when: string, warnings: string[]): void {
   const owners: NonNullable<ObjectMeta["ownerReferences"]> = metadata.ownerReferences ?? [];
   if (owners.length < 2) return;
   const seen = new Set<string>();
-  const repeated = new Set<string>();
-  const kept = owners.filter((owner) => {
+  const duplicateUids = new Set<string>();
+  const unique = owners.filter((owner) => {
     const { apiVersion, kind, name, uid, controller, blockOwnerDeletion } = owner;
     const text = JSON.stringify([apiVersion, kind, name, uid, controller, blockOwnerDeletion]);
     const isNew = !seen.has(text);
     if (isNew) seen.add(text);
-    else repeated.add(uid);
+    else duplicateUids.add(uid);
     return isNew;
   });
-  if (repeated.size === 0) return;
-  metadata.ownerReferences = kept;
+  if (duplicateUids.size === 0) return;
+  metadata.ownerReferences = unique;
   warnings.push(
     `.metadata.ownerReferences contains duplicate entries${when}; API server dedups owner ` +
       "references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; " +
-      `duplicate UID(s) observed: ${[...repeated].join(", ")}`,
+      `duplicate UID(s) observed: ${[...duplicateUids].join(", ")}`,
   );
 }
 
-/** Sets generation 1 where the kind has a generation. */
+/** Sets generation 1 if the kind has a generation. */
 export function initializeGeneration(rules: KindRules, metadata: any): void {
   if (rules.generation) metadata.generation = 1;
 }
 
-/**
- * Copies the fields that an update cannot change from the stored object.
- */
+/** Copies the fields that an update cannot change from the stored object's metadata. */
 export function preserveSystemFields(metadata: any, old: any): void {
   if (!metadata.uid) copy(metadata, old, "uid");
   copy(metadata, old, "creationTimestamp");
@@ -115,14 +112,15 @@ export function preserveSystemFields(metadata: any, old: any): void {
   delete metadata.selfLink;
 }
 
+/** Copies one field, deleting it where the stored object has none. */
 function copy(metadata: any, old: any, field: string): void {
   if (old[field] === undefined) delete metadata[field];
   else metadata[field] = old[field];
 }
 
 /**
- * Increments the generation when anything outside metadata and status changes, unless a hook has
- * set it. Empty and absent lists count as equal, as they are in the store.
+ * Increments the generation if anything but metadata and status changes, unless a hook has set it.
+ * Empty and absent lists are equal, as they are in the store.
  */
 export function updateGeneration({ kind, hub }: Resource, object: any, old: any): void {
   if (!kind.rules.generation) return;

@@ -16,11 +16,11 @@ import {
 import { retryOnConflict } from "./write-conflict.ts";
 
 /**
- * The write path, top to bottom. A write runs the list of its verb; after a conflict the whole list
- * runs again with the newer object. A dry run takes the same path and stops before the store.
+ * The steps of each write verb, in kube-apiserver's order. After a conflict the steps run again on
+ * the newer object, as in GuaranteedUpdate. A dry run (`dryRun=All`) skips only the write to the store.
  */
 
-/** From the wanted new object to the store. */
+/** Admits, prepares, validates and stores a new object. */
 const storeNewObject: readonly WriteStep[] = [
   step.mutatingAdmission,
   step.restoreManagedFields,
@@ -41,13 +41,13 @@ const storeNewObject: readonly WriteStep[] = [
   step.invalidateNamespace,
 ];
 
-/** From the wanted object to the store, for an object that is there. */
+/** Admits, prepares, validates and stores a changed object. */
 const storeChangedObject: readonly WriteStep[] = [
   step.mutatingAdmission,
   step.restoreManagedFields,
   step.matchPath,
   step.dedupeOwnerReferences,
-  step.keepManagedFieldsTimes,
+  step.keepManagedFieldsTimestamps,
   step.checkResourceVersion,
   step.preserveSystemFields,
   step.prepareUpdate,
@@ -75,7 +75,7 @@ export const createSteps: readonly WriteStep[] = [
   ...storeNewObject,
 ];
 
-/** An object as another cluster had it: stored without admission, allocation or reset fields. */
+/** Stores an object of another cluster unchanged: no admission, no allocation, no reset fields. */
 export const restoreSteps: readonly WriteStep[] = [
   step.decodeBody,
   step.yieldIfLong,
@@ -90,19 +90,19 @@ export const restoreSteps: readonly WriteStep[] = [
   step.invalidateNamespace,
 ];
 
-/** The lists of a verb whose object may be there. */
+/** The steps of a verb that addresses an object by name. */
 interface WritePath {
-  /** Once, before the object is read. */
+  /** Run once, before the stored object is read. */
   readonly before: readonly WriteStep[];
-  /** For a stored object; again after a conflict. */
+  /** One attempt to change the stored object. */
   readonly existing: readonly WriteStep[];
-  /** Where there is none. */
+  /** One attempt when no object is stored under the name. */
   readonly missing: readonly WriteStep[];
 }
 
-/** PUT: creates where the kind says so. */
+/** PUT: replaces an object, or creates a missing one if its kind has `rules.createOnUpdate`. */
 export const updatePath: WritePath = {
-  before: [step.decodeBody, step.yieldIfLong, step.matchPath, step.keepDecodedBody],
+  before: [step.decodeBody, step.yieldIfLong, step.matchPath, step.saveDecodedBody],
   existing: [step.checkUid, step.copyDecodedBody, step.updateManagedFields, ...storeChangedObject],
   missing: [
     step.requireCreateOnUpdate,
@@ -114,14 +114,14 @@ export const updatePath: WritePath = {
   ],
 };
 
-/** PATCH with a JSON, merge or strategic merge patch. */
+/** PATCH with a JSON Patch (RFC 6902), a JSON Merge Patch (RFC 7396) or a strategic merge patch. */
 export const patchPath: WritePath = {
   before: [],
   existing: [step.applyPatch, step.updateManagedFields, step.matchPath, ...storeChangedObject],
   missing: [step.refuseMissingObject],
 };
 
-/** Server-side apply: a PATCH that may create, and merges by field manager. */
+/** Server-side apply (KEP-555): merges by field manager, and creates a missing object. */
 export const applyPath: WritePath = {
   before: [],
   existing: [step.applyConfiguration, step.matchPath, ...storeChangedObject],
@@ -134,16 +134,17 @@ export const applyPath: WritePath = {
   ],
 };
 
-/** A subresource that changes the object its own way, such as scale. */
+/** A write through a subresource with a body of another kind, such as `scale` or `binding`. */
 export const subresourcePath: WritePath = {
   before: [],
   existing: [step.checkUid, step.applySubresource, ...storeChangedObject],
   missing: [step.refuseMissingObject],
 };
 
-/** How many generated names are tried when they are taken. */
+/** Names tried for a create with `generateName` (KEP-4420, RetryGenerateName). */
 const nameAttempts = 8;
 
+/** Creates the object of a POST. Throws 409 if its name is taken. */
 export async function create(
   registry: RegistryContext,
   request: ResourceRequest,
@@ -155,23 +156,24 @@ export async function create(
     await runAttempt(createSteps, write);
     if (write.response !== undefined) return write.response;
     if (write.generatesName && attempt < nameAttempts) continue;
-    throw withWarnings(await nameTaken(write), write.warnings);
+    throw withWarnings(await alreadyExistsError(write), write.warnings);
   }
 }
 
+/** Stores an object of another cluster unchanged. Throws 409 if its name is taken. */
 export async function restore(
   registry: RegistryContext,
   request: ResourceRequest,
   body: Body,
 ): Promise<WriteResponse> {
   const options: WriteOptions = { dryRun: false, fieldManager: "", fieldValidation: "Warn" };
-  // Whether privileged containers may run was the decision of the cluster that had the object.
+  // The cluster that the object comes from has already decided about privileged containers.
   const permissive = { ...registry, allowPrivileged: true };
   const write = new Write(permissive, request, { dryRun: false, input: { body, options } });
   write.begin(undefined);
   await runAttempt(restoreSteps, write);
   if (write.response !== undefined) return write.response;
-  throw withWarnings(await nameTaken(write), write.warnings);
+  throw withWarnings(await alreadyExistsError(write), write.warnings);
 }
 
 export function update(
@@ -200,7 +202,7 @@ interface SubresourceChange {
   readonly dryRun: boolean;
 }
 
-/** Writes the object of a subresource. */
+/** Changes the object by `change`, which derives from the body of one of its subresources. */
 export function changeBySubresource(
   registry: RegistryContext,
   request: ResourceRequest,
@@ -209,6 +211,7 @@ export function changeBySubresource(
   return runPath(subresourcePath, new Write(registry, request, change));
 }
 
+/** Attempts the write until no other writer interferes. */
 async function runPath(
   { before, existing, missing }: WritePath,
   write: Write,
@@ -227,7 +230,8 @@ async function runPath(
   });
 }
 
-async function nameTaken({ registry, request, object }: Write): Promise<Error> {
+/** The 409 of a create whose name is taken; it says whether the existing object is being deleted. */
+async function alreadyExistsError({ registry, request, object }: Write): Promise<Error> {
   const { resource, context } = request;
   const { name, generateName } = object.metadata;
   if (generateName) return generatedNameTaken(resource, name);

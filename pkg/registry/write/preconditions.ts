@@ -4,22 +4,22 @@ import type { ResourceRequest } from "../contract.ts";
 import type { RegistryContext } from "../context.ts";
 import { storageKey, type StoredItem } from "../codec/stored.ts";
 
-/** A whole number without sign, as Go's ParseUint reads it; undefined for anything else. */
+/** Parses a resourceVersion like Go's `strconv.ParseUint(text, 10, 64)`; undefined for an error. */
 export function parseResourceVersion(text: string): bigint | undefined {
   if (!/^\d+$/.test(text)) return undefined;
   const value = BigInt(text);
   return value < 2n ** 64n ? value : undefined;
 }
 
-/** Why `parseVersion` gave up, in Go's words. */
+/** The error of Go's `strconv.ParseUint` for a text that `parseResourceVersion` rejects. */
 export function resourceVersionFault(text: string): string {
   const why = /^\d+$/.test(text) ? "value out of range" : "invalid syntax";
   return `strconv.ParseUint: parsing ${JSON.stringify(text)}: ${why}`;
 }
 
 /**
- * The version that the client changed must be the one that stands there; without a version the kind
- * decides. Throws 409, 422 or 500.
+ * Checks the resourceVersion of an update against `current`, and sets it to that. Throws 409 if it
+ * differs, 422 if it is absent and the kind does not allow unconditional updates, 500 if it is malformed.
  */
 export function checkResourceVersion(
   request: ResourceRequest,
@@ -31,33 +31,34 @@ export function checkResourceVersion(
   if (version === undefined) throw plainFailure(resourceVersionFault(text));
   const { resource, name } = request;
   if (version === 0n) {
-    if (!resource.kind.rules.unconditionalUpdate) throw versionMissing(request);
+    if (!resource.kind.rules.unconditionalUpdate) throw missingResourceVersion(request);
   } else if (version !== BigInt(current)) {
     throw conflict(resource, name);
   }
   metadata.resourceVersion = String(current);
 }
 
-/** Kubernetes names the resource here where it otherwise names the kind. */
-function versionMissing({ resource, name }: ResourceRequest): Error {
+/** The 422 of an update without resourceVersion; kube-apiserver names the resource, not the kind. */
+function missingResourceVersion({ resource, name }: ResourceRequest): Error {
   const problems = new Problems();
   problems.invalid(Path.of("metadata.resourceVersion"), 0, "must be specified for an update");
   return invalid({ group: resource.group, kind: resource.plural }, name, problems);
 }
 
-interface Expected {
+interface Preconditions {
   readonly uid: string | undefined;
   readonly resourceVersion?: string | undefined;
   readonly current: StoredItem | undefined;
 }
 
 /**
- * Throws 409 unless what is there (if anything) has the uid and version that the client expects.
+ * Throws 409 unless the stored object has the uid and resourceVersion of the preconditions; the error
+ * is that of apiserver's etcd3 store.
  */
 export function checkPreconditions(
   registry: RegistryContext,
   request: ResourceRequest,
-  { uid, resourceVersion, current }: Expected,
+  { uid, resourceVersion, current }: Preconditions,
 ): void {
   const metadata = current?.object.metadata;
   const expected = [

@@ -4,17 +4,17 @@ import type { RegistryContext } from "../context.ts";
 import { encodeStored } from "../codec/stored.ts";
 
 interface SizedWrite {
-  /** Loses its managedFields when it is too large with them. */
+  /** Its managedFields are removed if it is too large with them. */
   readonly object: any;
-  /** The object as it is stored with them. */
+  /** The object in storage form, with its managedFields. */
   readonly encoded: Uint8Array;
-  /** Server-side apply needs managedFields: an object too large for them is refused. */
+  /** Server-side apply requires managedFields: no fallback. */
   readonly applies: boolean;
 }
 
 /**
- * Writes an object by `write`. An object that is too large for the store is written without its
- * managedFields before the write is refused.
+ * Calls `write` with the encoded object. If that is too large for the store, retries once without
+ * managedFields.
  */
 export async function writeWithSizeFallback<T>(
   registry: RegistryContext,

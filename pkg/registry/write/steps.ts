@@ -1,4 +1,4 @@
-/** The steps of the write path; `pipeline.ts` has their order. */
+/** The steps of the write path; `pipeline.ts` lists them in order. */
 import { append, assert, atOnce, deepClone, inTurns } from "#base";
 import { notFound, plainFailure } from "#meta";
 import { runHandlers } from "../admission/handler.ts";
@@ -18,46 +18,46 @@ import { configurationApplier } from "./server-side-apply.ts";
 import * as validation from "./validate.ts";
 import type { Write } from "./write.ts";
 
-/** Decodes the body into hub form and sets the defaults. */
+/** Decodes the body, converts it to the hub version and applies defaults. */
 export function decodeBody(write: Write): void {
   const { registry, request, input } = write;
   assert(input !== undefined, "a client sent the body");
   const decoded = body.decodeBody(registry, request, input.body, input.options);
-  write.take(decoded);
+  write.setDecoded(decoded);
   const { name, generateName } = decoded.object.metadata;
   write.generatesName = !name && Boolean(generateName);
 }
 
-/** Keeps the decoded body for the attempts, and its uid as their precondition. */
-export function keepDecodedBody(write: Write): void {
+/** Saves the decoded body for the attempts; its uid, if set, becomes their precondition. */
+export function saveDecodedBody(write: Write): void {
   const { object, warnings } = write;
   write.decoded = { object, warnings };
   write.uid = object.metadata.uid || undefined;
 }
 
-/** The steps change their object, and may run again. */
+/** Starts an attempt with a copy of the decoded body, since the steps change their object. */
 export function copyDecodedBody(write: Write): void {
   const { decoded } = write;
   assert(decoded !== undefined, "the body is decoded before the first attempt");
-  write.take({ object: deepClone(decoded.object), warnings: [...decoded.warnings] });
+  write.setDecoded({ object: deepClone(decoded.object), warnings: [...decoded.warnings] });
 }
 
-/** Yields to other requests after steps that take long with large objects. */
+/** Yields to other requests if the steps since the last yield took long. */
 export function yieldIfLong({ pause }: Write): Promise<void> | undefined {
   return pause();
 }
 
-/** Applies the patch to the stored object; a patch is parsed only when there is one. */
+/** Applies the patch to the stored object; the first attempt parses the patch. */
 export function applyPatch(write: Write): Promise<void> | undefined {
   const { registry, request, patch, current, isLarge } = write;
   assert(patch !== undefined, "the write is a PATCH");
   write.apply ??= patchApplier(request, patch);
   const slices = write.apply(registry, current);
-  if (isLarge) return inTurns(slices).then((decoded) => write.take(decoded));
-  return void write.take(atOnce(slices));
+  if (isLarge) return inTurns(slices).then((decoded) => write.setDecoded(decoded));
+  return void write.setDecoded(atOnce(slices));
 }
 
-/** Merges an applied configuration with the stored object and updates managedFields. */
+/** Merges the applied configuration into the stored object and updates managedFields. */
 export function applyConfiguration(write: Write): Promise<void> | undefined {
   const { registry, request, patch, current, isLarge } = write;
   assert(patch !== undefined, "the write is a PATCH");
@@ -66,18 +66,18 @@ export function applyConfiguration(write: Write): Promise<void> | undefined {
     isLarge,
     work: (views) => apply(views, current),
   });
-  if (applied instanceof Promise) return applied.then((decoded) => write.take(decoded));
-  return void write.take(applied);
+  if (applied instanceof Promise) return applied.then((decoded) => write.setDecoded(decoded));
+  return void write.setDecoded(applied);
 }
 
-/** Changes the object as its subresource asks. */
+/** Makes the change that the body of the subresource requests. */
 export function applySubresource(write: Write): void {
   const { registry, change, current } = write;
   assert(change !== undefined, "the write is one of a subresource");
-  write.take(change(registry, current));
+  write.setDecoded(change(registry, current));
 }
 
-/** Throws 403 while the CustomResourceDefinition of the resource is being removed. */
+/** Throws 403 while the CustomResourceDefinition of the resource is terminating. */
 export function refuseTerminatingDefinition({ request, object }: Write): void {
   definition.refuseTerminatingDefinition(request, object);
 }
@@ -87,41 +87,42 @@ export function refuseMissingObject({ request }: Write): void {
   throw notFound(request.resource, request.name);
 }
 
-/** Throws 404 unless an update of the kind creates missing objects. */
+/** Throws 404 unless a PUT to the main resource creates missing objects of the kind. */
 export function requireCreateOnUpdate({ request }: Write): void {
   const { resource, name, subresource } = request;
   if (!resource.kind.rules.createOnUpdate || subresource !== "") throw notFound(resource, name);
 }
 
-/** Throws 404 for subresources: a configuration creates objects only as a whole. */
+/** Throws 404 for subresources: server-side apply creates objects only through the main resource. */
 export function requireMainResource({ request }: Write): void {
   if (request.subresource !== "") throw notFound(request.resource, request.name);
 }
 
-/** Throws 409 unless the stored object has the uid that the client expects. */
+/** Throws 409 if the client names a uid that is not the stored object's. */
 export function checkUid({ registry, request, uid, current }: Write): void {
   preconditions.checkPreconditions(registry, request, { uid, current });
 }
 
+/** Removes the resourceVersion of an object that is to be created. */
 export function dropResourceVersion({ object }: Write): void {
   delete object.metadata.resourceVersion;
 }
 
-/** Drops what only the server sets in a new object. */
+/** Removes the metadata of a new object that only the server sets. */
 export function resetSystemFields({ object }: Write): void {
   metadata.resetSystemFields(object.metadata);
 }
 
-/** Throws 400 unless namespace and name of the object are those of the request's path. */
+/** Throws 400 unless the object's namespace and name match the request's path. */
 export function matchPath({ request, object }: Write): void {
   metadata.matchNamespace(request, object.metadata);
   if (request.name !== "") metadata.matchName(request, object.metadata);
 }
 
-/** Gives the fields that the client changes to its field manager. */
+/** Records in managedFields that the client's field manager owns the fields that the write changes. */
 export function updateManagedFields(write: Write): Promise<void> | undefined {
   const { registry, request, object, old, input, isLarge } = write;
-  assert(input !== undefined, "a client changes the object");
+  assert(input !== undefined, "a client sent the object");
   const { fieldManager } = input.options;
   const updated = withConvertedObjects(registry, request, {
     isLarge,
@@ -130,7 +131,7 @@ export function updateManagedFields(write: Write): Promise<void> | undefined {
   return updated instanceof Promise ? updated : undefined;
 }
 
-/** Runs NamespaceLifecycle and the plugins, policies and webhooks that change objects. */
+/** Runs NamespaceLifecycle and the mutating plugins, policies and webhooks. */
 export function mutatingAdmission(write: Write): Promise<void> | undefined {
   const { registry, request, dryRun, object, old, input } = write;
   const operation = old === undefined ? "create" : "update";
@@ -141,7 +142,7 @@ export function mutatingAdmission(write: Write): Promise<void> | undefined {
   return runHandlers(registry.mutating, write.attributes, write.warnings, write.pauseIfLarge);
 }
 
-/** Restores managedFields that admission left invalid, with a warning. */
+/** Undoes changes by admission that make managedFields invalid, with a warning. */
 export function restoreManagedFields({
   object,
   managedFieldsBeforeAdmission: before,
@@ -150,25 +151,25 @@ export function restoreManagedFields({
   append(warnings, managed.restoreManagedFields({ object }, before));
 }
 
-/** Drops owner references that repeat an earlier one, with a warning. */
+/** Removes duplicate owner references, with a warning. */
 export function dedupeOwnerReferences({ object, patch, warnings }: Write): void {
-  // Kubernetes looks at a patched object only after mutating admission, and says so.
+  // kube-apiserver checks PATCH only after mutating admission, and its warning says so.
   const when = patch === undefined ? "" : " after mutating admission happens";
   metadata.dedupeOwnerReferences(object.metadata, when, warnings);
 }
 
-/** Keeps the times of managedFields when nothing else has changed. */
-export function keepManagedFieldsTimes({ request, object, old }: Write): void {
+/** Restores the timestamps of managedFields if the write changes nothing else. */
+export function keepManagedFieldsTimestamps({ request, object, old }: Write): void {
   managed.keepTimestamps(request.resource, object, old);
 }
 
-/** Throws 409 unless the object was made from the stored version. */
+/** Throws 409 if the object has a resourceVersion other than the stored object's. */
 export function checkResourceVersion({ request, object, entry }: Write): void {
   assert(entry !== undefined, "an update has a stored object");
   preconditions.checkResourceVersion(request, object.metadata, entry.modRevision);
 }
 
-/** Takes over from the stored object what a client cannot change. */
+/** Copies the metadata that clients cannot change from the stored object. */
 export function preserveSystemFields({ object, old }: Write): void {
   metadata.preserveSystemFields(object.metadata, old.metadata);
 }
@@ -186,36 +187,38 @@ export function fillAbsentSystemFields({ registry, request, object }: Write): vo
   }
 }
 
+/** Sets a name made of `generateName` and a random suffix if the object has none. */
 export function generateName({ registry, object }: Write): void {
   const { metadata } = object;
   if (metadata.name || !metadata.generateName) return;
   metadata.name = registry.identities.name(metadata.generateName);
 }
 
+/** Sets generation 1 if the kind has a generation. */
 export function initializeGeneration({ request, object }: Write): void {
   metadata.initializeGeneration(request.resource.kind.rules, object.metadata);
 }
 
-/** Counts a change outside of metadata and status. */
+/** Increments the generation if anything but metadata and status changes. */
 export function updateGeneration({ request, object, old }: Write): void {
   metadata.updateGeneration(request.resource, object, old);
 }
 
-/** The kind's own preparation of a new object, such as dropping its status. */
+/** Runs the kind's PrepareForCreate, which for example drops the status. */
 export function prepareCreate({ request, object, hookContext, warnings }: Write): void {
   const { hooks } = request.resource.kind;
   append(warnings, hooks.earlyWarnings?.(object, hookContext) ?? []);
   hooks.prepareCreate?.(object, hookContext);
 }
 
-/** The kind's own preparation of an update, such as keeping the stored status. */
+/** Runs the kind's PrepareForUpdate, which for example keeps the stored status. */
 export function prepareUpdate({ request, object, old, hookContext }: Write): void {
   const { prepareUpdate } = request.resource.kind.hooks;
-  // Hooks take over parts of the old object; a copy keeps the two apart.
+  // The hook moves parts of the old object into the new one, which must not share them.
   prepareUpdate?.(object, deepClone(old), hookContext);
 }
 
-/** Reserves the cluster IPs and node ports of a service and writes them into it. */
+/** Reserves cluster IPs and node ports and sets them in the Service. */
 export function reserveAllocations(write: Write): Promise<void> | undefined {
   const { registry, request, attributes } = write;
   const allocator = allocation.allocatorOf(registry, request);
@@ -224,28 +227,28 @@ export function reserveAllocations(write: Write): Promise<void> | undefined {
   return write.allocation.reserve(attributes);
 }
 
-/** Throws 422 with all problems of a new object. */
+/** Throws 422 with all invalid fields of a new object. */
 export function validateCreate({ request, object, hookContext: context, isLarge }: Write) {
   return validation.validateCreate(request.resource, object, { context, isLarge });
 }
 
-/** Throws 422 with all problems of a changed object. */
+/** Throws 422 with all invalid fields of a changed object. */
 export function validateUpdate({ request, object, old, hookContext: context, isLarge }: Write) {
   return validation.validateUpdate(request.resource, object, { old, context, isLarge });
 }
 
-/** Adds the kind's warnings about the object. */
+/** Adds the kind's warnings, such as those about deprecated fields. */
 export function addWarnings({ request, object, old, hookContext, warnings }: Write): void {
   append(warnings, request.resource.kind.hooks.warnings?.(object, old, hookContext) ?? []);
 }
 
-/** Runs the plugins, policies and webhooks that may refuse the object, and quota. */
+/** Runs the validating plugins, policies and webhooks; ResourceQuota is last. */
 export function validatingAdmission({ registry, attributes, warnings, pauseIfLarge }: Write) {
   assert(attributes !== undefined, "mutating admission comes first");
   return runHandlers(registry.validating, attributes, warnings, pauseIfLarge);
 }
 
-/** Throws 500 for a create with a resourceVersion, as Kubernetes' store does; a dry run keeps it. */
+/** Throws 500 for a create with a resourceVersion, as apiserver's etcd3 store does; dry runs keep it. */
 export function refuseResourceVersion({ dryRun, object }: Write): void {
   if (dryRun) return;
   if (/^0*[1-9]\d*$/.test(object.metadata.resourceVersion ?? "")) {
@@ -254,17 +257,17 @@ export function refuseResourceVersion({ dryRun, object }: Write): void {
   delete object.metadata.resourceVersion;
 }
 
-/** Empty lists and maps that JSON always shows become null, as Protobuf stores them. */
+/** Replaces empty lists and maps without `omitempty` by null, as a Protobuf round trip does. */
 export function nullEmptyCollections({ request, object }: Write): void {
   collections.nullEmptyCollections(request.resource.hub.struct, object);
 }
 
-/** A written namespace is read again before the next write into it. */
+/** Evicts a written Namespace from the cache of NamespaceLifecycle. */
 export function invalidateNamespace({ registry, request, stored, object }: Write): void {
   if (stored && isNamespace(request.resource)) registry.namespaces.invalidate(object.metadata.name);
 }
 
-/** Releases what an object held that an update has deleted with its last finalizer. */
+/** Releases the allocations of an object that was deleted because its last finalizer was removed. */
 export function releaseAllocations(write: Write): Promise<void> | undefined {
   const { registry, request, stored, object } = write;
   if (!stored || !isReadyToDelete(request.resource, object)) return undefined;

@@ -12,8 +12,8 @@ import { checkFields, checkImmutable, Path, Problems } from "#schema";
 const metadataPath = Path.of("metadata");
 
 /**
- * Throws 422 with every problem of a new object, in Kubernetes' order. A large object is checked in
- * turns with other requests.
+ * Throws 422 with all invalid fields of a new object, in Kubernetes' order. Validation of a large
+ * object yields to other requests.
  */
 export function validateCreate(
   resource: Resource,
@@ -21,19 +21,19 @@ export function validateCreate(
   { context, isLarge }: { readonly context: HookContext; readonly isLarge: boolean },
 ): Promise<void> | undefined {
   const problems = new Problems();
-  const checks = checksOfNew(resource, object, { problems, context });
-  return refuse(resource, object, { problems, checks, isLarge });
+  const checks = checkNew(resource, object, { problems, context });
+  return validate(resource, object, { problems, checks, isLarge });
 }
 
-interface Checked {
+interface CheckContext {
   readonly problems: Problems;
   readonly context: HookContext;
 }
 
-function* checksOfNew(
+function* checkNew(
   resource: Resource,
   object: any,
-  { problems, context }: Checked,
+  { problems, context }: CheckContext,
 ): Slices<void> {
   checkMetadata(resource, object, problems);
   yield;
@@ -50,25 +50,25 @@ interface UpdateValidation {
   readonly isLarge: boolean;
 }
 
-/** As `validateCreate`, of a changed object. */
+/** Throws 422 with all invalid fields and forbidden changes of a changed object. */
 export function validateUpdate(
   resource: Resource,
   object: any,
   { old, context, isLarge }: UpdateValidation,
 ): Promise<void> | undefined {
   const problems = new Problems();
-  const checks = checksOfChanged(resource, object, { old, problems, context });
-  return refuse(resource, object, { problems, checks, isLarge });
+  const checks = checkChanged(resource, object, { old, problems, context });
+  return validate(resource, object, { problems, checks, isLarge });
 }
 
-function* checksOfChanged(
+function* checkChanged(
   resource: Resource,
   object: any,
-  { old, problems, context }: Checked & { readonly old: any },
+  { old, problems, context }: CheckContext & { readonly old: any },
 ): Slices<void> {
   const { hooks, rules } = resource.kind;
-  // Kubernetes checks metadata in a step of every kind, which knows no kind's names and
-  // finalizers, and again in the kind's own.
+  // kube-apiserver checks metadata twice: in rest.BeforeUpdate, with rules common to all kinds, and
+  // in the kind's strategy.
   const options = {
     namespaced: resource.kind.scope === "Namespaced",
     name: "path-segment",
@@ -104,33 +104,36 @@ function* checksOfChanged(
 
 interface Validation {
   readonly problems: Problems;
-  /** Adds to the problems. */
+  /** Adds to `problems` while it is iterated. */
   readonly checks: Slices<void>;
   readonly isLarge: boolean;
 }
 
-/** What takes long to look at is looked at in turns; nearly always there is no such thing. */
-function refuse(
+/**
+ * Runs the checks and throws 422 if they found problems. Returns a promise if the object is large or
+ * a check is deferred, as for CEL in a CustomResourceDefinition; undefined otherwise.
+ */
+function validate(
   resource: Resource,
   object: any,
   { problems, checks, isLarge }: Validation,
 ): Promise<void> | undefined {
   if (isLarge) {
-    return inTurns(checks).then(() => refuseInTurns(resource, object, problems));
+    return inTurns(checks).then(() => settleAndThrow(resource, object, problems));
   }
   atOnce(checks);
-  if (!problems.isSettled) return refuseInTurns(resource, object, problems);
-  return void refuseFound(resource, object, problems);
+  if (!problems.isSettled) return settleAndThrow(resource, object, problems);
+  return void throwIfInvalid(resource, object, problems);
 }
 
-async function refuseInTurns(resource: Resource, object: any, problems: Problems): Promise<void> {
+async function settleAndThrow(resource: Resource, object: any, problems: Problems): Promise<void> {
   await inTurns(problems.settle());
-  refuseFound(resource, object, problems);
+  throwIfInvalid(resource, object, problems);
 }
 
-function refuseFound({ hub, kind }: Resource, object: any, problems: Problems): void {
+function throwIfInvalid({ hub, kind }: Resource, object: any, problems: Problems): void {
   if (problems.empty) return;
-  // Kubernetes validates what it stores, and names the group of that.
+  // The error names the group of the hub version, in which the object is validated.
   throw invalid({ group: hub.group, kind: kind.kind }, object.metadata.name ?? "", problems);
 }
 

@@ -5,12 +5,11 @@ import type { RegistryContext } from "../context.ts";
 import type { ResourceRequest } from "../contract.ts";
 
 /**
- * Concurrent writers of one object queue on its key: without the mutex each of n writers would
- * retry after every success of another, about n²/2 attempts for n writes; with it each makes about
- * two.
+ * Concurrent writers of one object queue on its key. Without the mutex each of n writers retries
+ * after every success of another, about n²/2 attempts for n writes; with it each makes about two.
  *
- * The mutex only saves work. Writers are kept apart by the compare-and-swap, which also covers other
- * replicas and holders that exceed the hold limit.
+ * The mutex only saves work. Lost updates are prevented by the compare-and-swap, which also covers
+ * other replicas and writers that exceed the hold limit.
  */
 
 /**
@@ -19,6 +18,7 @@ import type { ResourceRequest } from "../contract.ts";
  */
 const holdLimitMs = 1000;
 
+/** The mutex of all writers of a registry, keyed by storage key. */
 export function writeMutex(clock: Clock): KeyedMutex {
   return new KeyedMutex({ clock: realClock(clock), milliseconds: holdLimitMs });
 }
@@ -28,7 +28,7 @@ export interface Conflict {
   readonly current: Entry | undefined;
 }
 
-/** The result of an attempt that met no conflict. */
+/** The result of an attempt without a conflict. */
 interface Completed<T> {
   readonly response: T;
   /** The store was written, which confirms the version that the attempt started from. */
@@ -37,9 +37,9 @@ interface Completed<T> {
 
 export type AttemptResult<T> = Completed<T> | Conflict;
 
-interface Target extends Pick<ResourceRequest, "context"> {
+interface WriteTarget extends Pick<ResourceRequest, "context"> {
   readonly key: string;
-  /** Start from the version that this process knows, without a read. */
+  /** Start from the version that this process has cached, without a read of the store. */
   readonly optimistic?: boolean;
 }
 
@@ -52,13 +52,13 @@ interface Origin {
 
 /**
  * Attempts to change the entry of a key until the attempt meets no conflict, or the request's signal
- * aborts. An optimistic request reads the entry only after a conflict, and before it reports a
- * response or StatusError that the store has not confirmed: if the version that the attempt
- * started from is outdated, the attempt is repeated with the one that was read.
+ * aborts. An optimistic request reads the entry only after a conflict, or to confirm a StatusError or
+ * a response that wrote nothing: if the attempt started from an outdated version, it is repeated with
+ * the version that was read.
  */
 export async function retryOnConflict<T>(
   { store, mutex }: Pick<RegistryContext, "store" | "mutex">,
-  { key, context, optimistic = false }: Target,
+  { key, context, optimistic = false }: WriteTarget,
   attempt: (entry: Entry | undefined) => Promise<AttemptResult<T>>,
 ): Promise<T> {
   const { signal } = context;

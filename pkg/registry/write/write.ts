@@ -16,24 +16,25 @@ import type { Decoded } from "./decode-body.ts";
 import type { ManagedFields } from "./managed-fields.ts";
 import type { Conflict } from "./write-conflict.ts";
 
-/** What a client asks of a write. */
+/** Body and options of a POST or PUT. */
 export interface WriteInput {
   readonly body: Body;
   readonly options: WriteOptions;
 }
 
+/** Body and options of a PATCH. */
 export interface PatchInput {
   readonly body: Body;
   readonly options: PatchOptions;
 }
 
-/** Bodies and stored objects above this may hold the event loop for more than some milliseconds. */
+/** Size above which the steps of a write may block the event loop for several milliseconds. */
 const largeBytes = 16 * 1024;
 
-/** The wanted object, made from the stored one; called again after a conflict. */
+/** Derives the wanted object from the stored one; called again after a conflict. */
 export type ObjectChange = (registry: RegistryContext, current: StoredItem | undefined) => Decoded;
 
-/** As `ObjectChange`, in slices. */
+/** As `ObjectChange`, yielding between slices of work. */
 export type PatchApplier = (
   registry: RegistryContext,
   current: Pick<StoredItem, "object"> | undefined,
@@ -41,34 +42,34 @@ export type PatchApplier = (
 
 interface WriteSettings {
   readonly dryRun: boolean;
-  /** What the client sent; absent where a subresource changes its object. */
+  /** Body and options of the client; absent for writes through a subresource. */
   readonly input?: WriteInput;
-  /** The same, of a PATCH. */
+  /** As `input`, for a PATCH. */
   readonly patch?: PatchInput;
-  /** The change of a subresource. */
+  /** The change that a subresource makes. */
   readonly change?: ObjectChange;
-  /** The stored object must have this uid. */
+  /** Precondition: uid of the stored object. */
   readonly uid?: string | undefined;
-  /** Server-side apply creates missing objects of every kind and requires managedFields. */
+  /** The write is a server-side apply. */
   readonly applies?: boolean;
 }
 
-/** One write on its way through the steps. An attempt begins with `begin`. */
+/** The state of one write, which its steps read and change. `begin` starts an attempt. */
 export class Write {
   readonly dryRun: boolean;
   readonly input: WriteInput | undefined;
   readonly patch: PatchInput | undefined;
   readonly change: ObjectChange | undefined;
-  /** Makes the wanted object of a PATCH; kept for further attempts, so that it is parsed once. */
+  /** Applies the PATCH; shared by all attempts, so that the patch is parsed once. */
   apply: PatchApplier | undefined = undefined;
   readonly applies: boolean;
   uid: string | undefined;
-  /** The decoded body of a PUT, from which each attempt takes a copy. */
+  /** The decoded body of a PUT; each attempt changes a copy of it. */
   decoded: Decoded | undefined = undefined;
-  /** The name is generated, so that another one can be tried when it is taken. */
+  /** The name is generated: if it is taken, the create is retried with another one. */
   generatesName = false;
 
-  /** Steps may take long, so that others need turns between all of them. */
+  /** Body or stored object is large: the write yields to other requests between all steps. */
   isLarge: boolean;
 
   /** The stored object that this attempt replaces; undefined for a create. */
@@ -76,19 +77,19 @@ export class Write {
   entry: Entry | undefined = undefined;
   /** The wanted object in hub form; the steps change it in place. */
   object: any = undefined;
-  /** Warnings for the client (code 299); sent with errors, too. */
+  /** Texts of Warning headers (code 299); sent with errors, too. */
   warnings: string[] = [];
   /** Set by mutating admission. */
   attributes: AdmissionAttributes | undefined = undefined;
   managedFieldsBeforeAdmission: ManagedFields = undefined;
   allocation: AllocationTransaction | undefined = undefined;
-  /** Whether the store has been written. */
+  /** The attempt has written to the store. */
   stored = false;
   /** Undefined when the compare-and-swap failed. */
   response: WriteResponse | undefined = undefined;
   /** Set when another writer changed the object first. */
   conflict: Conflict | undefined = undefined;
-  /** Yields to other requests when the steps since the last yield took long. */
+  /** Yields to other requests if the steps since the last yield took long. */
   pause = yieldEvery();
   #hookContext: HookContext | undefined = undefined;
 
@@ -106,7 +107,7 @@ export class Write {
     this.isLarge = (input?.body.bytes.length ?? 0) > largeBytes;
   }
 
-  /** Forgets the attempt before; `entry` is the stored object, if there is one. */
+  /** Resets the state for an attempt to replace `entry`, or to create if it is undefined. */
   begin(entry: Entry | undefined): void {
     this.entry = entry;
     if ((entry?.value.byteLength ?? 0) > largeBytes) this.isLarge = true;
@@ -123,34 +124,36 @@ export class Write {
     this.#hookContext = undefined;
   }
 
-  /** The stored object, not to be changed; undefined for a create. */
+  /** The stored object in hub form, read-only; undefined for a create. */
   get old(): any {
     return this.current?.object;
   }
 
-  /** What hooks of the kind may know; their warnings join those of the write. */
+  /** The context of the kind's hooks, whose warnings are added to those of the write. */
   get hookContext(): HookContext {
     this.#hookContext ??= hookContext(this.registry, this.request, this.warnings);
     return this.#hookContext;
   }
 
+  /** `pause` for a large object; undefined otherwise. */
   get pauseIfLarge(): (() => Promise<void> | undefined) | undefined {
     return this.isLarge ? this.pause : undefined;
   }
 
-  take({ object, warnings }: Decoded): void {
+  /** Sets the wanted object and replaces the warnings by those of its decoding. */
+  setDecoded({ object, warnings }: Decoded): void {
     this.object = object;
     this.warnings = warnings;
   }
 }
 
-/** A step that does not wait returns undefined rather than a promise. */
+/** One step of a write. A step that does not wait returns undefined instead of a promise. */
 export type WriteStep = (write: Write) => Promise<void> | undefined | void;
 
 /**
- * Runs the steps of one attempt and settles its allocations. An attempt that ends neither in a
- * response, nor in a conflict, nor in a StatusError may have been stored: its allocations stay until
- * the repair loop knows.
+ * Runs the steps of one attempt, then commits or cancels its allocations. After any error but a
+ * StatusError the object may have been stored: the allocations remain, and the repair loop reclaims
+ * them if it was not.
  */
 export async function runAttempt(steps: readonly WriteStep[], write: Write): Promise<void> {
   try {
@@ -167,7 +170,7 @@ export async function runAttempt(steps: readonly WriteStep[], write: Write): Pro
   await write.allocation.end(write.response === undefined ? "cancel" : "commit");
 }
 
-/** A failed request reports its warnings, too. */
+/** Adds warnings to a StatusError, as failed requests report theirs, too. */
 export function withWarnings(error: unknown, warnings: readonly string[]): unknown {
   if (!(error instanceof StatusError) || warnings.length === 0) return error;
   const all = new Set([...warnings, ...error.warnings]);
