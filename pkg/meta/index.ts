@@ -4,6 +4,7 @@ export {
   domainOf,
   goModules,
   kubernetes,
+  metaGroupOf,
   openApiName,
   protoPackage,
   resolve,

@@ -5,6 +5,12 @@ export { runHandlers, runEach } from "./admission/handler.ts";
 export { firstAddress } from "./allocation/address-range.ts";
 export { type ConnectRequest, type Destination, streamMethods } from "./connect/index.ts";
 export type { RegistryOptions } from "./context.ts";
+export {
+  checkDeleteOptions,
+  checkDryRun,
+  ignoreReadErrorField,
+  type RawDeleteOptions,
+} from "./delete/delete-options.ts";
 export { faultError } from "./codec/faults.ts";
 export {
   apiserver,

@@ -49,3 +49,8 @@ export function openApiName(packagePath: string, name: string): string {
   const domain = backwards(KUBERNETES_API);
   return `${domain}.${packagePath.replaceAll("/", ".")}.${name}`;
 }
+
+/** `meta.k8s.io`: the group of options, tables and metadata-only objects. */
+export function metaGroupOf({ api }: Domain): string {
+  return `meta.${api}`;
+}

@@ -1,11 +1,11 @@
 import { deepClone } from "#base";
-import { conflict, invalid, notFound, type Resource, type Status } from "#meta";
-import { Path, Problems } from "#schema";
+import { conflict, notFound, type Resource, type Status } from "#meta";
 import type { Entry } from "#storage";
 import { runHandlers } from "../admission/handler.ts";
 import { deleteOperationOptions } from "../admission/options.ts";
 import type { DeleteResponse, DeleteOptions, ResourceRequest } from "../contract.ts";
 import type { RegistryContext } from "../context.ts";
+import { checkDeleteOptions } from "./delete-options.ts";
 import { gracefulDeletion } from "./graceful.ts";
 import { type AttemptResult, type Conflict, retryOnConflict } from "../write/write-conflict.ts";
 import { isNamespace, namespaceLifecycle } from "../admission/namespace-lifecycle.ts";
@@ -37,19 +37,19 @@ export async function deleteObject(
   options: DeleteOptions,
   { ofCollection = false }: { readonly ofCollection?: boolean } = {},
 ): Promise<DeleteResponse> {
-  checkOptions(registry, options);
-  const { dryRun } = options;
+  const { dryRun, ignoreReadError = false } = options;
+  checkDeleteOptions({ ...options, dryRun: [], ignoreReadError }, registry.catalog.domain);
   const asked = { operation: "delete", dryRun, options: deleteOperationOptions(options) } as const;
   const attributes = { ...asked, request, object: undefined, ofCollection };
   // Before all others look at it: they are not asked about what cannot be read.
   await namespaceLifecycle(registry, { ...attributes, old: undefined });
   // What cannot be read is deleted only as the store has it.
-  const optimistic = !dryRun && options.ignoreReadError !== true;
+  const optimistic = !dryRun && !ignoreReadError;
   const target = { key: storageKey(request), context: request.context, optimistic };
   return retryOnConflict(registry, target, async (entry) => {
     if (entry === undefined) throw notFound(request.resource, request.name);
     const current = StoredItem.of(registry, request, entry);
-    if (options.ignoreReadError === true && !isDecodable(current)) {
+    if (ignoreReadError && !isDecodable(current)) {
       return deleteUnreadableObject(registry, request, { entry, dryRun });
     }
     const warnings: string[] = [];
@@ -359,18 +359,4 @@ function checkPreconditions(
     const compared = `${what} in precondition: ${wanted}, ${what} in object meta: ${actual}`;
     throw conflict(resource, name, `Precondition failed: ${compared}`);
   }
-}
-
-function checkOptions(
-  { catalog }: RegistryContext,
-  { orphanDependents, propagationPolicy }: DeleteOptions,
-): void {
-  if (orphanDependents === undefined || propagationPolicy === undefined) return;
-  const problems = new Problems();
-  problems.invalid(
-    Path.of("propagationPolicy"),
-    propagationPolicy,
-    "orphanDependents and deletionPropagation cannot be both set",
-  );
-  throw invalid({ group: `meta.${catalog.domain.api}`, kind: "DeleteOptions" }, "", problems);
 }

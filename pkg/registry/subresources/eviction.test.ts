@@ -77,6 +77,54 @@ describe("eviction subresource", () => {
     assert.match(await refusal(evict("sick2")), /^429/);
   });
 
+  it("refuses bad options of the deletion and keeps the pod", async () => {
+    await running("p");
+    const invalid = '422 Invalid DeleteOptions.meta.k8s.io "" is invalid';
+    const ignoring = "ignoreStoreReadErrorWithClusterBreakingPotential";
+    const rows: readonly (readonly [object, string])[] = [
+      [{ dryRun: ["Some"] }, `${invalid}: dryRun: Unsupported value: ["Some"]`],
+      [{ dryRun: ["All", "x"] }, `${invalid}: dryRun: Unsupported value: ["All","x"]`],
+      [{ propagationPolicy: "x" }, `${invalid}: propagationPolicy: Unsupported value: "x"`],
+      [
+        { propagationPolicy: "Orphan", orphanDependents: true },
+        `${invalid}: propagationPolicy: Invalid value: "Orphan": orphanDependents and`,
+      ],
+      [{ [ignoring]: true }, `Eviction.policy "p" is invalid: deleteOptions.${ignoring}: Inv`],
+      [{ preconditions: { uid: "x" } }, "the UID in the precondition (x) does not match"],
+      [{ preconditions: { resourceVersion: "1" } }, "the ResourceVersion in the precondition (1)"],
+    ];
+    for (const [deleteOptions, reason] of rows) {
+      const refused = await refusal(evict("p", { deleteOptions }));
+      assert.ok(refused.includes(reason), refused);
+    }
+    const twice = { deleteOptions: { dryRun: ["All", "All"] } };
+    const asked = test.post(
+      "v1/pods/ns/p/eviction",
+      { metadata: { name: "p" }, ...twice },
+      { dryRun: true },
+    );
+    assert.match(await refusal(asked), /^500 .*Non-matching dry-run.*: \[All\] and \[All All\]/);
+    const { metadata, status } = (await test.get("v1/pods/ns/p")).object;
+    assert.equal(metadata.deletionTimestamp, undefined);
+    assert.deepEqual(
+      status.conditions.map((each: any) => each.type),
+      ["Ready"],
+    );
+  });
+
+  it("keeps the resourceVersion that a client pins, also for a pod that has not started", async () => {
+    await test.post("v1/pods/ns", pod("new", { nodeName: "n" }));
+    const stale = { preconditions: { resourceVersion: "1" } };
+    assert.match(await refusal(evict("new", { deleteOptions: stale })), /^409 Conflict/);
+    assert.equal(await isGoing("new"), false);
+  });
+
+  it("deletes after one second where the grace period is negative", async () => {
+    await running("p");
+    await evict("p", { deleteOptions: { gracePeriodSeconds: -5 } });
+    assert.equal((await test.get("v1/pods/ns/p")).object.metadata.deletionGracePeriodSeconds, 1);
+  });
+
   it("changes nothing in a dry run", async () => {
     await running("p");
     await budget(1);

@@ -1,14 +1,16 @@
 import { atOnce, assert, deepClone } from "#base";
 import {
   badRequest,
+  invalid,
   notFound,
   parseJsonRequest,
+  plainFailure,
   type Resource,
   selectorFromLabelSelector,
   StatusError,
   timeout,
 } from "#meta";
-import { unwrapEnvelope } from "#schema";
+import { Path, Problems, unwrapEnvelope } from "#schema";
 import { writeOperationOptions } from "../admission/options.ts";
 import { decodeBody } from "../write/decode-body.ts";
 import type {
@@ -26,6 +28,11 @@ import { changeBySubresource } from "../write/pipeline.ts";
 import type { ObjectChange } from "../write/write.ts";
 import { get } from "../read/get.ts";
 import { checkDeletePreconditions, deleteObject } from "../delete/delete.ts";
+import {
+  checkDeleteOptions,
+  ignoreReadErrorField,
+  type RawDeleteOptions,
+} from "../delete/delete-options.ts";
 import { collectionPrefix, StoredItem } from "../codec/stored.ts";
 import { changeStored } from "./change-stored.ts";
 import { multipleBudgets, takeFrom, violation } from "./disruption-budget.ts";
@@ -51,13 +58,14 @@ export async function evict(
   if (eviction.metadata.name !== request.name) {
     throw badRequest("name in URL does not match name in Eviction object");
   }
-  const dryRun = options.dryRun || (eviction.deleteOptions?.dryRun ?? []).includes("All");
+  const deletion = deletionOf(eviction, request.name, options.dryRun);
   const asked = writeOperationOptions("CreateOptions", options);
+  const dryRun = deletion.dryRun.length > 0;
   const written = { request, dryRun, object: eviction, old: undefined, options: asked };
   const attributes = { ...written, operation: "create", bodyResource: resource } as const;
   await runAdmission(registry, attributes, warnings);
   const pods = { ...request, subresource: "" };
-  await evictPod(registry, pods, deletionOf(eviction.deleteOptions, dryRun));
+  await evictPod(registry, pods, deletion);
   return createdStatus(registry, warnings);
 }
 
@@ -79,35 +87,53 @@ function apiVersionOf({ bytes, format }: Body): unknown {
   }
 }
 
-function deletionOf(sent: any, dryRun: boolean): DeleteOptions {
+/**
+ * The options of the deletion, which are validated when the pod is deleted.
+ * @throws StatusError 422 or 500 for options that contradict an eviction or its dry run
+ */
+function deletionOf(eviction: any, name: string, isDryRun: boolean): RawDeleteOptions {
+  const sent = eviction.deleteOptions;
   const grace = sent?.gracePeriodSeconds;
+  const dryRun: readonly string[] = sent?.dryRun ?? [];
+  if (sent?.[ignoreReadErrorField] === true) {
+    const problems = new Problems();
+    const path = Path.of("deleteOptions").child(ignoreReadErrorField);
+    problems.invalid(path, true, "can not be set for pod eviction, try after removing the option");
+    throw invalid({ group: "policy", kind: "Eviction" }, name, problems);
+  }
+  if (isDryRun && dryRun.length > 0 && dryRun.join() !== "All") {
+    const stages = `[All] and [${dryRun.join(" ")}]`;
+    throw plainFailure(`Non-matching dry-run options in request and content: ${stages}`);
+  }
   return {
-    dryRun,
+    dryRun: isDryRun ? ["All"] : dryRun,
     gracePeriodSeconds: grace === undefined ? undefined : Number(grace),
     propagationPolicy: sent?.propagationPolicy,
     orphanDependents: sent?.orphanDependents,
     preconditions: sent?.preconditions,
+    ignoreReadError: false,
   };
 }
 
 async function evictPod(
   registry: RegistryContext,
   request: ResourceRequest,
-  options: DeleteOptions,
+  options: RawDeleteOptions,
 ): Promise<void> {
+  const isPinned = options.preconditions?.resourceVersion !== undefined;
   for (let attempt = 1; ; attempt++) {
     const { object: pod } = await get(registry, request, { resourceVersion: "" });
     if (!needsNoBudget(pod)) return evictWithBudget(registry, request, { pod, options });
     try {
-      return await markAndDelete(registry, request, pinned(options, pod));
+      return await markAndDelete(registry, request, isPinned ? options : pinned(options, pod));
     } catch (error) {
-      const mayRetry = options.preconditions?.resourceVersion === undefined && isConflict(error);
+      const mayRetry = !isPinned && isConflict(error);
       if (!mayRetry || isUidConflict(options, pod) || attempt === attempts) throw error;
     }
   }
 }
 
-function isUidConflict({ preconditions }: DeleteOptions, pod: any): boolean {
+function isUidConflict({ preconditions }: RawDeleteOptions, pod: any): boolean {
   return preconditions?.uid !== undefined && preconditions.uid !== pod.metadata.uid;
 }
 
@@ -120,7 +146,7 @@ function needsNoBudget({ metadata, status }: any): boolean {
 async function evictWithBudget(
   registry: RegistryContext,
   request: ResourceRequest,
-  { pod, options }: { readonly pod: any; readonly options: DeleteOptions },
+  { pod, options }: { readonly pod: any; readonly options: RawDeleteOptions },
 ): Promise<void> {
   const budgets = await budgetsOf(registry, request, pod);
   if (budgets.length > 1) throw multipleBudgets();
@@ -134,7 +160,7 @@ async function evictWithBudget(
       throw isOurs ? violation(budget.object.metadata.name, "busy") : error;
     });
   }
-  await takeDisruption(registry, request, { budget, dryRun: options.dryRun });
+  await takeDisruption(registry, request, { budget, dryRun: options.dryRun.length > 0 });
   await markAndDelete(registry, request, options);
 }
 
@@ -202,9 +228,10 @@ const budgetTimeoutMs = 20_000;
 async function markAndDelete(
   registry: RegistryContext,
   request: ResourceRequest,
-  options: DeleteOptions,
+  sent: RawDeleteOptions,
 ): Promise<void> {
-  const { clock } = registry;
+  const { clock, catalog } = registry;
+  const options = checkDeleteOptions(sent, catalog.domain);
   const why = {
     type: "DisruptionTarget",
     status: "True",
@@ -220,8 +247,8 @@ async function markAndDelete(
   await deleteObject({ ...registry, mutating: [], validating: [] }, request, then);
 }
 
-/** Only the pod as it was seen. */
-function pinned(options: DeleteOptions, { metadata }: any): DeleteOptions {
+/** Adds the precondition that the pod has not changed. */
+function pinned<T extends RawDeleteOptions | DeleteOptions>(options: T, { metadata }: any): T {
   const { resourceVersion } = metadata;
   return { ...options, preconditions: { ...options.preconditions, resourceVersion } };
 }

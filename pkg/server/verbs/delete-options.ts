@@ -9,9 +9,9 @@ import {
   withinBounds,
   YamlFault,
 } from "#meta";
+import type { RawDeleteOptions } from "#registry";
 import { DecodeFault, fromJson, fromProtobuf, JsonFault, unwrapEnvelope } from "#schema";
 import type { Format } from "../response/negotiation.ts";
-import type { RawDeleteOptions } from "./parameters.ts";
 
 const SCHEME = `in scheme "${goModules}/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"`;
 const GO_TYPE_META =

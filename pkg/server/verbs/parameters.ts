@@ -1,6 +1,13 @@
-import { badRequest, type Domain, goQuote, invalid } from "#meta";
+import { badRequest, type Domain, goQuote, invalid, metaGroupOf } from "#meta";
 import { Path, Problems } from "#schema";
-import type { DeleteOptions, ListOptions, WatchOptions, WriteOptions } from "#registry";
+import {
+  checkDryRun,
+  ignoreReadErrorField,
+  type ListOptions,
+  type RawDeleteOptions,
+  type WatchOptions,
+  type WriteOptions,
+} from "#registry";
 import type { Query } from "#request";
 
 /**
@@ -101,25 +108,6 @@ function checkManager(name: string, problems: Problems): void {
   }
 }
 
-function checkDryRun(dryRun: readonly string[], problems: Problems): void {
-  if (dryRun.some((value) => value !== "All")) {
-    problems.notSupported(Path.of("dryRun"), dryRun, ["All"]);
-  }
-}
-
-/** DeleteOptions as they come, before they are checked. */
-export interface RawDeleteOptions {
-  readonly gracePeriodSeconds: number | undefined;
-  readonly propagationPolicy: string | undefined;
-  readonly orphanDependents: boolean | undefined;
-  readonly dryRun: readonly string[];
-  readonly preconditions: DeleteOptions["preconditions"];
-  readonly ignoreReadError: boolean;
-}
-
-/** Its name is its warning. */
-export const ignoreReadErrorField = "ignoreStoreReadErrorWithClusterBreakingPotential";
-
 export function deleteOptionsOfQuery(query: Query): RawDeleteOptions {
   const uid = query.get("uid");
   const resourceVersion = query.get("resourceVersion");
@@ -137,60 +125,6 @@ export function deleteOptionsOfQuery(query: Query): RawDeleteOptions {
   };
 }
 
-const policies = ["Foreground", "Background", "Orphan"] as const;
-
-/**
- * @throws StatusError 422
- */
-export function checkDeleteOptions(raw: RawDeleteOptions, domain: Domain): DeleteOptions {
-  const problems = new Problems();
-  const { propagationPolicy, orphanDependents } = raw;
-  const path = Path.of("propagationPolicy");
-  const policy = policies.find((known) => known === propagationPolicy);
-  if (propagationPolicy !== undefined) {
-    if (orphanDependents !== undefined) {
-      const detail = "orphanDependents and deletionPropagation cannot be both set";
-      problems.invalid(path, propagationPolicy, detail);
-    }
-    if (policy === undefined) {
-      const detail = 'supported values: "Foreground", "Background", "Orphan", "nil"';
-      const value = propagationPolicy;
-      problems.add({ type: "FieldValueNotSupported", field: path.toString(), value, detail });
-    }
-  }
-  if (raw.ignoreReadError) checkIgnoringReadError(raw, problems);
-  checkDryRun(raw.dryRun, problems);
-  throwIfAny(problems, "DeleteOptions", domain);
-  return {
-    dryRun: raw.dryRun.length > 0,
-    gracePeriodSeconds: raw.gracePeriodSeconds,
-    propagationPolicy: policy,
-    orphanDependents,
-    preconditions: raw.preconditions,
-    ignoreReadError: raw.ignoreReadError,
-  };
-}
-
-/** What depends on the object cannot go together with not being able to read it. */
-function checkIgnoringReadError(raw: RawDeleteOptions, problems: Problems): void {
-  const names = [
-    "gracePeriodSeconds",
-    "preconditions",
-    "orphanDependents",
-    "propagationPolicy",
-  ] as const;
-  const path = Path.of(ignoreReadErrorField);
-  for (const name of names) {
-    if (raw[name] === undefined) continue;
-    problems.invalid(path, true, `cannot be set together with .${name}`);
-  }
-}
-
 function throwIfAny(problems: Problems, kind: string, domain: Domain): void {
   if (!problems.empty) throw invalid({ group: metaGroupOf(domain), kind }, "", problems);
-}
-
-/** `meta.k8s.io`: the group of options, tables and metadata-only objects. */
-export function metaGroupOf(domain: Domain): string {
-  return `meta.${domain.api}`;
 }

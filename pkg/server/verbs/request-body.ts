@@ -1,7 +1,11 @@
 import { parseAhead, parseYaml, printJson, YamlFault } from "#meta";
-import type { Body, PatchOptions } from "#registry";
+import {
+  type Body,
+  ignoreReadErrorField,
+  type PatchOptions,
+  type RawDeleteOptions,
+} from "#registry";
 import { JsonFault, parseJson } from "#schema";
-import { ignoreReadErrorField, type RawDeleteOptions } from "./parameters.ts";
 
 /** Parses a body that is a large text in slices, before the verb asks for its value. */
 export function parseLargeBody(

@@ -3,20 +3,22 @@ import {
   badRequest,
   type Catalog,
   type Domain,
+  metaGroupOf,
   printYaml,
   requestBounds,
   StatusError,
 } from "#meta";
-import type {
-  Body,
-  DeleteResponse,
-  DeleteOptions,
-  Item,
-  ItemList,
-  PatchOptions,
-  Registry,
-  ResourceRequest,
-  WriteResponse,
+import {
+  type Body,
+  checkDeleteOptions,
+  type DeleteResponse,
+  type DeleteOptions,
+  type Item,
+  type ItemList,
+  type PatchOptions,
+  type Registry,
+  type ResourceRequest,
+  type WriteResponse,
 } from "#registry";
 import { type Awaitable, type Clock, CacheBudget, memoize, parseJsonText } from "#base";
 import type { Authorizer, Query, RequestInfo, RequestNotes, User } from "#request";
@@ -57,14 +59,7 @@ import {
   patchTypeOf,
   wantsPretty,
 } from "../response/negotiation.ts";
-import {
-  checkDeleteOptions,
-  deleteOptionsOfQuery,
-  listOptions,
-  metaGroupOf,
-  watchOptions,
-  writeOptions,
-} from "./parameters.ts";
+import { deleteOptionsOfQuery, listOptions, watchOptions, writeOptions } from "./parameters.ts";
 import type { Route } from "../routes/resource-route.ts";
 import { bodyJson, deleteOptionsJson, parseLargeBody } from "./request-body.ts";
 import { joinPieces, rowJson, tableHead, tableTail, type TableView } from "../response/table.ts";
