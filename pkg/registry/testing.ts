@@ -21,7 +21,7 @@ import type {
 import type { RegistryOptions } from "./context.ts";
 import { createRegistry } from "./registry.ts";
 
-/** A registry over a store in memory, spoken to in short words: a path and an object. */
+/** A registry over a store in memory, with short calls that take a path and an object. */
 export interface TestRegistry {
   readonly registry: Registry;
   readonly backend: Backend;
@@ -84,9 +84,9 @@ export class TestClock implements Clock {
   }
 }
 
-const nobody = { name: "tester", uid: "", groups: [], extra: new Map<string, string[]>() };
+const tester = { name: "tester", uid: "", groups: [], extra: new Map<string, string[]>() };
 
-const everything: ListOptions = {
+const defaultList: ListOptions = {
   labelSelector: "",
   fieldSelector: "",
   resourceVersion: "",
@@ -94,15 +94,15 @@ const everything: ListOptions = {
   limit: 0,
   continueToken: "",
 };
-const anyWatch: WatchOptions = {
-  ...everything,
+const defaultWatch: WatchOptions = {
+  ...defaultList,
   allowBookmarks: false,
   sendInitialEvents: undefined,
   timeoutSeconds: undefined,
 };
-const plainWrite: WriteOptions = { dryRun: false, fieldManager: "", fieldValidation: "Warn" };
-const plainPatch: PatchOptions = { ...plainWrite, patchType: "merge", force: undefined };
-const plainDelete: DeleteOptions = {
+const defaultWrite: WriteOptions = { dryRun: false, fieldManager: "", fieldValidation: "Warn" };
+const defaultPatch: PatchOptions = { ...defaultWrite, patchType: "merge", force: undefined };
+const defaultDelete: DeleteOptions = {
   dryRun: false,
   gracePeriodSeconds: undefined,
   propagationPolicy: undefined,
@@ -111,7 +111,7 @@ const plainDelete: DeleteOptions = {
 };
 
 export interface TestOptions extends Partial<RegistryOptions> {
-  /** Namespaces to begin with; default `ns`. */
+  /** Namespaces that exist at the start; default `ns`. */
   readonly namespaces?: readonly string[];
   readonly seed?: number;
 }
@@ -131,16 +131,16 @@ export async function testRegistry(options: TestOptions = {}): Promise<TestRegis
     eventTtlSeconds: 3600,
     minRequestTimeoutMs: 1_800_000,
     ...options,
-    // Without admission of their own, tests have this plugin only.
+    // The only admission plugin, unless the test brings its own.
     mutating: options.mutating ?? [(attributes) => registry.namespaceLifecycle(attributes)],
     store,
   });
   const context = new AbortController();
-  // All requests of a test share it.
+  // All requests of a test share the signal.
   setMaxListeners(0, context.signal);
   const request = (path: string): ResourceRequest => {
-    const [resource, [namespace = "", name = "", subresource = ""]] = located(catalog, path);
-    return { resource, namespace, name, subresource, user: nobody, context, userAgent: "test" };
+    const [resource, [namespace = "", name = "", subresource = ""]] = resolvePath(catalog, path);
+    return { resource, namespace, name, subresource, user: tester, context, userAgent: "test" };
   };
   const test: TestRegistry = {
     registry,
@@ -150,21 +150,21 @@ export async function testRegistry(options: TestOptions = {}): Promise<TestRegis
     clock,
     request,
     post: (path, object, some) =>
-      registry.create(request(path), jsonBody(object), { ...plainWrite, ...some }),
+      registry.create(request(path), jsonBody(object), { ...defaultWrite, ...some }),
     put: (path, object, some) =>
-      registry.update(request(path), jsonBody(object), { ...plainWrite, ...some }),
+      registry.update(request(path), jsonBody(object), { ...defaultWrite, ...some }),
     patch: (path, object, some) =>
-      registry.patch(request(path), jsonBody(object), { ...plainPatch, ...some }),
+      registry.patch(request(path), jsonBody(object), { ...defaultPatch, ...some }),
     get: (path, resourceVersion = "") => registry.get(request(path), { resourceVersion }),
-    list: (path, some) => registry.list(request(path), { ...everything, ...some }),
+    list: (path, some) => registry.list(request(path), { ...defaultList, ...some }),
     names: async (path, some) => {
-      const found = await registry.list(request(path), { ...everything, ...some });
+      const found = await registry.list(request(path), { ...defaultList, ...some });
       return (await collected(found.items)).map(({ object }) => object.metadata.name);
     },
-    remove: (path, some) => registry.delete(request(path), { ...plainDelete, ...some }),
+    remove: (path, some) => registry.delete(request(path), { ...defaultDelete, ...some }),
     removeAll: (path, some) =>
-      registry.deleteCollection(request(path), { ...everything, ...some }, plainDelete),
-    watch: (path, some) => registry.watch(request(path), { ...anyWatch, ...some }),
+      registry.deleteCollection(request(path), { ...defaultList, ...some }, defaultDelete),
+    watch: (path, some) => registry.watch(request(path), { ...defaultWatch, ...some }),
   };
   for (const name of options.namespaces ?? ["ns"]) {
     await test.post("v1/namespaces", { metadata: { name } });
@@ -172,11 +172,11 @@ export async function testRegistry(options: TestOptions = {}): Promise<TestRegis
   return test;
 }
 
-function located(catalog: Catalog, path: string): [Resource, string[]] {
+function resolvePath(catalog: Catalog, path: string): [Resource, string[]] {
   const parts = path.split("/");
-  const own = parts[0] === "v1" ? 1 : 2;
-  const groupVersion = parts.slice(0, own).join("/");
-  const [plural = "", ...rest] = parts.slice(own);
+  const versionParts = parts[0] === "v1" ? 1 : 2;
+  const groupVersion = parts.slice(0, versionParts).join("/");
+  const [plural = "", ...rest] = parts.slice(versionParts);
   const resource = catalog.resources.find(
     (each) => each.groupVersion === groupVersion && each.plural === plural,
   );
@@ -184,7 +184,7 @@ function located(catalog: Catalog, path: string): [Resource, string[]] {
   return [resource, rest];
 }
 
-/** Text goes as it is, anything else as its JSON. */
+/** A JSON body: text as it is, any other value serialized. */
 export function jsonBody(object: unknown): Body {
   const text = typeof object === "string" ? object : JSON.stringify(object);
   return { bytes: Buffer.from(text), format: "json" };
@@ -196,7 +196,44 @@ export async function collected<T>(items: AsyncIterable<T>): Promise<T[]> {
   return all;
 }
 
-/** What a refused request tells: `409 AlreadyExists configmaps "a" already exists`. */
+/** managedFields as `Update test 5 f:data{.,f:a}`, one line per entry; 5 = seconds of its time. */
+export function managedFieldsLines({ item }: Pick<WriteResponse, "item">): readonly string[] {
+  const entries: readonly any[] = item.object.metadata.managedFields ?? [];
+  return entries.map(({ operation, manager, subresource, time, fieldsV1, apiVersion }) => {
+    const where = subresource === undefined ? "" : `/${subresource}`;
+    const when = time === undefined ? "never" : String(Number(time.slice(17, 19)));
+    const version = apiVersion === "v1" ? "" : ` ${apiVersion}`;
+    return `${operation} ${manager}${where} ${when}${version} ${fieldsText(fieldsV1.value)}`;
+  });
+}
+
+function fieldsText(fields: object): string {
+  const parts = Object.entries(fields).map(([element, below]) => {
+    const inner = fieldsText(below as object);
+    return inner === "" ? element : `${element}{${inner}}`;
+  });
+  return parts.join(",");
+}
+
+/** Applies metadata and data of the ConfigMap `a` in namespace `ns`. */
+export function applyConfigMap(
+  api: TestRegistry,
+  manager: string,
+  object: object,
+  options: Partial<PatchOptions> = {},
+): Promise<WriteResponse> {
+  const { metadata, ...rest } = object as { readonly metadata?: object };
+  const document = {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "a", ...metadata },
+    ...rest,
+  };
+  const all = { patchType: "apply", fieldManager: manager, ...options } as const;
+  return api.patch("v1/configmaps/ns/a", document, all);
+}
+
+/** The error of a rejected request, as `409 AlreadyExists configmaps "a" already exists`. */
 export async function refusal(work: Promise<unknown> | (() => unknown)): Promise<string> {
   try {
     await (typeof work === "function" ? work() : work);

@@ -21,20 +21,19 @@ import {
 } from "#schema";
 import type { Body, ResourceRequest, WriteOptions } from "../contract.ts";
 import { type RegistryContext, hookContext } from "../context.ts";
-import { markManagedFieldsCleared } from "./managed-fields.ts";
+import { keepClearedManagedFields } from "./managed-fields.ts";
 import { checkCustomTypeMeta, nameIn } from "./custom-resource-errors.ts";
 import { cannotHandle, checkTypeMeta, jsonTypeMeta, type TypeMeta } from "../codec/type-meta.ts";
 
-/** A client's object in hub form, defaulted, and what the client is to be warned of. */
+/** A client's object in hub form with defaults, and the warnings of its decoding. */
 export interface Decoded {
   readonly object: any;
   readonly warnings: string[];
 }
 
 /**
- * Reads a request body as an object of the request's kind in the version that the client speaks, and
- * brings it into the hub version. Throws 400 in the words of Kubernetes' decoders, and 413 for too
- * many values.
+ * Decodes a request body as an object of the request's kind and version, and converts it to the hub
+ * version. Throws 400 with the message of Kubernetes' decoder, and 413 for too many values.
  */
 export function decodeBody(
   registry: RegistryContext,
@@ -47,17 +46,17 @@ export function decodeBody(
       ? decodeProtobuf(registry, request, body)
       : decodeText(registry, request, { body, options }),
   );
-  noteSent(request, decoded.object);
+  recordRequestObject(request, decoded.object);
   return decoded;
 }
 
-/** For the record: the object in the version that the client speaks. */
-function noteSent({ notes, resource }: ResourceRequest, object: any): void {
+/** Records the object for the audit log, encoded on demand in the version of the request. */
+function recordRequestObject({ notes, resource }: ResourceRequest, object: any): void {
   if (notes === undefined) return;
   const { struct, served, groupVersion, kind } = resource;
   const json = (): string => {
-    const spoken = served.convert === "hub" ? object : served.convert.down(object);
-    return toJson(struct, spoken, { kind: kind.kind, apiVersion: groupVersion });
+    const versioned = served.convert === "hub" ? object : served.convert.down(object);
+    return toJson(struct, versioned, { kind: kind.kind, apiVersion: groupVersion });
   };
   notes.sent({ metadata: object.metadata, json });
 }
@@ -68,7 +67,7 @@ function decodeProtobuf(
   { bytes, maxWeight = requestBounds.weight }: Body,
 ): Decoded {
   const { resource } = request;
-  const envelope = unrecognized(resource, bytes, () => {
+  const envelope = decodingTypeMeta(resource, bytes, () => {
     if (bytes.length === 0) throw new DecodeFault("empty data");
     const found = unwrapEnvelope(bytes);
     if (found === undefined) {
@@ -79,9 +78,9 @@ function decodeProtobuf(
     if (bytes.length === envelopePrefixLength) throw new DecodeFault("empty body");
     return found;
   });
-  const named = unrecognized(resource, bytes, () => completed(resource, envelope));
-  checkTypeMeta(registry, resource, named);
-  const object = unhandled(resource, named, () =>
+  const typeMeta = decodingTypeMeta(resource, bytes, () => defaultTypeMeta(resource, envelope));
+  checkTypeMeta(registry, resource, typeMeta);
+  const object = decodingObject(resource, typeMeta, () =>
     fromProtobuf(resource.struct, envelope.raw, maxWeight),
   );
   return { object: toHub(registry, request, object), warnings: [] };
@@ -95,14 +94,14 @@ function decodeText(
   { body, options }: { readonly body: Body; readonly options: WriteOptions },
 ): Decoded {
   const { resource } = request;
-  const { parsed, repeated } = parse(resource, body);
+  const { parsed, duplicates } = decodingTypeMeta(resource, body.bytes, () => parseText(body));
   const value = parsed.value ?? {};
-  const named = unrecognized(resource, body.bytes, () => namedIn(resource, value, body));
-  if (resource.kind.custom === undefined) checkTypeMeta(registry, resource, named);
-  else checkCustomTypeMeta(resource, named, nameIn(value));
+  const typeMeta = decodingTypeMeta(resource, body.bytes, () => typeMetaOf(resource, value, body));
+  if (resource.kind.custom === undefined) checkTypeMeta(registry, resource, typeMeta);
+  else checkCustomTypeMeta(resource, typeMeta, nameIn(value));
   const unknown: string[] = [];
   const { literals = false } = parsed;
-  const object = unhandled(resource, named, () =>
+  const object = decodingObject(resource, typeMeta, () =>
     fromJson(resource.struct, value, {
       root: true,
       unknown,
@@ -113,38 +112,36 @@ function decodeText(
   const warnings =
     options.fieldValidation === "Ignore"
       ? []
-      : checkFields(request, named, { body, value, repeated, unknown, options });
+      : checkFields(request, typeMeta, { body, value, duplicates, unknown, options });
   const hub = toHub(registry, request, object);
-  markManagedFieldsCleared(value, hub);
+  keepClearedManagedFields(value, hub);
   return { object: hub, warnings };
-}
-
-function parse(resource: Resource, body: Body): ParsedText {
-  return unrecognized(resource, body.bytes, () => parseText(body));
 }
 
 interface ParsedText {
   readonly parsed: ParsedJson;
-  readonly repeated: Repeated;
+  readonly duplicates: DuplicateKeys;
 }
 
-/** Keys given twice; YAML tells of all of them in one fault. */
-interface Repeated {
-  readonly keys: readonly string[];
-  readonly strict: readonly string[];
+/** Messages about duplicate keys. */
+interface DuplicateKeys {
+  /** Warnings, one per key. */
+  readonly warnings: readonly string[];
+  /** Errors with `fieldValidation=Strict`: one per key of JSON, a single one for YAML. */
+  readonly errors: readonly string[];
 }
 
 function parseText({ bytes, format }: Body): ParsedText {
   if (format === "yaml") {
     const { value, duplicates } = parseYamlRequest(bytes);
     const all = `yaml: unmarshal errors:\n${duplicates.map((line) => `  ${line}`).join("\n")}`;
-    const repeated = { keys: duplicates, strict: duplicates.length > 0 ? [all] : [] };
-    return { parsed: { value, duplicates }, repeated };
+    const errors = duplicates.length > 0 ? [all] : [];
+    return { parsed: { value, duplicates }, duplicates: { warnings: duplicates, errors } };
   }
   if (format === "cbor") throw new DecodeFault("CBOR is not served");
   const parsed = parseJsonBody(bytes);
-  const keys = parsed.duplicates.map((path) => `duplicate field ${goQuote(path)}`);
-  return { parsed, repeated: { keys, strict: keys } };
+  const warnings = parsed.duplicates.map((path) => `duplicate field ${goQuote(path)}`);
+  return { parsed, duplicates: { warnings, errors: warnings } };
 }
 
 function parseJsonBody(bytes: Uint8Array): ParsedJson {
@@ -159,42 +156,40 @@ function parseJsonBody(bytes: Uint8Array): ParsedJson {
 interface FieldProblems {
   readonly body: Body;
   readonly value: unknown;
-  readonly repeated: Repeated;
-  /** Paths of fields that the kind does not have. */
+  readonly duplicates: DuplicateKeys;
+  /** Paths of fields that are not in the kind's schema. */
   readonly unknown: readonly string[];
   readonly options: WriteOptions;
 }
 
-/** Warnings of unknown and duplicate fields. `fieldValidation=Strict` refuses them instead. */
+/** Warnings about unknown and duplicate fields; throws 400 instead if `fieldValidation=Strict`. */
 function checkFields(
   { resource }: ResourceRequest,
-  named: TypeMeta,
+  typeMeta: TypeMeta,
   problems: FieldProblems,
 ): string[] {
-  const { repeated, options } = problems;
-  if (repeated.keys.length === 0 && problems.unknown.length === 0) return [];
+  const { duplicates, options } = problems;
+  if (duplicates.warnings.length === 0 && problems.unknown.length === 0) return [];
   const isStrict = options.fieldValidation === "Strict";
   const all = inDocumentOrder(resource, problems) ?? [
-    ...(isStrict ? repeated.strict : repeated.keys),
+    ...(isStrict ? duplicates.errors : duplicates.warnings),
     ...unknownFields(resource, problems),
   ];
   if (!isStrict) return all;
   if (all.length === 0) return [];
-  throw cannotHandle(resource, named, `strict decoding error: ${all.join(", ")}`);
+  throw cannotHandle(resource, typeMeta, `strict decoding error: ${all.join(", ")}`);
 }
 
 /**
- * What JSON that gives keys twice is told of: unknown and duplicate fields as they come. Undefined
- * for YAML, whose duplicates are found before its fields are read, and for custom resources, which
- * are read first and pruned then.
+ * Unknown and duplicate fields in document order, for JSON bodies with duplicate keys. Undefined for
+ * YAML and custom resources, where kube-apiserver reports all duplicate keys before unknown fields.
  */
 function inDocumentOrder(
   { kind, struct }: Resource,
-  { body, repeated }: FieldProblems,
+  { body, duplicates }: FieldProblems,
 ): string[] | undefined {
-  if (kind.custom !== undefined || body.format === "yaml" || repeated.keys.length === 0) {
-    return undefined;
-  }
+  if (kind.custom !== undefined || body.format === "yaml") return undefined;
+  if (duplicates.warnings.length === 0) return undefined;
   const text = Buffer.from(body.bytes).toString("utf8");
   return strictFaults(struct, text).map(({ problem, path }) => `${problem} ${goQuote(path)}`);
 }
@@ -207,8 +202,8 @@ function unknownFields({ kind, struct }: Resource, problems: FieldProblems): rea
 }
 
 /**
- * Kubernetes reads YAML, and what a merge patch makes, from JSON with sorted keys: this gives the
- * unknown fields in that order.
+ * Paths of unknown fields in the order of sorted keys: kube-apiserver converts YAML, and the result of
+ * a merge patch, to JSON with sorted keys before it decodes the fields.
  */
 export function unknownInSorted(struct: Resource["struct"], value: unknown): readonly string[] {
   const sorted = JSON.stringify(value, (_key, inner: unknown) => {
@@ -220,7 +215,7 @@ export function unknownInSorted(struct: Resource["struct"], value: unknown): rea
   return strictFaults(struct, sorted).map(({ path }) => path);
 }
 
-/** From the version that the client speaks into the hub version, defaulted. */
+/** Applies defaults and converts an object from the version of the request to the hub version. */
 export function toHub(registry: RegistryContext, request: ResourceRequest, object: any): any {
   const { kind, served, struct } = request.resource;
   applyDefaults(struct, object);
@@ -229,24 +224,24 @@ export function toHub(registry: RegistryContext, request: ResourceRequest, objec
   return hub;
 }
 
-/** What the body says that it is. Custom resources must say it themselves. */
-function namedIn(resource: Resource, value: unknown, { bytes }: Body): TypeMeta {
-  const named = jsonTypeMeta(value);
-  if (resource.kind.custom === undefined) return completed(resource, named);
-  if (named.kind !== "") return named;
+/** Kind and apiVersion of the body; optional for built-in kinds, required for custom resources. */
+function typeMetaOf(resource: Resource, value: unknown, { bytes }: Body): TypeMeta {
+  const typeMeta = jsonTypeMeta(value);
+  if (resource.kind.custom === undefined) return defaultTypeMeta(resource, typeMeta);
+  if (typeMeta.kind !== "") return typeMeta;
   throw new DecodeFault(`Object 'Kind' is missing in '${Buffer.from(bytes).toString("utf8")}'`);
 }
 
-/** A body may leave out what the path says already. */
-function completed(resource: Resource, { apiVersion, kind }: TypeMeta): TypeMeta {
+/** Fills in an absent kind or apiVersion from the resource of the path. */
+function defaultTypeMeta(resource: Resource, { apiVersion, kind }: TypeMeta): TypeMeta {
   if (apiVersion.split("/").length > 2) {
     throw new DecodeFault(`unexpected GroupVersion string: ${apiVersion}`);
   }
   return { apiVersion: apiVersion || resource.groupVersion, kind: kind || resource.kind.kind };
 }
 
-/** Faults before the kind is known. */
-function unrecognized<T>({ kind }: Resource, bytes: Uint8Array, work: () => T): T {
+/** Translates decode faults before the kind is known into 400. */
+function decodingTypeMeta<T>({ kind }: Resource, bytes: Uint8Array, work: () => T): T {
   try {
     return work();
   } catch (fault) {
@@ -258,13 +253,13 @@ function unrecognized<T>({ kind }: Resource, bytes: Uint8Array, work: () => T): 
   }
 }
 
-/** Faults once the kind is known. */
-function unhandled<T>(resource: Resource, named: TypeMeta, work: () => T): T {
+/** Translates decode faults of an object of known kind into 400. */
+function decodingObject<T>(resource: Resource, typeMeta: TypeMeta, work: () => T): T {
   try {
     return work();
   } catch (fault) {
     if (!isDecodeFault(fault)) throw fault;
-    throw cannotHandle(resource, named, fault.message);
+    throw cannotHandle(resource, typeMeta, fault.message);
   }
 }
 
@@ -273,7 +268,7 @@ function isDecodeFault(fault: unknown): fault is Error {
   return fault instanceof Error && fault.name === "YamlFault";
 }
 
-/** The first bytes of a body, as text if it looks like JSON and else in hexadecimal. */
+/** The first 30 bytes of a body: as text if it begins with `{`, otherwise in hexadecimal. */
 function summary(bytes: Uint8Array): string {
   if (bytes.length === 0) return "<empty>";
   const head = Buffer.from(bytes.subarray(0, 30));

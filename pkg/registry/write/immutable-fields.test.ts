@@ -1,18 +1,18 @@
-/** Fields that stay as they were created: every write that changes one is refused at that field. */
+/** Immutable fields: every write that changes one is rejected with 422 at that field. */
 import assert from "node:assert/strict";
 import { StatusError } from "#meta";
 import { testRegistry, type TestRegistry } from "../testing.ts";
 
 interface Row {
-  /** Group, version and resource; objects of a namespace are made in `n`. */
+  /** Group, version and resource; namespaced objects are created in `n`. */
   readonly resource: string;
   readonly isClusterScoped?: boolean;
-  /** Name of the object; x if absent. */
+  /** Name of the object; default `x`. */
   readonly name?: string;
   readonly object: Readonly<Record<string, unknown>>;
-  /** Field that is changed -> its new value, and the field of the cause where that is another. */
+  /** Changed field -> its new value, and the field of the cause if it is another. */
   readonly changes: Readonly<Record<string, readonly [value: unknown, cause?: string]>>;
-  /** Fields beside it that may change. */
+  /** Fields of the same object that may change. */
   readonly mutable: Readonly<Record<string, unknown>>;
 }
 
@@ -387,13 +387,13 @@ describe("immutable fields", () => {
         await test.post(collection, { ...object, metadata: { name } });
       });
       for (const [path, [value, cause = path]] of Object.entries(changes)) {
-        it(`${path} stays`, async () => {
+        it(`rejects a change of ${path}`, async () => {
           const fields = await refusedFields(test.patch(address, patchOf(path, value)));
           assert.ok(fields.includes(cause), `${cause} is among ${JSON.stringify(fields)}`);
         });
       }
       for (const [path, value] of Object.entries(mutable)) {
-        it(`${path} may change`, async () => {
+        it(`accepts a change of ${path}`, async () => {
           assert.deepEqual(await refusedFields(test.patch(address, patchOf(path, value))), []);
         });
       }

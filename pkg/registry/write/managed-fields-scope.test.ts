@@ -4,9 +4,9 @@ import { setOf } from "#fieldmanager";
 import { trackedFieldsOf } from "./managed-fields-scope.ts";
 
 /**
- * Fields that writes through an endpoint reset, where it is not the usual: `status` for the main
- * endpoint of kinds that have one, `spec` for `/status`. Source: GetResetFields of the strategies of
- * Kubernetes 1.34.
+ * Fields that writes through an endpoint reset, where they differ from the default: `status` for the
+ * main endpoint of kinds that have one, `spec` for `/status`. Source: GetResetFields of the strategies
+ * of Kubernetes 1.34.
  */
 const UNUSUAL: Readonly<Record<string, readonly string[]>> = {
   "APIService/status": ["metadata", "spec"],
@@ -25,15 +25,15 @@ const UNUSUAL: Readonly<Record<string, readonly string[]>> = {
   "VolumeAttachment/status": ["metadata", "spec"],
 };
 
-/** Endpoints that store the object itself: what else there is takes another kind. */
+/** Endpoints that take the kind itself; other subresources have a body of another kind. */
 const STORING = ["", "status", "approval", "finalize"];
 
-describe("registry/write/managed-fields-scope", () => {
+describe("fields that managedFields tracks", () => {
   for (const kind of builtinKinds) {
     const names = kind.subresources.map(({ name }) => name);
     for (const endpoint of STORING.filter((each) => each === "" || names.includes(each))) {
       const key = `${kind.kind}/${endpoint}`;
-      it(`${key} resets the fields that Kubernetes resets`, () => {
+      it(`exclude those that Kubernetes resets in ${key}`, () => {
         const hasStatus = names.includes("status");
         const usual = endpoint === "status" ? ["spec"] : hasStatus ? ["status"] : [];
         const paths = (UNUSUAL[key] ?? usual).map((path) =>
@@ -44,7 +44,7 @@ describe("registry/write/managed-fields-scope", () => {
     }
   }
 
-  it("knows every kind of the table", () => {
+  it("are tested for existing kinds only", () => {
     const known = new Set(builtinKinds.map(({ kind }) => kind));
     for (const key of Object.keys(UNUSUAL)) assert(known.has(key.split("/")[0] ?? ""), key);
   });

@@ -2,7 +2,10 @@ import { memoize } from "#base";
 import { type FieldFilter, setOf } from "#fieldmanager";
 import type { Kind } from "#meta";
 
-/** The fields that an endpoint of a kind ("" for the main resource) does not write, and so does not track. */
+/**
+ * The fields that writes through a subresource ("" = the main resource) track in managedFields: all but
+ * those that they reset (GetResetFields of Kubernetes' strategies).
+ */
 export function trackedFieldsOf(kind: Kind, subresource: string): FieldFilter {
   return trackedFieldsByKind(kind)(subresource);
 }
@@ -28,7 +31,7 @@ function compileTrackedFields(kind: Kind, subresource: string): FieldFilter {
   return { ignored: setOf(...(resets?.[subresource] ?? usual).map(pathElements)) };
 }
 
-/** `spec.containers.*.image` -> its steps. */
+/** `spec.containers.*.image` -> `["f:spec", "f:containers", "*", "f:image"]`. */
 function pathElements(path: string): string[] {
   return path.split(".").map((name) => (name === "*" ? name : `f:${name}`));
 }

@@ -4,51 +4,14 @@ import { atOnce, type JsonObject, seededRandom } from "#base";
 import type { Resource } from "#meta";
 import { arbitrary } from "#schema";
 import { memoryBackend, objectStore, StoreFault } from "#storage";
-import type { PatchOptions, WriteResponse } from "../contract.ts";
+import type { WriteResponse } from "../contract.ts";
 import { updateManagedFields, managedWrite, servedJson, emptyObject } from "./managed-fields.ts";
-import { refusal, testRegistry, type TestRegistry } from "../testing.ts";
+import { applyConfigMap, managedFieldsLines, refusal, testRegistry } from "../testing.ts";
 
 const maps = "v1/configmaps/ns";
 
-/** One line per entry: `Update test f:data{.,f:a}`, with the seconds of the test's minute. */
-function owners({ item }: Pick<WriteResponse, "item">): readonly string[] {
-  const entries: readonly any[] = item.object.metadata.managedFields ?? [];
-  return entries.map(({ operation, manager, subresource, time, fieldsV1, apiVersion }) => {
-    const where = subresource === undefined ? "" : `/${subresource}`;
-    const when = time === undefined ? "never" : String(Number(time.slice(17, 19)));
-    const version = apiVersion === "v1" ? "" : ` ${apiVersion}`;
-    return `${operation} ${manager}${where} ${when}${version} ${brief(fieldsV1.value)}`;
-  });
-}
-
-function brief(fields: object): string {
-  const parts = Object.entries(fields).map(([element, below]) => {
-    const inner = brief(below as object);
-    return inner === "" ? element : `${element}{${inner}}`;
-  });
-  return parts.join(",");
-}
-
-/** Applies a ConfigMap's data and metadata by name. */
-function apply(
-  api: TestRegistry,
-  manager: string,
-  object: object,
-  options: Partial<PatchOptions> = {},
-): Promise<WriteResponse> {
-  const { metadata, ...rest } = object as { readonly metadata?: object };
-  const document = {
-    apiVersion: "v1",
-    kind: "ConfigMap",
-    metadata: { name: "a", ...metadata },
-    ...rest,
-  };
-  const all = { patchType: "apply", fieldManager: manager, ...options } as const;
-  return api.patch(`${maps}/a`, document, all);
-}
-
 describe("managed fields", () => {
-  it("are lost where list elements lack their keys, as in kube-apiserver", async () => {
+  it("are dropped if elements of an associative list lack keys, as in kube-apiserver", async () => {
     const api = await testRegistry();
     const accounts = "v1/serviceaccounts/ns";
     const secrets = [{ name: "s" }];
@@ -60,7 +23,7 @@ describe("managed fields", () => {
     assert.equal(item.object.metadata.managedFields, undefined);
   });
 
-  it("of a new object is its creator's, but for what is never owned", async () => {
+  it("assign all tracked fields of a new object to its creator", async () => {
     const api = await testRegistry();
     const object = {
       metadata: { name: "a", labels: { l: "1" }, annotations: {} },
@@ -68,7 +31,7 @@ describe("managed fields", () => {
     };
     const made = await api.post(maps, object);
     const fields = "f:data{.,f:a,f:b},f:metadata{f:labels{.,f:l}}";
-    assert.deepEqual(owners(made), [`Update test 0 ${fields}`]);
+    assert.deepEqual(managedFieldsLines(made), [`Update test 0 ${fields}`]);
     const named = await api.post(
       maps,
       { metadata: { name: "b" }, data: { a: "1" } },
@@ -76,11 +39,11 @@ describe("managed fields", () => {
         fieldManager: "me",
       },
     );
-    assert.deepEqual(owners(named), ["Update me 0 f:data{.,f:a}"]);
-    assert.deepEqual(owners(await api.post(maps, { metadata: { name: "c" } })), []);
+    assert.deepEqual(managedFieldsLines(named), ["Update me 0 f:data{.,f:a}"]);
+    assert.deepEqual(managedFieldsLines(await api.post(maps, { metadata: { name: "c" } })), []);
   });
 
-  it("moves with changes, and its time with them", async () => {
+  it("move changed fields to the manager that changes them, with the time of the change", async () => {
     const api = await testRegistry();
     await api.post(maps, { metadata: { name: "a" }, data: { a: "1", b: "1" } });
     api.clock.advance(5000);
@@ -92,30 +55,30 @@ describe("managed fields", () => {
       },
     );
     const both = ["Update test 0 f:data{.,f:a}", "Update p 5 f:data{f:b,f:c}"];
-    assert.deepEqual(owners(patched), both);
+    assert.deepEqual(managedFieldsLines(patched), both);
     api.clock.advance(5000);
     const put = { metadata: { name: "a" }, data: { b: "2", c: "1" } };
-    assert.deepEqual(owners(await api.put(`${maps}/a`, put, { fieldManager: "q" })), [
+    assert.deepEqual(managedFieldsLines(await api.put(`${maps}/a`, put, { fieldManager: "q" })), [
       "Update test 0 f:data",
       "Update p 5 f:data{f:b,f:c}",
     ]);
   });
 
-  it("is left alone by what changes nothing, which is no write", async () => {
+  it("keep their timestamps if an apply changes nothing, which then writes nothing", async () => {
     const api = await testRegistry();
-    const made = await apply(api, "m", { data: { a: "1" } });
+    const made = await applyConfigMap(api, "m", { data: { a: "1" } });
     api.clock.advance(5000);
-    const again = await apply(api, "m", { data: { a: "1" } });
+    const again = await applyConfigMap(api, "m", { data: { a: "1" } });
     assert.equal(again.item.revision, made.item.revision);
-    assert.deepEqual(owners(again), owners(made));
-    const null_ = await apply(api, "m", { data: { a: "1", b: null } });
+    assert.deepEqual(managedFieldsLines(again), managedFieldsLines(made));
+    const null_ = await applyConfigMap(api, "m", { data: { a: "1", b: null } });
     api.clock.advance(5000);
-    const nullAgain = await apply(api, "m", { data: { a: "1", b: null } });
+    const nullAgain = await applyConfigMap(api, "m", { data: { a: "1", b: null } });
     assert.equal(nullAgain.item.revision, null_.item.revision);
-    assert.deepEqual(owners(nullAgain), ["Apply m 5 f:data{f:a,f:b}"]);
+    assert.deepEqual(managedFieldsLines(nullAgain), ["Apply m 5 f:data{f:a,f:b}"]);
   });
 
-  it("is told by endpoint; the status endpoint gives no spec away, and the reverse", async () => {
+  it("have an entry per subresource: status tracks no spec, the main resource no status", async () => {
     const api = await testRegistry();
     const path = "policy/v1/poddisruptionbudgets/ns";
     await api.post(path, {
@@ -131,14 +94,14 @@ describe("managed fields", () => {
     };
     const status = { currentHealthy: 2, conditions: [condition] };
     const written = await api.patch(`${path}/a/status`, { spec: { maxUnavailable: 5 }, status });
-    assert.deepEqual(owners(written), [
+    assert.deepEqual(managedFieldsLines(written), [
       "Update test 0 policy/v1 f:spec{f:maxUnavailable}",
       'Update test/status 0 policy/v1 f:status{f:conditions{.,k:{"type":"X"}{.,' +
         "f:lastTransitionTime,f:message,f:reason,f:status,f:type}},f:currentHealthy}",
     ]);
   });
 
-  it("follows a field through versions", async () => {
+  it("convert field paths between the versions of the managers", async () => {
     const api = await testRegistry();
     const path = "horizontalpodautoscalers/ns";
     const scaleTargetRef = { kind: "Deployment", name: "d", apiVersion: "apps/v1" };
@@ -153,14 +116,14 @@ describe("managed fields", () => {
         fieldManager: "two",
       },
     );
-    assert.deepEqual(owners(patched), [
+    assert.deepEqual(managedFieldsLines(patched), [
       "Update test 0 autoscaling/v1 f:spec{f:minReplicas,f:scaleTargetRef," +
         "f:targetCPUUtilizationPercentage}",
       "Update two 0 autoscaling/v2 f:spec{f:maxReplicas}",
     ]);
   });
 
-  it("can be handed over, taken away, and never invented into an error", async () => {
+  it("can be replaced and cleared by a client; invalid ones are ignored", async () => {
     const api = await testRegistry();
     await api.post(maps, { metadata: { name: "a" }, data: { a: "1" } });
     const entry = {
@@ -173,32 +136,38 @@ describe("managed fields", () => {
     };
     const replace = (value: unknown): Promise<WriteResponse> =>
       api.patch(`${maps}/a`, { metadata: { managedFields: value } });
-    const handed = ["Apply other 7 f:data{f:a,f:gone}"];
-    assert.deepEqual(owners(await replace([entry])), handed);
-    const lies = [
+    const replaced = ["Apply other 7 f:data{f:a,f:gone}"];
+    assert.deepEqual(managedFieldsLines(await replace([entry])), replaced);
+    const invalid = [
       [{ ...entry, operation: "Patch" }],
       [{ ...entry, apiVersion: "" }],
       [{ ...entry, fieldsV1: { a: {} } }],
       [{ ...entry, fieldsV1: 5 }],
       null,
     ];
-    for (const lie of lies) assert.deepEqual(owners(await replace(lie)), handed);
-    assert.deepEqual(owners(await replace([{ ...entry, apiVersion: "v0" }])), []);
-    assert.deepEqual(owners(await replace([entry])), handed, "an object without may get some");
-    assert.deepEqual(owners(await replace([{ ...entry, apiVersion: "a/b/c" }])), []);
+    for (const value of invalid) {
+      assert.deepEqual(managedFieldsLines(await replace(value)), replaced);
+    }
+    assert.deepEqual(managedFieldsLines(await replace([{ ...entry, apiVersion: "v0" }])), []);
+    assert.deepEqual(
+      managedFieldsLines(await replace([entry])),
+      replaced,
+      "cleared managedFields can be set",
+    );
+    assert.deepEqual(managedFieldsLines(await replace([{ ...entry, apiVersion: "a/b/c" }])), []);
     await replace([entry]);
-    assert.deepEqual(owners(await replace([])), []);
+    assert.deepEqual(managedFieldsLines(await replace([])), []);
     await replace([entry]);
-    assert.deepEqual(owners(await replace([{}])), []);
+    assert.deepEqual(managedFieldsLines(await replace([{}])), []);
     const untracked = await api.patch(`${maps}/a`, { data: { b: "1" } });
-    assert.deepEqual(owners(untracked), [], "an update does not begin to track");
-    assert.deepEqual(owners(await apply(api, "m", { data: { c: "1" } })), [
+    assert.deepEqual(managedFieldsLines(untracked), [], "an update does not track again");
+    assert.deepEqual(managedFieldsLines(await applyConfigMap(api, "m", { data: { c: "1" } })), [
       "Apply m 0 f:data{f:c}",
       "Update before-first-apply 0 f:data{.,f:a,f:b}",
     ]);
   });
 
-  it("survives admission that spoils it", async () => {
+  it("are restored if mutating admission makes them invalid", async () => {
     const api = await testRegistry({
       mutating: [
         ({ object }) => {
@@ -208,11 +177,11 @@ describe("managed fields", () => {
       ],
     });
     const made = await api.post(maps, { metadata: { name: "a" }, data: { spoil: "1" } });
-    assert.deepEqual(owners(made), ["Update test 0 f:data{.,f:spoil}"]);
+    assert.deepEqual(managedFieldsLines(made), ["Update test 0 f:data{.,f:spoil}"]);
     assert.match(made.warnings[0] ?? "", /^\.metadata\.managedFields was in an invalid state af/);
   });
 
-  it("gives way where the store has no room for it", async () => {
+  it("are dropped if the object is too large for the store, except by apply", async () => {
     const store = objectStore(memoryBackend(), { root: "/registry" });
     const limited = {
       ...boundTo(store),
@@ -225,11 +194,14 @@ describe("managed fields", () => {
     };
     const api = await testRegistry({ store: limited });
     const data = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`key-${at}`, "x"]));
-    assert.deepEqual(owners(await api.post(maps, { metadata: { name: "b" }, data })), []);
-    assert.match(await refusal(apply(api, "m", { data })), /too large/);
+    assert.deepEqual(
+      managedFieldsLines(await api.post(maps, { metadata: { name: "b" }, data })),
+      [],
+    );
+    assert.match(await refusal(applyConfigMap(api, "m", { data })), /too large/);
   });
 
-  it("found for a creation is what comparing with nothing finds, for every kind", async () => {
+  it("of a create equal those of an update of the zero value, for every kind", async () => {
     const { catalog, request } = await testRegistry();
     const registry = { catalog, timestamp: () => "2030-01-01T00:00:00Z" } as never;
     for (const resource of catalog.resources) {
@@ -250,7 +222,7 @@ describe("managed fields", () => {
             sent: undefined,
           }),
         );
-        // Random lists may lack keys, and then no manager may own anything.
+        // Random associative lists may lack keys; then there are no managedFields.
         if (compared.length === 0) continue;
         atOnce(
           updateManagedFields(

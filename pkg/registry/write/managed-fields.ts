@@ -28,13 +28,13 @@ import type { RegistryContext } from "../context.ts";
 import { trackedFieldsOf } from "./managed-fields-scope.ts";
 
 /**
- * metadata.managedFields records which manager owns which field. It is computed on the object as the
- * client sent it, in the request's version, before admission and the kind's own preparation.
+ * metadata.managedFields records which manager owns which field. It is computed from the object that
+ * the client sent, in the version of the request, before admission and PrepareForCreate/Update.
  */
 
 const lastApplied = "kubectl.{label}/last-applied-configuration";
 
-/** A write by `manager`, or if that is "" by the user agent. */
+/** The write as the field manager sees it; `manager` "" = the user agent. */
 export function managedWrite(
   registry: RegistryContext,
   request: ResourceRequest,
@@ -60,30 +60,30 @@ function managerName({ userAgent }: ResourceRequest, fieldManager: string): stri
 }
 
 interface ManagedFieldsUpdate {
-  /** Wanted, in hub form; its managedFields are what the client sent. Changed in place. */
+  /** The wanted object in hub form with the client's managedFields; changed in place. */
   readonly object: any;
-  /** What is there; undefined for a creation. */
+  /** The stored object; undefined for a create. */
   readonly old: any;
   readonly fieldManager: string;
 }
 
-/** Assigns the fields that a create, replace or patch changes to its field manager. */
+/** Makes the field manager of a create, replace or patch the owner of the fields that it changes. */
 export function* updateManagedFields(
   registry: RegistryContext,
   request: ResourceRequest,
-  owning: ManagedFieldsUpdate,
+  change: ManagedFieldsUpdate,
 ): Slices<void> {
-  const { object, old } = owning;
+  const { object, old } = change;
   const sent: ManagedFields = object.metadata.managedFields;
   const entries =
     old === undefined && sent === undefined
-      ? yield* entriesOfNew(registry, request, owning)
-      : yield* entriesOfChanged(registry, request, { ...owning, sent });
+      ? yield* entriesAfterCreate(registry, request, change)
+      : yield* entriesAfterUpdate(registry, request, { ...change, sent });
   setManagedFields(object.metadata, entries);
 }
 
-/** By far the most frequent case, and so a way of its own. */
-function* entriesOfNew(
+/** Fast path of a create without managedFields: the manager owns all fields, so none are compared. */
+function* entriesAfterCreate(
   registry: RegistryContext,
   request: ResourceRequest,
   { object, fieldManager }: ManagedFieldsUpdate,
@@ -92,11 +92,11 @@ function* entriesOfNew(
   const scope = trackedFieldsOf(resource.kind, subresource);
   const { open } = resource.struct;
   if (subresource !== "" || !("ignored" in scope) || open !== undefined) {
-    return yield* entriesOfChanged(registry, request, { object, old: undefined, fieldManager });
+    return yield* entriesAfterUpdate(registry, request, { object, old: undefined, fieldManager });
   }
-  const left = excludedAtCreation(scope.ignored);
+  const excluded = excludedAtCreation(scope.ignored);
   try {
-    const fields = createdFields(resource.struct, servedObject(resource, object), left);
+    const fields = createdFields(resource.struct, servedObject(resource, object), excluded);
     const by = {
       manager: managerName(request, fieldManager),
       apiVersion: resource.groupVersion,
@@ -109,7 +109,7 @@ function* entriesOfNew(
   }
 }
 
-function entriesOfChanged(
+function entriesAfterUpdate(
   registry: RegistryContext,
   request: ResourceRequest,
   { object, old, fieldManager, sent }: ManagedFieldsUpdate & { readonly sent?: ManagedFields },
@@ -124,19 +124,20 @@ function entriesOfChanged(
   });
 }
 
+/** Sets metadata.managedFields, or deletes it if there are no entries. */
 export function setManagedFields(metadata: any, entries: readonly ManagedFieldsEntry[]): void {
   if (entries.length === 0) delete metadata.managedFields;
   else metadata.managedFields = entries;
 }
 
-/** Marks that the client takes all owners away, which the decoder would not tell from silence. */
-export function markManagedFieldsCleared(document: unknown, object: any): void {
+/** Keeps `managedFields: []`, by which a client clears them; the decoder treats it as absent. */
+export function keepClearedManagedFields(document: unknown, object: any): void {
   const metadata = (document as { readonly metadata?: unknown } | undefined)?.metadata;
   const sent = (metadata as { readonly managedFields?: unknown } | undefined)?.managedFields;
   if (Array.isArray(sent) && sent.length === 0) object.metadata.managedFields = [];
 }
 
-/** A hub object as JSON in the version of the resource, without its owners. */
+/** A hub object as JSON in the version of the resource, without managedFields. */
 export function servedJson(resource: Resource, hub: any): JsonObject {
   const object = servedObject(resource, hub);
   const { managedFields: _entries, ...metadata } = object.metadata;
@@ -147,24 +148,24 @@ function servedObject({ served }: Resource, hub: any): any {
   return served.convert === "hub" ? hub : served.convert.down(hub);
 }
 
-/** The object of a kind with nothing set, as JSON. */
+/** The zero value of a kind as JSON. */
 export const emptyObject = memoize((struct: StructType<any>): JsonObject =>
   toJsonValue(struct, fromJson(struct, {}, { root: true })),
 );
 
-const longestManager = 128;
+const maxManagerBytes = 128;
 
-const plainName = /^[ -~]{0,128}$/;
+const shortAsciiName = /^[ -~]{0,128}$/;
 
-/** The printable part of a user agent, as far as a manager's name may be long. */
+/** The printable characters of a user agent, up to the longest valid name of a manager. */
 function printable(userAgent: string): string {
-  if (plainName.test(userAgent)) return userAgent;
+  if (shortAsciiName.test(userAgent)) return userAgent;
   let name = "";
   let bytes = 0;
   for (const character of userAgent) {
     if (!/^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u.test(character)) continue;
     bytes += Buffer.byteLength(character);
-    if (bytes > longestManager) break;
+    if (bytes > maxManagerBytes) break;
     name += character;
   }
   return name;
@@ -178,9 +179,9 @@ function versionsOf(registry: RegistryContext, resource: Resource): Versions {
       throw new ManagedFieldsError(`unexpected GroupVersion string: ${apiVersion}`);
     }
     const { domain } = registry.catalog;
-    const { group: usual, versions } = resource.kind;
-    // Versions of another group, as events have them, are those of another kind here.
-    return versions.find(({ group = usual, version }) => {
+    const { group: kindGroup, versions } = resource.kind;
+    // Events are served in two groups, each of which is a kind of its own to managedFields.
+    return versions.find(({ group = kindGroup, version }) => {
       const resolved = resolve(group, domain);
       return resolved === resource.group && groupVersionOf(resolved, version) === apiVersion;
     });
@@ -195,8 +196,8 @@ function versionsOf(registry: RegistryContext, resource: Resource): Versions {
       if (source === undefined || destination === undefined) return object;
       const typeMeta = { kind: resource.kind.kind, apiVersion: to };
       if (registry.convertObject !== undefined) {
-        const asked = registry.convertObject({ ...object, ...typeMeta, apiVersion: from }, to);
-        return toJsonValue(destination.struct, decode(destination.struct, asked), typeMeta);
+        const converted = registry.convertObject({ ...object, ...typeMeta, apiVersion: from }, to);
+        return toJsonValue(destination.struct, decode(destination.struct, converted), typeMeta);
       }
       const { struct: sourceStruct, convert: up } = source;
       const { convert: down } = destination;
@@ -219,12 +220,12 @@ function decode(struct: StructType<any>, object: JsonObject): any {
 
 export type ManagedFields = readonly ManagedFieldsEntry[] | undefined;
 
-/** The owners of what is about to be written; a deletion writes nothing. */
+/** managedFields of the object that is to be written; undefined for a deletion. */
 export function managedFieldsOf({ object }: Pick<AdmissionAttributes, "object">): ManagedFields {
   return object?.metadata.managedFields;
 }
 
-/** Takes back what admission made of owners if that cannot be read, and warns of it. */
+/** Restores managedFields if admission made them invalid. Returns a warning about it. */
 export function restoreManagedFields(
   { object }: Pick<AdmissionAttributes, "object">,
   before: ManagedFields,
@@ -241,14 +242,14 @@ export function restoreManagedFields(
 }
 
 /**
- * Takes back the new times of owners if nothing else has changed, so that the write is none.
- * Changes `object` in place.
+ * Restores the stored timestamps of managedFields if nothing else has changed, so that the write has no
+ * effect. Changes `object` in place.
  */
 export function keepTimestamps({ hub }: Resource, object: any, old: any): void {
-  const [now, before] = [entriesOf(object), entriesOf(old)];
-  if (now.length === 0 || now.length !== before.length) return;
-  if (now.every((entry, index) => entry.time === before[index]?.time)) return;
-  const isSame = now.every((entry, index) => isSameButTime(entry, before[index]));
+  const [after, before] = [entriesOf(object), entriesOf(old)];
+  if (after.length === 0 || after.length !== before.length) return;
+  if (after.every((entry, index) => entry.time === before[index]?.time)) return;
+  const isSame = after.every((entry, index) => isSameButTime(entry, before[index]));
   if (!isSame || isOtherwiseChanged(hub.struct, object, old)) return;
   object.metadata.managedFields = old.metadata.managedFields;
 }
@@ -257,7 +258,7 @@ function isSameButTime(entry: ManagedFieldsEntry, other: ManagedFieldsEntry | un
   return deepEqual({ ...entry, time: undefined }, { ...other, time: undefined });
 }
 
-/** Whether two objects are stored as different JSON, apart from managedFields. */
+/** Whether two objects differ in their stored JSON, apart from managedFields. */
 function isOtherwiseChanged(struct: StructType<any>, object: any, old: any): boolean {
   const [left, right] = [withoutManagedFields(object), withoutManagedFields(old)];
   return certainlyDiffer(left, right) || storedJson(struct, left) !== storedJson(struct, right);

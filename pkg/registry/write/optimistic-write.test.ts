@@ -6,10 +6,10 @@ import { refusal, testRegistry, type TestRegistry } from "../testing.ts";
 const maps = "v1/configmaps/ns";
 const key = "/configmaps/ns/a";
 
-/** Two replicas over one backend. What `writer` knows stays as it was when `freeze` was called. */
+/** Two replicas over one backend; the cache of `writer` stays as it was when `freeze` was called. */
 class Replicas {
   readonly known = new Map<string, { readonly entry: Entry | undefined }>();
-  /** Reads and writes of config maps by `writer`. */
+  /** Reads and writes of the object by `writer`. */
   calls: string[] = [];
   writer!: TestRegistry;
   other!: TestRegistry;
@@ -57,7 +57,7 @@ class Replicas {
   }
 }
 
-describe("a write from the version that the process knows", () => {
+describe("optimistic writes from the cached version", () => {
   let replicas: Replicas;
   let writer: TestRegistry;
   let other: TestRegistry;
@@ -69,7 +69,7 @@ describe("a write from the version that the process knows", () => {
   });
   const stored = async () => (await other.get(`${maps}/a`)).object;
 
-  it("does not read the object", async () => {
+  it("do not read the object", async () => {
     await writer.patch(`${maps}/a`, { data: { size: "1" } });
     assert.deepEqual(replicas.calls, ["update"]);
     await replicas.freeze();
@@ -77,25 +77,25 @@ describe("a write from the version that the process knows", () => {
     assert.deepEqual(replicas.calls, ["delete"]);
   });
 
-  it("is applied to the newer version of another replica", async () => {
+  it("apply to the newer version of another replica", async () => {
     await other.patch(`${maps}/a`, { data: { color: "blue" } });
     await writer.patch(`${maps}/a`, { data: { size: "1" } });
     assert.deepEqual((await stored()).data, { color: "blue", size: "1" });
   });
 
-  it("is made even if it would change nothing in the version that is known", async () => {
+  it("are stored even if they change nothing in an outdated cached version", async () => {
     await other.patch(`${maps}/a`, { data: { color: "blue" } });
     await writer.patch(`${maps}/a`, { data: { color: "red" } });
     assert.deepEqual((await stored()).data, { color: "red" });
   });
 
-  it("that changes nothing is confirmed by a read", async () => {
+  it("confirm a write that changes nothing by a read", async () => {
     const { item } = await writer.patch(`${maps}/a`, { data: { color: "red" } });
     assert.deepEqual(replicas.calls, ["get"]);
     assert.equal(item.revision, (await other.get(`${maps}/a`)).revision);
   });
 
-  it("checks resourceVersion against the newest version", async () => {
+  it("check resourceVersion against the newest version", async () => {
     const { item } = await other.patch(`${maps}/a`, { data: { color: "blue" } });
     const resourceVersion = String(item.revision);
     const data = { color: "green" };
@@ -106,7 +106,7 @@ describe("a write from the version that the process knows", () => {
     assert.match(await refusal(conflict), /^409 Conflict/);
   });
 
-  it("answers 404 for an object that another replica deleted", async () => {
+  it("return 404 for an object that another replica deleted", async () => {
     await other.remove(`${maps}/a`);
     for (const write of [
       () => writer.patch(`${maps}/a`, { data: { size: "1" } }),
@@ -117,7 +117,7 @@ describe("a write from the version that the process knows", () => {
     }
   });
 
-  describe("in which the object does not exist", () => {
+  describe("of an object that is not cached", () => {
     const options = { patchType: "apply", fieldManager: "m" } as const;
     const typeMeta = { apiVersion: "v1", kind: "ConfigMap" };
     const configuration = { ...typeMeta, metadata: { name: "a" }, data: { size: "1" } };
@@ -126,13 +126,13 @@ describe("a write from the version that the process knows", () => {
       await replicas.freeze();
     });
 
-    it("creates it without a read", async () => {
+    it("create it without a read", async () => {
       await writer.patch(`${maps}/a`, configuration, options);
       assert.deepEqual(replicas.calls, ["create"]);
       assert.deepEqual((await stored()).data, { size: "1" });
     });
 
-    it("is applied to the object that another replica created", async () => {
+    it("apply to the object that another replica created", async () => {
       await other.post(maps, { metadata: { name: "a" }, data: { color: "red" } });
       await writer.patch(`${maps}/a`, configuration, options);
       assert.deepEqual((await stored()).data, { color: "red", size: "1" });
@@ -142,13 +142,13 @@ describe("a write from the version that the process knows", () => {
       assert.match(await refusal(stored), /^404 NotFound/);
     });
 
-    it("is refused after a read", async () => {
+    it("return 404 after a read", async () => {
       assert.match(await refusal(() => writer.patch(`${maps}/a`, {})), /^404 NotFound/);
       assert.deepEqual(replicas.calls, ["get"]);
     });
   });
 
-  it("does not delete an object that was created again under another uid", async () => {
+  it("do not delete an object that was recreated with another uid", async () => {
     const { uid } = (await stored()).metadata;
     await other.remove(`${maps}/a`);
     await other.post(maps, { metadata: { name: "a" } });
@@ -158,7 +158,7 @@ describe("a write from the version that the process knows", () => {
     assert.notEqual((await stored()).metadata.uid, uid);
   });
 
-  it("is refused only for what the newest version says", async () => {
+  it("are validated against the newest version before they are rejected", async () => {
     const immutable = { metadata: { name: "a" }, data: { color: "red" }, immutable: true };
     await writer.put(`${maps}/a`, immutable);
     await replicas.freeze();
@@ -168,7 +168,7 @@ describe("a write from the version that the process knows", () => {
     assert.deepEqual((await stored()).data, { color: "blue" });
   });
 
-  it("loses no update, whatever the process knows of writes of others", async () => {
+  it("lose no update, however outdated the cache is", async () => {
     const random = seededRandom(7);
     const expected: Record<string, string> = { color: "red" };
     for (let n = 0; n < 300; n++) {

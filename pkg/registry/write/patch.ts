@@ -38,37 +38,39 @@ import type { RegistryContext } from "../context.ts";
 import { converterMessage } from "../codec/converter-words.ts";
 import { checkSameKind } from "./custom-resource-errors.ts";
 import { jsonType } from "../codec/json-type.ts";
-import { markManagedFieldsCleared } from "./managed-fields.ts";
+import { keepClearedManagedFields } from "./managed-fields.ts";
 import { jsonTypeMeta } from "../codec/type-meta.ts";
 
 /**
- * Patches work on the JSON of the current object in the version that the client speaks. The result
- * is decoded like a body, so that defaults, unknown fields and types mean the same as for PUT.
+ * A patch applies to the JSON of the stored object in the version of the request. The result is
+ * decoded like the body of a PUT: same defaults, field validation and type errors.
  */
 
-const mostOperations = 10_000;
+/** Limit of apiserver's `maxJSONPatchOperations`. */
+const maxOperations = 10_000;
 
 interface PatchRequest {
   readonly body: Body;
   readonly options: PatchOptions;
 }
 
-/** A patch in parsed form, and what is wrong with it that only `fieldValidation` cares about. */
 interface ParsedPatch {
   readonly value: unknown;
+  /** Numbers of the patch keep the digits of their literals. */
   readonly literals: boolean;
+  /** Unknown and duplicate fields: warnings or errors, depending on `fieldValidation`. */
   readonly problems: readonly string[];
 }
 
 /**
- * The function from the current object to the patched one, which may be called again on conflict.
- * The patch itself is looked at only when there is an object, as Kubernetes does: a missing object
- * is a 404 whatever the patch. Throws 400, 413, 415 and 422.
+ * A function that applies the patch to the stored object; called again after a conflict. It parses the
+ * patch when it is first called: as in kube-apiserver, a malformed patch of a missing object is a 404.
+ * Throws 400, 413, 415 and 422.
  */
 export function patchApplier(request: ResourceRequest, input: PatchRequest): PatchApplier {
   let parsed: ParsedPatch | undefined;
   return function* (registry, current) {
-    assert(current !== undefined, "a patch is applied to an object that is there");
+    assert(current !== undefined, "a patch is applied to a stored object");
     parsed ??= parsePatch(input);
     yield;
     const { kind, served, struct, groupVersion } = request.resource;
@@ -91,7 +93,7 @@ interface Application {
   readonly input: PatchRequest;
 }
 
-/** Pure patch functions neither change nor share the document. */
+/** The patched document; `document` itself is not changed. */
 function* patchedDocument(
   request: ResourceRequest,
   { document, parsed, input }: Application,
@@ -138,7 +140,7 @@ function* decodePatched(
   const isCustom = resource.kind.custom !== undefined;
   const decode = (): any => {
     if (isCustom) unknown.push(...membersWithoutSchema(resource, document));
-    else if (!isStrategic) checkStillOfKind(request, document);
+    else if (!isStrategic) checkTypeMetaUnchanged(request, document);
     const { literals } = parsed;
     const options = { root: true, unknown, literals };
     return withinBounds(() => fromBoundedJson(resource, { document, current, options }));
@@ -150,7 +152,7 @@ function* decodePatched(
   } catch (fault) {
     if (!(fault instanceof DecodeFault)) throw fault;
     const why = isStrategic ? converterMessage(fault.message) : fault.message;
-    throw patchInvalid(printedObject(input, parsed, document), why);
+    throw invalidPatch(patchForMessage(input, parsed, document), why);
   }
   const { fieldValidation } = input.options;
   const isSorted = input.options.patchType === "merge" && !isCustom && unknown.length > 1;
@@ -159,13 +161,13 @@ function* decodePatched(
   const problems = [...parsed.problems, ...fields];
   if (fieldValidation === "Strict" && problems.length > 0) {
     const why = `strict decoding error: ${problems.join(", ")}`;
-    throw patchInvalid(printedObject(input, parsed, document), why);
+    throw invalidPatch(patchForMessage(input, parsed, document), why);
   }
   const warnings = fieldValidation === "Warn" ? problems : [];
   if (isCustom) checkCustomKind(request, document, warnings);
   yield;
   const hub = toHub(registry, request, object);
-  markManagedFieldsCleared(document, hub);
+  keepClearedManagedFields(document, hub);
   return { object: hub, warnings };
 }
 
@@ -182,8 +184,8 @@ interface BoundedDocument {
 }
 
 /**
- * Bounds the weight of what a patch makes, unless the object was above the bound before: objects that
- * another API server stored must stay patchable, to remove their finalizers for example.
+ * Decodes the patched object. Its weight is bounded unless that of the stored object exceeds the bound
+ * already: such an object of another API server must remain patchable, say to remove its finalizers.
  * @throws TooManyValues
  */
 function fromBoundedJson(
@@ -212,10 +214,10 @@ function isWithinWeight(struct: Resource["struct"], document: any): boolean {
 }
 
 /**
- * A patch may repeat kind and apiVersion but not change them; a strategic one is merged into the
- * object itself, which has no say in what it is.
+ * Throws unless kind and apiVersion of the patched document are those of the resource. Not for strategic
+ * merge patches, which kube-apiserver merges into a typed object.
  */
-function checkStillOfKind({ resource }: ResourceRequest, document: unknown): void {
+function checkTypeMetaUnchanged({ resource }: ResourceRequest, document: unknown): void {
   if (typeof document !== "object" || document === null) return;
   if (!Array.isArray(document)) jsonTypeMeta(document);
   const { kind, apiVersion } = document as Readonly<Record<string, unknown>>;
@@ -226,14 +228,14 @@ function checkStillOfKind({ resource }: ResourceRequest, document: unknown): voi
   throw new DecodeFault(`${text} cannot be handled as a ${resource.kind.kind}`);
 }
 
-/** A version that the definition does not have has no schema, and without one nothing is known. */
+/** All fields of a custom resource if a patch sets an apiVersion without schema: they are unknown. */
 function membersWithoutSchema(resource: Resource, document: unknown): readonly string[] {
   const { apiVersion } = jsonTypeMeta(document);
   const { kind, group } = resource;
   if (kind.versions.some(({ version }) => groupVersionOf(group, version) === apiVersion)) return [];
-  const ofEvery = ["apiVersion", "kind", "metadata"];
+  const common = ["apiVersion", "kind", "metadata"];
   return Object.keys(document ?? {})
-    .filter((name) => !ofEvery.includes(name))
+    .filter((name) => !common.includes(name))
     .sort(compareUtf8);
 }
 
@@ -250,15 +252,19 @@ function checkCustomKind(
   }
 }
 
-/** What messages show of the patch: the result as JSON, or a strategic patch as Go prints maps. */
-function printedObject({ options }: PatchRequest, parsed: ParsedPatch, document: unknown): string {
+/** The invalid value in messages: the patched object as JSON, or a strategic patch as a Go map. */
+function patchForMessage(
+  { options }: PatchRequest,
+  parsed: ParsedPatch,
+  document: unknown,
+): string {
   return options.patchType === "strategic"
     ? goValue(parsed.value)
     : patchedText(document, parsed.value);
 }
 
-/** Kubernetes names no kind here. */
-function patchInvalid(value: string, why: string): Error {
+/** The 422 of a patch whose result cannot be decoded; kube-apiserver names no kind in it. */
+function invalidPatch(value: string, why: string): Error {
   const problems = new Problems();
   problems.invalid(Path.of("patch"), value, why);
   return invalid({ group: "", kind: "" }, "", problems);
@@ -271,10 +277,10 @@ function parsePatch({ body, options }: PatchRequest): ParsedPatch {
     case "merge": {
       const parsed = parseDocument(body, "error decoding patch: ");
       if (parsed.value === null) throw badRequest("Invalid JSON Patch");
-      return objectPatch(lastOfRepeated(parsed, body), "error decoding patch: ");
+      return objectPatch(withLastDuplicates(parsed, body), "error decoding patch: ");
     }
     case "strategic":
-      // Merged values are those of Go, which keep no digits.
+      // kube-apiserver merges Go numbers, which do not keep the digits of literals.
       return objectPatch({ ...parseDocument(body, ""), literals: false }, "");
     default:
       throw genericFailure(415);
@@ -290,8 +296,8 @@ function parseDocument({ bytes }: Body, prefix: string): ParsedJson {
   }
 }
 
-/** In a body, objects under a repeated key merge; in a merge patch the last one counts. */
-function lastOfRepeated(parsed: ParsedJson, { bytes }: Body): ParsedJson {
+/** A merge patch with duplicate keys: the last one counts, whereas the values in a body are merged. */
+function withLastDuplicates(parsed: ParsedJson, { bytes }: Body): ParsedJson {
   if (parsed.duplicates.length === 0) return parsed;
   return {
     value: parseJsonText(Buffer.from(bytes).toString("utf8")),
@@ -311,17 +317,17 @@ function objectPatch(
   return { value: literals ? withWritten(value) : (value ?? {}), literals, problems };
 }
 
-/** So many are told of. */
-const mostUnknown = 100;
+/** Limit of reported fields; that of sigs.k8s.io/json. */
+const maxUnknown = 100;
 
 const operationMember = /^(?:op|path|from|value)$/;
 
 function parseOperations({ value, duplicates, literals = false }: ParsedJson): ParsedPatch {
   const operations = value ?? [];
   if (!Array.isArray(operations)) throw wrongType(value, "Go value of type []handlers.jsonPatchOp");
-  if (operations.length > mostOperations) {
+  if (operations.length > maxOperations) {
     throw requestEntityTooLarge(
-      `The allowed maximum operations in a JSON patch is ${mostOperations}, ` +
+      `The allowed maximum operations in a JSON patch is ${maxOperations}, ` +
         `got ${operations.length}`,
     );
   }
@@ -341,7 +347,7 @@ function checkOperation(operation: unknown, index: number, unknown: string[]): v
   for (const [member, value] of Object.entries(operation)) {
     if (!operationMember.test(member)) {
       const field = JSON.stringify(`[${index}].${member}`);
-      if (unknown.length < mostUnknown) unknown.push(`json patch unknown field ${field}`);
+      if (unknown.length < maxUnknown) unknown.push(`json patch unknown field ${field}`);
     } else if (member !== "value" && typeof (value ?? "") !== "string") {
       throw wrongType(value, `Go struct field jsonPatchOp.${member} of type string`);
     }

@@ -22,7 +22,7 @@ describe("registry writes", () => {
     api = await testRegistry();
   });
 
-  it("refuses questions without an answer", async () => {
+  it("rejects a create of a review without a handler with 501", async () => {
     const review = { spec: { token: "t" } };
     assert.equal(
       await refusal(api.post("authentication.k8s.io/v1/tokenreviews/", review)),
@@ -30,7 +30,7 @@ describe("registry writes", () => {
     );
   });
 
-  it("gives a new object what the server sets, whatever the client sent", async () => {
+  it("sets the system fields of a new object and ignores those of the client", async () => {
     const { item, created } = await api.post(maps, {
       metadata: {
         name: "a",
@@ -57,7 +57,7 @@ describe("registry writes", () => {
     assert.doesNotMatch(stored, /resourceVersion/);
   });
 
-  it("refuses what cannot be created", async () => {
+  it("rejects invalid creates with Kubernetes' messages", async () => {
     await api.post(maps, { metadata: { name: "taken" } });
     await api.post(maps, { metadata: { name: "held", finalizers: ["example.com/a"] } });
     await api.remove(`${maps}/held`);
@@ -81,7 +81,7 @@ describe("registry writes", () => {
     assert.equal(elsewhere, '404 NotFound namespaces "nowhere" not found');
   });
 
-  it("makes up names", async () => {
+  it("generates names from generateName", async () => {
     const first = await api.post(maps, { metadata: { generateName: "gen-" } });
     assert.match(first.item.object.metadata.name, /^gen-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
     const long = await api.post(maps, { metadata: { generateName: "g".repeat(80) } });
@@ -91,17 +91,17 @@ describe("registry writes", () => {
     assert.match(await refusal(taken), /^409 .*the server was not able to generate a unique name/);
   });
 
-  it("tries another name when the generated one is taken", async () => {
+  it("retries with another name when the generated one is taken", async () => {
     const twin = await testRegistry({ seed: 7 });
-    const answer = await twin.post(maps, { metadata: { generateName: "gen-" } });
-    const { name } = answer.item.object.metadata;
+    const first = await twin.post(maps, { metadata: { generateName: "gen-" } });
+    const { name } = first.item.object.metadata;
     const again = await testRegistry({ seed: 7 });
-    await again.store.create(`/configmaps/ns/${name}`, answer.item.bytes);
+    await again.store.create(`/configmaps/ns/${name}`, first.item.bytes);
     const other = await again.post(maps, { metadata: { generateName: "gen-" } });
     assert.notEqual(other.item.object.metadata.name, name);
   });
 
-  it("reports unknown and repeated fields as asked", async () => {
+  it("reports unknown and duplicate fields as fieldValidation says", async () => {
     const text = '{"metadata":{"name":"a","bogus":1},"dat":{},"data":{"k":"1","k":"2"}}';
     const strict = api.post(maps, text, { fieldValidation: "Strict" });
     assert.match(
@@ -119,7 +119,7 @@ describe("registry writes", () => {
     assert.deepEqual({ ...silent.item.object.data }, { k: "2" });
   });
 
-  it("replaces by the rules of resourceVersion, uid and name", async () => {
+  it("checks resourceVersion, uid, name and namespace of a replace", async () => {
     const { item } = await api.post(maps, { metadata: { name: "a" }, data: { k: "1" } });
     const first = String(item.revision);
     const metadata = { name: "a", resourceVersion: first };
@@ -147,7 +147,7 @@ describe("registry writes", () => {
     assert.equal(missing, '404 NotFound configmaps "zz" not found');
   });
 
-  it("keeps system metadata through a replace", async () => {
+  it("preserves system fields in a replace", async () => {
     const { item } = await api.post(maps, { metadata: { name: "a", labels: { l: "1" } } });
     api.clock.advance(10_000);
     const creationTimestamp = "2001-02-03T04:05:06Z";
@@ -170,7 +170,7 @@ describe("registry writes", () => {
     assert.equal(await api.store.revision(), before);
   });
 
-  it("creates by PUT where the kind says so", async () => {
+  it("creates by PUT if the kind allows it", async () => {
     const body = (metadata: object) => ({ metadata, spec: { holderIdentity: "me" } });
     const created = await api.put(`${leases}/l`, body({ name: "l", resourceVersion: "5" }));
     assert.equal(created.created, true);
@@ -189,7 +189,7 @@ describe("registry writes", () => {
     assert.match(await refusal(api.put(`${leases}/L4`, body({ name: "L4" }))), /^422 .*metadata./);
   });
 
-  it("keeps nothing of a dry run", async () => {
+  it("stores nothing in a dry run", async () => {
     const before = await api.store.revision();
     const dry = await api.post(maps, { metadata: { name: "a" } }, { dryRun: true });
     assert.equal(dry.item.revision, 0);
@@ -205,7 +205,7 @@ describe("registry writes", () => {
     assert.equal((await api.get(`${maps}/a`)).revision, item.revision);
   });
 
-  it("patches in every way", async () => {
+  it("applies JSON, merge and strategic merge patches", async () => {
     await api.post(maps, { metadata: { name: "a" }, data: { a: "1", b: "2" } });
     const data = async (patch: unknown, patchType: "json" | "merge" | "strategic") => {
       const { item } = await api.patch(`${maps}/a`, patch, { patchType });
@@ -217,7 +217,7 @@ describe("registry writes", () => {
     assert.deepEqual(await data({ data: { $patch: "replace", e: "5" } }, "strategic"), { e: "5" });
   });
 
-  it("refuses patches", async () => {
+  it("rejects invalid patches with Kubernetes' messages", async () => {
     await api.post(maps, { metadata: { name: "a" }, data: { a: "1" } });
     const cases: readonly (readonly [PatchOptions["patchType"], unknown, RegExp])[] = [
       ["json", "{this", /^400 \w+ error decoding patch: invalid character 't' looking for beginn/],
@@ -249,7 +249,7 @@ describe("registry writes", () => {
     assert.match(await refusal(strict), /strict decoding error: unknown field "nosuch"/);
   });
 
-  it("moves generation with the desired state only", async () => {
+  it("increments generation only when the spec changes", async () => {
     const path = "networking.k8s.io/v1/networkpolicies/ns";
     const body = (metadata: object, spec: object) => ({ metadata, spec });
     const spec = { podSelector: {}, ingress: [{}] };
@@ -268,7 +268,7 @@ describe("registry writes", () => {
     assert.deepEqual(generations, [1, 2, 2, 3]);
   });
 
-  it("shows an empty list as stored: as none", async () => {
+  it("returns null for an empty list without omitempty", async () => {
     const path = "v1/limitranges/ns";
     const { item } = await api.post(path, { metadata: { name: "l" }, spec: { limits: [] } });
     assert.equal(item.object.spec.limits, null);
@@ -276,13 +276,13 @@ describe("registry writes", () => {
     assert.equal((await api.put(`${path}/l`, again)).item.revision, item.revision);
   });
 
-  it("tells of warnings although the request fails", async () => {
+  it("reports warnings of failed requests", async () => {
     const post = api.post(maps, { metadata: { name: "Bad_Name" }, bogus: 1 });
     const error = await post.catch((fault) => fault);
     assert.deepEqual(error.warnings, ['unknown field "bogus"']);
   });
 
-  it("loses none of fifty patches at once", async () => {
+  it("loses none of fifty concurrent patches", async () => {
     await api.post(maps, { metadata: { name: "a" }, data: { n: "0" } });
     const keys = Array.from({ length: 50 }, (_each, index) => `k${index}`);
     await Promise.all(keys.map((key) => api.patch(`${maps}/a`, { data: { [key]: "set" } })));
@@ -290,7 +290,7 @@ describe("registry writes", () => {
     assert.deepEqual(Object.keys(data).sort(), ["n", ...keys].sort());
   });
 
-  it("counts up under contention when each reads before it writes", async () => {
+  it("loses no increment of concurrent read-modify-write patches", async () => {
     await api.post(maps, { metadata: { name: "a" }, data: { n: "0" } });
     const increment = async (): Promise<void> => {
       for (;;) {
@@ -305,7 +305,7 @@ describe("registry writes", () => {
     assert.equal((await api.get(`${maps}/a`)).object.data.n, "20");
   });
 
-  it("tells of owners named twice", async () => {
+  it("removes duplicate owner references with a warning", async () => {
     const owner = { apiVersion: "v1", kind: "Pod", name: "p", uid: "u1" };
     const metadata = { name: "a", ownerReferences: [owner, owner] };
     const { item, warnings } = await api.post(maps, { metadata });
@@ -313,7 +313,7 @@ describe("registry writes", () => {
     assert.match(warnings[0] ?? "", /duplicate UID\(s\) observed: u1$/);
   });
 
-  it("reads an event through either group", async () => {
+  it("serves an Event in both its groups", async () => {
     const about = { kind: "Pod", name: "p", namespace: "ns" };
     const old = { metadata: { name: "e" }, involvedObject: about, message: "m", type: "Normal" };
     const { item } = await api.post("v1/events/ns", old);
@@ -326,7 +326,7 @@ describe("registry writes", () => {
     assert.deepEqual({ ...patched.object.metadata.labels }, { a: "b" });
   });
 
-  it("stores and reads Protobuf, and JSON in any order", async () => {
+  it("stores Protobuf, and reads stored JSON with members in any order", async () => {
     const wire = await testRegistry({ storageMediaType: "protobuf" });
     const { item } = await wire.post(maps, { metadata: { name: "a" }, data: { k: "v" } });
     assert.equal(Buffer.from(item.bytes.subarray(0, 4)).toString(), "k8s\0");
@@ -341,7 +341,7 @@ describe("registry writes", () => {
     assert.deepEqual({ ...rewritten.object.data }, { k: "w", x: "y" });
   });
 
-  it("keeps a key named __proto__", async () => {
+  it("preserves a key named __proto__", async () => {
     const text = '{"metadata":{"name":"a"},"data":{"__proto__":"y"}}';
     await api.post(maps, text);
     const patched = await api.patch(`${maps}/a`, '{"data":{"constructor":"z"}}');
@@ -355,7 +355,7 @@ describe("the weight of a patched object", () => {
     Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, ""]));
   const merge = (data: object) => JSON.stringify(data);
 
-  it("is bounded for an object that was below the bound", async () => {
+  it("is limited if the stored object is below the limit", async () => {
     const api = await testRegistry();
     await api.post(maps, { metadata: { name: "a" }, data: keys(10) });
     await api.patch(`${maps}/a`, merge({ data: keys(20_000) }));
@@ -363,7 +363,7 @@ describe("the weight of a patched object", () => {
     assert.match(await refusal(api.patch(`${maps}/a`, merge({ data: more }))), /^413 /);
   });
 
-  it("does not keep an object that was stored above the bound from being patched", async () => {
+  it("is not limited if the stored object exceeds the limit already", async () => {
     const api = await testRegistry();
     const heavy = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "b", namespace: "ns" } };
     const value = JSON.stringify({ ...heavy, data: keys(30_000) });
@@ -374,7 +374,7 @@ describe("the weight of a patched object", () => {
   });
 });
 
-/** The lists as the documentation shows them: a title, then the steps in lines of 100 columns. */
+/** The lists as in the documentation: a title, then the steps in lines of 100 columns. */
 function printedSteps(): string {
   const lists: readonly (readonly [string, readonly WriteStep[]])[] = [
     ["create", createSteps],

@@ -20,8 +20,8 @@ import { managedWrite, setManagedFields, servedJson, emptyObject } from "./manag
 import type { PatchApplier } from "./write.ts";
 
 /**
- * Server-side apply: the document says which fields its manager wants, and with which values; the
- * rest of the object belongs to others.
+ * Server-side apply (KEP-555): the applied configuration holds the fields that its manager wants to
+ * own, with their values. Fields of other managers remain.
  */
 
 interface ApplyRequest {
@@ -29,22 +29,22 @@ interface ApplyRequest {
   readonly options: PatchOptions;
 }
 
-/** The function from what is there to what the configuration makes of it. */
+/** A function that merges the configuration into the stored object, or creates one. Throws 400, 409. */
 export function configurationApplier(
   request: ResourceRequest,
   { body, options }: ApplyRequest,
 ): PatchApplier {
   let parsed: Document | undefined;
   return function* (registry, current) {
-    const { document, repeated } = (parsed ??= parseDocument(body));
+    const { document, duplicates } = (parsed ??= parseDocument(body));
     yield;
     const object = yield* applyTo(registry, request, { document, options, old: current?.object });
-    if (options.fieldValidation === "Strict" && repeated.length > 0) {
-      const lines = repeated.map((line) => `  ${line}`).join("\n");
+    if (options.fieldValidation === "Strict" && duplicates.length > 0) {
+      const lines = duplicates.map((line) => `  ${line}`).join("\n");
       const why = `error converting YAML to JSON: yaml: unmarshal errors:\n${lines}`;
       throw badRequest(`error strict decoding YAML: ${why}`);
     }
-    const warnings = options.fieldValidation === "Warn" ? [...repeated] : [];
+    const warnings = options.fieldValidation === "Warn" ? [...duplicates] : [];
     return { object, warnings };
   };
 }
@@ -75,11 +75,11 @@ function* applyTo(
     force: options.force === true,
   });
   yield;
-  const wanted = applied.object ?? (old === undefined ? live : undefined);
+  const merged = applied.object ?? (old === undefined ? live : undefined);
   const object =
-    wanted === undefined
+    merged === undefined
       ? deepClone(old)
-      : yield* decode(registry, request, { wanted, named: describeObject(write, document) });
+      : yield* decode(registry, request, { merged, title: describeObject(write, document) });
   setManagedFields(object.metadata, applied.entries);
   const { uid } = object.metadata;
   if (old === undefined && uid) {
@@ -89,28 +89,28 @@ function* applyTo(
   return object;
 }
 
-interface Wanted {
-  readonly wanted: JsonObject;
-  /** How messages name the document. */
-  readonly named: string;
+interface MergedObject {
+  readonly merged: JsonObject;
+  /** The configuration's name and kind in messages. */
+  readonly title: string;
 }
 
 function* decode(
   registry: RegistryContext,
   request: ResourceRequest,
-  { wanted, named }: Wanted,
+  { merged, title }: MergedObject,
 ): Slices<any> {
   const { struct } = request.resource;
   let object: any;
   try {
     const options = { root: true, unpruned: true, maxWeight: requestBounds.weight };
-    object = withinBounds(() => fromJson(struct, wanted, options));
+    object = withinBounds(() => fromJson(struct, merged, options));
   } catch (fault) {
     if (!(fault instanceof DecodeFault)) throw fault;
-    const kind = named.slice(named.indexOf("; ") + 2);
+    const kind = title.slice(title.indexOf("; ") + 2);
     throw plainFailure(
-      `failed to convert new object (${named}) to proper version: ` +
-        `unable to convert unstructured object to ${kind}: ${converted(fault.message)}`,
+      `failed to convert new object (${title}) to proper version: ` +
+        `unable to convert unstructured object to ${kind}: ${conversionMessage(fault.message)}`,
     );
   }
   yield;
@@ -118,26 +118,26 @@ function* decode(
 }
 
 /**
- * What the decoder says, in the words of the converter that Kubernetes uses here. The schema was
- * checked before, so that a wrong type can only be meant for a type with a reader of its own.
+ * Rephrases a decode fault as kube-apiserver's unstructured converter reports it. The configuration has
+ * passed its schema, so a type error concerns a type with an UnmarshalJSON method.
  */
-function converted(message: string): string {
+function conversionMessage(message: string): string {
   if (/^json: cannot unmarshal (?!number)/.test(message)) {
     return message.replace(/ into Go struct field \S+ of type /, " into Go value of type ");
   }
-  // All numbers of a configuration are floats.
+  // kube-apiserver reads all numbers of a configuration as floats.
   return converterMessage(message).replace("cannot convert int64", "cannot convert float64");
 }
 
 interface Document {
   readonly document: JsonObject;
-  /** Keys given twice, one line each. */
-  readonly repeated: readonly string[];
+  /** Messages about duplicate keys, one per key. */
+  readonly duplicates: readonly string[];
 }
 
-/** @throws StatusError 400 */
+/** Parses an applied configuration. Throws 400 for malformed YAML and for anything but a map. */
 function parseDocument({ bytes }: Body): Document {
-  const { value, repeated } = parseText(bytes);
+  const { value, duplicates } = parseText(bytes);
   if (value !== null && (typeof value !== "object" || Array.isArray(value))) {
     const into = "Go value of type map[string]interface {}";
     const why = `json: cannot unmarshal ${jsonType(value)} into ${into}`;
@@ -150,26 +150,25 @@ function parseDocument({ bytes }: Body): Document {
       ? badRequest(`error decoding YAML: ${fault.message}`)
       : fault;
   }
-  return { document: (value ?? {}) as JsonObject, repeated };
+  return { document: (value ?? {}) as JsonObject, duplicates };
 }
 
-function parseText(bytes: Uint8Array): { value: unknown; repeated: readonly string[] } {
-  // JSON is YAML, and most documents are JSON, which is read many times faster as such.
+function parseText(bytes: Uint8Array): { value: unknown; duplicates: readonly string[] } {
+  // Most configurations are JSON, a subset of YAML that is parsed many times faster.
   if (bytes[0] === 0x7b) {
-    const value = parsedJson(bytes);
-    if (value !== undefined) return { value, repeated: [] };
+    const value = parseJson(bytes);
+    if (value !== undefined) return { value, duplicates: [] };
   }
   try {
-    const { value, duplicates } = parseYamlRequest(bytes);
-    return { value, repeated: duplicates };
+    return parseYamlRequest(bytes);
   } catch (fault) {
     if (!(fault instanceof YamlFault)) throw fault;
     throw badRequest(`error decoding YAML: error converting YAML to JSON: ${fault.message}`);
   }
 }
 
-/** Undefined for what only the reader of YAML can speak about. */
-function parsedJson(bytes: Uint8Array): unknown {
+/** Undefined for malformed JSON and duplicate keys, which the YAML parser reports. */
+function parseJson(bytes: Uint8Array): unknown {
   try {
     const { value, duplicates } = parseJsonRequest(bytes);
     return duplicates.length === 0 ? value : undefined;

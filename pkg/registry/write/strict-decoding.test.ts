@@ -3,18 +3,18 @@ import { testRegistry, type TestRegistry } from "../testing.ts";
 
 const deployments = "apps/v1/deployments/ns";
 
-/** Warnings of a dry run, which are the faults that `fieldValidation=Strict` refuses. */
+/** Warnings of a dry run, which are the errors of `fieldValidation=Strict`. */
 async function warnings(
   api: TestRegistry,
   text: string,
   format: "json" | "yaml" = "json",
 ): Promise<readonly string[]> {
-  const answer = await api.registry.create(
+  const response = await api.registry.create(
     api.request(deployments),
     { bytes: Buffer.from(text), format },
     { dryRun: true, fieldManager: "", fieldValidation: "Warn" },
   );
-  return answer.warnings;
+  return response.warnings;
 }
 
 const required =
@@ -27,27 +27,32 @@ describe("strict decoding", () => {
     api = await testRegistry();
   });
 
-  const cases: readonly (readonly [title: string, spec: string, root: string, told: string[]])[] = [
+  const cases: readonly (readonly [
+    title: string,
+    spec: string,
+    root: string,
+    expected: string[],
+  ])[] = [
     [
-      "tells of fields in the order of the document",
+      "reports unknown and duplicate fields in document order",
       '"unknownField":"foo","replicas":1,"replicas":2,',
       "",
       ['unknown field "spec.unknownField"', 'duplicate field "spec.replicas"'],
     ],
     [
-      "tells of the duplicate first that comes first",
+      "reports a duplicate field before a later unknown one",
       '"replicas":1,"replicas":2,"unknownField":"foo",',
       "",
       ['duplicate field "spec.replicas"', 'unknown field "spec.unknownField"'],
     ],
     [
-      "does not look into unknown fields, and tells of them once",
+      "reports an unknown field once, and nothing below it",
       '"x":{"a":1,"a":2},"x":[{"b":1,"b":2}],"replicas":1,"replicas":2,',
       "",
       ['unknown field "spec.x"', 'duplicate field "spec.replicas"'],
     ],
     [
-      "does not look into values that decode themselves",
+      "reports no fields below a type with an UnmarshalJSON method",
       '"replicas":1,"replicas":2,"strategy":{"rollingUpdate":{"maxSurge":1,"maxSurge":2}},',
       ',"y":1',
       [
@@ -57,13 +62,13 @@ describe("strict decoding", () => {
       ],
     ],
     [
-      "knows kind and apiVersion at the root alone",
+      "accepts kind and apiVersion only at the root",
       '"kind":"a","kind":"b",',
       ',"kind":"Deployment"',
       ['unknown field "spec.kind"', 'duplicate field "kind"'],
     ],
     [
-      "compares keys by what they say, and keeps digits for keys in place",
+      "compares keys after unescaping, and keeps the order of numeric keys",
       '"zz":1,"10":1,"2":1,"repl\\u0069cas":1,"replicas":2,',
       "",
       [
@@ -74,16 +79,16 @@ describe("strict decoding", () => {
       ],
     ],
   ];
-  for (const [title, spec, root, told] of cases) {
+  for (const [title, spec, root, expected] of cases) {
     it(title, async () => {
       const text =
         `{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"d"},` +
         `"spec":{${spec}${required}}${root}}`;
-      assert.deepEqual(await warnings(api, text), told);
+      assert.deepEqual(await warnings(api, text), expected);
     });
   }
 
-  it("reads YAML with sorted keys, after its duplicates", async () => {
+  it("reports duplicate keys of YAML first, then unknown fields by sorted key", async () => {
     const text = `metadata: {name: d}\nspec: {z: 1, b: {c: 1}, replicas: 1, replicas: 2, ${required}}\nm: 1`;
     assert.deepEqual(await warnings(api, text, "yaml"), [
       'line 2: key "replicas" already set in map',
@@ -93,10 +98,14 @@ describe("strict decoding", () => {
     ]);
   });
 
-  it("reads what a merge patch makes with sorted keys", async () => {
+  it("reports unknown fields of a merge patch by sorted key", async () => {
     await api.post("v1/configmaps/ns", { metadata: { name: "a" } });
-    const answer = await api.patch("v1/configmaps/ns/a", { z: 1, metadata: { y: 1, x: 1 }, c: 1 });
-    assert.deepEqual(answer.warnings, [
+    const response = await api.patch("v1/configmaps/ns/a", {
+      z: 1,
+      metadata: { y: 1, x: 1 },
+      c: 1,
+    });
+    assert.deepEqual(response.warnings, [
       'unknown field "c"',
       'unknown field "metadata.x"',
       'unknown field "metadata.y"',

@@ -5,7 +5,7 @@ import { testRegistry, type TestRegistry } from "../testing.ts";
 const maps = "v1/configmaps/ns";
 const writers = 200;
 
-/** A store that counts attempts to replace, and what each of them takes is a turn of the loop. */
+/** A store that counts updates, each of which takes one turn of the event loop. */
 function countingStore(): { readonly store: ObjectStore; readonly attempts: () => number } {
   const store = objectStore(memoryBackend(), { root: "/registry" });
   let attempts = 0;
@@ -22,7 +22,7 @@ async function everyWriter(write: (n: number) => Promise<unknown>): Promise<void
   await Promise.all(Array.from({ length: writers }, (_each, n) => write(n)));
 }
 
-describe("writers of one object", () => {
+describe("concurrent writers of one object", () => {
   let api: TestRegistry;
   let attempts: () => number;
   beforeEach(async () => {
@@ -47,7 +47,7 @@ describe("writers of one object", () => {
     ],
   ];
   for (const [what, write] of kinds) {
-    it(`who ${what} try about twice each, however many they are`, async () => {
+    it(`need at most two attempts each on average (${what})`, async () => {
       await everyWriter(write);
       assert.ok(attempts() <= 2 * writers, `${attempts()} attempts`);
       const { data } = (await api.get(`${maps}/a`)).object;
@@ -55,7 +55,7 @@ describe("writers of one object", () => {
     });
   }
 
-  it("are not held up by a deletion among them", async () => {
+  it("do not block a concurrent delete", async () => {
     const outcomes = await Promise.allSettled([
       ...Array.from({ length: 20 }, (_each, n) =>
         api.patch(`${maps}/a`, { data: { [`key-${n}`]: "x" } }),
