@@ -33,10 +33,10 @@ describe("printer columns of a custom resource", () => {
     ["date", ".spec.text", "<invalid>"],
     ["date", ".spec.whole", null],
   ] as const) {
-    it(`shows ${path} as ${type}`, () => assert.deepEqual(cell(type, path), expected));
+    it(`renders ${path} as ${type}`, () => assert.deepEqual(cell(type, path), expected));
   }
 
-  it("are name and age where a version declares none", () => {
+  it("default to Name and Age", () => {
     const { columns, row } = tableOf({} as never, { apiVersion: "example.com/v1", kind: "Car" });
     assert.deepEqual(
       columns.map(({ name }) => name),

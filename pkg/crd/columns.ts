@@ -4,7 +4,7 @@ import { JsonPath } from "#structural";
 
 type PrinterColumn = NonNullable<DefinitionVersion["additionalPrinterColumns"]>[number];
 
-const usual: readonly PrinterColumn[] = [
+const defaultColumns: readonly PrinterColumn[] = [
   {
     name: "Age",
     type: "date",
@@ -18,7 +18,7 @@ export interface TypeMeta {
   readonly kind: string;
 }
 
-/** The columns of a version, and the function that makes the row of an object. */
+/** The printer columns of a version, and the function that renders an object's row. */
 export function tableOf(
   { additionalPrinterColumns }: DefinitionVersion,
   { apiVersion, kind }: TypeMeta,
@@ -26,13 +26,13 @@ export function tableOf(
   readonly columns: readonly Column[];
   readonly row: (object: any, context: RowContext) => readonly Cell[];
 } {
-  const columns = additionalPrinterColumns?.length ? additionalPrinterColumns : usual;
+  const columns = additionalPrinterColumns?.length ? additionalPrinterColumns : defaultColumns;
   let cells: readonly ((object: unknown, context: RowContext) => Cell)[] | undefined;
   return {
     columns: [nameColumn, ...columns.map(columnOf)],
     row: (object, context) => {
       cells ??= columns.map(cellOf);
-      // Paths may name the type, which objects in normal form do not have.
+      // JSON paths may refer to apiVersion and kind, which objects in memory do not have.
       const typed = { apiVersion, kind, ...object };
       return [object.metadata.name ?? "", ...cells.map((cell) => cell(typed, context))];
     },
@@ -49,7 +49,7 @@ function columnOf({ name, type, format, description, priority }: PrinterColumn):
   };
 }
 
-/** The cell shows the first value at the path. */
+/** Renders the first value at the JSON path. */
 function cellOf({ type, jsonPath }: PrinterColumn): (object: unknown, context: RowContext) => Cell {
   const path = JsonPath.parse(jsonPath);
   return (object, { now }) => {
@@ -60,7 +60,7 @@ function cellOf({ type, jsonPath }: PrinterColumn): (object: unknown, context: R
   };
 }
 
-/** A value as Go's template printer writes it. */
+/** Formats a value as client-go's JSONPath printer does. */
 function textCell(value: unknown): string {
   if (value === null) return "<no value>";
   return typeof value === "object" ? JSON.stringify(value, bigintAsNumber) : String(value);
@@ -78,7 +78,7 @@ function dateCell(value: unknown, now: number): Cell {
   return isTime && Number.isFinite(time) ? humanDuration(now - time) : "<invalid>";
 }
 
-/** Null for a value of another type. */
+/** The value, or null if it has another type. */
 function plainCell(type: string, value: unknown): Cell {
   switch (type) {
     case "integer":

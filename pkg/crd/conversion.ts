@@ -9,7 +9,7 @@ import { restoredMetadata } from "./converted-metadata.ts";
 
 type Webhook = NonNullable<NonNullable<CustomResourceDefinition["spec"]["conversion"]>["webhook"]>;
 
-/** Undefined where only the name of the version changes. */
+/** The webhook conversion of the definition; undefined for strategy None. */
 export function conversionOf(
   { spec }: CustomResourceDefinition,
   options: DefinitionOptions,
@@ -19,17 +19,17 @@ export function conversionOf(
   return new WebhookConversion(webhook, options);
 }
 
-const spoken = ["v1", "v1beta1"];
+const supportedReviewVersions = ["v1", "v1beta1"];
 const timeoutMs = 30_000;
 
-/** Asks the webhook of a definition, and believes nothing that it says. */
+/** Converts objects by the definition's webhook and verifies its response. */
 class WebhookConversion implements ObjectConversion {
   constructor(
     private readonly webhook: Webhook,
     private readonly options: DefinitionOptions,
   ) {}
 
-  /** Objects that are in the wanted version already are not sent. */
+  /** Sends only objects that do not have the desired version. */
   async convert(
     objects: readonly JsonObject[],
     apiVersion: string,
@@ -39,45 +39,45 @@ class WebhookConversion implements ObjectConversion {
     const [first] = sent;
     if (first === undefined) return objects;
     const subject = `${String(first["apiVersion"])}, Kind=${String(first["kind"])}`;
-    const converted = await this.#ask(sent, { apiVersion, subject, signal });
+    const converted = await this.#convertAll(sent, { apiVersion, subject, signal });
     let next = 0;
     return objects.map((object) =>
       object["apiVersion"] === apiVersion ? object : (converted[next++] as JsonObject),
     );
   }
 
-  async #ask(
+  async #convertAll(
     objects: readonly JsonObject[],
     { apiVersion, subject, signal }: ConversionRequest,
   ): Promise<readonly JsonObject[]> {
     const prefix = `conversion webhook for ${subject}`;
-    let answered: readonly unknown[];
+    let converted: readonly unknown[];
     try {
-      answered = await this.#call(objects, apiVersion, signal);
+      converted = await this.#call(objects, apiVersion, signal);
     } catch (error) {
       if (error instanceof Error && !signal?.aborted) {
         throw plainFailure(`${prefix} failed: ${error.message}`);
       }
       throw error;
     }
-    if (answered.length !== objects.length) {
-      const counts = `${answered.length} objects, expected ${objects.length}`;
+    if (converted.length !== objects.length) {
+      const counts = `${converted.length} objects, expected ${objects.length}`;
       throw plainFailure(`${prefix} returned ${counts}`);
     }
     return objects.map((object, index) => {
       const place = objects.length === 1 ? undefined : index;
-      return checked(object, answered[index], { prefix, index: place, apiVersion });
+      return verifiedObject(object, converted[index], { prefix, index: place, apiVersion });
     });
   }
 
-  /** What the response says are the converted objects. Throws Error in words for clients. */
+  /** Returns `response.convertedObjects`. @throws Error with the message for clients */
   async #call(
     objects: readonly JsonObject[],
     desiredAPIVersion: string,
     signal: AbortSignal | undefined,
   ): Promise<readonly unknown[]> {
     const versions = this.webhook.conversionReviewVersions ?? [];
-    const version = versions.find((each) => spoken.includes(each));
+    const version = versions.find((each) => supportedReviewVersions.includes(each));
     if (version === undefined) throw new CallFault("no supported conversion review versions");
     const group = resolve("apiextensions.{api}", this.options.catalog.domain);
     const typeMeta = { kind: "ConversionReview", apiVersion: `${group}/${version}` };
@@ -92,14 +92,14 @@ class WebhookConversion implements ObjectConversion {
       tracer.call("webhook", attributes, (trace) =>
         callWebhook(place, { body, signal, timeoutMs, headers: trace }),
       );
-    const answer = await heldDuring(this.options.clock, "calls of conversion webhooks", call);
-    return convertedObjects(answer, { ...typeMeta, uid: version === "v1" ? uid : undefined });
+    const response = await heldDuring(this.options.clock, "calls of conversion webhooks", call);
+    return convertedObjects(response, { ...typeMeta, uid: version === "v1" ? uid : undefined });
   }
 }
 
 interface ConversionRequest {
   readonly apiVersion: string;
-  /** The version that is converted, as messages name it. */
+  /** Version and kind of the converted objects, for messages. */
   readonly subject: string;
   readonly signal: AbortSignal | undefined;
 }
@@ -107,13 +107,13 @@ interface ConversionRequest {
 interface Expected {
   readonly kind: string;
   readonly apiVersion: string;
-  /** Absent where the response need not repeat it. */
+  /** Undefined for v1beta1, whose response need not repeat it. */
   readonly uid: string | undefined;
 }
 
-function convertedObjects(answer: unknown, expected: Expected): readonly unknown[] {
-  if (!isJsonObject(answer)) throw new CallFault("no response provided");
-  const { kind, apiVersion, response } = answer;
+function convertedObjects(review: unknown, expected: Expected): readonly unknown[] {
+  if (!isJsonObject(review)) throw new CallFault("no response provided");
+  const { kind, apiVersion, response } = review;
   if (kind !== expected.kind || apiVersion !== expected.apiVersion) {
     throw new CallFault(
       `expected webhook response of ${expected.apiVersion}, Kind=${expected.kind}, ` +
@@ -135,31 +135,38 @@ function convertedObjects(answer: unknown, expected: Expected): readonly unknown
   return Array.isArray(objects) ? objects : [];
 }
 
-interface Place {
+interface ConvertedObjectContext {
   readonly prefix: string;
-  /** Index of the object where there are several. */
+  /** Index of the object; undefined if there is only one. */
   readonly index: number | undefined;
   readonly apiVersion: string;
 }
 
-/** The converted object if it is the same one in the other version, with the metadata it had. */
-function checked(object: JsonObject, answered: unknown, place: Place): JsonObject {
+/**
+ * Verifies the converted object's version, kind, name, namespace and uid; returns it with the
+ * original metadata.
+ */
+function verifiedObject(
+  object: JsonObject,
+  converted: unknown,
+  place: ConvertedObjectContext,
+): JsonObject {
   const { prefix, index, apiVersion } = place;
   const refuse = (why: string, alone = "object"): Error => {
     const what = index === undefined ? alone : `converted object at index ${index}`;
     return plainFailure(`${prefix} returned invalid ${what}: ${why}`);
   };
-  if (!isJsonObject(answered)) throw refuse("not an object");
+  if (!isJsonObject(converted)) throw refuse("not an object");
   for (const [field, what, expected] of [
     ["apiVersion", "groupVersion", apiVersion],
     ["kind", "kind", object["kind"]],
   ] as const) {
-    if (answered[field] === expected) continue;
-    const received = String(answered[field] ?? "");
+    if (converted[field] === expected) continue;
+    const received = String(converted[field] ?? "");
     const why = `invalid ${what} (expected ${String(expected)}, received ${received})`;
     throw refuse(why, "object at index 0");
   }
-  const [wanted, got] = [metadataOf(object), metadataOf(answered)];
+  const [wanted, got] = [metadataOf(object), metadataOf(converted)];
   const same: readonly (readonly [string, unknown, unknown])[] = [
     ["name", wanted["name"], got["name"]],
     ["namespace", wanted["namespace"], got["namespace"]],
@@ -169,8 +176,8 @@ function checked(object: JsonObject, answered: unknown, place: Place): JsonObjec
     if (before === after) continue;
     throw refuse(`must have the same ${what}: ${String(before ?? "")} != ${String(after ?? "")}`);
   }
-  const restored = restoredMetadata(wanted, answered["metadata"]);
-  if (typeof restored === "object") return { ...answered, metadata: restored };
+  const restored = restoredMetadata(wanted, converted["metadata"]);
+  if (typeof restored === "object") return { ...converted, metadata: restored };
   const where = index === undefined ? "" : ` in object at index ${index}`;
   throw plainFailure(`${prefix} returned invalid metadata${where}: ${restored}`);
 }

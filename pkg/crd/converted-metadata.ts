@@ -5,8 +5,8 @@ import { mostTold, Path, Problems } from "#schema";
 type Texts = Readonly<Record<string, string>>;
 
 /**
- * A conversion may change labels and annotations, and nothing else of the metadata. The metadata
- * as it was, with these; or what is wrong with them.
+ * Returns the original metadata with the labels and annotations of the converted object, the only
+ * metadata that a conversion may change; or the error message if they are invalid.
  */
 export function restoredMetadata(original: JsonObject, converted: unknown): JsonObject | string {
   if (converted === undefined) return "missing metadata in converted object";
@@ -21,8 +21,8 @@ export function restoredMetadata(original: JsonObject, converted: unknown): Json
   ] as const) {
     delete restored[field];
     const texts = converted[field] ?? {};
-    const odd = oddity(field, texts);
-    if (odd !== undefined) return odd;
+    const fault = stringMapFault(field, texts);
+    if (fault !== undefined) return fault;
     check(texts as Texts, Path.of(`metadata.${field}`), problems);
     if (Object.keys(texts).length > 0) restored[field] = texts;
   }
@@ -33,8 +33,8 @@ export function restoredMetadata(original: JsonObject, converted: unknown): Json
   return told.length === 1 ? String(told[0]) : `[${told.join(", ")}]`;
 }
 
-/** Why a value is no map of texts. */
-function oddity(field: string, value: unknown): string | undefined {
+/** The error of a value that is not a map of strings. */
+function stringMapFault(field: string, value: unknown): string | undefined {
   if (!isJsonObject(value)) {
     return `invalid metadata.${field} of type ${goTypeOf(value)} in converted object`;
   }

@@ -22,15 +22,15 @@ import { tableOf } from "./columns.ts";
 import { checkScaleFields, scaleSubresource } from "./scale.ts";
 import { type VersionSchema, versionSchema } from "./version-schema.ts";
 
-export interface Compiling {
+export interface CompileOptions {
   readonly domain: Domain;
-  /** Whether the definition is being removed, at any time. */
+  /** Whether the definition is terminating or deleted at the time of the call. */
   readonly isTerminating: () => boolean;
-  /** Present where versions are converted by a webhook. */
+  /** Conversion webhook; undefined for strategy None. */
   readonly conversion: ObjectConversion | undefined;
 }
 
-/** In the order in which Kubernetes lists them. */
+/** In the order of Kubernetes' discovery. */
 const verbs: readonly Verb[] = [
   "delete",
   "deletecollection",
@@ -42,10 +42,10 @@ const verbs: readonly Verb[] = [
   "watch",
 ];
 
-/** The resources that a definition serves: one for each served version, each with its own kind. */
+/** Compiles a definition into one resource per served version. */
 export function customResources(
   definition: CustomResourceDefinition,
-  compiling: Compiling,
+  compiling: CompileOptions,
 ): readonly Resource[] {
   const { spec, status, metadata } = definition;
   const { acceptedNames } = status;
@@ -54,13 +54,13 @@ export function customResources(
   const own = { group: spec.group, kind: acceptedNames.kind, preservesUnknown };
   const schemas = versions.map((version) => versionSchema(version, own));
   const { uid, generation } = metadata;
-  const said = JSON.stringify([uid, String(generation), acceptedNames]);
+  const identity = JSON.stringify([uid, String(generation), acceptedNames]);
   const custom: CustomKind = {
     get terminating() {
       return compiling.isTerminating();
     },
     storageVersion: versions.find(({ storage }) => storage)?.name ?? "",
-    fingerprint: createHash("sha256").update(said).digest("base64"),
+    fingerprint: createHash("sha256").update(identity).digest("base64"),
     ...(compiling.conversion === undefined ? {} : { conversion: compiling.conversion }),
   };
   return versions
@@ -69,8 +69,8 @@ export function customResources(
     .map(({ version, schema }) => {
       const others = schemas.filter((each) => each !== schema);
       const served = servedVersion(definition, version, schema);
-      const made = kindOf(definition, version, { schema, others, served, custom });
-      return resourceOf(made, served, compiling.domain);
+      const compiled = kindOf(definition, version, { schema, others, served, custom });
+      return resourceOf(compiled, served, compiling.domain);
     });
 }
 
@@ -86,11 +86,15 @@ function servedVersion(
     convert: "hub",
   };
   if (!version.deprecated) return served;
-  const deprecationWarning = version.deprecationWarning ?? usualWarning(spec, version.name);
+  const deprecationWarning =
+    version.deprecationWarning ?? defaultDeprecationWarning(spec, version.name);
   return { ...served, deprecationWarning };
 }
 
-function usualWarning(spec: CustomResourceDefinition["spec"], version: string): string {
+function defaultDeprecationWarning(
+  spec: CustomResourceDefinition["spec"],
+  version: string,
+): string {
   const { group, names } = spec;
   const [better] = (spec.versions ?? [])
     .filter((each) => each.served && !each.deprecated)
@@ -101,7 +105,7 @@ function usualWarning(spec: CustomResourceDefinition["spec"], version: string): 
   return better === undefined ? text : `${text}; use ${group}/${better} ${names.kind}`;
 }
 
-interface Parts {
+interface VersionParts {
   readonly schema: VersionSchema;
   readonly others: readonly VersionSchema[];
   readonly served: KindVersion;
@@ -111,7 +115,7 @@ interface Parts {
 function kindOf(
   { spec, status }: CustomResourceDefinition,
   version: DefinitionVersion,
-  { schema, others, served, custom }: Parts,
+  { schema, others, served, custom }: VersionParts,
 ): Kind {
   const { plural, singular, shortNames, categories, listKind, ...names } = status.acceptedNames;
   return kind(schema.struct, {
@@ -138,13 +142,13 @@ function kindOf(
   });
 }
 
-/** Without a webhook, objects of other versions only lose what the version does not know. */
+/** Without a webhook, conversion prunes the fields that the target version does not specify. */
 function otherVersion(other: VersionSchema, own: VersionSchema): KindVersion {
   return {
     version: other.name,
     struct: other.struct,
     onByDefault: true,
-    convert: { up: own.adopted, down: other.adopted },
+    convert: { up: own.prunedCopy, down: other.prunedCopy },
   };
 }
 
@@ -192,9 +196,9 @@ function hooksOf(version: DefinitionVersion, schema: VersionSchema, apiVersion: 
       if (hasStatus) delete object.status;
     },
     prepareUpdate: (object, old, { subresource }) => {
-      if (subresource === "status") keepAllButStatus(object, old);
-      else if (hasStatus) keepMember(object, old, "status");
-      else countStatus(object, old);
+      if (subresource === "status") restoreAllButStatus(object, old);
+      else if (hasStatus) restoreField(object, old, "status");
+      else incrementGenerationForStatus(object, old);
     },
     validate: (object, problems, context) => check(object, undefined, { problems, context }),
     validateUpdate: (object, old, problems, context) => check(object, old, { problems, context }),
@@ -207,24 +211,24 @@ interface Checking {
   readonly context: HookContext;
 }
 
-function keepMember(object: any, old: any, name: string): void {
+function restoreField(object: any, old: any, name: string): void {
   if (old[name] === undefined) delete object[name];
   else object[name] = old[name];
 }
 
-/** A write of the status changes nothing else but who owns what. */
-function keepAllButStatus(object: any, old: any): void {
+/** A write of the status subresource changes only the status and managedFields. */
+function restoreAllButStatus(object: any, old: any): void {
   const { managedFields, resourceVersion } = object.metadata;
   for (const name of new Set([...Object.keys(object), ...Object.keys(old)])) {
-    if (name !== "status") keepMember(object, old, name);
+    if (name !== "status") restoreField(object, old, name);
   }
   object.metadata = { ...old.metadata, resourceVersion };
   if (managedFields === undefined) delete object.metadata.managedFields;
   else object.metadata.managedFields = managedFields;
 }
 
-/** Without an endpoint of its own the status is as much a wish as the rest. */
-function countStatus(object: any, old: any): void {
+/** Without the status subresource, a change of the status increments the generation, too. */
+function incrementGenerationForStatus(object: any, old: any): void {
   if (deepEqual(object.status, old.status)) return;
   object.metadata.generation = Number(old.metadata.generation ?? 0) + 1;
 }

@@ -8,30 +8,30 @@ import { NameClaims } from "./name-claims.ts";
 import { conversionOf } from "./conversion.ts";
 import { customResources } from "./custom-kind.ts";
 import { removeInstances } from "./instances.ts";
-import { decidedStatus, type TakenNames } from "./names.ts";
+import { desiredStatus, type TakenNames } from "./names.ts";
 import { timestamp, writeStatus } from "./status.ts";
 
-/** What is known of a definition, and served because of it. */
+/** A CustomResourceDefinition and the state of serving it. */
 interface TrackedDefinition {
-  /** As it was seen last. */
+  /** The newest version seen. */
   definition: CustomResourceDefinition;
-  /** What it serves was made of what has this digest; "" = it serves nothing. */
-  served: string;
-  /** When it was first seen that it is being deleted; monotonic time. */
-  goingSince?: number;
+  /** `digestOf` the definition whose resources are in the catalog; "" = none. */
+  servedDigest: string;
+  /** Monotonic time in ms when this server first saw the deletionTimestamp. */
+  terminatingSince?: number;
 }
 
 export interface ServedDefinitions {
-  /** Resolves when everything is served that was defined when this began. */
+  /** Resolves when the definitions of the initial list are served. */
   readonly ready: Promise<void>;
-  /** Resolves when the signal has ended it. */
+  /** Resolves after the signal has aborted. */
   readonly done: Promise<void>;
 }
 
 /**
- * Serves what CustomResourceDefinitions define, in this replica, and keeps their status. Every
- * replica does both: what is served follows from the stored definition alone, and a status is
- * written only over the version that it was decided on, so that the first one to write wins.
+ * Serves the resources of CustomResourceDefinitions and maintains their status. Every replica does
+ * both: what it serves depends only on the stored definition, and a status is written only if the
+ * resourceVersion is unchanged, so that the first writer wins.
  */
 export function serveDefinitions(options: DefinitionOptions): ServedDefinitions {
   const { catalog } = options;
@@ -45,11 +45,11 @@ export function serveDefinitions(options: DefinitionOptions): ServedDefinitions 
 class Definitions {
   readonly #options: DefinitionOptions;
   readonly #resource: Resource;
-  readonly #known = new Map<string, TrackedDefinition>();
-  readonly #groups = new Map<string, NameClaims>();
+  readonly #tracked = new Map<string, TrackedDefinition>();
+  readonly #claimsByGroup = new Map<string, NameClaims>();
   readonly #queue: WorkQueue;
-  #synced: () => void = () => undefined;
-  /** Resolves when everything is served that was defined when this began. */
+  #resolveReady: () => void = () => undefined;
+  /** Resolves when the definitions of the initial list are served. */
   readonly ready: Promise<void>;
 
   constructor(options: DefinitionOptions, resource: Resource) {
@@ -58,92 +58,92 @@ class Definitions {
     this.#resource = resource;
     this.#queue = new WorkQueue({ name: "definitions", clock, signal, report, delays });
     this.ready = new Promise((resolveReady, reject) => {
-      this.#synced = resolveReady;
+      this.#resolveReady = resolveReady;
       signal.addEventListener("abort", () => reject(signal.reason), { once: true });
     });
-    // Without a waiter the rejection on abort must not count as unhandled.
+    // Prevents an unhandled rejection on abort if `ready` is not awaited.
     this.ready.catch(() => undefined);
   }
 
-  /** Until the signal aborts. */
+  /** Runs until the signal aborts. */
   async run(): Promise<void> {
     const sink = {
       replaced: (all: readonly unknown[]) => {
         this.#replace(all as readonly CustomResourceDefinition[]);
-        this.#synced();
+        this.#resolveReady();
       },
       changed: (type: string, object: unknown) => {
         const definition = object as CustomResourceDefinition;
-        if (type === "DELETED") this.#forget(nameOf(definition));
-        else this.#see(definition);
+        if (type === "DELETED") this.#delete(nameOf(definition));
+        else this.#update(definition);
       },
     };
     const { done } = followStored(this.#resource, sink, this.#options);
-    await Promise.all([done, this.#queue.run((name) => this.#work(name), { workers })]);
+    await Promise.all([done, this.#queue.run((name) => this.#sync(name), { workers })]);
   }
 
   #replace(all: readonly CustomResourceDefinition[]): void {
     const names = new Set(all.map(nameOf));
-    for (const name of this.#known.keys()) if (!names.has(name)) this.#forget(name);
-    for (const definition of all) this.#see(definition);
+    for (const name of this.#tracked.keys()) if (!names.has(name)) this.#delete(name);
+    for (const definition of all) this.#update(definition);
   }
 
-  #see(definition: CustomResourceDefinition): void {
+  #update(definition: CustomResourceDefinition): void {
     const name = nameOf(definition);
     const { group } = definition.spec;
-    let known = this.#known.get(name);
-    // What this process has written may be older news.
+    let known = this.#tracked.get(name);
+    // A watch event may be older than the result of this process's own status update.
     if (known !== undefined && isNewer(known.definition, definition)) return;
     if (known !== undefined && uidOf(known.definition) !== uidOf(definition)) {
-      this.#forget(name);
+      this.#delete(name);
       known = undefined;
     }
     if (known === undefined) {
-      known = { definition, served: "" };
-      this.#known.set(name, known);
+      known = { definition, servedDigest: "" };
+      this.#tracked.set(name, known);
     }
     const before = known.definition.status.acceptedNames;
     known.definition = definition;
     if (definition.metadata.deletionTimestamp) {
-      known.goingSince ??= this.#options.clock.monotonic();
+      known.terminatingSince ??= this.#options.clock.monotonic();
     }
-    const claims = this.#groups.get(group) ?? new NameClaims();
-    this.#groups.set(group, claims);
+    const claims = this.#claimsByGroup.get(group) ?? new NameClaims();
+    this.#claimsByGroup.set(group, claims);
     const { spec, status } = definition;
-    claims.set(name, isDecided(definition) ? status.acceptedNames : spec.names);
+    claims.set(name, hasNameDecision(definition) ? status.acceptedNames : spec.names);
     this.#serve(known);
     this.#queue.add(name);
-    if (!deepEqual(before, definition.status.acceptedNames)) this.#askRefused(group);
+    if (!deepEqual(before, definition.status.acceptedNames)) this.#requeueConflicted(group);
   }
 
-  #forget(name: string): void {
-    const known = this.#known.get(name);
+  #delete(name: string): void {
+    const known = this.#tracked.get(name);
     if (known === undefined) return;
     const { group } = known.definition.spec;
-    this.#known.delete(name);
-    const claims = this.#groups.get(group);
+    this.#tracked.delete(name);
+    const claims = this.#claimsByGroup.get(group);
     claims?.delete(name);
-    if (claims?.isEmpty) this.#groups.delete(group);
+    if (claims?.isEmpty) this.#claimsByGroup.delete(group);
     this.#options.catalog.define(name, []);
-    this.#askRefused(group);
+    this.#requeueConflicted(group);
   }
 
-  /** Names have become free, perhaps. */
-  #askRefused(group: string): void {
-    for (const name of this.#groups.get(group)?.definitions ?? []) {
-      const { status } = (this.#known.get(name) as TrackedDefinition).definition;
+  /** Requeues definitions with a name conflict in the group, after a name may have been released. */
+  #requeueConflicted(group: string): void {
+    for (const name of this.#claimsByGroup.get(group)?.definitions ?? []) {
+      const { status } = (this.#tracked.get(name) as TrackedDefinition).definition;
       if (conditionOf(status, "NamesAccepted")?.status === "False") this.#queue.add(name);
     }
   }
 
-  /** Updates the catalog for a definition. Watches of versions that are replaced end. */
+  /** Updates the catalog for a definition. The catalog ends watches of replaced versions. */
   #serve(known: TrackedDefinition): void {
     const { definition } = known;
     const name = nameOf(definition);
     const isEstablished = conditionOf(definition.status, "Established")?.status === "True";
-    const wanted = isEstablished ? digestOf(definition) : "";
-    if (wanted === known.served) return;
-    known.served = wanted;
+    const digest = isEstablished ? digestOf(definition) : "";
+    if (digest === known.servedDigest) return;
+    known.servedDigest = digest;
     const { catalog } = this.#options;
     catalog.define(name, isEstablished ? this.#resourcesOf(definition) : []);
   }
@@ -154,69 +154,73 @@ class Definitions {
     return customResources(definition, {
       domain: this.#options.catalog.domain,
       isTerminating: () => {
-        const now = this.#known.get(name)?.definition;
-        return now === undefined || uidOf(now) !== uid || Boolean(now.metadata.deletionTimestamp);
+        const current = this.#tracked.get(name)?.definition;
+        if (current === undefined || uidOf(current) !== uid) return true;
+        return Boolean(current.metadata.deletionTimestamp);
       },
       conversion: conversionOf(definition, this.#options),
     });
   }
 
-  async #work(name: string): Promise<void> {
-    const known = this.#known.get(name);
+  async #sync(name: string): Promise<void> {
+    const known = this.#tracked.get(name);
     if (known === undefined) return;
     try {
-      const { definition, goingSince } = known;
-      if (goingSince !== undefined) {
-        await removeInstances(this.#options, this.#resource, { definition, goingSince });
-      } else await this.#decide(known);
+      const { definition, terminatingSince } = known;
+      if (terminatingSince !== undefined) {
+        await removeInstances(this.#options, this.#resource, {
+          definition,
+          terminatingSince: terminatingSince,
+        });
+      } else await this.#syncStatus(known);
     } catch (error) {
       if (!isOutdated(error)) throw error;
     }
   }
 
-  /** What becomes established is served before anybody can see that it is. */
-  async #decide(known: TrackedDefinition): Promise<void> {
+  /** Writes the status. An established definition is served before clients can see the condition. */
+  async #syncStatus(known: TrackedDefinition): Promise<void> {
     const { definition } = known;
     const { catalog, clock } = this.#options;
     const now = timestamp(clock.now());
-    const taken = this.#takenBy(definition);
-    const status = decidedStatus(definition, { taken, domain: catalog.domain, now });
+    const taken = this.#takenNames(definition);
+    const status = desiredStatus(definition, { taken, domain: catalog.domain, now });
     if (deepEqual(status, definition.status)) return;
     const decided = { ...definition, status };
-    const stored = { definition: decided, served: known.served };
+    const stored = { definition: decided, servedDigest: known.servedDigest };
     this.#serve(stored);
     try {
-      this.#see(await writeStatus(this.#options, this.#resource, decided));
-      const current = this.#known.get(nameOf(definition));
-      if (current !== undefined) current.served = stored.served;
+      this.#update(await writeStatus(this.#options, this.#resource, decided));
+      const current = this.#tracked.get(nameOf(definition));
+      if (current !== undefined) current.servedDigest = stored.servedDigest;
     } catch (error) {
-      // It is not what it should be: back to what was seen.
-      known.served = "";
+      // The status was not written: serves the last seen definition again.
+      known.servedDigest = "";
       this.#serve(known);
       throw error;
     }
   }
 
   /**
-   * Names that others have, or that they want and are to be asked about first: replicas see new
-   * definitions in one order, so that all of them agree about who is first.
+   * Names that other definitions have accepted, or that older undecided ones request: all replicas see
+   * definitions in the order of resourceVersion, so that they agree on which one is first.
    */
-  #takenBy(definition: CustomResourceDefinition): TakenNames {
-    const claims = this.#groups.get(definition.spec.group) ?? new NameClaims();
-    const isOther = (owner: string): boolean => {
-      const other = this.#known.get(owner)?.definition;
-      if (other === undefined || owner === nameOf(definition)) return false;
-      return isDecided(other) || isNewer(definition, other);
+  #takenNames(definition: CustomResourceDefinition): TakenNames {
+    const claims = this.#claimsByGroup.get(definition.spec.group) ?? new NameClaims();
+    const precedes = (claimant: string): boolean => {
+      const other = this.#tracked.get(claimant)?.definition;
+      if (other === undefined || claimant === nameOf(definition)) return false;
+      return hasNameDecision(other) || isNewer(definition, other);
     };
     return {
-      resource: (name) => [...claims.ofResource(name)].some(isOther),
-      kind: (name) => [...claims.ofKind(name)].some(isOther),
+      resource: (name) => [...claims.ofResource(name)].some(precedes),
+      kind: (name) => [...claims.ofKind(name)].some(precedes),
     };
   }
 }
 
 const delays = { firstMs: 20, longestMs: 5_000 };
-/** Removing the objects of one definition must not hold up the others. */
+/** Concurrent syncs, so that the deletion of one definition's objects does not delay the others. */
 const workers = 8;
 
 function nameOf({ metadata }: CustomResourceDefinition): string {
@@ -227,7 +231,7 @@ function uidOf({ metadata }: CustomResourceDefinition): string {
   return metadata.uid ?? "";
 }
 
-function isDecided({ status }: CustomResourceDefinition): boolean {
+function hasNameDecision({ status }: CustomResourceDefinition): boolean {
   return conditionOf(status, "NamesAccepted") !== undefined;
 }
 
@@ -235,12 +239,12 @@ function isNewer(a: CustomResourceDefinition, b: CustomResourceDefinition): bool
   return Number(a.metadata.resourceVersion ?? 0) > Number(b.metadata.resourceVersion ?? 0);
 }
 
-/** What a definition serves depends on this much of it. */
+/** Digest of the fields that determine what a definition serves. */
 function digestOf({ spec, status }: CustomResourceDefinition): string {
-  const text = JSON.stringify([spec, status.acceptedNames], withDigits);
+  const text = JSON.stringify([spec, status.acceptedNames], bigintAsString);
   return createHash("sha256").update(text).digest("base64");
 }
 
-function withDigits(_key: string, value: unknown): unknown {
+function bigintAsString(_key: string, value: unknown): unknown {
   return typeof value === "bigint" ? String(value) : value;
 }

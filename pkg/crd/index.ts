@@ -1,2 +1,2 @@
-/** crd: serves what CustomResourceDefinitions define. */
+/** crd: serves the resources of CustomResourceDefinitions and maintains their status. */
 export { serveDefinitions, type ServedDefinitions } from "./definitions.ts";

@@ -12,66 +12,69 @@ import type { DefinitionOptions } from "./options.ts";
 import { customResources } from "./custom-kind.ts";
 import { timestamp, writeStatus } from "./status.ts";
 
-/** Objects are looked at and deleted so many at a time. */
+/** Number of objects listed and deleted per page. */
 const pageSize = 500;
-/** Objects with finalizers need others to go. */
-const patienceMs = 200;
+/** Retry interval in ms while objects wait for their finalizers. */
+const retryMs = 200;
 
 export interface Removal {
   readonly definition: CustomResourceDefinition;
-  /** When this server saw that the definition is being deleted; monotonic time. */
-  readonly goingSince: number;
+  /** Monotonic time in ms when this server first saw the deletionTimestamp. */
+  readonly terminatingSince: number;
 }
 
 /**
- * Carries out the deletion of a definition: first its objects go, then the finalizer that waits
- * for that. Throws RequeueAfter while there are objects left, or may be.
+ * Finalizes a definition: deletes its objects, then removes the cleanup finalizer.
+ * @throws RequeueAfter while objects remain, or other servers may still create some
  */
 export async function removeInstances(
   options: DefinitionOptions,
   resource: Resource,
-  { definition, goingSince }: Removal,
+  { definition, terminatingSince }: Removal,
 ): Promise<void> {
   const { clock, catalog } = options;
   const finalizer = resolve(cleanupFinalizer, catalog.domain);
   const finalizers: readonly string[] = definition.metadata.finalizers ?? [];
   if (!finalizers.includes(finalizer)) return;
-  const told = (condition: Told): CustomResourceDefinition["status"] => {
+  const statusWith = (condition: TerminatingCondition): CustomResourceDefinition["status"] => {
     const now = timestamp(clock.now());
     const conditions = [...withCondition(definition.status.conditions ?? [], condition, now)];
     return { ...definition.status, conditions };
   };
   const instances = storedResource(definition, catalog.domain);
   if (instances !== undefined) {
-    if (conditionOf(definition.status, "Terminating")?.reason !== removing.reason) {
-      // It comes to the store behind what was under way, and brings the definition here again.
-      await writeStatus(options, resource, { ...definition, status: told(removing) });
+    if (conditionOf(definition.status, "Terminating")?.reason !== deletionInProgress.reason) {
+      // This write is ordered after creations in progress, and its watch event starts another sync.
+      await writeStatus(options, resource, {
+        ...definition,
+        status: statusWith(deletionInProgress),
+      });
       return;
     }
-    // Asked before the objects are deleted: a server that starts later knows of the deletion.
+    // Determined before the deletion: a server that starts later sees the deletionTimestamp.
     const settleMs = await options.settleMs();
-    if (await deleteAll(options, instances)) throw new RequeueAfter("objects are left", patienceMs);
-    const settling = goingSince + settleMs - clock.monotonic();
-    if (settling > 0) throw new RequeueAfter("there may be more objects", settling);
+    if (await deleteAll(options, instances)) throw new RequeueAfter("objects remain", retryMs);
+    const settling = terminatingSince + settleMs - clock.monotonic();
+    if (settling > 0) throw new RequeueAfter("other servers may create objects", settling);
   }
   const { metadata } = definition;
   await writeStatus(options, resource, {
     ...definition,
     metadata: { ...metadata, finalizers: finalizers.filter((each) => each !== finalizer) },
-    status: told(removed),
+    status: statusWith(deletionCompleted),
   });
 }
 
-type Told = Omit<DefinitionCondition, "lastTransitionTime">;
+type TerminatingCondition = Omit<DefinitionCondition, "lastTransitionTime">;
 
-const removing: Told = {
+const deletionInProgress: TerminatingCondition = {
   type: "Terminating",
   status: "True",
   reason: "InstanceDeletionInProgress",
   message: "CustomResource deletion is in progress",
 };
 
-const removed: Told = {
+const deletionCompleted: TerminatingCondition = {
   type: "Terminating",
   status: "False",
   reason: "InstanceDeletionCompleted",
@@ -79,8 +82,8 @@ const removed: Told = {
 };
 
 /**
- * The objects of a definition in the version that they are stored in, whether that is served or
- * not. Undefined where there never were any, because its names were not accepted.
+ * The resource in the storage version, served or not. Undefined if the definition was never
+ * established and hence has no objects.
  */
 function storedResource(
   definition: CustomResourceDefinition,
@@ -90,12 +93,12 @@ function storedResource(
   if (conditionOf(status, "Established")?.status !== "True") return undefined;
   const versions = (spec.versions ?? []).map((each) => ({ ...each, served: each.storage }));
   const stored = { ...definition, spec: { ...spec, versions } };
-  // No webhook is asked: it may be gone, and what is deleted need not be understood.
+  // No conversion: the webhook may not exist any more, and deletion does not need it.
   const compiling = { domain, isTerminating: () => true, conversion: undefined };
   return customResources(stored, compiling)[0];
 }
 
-/** Deletes all objects; true when some are left, waiting for their finalizers. */
+/** Deletes all objects; returns whether some remain, waiting for their finalizers. */
 async function deleteAll(
   { registry, signal }: DefinitionOptions,
   resource: Resource,
@@ -108,7 +111,7 @@ async function deleteAll(
     for await (const items of deleted.chunks) void items;
     continueToken = deleted.next?.continueToken ?? "";
   } while (continueToken !== "");
-  const left = await registry.list(target, { ...listAll, limit: 1 });
-  for await (const items of left.chunks) if (items.length > 0) return true;
+  const remaining = await registry.list(target, { ...listAll, limit: 1 });
+  for await (const items of remaining.chunks) if (items.length > 0) return true;
   return false;
 }

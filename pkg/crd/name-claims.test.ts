@@ -12,14 +12,14 @@ describe("crd/name-claims", () => {
     return made;
   };
 
-  it("finds every definition that has a plural, singular or short name", () => {
+  it("finds all definitions by plural, singular and short name", () => {
     const made = claims();
     assert.deepEqual([...made.ofResource("cat")].sort(), ["cats.a", "dogs.a"]);
     assert.deepEqual([...made.ofResource("dogs")], ["dogs.a"]);
     assert.deepEqual([...made.ofResource("Cat")], [], "a kind is no resource name");
   });
 
-  it("finds definitions by kind, of objects and of lists", () => {
+  it("finds definitions by kind and list kind", () => {
     const made = claims();
     assert.deepEqual([...made.ofKind("Cat")], ["cats.a"]);
     assert.deepEqual([...made.ofKind("CatList")], ["cats.a"]);
@@ -34,7 +34,7 @@ describe("crd/name-claims", () => {
     assert.deepEqual([...made.ofKind("Hound")], ["dogs.a"]);
   });
 
-  it("forgets deleted definitions, and is empty without any", () => {
+  it("removes deleted definitions, and is empty without any", () => {
     const made = claims();
     for (const name of ["cats.a", "dogs.a", "never.a"]) made.delete(name);
     assert.equal(made.isEmpty, true);

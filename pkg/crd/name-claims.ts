@@ -1,14 +1,14 @@
 import type { DefinitionNames } from "#api";
 
-type Owners = Map<string, Set<string>>;
+type Claimants = Map<string, Set<string>>;
 
-/** Which definitions of a group have, or want, which names. */
+/** Index of the names that the definitions of a group have accepted or requested. */
 export class NameClaims {
   readonly #names = new Map<string, DefinitionNames>();
-  /** Plural, singular and short names, which share one space. */
-  readonly #resources: Owners = new Map();
-  /** Kinds, of objects and of lists. */
-  readonly #kinds: Owners = new Map();
+  /** Plural, singular and short names, which share a namespace. */
+  readonly #resources: Claimants = new Map();
+  /** Kinds and list kinds. */
+  readonly #kinds: Claimants = new Map();
 
   get definitions(): Iterable<string> {
     return this.#names.keys();
@@ -17,7 +17,7 @@ export class NameClaims {
     return this.#names.size === 0;
   }
 
-  /** The definition has these names instead of those before. */
+  /** Replaces the names of the definition. */
   set(definition: string, names: DefinitionNames): void {
     this.delete(definition);
     this.#names.set(definition, names);
@@ -46,7 +46,7 @@ export class NameClaims {
     return this.#kinds.get(name) ?? [];
   }
 
-  #each(names: DefinitionNames): readonly (readonly [Owners, string])[] {
+  #each(names: DefinitionNames): readonly (readonly [Claimants, string])[] {
     const { plural, singular, shortNames, kind, listKind } = names;
     const resources = [plural, singular, ...(shortNames ?? [])];
     return [

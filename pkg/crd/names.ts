@@ -9,31 +9,31 @@ import type { Domain } from "#meta";
 
 type Status = CustomResourceDefinition["status"];
 
-/** Whether another definition of the group has a name. */
+/** Whether another definition of the group has claimed a name. */
 export interface TakenNames {
-  /** As plural, singular or short name. */
+  /** Checks a plural, singular or short name. */
   readonly resource: (name: string) => boolean;
-  /** As kind, of objects or of lists. */
+  /** Checks a kind or list kind. */
   readonly kind: (name: string) => boolean;
 }
 
-interface Deciding {
+interface StatusContext {
   readonly taken: TakenNames;
   readonly domain: Domain;
-  /** Current time in RFC 3339 format. */
+  /** Current time, RFC 3339. */
   readonly now: string;
 }
 
 /**
- * The status that a definition should have: the names that it may use, and what follows from them.
- * A definition that is established stays so with the names that it was given before.
+ * Computes the accepted names and conditions of a definition. An established definition remains so
+ * with its earlier accepted names.
  */
-export function decidedStatus(
+export function desiredStatus(
   definition: CustomResourceDefinition,
-  { taken, domain, now }: Deciding,
+  { taken, domain, now }: StatusContext,
 ): Status {
   const { status } = definition;
-  const { names, conflict } = decidedNames(definition, taken);
+  const { names, conflict } = acceptNames(definition, taken);
   const accepted = namesAccepted(conflict);
   let conditions = withCondition(status.conditions ?? [], accepted, now);
   if (conditionOf(status, "Established")?.status !== "True") {
@@ -67,40 +67,40 @@ function established(isAccepted: boolean): Condition {
 }
 
 /**
- * The requested names that no other definition has accepted, else the names accepted before. The
- * last conflict is the one that is reported.
+ * The requested names that no other definition has claimed, else those accepted before. Of several
+ * conflicts the last is reported.
  */
-function decidedNames(
+function acceptNames(
   { spec, status }: CustomResourceDefinition,
   taken: TakenNames,
 ): { readonly names: DefinitionNames; readonly conflict: Conflict | undefined } {
   const wanted = spec.names;
   const before = status.acceptedNames;
   let conflict: Conflict | undefined;
-  const decide = (name: string | undefined, had: string | undefined, rule: NameRule): string => {
-    if (!name || name === had || !rule.taken(name)) return name ?? "";
-    conflict = { reason: rule.reason, message: inUse(name) };
-    return had ?? "";
+  const accept = (name: string | undefined, old: string | undefined, rule: NameRule): string => {
+    if (!name || name === old || !rule.taken(name)) return name ?? "";
+    conflict = { reason: rule.reason, message: inUseMessage(name) };
+    return old ?? "";
   };
-  const plural = decide(wanted.plural, before.plural, {
+  const plural = accept(wanted.plural, before.plural, {
     taken: taken.resource,
     reason: "PluralConflict",
   });
-  const singular = decide(wanted.singular, before.singular, {
+  const singular = accept(wanted.singular, before.singular, {
     taken: taken.resource,
     reason: "SingularConflict",
   });
   const own = before.shortNames ?? [];
   const refused = (wanted.shortNames ?? [])
     .filter((name) => !own.includes(name) && taken.resource(name))
-    .map(inUse);
+    .map(inUseMessage);
   if (refused.length > 0) {
     const message = refused.length === 1 ? String(refused[0]) : `[${refused.join(", ")}]`;
     conflict = { reason: "ShortNamesConflict", message };
   }
   const shortNames = refused.length > 0 ? own : (wanted.shortNames ?? []);
-  const kind = decide(wanted.kind, before.kind, { taken: taken.kind, reason: "KindConflict" });
-  const listKind = decide(wanted.listKind, before.listKind, {
+  const kind = accept(wanted.kind, before.kind, { taken: taken.kind, reason: "KindConflict" });
+  const listKind = accept(wanted.listKind, before.listKind, {
     taken: taken.kind,
     reason: "ListKindConflict",
   });
@@ -121,13 +121,13 @@ interface NameRule {
   readonly reason: string;
 }
 
-function inUse(name: string): string {
+function inUseMessage(name: string): string {
   return `${JSON.stringify(name)} is already in use`;
 }
 
-const about = "see https://github.com/kubernetes/enhancements/pull/1111";
+const approvalReference = "see https://github.com/kubernetes/enhancements/pull/1111";
 
-/** Groups of the project itself need a word about who approved them. */
+/** The approval condition of definitions in a group of `k8s.io` or `kubernetes.io`; else undefined. */
 function approvalOf(
   { spec, metadata }: CustomResourceDefinition,
   domain: Domain,
@@ -140,7 +140,7 @@ function approvalOf(
   const annotation = `api-approved.${domain.label}`;
   const value = metadata.annotations?.[annotation];
   if (!value) {
-    const message = `protected groups must have approval annotation "${annotation}", ${about}`;
+    const message = `protected groups must have approval annotation "${annotation}", ${approvalReference}`;
     return { type, status: "False", reason: "MissingAnnotation", message };
   }
   if (value.startsWith("unapproved")) {
@@ -152,6 +152,6 @@ function approvalOf(
   }
   const message =
     `protected groups must have approval annotation "${annotation}" with either a URL or ` +
-    `a reason starting with "unapproved", ${about}`;
+    `a reason starting with "unapproved", ${approvalReference}`;
   return { type, status: "False", reason: "InvalidAnnotation", message };
 }

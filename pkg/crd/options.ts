@@ -2,18 +2,17 @@ import { isConflict, isNotFound } from "#meta";
 import type { ServerAccess } from "#registry";
 import type { Tracer } from "#request";
 
-/** What definitions are served with. */
+/** Dependencies of serving definitions. */
 export interface DefinitionOptions extends ServerAccess {
-  /** Records calls to webhooks. */
+  /** Traces calls of conversion webhooks. */
   readonly tracer?: Tracer;
   /**
-   * Time for which other servers may not know that a definition is being deleted, in ms from when
-   * this one saw it.
+   * Time in ms, from when this server saw the deletionTimestamp, until all other servers have seen it.
    */
   readonly settleMs: () => Promise<number>;
 }
 
-/** A conflict, or the object is gone: the next event triggers another attempt. */
+/** Whether the error is a conflict or "not found": the next watch event triggers another sync. */
 export function isOutdated(error: unknown): boolean {
   return isConflict(error) || isNotFound(error);
 }

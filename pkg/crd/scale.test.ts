@@ -10,29 +10,29 @@ const { scale } = scaleSubresource({
 assert(scale !== undefined);
 
 describe("crd/scale", () => {
-  it("reads the counts and the selector at the paths of the definition", () => {
+  it("reads replicas and selector at the paths of the definition", () => {
     const object = { metadata: {}, spec: { size: 3 }, status: { size: 2, selector: "a=b" } };
     assert.deepEqual(scale.get(object), { replicas: 3, observed: 2, selector: "a=b" });
   });
 
-  it("shows absent counts as 0 and an absent selector as empty", () => {
+  it("returns 0 for absent replicas and an empty string for an absent selector", () => {
     assert.deepEqual(scale.get({ metadata: {} }), { replicas: 0, observed: 0, selector: "" });
   });
 
-  it("names the field that an object lacks", () => {
+  it("reports the missing replicas field", () => {
     const message = 'the spec replicas field ".spec.size" does not exist';
     assert.equal(scale.missing?.({ metadata: {}, spec: {} }), message);
     assert.equal(scale.missing?.({ metadata: {}, spec: { size: 0 } }), undefined);
   });
 
-  it("sets the count, also below parents that do not exist yet", () => {
+  it("sets replicas and creates missing parent objects", () => {
     for (const object of [{ metadata: {}, spec: { size: 1 } }, { metadata: {} }]) {
       scale.set(object, 7);
       assert.deepEqual(scale.get(object).replicas, 7);
     }
   });
 
-  it("refuses to set a count below what is no object", () => {
+  it("rejects setting replicas below a non-object", () => {
     assert.throws(
       () => scale.set({ metadata: { name: "x" }, spec: "text" }, 7),
       (error) => error instanceof StatusError && error.code === 422,

@@ -5,10 +5,10 @@ import { parseSimplePath, setValueAt, valueAt } from "#structural";
 
 type Scale = NonNullable<NonNullable<DefinitionVersion["subresources"]>["scale"]>;
 
-/** The scale endpoint of a custom resource: the definition says where the numbers are. */
+/** The scale subresource of a custom resource, with the definition's JSON paths. */
 export function scaleSubresource(scale: Scale): Subresource {
   const { specReplicasPath, statusReplicasPath, labelSelectorPath } = scale;
-  const wanted = parseSimplePath(specReplicasPath);
+  const specReplicas = parseSimplePath(specReplicasPath);
   const observed = parseSimplePath(statusReplicasPath);
   const selector = labelSelectorPath ? parseSimplePath(labelSelectorPath) : undefined;
   return {
@@ -17,29 +17,29 @@ export function scaleSubresource(scale: Scale): Subresource {
     represents: { group: "autoscaling", version: "v1", kind: "Scale", struct: scaleV1 },
     scale: {
       get: (object) => ({
-        replicas: wholeNumber(valueAt(object, wanted)),
+        replicas: wholeNumber(valueAt(object, specReplicas)),
         observed: wholeNumber(valueAt(object, observed)),
         selector: selector === undefined ? "" : text(valueAt(object, selector)),
       }),
       missing: (object) =>
-        valueAt(object, wanted) === undefined
+        valueAt(object, specReplicas) === undefined
           ? `the spec replicas field "${specReplicasPath}" does not exist`
           : undefined,
       checksItself: true,
       set: (object, replicas) => {
-        if (setValueAt(object, wanted, replicas)) return;
+        if (setValueAt(object, specReplicas, replicas)) return;
         const problems = new Problems();
-        problems.invalid(Path.of(wanted.join(".")), replicas, "is not below an object");
+        problems.invalid(Path.of(specReplicas.join(".")), replicas, "is not below an object");
         throw invalid({ group: "", kind: "" }, object.metadata.name ?? "", problems);
       },
-      path: wanted.join("."),
+      path: specReplicas.join("."),
     },
   };
 }
 
 const largest = 2 ** 31 - 1;
 
-/** What must hold of the fields that the scale endpoint shows, beside the schema. */
+/** Validates the replicas and the label selector of the scale subresource. */
 export function checkScaleFields(
   { specReplicasPath, statusReplicasPath, labelSelectorPath }: Scale,
   object: object,
@@ -57,8 +57,8 @@ export function checkScaleFields(
 function checkNumber(path: string, object: object, problems: Problems): void {
   const value = valueAt(object, parseSimplePath(path));
   if (value === undefined) return;
-  const add = (shown: number, detail: string): void =>
-    problems.add({ type: "FieldValueInvalid", field: path, value: shown, detail });
+  const add = (reported: number, detail: string): void =>
+    problems.add({ type: "FieldValueInvalid", field: path, value: reported, detail });
   if (typeof value !== "bigint" && !Number.isInteger(value)) {
     add(0, accessFault(path, value, "int64"));
     return;
@@ -68,10 +68,10 @@ function checkNumber(path: string, object: object, problems: Problems): void {
   else if (number > largest) add(number, `should be less than or equal to ${largest}`);
 }
 
-/** How Go tells that a value is of another type. */
+/** The error of apimachinery's `unstructured.Nested*` for a value of another type. */
 function accessFault(path: string, value: unknown, expected: string): string {
-  const shown = typeof value === "object" ? JSON.stringify(value) : String(value);
-  return `${path} accessor error: ${shown} is of the type ${goTypeOf(value)}, expected ${expected}`;
+  const text = typeof value === "object" ? JSON.stringify(value) : String(value);
+  return `${path} accessor error: ${text} is of the type ${goTypeOf(value)}, expected ${expected}`;
 }
 
 function wholeNumber(value: unknown): number {

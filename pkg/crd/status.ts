@@ -4,14 +4,14 @@ import { defaultWriteOptions, loopbackRequest } from "#registry";
 import { toJson } from "#schema";
 import type { DefinitionOptions } from "./options.ts";
 
-/** RFC 3339 in whole seconds. */
+/** RFC 3339 with a resolution of seconds. */
 export function timestamp(milliseconds: number): string {
   return `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
 }
 
 /**
- * Updates the status at the definition's resourceVersion and returns the updated definition. Throws
- * StatusError 409 if the definition was changed concurrently.
+ * Updates the status and returns the updated definition.
+ * @throws StatusError 409 if the definition's resourceVersion is outdated
  */
 export async function writeStatus(
   { registry, signal }: DefinitionOptions,

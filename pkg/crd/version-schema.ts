@@ -11,29 +11,29 @@ import {
 } from "#structural";
 import type { DefinitionVersion } from "#api";
 
-/** One version of a custom resource: its schema, and the struct that all folds read. */
+/** One version of a custom resource: its structural schema, and its StructType. */
 export interface VersionSchema {
   readonly name: string;
   readonly schema: CompiledSchema;
   readonly struct: StructType<any>;
-  /** A copy of an object without what this version does not know. */
-  readonly adopted: (object: any) => any;
+  /** Copies an object and prunes the fields that this version does not specify. */
+  readonly prunedCopy: (object: any) => any;
 }
 
 interface Definition {
   readonly group: string;
   readonly kind: string;
-  /** Schemas prune nothing: so it was before v1, and stays with definitions from then. */
+  /** `spec.preserveUnknownFields`, which only definitions created by v1beta1 may set. */
   readonly preservesUnknown: boolean;
 }
 
-const anything: JsonSchema = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+const anyObject: JsonSchema = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
 
-/** Cheap: nothing of the schema is compiled before it is needed. */
+/** Cheap: the schema is compiled on demand. */
 export function versionSchema(version: DefinitionVersion, definition: Definition): VersionSchema {
   const { group, kind, preservesUnknown } = definition;
-  const source = (version.schema?.openAPIV3Schema ?? anything) as JsonSchema;
-  const schema = new CompiledSchema(source, { keepsAll: preservesUnknown });
+  const source = (version.schema?.openAPIV3Schema ?? anyObject) as JsonSchema;
+  const schema = new CompiledSchema(source, { preservesAll: preservesUnknown });
   const doc = source.description ?? "";
   const fields = { metadata: value(1, objectMeta, "Standard object's metadata.") };
   const extensions = selectableExtension(version.selectableFields ?? []);
@@ -42,7 +42,7 @@ export function versionSchema(version: DefinitionVersion, definition: Definition
     name: version.name,
     schema,
     struct: structs(`${group}/${version.name}`)(kind, doc, fields, { open, extensions }),
-    adopted: (object) => {
+    prunedCopy: (object) => {
       const copy = deepClone(object);
       pruneObject(copy, schema);
       return copy;
@@ -52,7 +52,7 @@ export function versionSchema(version: DefinitionVersion, definition: Definition
 
 type SelectableFields = NonNullable<DefinitionVersion["selectableFields"]>;
 
-/** Published at the schemas of the kind and of its list. */
+/** The OpenAPI extension for the selectable fields of the kind and its list. */
 function selectableExtension(selectable: SelectableFields): Readonly<Record<string, unknown>> {
   const fields = selectable.map(({ jsonPath }) => ({ fieldPath: jsonPath.replace(/^\./, "") }));
   return fields.length === 0 ? {} : { "x-kubernetes-selectable-fields": fields };
@@ -70,8 +70,8 @@ function openMembers(
     applyDefaults: (object) => applyDefaults(object, schema),
     mergeShape: () => mergeShape(schema),
     openApi: (dialect, metadata) => {
-      // kubectl takes what is not listed for wrong, and cannot be told there that more is allowed.
-      if (dialect === "v2" && schema.keepsUnknown) return { type: "object", ...extension };
+      // Swagger 2.0 validation in kubectl rejects unlisted fields, so that none are listed here.
+      if (dialect === "v2" && schema.preservesUnknown) return { type: "object", ...extension };
       const published = publishedSchema(schema.source, dialect, metadata);
       const { properties } = published as { readonly properties?: object };
       const all = { ...properties, metadata };

@@ -1,5 +1,5 @@
 /**
- * structural: schemas of custom resources at work.
+ * structural: structural schemas of custom resources: pruning, defaulting and validation.
  *
  * ```ts
  * const schema = new CompiledSchema(version.schema.openAPIV3Schema); // cheap; compiles on demand
@@ -12,11 +12,10 @@
  * const replicas = valueAt(object, parseSimplePath(".spec.replicas")); // scale
  * ```
  *
- * Of definitions: `checkDefaults` and `checkRuleDefinitions` say whether the defaults of a schema
- * fit it, and whether its rules compile and are cheap enough.
+ * For definitions, `checkDefaults` validates the defaults of a schema, and `checkRuleDefinitions`
+ * compiles its CEL rules and checks their estimated cost.
  *
- * Values are JSON as it was parsed. Compiled schemas are immutable to their users and never go
- * stale: another schema is another value.
+ * Values are parsed JSON. Compiled schemas are immutable.
  */
 export type { JsonSchema, SchemaMap, ValidationRule } from "./schema/json-schema.ts";
 export { CompiledSchema } from "./schema/compiled-schema.ts";
@@ -30,7 +29,7 @@ export {
   type RulePlace,
 } from "./rules/rule-definitions.ts";
 export { followFieldPath } from "./schema/field-path.ts";
-export { type Checked, checkObject } from "./check/check-object.ts";
+export { type CheckResult, checkObject } from "./check/check-object.ts";
 export { mergeShape } from "./schema/merge-shape.ts";
 export { publishedSchema } from "./schema/openapi.ts";
 export { JsonPath } from "./path/json-path.ts";

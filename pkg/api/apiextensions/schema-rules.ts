@@ -66,9 +66,9 @@ export function checkSchema(schema: JsonSchema, path: Path, options: SchemaOptio
   const rules: RuleScope | undefined = expressions && {
     costs,
     looks: expressions,
-    limitsEach: !options.toleratesCosts,
+    limitsEachRule: !options.toleratesCosts,
     cardinality: 1,
-    unrelated: undefined,
+    uncorrelatable: undefined,
   };
   checkBelow(schema, place, { problems, tolerance, isRoot: true, rules });
   for (const look of expressions ?? []) problems.later(look);
@@ -267,8 +267,8 @@ function checkItems(schema: JsonSchema, path: Path, { rules, ...rest }: Context)
   const place = path.child("items");
   // Items of other lists are not known again after an update.
   const isRelated = schema["x-kubernetes-list-type"] === "map";
-  const unrelated = rules?.unrelated ?? (isRelated ? undefined : path);
-  const context: Context = { ...rest, rules: rules && { ...rules, unrelated } };
+  const uncorrelatable = rules?.uncorrelatable ?? (isRelated ? undefined : path);
+  const context: Context = { ...rest, rules: rules && { ...rules, uncorrelatable } };
   if ("length" in items && Array.isArray(items)) {
     items.forEach((each, index) => checkBelow(each, place.index(index), context));
   } else checkBelow(items as JsonSchema, place, context);

@@ -72,7 +72,7 @@ describe("values of a structural schema", () => {
     });
   }
 
-  it("tells of the alternative that fits best", () => {
+  it("reports the errors of the best matching alternative", () => {
     const a = object({ a: text }, { required: ["a"] });
     const anyOf = [{ properties: { a: { minLength: 5 } } }, { required: ["b"] }];
     assert.deepEqual(faults({ ...a, anyOf }, { a: "x", c: 1 }), [
@@ -88,7 +88,7 @@ describe("values of a structural schema", () => {
     ]);
   });
 
-  it("takes each element of a set, and each key of a map, once", () => {
+  it("rejects duplicate items of sets and duplicate keys of lists of type map", () => {
     const set: JsonSchema = { type: "array", items: text, "x-kubernetes-list-type": "set" };
     assert.deepEqual(faults(set, ["a", "b", "a", "a"]), ['f[2]: Duplicate value: "a"']);
     const map: JsonSchema = {
@@ -103,22 +103,22 @@ describe("values of a structural schema", () => {
   });
 });
 
-describe("faults that were there before", () => {
+describe("ratcheting of errors in old values", () => {
   const short: JsonSchema = { ...text, maxLength: 1 };
   const long = "Too long: may not be more than 1 byte";
 
-  it("are forgiven where the value is the same", () => {
+  it("ignores errors of unchanged values", () => {
     assert.deepEqual(faults(object({ a: short, b: text }), { a: "xx", b: "2" }, { a: "xx" }), []);
     assert.deepEqual(faults(object({ a: short }), { a: "yy" }, { a: "xx" }), [`f.a: ${long}`]);
   });
 
-  it("are not forgiven in elements that are not told apart", () => {
+  it("reports errors of items that cannot be correlated", () => {
     const list: JsonSchema = { type: "array", items: short };
     assert.deepEqual(faults(list, ["xx"], ["xx"]), []);
     assert.deepEqual(faults(list, ["xx", "y"], ["xx"]), [`f[0]: ${long}`]);
   });
 
-  it("are forgiven in elements of a map in any order", () => {
+  it("ignores errors of unchanged items of lists of type map in any order", () => {
     const map: JsonSchema = {
       type: "array",
       items: object({ k: text, v: short }),
@@ -132,7 +132,7 @@ describe("faults that were there before", () => {
 });
 
 describe("hostile values", () => {
-  it("may have names of JavaScript's own", () => {
+  it("may have field names of Object.prototype", () => {
     const odd = JSON.parse('{"__proto__":1,"constructor":2,"toString":3}') as Json;
     const schema = object({}, { additionalProperties: text });
     assert.equal(
@@ -152,12 +152,12 @@ describe("hostile values", () => {
     assert.equal(faults({ type: "array", items }, many).length, 1_000);
   });
 
-  it("cannot make a pattern run for ever", () => {
+  it("cannot cause catastrophic backtracking of a pattern", () => {
     const pattern = "^(a+)+$";
     assert.equal(faults({ ...text, pattern }, `${"a".repeat(50_000)}b`).length, 1);
   });
 
-  it("cannot make alternatives inside of alternatives run for ever", () => {
+  it("cannot cause exponential time in nested alternatives", () => {
     let schema: JsonSchema = { required: ["z"] };
     for (let depth = 0; depth < 30; depth++) {
       schema = { anyOf: [{ properties: { a: schema } }, { required: ["y"] }] };

@@ -6,28 +6,28 @@ import { checkListTypes } from "./list-types.ts";
 import { checkRules } from "../rules/rules.ts";
 import { checkValue } from "./check-value.ts";
 
-export interface Checked {
+export interface CheckResult {
   /** In Kubernetes' order. */
   readonly problems: Problems;
-  /** Rules that do not hold, but did not hold before either, of values that did not change. */
+  /** Failed rules of unchanged values. */
   readonly warnings: readonly string[];
 }
 
 /**
- * Everything that a schema says of a resource, but for its metadata. Both objects are whole, with
- * apiVersion, kind and metadata. Faults in what did not change since `old` are forgiven.
+ * Validates a resource by its schema, except for its metadata. Both objects have apiVersion, kind and
+ * metadata. Validation ratcheting: errors of values that did not change since `old` are ignored.
  */
 export function checkObject(
   object: JsonObject,
   schema: CompiledSchema,
   options: {
     readonly old?: JsonObject | undefined;
-    /** Only the status is checked, since nothing else is written. */
+    /** Validates only the status, for writes of the status subresource. */
     readonly onlyStatus?: boolean;
-    /** Adds what else is wrong with values. */
+    /** Adds further errors of values. */
     readonly alsoValues?: (problems: Problems) => void;
   } = {},
-): Checked {
+): CheckResult {
   const { old, onlyStatus = false, alsoValues } = options;
   const problems = new Problems();
   const warnings: string[] = [];
@@ -38,7 +38,7 @@ export function checkObject(
   checkUniqueness(object, schema, { old, problems });
   if (!schema.hasRules) return { problems, warnings };
   if (problems.list.some(({ type }) => blocking.has(type))) {
-    problems.invalid(Path.root, null, unchecked);
+    problems.invalid(Path.root, null, rulesSkipped);
   } else checkRules(object, schema, { old, problems, warnings, path: Path.root, isRoot: true });
   return { problems, warnings };
 }
@@ -71,11 +71,11 @@ function checkUniqueness(
   for (const problem of found.list) problems.add(problem);
 }
 
-const unchecked =
+const rulesSkipped =
   "some validation rules were not checked because the object was invalid; " +
   "correct the existing errors to complete validation";
 
-/** Problems that tell of values on which rules could not be evaluated, or only at great cost. */
+/** Errors after which CEL rules are not evaluated, as they could fail or be expensive. */
 const blocking: ReadonlySet<string> = new Set([
   "FieldValueNotSupported",
   "FieldValueRequired",

@@ -6,12 +6,12 @@ import type { CompiledSchema } from "../schema/compiled-schema.ts";
 import { Correlated } from "./correlated.ts";
 import { formatCheck } from "../formats/formats.ts";
 import { inGoOrder } from "./go-order.ts";
-import { MOST_TOLD } from "../schema/limits.ts";
+import { maxErrors } from "../schema/limits.ts";
 import { isInteger, isJsonInteger, numberFaults } from "./number-rules.ts";
 
 /**
- * Validates a value against its schema, without CEL rules. Errors are ordered by kind as in the
- * reference implementation; each error is reported once.
+ * Validates a value against its schema, without CEL rules. Errors are in the order of kube-openapi's
+ * validator; each is reported once.
  */
 export function checkValue(
   value: unknown,
@@ -21,9 +21,9 @@ export function checkValue(
     old,
     problems,
   }: {
-    /** What comes before the path in fields of problems, though not in their texts. */
+    /** Prefix of the `field` of problems, which their messages do not contain. */
     readonly prefix?: string;
-    /** What the value was before an update; faults in what is the same are forgiven. */
+    /** The value before an update; errors of unchanged values are ignored. */
     readonly old?: unknown;
     readonly problems: Problems;
   },
@@ -31,61 +31,61 @@ export function checkValue(
   const walk = new ValueWalk(prefix);
   walk.check(value, schema, undefined);
   if (walk.found.length === 0) return;
-  if (old === undefined) return tell(walk.found, problems);
-  // Most updates have no fault, so that it does not pay to compare on the way.
+  if (old === undefined) return addDistinct(walk.found, problems);
+  // Most updates are valid, so that old and new values are compared only in a second walk.
   const again = new ValueWalk(prefix);
   const correlated = new Correlated(value, old, schema);
   again.check(value, schema, correlated);
-  if (!correlated.isUnchanged) tell(again.found, problems);
+  if (!correlated.isUnchanged) addDistinct(again.found, problems);
 }
 
-function tell(found: readonly FieldProblem[], problems: Problems): void {
-  const told = new Set<string>();
+function addDistinct(found: readonly FieldProblem[], problems: Problems): void {
+  const seen = new Set<string>();
   for (const problem of found) {
     const text = `${problem.field}\n${problem.type}\n${problem.detail}`;
-    if (told.has(text)) continue;
-    told.add(text);
+    if (seen.has(text)) continue;
+    seen.add(text);
     problems.add(problem);
   }
 }
 
 /**
  * `check` and its parts return the number of matches: for `oneOf` and `anyOf`, the errors of the
- * schema with the most matches are reported. The reference counts each kind of check that applies
- * to a value, passed or not, and some kinds once more if they pass.
+ * schema with the most matches are reported. kube-openapi counts each kind of check that applies to a
+ * value, passed or not, and some kinds once more if they pass.
  */
 class ValueWalk {
   readonly found: FieldProblem[] = [];
   private readonly steps: (string | number)[] = [];
-  /** More than 0: it only matters whether there are faults. */
-  private quiet = 0;
+  /** If > 0, only the presence of errors matters, and messages are not formatted. */
+  private quietDepth = 0;
 
   constructor(private readonly prefix: string) {}
 
   check(value: unknown, schema: CompiledSchema, old: Correlated | undefined): number {
     if (value === null) return this.checkNull(schema);
-    let right = ALWAYS + this.checkType(value, schema);
-    if (schema.hasJunctors) right += this.checkJunctors(value, schema, old);
+    let matches = unconditionalChecks + this.checkType(value, schema);
+    if (schema.hasLogicalKeywords) matches += this.checkLogicalKeywords(value, schema, old);
     switch (typeof value) {
       case "string":
         if (schema.hasTextRules || schema.format !== "") this.checkText(value, schema);
-        right += 1;
+        matches += 1;
         break;
       case "number":
       case "bigint":
         if (schema.hasNumberRules) this.checkNumber(value, schema);
-        right += 2;
+        matches += 2;
         break;
       case "object":
-        if (Array.isArray(value)) right += this.checkItems(value, schema, old);
+        if (Array.isArray(value)) matches += this.checkItems(value, schema, old);
         break;
       default:
     }
     if (schema.hasEnum) this.checkEnum(value, schema);
     if (typeof value === "object" && !Array.isArray(value)) {
-      right += this.checkFields(value as JsonObject, schema, old);
+      matches += this.checkFields(value as JsonObject, schema, old);
     }
-    return right;
+    return matches;
   }
 
   private checkNull(schema: CompiledSchema): number {
@@ -106,7 +106,7 @@ class ValueWalk {
       (typeof value === "number" && types.includes("integer") && isJsonInteger(value));
     if (isFit) return 1;
     const isTextual = type === "string" || type === "array";
-    // What has a format is looked at only where the format looks at it.
+    // Strings and arrays with a format are checked by the format, not by type.
     if (format !== "" && isTextual && !isNumeric) return 1;
     if (format !== "" && !isTextual) this.typeFault(format, goFormats[type] ?? "");
     else this.typeFault(types.join(","), type);
@@ -119,14 +119,14 @@ class ValueWalk {
     if (isFormatted?.(text) === false) this.typeFault(schema.format, text);
   }
 
-  /** Reports only the first error. */
+  /** Reports the first error only. */
   private checkTextRules(text: string, schema: CompiledSchema): void {
     const { maxLength, minLength, pattern } = schema.source;
     if (maxLength !== undefined && isLonger(text, Number(maxLength))) {
       const unit = Number(maxLength) === 1 ? "byte" : "bytes";
       const limit = `may not be more than ${maxLength} ${unit}`;
       const detail = Number(maxLength) < 0 ? "value is too long" : limit;
-      this.tell(() => ({ type: "FieldValueTooLong", value: text, detail }));
+      this.report(() => ({ type: "FieldValueTooLong", value: text, detail }));
     } else if (minLength !== undefined && !isLonger(text, Number(minLength) - 1)) {
       this.invalid(text, `should be at least ${minLength} chars long`);
     } else if (pattern) {
@@ -145,10 +145,10 @@ class ValueWalk {
     old: Correlated | undefined,
   ): number {
     const { items, source } = schema;
-    let right = 2;
+    let matches = 2;
     if (items !== undefined) {
       for (let index = 0; index < list.length; index++) {
-        right += this.checkBelow(index, list[index], items, old?.item(index));
+        matches += this.checkChild(index, list[index], items, old?.item(index));
       }
     }
     const { length } = list;
@@ -158,7 +158,7 @@ class ValueWalk {
     if (source.maxItems !== undefined && length > source.maxItems) {
       this.tooMany(length, source.maxItems);
     }
-    return right;
+    return matches;
   }
 
   private checkFields(
@@ -167,7 +167,7 @@ class ValueWalk {
     old: Correlated | undefined,
   ): number {
     const { minProperties, maxProperties, required } = schema.source;
-    let right = 1;
+    let matches = 1;
     const names = Object.keys(object);
     if (minProperties !== undefined && names.length < minProperties) {
       this.invalid(names.length, `should have at least ${minProperties} properties`);
@@ -179,18 +179,18 @@ class ValueWalk {
       const field = schema.field(name);
       const value = object[name];
       if (field === undefined || value === undefined) continue;
-      right += this.checkBelow(name, value, field, old?.field(name));
+      matches += this.checkChild(name, value, field, old?.field(name));
     }
     for (const name of required ?? []) {
       if (Object.hasOwn(object, name)) continue;
       this.steps.push(name);
-      this.tell(() => ({ type: "FieldValueRequired", detail: "" }));
+      this.report(() => ({ type: "FieldValueRequired", detail: "" }));
       this.steps.pop();
     }
-    return right;
+    return matches;
   }
 
-  private checkBelow(
+  private checkChild(
     step: string | number,
     value: unknown,
     schema: CompiledSchema,
@@ -198,48 +198,48 @@ class ValueWalk {
   ): number {
     const before = this.found.length;
     this.steps.push(step);
-    const right = this.check(value, schema, old);
+    const matches = this.check(value, schema, old);
     this.steps.pop();
     if (this.found.length > before && old?.isUnchanged === true) this.found.length = before;
-    return right;
+    return matches;
   }
 
   private checkEnum(value: unknown, schema: CompiledSchema): void {
     if (schema.isOneOfEnum(value)) return;
-    this.tell(() => {
+    this.report(() => {
       const values = (schema.source.enum ?? []).map((each) => goQuote(enumText(each)));
       const detail = `supported values: ${values.join(", ")}`;
       return { type: "FieldValueNotSupported", value: inGoOrder(value), detail };
     });
   }
 
-  private checkJunctors(
+  private checkLogicalKeywords(
     value: unknown,
     schema: CompiledSchema,
     old: Correlated | undefined,
   ): number {
-    let right = 0;
-    const anyOf = schema.junctor("anyOf");
+    let matches = 0;
+    const anyOf = schema.subschemas("anyOf");
     if (anyOf.length > 0) {
       const { best, valid } = this.tryAll(anyOf, value, { old, stopsAtFirst: true });
-      if (valid === 0) this.junctorFault("validate at least one schema (anyOf)");
-      right += this.take(best);
+      if (valid === 0) this.logicalFault("validate at least one schema (anyOf)");
+      matches += this.take(best);
     }
-    const oneOf = schema.junctor("oneOf");
+    const oneOf = schema.subschemas("oneOf");
     if (oneOf.length > 0) {
       const { best, valid } = this.tryAll(oneOf, value, { old, stopsAtFirst: false });
       if (valid !== 1) {
         const count = valid === 0 ? "none valid" : `${valid} valid alternatives`;
-        this.junctorFault(`validate one and only one schema (oneOf). Found ${count}`);
+        this.logicalFault(`validate one and only one schema (oneOf). Found ${count}`);
       }
-      if (valid <= 1) right += this.take(best);
+      if (valid <= 1) matches += this.take(best);
     }
-    right += this.checkAllOf(value, schema.junctor("allOf"), old);
-    for (const schemaOfNot of schema.junctor("not")) {
+    matches += this.checkAllOf(value, schema.subschemas("allOf"), old);
+    for (const schemaOfNot of schema.subschemas("not")) {
       if (this.tryQuietly(value, schemaOfNot, old).found.length > 0) continue;
-      this.junctorFault("not validate the schema (not)");
+      this.logicalFault("not validate the schema (not)");
     }
-    return right;
+    return matches;
   }
 
   private checkAllOf(
@@ -247,71 +247,71 @@ class ValueWalk {
     schemas: readonly CompiledSchema[],
     old: Correlated | undefined,
   ): number {
-    let right = 0;
+    let matches = 0;
     let valid = 0;
     for (const schema of schemas) {
       const attempt = this.try(value, schema, old);
       if (attempt.found.length === 0) valid++;
-      right += this.take(attempt);
+      matches += this.take(attempt);
     }
     if (valid < schemas.length) {
       const none = valid === 0 ? ". None validated" : "";
-      this.junctorFault(`validate all the schemas (allOf)${none}`);
+      this.logicalFault(`validate all the schemas (allOf)${none}`);
     }
-    return right;
+    return matches;
   }
 
   /**
-   * The first that holds or else the one that fits best, and how many hold. Most values fit one of
-   * several schemas, so that faults are put into words only when none does.
+   * The first valid schema, or else the one with the most matches, and the number of valid schemas.
+   * Errors are formatted only if no schema is valid.
    */
   private tryAll(
     schemas: readonly CompiledSchema[],
     value: unknown,
     { old, stopsAtFirst }: { readonly old: Correlated | undefined; readonly stopsAtFirst: boolean },
   ): { readonly best: Attempt | undefined; readonly valid: number } {
-    let best: { readonly schema: CompiledSchema; readonly right: number } | undefined;
+    let best: { readonly schema: CompiledSchema; readonly matches: number } | undefined;
     let valid = 0;
     for (const schema of schemas) {
-      const { right, found } = this.tryQuietly(value, schema, old);
+      const { matches, found } = this.tryQuietly(value, schema, old);
       if (found.length === 0) {
         valid++;
-        if (valid === 1) best = { schema, right };
+        if (valid === 1) best = { schema, matches };
         if (stopsAtFirst) break;
-      } else if (valid === 0 && (best === undefined || right > best.right)) {
-        best = { schema, right };
+      } else if (valid === 0 && (best === undefined || matches > best.matches)) {
+        best = { schema, matches };
       }
     }
     if (best === undefined || valid > 0)
-      return { best: best && { ...best, found: nothing }, valid };
-    if (this.quiet > 0) return { best: { ...best, found: [somethingWrong] }, valid };
+      return { best: best && { ...best, found: noProblems }, valid };
+    if (this.quietDepth > 0) return { best: { ...best, found: [unspecifiedProblem] }, valid };
     return { best: this.try(value, best.schema, old), valid };
   }
 
   private tryQuietly(value: unknown, schema: CompiledSchema, old: Correlated | undefined): Attempt {
-    this.quiet++;
+    this.quietDepth++;
     const attempt = this.try(value, schema, old);
-    this.quiet--;
+    this.quietDepth--;
     return attempt;
   }
 
   private try(value: unknown, schema: CompiledSchema, old: Correlated | undefined): Attempt {
     const before = this.found.length;
-    const right = this.check(value, schema, old);
-    const found = this.found.length > before ? this.found.splice(before) : nothing;
-    return { right, found };
+    const matches = this.check(value, schema, old);
+    const found = this.found.length > before ? this.found.splice(before) : noProblems;
+    return { matches, found };
   }
 
   private take(attempt: Attempt | undefined): number {
     if (attempt === undefined) return 0;
     if (attempt.found.length > 0) this.found.push(...attempt.found);
-    return attempt.right;
+    return attempt.matches;
   }
 
-  private tell(problem: (path: string) => Problem): void {
-    if (this.found.length >= MOST_TOLD) return;
-    if (this.quiet > 0) {
-      this.found.push(somethingWrong);
+  private report(problem: (path: string) => Problem): void {
+    if (this.found.length >= maxErrors) return;
+    if (this.quietDepth > 0) {
+      this.found.push(unspecifiedProblem);
       return;
     }
     const { path, prefix } = this;
@@ -321,26 +321,26 @@ class ValueWalk {
 
   private invalid(value: unknown, fault: string): void {
     const type = "FieldValueInvalid";
-    this.tell((path) => ({ type, value, detail: `${path} in body ${fault}` }));
+    this.report((path) => ({ type, value, detail: `${path} in body ${fault}` }));
   }
 
   private tooMany(actual: number, most: number | bigint): void {
     const limit = `must have at most ${most} ${Number(most) === 1 ? "item" : "items"}`;
     const detail = Number(most) < 0 ? "has too many items" : limit;
-    this.tell(() => ({ type: "FieldValueTooMany", value: actual, detail }));
+    this.report(() => ({ type: "FieldValueTooMany", value: actual, detail }));
   }
 
   private typeFault(expected: string, actual: string): void {
-    this.tell((path) => ({
+    this.report((path) => ({
       type: "FieldValueTypeInvalid",
       value: actual,
       detail: `${path} in body must be of type ${expected}: ${goQuote(actual)}`,
     }));
   }
 
-  /** Told of no field, but with the path inside. */
-  private junctorFault(must: string): void {
-    this.tell((path) => ({
+  /** Reports an error without a field, whose message contains the path. */
+  private logicalFault(must: string): void {
+    this.report((path) => ({
       field: this.prefix,
       type: "FieldValueInvalid",
       value: "",
@@ -358,22 +358,22 @@ class ValueWalk {
   }
 }
 
-/** Told of the value at hand unless it names a field. */
+/** A problem; `field` defaults to the path of the current value. */
 type Problem = Omit<FieldProblem, "field"> & Partial<Pick<FieldProblem, "field">>;
 
-const somethingWrong: FieldProblem = { type: "FieldValueInvalid", field: "", detail: "" };
+const unspecifiedProblem: FieldProblem = { type: "FieldValueInvalid", field: "", detail: "" };
 
-const nothing: readonly FieldProblem[] = [];
+const noProblems: readonly FieldProblem[] = [];
 
-/** Kinds of checks that there are for every value. */
-const ALWAYS = 5;
+/** Number of kinds of checks that apply to every value. */
+const unconditionalChecks = 5;
 
 interface Attempt {
-  readonly right: number;
+  readonly matches: number;
   readonly found: readonly FieldProblem[];
 }
 
-/** Formats of Go's types, which the reference names where a format stands for a type. */
+/** Formats that kube-openapi reports as the type of numbers. */
 const goFormats: Readonly<Record<string, string>> = { integer: "int64", number: "float64" };
 
 function jsonTypeOf(value: unknown): string {
@@ -389,12 +389,12 @@ function jsonTypeOf(value: unknown): string {
   }
 }
 
-/** Whether a text has more than so many characters (code points). */
-function isLonger(text: string, most: number): boolean {
-  if (text.length <= most) return false;
-  if (text.length > 2 * most) return true;
+/** Whether a text has more than `limit` code points. */
+function isLonger(text: string, limit: number): boolean {
+  if (text.length <= limit) return false;
+  if (text.length > 2 * limit) return true;
   let count = 0;
-  for (const _ of text) if (++count > most) return true;
+  for (const _ of text) if (++count > limit) return true;
   return false;
 }
 

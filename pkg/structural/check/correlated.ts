@@ -1,8 +1,8 @@
 import { deepEqual, identity, isJsonObject, type JsonObject } from "#base";
 import type { CompiledSchema } from "../schema/compiled-schema.ts";
-import { keyText } from "./list-types.ts";
+import { listMapKeyText } from "./list-types.ts";
 
-/** A value together with what it was before an update. */
+/** A value and the old value that it is correlated with, for validation ratcheting. */
 export class Correlated {
   private unchanged: boolean | undefined;
   private byKey: Map<unknown, unknown> | undefined;
@@ -13,7 +13,7 @@ export class Correlated {
     private readonly schema: CompiledSchema,
   ) {}
 
-  /** The order of sets, and of lists of type map, does not matter. */
+  /** Whether the values are equal, regardless of the order of sets and of lists of type map. */
   get isUnchanged(): boolean {
     this.unchanged ??= isSame(this.value, this.old, this.schema);
     return this.unchanged;
@@ -26,7 +26,7 @@ export class Correlated {
     return new Correlated(own(value, name), own(old, name), schema);
   }
 
-  /** Only items of lists of type map are known again; one that is new has no old value. */
+  /** The correlated item by key; undefined for new items and for lists that are not of type map. */
   item(index: number): Correlated | undefined {
     const { items, listType } = this.schema;
     if (items === undefined || listType !== "map") return undefined;
@@ -43,10 +43,10 @@ function own(object: JsonObject, name: string): unknown {
 }
 
 function keyIn(item: unknown, names: readonly string[]): string | undefined {
-  return isJsonObject(item) ? keyText(item, names) : undefined;
+  return isJsonObject(item) ? listMapKeyText(item, names) : undefined;
 }
 
-/** Indexes items by their keys; the first of equal keys counts. */
+/** Indexes items by key; of equal keys the first wins. */
 function keyed(list: readonly unknown[], names: readonly string[]): Map<unknown, unknown> {
   const found = new Map<unknown, unknown>();
   for (const item of list) {

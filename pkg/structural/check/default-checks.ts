@@ -1,4 +1,4 @@
-/** Defaults are values of their schemas. */
+/** Validation of the defaults in CustomResourceDefinitions. */
 import { deepClone, isJsonObject } from "#base";
 import { costLimits } from "#cel";
 import { problemText } from "#meta";
@@ -10,7 +10,7 @@ import { inGoOrder } from "./go-order.ts";
 import { metaFields, prune } from "../prune/prune.ts";
 import { checkRules } from "../rules/rules.ts";
 
-/** Checks all defaults in the schema of a resource, at `path`. */
+/** Validates all defaults in the schema of a resource; `path` is that of the schema. */
 export function checkDefaults(
   schema: CompiledSchema,
   path: Path,
@@ -19,29 +19,29 @@ export function checkDefaults(
     allowsUnknown,
   }: {
     readonly problems: Problems;
-    /** Defaults may have fields that would be pruned. */
+    /** Allows defaults with fields that would be pruned. */
     readonly allowsUnknown: boolean;
   },
 ): void {
   if (!schema.hasDefaults) return;
-  const root = embedding(schema);
+  const root = asEmbedded(schema);
   const walk = new DefaultWalk(problems, allowsUnknown);
-  walk.check({ schema: root, path, root, surround: asResource, isMeta: false });
+  walk.check({ schema: root, path, root, wrap: asResource, isMeta: false });
 }
 
-/** The same schema of something with apiVersion, kind and metadata. */
-function embedding(schema: CompiledSchema): CompiledSchema {
+/** The schema as that of an embedded resource. */
+function asEmbedded(schema: CompiledSchema): CompiledSchema {
   return new CompiledSchema({ ...schema.source, "x-kubernetes-embedded-resource": true });
 }
 
 interface DefaultContext {
   readonly schema: CompiledSchema;
   readonly path: Path;
-  /** Schema of the innermost resource around it. */
+  /** Schema of the innermost enclosing resource. */
   readonly root: CompiledSchema;
-  /** That resource, with nothing in it but a value in this place. */
-  readonly surround: (value: unknown) => unknown;
-  /** In what every resource has: apiVersion, kind, metadata. */
+  /** Builds a minimal enclosing resource with a value in this place. */
+  readonly wrap: (value: unknown) => unknown;
+  /** Whether the schema is within apiVersion, kind or metadata of a resource. */
   readonly isMeta: boolean;
 }
 
@@ -51,7 +51,7 @@ function asResource(value: unknown): unknown {
 }
 
 class DefaultWalk {
-  /** Cost units for the rules of all defaults together. */
+  /** Remaining cost units for the rules of all defaults. */
   private budget: number = costLimits.object;
 
   constructor(
@@ -60,25 +60,22 @@ class DefaultWalk {
   ) {}
 
   check(place: DefaultContext): void {
-    const { schema, path, surround } = place;
+    const { schema, path, wrap } = place;
     if (!schema.hasDefaults || this.budget < 0) return;
     if (schema.default !== undefined) this.checkDefault(schema.default, place);
     if (schema.items !== undefined) {
       this.check(
-        inside(
-          { ...place, path: path.child("items"), surround: (item) => surround([item]) },
-          schema.items,
-        ),
+        inside({ ...place, path: path.child("items"), wrap: (item) => wrap([item]) }, schema.items),
       );
     }
-    // Not into the values of maps, whose defaults are forbidden or do nothing.
-    for (const name of schema.names) {
+    // additionalProperties are skipped: defaults there are forbidden or have no effect.
+    for (const name of schema.propertyNames) {
       const property = schema.property(name);
       if (property === undefined) continue;
       const below: DefaultContext = {
         ...place,
         path: path.child("properties").key(name),
-        surround: (value) => surround({ [name]: value }),
+        wrap: (value) => wrap({ [name]: value }),
         isMeta: place.isMeta || (schema.isEmbedded && metaFields.has(name)),
       };
       this.check(inside(below, property));
@@ -98,11 +95,11 @@ class DefaultWalk {
     for (const problem of problems.list) this.problems.add(problem);
   }
 
-  /** As an update from the same value, and as a creation. */
+  /** Evaluates the rules as in an update without changes and in a creation. */
   private checkRules(
     value: unknown,
     { schema, root }: DefaultContext,
-    { path, problems }: Report,
+    { path, problems }: ProblemTarget,
   ): void {
     if (!schema.hasRules) return;
     const options = { path, isRoot: schema === root, problems, budget: this.budget };
@@ -114,10 +111,10 @@ class DefaultWalk {
 
 function inside(place: DefaultContext, schema: CompiledSchema): DefaultContext {
   if (!schema.isEmbedded) return { ...place, schema };
-  return { ...place, schema, root: schema, surround: asResource, isMeta: false };
+  return { ...place, schema, root: schema, wrap: asResource, isMeta: false };
 }
 
-interface Report {
+interface ProblemTarget {
   readonly path: Path;
   readonly problems: Problems;
 }
@@ -127,7 +124,11 @@ function isPruned(value: unknown, schema: CompiledSchema): boolean {
   return prune(pruned, schema, schema.isEmbedded).length === 0;
 }
 
-function checkCoerced(value: unknown, schema: CompiledSchema, { path, problems }: Report): void {
+function checkCoerced(
+  value: unknown,
+  schema: CompiledSchema,
+  { path, problems }: ProblemTarget,
+): void {
   const coerced = deepClone(value);
   try {
     coerceEmbedded(coerced, schema);
@@ -138,9 +139,13 @@ function checkCoerced(value: unknown, schema: CompiledSchema, { path, problems }
   checkEmbedded(coerced, schema, path, problems);
 }
 
-/** What metadata must be shows only in a whole resource. */
-function checkMetaDefault(value: unknown, place: DefaultContext, { path, problems }: Report): void {
-  const resource = place.surround(deepClone(value));
+/** Validates a default within metadata as part of a minimal resource. */
+function checkMetaDefault(
+  value: unknown,
+  place: DefaultContext,
+  { path, problems }: ProblemTarget,
+): void {
+  const resource = place.wrap(deepClone(value));
   const found = new Problems();
   try {
     coerceEmbedded(resource, place.root);

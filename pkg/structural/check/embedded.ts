@@ -1,4 +1,4 @@
-/** Resources inside of resources: what has apiVersion, kind and metadata of its own. */
+/** Embedded resources (`x-kubernetes-embedded-resource`). */
 import { compareUtf8, isJsonObject } from "#base";
 import {
   checkObjectMeta,
@@ -11,15 +11,13 @@ import {
 import { DecodeFault, fromJson, Path, type Problems, toJsonValue } from "#schema";
 import type { CompiledSchema } from "../schema/compiled-schema.ts";
 import { inGoOrder } from "./go-order.ts";
-import { MOST_TOLD } from "../schema/limits.ts";
+import { maxErrors } from "../schema/limits.ts";
 
 type JsonObject = Record<string, unknown>;
 
 /**
- * Brings the metadata of embedded resources into normal form, in place; the paths of unknown fields
- * in it are given, sorted.
- *
- * @throws DecodeFault for metadata of the wrong shape
+ * Normalizes the metadata of embedded resources in place; returns the sorted paths of unknown fields.
+ * @throws DecodeFault for malformed metadata
  */
 export function coerceEmbedded(
   value: unknown,
@@ -33,21 +31,21 @@ export function coerceEmbedded(
 
 function coerce(value: unknown, schema: CompiledSchema, path: Path, unknown: string[]): void {
   if (schema.isEmbedded && isJsonObject(value)) coerceResource(value, path, unknown);
-  forEachBelow(value, schema, path, (inner, known, at) => coerce(inner, known, at, unknown));
+  forEachChild(value, schema, path, (inner, known, at) => coerce(inner, known, at, unknown));
 }
 
 function coerceResource(resource: JsonObject, path: Path, unknown: string[]): void {
   for (const name of ["apiVersion", "kind"]) {
     if (!Object.hasOwn(resource, name) || typeof resource[name] === "string") continue;
-    throw refused(path.child(name), resource[name], "must be a string");
+    throw invalidValue(path.child(name), resource[name], "must be a string");
   }
   if (!Object.hasOwn(resource, "metadata")) return;
   const at = path.child("metadata");
   const { metadata } = resource;
   const found: string[] = [];
   const decoded = decodeMeta(metadata, found);
-  if (typeof decoded === "string") throw refused(at, metadata, decoded);
-  if (unknown.length < MOST_TOLD) {
+  if (typeof decoded === "string") throw invalidValue(at, metadata, decoded);
+  if (unknown.length < maxErrors) {
     unknown.push(...found.map((field) => `${at.toString()}.${field}`));
   }
   const shown = toJsonValue(objectMeta, decoded) as JsonObject;
@@ -55,9 +53,9 @@ function coerceResource(resource: JsonObject, path: Path, unknown: string[]): vo
   resource["metadata"] = shown;
 }
 
-/** The metadata, or what is wrong with it. */
+/** The decoded metadata, or the error message. */
 function decodeMeta(metadata: unknown, unknown?: string[]): ObjectMeta | string {
-  // Go takes null for an empty struct.
+  // Go decodes null as an empty struct.
   if (metadata === null) return {};
   try {
     return fromJson(objectMeta, metadata, unknown === undefined ? {} : { unknown });
@@ -67,21 +65,21 @@ function decodeMeta(metadata: unknown, unknown?: string[]): ObjectMeta | string 
   }
 }
 
-function refused(path: Path, value: unknown, detail: string): DecodeFault {
+function invalidValue(path: Path, value: unknown, detail: string): DecodeFault {
   const shown = typeof value === "string" ? goQuote(value) : printJson(inGoOrder(value));
   return new DecodeFault(`${path.toString()}: Invalid value: ${shown}: ${detail}`);
 }
 
-/** Checks what embedded resources say of themselves. */
+/** Validates apiVersion, kind and metadata of embedded resources. */
 export function checkEmbedded(
   value: unknown,
   schema: CompiledSchema,
   path: Path,
   problems: Problems,
 ): void {
-  if (!schema.hasEmbedded || problems.list.length >= MOST_TOLD) return;
+  if (!schema.hasEmbedded || problems.list.length >= maxErrors) return;
   if (schema.isEmbedded && isJsonObject(value)) checkResource(value, path, problems);
-  forEachBelow(value, schema, path, (inner, known, at) =>
+  forEachChild(value, schema, path, (inner, known, at) =>
     checkEmbedded(inner, known, at, problems),
   );
 }
@@ -105,7 +103,7 @@ function checkResource(resource: JsonObject, path: Path, problems: Problems): vo
   const decoded = decodeMeta(resource["metadata"]);
   if (typeof decoded === "string") problems.invalid(at, inGoOrder(resource["metadata"]), decoded);
   else {
-    // A resource inside of another needs no name.
+    // An embedded resource needs no name; "fakename" is Kubernetes' substitute.
     const meta = { ...decoded, name: decoded.name || "fakename" };
     const namespaced = Boolean(decoded.namespace);
     checkObjectMeta(meta, { name: "path-segment", namespaced }, at, problems);
@@ -125,8 +123,8 @@ function checkResource(resource: JsonObject, path: Path, problems: Problems): vo
   }
 }
 
-/** Visits what may hold embedded resources. */
-function forEachBelow(
+/** Visits child values whose schemas contain embedded resources. */
+function forEachChild(
   value: unknown,
   schema: CompiledSchema,
   path: Path,

@@ -1,6 +1,6 @@
 import { assign, sortedKeys } from "#base";
 
-/** A copy in the order in which Go prints maps, for messages that show a value. */
+/** A copy with sorted keys, as Go prints maps, for error messages. */
 export function inGoOrder(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map(inGoOrder);

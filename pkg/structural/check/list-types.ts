@@ -1,9 +1,9 @@
-/** Uniqueness in lists: sets have no equal elements, lists of type map no two with equal keys. */
+/** Uniqueness of items in lists of type set, and of keys in lists of type map. */
 import { identity, type JsonObject } from "#base";
 import type { Path, Problems } from "#schema";
 import type { CompiledSchema } from "../schema/compiled-schema.ts";
 import { inGoOrder } from "./go-order.ts";
-import { MOST_TOLD } from "../schema/limits.ts";
+import { maxErrors } from "../schema/limits.ts";
 
 export function checkListTypes(
   value: unknown,
@@ -12,7 +12,7 @@ export function checkListTypes(
   problems: Problems,
 ): void {
   if (typeof value !== "object" || value === null || !schema.hasListTypes) return;
-  if (problems.list.length >= MOST_TOLD) return;
+  if (problems.list.length >= maxErrors) return;
   if (Array.isArray(value)) {
     if (schema.listType === "set") checkSet(value, path, problems);
     if (schema.listType === "map") checkMap(value, schema.listKeys, path, problems);
@@ -31,7 +31,8 @@ export function checkListTypes(
 }
 
 function checkSet(list: readonly unknown[], path: Path, problems: Problems): void {
-  for (const index of repeated(list)) problems.duplicate(path.index(index), inGoOrder(list[index]));
+  for (const index of duplicateIndexes(list))
+    problems.duplicate(path.index(index), inGoOrder(list[index]));
 }
 
 function checkMap(
@@ -45,20 +46,20 @@ function checkMap(
     problems.invalid(path.index(index), item, "must be an object for an array of list-type map");
     return;
   }
-  const keys = list.map((item) => keyText(item as JsonObject | null, names));
-  for (const index of repeated(keys)) {
+  const keys = list.map((item) => listMapKeyText(item as JsonObject | null, names));
+  for (const index of duplicateIndexes(keys)) {
     problems.duplicate(path.index(index), inGoOrder(listMapKey(list[index] as JsonObject, names)));
   }
 }
 
-/** The part of an element that tells it apart from others. */
+/** The key fields of an item of a list of type map. */
 function listMapKey(item: JsonObject | null, names: readonly string[]): JsonObject {
-  const there = names.filter((name) => item !== null && Object.hasOwn(item, name));
-  return Object.fromEntries(there.map((name) => [name, item?.[name]]));
+  const present = names.filter((name) => item !== null && Object.hasOwn(item, name));
+  return Object.fromEntries(present.map((name) => [name, item?.[name]]));
 }
 
-/** That part as a text: the same for equal keys only. */
-export function keyText(item: JsonObject | null, names: readonly string[]): string {
+/** The key of an item as a string, equal exactly for equal keys. */
+export function listMapKeyText(item: JsonObject | null, names: readonly string[]): string {
   let text = "";
   for (const name of names) {
     const value = item !== null && Object.hasOwn(item, name) ? item[name] : undefined;
@@ -68,8 +69,8 @@ export function keyText(item: JsonObject | null, names: readonly string[]): stri
   return text;
 }
 
-/** Where a value is met for the second time; further times are not told. */
-function repeated(list: readonly unknown[]): readonly number[] {
+/** Indexes of the second occurrence of each repeated value. */
+function duplicateIndexes(list: readonly unknown[]): readonly number[] {
   if (list.length < 2) return [];
   const times = new Map<unknown, number>();
   const found: number[] = [];
@@ -77,7 +78,7 @@ function repeated(list: readonly unknown[]): readonly number[] {
     const key = identity(item);
     const count = (times.get(key) ?? 0) + 1;
     times.set(key, count);
-    if (count === 2 && found.length < MOST_TOLD) found.push(index);
+    if (count === 2 && found.length < maxErrors) found.push(index);
   }
   return found;
 }

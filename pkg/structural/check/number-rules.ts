@@ -1,10 +1,10 @@
-/** What schemas say of numbers, in the arithmetic of the reference. */
+/** Number keywords of schemas, with kube-openapi's arithmetic. */
 import type { JsonSchema } from "../schema/json-schema.ts";
 
-/** Relative difference up to which a fraction counts as an integer. */
+/** Relative difference up to which a fraction is considered an integer. */
 const EPSILON = 1e-9;
 
-/** Whether JSON has an integer there, up to rounding and in the range of exact doubles. */
+/** Whether the number is an integer up to rounding, within the range of exact doubles. */
 export function isJsonInteger(value: number): boolean {
   if (Number.isSafeInteger(value)) return true;
   if (!(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) return false;
@@ -19,7 +19,7 @@ export function isInteger(value: Numeric): boolean {
   return typeof value === "bigint" || Number.isSafeInteger(value);
 }
 
-/** What is wrong with the number, each as the end of `<path> in body should …`. */
+/** The errors of the number, each as the end of `<path> in body should …`. */
 export function numberFaults(value: Numeric, source: JsonSchema): readonly string[] {
   const faults: string[] = [];
   const { multipleOf, minimum, maximum } = source;
@@ -43,7 +43,7 @@ export function numberFaults(value: Numeric, source: JsonSchema): readonly strin
   return faults;
 }
 
-/** Kubernetes compares integers with integers, and cuts off what a bound has behind the point. */
+/** For integers, Kubernetes truncates the bound to an integer. */
 function bound(limit: number, value: Numeric): Numeric {
   if (!isInteger(value)) return limit;
   return typeof value === "bigint" && Number.isFinite(limit)
@@ -59,7 +59,7 @@ function isMultiple(value: Numeric, factor: number): boolean {
   return isJsonInteger(factor < 1 ? (1 / factor) * number : number / factor);
 }
 
-/** `%v` of a Go number: exponents have two digits and begin below 1e-4. */
+/** Go's `%v` of a number: exponents have two digits and are used below 1e-4. */
 function goNumber(value: Numeric): string {
   if (typeof value === "bigint" || value === 0) return String(value);
   const magnitude = Math.abs(value);

@@ -1,4 +1,4 @@
-/** Numbers that carry a check digit. */
+/** Formats with a check digit. */
 
 function isIsbn(text: string, form: RegExp, weight: (index: number) => number): number {
   const digits = text.replace(/[\s-]+/g, "");
@@ -18,7 +18,7 @@ export function isIsbn13(text: string): boolean {
   return isIsbn(text, /^\d{13}$/, (index) => (index % 2 === 0 ? 1 : 3)) % 10 === 0;
 }
 
-/** Beginnings and lengths of the issuers that there were when the list was made. */
+/** Prefixes and lengths of card issuers, as in go-openapi's govalidator. */
 const issuers: readonly RegExp[] = [
   /^4\d{12}(?:\d{3})?$/,
   /^5[1-5]\d{14}$/,
@@ -28,7 +28,7 @@ const issuers: readonly RegExp[] = [
   /^(?:2131|1800|35\d{3})\d{11}$/,
 ];
 
-/** Digits of a known issuer that pass Luhn's check; everything else in the text is passed over. */
+/** Whether the digits of the text are from a known issuer and pass the Luhn check. */
 export function isCreditCard(text: string): boolean {
   const digits = text.replace(/\D+/g, "");
   if (!issuers.some((issuer) => issuer.test(digits))) return false;

@@ -1,9 +1,9 @@
 /**
- * Whether a text is one address of a mail header (RFC 5322), with or without a name: as in
+ * Whether a text is one mailbox of RFC 5322, with or without a display name:
  * `a@example.com` or `"Ann A." <a@example.com>`.
  */
 export function isEmailAddress(text: string): boolean {
-  if (text.length > LONGEST) return false;
+  if (text.length > maxLength) return false;
   const plain = withoutComments(text);
   if (plain === undefined) return false;
   if (address.test(plain)) return true;
@@ -11,8 +11,8 @@ export function isEmailAddress(text: string): boolean {
   return address.test(inner) && isPhrase(name);
 }
 
-/** Longer texts are no address that anyone could use. */
-const LONGEST = 10_000;
+/** Maximum length, which bounds the time of the regular expressions. */
+const maxLength = 10_000;
 
 const LETTERS = "\\w!#$%&'*+\\-/=?^`{|}~\\u0080-\\uffff";
 const ATOM = `[${LETTERS}]+`;
@@ -21,14 +21,14 @@ const DOTTED = `${ATOM}(?:\\.${ATOM})*`;
 const DOMAIN = `(?:${DOTTED}|\\[[^\\]\\s]*\\])`;
 const address = new RegExp(`^\\s*(?:${DOTTED}|${QUOTED})\\s*@\\s*${DOMAIN}\\s*$`);
 
-/** Whether it is words, quoted or not, in which dots may stand. */
+/** Whether the text is a sequence of words, quoted or not; dots are allowed. */
 function isPhrase(text: string): boolean {
   const word = new RegExp(`\\s*(?:[${LETTERS}.]+|${QUOTED}|$)`, "y");
   while (word.lastIndex < text.length) if (!word.test(text)) return false;
   return true;
 }
 
-/** Comments stand in brackets, and may contain others; undefined if one does not end. */
+/** Removes comments in parentheses, which may be nested; undefined if one is unterminated. */
 function withoutComments(text: string): string | undefined {
   let depth = 0;
   let isQuoted = false;

@@ -44,7 +44,7 @@ const table: readonly (readonly [string, readonly string[], readonly string[]])[
   ["duration", ["1h30m", "5 days", "3w", "-1.5s"], ["soon", "", "5", "99999999999999999999d"]],
 ];
 
-describe("formats of texts", () => {
+describe("string formats", () => {
   for (const [name, good, bad] of table) {
     it(name, () => {
       const check = formatCheck(name);
@@ -54,7 +54,7 @@ describe("formats of texts", () => {
     });
   }
 
-  it("do not exist beyond these", () => {
+  it("are limited to these", () => {
     // Both are new in Kubernetes 1.34 and enforced from the next minor version on.
     assert.equal(formatCheck("k8s-short-name"), undefined);
     assert.equal(formatCheck("k8s-long-name"), undefined);

@@ -1,14 +1,14 @@
-/** The formats of texts that schemas may ask for. Others mean nothing. */
+/** String formats of schemas, as in go-openapi/strfmt; other formats are ignored. */
 import { parseCidr, parseIp } from "#base";
 import { parseDuration } from "#meta";
 import { ScalarFault } from "#schema";
 import { isEmailAddress } from "./email-address.ts";
 import { isCreditCard, isIsbn10, isIsbn13 } from "./check-digits.ts";
 
-/** Whether a text has the format. */
+/** Whether the text has the format. */
 export type FormatCheck = (text: string) => boolean;
 
-/** The check for a format, or undefined for one that means nothing. Hyphens do not count. */
+/** The check of a format; undefined if it is not supported. Hyphens in the name are ignored. */
 export function formatCheck(name: string): FormatCheck | undefined {
   return formats.get(name.replaceAll("-", ""));
 }
@@ -25,7 +25,7 @@ function uuid(version: string, variant: string): FormatCheck {
 const HEX = "[0-9a-f]";
 const COLOR = "\\s*(?:0|[1-9]\\d?|1\\d\\d|2[0-4]\\d|25[0-5])\\s*";
 
-/** Letters of names; symbols are letters, too. */
+/** Characters of host names; Unicode symbols are included. */
 const LETTER = "[a-zA-Z0-9\\p{S}\\p{L}]";
 const singleLabel = new RegExp(`^${LETTER}(?:-?${LETTER}{0,62})?$`, "u");
 const dottedLabels = new RegExp(
@@ -39,9 +39,9 @@ function isHostname(text: string): boolean {
   return text.split(".").every((label) => Buffer.byteLength(label) <= 63);
 }
 
-/** An absolute URL, one that starts with a scheme, or an absolute path. */
+/** Whether Go's url.ParseRequestURI accepts the text: an absolute URI or an absolute path. */
 function isRequestUri(text: string): boolean {
-  // Neither control characters nor blanks before the query.
+  // No control characters, and no spaces before the query.
   if (/\p{Cc}/u.test(text) || /^[^?]* /.test(text)) return false;
   if (text === "*") return true;
   const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):/.exec(text)?.[0] ?? "";
@@ -88,13 +88,13 @@ function isDateTime(text: string): boolean {
   return hour <= 23 && minute <= 59 && second <= 59;
 }
 
-/** Units by their names; of the longer ones only the beginning counts. */
+/** Unit names of durations; the long ones match by prefix. */
 const unit = new RegExp(
   "^(?:ns|us|µs|ms|s|m|h|hr|d|w|wk|nano.*|micro.*|milli.*|sec.*|min.*|hour.*|day.*|week.*)$",
 );
 const LARGEST_FACTOR = 2n ** 63n - 1n;
 
-/** A duration as Go writes it, or counts of units somewhere in the text: `5 days`, `3w`. */
+/** A Go duration, or counts of units somewhere in the text: `5 days`, `3w`. */
 function isDuration(text: string): boolean {
   if (isGoDuration(text)) return true;
   let isFound = false;

@@ -1,6 +1,6 @@
 /** Parses JSONPath expressions. */
 
-/** What is wrong with a path. */
+/** The path is malformed. */
 export class PathFault extends Error {
   override readonly name = "PathFault";
 }
@@ -9,7 +9,7 @@ export type PathStep =
   | { readonly tag: "field"; readonly name: string }
   /** `*`: every child. */
   | { readonly tag: "all" }
-  /** `..`: the value and everything in it. */
+  /** `..`: the value and all its descendants. */
   | { readonly tag: "descend" }
   /** `[2]`, `[-1]`, `[1:5:2]`; negative numbers count from the end. */
   | {
@@ -31,11 +31,11 @@ export interface Comparison {
 /** `@.a.b`, or a literal. */
 type Operand = { readonly path: readonly PathStep[] } | { readonly value: unknown };
 
-const LONGEST = 10_000;
+const maxLength = 10_000;
 
 /** @throws PathFault */
 export function readPath(text: string): readonly PathStep[] {
-  if (text.length > LONGEST) throw new PathFault("path too long");
+  if (text.length > maxLength) throw new PathFault("path too long");
   return new PathReader(text.replace(/^\s*[$@]?/, "")).path();
 }
 
@@ -64,7 +64,7 @@ class PathReader {
     return true;
   }
 
-  /** Up to the next delimiter; a backslash takes away the meaning of what follows. */
+  /** A name up to the next delimiter; a backslash escapes the next character. */
   private name(): PathStep {
     const [spelt = ""] = /^(?:\\.|[^\\.[\]\s])+/s.exec(this.text.slice(this.at)) ?? [];
     if (spelt === "") throw new PathFault(`unrecognized character at ${this.at}`);
@@ -77,12 +77,12 @@ class PathReader {
     const inside = this.untilClosed();
     const filter = /^\?\((.*)\)$/s.exec(inside.trim())?.[1];
     if (filter !== undefined) return { tag: "filter", test: readComparison(filter) };
-    const parts = splitOutside(inside, ",").map(readSelector);
+    const parts = splitUnquoted(inside, ",").map(readSelector);
     const [only] = parts;
     return only !== undefined && parts.length === 1 ? only : { tag: "union", parts };
   }
 
-  /** The text up to the bracket that closes this one, which is passed over. */
+  /** The text up to the matching bracket, which is consumed. */
   private untilClosed(): string {
     const start = this.at;
     let depth = 1;
@@ -105,7 +105,7 @@ function endOfQuote(text: string, start: number): number {
   throw new PathFault("unterminated quoted string");
 }
 
-function splitOutside(text: string, separator: string): readonly string[] {
+function splitUnquoted(text: string, separator: string): readonly string[] {
   const parts: string[] = [];
   let start = 0;
   for (let at = 0; at < text.length; at++) {
@@ -121,7 +121,7 @@ function splitOutside(text: string, separator: string): readonly string[] {
 function readSelector(text: string): PathStep {
   const spelt = text.trim();
   if (spelt === "*") return { tag: "all" };
-  // Dots mean between quotes what they mean elsewhere.
+  // Dots in quotes are separators, as in client-go.
   const quoted = /^'([^']*)'$/.exec(spelt)?.[1];
   if (quoted !== undefined) return { tag: "path", steps: readPath(`.${quoted}`) };
   if (/^-?\d{1,9}$/.test(spelt)) {

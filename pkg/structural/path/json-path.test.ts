@@ -38,10 +38,10 @@ describe("JSONPath", () => {
   }
 
   for (const path of [".a[", ".a['b", ".a[x]", ".a[?(b==1)]", ".a[1:2:0]", ".a b"]) {
-    it(`refuses ${path}`, () => assert.equal(JsonPath.parse(path), undefined));
+    it(`rejects ${path}`, () => assert.equal(JsonPath.parse(path), undefined));
   }
 
-  it("finds no more than anyone can use", () => {
+  it("limits the number of values found", () => {
     let deep: unknown = 1;
     for (let depth = 0; depth < 200; depth++) deep = [deep, deep];
     const found = JsonPath.parse("..[*]..[*]..[*]")?.find(deep) ?? [];

@@ -1,4 +1,4 @@
-/** JSONPath as printer columns use it: kubectl's dialect, without its braces. */
+/** JSONPath of printer columns: client-go's dialect without the braces. */
 import { compareUtf8, isJsonObject } from "#base";
 import { type Comparison, PathFault, type PathStep, readPath } from "./json-path-reader.ts";
 
@@ -6,7 +6,7 @@ import { type Comparison, PathFault, type PathStep, readPath } from "./json-path
 export class JsonPath {
   private constructor(private readonly steps: readonly PathStep[]) {}
 
-  /** Undefined for what is no path. */
+  /** The parsed path; undefined if it is malformed. */
   static parse(text: string): JsonPath | undefined {
     try {
       return new JsonPath(readPath(text));
@@ -16,21 +16,21 @@ export class JsonPath {
     }
   }
 
-  /** All values that the path leads to, in order; names of objects are sorted. */
+  /** The matching values in order; object members are sorted by name. */
   find(value: unknown): readonly unknown[] {
     return follow([value], this.steps);
   }
 }
 
-/** Limit of values that one step finds: `..` after `..` finds the same ones repeatedly. */
-const MOST_FOUND = 10_000;
+/** Limit of the values of one step, as repeated `..` steps multiply them. */
+const maxValues = 10_000;
 
 function follow(values: readonly unknown[], steps: readonly PathStep[]): readonly unknown[] {
   let found = values;
   for (const step of steps) {
     const next: unknown[] = [];
     for (const value of found) {
-      if (next.length < MOST_FOUND) collect(value, step, next);
+      if (next.length < maxValues) collect(value, step, next);
     }
     found = next;
   }
@@ -43,17 +43,17 @@ function collect(value: unknown, step: PathStep, found: unknown[]): void {
       if (isJsonObject(value) && Object.hasOwn(value, step.name)) found.push(value[step.name]);
       break;
     case "all":
-      found.push(...childrenOf(value).slice(0, MOST_FOUND));
+      found.push(...childrenOf(value).slice(0, maxValues));
       break;
     case "descend":
       descend(value, found);
       break;
     case "slice":
-      if (Array.isArray(value)) found.push(...sliceOf(value, step).slice(0, MOST_FOUND));
+      if (Array.isArray(value)) found.push(...sliceOf(value, step).slice(0, maxValues));
       break;
     case "filter":
       if (Array.isArray(value)) {
-        found.push(...value.filter((item) => holds(item, step.test)).slice(0, MOST_FOUND));
+        found.push(...value.filter((item) => holds(item, step.test)).slice(0, maxValues));
       }
       break;
     case "union":
@@ -72,10 +72,10 @@ function childrenOf(value: unknown): readonly unknown[] {
     .map((name) => value[name]);
 }
 
-/** The value and all in it, from the outside to the inside. */
+/** The value and all its descendants, in preorder. */
 function descend(root: unknown, found: unknown[]): void {
   const waiting: unknown[] = [root];
-  while (waiting.length > 0 && found.length < MOST_FOUND) {
+  while (waiting.length > 0 && found.length < maxValues) {
     const value = waiting.pop();
     found.push(value);
     const children = childrenOf(value);
@@ -116,7 +116,7 @@ function isScalar(value: unknown): value is Scalar {
   return typeof value === "number" || typeof value === "bigint" || typeof value === "string";
 }
 
-/** Literals are no bigints. */
+/** Equality of a value and a literal, which is never a bigint. */
 function isSame(a: unknown, b: unknown): boolean {
   if (typeof a === "bigint" && typeof b === "number") return Number(a) === b;
   return a === b;

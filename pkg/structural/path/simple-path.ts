@@ -2,14 +2,14 @@ import { assign, isJsonObject } from "#base";
 
 type JsonObject = Record<string, unknown>;
 
-/** Names of fields from the outside to the inside: those of `.spec.replicas`. */
+/** The field names of a path such as `.spec.replicas`. */
 export type SimplePath = readonly string[];
 
 export function parseSimplePath(text: string): SimplePath {
   return text.replace(/^\./, "").split(".");
 }
 
-/** What is there; undefined where there is nothing, or no object on the way. */
+/** The value at the path; undefined if it or a parent object is absent. */
 export function valueAt(object: unknown, path: SimplePath): unknown {
   let value = object;
   for (const name of path) {
@@ -19,7 +19,7 @@ export function valueAt(object: unknown, path: SimplePath): unknown {
   return value;
 }
 
-/** Sets it in place, with the objects on the way. False where something else is in the way. */
+/** Sets the value in place and creates parent objects. Returns false if a parent is not an object. */
 export function setValueAt(object: JsonObject, path: SimplePath, value: unknown): boolean {
   let holder = object;
   for (const [index, name] of path.entries()) {

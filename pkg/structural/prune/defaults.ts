@@ -4,8 +4,8 @@ import type { CompiledSchema } from "../schema/compiled-schema.ts";
 type JsonObject = Record<string, unknown>;
 
 /**
- * Drops fields that are null where null is no value and no default takes its place. What is
- * unknown keeps its nulls.
+ * Removes fields that are null if their schema is neither nullable nor has a default. Nulls of
+ * unknown fields are kept.
  */
 export function dropNulls(value: unknown, schema: CompiledSchema | undefined): void {
   if (typeof value !== "object" || value === null || schema === undefined) return;
@@ -25,18 +25,18 @@ export function dropNulls(value: unknown, schema: CompiledSchema | undefined): v
   }
 }
 
-/** Fills in what is absent, or null where null is no value, from the outside to the inside. */
+/** Sets defaults of fields that are absent, or null and not nullable, from the root to the leaves. */
 export function applyDefaults(value: unknown, schema: CompiledSchema | undefined): void {
   if (typeof value !== "object" || value === null || schema === undefined) return;
   if (!schema.hasDefaults) return;
-  if (Array.isArray(value)) fillItems(value, schema.items);
-  else fillFields(value as JsonObject, schema);
+  if (Array.isArray(value)) defaultItems(value, schema.items);
+  else defaultFields(value as JsonObject, schema);
 }
 
-function fillFields(object: JsonObject, schema: CompiledSchema): void {
-  for (const [name, field] of schema.defaulted) {
-    const isThere = Object.hasOwn(object, name);
-    if (isThere && !needsDefault(object[name], field)) continue;
+function defaultFields(object: JsonObject, schema: CompiledSchema): void {
+  for (const [name, field] of schema.defaultedProperties) {
+    const isPresent = Object.hasOwn(object, name);
+    if (isPresent && !needsDefault(object[name], field)) continue;
     assign(object, name, deepClone(field.default));
   }
   for (const name of Object.keys(object)) {
@@ -50,7 +50,7 @@ function fillFields(object: JsonObject, schema: CompiledSchema): void {
   }
 }
 
-function fillItems(list: unknown[], schema: CompiledSchema | undefined): void {
+function defaultItems(list: unknown[], schema: CompiledSchema | undefined): void {
   if (schema === undefined) return;
   for (let index = 0; index < list.length; index++) {
     if (needsDefault(list[index], schema) && schema.default !== undefined) {

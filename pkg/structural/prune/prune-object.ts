@@ -4,22 +4,20 @@ import { dropNulls } from "./defaults.ts";
 import { coerceEmbedded } from "../check/embedded.ts";
 import { prune } from "./prune.ts";
 
-/** What records who owns which field goes as deep, and deeper values than 500 are not read. */
-const DEEPEST = 450;
+/** Maximum nesting depth that managedFields can represent, below the decoder's limit of 500. */
+const maxDepth = 450;
 
 /**
- * Brings a resource that came in, or was stored, into the form that its schema gives it, in place:
- * without unknown fields and meaningless nulls, embedded metadata in normal form. Gives the paths
- * of what was unknown.
- *
- * @throws DecodeFault for embedded metadata of the wrong shape, and for what is nested too deeply
+ * Normalizes a decoded resource in place: removes unknown fields and nulls without meaning, and
+ * coerces the metadata of embedded resources. Returns the paths of the unknown fields.
+ * @throws DecodeFault for malformed embedded metadata and for values that are nested too deeply
  */
 export function pruneObject(
   object: Record<string, unknown>,
   schema: CompiledSchema,
 ): readonly string[] {
   for (const name of Object.keys(object)) {
-    if (name !== "metadata") checkDepth(object[name], DEEPEST);
+    if (name !== "metadata") checkDepth(object[name], maxDepth);
   }
   const dropped = prune(object, schema, true);
   dropNulls(object, schema);

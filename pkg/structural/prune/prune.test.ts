@@ -56,7 +56,7 @@ describe("pruning", () => {
     assert.throws(() => pruned(keepsAll, nested(600)), DecodeFault);
   });
 
-  it("brings embedded metadata into normal form", () => {
+  it("normalizes the metadata of embedded resources", () => {
     const embedded = object({}, { "x-kubernetes-embedded-resource": true });
     const metadata = '"metadata":{"name":"n","colour":"red","creationTimestamp":null}';
     assert.deepEqual(pruned(embedded, `{"apiVersion":"v1","kind":"A",${metadata},"data":{}}`), [
@@ -80,14 +80,14 @@ describe("defaults", () => {
   };
   const mode: JsonSchema = { ...text, default: "auto" };
 
-  it("fill in what is absent, and null where null is no value", () => {
+  it("replace absent fields, and nulls that are not nullable", () => {
     const schema = object({ mode, free: { ...mode, nullable: true } });
     assert.equal(filled(schema, "{}"), '{"mode":"auto","free":"auto"}');
     assert.equal(filled(schema, '{"mode":null,"free":null}'), '{"mode":"auto","free":null}');
     assert.equal(filled(schema, '{"mode":"","free":"x"}'), '{"mode":"","free":"x"}');
   });
 
-  it("work from the outside to the inside, everywhere", () => {
+  it("are applied from the root to the leaves", () => {
     const inner = object({ mode });
     const schema = object({
       made: { ...inner, default: {} },
@@ -101,7 +101,7 @@ describe("defaults", () => {
     );
   });
 
-  it("are copied", () => {
+  it("are copied into each object", () => {
     const schema = new CompiledSchema(object({ l: { type: "array", default: ["a"] } }));
     const one: JsonObject = {};
     const other: JsonObject = {};

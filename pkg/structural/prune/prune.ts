@@ -1,19 +1,18 @@
 import { compareUtf8 } from "#base";
 import type { CompiledSchema } from "../schema/compiled-schema.ts";
-import { MOST_TOLD } from "../schema/limits.ts";
+import { maxErrors } from "../schema/limits.ts";
 
 type JsonObject = Record<string, unknown>;
 
-/** Fields that the API server validates itself, never by the schema of a custom resource. */
+/** Fields that are validated by the API server, not by the schema. */
 export const metaFields: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata"]);
 
 /**
- * Drops from a value, in place, all fields that its schema does not know, and gives their paths,
- * sorted: `spec.list[0].extra`. At the root of a resource, and of resources embedded in it,
- * apiVersion, kind and metadata are left alone.
+ * Removes the fields that the schema does not specify, in place; returns their sorted paths, such as
+ * `spec.list[0].extra`. Keeps apiVersion, kind and metadata of the resource and of embedded ones.
  */
 export function prune(value: unknown, schema: CompiledSchema, isRoot: boolean): readonly string[] {
-  if (schema.keepsAll) return [];
+  if (schema.preservesAll) return [];
   const walk: Walk = { steps: [], dropped: [] };
   pruneValue(value, schema, walk, isRoot || schema.isEmbedded);
   return walk.dropped.sort(compareUtf8);
@@ -31,7 +30,7 @@ function pruneValue(
   isResource = schema?.isEmbedded === true,
 ): void {
   if (typeof value !== "object" || value === null) return;
-  if (schema?.keepsUnknown === true) keepUnknown(value, schema, walk, isResource);
+  if (schema?.preservesUnknown === true) prunePreserving(value, schema, walk, isResource);
   else if (Array.isArray(value)) {
     for (let index = 0; index < value.length; index++) {
       walk.steps.push(index);
@@ -50,10 +49,10 @@ function pruneFields(
   for (const name of Object.keys(object)) {
     if (isResource && metaFields.has(name)) continue;
     const known = schema?.field(name);
-    if (known === undefined && schema?.allowsAny !== true) {
-      if (walk.dropped.length < MOST_TOLD) walk.dropped.push(pathOf(walk.steps, name));
+    if (known === undefined && schema?.allowsAnyValue !== true) {
+      if (walk.dropped.length < maxErrors) walk.dropped.push(pathOf(walk.steps, name));
       delete object[name];
-    } else if (isBranch(object[name])) {
+    } else if (isObjectOrArray(object[name])) {
       walk.steps.push(name);
       pruneValue(object[name], known, walk);
       walk.steps.pop();
@@ -61,8 +60,8 @@ function pruneFields(
   }
 }
 
-/** Unknown fields stay as they are; known ones are pruned by what is known of them. */
-function keepUnknown(
+/** Preserves unknown fields, and prunes specified ones by their schemas. */
+function prunePreserving(
   value: object,
   schema: CompiledSchema | undefined,
   walk: Walk,
@@ -74,25 +73,25 @@ function keepUnknown(
     if (items === undefined) return;
     for (let index = 0; index < value.length; index++) {
       const item: unknown = value[index];
-      if (!isBranch(item)) continue;
+      if (!isObjectOrArray(item)) continue;
       walk.steps.push(index);
-      keepUnknown(item, items, walk, items.isEmbedded);
+      prunePreserving(item, items, walk, items.isEmbedded);
       walk.steps.pop();
     }
     return;
   }
   const object = value as JsonObject;
   for (const name of Object.keys(object)) {
-    if (!isBranch(object[name]) || (isResource && metaFields.has(name))) continue;
+    if (!isObjectOrArray(object[name]) || (isResource && metaFields.has(name))) continue;
     const known = schema.field(name);
-    if (known === undefined && !schema.allowsAny) continue;
+    if (known === undefined && !schema.allowsAnyValue) continue;
     walk.steps.push(name);
     pruneValue(object[name], known, walk);
     walk.steps.pop();
   }
 }
 
-function isBranch(value: unknown): value is object {
+function isObjectOrArray(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 

@@ -1,43 +1,43 @@
-/** Rules when they are defined: whether they compile, and what they may cost. */
+/** Validation of CEL rules in CustomResourceDefinitions: compilation and estimated cost. */
 import { costLimits, mostInRequest, smallestSize, type StructuralSchema } from "#cel";
 import type { Path, Problems } from "#schema";
 import type { CompiledSchema } from "../schema/compiled-schema.ts";
 import type { JsonSchema, ValidationRule } from "../schema/json-schema.ts";
 import { type RuleProgram, rulePrograms } from "./rule-programs.ts";
 
-/** Estimates for all rules of one schema. */
+/** Sum of the estimated costs of all rules of one schema. */
 export class RuleCosts {
   private total = 0;
-  private dearest: readonly { readonly path: Path; readonly cost: number }[] = [];
+  private mostExpensive: readonly { readonly path: Path; readonly cost: number }[] = [];
 
   observe(path: Path, cost: number): void {
     this.total += cost;
     if (cost < costLimits.estimatedSchema / 100) return;
-    const all = [...this.dearest, { path, cost }];
-    this.dearest = all.sort((a, b) => descending(a.cost, b.cost)).slice(0, MOST_TOLD);
+    const all = [...this.mostExpensive, { path, cost }];
+    this.mostExpensive = all.sort((a, b) => descending(a.cost, b.cost)).slice(0, maxReported);
   }
 
-  /** Tells of rules that are too much together; `path` is that of the schema. */
+  /** Reports an error if the total exceeds the limit; `path` is that of the schema. */
   check(path: Path, problems: Problems): void {
     if (this.total <= costLimits.estimatedSchema) return;
-    for (const each of this.dearest) {
+    for (const each of this.mostExpensive) {
       const detail =
         "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema";
       problems.forbidden(each.path, detail);
     }
     const what = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema";
-    problems.forbidden(path, excess(what, this.total / costLimits.estimatedSchema));
+    problems.forbidden(path, budgetMessage(what, this.total / costLimits.estimatedSchema));
   }
 }
 
-const MOST_TOLD = 4;
+const maxReported = 4;
 
-/** Infinity less infinity would be no number. */
+/** Compares without subtraction, as Infinity - Infinity is NaN. */
 function descending(a: number, b: number): number {
   return a === b ? 0 : b > a ? 1 : -1;
 }
 
-function excess(what: string, factor: number): string {
+function budgetMessage(what: string, factor: number): string {
   const times =
     factor > 100 ? "more than 100" : factor < 1.5 ? factor.toFixed(6) : factor.toFixed(1);
   return (
@@ -46,32 +46,32 @@ function excess(what: string, factor: number): string {
   );
 }
 
-/** Where a schema with rules stands. */
+/** Context of a schema with rules. */
 export interface RulePlace {
   readonly path: Path;
   readonly isRoot: boolean;
-  /** How many values there may be in one object; undefined = as many as there is room for. */
+  /** Maximum number of values in one object; undefined = limited by the request size only. */
   readonly cardinality: number | undefined;
   /**
-   * Path of the outermost list whose items an update cannot be correlated with; undefined = none.
+   * Path of the outermost list whose items cannot be correlated with old ones; undefined = none.
    */
-  readonly unrelated: Path | undefined;
-  /** A rule that costs too much by itself is refused. */
-  readonly limitsEach: boolean;
+  readonly uncorrelatable: Path | undefined;
+  /** Whether the cost of each single rule is limited, too. */
+  readonly limitsEachRule: boolean;
   readonly costs: RuleCosts;
   readonly problems: Problems;
 }
 
-/** How many values there may be below a schema, if there may be so many of its own. */
+/** Maximum number of child values, given the maximum number of values of the schema. */
 export function cardinalityBelow(
   schema: JsonSchema,
   cardinality: number | undefined,
 ): number | undefined {
-  const most = mostBelow(schema);
-  return cardinality === undefined || most === undefined ? undefined : cardinality * most;
+  const children = maxChildren(schema);
+  return cardinality === undefined || children === undefined ? undefined : cardinality * children;
 }
 
-function mostBelow(schema: JsonSchema): number | undefined {
+function maxChildren(schema: JsonSchema): number | undefined {
   const { type, additionalProperties, maxProperties, maxItems } = schema;
   const bound =
     type === "array"
@@ -82,7 +82,7 @@ function mostBelow(schema: JsonSchema): number | undefined {
   return bound === undefined ? undefined : Math.max(0, Number(bound));
 }
 
-/** Checks the expressions of the rules of a schema itself. */
+/** Checks the rules of a schema, without those of subschemas. */
 export function checkRuleDefinitions(schema: CompiledSchema, place: RulePlace): void {
   const { type, rules } = rulePrograms(schema, place.isRoot);
   const path = place.path.child("x-kubernetes-validations");
@@ -104,19 +104,19 @@ interface BoundPlace extends RulePlace {
 }
 
 function checkRule(rule: RuleProgram, path: Path, place: BoundPlace): void {
-  const { problems, costs, limitsEach, unrelated } = place;
+  const { problems, costs, limitsEachRule, uncorrelatable } = place;
   const { source } = rule;
   const at = path.child("rule");
   const each = rule.program?.estimatedCost.max ?? 0;
   const cost = each === 0 ? 0 : each * place.cardinality;
-  if (limitsEach) checkCost("estimated rule cost", cost, { path: at, problems });
+  if (limitsEachRule) checkCost("estimated rule cost", cost, { path: at, problems });
   costs.observe(at, cost);
   if (rule.fault !== undefined) problems.invalid(at, goRule(source), rule.fault);
   checkMessage(rule, path.child("messageExpression"), place);
-  if (rule.usesOld && unrelated !== undefined) {
+  if (rule.usesOld && uncorrelatable !== undefined) {
     const detail =
       "oldSelf cannot be used on the uncorrelatable portion of the schema within " +
-      unrelated.toString();
+      uncorrelatable.toString();
     problems.invalid(at, source.rule, detail);
   } else if (!rule.usesOld && source.optionalOldSelf !== undefined) {
     const detail = "may not be set if oldSelf is not used in rule";
@@ -125,13 +125,13 @@ function checkRule(rule: RuleProgram, path: Path, place: BoundPlace): void {
 }
 
 function checkMessage(rule: RuleProgram, path: Path, place: BoundPlace): void {
-  const { problems, costs, limitsEach } = place;
+  const { problems, costs, limitsEachRule } = place;
   if (rule.messageFault !== undefined) {
     problems.invalid(path, goRule(rule.source), rule.messageFault);
   }
   if (rule.message === undefined) return;
   const cost = rule.message.estimatedCost.max;
-  if (limitsEach) checkCost("estimated messageExpression cost", cost, { path, problems });
+  if (limitsEachRule) checkCost("estimated messageExpression cost", cost, { path, problems });
   costs.observe(path, cost);
 }
 
@@ -141,10 +141,10 @@ function checkCost(
   { path, problems }: { readonly path: Path; readonly problems: Problems },
 ): void {
   if (cost <= costLimits.estimatedRule) return;
-  problems.forbidden(path, excess(what, cost / costLimits.estimatedRule));
+  problems.forbidden(path, budgetMessage(what, cost / costLimits.estimatedRule));
 }
 
-/** A rule as Kubernetes prints it: with the field names of Go's struct. */
+/** A rule in error messages: Kubernetes formats the Go struct. */
 function goRule(rule: ValidationRule): unknown {
   return {
     Rule: rule.rule,

@@ -15,23 +15,23 @@ import type { CompiledSchema } from "../schema/compiled-schema.ts";
 import { followFieldPath } from "../schema/field-path.ts";
 import type { ValidationRule } from "../schema/json-schema.ts";
 
-/** A rule, ready to be evaluated. */
+/** A compiled rule. */
 export interface RuleProgram {
   readonly source: ValidationRule;
-  /** Absent for a rule that is empty or wrong. */
+  /** Absent for a rule that is empty or does not compile. */
   readonly program?: Program;
   readonly fault?: string;
-  /** Compares with the value before an update. */
+  /** Whether it refers to `oldSelf` (transition rule). */
   readonly usesOld: boolean;
   readonly message?: Program;
   readonly messageFault?: string;
-  /** Field that failures name, below the value; "" for the value itself. */
+  /** Field of the error, relative to the value; "" for the value itself. */
   readonly fieldPath: string;
 }
 
-/** Programs of one schema. */
+/** Compiled rules of one schema. */
 export interface RulePrograms {
-  /** What rules see of values; undefined where they see nothing, so that no rule can work. */
+  /** CEL type of `self`; undefined if the schema has none, so that no rule compiles. */
   readonly type: CelType | undefined;
   readonly rules: readonly RuleProgram[];
 }
@@ -41,7 +41,7 @@ const base = Environment.kubernetes({ variables: {} });
 const ofRoot = memoize((schema: CompiledSchema) => compileRules(schema, true));
 const ofPart = memoize((schema: CompiledSchema) => compileRules(schema, false));
 
-/** The rules of a schema itself, not of what is below it. */
+/** The compiled rules of a schema, without those of subschemas. */
 export function rulePrograms(schema: CompiledSchema, isRoot: boolean): RulePrograms {
   return isRoot ? ofRoot(schema) : ofPart(schema);
 }

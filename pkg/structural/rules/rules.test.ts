@@ -22,7 +22,7 @@ const rules = (...all: readonly ValidationRule[]) => ({ "x-kubernetes-validation
 describe("rules of a structural schema", () => {
   const both: JsonSchema = { type: "object", properties: { a: text, b: text } };
 
-  it("say what is wrong, in one of several ways", () => {
+  it("report message, messageExpression or the rule", () => {
     const rule = "self.a == self.b";
     const value = { a: "1", b: "2" };
     const of = (rest: Omit<ValidationRule, "rule">) =>
@@ -40,14 +40,14 @@ describe("rules of a structural schema", () => {
     ]);
   });
 
-  it("of the root see metadata.name, and report no field path", () => {
+  it("at the root can access metadata.name, and report no field path", () => {
     const schema = { ...field(both), ...rules({ rule: "self.metadata.name == 'x'" }) };
     assert.deepEqual(told(schema, {}), [
       "<nil>: Invalid value: \"object\": failed rule: self.metadata.name == 'x'",
     ]);
   });
 
-  it("with oldSelf wait for an update, unless it is optional", () => {
+  it("with oldSelf run on updates only, unless it is optional", () => {
     const fixed = field({ ...text, ...rules({ rule: "self == oldSelf", message: "fixed" }) });
     assert.deepEqual(told(fixed, "a"), []);
     assert.deepEqual(told(fixed, "a", "b"), ['spec: Invalid value: "string": fixed']);
@@ -57,7 +57,7 @@ describe("rules of a structural schema", () => {
     assert.deepEqual(told(optional, "b", "a"), []);
   });
 
-  it("know the items of lists of type map again", () => {
+  it("correlate items of lists of type map by key", () => {
     const item: JsonSchema = {
       type: "object",
       properties: { k: text, v: { type: "integer", ...rules({ rule: "self >= oldSelf" }) } },
@@ -77,7 +77,7 @@ describe("rules of a structural schema", () => {
     ]);
   });
 
-  it("only warn of what did not change", () => {
+  it("yield warnings for unchanged values", () => {
     const part = { ...both, ...rules({ rule: "self.a == self.b", message: "differ" }) };
     const schema = field({ type: "object", properties: { part, other: text } });
     const kept = { part: { a: "1", b: "2" } };
@@ -88,12 +88,12 @@ describe("rules of a structural schema", () => {
     assert.equal(told(schema, { part: { a: "1", b: "3" } }, kept).length, 1);
   });
 
-  it("are not evaluated on values of a wrong type", () => {
+  it("are not evaluated on values of the wrong type", () => {
     const schema = field({ ...text, ...rules({ rule: "self == 'a'" }) });
     assert.match(told(schema, 5)[1] ?? "", /^<nil>: Invalid value: null: some validation rules/);
   });
 
-  it("stop when they cost too much", () => {
+  it("stop when the cost budget is exhausted", () => {
     const list: JsonSchema = { type: "array", items: { type: "integer" } };
     const quadratic = rules({ rule: "self.all(x, self.all(y, x + y >= 0))" }, { rule: "false" });
     const many = Array.from({ length: 2_000 }, (_, index) => index);

@@ -5,15 +5,14 @@ import { goQuote, problemText } from "#meta";
 import { type FieldProblem, Path, type Problems, type ProblemType } from "#schema";
 import type { CompiledSchema } from "../schema/compiled-schema.ts";
 import { Correlated } from "../check/correlated.ts";
-import { MOST_TOLD } from "../schema/limits.ts";
-import { keyText } from "../check/list-types.ts";
+import { maxErrors } from "../schema/limits.ts";
+import { listMapKeyText } from "../check/list-types.ts";
 import { type RuleProgram, rulePrograms } from "./rule-programs.ts";
 
 /**
- * Evaluates the rules of a schema and of all below it that a value reaches, until one costs too
- * much. Rules that do not hold for a value which is what it was are warnings.
- *
- * @returns the cost units that are left; negative when they have run out
+ * Evaluates the rules of a schema and its subschemas until the cost budget is exhausted. With
+ * validation ratcheting, failures of unchanged values are warnings.
+ * @returns the remaining cost units; negative if the budget was exceeded
  */
 export function checkRules(
   value: unknown,
@@ -21,40 +20,40 @@ export function checkRules(
   options: {
     readonly path: Path;
     readonly isRoot: boolean;
-    /** What the value was before an update. */
+    /** The value before an update. */
     readonly old?: unknown;
     readonly problems: Problems;
-    /** Absent: what did not change is not forgiven. */
+    /** Absent = no ratcheting. */
     readonly warnings?: string[];
-    /** Cost units; absent: as many as an object may spend. */
+    /** Cost units; absent = the limit per object. */
     readonly budget?: number;
   },
 ): number {
   const { path, isRoot, old, problems, warnings, budget = costLimits.object } = options;
   const walk = new RuleWalk(problems, warnings ?? [], budget);
-  const isForgiving = old !== undefined && warnings !== undefined;
-  const node = isForgiving ? new Correlated(value, old, schema) : undefined;
+  const isRatcheting = old !== undefined && warnings !== undefined;
+  const node = isRatcheting ? new Correlated(value, old, schema) : undefined;
   walk.check({ value, schema, path, isRoot, old, node, ancestor: undefined });
-  return walk.left;
+  return walk.remaining;
 }
 
-/** A value on the way, and what is known of its past. */
+/** A visited value and its correlated old value. */
 interface Visit {
   readonly value: unknown;
   readonly schema: CompiledSchema;
   readonly path: Path;
   readonly isRoot: boolean;
-  /** For `oldSelf`. */
+  /** Value of `oldSelf`. */
   readonly old: unknown;
-  /** For forgiveness; absent where values are not told apart. */
+  /** For ratcheting; undefined if the value cannot be correlated. */
   readonly node: Correlated | undefined;
-  /** The nearest value around this one that is told apart. */
+  /** The nearest ancestor that can be correlated. */
   readonly ancestor: Correlated | undefined;
 }
 
 class RuleWalk {
-  /** False once rules have become too costly: none is evaluated any more. */
-  private isOn = true;
+  /** False once the budget is exhausted: no further rules are evaluated. */
+  private isRunning = true;
 
   constructor(
     private readonly problems: Problems,
@@ -62,15 +61,15 @@ class RuleWalk {
     private budget: number,
   ) {}
 
-  get left(): number {
-    return this.isOn ? this.budget : -1;
+  get remaining(): number {
+    return this.isRunning ? this.budget : -1;
   }
 
   check(visit: Visit): void {
     const { value, schema } = visit;
     if (value === null || value === undefined) return;
     if (schema.rules.length > 0) this.evaluateAll(visit);
-    if (!this.isOn || typeof value !== "object") return;
+    if (!this.isRunning || typeof value !== "object") return;
     if (Array.isArray(value)) this.checkItems(value, visit);
     else this.checkFields(value as JsonObject, visit);
   }
@@ -78,8 +77,8 @@ class RuleWalk {
   private checkItems(list: readonly unknown[], visit: Visit): void {
     const { items } = visit.schema;
     if (items?.hasRules !== true) return;
-    const before = keptItems(visit.old, visit.schema);
-    for (let index = 0; index < list.length && this.isOn; index++) {
+    const before = correlatedItems(visit.old, visit.schema);
+    for (let index = 0; index < list.length && this.isRunning; index++) {
       const item = list[index];
       this.check({
         value: item,
@@ -96,7 +95,7 @@ class RuleWalk {
   private checkFields(object: JsonObject, visit: Visit): void {
     const { schema, path, node, ancestor, old } = visit;
     for (const name of Object.keys(object)) {
-      if (!this.isOn) return;
+      if (!this.isRunning) return;
       const property = schema.property(name);
       const field = property ?? schema.values;
       if (field?.hasRules !== true) continue;
@@ -117,17 +116,17 @@ class RuleWalk {
     const { type, rules } = rulePrograms(schema, isRoot);
     if (type === undefined) {
       const fault = "failed to convert to declType for CEL validation rules";
-      return this.tell(visit, `rule compiler initialization error: ${fault}`);
+      return this.report(visit, `rule compiler initialization error: ${fault}`);
     }
     const old = visit.old ?? undefined;
     const oldSelf = old === undefined ? undefined : adapt(old, type);
     const optional = oldSelf === undefined ? OptionalValue.none : new OptionalValue(oldSelf);
     for (const rule of rules) {
-      if (this.problems.list.length >= MOST_TOLD) this.isOn = false;
-      if (!this.isOn) return;
-      if (this.budget <= 0) return this.stop(visit, OUT_OF_BUDGET);
+      if (this.problems.list.length >= maxErrors) this.isRunning = false;
+      if (!this.isRunning) return;
+      if (this.budget <= 0) return this.stop(visit, outOfBudget);
       const isOptional = rule.source.optionalOldSelf === true;
-      if (rule.fault !== undefined) this.tell(visit, `rule compile error: ${rule.fault}`);
+      if (rule.fault !== undefined) this.report(visit, `rule compile error: ${rule.fault}`);
       if (rule.usesOld && old === undefined && !isOptional) continue;
       this.evaluate(rule, { self: visit.value, oldSelf: isOptional ? optional : oldSelf }, visit);
     }
@@ -136,20 +135,20 @@ class RuleWalk {
   private evaluate(rule: RuleProgram, bindings: JsonObject, visit: Visit): void {
     if (rule.program === undefined) return;
     const outcome = rule.program.evaluate(bindings, costLimits.call);
-    if (outcome.cost > this.budget) return this.stop(visit, OUT_OF_BUDGET);
+    if (outcome.cost > this.budget) return this.stop(visit, outOfBudget);
     this.budget -= outcome.cost;
-    if (outcome.error !== undefined) return this.tellError(outcome, rule, visit);
+    if (outcome.error !== undefined) return this.reportError(outcome, rule, visit);
     if (outcome.value === true) return;
     const detail = this.messageOf(rule, bindings, visit);
     if (detail === undefined) return;
-    this.tellFailure(visit, rule, {
-      ...(shows(rule.source.reason) ? { value: typeName(visit.schema) } : {}),
+    this.reportFailure(visit, rule, {
+      ...(includesValue(rule.source.reason) ? { value: typeName(visit.schema) } : {}),
       type: (rule.source.reason as ProblemType | undefined) ?? "FieldValueInvalid",
       detail: rule.source.reason === "FieldValueDuplicate" ? "" : detail,
     });
   }
 
-  private tellError(
+  private reportError(
     { error, exceeded }: Extract<Outcome, { readonly error: string }>,
     { source }: RuleProgram,
     visit: Visit,
@@ -161,88 +160,88 @@ class RuleWalk {
     }
     if (error.startsWith("no such overload")) {
       const why = "call arguments did not match a supported operator, function or macro signature";
-      return this.tell(visit, `'${error}': ${why} for rule: ${name}`);
+      return this.report(visit, `'${error}': ${why} for rule: ${name}`);
     }
-    this.tell(visit, `${error} evaluating rule: ${name}`);
+    this.report(visit, `${error} evaluating rule: ${name}`);
   }
 
-  /** Undefined when there is nothing more to say, since the message was too costly. */
+  /** The failure message; undefined if evaluating it exceeded the budget, which was reported. */
   private messageOf(rule: RuleProgram, bindings: JsonObject, visit: Visit): string | undefined {
     const { source } = rule;
     const plain = source.message ? source.message.trim() : `failed rule: ${source.rule.trim()}`;
     if (rule.message === undefined) return plain;
     const outcome = rule.message.evaluate(bindings, costLimits.call);
-    const isTooMuch = outcome.cost > this.budget;
-    if (isTooMuch || (outcome.error !== undefined && outcome.exceeded)) {
-      const why = isTooMuch
+    const exceedsBudget = outcome.cost > this.budget;
+    if (exceedsBudget || (outcome.error !== undefined && outcome.exceeded)) {
+      const why = exceedsBudget
         ? "messageExpression evaluation failed due to running out of cost budget, " +
           "no further validation rules will be run"
         : "no further validation rules will be run due to call cost exceeds limit for " +
           `messageExpression: ${goQuote(source.messageExpression ?? "")}`;
-      this.isOn = false;
+      this.isRunning = false;
       const value = typeName(visit.schema);
-      this.tellFailure(visit, rule, { type: "FieldValueInvalid", value, detail: why });
+      this.reportFailure(visit, rule, { type: "FieldValueInvalid", value, detail: why });
       return undefined;
     }
     this.budget -= outcome.cost;
     if (typeof outcome.value !== "string") return plain;
     const message = outcome.value.trim();
-    const isFit = message !== "" && !message.includes("\n");
-    return isFit && Buffer.byteLength(message) <= LONGEST_MESSAGE ? message : plain;
+    const isValid = message !== "" && !message.includes("\n");
+    return isValid && Buffer.byteLength(message) <= maxMessageBytes ? message : plain;
   }
 
-  private tellFailure(
+  private reportFailure(
     { path, node, ancestor }: Visit,
     { fieldPath, usesOld }: RuleProgram,
     problem: Omit<FieldProblem, "field">,
   ): void {
     const at = fieldPath === "" ? path : path.child(fieldPath);
-    const told = { ...problem, field: at.toString() };
-    const isForgiven = !usesOld && (node ?? ancestor)?.isUnchanged === true;
-    if (!isForgiven) {
-      this.problems.add(told);
-    } else if (this.warnings.length < MOST_TOLD) {
-      const field = told.field === "" ? "<nil>" : told.field;
-      this.warnings.push(`${field}: ${problemText(told)}`);
+    const located = { ...problem, field: at.toString() };
+    const isRatcheted = !usesOld && (node ?? ancestor)?.isUnchanged === true;
+    if (!isRatcheted) {
+      this.problems.add(located);
+    } else if (this.warnings.length < maxErrors) {
+      const field = located.field === "" ? "<nil>" : located.field;
+      this.warnings.push(`${field}: ${problemText(located)}`);
     }
   }
 
   private stop(visit: Visit, detail: string): void {
-    this.isOn = false;
-    this.tell(visit, detail);
+    this.isRunning = false;
+    this.report(visit, detail);
   }
 
-  private tell({ path, schema }: Visit, detail: string): void {
+  private report({ path, schema }: Visit, detail: string): void {
     this.problems.invalid(path, typeName(schema), detail);
   }
 }
 
 /** Maximum length of a rule's message, in bytes. */
-const LONGEST_MESSAGE = 5 * 1024;
+const maxMessageBytes = 5 * 1024;
 
-const OUT_OF_BUDGET =
+const outOfBudget =
   "validation failed due to running out of cost budget, no further validation rules will be run";
 
 function nameOf({ message, rule }: RuleProgram["source"]): string {
   return (message || rule).trim();
 }
 
-/** Rules show no values, only what they are. */
+/** The type of the value, which errors of rules report instead of the value. */
 function typeName(schema: CompiledSchema): string {
   return schema.source.type ?? "";
 }
 
-function shows(reason: string | undefined): boolean {
+function includesValue(reason: string | undefined): boolean {
   return reason !== "FieldValueForbidden" && reason !== "FieldValueRequired";
 }
 
-/** Finds items of lists of type map as they were; of other lists, none is known again. */
-function keptItems(
+/** Finds old items of lists of type map by key; undefined for other lists. */
+function correlatedItems(
   old: unknown,
   { listType, listKeys }: CompiledSchema,
 ): ((item: unknown) => unknown) | undefined {
   if (!Array.isArray(old) || listType !== "map") return undefined;
-  const key = (item: unknown) => (isJsonObject(item) ? keyText(item, listKeys) : undefined);
+  const key = (item: unknown) => (isJsonObject(item) ? listMapKeyText(item, listKeys) : undefined);
   const found = new Map<unknown, unknown>(old.map((item) => [key(item), item]));
   return (item) => (isJsonObject(item) ? found.get(key(item)) : undefined);
 }

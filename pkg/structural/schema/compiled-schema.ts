@@ -3,90 +3,90 @@ import { formatCheck } from "../formats/formats.ts";
 import type { JsonSchema, SchemaMap, ValidationRule } from "./json-schema.ts";
 import { traits, traitsOf } from "./traits.ts";
 
-type Junctor = "allOf" | "anyOf" | "oneOf" | "not";
+type LogicalKeyword = "allOf" | "anyOf" | "oneOf" | "not";
 
 const none: readonly CompiledSchema[] = [];
 
 /**
- * A structural schema, ready for use. What is below a schema is compiled when a value first needs
- * it: of thousands of installed schemas most parts are never met.
+ * A structural schema. Subschemas are compiled on first use, as most parts of thousands of installed
+ * schemas are never used.
  */
 export class CompiledSchema {
-  /** Types that values may have; none = any. */
+  /** Allowed types; empty = any. */
   readonly types: readonly string[];
-  /** Format of texts; "" where the schema names none that has a meaning. */
+  /** Format of strings; "" if there is none or it is not supported. */
   readonly format: string;
   readonly isNullable: boolean;
-  /** Unknown fields are kept. */
-  readonly keepsUnknown: boolean;
-  /** Also those of everything in it, whatever its schema says. */
-  readonly keepsAll: boolean;
-  /** Values are objects with apiVersion, kind and metadata of their own. */
+  /** `x-kubernetes-preserve-unknown-fields`. */
+  readonly preservesUnknown: boolean;
+  /** Preserves unknown fields at every depth, as `spec.preserveUnknownFields` does. */
+  readonly preservesAll: boolean;
+  /** `x-kubernetes-embedded-resource`: values have apiVersion, kind and metadata. */
   readonly isEmbedded: boolean;
   /** `x-kubernetes-list-type` of an array. */
   readonly listType: string;
   readonly listKeys: readonly string[];
-  /** Fields are unknown but allowed, as `additionalProperties: true` has it. */
-  readonly allowsAny: boolean;
+  /** `additionalProperties: true`. */
+  readonly allowsAnyValue: boolean;
   readonly hasTextRules: boolean;
   readonly hasNumberRules: boolean;
   readonly hasEnum: boolean;
-  /** Other schemas must hold, or not. */
-  readonly hasJunctors: boolean;
-  private known: Map<string, CompiledSchema> | undefined;
+  /** Whether it has `allOf`, `anyOf`, `oneOf` or `not`. */
+  readonly hasLogicalKeywords: boolean;
+  private properties: Map<string, CompiledSchema> | undefined;
   private item: CompiledSchema | undefined;
   private value: CompiledSchema | undefined;
-  private alternatives: Partial<Record<Junctor, readonly CompiledSchema[]>> | undefined;
+  private alternatives: Partial<Record<LogicalKeyword, readonly CompiledSchema[]>> | undefined;
   private withDefaults: readonly (readonly [name: string, field: CompiledSchema])[] | undefined;
   private enum: ReadonlySet<unknown> | undefined;
   private traits: number | undefined;
 
   constructor(
     readonly source: JsonSchema,
-    { keepsAll = false }: { readonly keepsAll?: boolean } = {},
+    { preservesAll = false }: { readonly preservesAll?: boolean } = {},
   ) {
     const { type } = source;
     const isIntOrString = source["x-kubernetes-int-or-string"] === true;
     this.types = isIntOrString ? ["integer", "string"] : type ? [type] : [];
     this.format = source.format && formatCheck(source.format) ? source.format : "";
     this.isNullable = source.nullable === true;
-    this.keepsAll = keepsAll;
-    this.keepsUnknown = keepsAll || source["x-kubernetes-preserve-unknown-fields"] === true;
+    this.preservesAll = preservesAll;
+    this.preservesUnknown = preservesAll || source["x-kubernetes-preserve-unknown-fields"] === true;
     this.isEmbedded = source["x-kubernetes-embedded-resource"] === true;
     this.listType = source["x-kubernetes-list-type"] ?? "";
     this.listKeys = source["x-kubernetes-list-map-keys"] ?? [];
-    this.allowsAny = source.additionalProperties === true;
+    this.allowsAnyValue = source.additionalProperties === true;
     this.hasTextRules = (source.pattern ?? source.maxLength ?? source.minLength) !== undefined;
     const { minimum, maximum, multipleOf, allOf, anyOf, oneOf, not } = source;
     this.hasNumberRules = (minimum ?? maximum ?? multipleOf) !== undefined;
     this.hasEnum = source.enum !== undefined;
-    this.hasJunctors = (allOf ?? anyOf ?? oneOf ?? not) !== undefined;
+    this.hasLogicalKeywords = (allOf ?? anyOf ?? oneOf ?? not) !== undefined;
   }
 
-  /** Undefined for null: a default that says nothing. */
+  /** The default; undefined for null, which has no effect. */
   get default(): unknown {
     return this.source.default ?? undefined;
   }
 
-  /** Names of declared fields. */
-  get names(): readonly string[] {
+  /** Names in `properties`. */
+  get propertyNames(): readonly string[] {
     return Object.keys(this.source.properties ?? {});
   }
 
-  /** The declared field of that name. */
+  /** The schema of the name in `properties`. */
   property(name: string): CompiledSchema | undefined {
-    const known = this.known?.get(name);
+    const known = this.properties?.get(name);
     if (known !== undefined) return known;
     const found = entry(this.source.properties, name);
     if (found === undefined) return undefined;
     const made = new CompiledSchema(found);
-    this.known ??= new Map();
-    this.known.set(name, made);
+    this.properties ??= new Map();
+    this.properties.set(name, made);
     return made;
   }
 
-  /** Declared fields that have a default. */
-  get defaulted(): readonly (readonly [name: string, field: CompiledSchema])[] {
+  /** The `properties` that have a default. */
+  get defaultedProperties(): readonly (readonly [name: string, field: CompiledSchema])[] {
     this.withDefaults ??= Object.entries(this.source.properties ?? {}).flatMap(([name, source]) => {
       const field = source.default === undefined ? undefined : this.property(name);
       return field?.default === undefined ? [] : [[name, field] as const];
@@ -94,22 +94,22 @@ export class CompiledSchema {
     return this.withDefaults;
   }
 
-  /** Whether there is a default anywhere in it. */
+  /** Whether it or a subschema has a default. */
   get hasDefaults(): boolean {
     return this.has(traits.default);
   }
 
-  /** Whether it, or anything in it, is an embedded resource. */
+  /** Whether it or a subschema is an embedded resource. */
   get hasEmbedded(): boolean {
     return this.has(traits.embedded);
   }
 
-  /** Whether it, or anything in it, is a list whose items are told apart. */
+  /** Whether it or a subschema is a list of type set or map. */
   get hasListTypes(): boolean {
     return this.has(traits.listType);
   }
 
-  /** Whether it, or anything in it, has rules in CEL. */
+  /** Whether it or a subschema has CEL rules. */
   get hasRules(): boolean {
     return this.has(traits.rules);
   }
@@ -119,7 +119,7 @@ export class CompiledSchema {
     return (this.traits & trait) !== 0;
   }
 
-  /** Schema of the values of an object that has no declared fields. */
+  /** The schema in `additionalProperties`. */
   get values(): CompiledSchema | undefined {
     const { additionalProperties } = this.source;
     if (typeof additionalProperties !== "object") return undefined;
@@ -127,7 +127,7 @@ export class CompiledSchema {
     return this.value;
   }
 
-  /** Schema of a field by its name, declared or not. */
+  /** Schema of a field, in `properties` or `additionalProperties`. */
   field(name: string): CompiledSchema | undefined {
     return this.property(name) ?? this.values;
   }
@@ -139,19 +139,19 @@ export class CompiledSchema {
     return this.item;
   }
 
-  /** Rules in CEL for values of this schema. */
+  /** CEL rules of this schema, without those of subschemas. */
   get rules(): readonly ValidationRule[] {
     return this.source["x-kubernetes-validations"] ?? [];
   }
 
-  /** Null is never one, though it may be listed. */
+  /** Whether the enum contains the value; never for null, even if it is listed. */
   isOneOfEnum(value: unknown): boolean {
     this.enum ??= new Set((this.source.enum ?? []).map(identity));
     return value !== null && this.enum.has(identity(value));
   }
 
-  /** What must hold beside this. */
-  junctor(name: Junctor): readonly CompiledSchema[] {
+  /** The subschemas of a logical keyword. */
+  subschemas(name: LogicalKeyword): readonly CompiledSchema[] {
     const source = this.source[name];
     if (source === undefined) return none;
     this.alternatives ??= {};

@@ -1,22 +1,22 @@
 import type { CompiledSchema } from "./compiled-schema.ts";
 
-/** A place that a path leads to. */
-export interface FoundField {
+/** A field to which a path resolves. */
+export interface ResolvedField {
   readonly names: readonly string[];
-  /** As problems name it: `spec.labels[a.b]`. */
+  /** The path in the form of field errors: `spec.labels[a.b]`. */
   readonly text: string;
   readonly schema: CompiledSchema;
 }
 
 /**
- * Follows a path of fields, `.spec.labels['a.b']`, through a schema. Gives what is wrong with the
- * path if it leads nowhere.
+ * Resolves a path of fields, such as `.spec.labels['a.b']`, in a schema. Returns the error message if
+ * the path is invalid.
  */
 export function followFieldPath(
   path: string,
   root: CompiledSchema,
   { brackets }: { readonly brackets: boolean },
-): FoundField | string {
+): ResolvedField | string {
   const names: string[] = [];
   let text = "";
   let schema = root;
@@ -27,7 +27,7 @@ export function followFieldPath(
     if (token === "[" && !brackets) return "array notation is not allowed";
     const spelt = tokens[++at];
     if (spelt === undefined) return "unexpected end of JSON path";
-    const name = token === "." ? spelt : unquoted(spelt);
+    const name = token === "." ? spelt : unquote(spelt);
     if (typeof name !== "string") return name.fault;
     const isNamed = schema.source.properties !== undefined;
     const next = isNamed ? schema.property(name) : schema.values;
@@ -44,7 +44,7 @@ export function followFieldPath(
   return { names, text, schema };
 }
 
-/** Delimiters by themselves, and what is between them. Quotes hide delimiters. */
+/** Splits a path into delimiters, quoted strings and names. */
 function tokensOf(path: string): readonly string[] {
   return path.match(/[.[\]]|'(?:\\.|[^'\\])*'|[^.[\]]+/gs) ?? [];
 }
@@ -61,7 +61,7 @@ const escapes: Readonly<Record<string, string>> = {
   "\\": "\\",
 };
 
-function unquoted(text: string): string | { readonly fault: string } {
+function unquote(text: string): string | { readonly fault: string } {
   if (text.length < 2 || !text.startsWith("'") || !text.endsWith("'")) {
     return { fault: `expected single quoted string but got ${text}` };
   }

@@ -1,4 +1,4 @@
-/** A schema in the normal form in which CustomResourceDefinitions keep it. */
+/** JSONSchemaProps of apiextensions/v1. */
 export interface JsonSchema {
   readonly id?: string;
   readonly $schema?: string;
@@ -23,7 +23,7 @@ export interface JsonSchema {
   readonly maxProperties?: number | bigint;
   readonly minProperties?: number | bigint;
   readonly required?: readonly string[];
-  /** A list is decoded, but refused by validation. */
+  /** A list is decoded, but rejected by validation. */
   readonly items?: JsonSchema | readonly JsonSchema[] | null;
   readonly allOf?: readonly JsonSchema[];
   readonly oneOf?: readonly JsonSchema[];

@@ -1,5 +1,5 @@
 /**
- * Maximum number of reported errors, and of unknown field paths, per object. A body with an error
- * every few bytes would otherwise produce a response of many megabytes.
+ * Maximum number of reported errors and of unknown field paths per object, which bounds the size of
+ * the response.
  */
-export const MOST_TOLD = 1_000;
+export const maxErrors = 1_000;

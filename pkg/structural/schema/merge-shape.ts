@@ -7,22 +7,22 @@ import type { CompiledSchema } from "./compiled-schema.ts";
 const text: MergeShape = { scalar: "string" };
 const untyped: MergeShape = { scalar: "untyped" };
 
-/** How values of a schema merge under server-side apply. */
+/** Merge rules of server-side apply for values of a schema. */
 export function mergeShape(schema: CompiledSchema): MergeShape {
-  return known(schema);
+  return strictShape(schema);
 }
 
-const known = memoize((schema: CompiledSchema) => shapeOf(schema, false));
+const strictShape = memoize((schema: CompiledSchema) => shapeOf(schema, false));
 /** Merge shape inside a schema that preserves unknown fields. */
-const lenient = memoize((schema: CompiledSchema) => shapeOf(schema, true));
+const lenientShape = memoize((schema: CompiledSchema) => shapeOf(schema, true));
 
 function shapeOf(schema: CompiledSchema, isLenient: boolean): MergeShape {
-  const keeps = isLenient || schema.keepsUnknown;
-  const inner = keeps ? lenient : known;
+  const keeps = isLenient || schema.preservesUnknown;
+  const inner = keeps ? lenientShape : strictShape;
   if (schema.source["x-kubernetes-int-or-string"] === true) return untyped;
   switch (schema.source.type) {
     case "string":
-      return isPlain(schema.source.format) ? text : untyped;
+      return isStringFormat(schema.source.format) ? text : untyped;
     case "integer":
     case "number":
       return { scalar: "numeric" };
@@ -37,8 +37,8 @@ function shapeOf(schema: CompiledSchema, isLenient: boolean): MergeShape {
   }
 }
 
-/** Other formats stand for types of Go that are no texts. */
-function isPlain(format: string | undefined): boolean {
+/** Whether values with the format are strings for server-side apply; kube-openapi maps others to Go types. */
+function isStringFormat(format: string | undefined): boolean {
   return !format || format === "byte";
 }
 
@@ -62,13 +62,13 @@ function mapShape(
   schema: CompiledSchema,
   { keeps, inner }: { readonly keeps: boolean; readonly inner: Inner },
 ): MergeShape["map"] {
-  const { names, values, allowsAny, source } = schema;
+  const { propertyNames, values, allowsAnyValue, source } = schema;
   let fields: ReadonlyMap<string, MergeShape> | undefined;
   return {
     atomic: source["x-kubernetes-map-type"] === "atomic",
     get fields() {
       fields ??= new Map([
-        ...names.flatMap((name) => {
+        ...propertyNames.flatMap((name) => {
           const property = schema.property(name);
           return property === undefined ? [] : [[name, inner(property)] as const];
         }),
@@ -78,13 +78,13 @@ function mapShape(
     },
     get element() {
       if (values !== undefined) return inner(values);
-      const isOpen = allowsAny || keeps || (names.length === 0 && !schema.isEmbedded);
+      const isOpen = allowsAnyValue || keeps || (propertyNames.length === 0 && !schema.isEmbedded);
       return isOpen && source.additionalProperties !== false ? deduced : undefined;
     },
   };
 }
 
-/** What every resource has. */
+/** Fields that every embedded resource has. */
 function embeddedFields(): readonly (readonly [string, MergeShape])[] {
   const { map } = rootShape(objectMeta);
   const fields = new Map(map?.fields);

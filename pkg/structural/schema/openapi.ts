@@ -4,13 +4,13 @@ type OpenApi = Readonly<Record<string, unknown>>;
 
 interface Dialect {
   readonly version: "v2" | "v3";
-  /** What stands for the metadata of resources inside of others. */
+  /** Schema of the metadata of embedded resources. */
   readonly metadata: OpenApi;
 }
 
 /**
- * A schema as OpenAPI shows it, without what only this server can use. Version 2 leaves out what it
- * cannot express, and what old clients would stumble over.
+ * The OpenAPI form of a schema. Version 2 omits keywords that Swagger 2.0 does not have or that old
+ * kubectl versions reject, by the rules of apiextensions-apiserver.
  */
 export function publishedSchema(
   source: JsonSchema,
@@ -20,17 +20,17 @@ export function publishedSchema(
   return published(source, { version, metadata });
 }
 
-const junctors = ["allOf", "anyOf", "oneOf"] as const;
-/** Unsupported, or of no use to clients. */
-const hidden: ReadonlySet<string> = new Set(["$schema", "$ref", "id", "example"]);
+const unsupportedInV2 = ["allOf", "anyOf", "oneOf"] as const;
+/** Keywords that are never published. */
+const omitted: ReadonlySet<string> = new Set(["$schema", "$ref", "id", "example"]);
 
 function published(source: JsonSchema, dialect: Dialect): OpenApi {
-  const shown = dialect.version === "v2" ? simplified(source) : unfolded(source);
+  const shown = dialect.version === "v2" ? simplifyForV2(source) : expandIntOrString(source);
   const { items, properties, additionalProperties: values } = shown;
   const result: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(shown)) {
     const isSaid = value !== undefined && !(name === "default" && value === null);
-    if (isSaid && !hidden.has(name)) result[name] = value;
+    if (isSaid && !omitted.has(name)) result[name] = value;
   }
   if (values !== undefined) {
     result["additionalProperties"] =
@@ -38,7 +38,9 @@ function published(source: JsonSchema, dialect: Dialect): OpenApi {
   }
   if (items) result["items"] = published(items as JsonSchema, dialect);
   if (properties !== undefined) result["properties"] = publishedMap(properties, dialect);
-  return shown["x-kubernetes-embedded-resource"] === true ? embedding(result, dialect) : result;
+  return shown["x-kubernetes-embedded-resource"] === true
+    ? embeddedResource(result, dialect)
+    : result;
 }
 
 function publishedMap(properties: SchemaMap, dialect: Dialect): OpenApi {
@@ -48,8 +50,8 @@ function publishedMap(properties: SchemaMap, dialect: Dialect): OpenApi {
 
 const intOrString: readonly JsonSchema[] = [{ type: "integer" }, { type: "string" }];
 
-/** Says in the words of JSON Schema what an integer or a text is. */
-function unfolded(source: JsonSchema): JsonSchema {
+/** Expresses `x-kubernetes-int-or-string` by `anyOf`. */
+function expandIntOrString(source: JsonSchema): JsonSchema {
   const { anyOf, allOf = [] } = source;
   if (source["x-kubernetes-int-or-string"] !== true) return source;
   if ([anyOf, allOf[0]?.anyOf].some(isIntOrString)) return source;
@@ -62,11 +64,11 @@ function isIntOrString(anyOf: readonly JsonSchema[] | undefined): boolean {
   return anyOf?.length === 2 && anyOf.every(({ type }, index) => type === intOrString[index]?.type);
 }
 
-/** What version 2 and its clients can cope with. */
-function simplified(source: JsonSchema): JsonSchema {
+/** Removes keywords that Swagger 2.0 and its clients do not support. */
+function simplifyForV2(source: JsonSchema): JsonSchema {
   const keepsUnknown = source["x-kubernetes-preserve-unknown-fields"] === true;
   const isBare = keepsUnknown || source.nullable === true;
-  const dropped = new Set<string>([...junctors, "not", "nullable"]);
+  const dropped = new Set<string>([...unsupportedInV2, "not", "nullable"]);
   if (isBare) for (const name of ["items", "properties"]) dropped.add(name);
   const hasNoItems = isBare || !source.items;
   const isUntyped =
@@ -78,7 +80,7 @@ function simplified(source: JsonSchema): JsonSchema {
   return { ...Object.fromEntries(kept), ...requiredOf(source, dropped.has("properties")) };
 }
 
-/** Nullable fields are not required of clients that do not know null. */
+/** Removes nullable fields from `required`, as Swagger 2.0 clients do not know null. */
 function requiredOf(
   source: JsonSchema,
   isWithoutProperties: boolean,
@@ -86,12 +88,12 @@ function requiredOf(
   const { required, properties = {}, additionalProperties: values } = source;
   if (required === undefined) return {};
   const isNullableMap = typeof values === "object" && values.nullable === true;
-  const left = required.filter((name) => {
+  const remaining = required.filter((name) => {
     if (isNullableMap) return false;
     const isNullable = Object.hasOwn(properties, name) && properties[name]?.nullable === true;
     return isWithoutProperties || !isNullable;
   });
-  return { required: left };
+  return { required: remaining };
 }
 
 const typeMeta = {
@@ -99,8 +101,11 @@ const typeMeta = {
   kind: { description: "Kind of the object inside.", type: "string" },
 } as const;
 
-/** What a resource inside of another has beside what its schema says. */
-function embedding(schema: Record<string, unknown>, { version, metadata }: Dialect): OpenApi {
+/** Adds apiVersion, kind and metadata to the schema of an embedded resource. */
+function embeddedResource(
+  schema: Record<string, unknown>,
+  { version, metadata }: Dialect,
+): OpenApi {
   if (version === "v2" && schema["x-kubernetes-preserve-unknown-fields"] === true) return schema;
   const { properties, required } = schema as {
     readonly properties?: OpenApi;

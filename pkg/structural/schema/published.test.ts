@@ -38,7 +38,7 @@ describe("OpenAPI of structural schemas", () => {
     });
   }
 
-  it("shows what embedded resources have", () => {
+  it("includes apiVersion, kind and metadata of embedded resources", () => {
     const schema: JsonSchema = { type: "object", "x-kubernetes-embedded-resource": true };
     const { properties, required } = publishedSchema(schema, "v3", metadata) as any;
     assert.deepEqual(Object.keys(properties), ["apiVersion", "kind", "metadata"]);
@@ -49,7 +49,7 @@ describe("OpenAPI of structural schemas", () => {
 describe("merge shapes of structural schemas", () => {
   const shape = (schema: JsonSchema) => mergeShape(new CompiledSchema(schema));
 
-  it("tell scalars, lists and maps apart", () => {
+  it("distinguish scalars, lists and maps", () => {
     assert.deepEqual(shape(text), { scalar: "string" });
     assert.deepEqual(shape({ ...text, format: "date" }), { scalar: "untyped" });
     const { list } = shape({
@@ -66,7 +66,7 @@ describe("merge shapes of structural schemas", () => {
     assert.equal(shape({ type: "array", items: text }).list?.relation, "atomic");
   });
 
-  it("say which fields there are", () => {
+  it("contain the specified fields", () => {
     const closed = shape({ type: "object", properties: { a: text } }).map;
     assert.deepEqual([...(closed?.fields.keys() ?? [])], ["a"]);
     assert.equal(closed?.element, undefined);

@@ -1,6 +1,6 @@
 import type { JsonSchema } from "./json-schema.ts";
 
-/** Features that occur somewhere in a schema, so that walks can skip subtrees without them. */
+/** Bits of features in a schema or its subschemas, by which walks skip subtrees. */
 export const traits = {
   default: 1,
   embedded: 2,
@@ -8,9 +8,9 @@ export const traits = {
   rules: 8,
 } as const;
 
-const ALL = 15;
+const allTraits = 15;
 
-/** The sum of the traits of a schema and of everything in it. Compiles nothing. */
+/** The traits of a schema and its subschemas, without compiling them. */
 export function traitsOf(source: JsonSchema): number {
   let found = ownTraits(source);
   const { items, additionalProperties: values, properties } = source;
@@ -18,7 +18,7 @@ export function traitsOf(source: JsonSchema): number {
   if (typeof values === "object") found |= traitsOf(values);
   for (const name in properties) {
     const property = properties[name];
-    if (found === ALL) return found;
+    if (found === allTraits) return found;
     if (property !== undefined) found |= traitsOf(property);
   }
   return found;
