@@ -34,7 +34,7 @@ export function newWorkQueue(
   return new WorkQueue({ ...context, name });
 }
 
-/** Adds the keys that `keysOf` answers for each change of the informer. */
+/** Enqueues the keys that `keysOf` returns for each event of an informer. */
 export function enqueueOnChange<T extends ApiObject>(
   queue: WorkQueue,
   informer: Informer<T>,

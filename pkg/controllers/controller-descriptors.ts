@@ -77,7 +77,7 @@ import { runPersistentVolumeProtection } from "./volume/pv-protection-controller
 import { runVolumeAttributesClassProtection } from "./volume/vac-protection-controller.ts";
 import { runTokenCleaner } from "./bootstrap/token-cleaner.ts";
 
-/** Settings of single controllers. */
+/** Settings of all controllers. */
 export interface ControllerSettings
   extends
     NamespaceOptions,
@@ -94,11 +94,11 @@ export interface ControllerSettings
     NodeSettings,
     VolumeSettings,
     ResourceSettings {
-  /** CA certificates of the API server (PEM); "" = they are not published. */
+  /** CA certificates of the API server (PEM); "" = not published. */
   readonly rootCa: string;
   /** Content of the ConfigMaps `kube-root-ca.crt`; absent = `rootCa`. */
   readonly rootCaText?: string;
-  /** Signs tokens for service account token Secrets; absent = these are not filled. */
+  /** Signs tokens for service account token Secrets; absent = the Secrets are not populated. */
   readonly signToken?: ServiceAccountTokenOptions["sign"];
   /** Signs CertificateSigningRequests; absent = none are signed. */
   readonly signing?: SigningSettings;
@@ -127,9 +127,9 @@ export const signingDurationMs = 365 * 86_400_000;
 
 export interface ControllerDescriptor {
   readonly name: string;
-  /** Former name, accepted by `--controllers`; absent for controllers that never had one. */
+  /** Legacy name, accepted by `--controllers`; absent = none. */
   readonly alias?: string;
-  /** Its ServiceAccount in kube-system; absent = it uses the credentials of the process. */
+  /** Name of its ServiceAccount in kube-system; absent = it uses the credentials of the process. */
   readonly serviceAccount?: string;
   /** Whether `*` of `--controllers` includes it. */
   readonly enabledByDefault: boolean;
@@ -333,8 +333,8 @@ const controllerDescriptors: readonly ControllerDescriptor[] = [
 ];
 
 /**
- * The controllers that `--controllers` selects: `*` is all that are enabled by default, `name` adds
- * one, `-name` removes one.
+ * Controllers selected by `--controllers`: `*` = all that are enabled by default, `name` adds one, `-name`
+ * removes one.
  * @throws RangeError that names an unknown controller
  */
 export function selectControllers(words: readonly string[]): readonly ControllerDescriptor[] {

@@ -8,7 +8,7 @@ import { podGarbageCollectorMetrics } from "./pod-garbage-collector/pod-garbage-
 import { ephemeralVolumeMetrics } from "./volume/ephemeral-volume-metrics.ts";
 import { deletionAgeRatio } from "./apps/replicaset/replica-set-metrics.ts";
 
-/** Metrics of single controllers, with the names of kube-controller-manager. */
+/** Metrics of all controllers, named as in kube-controller-manager. */
 export const controllerMetrics: readonly MetricDefinition[] = [
   deletionAgeRatio,
   ...batchMetrics,

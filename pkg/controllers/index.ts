@@ -1,4 +1,4 @@
-/** controllers: what keeps objects in order behind the API. */
+/** controllers: control loops of kube-controller-manager and kube-apiserver. */
 export type { ControllerContext } from "./controller-context.ts";
 export {
   type ControllerDescriptor,

@@ -1,4 +1,4 @@
-/** A number, or a percentage of `total` that is rounded up or down. */
+/** Resolves an IntOrString: a number, or a percentage of `total` rounded up or down. */
 export function scaledValue(
   value: number | string,
   total: number,

@@ -1,12 +1,12 @@
 import type { Handle } from "#client";
 import type { ControllerContext } from "./controller-context.ts";
 
-/** Period between two attempts to read discovery. */
+/** Retry interval of discovery. */
 const retryMs = 1_000;
 
 /**
- * Whether the API serves a resource, which feature gates and `--runtime-config` decide when the API
- * server starts. Waits for an answer; false if the controller is stopped meanwhile.
+ * Whether the API serves a resource, which depends on feature gates and `--runtime-config`. Retries discovery
+ * until it succeeds; false if the controller is stopped.
  */
 export async function isServed(
   { client, clock, signal, report }: ControllerContext,

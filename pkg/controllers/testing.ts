@@ -16,11 +16,11 @@ interface Parts {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly report: (what: string, error: unknown) => void;
-  /** Answers paths of APIs that other servers would provide. */
+  /** Responds to paths of aggregated APIs. */
   readonly getRaw?: (path: string) => Promise<unknown>;
 }
 
-/** What controllers are given, with nothing between them and the registry. */
+/** Context of controllers whose client calls the registry directly. */
 export function contextOn(parts: Parts): ControllerContext {
   const client = new RegistryClient({ ...parts, user: tester, userAgent: "test" });
   const common = { ...parts, client, random: seededRandom(1) };
@@ -33,7 +33,7 @@ const writeVerbs: ReadonlySet<string> = new Set(["create", "update", "patch", "d
 
 type Call = (...words: readonly [{ readonly plural: string }, ...unknown[]]) => unknown;
 
-/** A client whose calls go through `around`, which gets the verb, the resource and the call itself. */
+/** A client that routes calls through `around`, which gets the verb, the resource and the call. */
 function intercepted(
   client: Client,
   around: (verb: string, plural: string, call: () => Promise<unknown>) => Promise<unknown>,
@@ -51,7 +51,7 @@ function intercepted(
   });
 }
 
-/** Holds back what watches deliver, by plural of the resource. */
+/** Suspends the delivery of watch events, by plural of the resource. */
 class WatchGate {
   private readonly held = new Map<string, Promise<void>>();
   private readonly openers = new Map<string, () => void>();
@@ -89,21 +89,21 @@ class WatchGate {
   }
 }
 
-/** A controller that runs on a registry in memory, with its failures recorded. */
+/** A controller running on an in-memory registry, with its error reports recorded. */
 export interface ControllerTest {
   readonly test: TestRegistry;
-  /** What the controller reported, as `what: error`. */
+  /** Error reports of the controller: `what: error`. */
   readonly reports: readonly string[];
-  /** Lets the next calls of the controller's client fail with a 500. */
+  /** Makes the next calls of the controller's client fail with a 500. */
   failNext(verb: Verb, plural: string, times: number): void;
-  /** Stops and resumes what the controller's informers of a resource see, which makes them stale. */
+  /** Suspends and resumes the controller's informers of a resource, which makes them stale. */
   holdInformer(plural: string): void;
   releaseInformer(plural: string): void;
-  /** Calls of the controller's client so far, failed ones included. */
+  /** Number of calls of the controller's client so far, including failed ones. */
   calls(verb: Verb, plural: string): number;
-  /** Resolves once `what` answers something truthy, with that; fails after some seconds. */
+  /** Polls `what` and resolves with its first truthy result; rejects after some seconds. */
   until<T>(what: () => Promise<T>): Promise<NonNullable<T>>;
-  /** Ends the controller; rejects if it failed. */
+  /** Stops the controller; rejects if it failed. */
   stop(): Promise<void>;
 }
 
@@ -167,23 +167,22 @@ export interface CrashScenario {
   /** The controllers of the process that crashes. */
   readonly controllers: readonly ((context: ControllerContext) => Promise<void>)[];
   /**
-   * Makes and changes objects, and waits in between for what the controllers make of them. Plays
-   * what other programs do, such as kubelets. Time passes only while it waits with `until`.
+   * Creates and changes objects as clients and kubelets would, and waits for the controllers with `until`.
+   * Time advances only during `until`.
    */
   readonly play: (run: Pick<ControllerTest, "test" | "until">) => Promise<void>;
-  /** What must be the same in the end, without generated names and times. */
+  /** Final state to compare, without generated names and times. */
   readonly endState: (test: TestRegistry) => Promise<unknown>;
-  /** Crashes after every so many writes only, where a scenario has very many; default 1. */
+  /** Crash after every n-th write only, for scenarios with very many; default 1. */
   readonly stride?: number;
-  /** Namespaces to begin with; default `ns`. */
+  /** Initial namespaces; default `ns`. */
   readonly namespaces?: readonly string[];
 }
 
 /**
- * Plays a scenario once without a crash, then once for each write of the controllers (Events apart),
- * after which their process dies and another one takes over: the write is done, but its response
- * never arrives. Fails unless the end state is the same each time, and is final. Answers the number
- * of crashes.
+ * Runs a scenario once without a crash, then once per write of the controllers (except Events): after that
+ * write their process crashes before it gets the response, and another one takes over. Fails unless the end
+ * state is final and the same each time. Returns the number of crashes.
  */
 export async function crashAfterEveryWrite(scenario: CrashScenario): Promise<number> {
   const wanted = await playWithCrash(scenario, Infinity);
@@ -196,9 +195,9 @@ export async function crashAfterEveryWrite(scenario: CrashScenario): Promise<num
   }
 }
 
-/** Time that passes between two looks at a state, so that delays and backoffs end. */
+/** Clock advance between two reads of the state, so that delays and backoffs expire. */
 const stepMs = 250;
-/** Looks at a state until it counts as final. */
+/** Number of equal reads after which a state is final. */
 const finalLooks = 20;
 
 async function playWithCrash(
@@ -224,7 +223,7 @@ async function playWithCrash(
   const settled = async () => {
     let last = { state: "", writes: -1 };
     for (let looks = 0, tries = 0; looks < finalLooks; tries++) {
-      // The comparison of the states says what is wrong, unless only the writes go on.
+      // The comparison of states then reports the difference, unless only writes continue.
       if (tries > 2_000 && processes.writes === last.writes) return;
       if (tries > 2_000) assert.fail(`the controllers never stop writing: crash ${crashAt}`);
       const now = { state: JSON.stringify(await endState(test)), writes: processes.writes };
@@ -244,9 +243,9 @@ async function playWithCrash(
   }
 }
 
-/** Controllers in a process that dies after a write, and in the next one. */
+/** Runs controllers in a simulated process that crashes after a given write, then in another one. */
 class CrashingProcesses {
-  /** Successful writes so far, except those of Events. */
+  /** Number of successful writes so far, except of Events. */
   writes = 0;
   hasCrashed = false;
   private life = new AbortController();
@@ -282,7 +281,7 @@ class CrashingProcesses {
       });
   }
 
-  /** Throws what ended the controllers, if they failed. */
+  /** Throws the error that ended the controllers, if any. */
   check(): void {
     if (this.fault !== undefined) throw this.fault;
   }

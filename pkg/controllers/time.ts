@@ -1,6 +1,6 @@
 import { formatSeconds } from "#meta";
 
-/** Milliseconds since 1970 as a time of the API, to the second. */
+/** Formats milliseconds since 1970 as metav1.Time: RFC 3339 in seconds. */
 export function formatTime(ms: number): string {
   return formatSeconds({ seconds: Math.floor(ms / 1000), nanos: 0 });
 }

@@ -1,8 +1,8 @@
 import { type ApiObject, type Informer, objectKey } from "#client";
 
 /**
- * Objects as this controller has written them last, for as long as the informer shows older ones. A
- * controller that acted on its older status would do its last work again.
+ * Responses of this controller's writes, until the informer shows them (kube-controller-manager's
+ * MutationCache). Acting on an older status would repeat the last sync.
  */
 export class WrittenObjects<T extends ApiObject> {
   private readonly written = new Map<string, T>();
@@ -19,20 +19,20 @@ export class WrittenObjects<T extends ApiObject> {
   /** Called with the response of a write. */
   add(object: T): void {
     const key = objectKey(object);
-    const shown = this.informer.get(key);
-    if (shown !== undefined && isNewer(object, shown)) this.written.set(key, object);
+    const cached = this.informer.get(key);
+    if (cached !== undefined && isNewer(object, cached)) this.written.set(key, object);
   }
 
-  /** The newest known state; undefined = the object is gone. */
+  /** Newest known state of a key; undefined = the object does not exist. */
   latest(key: string): T | undefined {
-    const shown = this.informer.get(key);
-    return shown === undefined ? undefined : this.newest(shown);
+    const cached = this.informer.get(key);
+    return cached === undefined ? undefined : this.newest(cached);
   }
 
-  /** The newest known state of an object that the informer shows. */
-  newest(shown: T): T {
-    const known = this.written.get(objectKey(shown));
-    return known !== undefined && isNewer(known, shown) ? known : shown;
+  /** Newest known state of a cached object. */
+  newest(cached: T): T {
+    const known = this.written.get(objectKey(cached));
+    return known !== undefined && isNewer(known, cached) ? known : cached;
   }
 }
 

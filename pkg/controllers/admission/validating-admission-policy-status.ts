@@ -52,7 +52,7 @@ export async function runValidatingAdmissionPolicyStatus(
     const warnings = typeWarnings(policy.spec, resources);
     // null: a merge patch must remove the warnings of an earlier generation.
     const typeChecking = { expressionWarnings: warnings.length === 0 ? null : warnings };
-    // The resourceVersion ties the result to the policy that was checked.
+    // The resourceVersion makes the write conditional on the policy that was checked.
     const body = {
       metadata: { uid, resourceVersion },
       status: { observedGeneration: generation, typeChecking },
@@ -60,7 +60,7 @@ export async function runValidatingAdmissionPolicyStatus(
     const patch = { type: "merge", body } as const;
     const at = { name, subresource: "status" };
     await client.patch(resource, at, patch).catch((error: unknown) => {
-      // Gone, or changed meanwhile: either comes back as an event.
+      // Deleted or changed meanwhile: the informer event requeues a changed one.
       if (!isNotFound(error) && !isConflict(error)) throw error;
     });
   });
@@ -71,8 +71,8 @@ const builtinTypes = memoize((domain: Domain): readonly TypedResource[] =>
 );
 
 /**
- * The custom resources that a policy names, as far as they are defined, and the controller may look
- * at definitions: its account of its own may not, since Kubernetes' role for it has no such rule.
+ * Types of the custom resources that a policy matches. Empty if the controller may not read
+ * CustomResourceDefinitions, as with Kubernetes' bootstrap role for its service account.
  */
 async function customTypes(
   client: Client,

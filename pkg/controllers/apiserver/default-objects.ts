@@ -16,13 +16,13 @@ export interface DefaultObjects {
   readonly fieldManager: string;
   /** The desired state of an existing object. */
   readonly repaired: (present: any, wanted: any) => any;
-  /** Whether an existing object that is not wanted was created by a server, and is to be deleted. */
+  /** Whether an existing object that is no longer a default was created by an API server: delete it. */
   readonly isObsolete: (present: any) => boolean;
 }
 
 /**
- * Creates missing objects, repairs existing ones and deletes obsolete ones. Conflicts are ignored:
- * other replicas write the same.
+ * Creates missing objects, repairs existing ones and deletes obsolete ones. Ignores conflicts: other
+ * replicas write the same.
  */
 export async function ensureDefaultObjects(
   options: ServerAccess,

@@ -12,7 +12,7 @@ export interface IdentityLeaseOptions {
   readonly client: Client;
   readonly clock: Clock;
   readonly random: Random;
-  /** Name of this machine, and the port that tells servers on one machine apart. */
+  /** Host name; with the port it identifies the server. */
   readonly hostname: string;
   readonly port: number;
   readonly signal: AbortSignal;
@@ -25,8 +25,7 @@ const leaseSeconds = 3600;
 const component = "kube-apiserver";
 
 /**
- * Whether the Lease of this server is the only one of an API server that has not expired. False
- * while this server has none.
+ * Whether no other API server has an unexpired Lease. False while this server has none itself.
  */
 export async function isOnlyServer(
   options: Pick<IdentityLeaseOptions, "client" | "clock" | "hostname" | "port">,
@@ -43,7 +42,7 @@ export function ensureIdentityLease(options: IdentityLeaseOptions): Promise<void
   return renew(options, `${nameOf(options)}_${options.random.uuid()}`);
 }
 
-/** Keeps the Lease of this server, and removes those that have expired, until the signal aborts. */
+/** Renews the Lease of this server and deletes expired ones until the signal aborts. */
 export async function runIdentityLease(options: IdentityLeaseOptions): Promise<void> {
   const { clock, signal, report, random } = options;
   const holder = `${nameOf(options)}_${random.uuid()}`;
@@ -62,7 +61,7 @@ export async function runIdentityLease(options: IdentityLeaseOptions): Promise<v
   }
 }
 
-/** Stable across restarts, unique per host and port. */
+/** Lease name: stable across restarts, unique per host and port. */
 function nameOf({ hostname, port }: Pick<IdentityLeaseOptions, "hostname" | "port">): string {
   const digest = createHash("sha256").update(`${hostname}:${port}`).digest("hex");
   return `apiserver-${digest.slice(0, 26)}`;
@@ -88,7 +87,7 @@ async function renew(options: IdentityLeaseOptions, holderIdentity: string): Pro
   await client.update(handle, { ...present, metadata, spec }).catch(ignoreConflict);
 }
 
-/** The next renewal makes up for a conflict. */
+/** Ignores a conflict: the next renewal retries. */
 function ignoreConflict(error: unknown): undefined {
   if (!isConflict(error)) throw error;
 }

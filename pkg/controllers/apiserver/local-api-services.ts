@@ -7,8 +7,8 @@ import { ensureDefaultObjects } from "./default-objects.ts";
 const ON_START = "onstart";
 
 /**
- * Creates an APIService for every group version that this server serves, and repairs it. One
- * without the `automanaged` label is left alone.
+ * Creates and repairs an APIService for every group version that this server serves, unless it lacks the
+ * label `automanaged`.
  */
 export async function ensureLocalApiServices(options: ServerAccess): Promise<void> {
   const { catalog } = options;

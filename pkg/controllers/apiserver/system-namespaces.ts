@@ -6,7 +6,7 @@ import { type Clock, realClock } from "#base";
 /** Interval of kube-apiserver's controller. */
 const intervalMs = 60_000;
 
-/** Restores system namespaces that were deleted, every minute until the signal aborts. */
+/** Recreates deleted system namespaces every minute until the signal aborts. */
 export async function runSystemNamespaces(
   access: ServerAccess & {
     readonly clock: Clock;

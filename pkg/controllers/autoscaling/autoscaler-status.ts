@@ -5,9 +5,9 @@ import type { Autoscaler, AutoscalerCondition } from "./autoscaling-kinds.ts";
 /** A condition without its time. */
 export type Condition = Omit<AutoscalerCondition, "lastTransitionTime">;
 
-/** The conditions of an autoscaler, as they will be after this look at it. */
+/** Conditions of an autoscaler while it is synced. */
 export class StatusDraft {
-  /** `2024-01-02T03:04:05Z`. */
+  /** RFC 3339 time of the sync. */
   readonly now: string;
   private readonly held: AutoscalerCondition[];
 
@@ -23,7 +23,7 @@ export class StatusDraft {
     return this.held;
   }
 
-  /** Sets a condition; its time changes with its status only. */
+  /** Sets a condition; lastTransitionTime changes only with its status. */
   set(condition: Condition): void {
     const index = this.held.findIndex(({ type }) => type === condition.type);
     const before = this.held[index];
@@ -34,7 +34,7 @@ export class StatusDraft {
   }
 }
 
-/** The scale of the target could be read. */
+/** AbleToScale: the scale of the target was read. */
 export const gotScale: Condition = {
   type: "AbleToScale",
   status: "True",
@@ -42,7 +42,7 @@ export const gotScale: Condition = {
   message: "the HPA controller was able to get the target's current scale",
 };
 
-/** A target without replicas is left alone. */
+/** ScalingActive=False: autoscaling is disabled while the target has zero replicas. */
 export const scalingDisabled: Condition = {
   type: "ScalingActive",
   status: "False",
@@ -50,7 +50,7 @@ export const scalingDisabled: Condition = {
   message: "scaling is disabled since the replica count of the target is zero",
 };
 
-/** A metric decided. */
+/** ScalingActive: a replica count was computed from this metric. */
 export function validMetric(name: string): Condition {
   const message = `the HPA was able to successfully calculate a replica count from ${name}`;
   return { type: "ScalingActive", status: "True", reason: "ValidMetricFound", message };

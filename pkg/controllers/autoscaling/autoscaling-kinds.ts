@@ -1,4 +1,4 @@
-/** HorizontalPodAutoscalers and scales, as far as the controller knows them. */
+/** Fields of HorizontalPodAutoscalers and Scales that the controller uses. */
 import type { ApiObject, Handle } from "#client";
 import type { LabelSelector } from "#meta";
 
@@ -114,7 +114,7 @@ export interface Scale extends ApiObject {
   readonly spec?: { readonly replicas?: number };
   readonly status?: {
     readonly replicas?: number;
-    /** Label selector of the pods, as text. */
+    /** Label selector of the pods in string form. */
     readonly selector?: string;
   };
 }

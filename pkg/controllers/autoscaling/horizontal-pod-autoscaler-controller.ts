@@ -33,11 +33,11 @@ import { type FoundScale, InvalidReference, readScale, updateScale } from "./sca
 
 export interface AutoscalerOptions {
   readonly autoscalerWorkers: number;
-  /** Period between two looks at an autoscaler. */
+  /** Interval of syncs of an autoscaler. */
   readonly autoscalerSyncMs: number;
-  /** Period in which no recommendation is undercut, unless `behavior` says otherwise. */
+  /** Default scale-down stabilization window: the highest recommendation in it is used. */
   readonly downscaleStabilizationMs: number;
-  /** Relative distance from the target within which the replica count stays. */
+  /** Maximum relative deviation from the target that does not change the replicas. */
   readonly autoscalerTolerance: number;
   readonly cpuInitializationMs: number;
   readonly initialReadinessMs: number;
@@ -53,24 +53,24 @@ export const defaultAutoscalerOptions: AutoscalerOptions = {
   initialReadinessMs: 30_000,
 };
 
-/** A decision about an autoscaler, before it is carried out. */
+/** Desired replicas of a target, and the reason. */
 interface Decision {
   readonly replicas: number;
   readonly conditions: readonly Condition[];
-  /** Why the replicas change, as the Event tells it. */
+  /** Reason of the change, for the Event. */
   readonly reason: string;
   readonly metrics: readonly MetricStatus[] | null;
-  /** Metrics that failed, although others suffice for a decision. */
+  /** Error of failed metrics, if the others suffice to scale. */
   readonly failure?: Error;
 }
 
 interface Computed extends Pick<Decision, "metrics" | "failure"> {
   readonly replicas: number;
-  /** The metric that asks for most, as Events name it. */
+  /** The metric with the highest proposal, as named in Events. */
   readonly name: string;
 }
 
-/** Metrics failed, so that nothing can be decided. */
+/** No replica count can be computed; the conditions give the reason. */
 class Undecided extends Error {
   override readonly name = "Undecided";
   constructor(
@@ -99,7 +99,7 @@ class HorizontalPodAutoscalerController {
   private readonly podsIn: ByNamespace<ScaledPod>;
   private readonly calculator: ReplicaCalculator;
   private readonly histories = new Map<string, ScaleHistory>();
-  /** Selector of the pods of each autoscaler that was looked at, by its key. */
+  /** Pod selector of each autoscaler that was synced, by key. */
   private readonly selectors = new Map<string, string>();
 
   constructor(
@@ -117,7 +117,7 @@ class HorizontalPodAutoscalerController {
 
   async run(): Promise<void> {
     const { autoscalerSyncMs: syncMs, autoscalerWorkers: workers } = this.options;
-    // Every change waits for the period: replica counts follow averages, not single samples.
+    // As in kube-controller-manager every sync waits for the period, also after a change.
     this.autoscalers.subscribe(({ object }) => this.queue.addAfter(objectKey(object), syncMs));
     await Promise.all([this.autoscalers.untilSynced(), this.pods.untilSynced()]);
     await Promise.all([this.recorder.run(), this.queue.run((key) => this.sync(key), { workers })]);
@@ -149,7 +149,7 @@ class HorizontalPodAutoscalerController {
     this.queue.addAfter(key, this.options.autoscalerSyncMs);
   }
 
-  /** Answers what was done: `scale_up`, `scale_down` or `none`. */
+  /** Returns the action, a metric label: `scale_up`, `scale_down` or `none`. */
   private async reconcile(autoscaler: Autoscaler): Promise<string> {
     const found = await this.scaleOf(autoscaler);
     const currentReplicas = found.scale.spec?.replicas ?? 0;
@@ -237,7 +237,7 @@ class HorizontalPodAutoscalerController {
     return { replicas, conditions: [validMetric(name), ...conditions], ...why };
   }
 
-  /** The largest replica count that a metric asks for. @throws Undecided */
+  /** The highest replica count that any metric proposes. @throws Undecided */
   private async compute(autoscaler: Autoscaler, scale: Scale): Promise<Computed> {
     const { metrics = [] } = autoscaler.spec;
     const specReplicas = scale.spec?.replicas ?? 0;
@@ -263,7 +263,7 @@ class HorizontalPodAutoscalerController {
     if (first === undefined) return { ...best, metrics: statuses };
     const count = `${failures.length} invalid out of ${metrics.length}`;
     const message = `invalid metrics (${count}), first error is: ${first.message}`;
-    // Metrics that are missing might ask for more: they prevent scaling down.
+    // A failed metric might propose more replicas: no scale-down.
     if (failures.length >= metrics.length || best.replicas < specReplicas) {
       throw new Undecided(message, first.condition, statuses);
     }
@@ -297,7 +297,7 @@ class HorizontalPodAutoscalerController {
     }
   }
 
-  /** The pods of the target. @throws Undecided if they cannot be told from those of others */
+  /** The pods of the target. @throws Undecided without a selector, or if another autoscaler shares pods */
   private targetOf(autoscaler: Autoscaler, scale: Scale) {
     const { namespace = "" } = autoscaler.metadata;
     const selector = scale.status?.selector ?? "";
@@ -390,7 +390,7 @@ class HorizontalPodAutoscalerController {
     this.recorder.record(autoscalerHandle, autoscaler, { type: "Warning", reason, message });
   }
 
-  /** Writes the status if it differs from the one that was seen. */
+  /** Writes the status if it changed. */
   private async write(draft: StatusDraft, changes: AutoscalerStatus): Promise<void> {
     const { autoscaler } = draft;
     const status = { ...autoscaler.status, ...changes, conditions: draft.conditions };

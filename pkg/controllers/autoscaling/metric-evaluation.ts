@@ -8,21 +8,21 @@ import type {
 import { milliValue } from "./metrics-client.ts";
 import type { ReplicaCalculator, ReplicaProposal, ScaleTarget } from "./replica-calculator.ts";
 
-/** The replica count that a metric asks for. */
+/** Replica count that a metric proposes. */
 export interface MetricProposal {
   readonly replicas: number;
-  /** The metric, as events name it. */
+  /** The metric, as named in Events. */
   readonly name: string;
   readonly status: MetricStatus;
 }
 
-/** A metric that could not be computed: the condition and Event that tell of it. */
+/** A metric that could not be computed; reason and message of the condition and Event. */
 export class MetricError extends Error {
   override readonly name = "MetricError";
   constructor(
     message: string,
     readonly reason: string,
-    /** The cause, as the condition and the Event tell it. */
+    /** Cause, for the condition and the Event. */
     readonly detail: string,
   ) {
     super(message);
@@ -34,11 +34,11 @@ export class MetricError extends Error {
   }
 }
 
-/** What metrics are computed from. */
+/** Inputs of metric evaluation. */
 export interface Evaluation {
   readonly calculator: ReplicaCalculator;
   readonly target: ScaleTarget;
-  /** Pods that the scale reports, which may differ from those that it asks for. */
+  /** `status.replicas` of the scale. */
   readonly statusReplicas: number;
 }
 
@@ -96,7 +96,7 @@ async function resourceMetric(
   const { averageValue, averageUtilization: percent } = source.target;
   const told = (proposal: ReplicaProposal, name: string) => {
     const { replicas, usage, utilization } = proposal;
-    const averageValue = amountText(usage, resource === "memory" ? "BinarySI" : "DecimalSI");
+    const averageValue = formatAmount(usage, resource === "memory" ? "BinarySI" : "DecimalSI");
     const current =
       utilization === undefined
         ? { averageValue }
@@ -133,9 +133,9 @@ async function podsMetric(
 ): Promise<MetricProposal> {
   const { name, selector } = metric;
   const average = milliValue(wanted.averageValue ?? "0");
-  const of = { metric: name, metricSelector: selectorText(selector), average };
+  const of = { metric: name, metricSelector: formatSelector(selector), average };
   const { replicas, usage } = await calculator.podsMetric(target, of);
-  const current = { averageValue: amountText(usage) };
+  const current = { averageValue: formatAmount(usage) };
   return {
     replicas,
     name: `pods metric ${name}`,
@@ -148,9 +148,9 @@ async function objectMetric(
   { calculator, target, statusReplicas }: Evaluation,
 ): Promise<MetricProposal> {
   const { name, selector } = metric;
-  const of = { metric: name, metricSelector: selectorText(selector), object };
+  const of = { metric: name, metricSelector: formatSelector(selector), object };
   const told = ({ replicas, usage }: ReplicaProposal, field: string, shown: string) => {
-    const current = { [field]: amountText(usage) };
+    const current = { [field]: formatAmount(usage) };
     const status = { type: "Object", object: { metric, current, describedObject: object } };
     return { replicas, name: shown, status };
   };
@@ -175,11 +175,11 @@ async function externalMetric(
 ): Promise<MetricProposal> {
   const { name, selector } = metric;
   const shownSelector = goSelector(selector);
-  const of = { metric: name, metricSelector: selectorText(selector), shownSelector };
+  const of = { metric: name, metricSelector: formatSelector(selector), shownSelector };
   const told = ({ replicas, usage }: ReplicaProposal, field: string) => ({
     replicas,
     name: `external metric ${name}(${shownSelector})`,
-    status: { type: "External", external: { metric, current: { [field]: amountText(usage) } } },
+    status: { type: "External", external: { metric, current: { [field]: formatAmount(usage) } } },
   });
   if (wanted.averageValue !== undefined) {
     const average = { average: milliValue(wanted.averageValue), statusReplicas };
@@ -197,19 +197,19 @@ async function externalMetric(
   );
 }
 
-/** A quantity of thousandths. */
-function amountText(thousandths: number, format: "BinarySI" | "DecimalSI" = "DecimalSI"): string {
+/** Formats thousandths as a quantity. */
+function formatAmount(thousandths: number, format: "BinarySI" | "DecimalSI" = "DecimalSI"): string {
   const amount = Math.trunc(thousandths);
   const whole = amount % 1000 === 0;
   return (whole ? Quantity.of(amount / 1000, format) : Quantity.parse(`${amount}m`)).canonical();
 }
 
-/** An absent selector of a metric selects every series. */
-function selectorText(selector: LabelSelector | undefined): string {
+/** Formats a metric selector; an absent one selects every series. */
+function formatSelector(selector: LabelSelector | undefined): string {
   return selector === undefined ? "" : String(selectorFromLabelSelector(selector));
 }
 
-/** The selector as Go prints a pointer to it, which messages of kube-controller-manager contain. */
+/** Prints a selector like Go's `%v` of a pointer to it, as in messages of kube-controller-manager. */
 function goSelector(selector: LabelSelector | undefined): string {
   if (selector === undefined) return "nil";
   const labels = Object.entries(selector.matchLabels ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));

@@ -2,7 +2,7 @@ import type { ApiObject, Client } from "#client";
 import { genericFailure, parseDuration, Quantity, resolve, StatusError } from "#meta";
 import type { ObjectReference } from "./autoscaling-kinds.ts";
 
-/** A sample of one pod. */
+/** Metric sample of a pod. */
 export interface PodMetric {
   /** In thousandths. */
   readonly value: number;
@@ -31,12 +31,12 @@ interface MetricValue {
   readonly value: string;
 }
 
-/** Window of custom metrics that tell none. */
+/** Window of custom metrics without `windowSeconds`. */
 const defaultWindowMs = 60_000;
 
 /**
- * Reads the metrics APIs, which other servers provide behind APIServices.
- * Errors have the texts that kube-controller-manager writes to conditions.
+ * Client of the metrics APIs (metrics.k8s.io, custom and external metrics), which aggregated API servers
+ * provide. Error messages are those that kube-controller-manager writes to conditions.
  */
 export class MetricsClient {
   constructor(private readonly client: Client) {}
@@ -68,7 +68,7 @@ export class MetricsClient {
     return found;
   }
 
-  /** A custom metric of the pods that a selector names. */
+  /** A custom metric of the pods that match a selector. */
   async podsMetric(
     metric: string,
     of: { readonly namespace: string; readonly selector: string; readonly metricSelector: string },
@@ -105,7 +105,7 @@ export class MetricsClient {
       throw new Error(`unable to fetch metrics from custom metrics API: ${text}`);
     }
     const plural = group === "" ? found.plural : `${found.plural}.${group}`;
-    // An autoscaler cannot leave its namespace, so that the name of a Namespace is not its to choose.
+    // For kind Namespace only the autoscaler's own namespace is readable; the given name is ignored.
     const path =
       shown === "Namespace"
         ? ["namespaces", namespace, "metrics", metric]
@@ -165,7 +165,7 @@ function groupOf({ apiVersion = "" }: ObjectReference): string {
   return apiVersion.includes("/") ? apiVersion.split("/")[0]! : "";
 }
 
-/** An amount in thousandths, rounded away from zero. */
+/** Parses a quantity to thousandths, rounded away from zero. */
 export function milliValue(quantity: string): number {
   return Number(Quantity.parse(quantity).milliValue());
 }
@@ -174,7 +174,7 @@ function durationMs(text: string): number {
   return Number(parseDuration(text)) / 1e6;
 }
 
-/** client-go adds the request to messages that it makes from a status code alone. */
+/** Message as in client-go, which appends the request if the response has only a status code. */
 function clientText(error: unknown, request: string): string {
   if (!(error instanceof StatusError))
     return String(error instanceof Error ? error.message : error);

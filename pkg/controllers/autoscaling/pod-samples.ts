@@ -13,7 +13,7 @@ interface Container {
   readonly resources?: { readonly requests?: Readonly<Record<string, string>> };
 }
 
-/** A pod, as far as its replica count depends on it. */
+/** Fields of a pod that the replica calculation uses. */
 export interface ScaledPod extends ApiObject {
   readonly spec?: {
     readonly containers?: readonly Container[];
@@ -35,7 +35,7 @@ export const scaledPods: Handle<ScaledPod> = {
   namespaced: true,
 };
 
-/** How young pods are judged. */
+/** Periods in which samples of young pods are ignored. */
 export interface ReadinessDelays {
   /** Period after the start of a pod in which its CPU samples count only once it is ready. */
   readonly cpuInitializationMs: number;
@@ -44,7 +44,7 @@ export interface ReadinessDelays {
 }
 
 export interface PodGroups {
-  /** Pods whose samples count. */
+  /** Number of pods whose samples count. */
   readonly ready: number;
   readonly unready: readonly string[];
   /** Pods without a sample. */
@@ -53,7 +53,7 @@ export interface PodGroups {
   readonly ignored: readonly string[];
 }
 
-/** Sorts pods by whether their samples of a resource ("" = no resource) can be trusted. */
+/** Groups pods by whether their samples of a resource ("" = not a resource metric) are usable. */
 export function groupPods(
   pods: readonly ScaledPod[],
   metrics: PodMetrics,
@@ -76,7 +76,7 @@ export function groupPods(
   return { ready, unready, missing, ignored };
 }
 
-/** Whether the CPU sample of the pod tells of its start rather than of its work. */
+/** Whether the CPU sample may cover the pod's initialization, and is ignored. */
 function isUnready(
   { status }: ScaledPod,
   sample: { readonly at: number; readonly windowMs: number },
@@ -100,8 +100,8 @@ export function isReady({ status }: ScaledPod): boolean {
 }
 
 /**
- * Requests of a resource by name of the pod, in thousandths: of one container, of the pod as a
- * whole, or of all its containers.
+ * Resource requests by pod name in thousandths: of one container, the pod-level request, or the sum of all
+ * containers.
  * @throws Error if a request is missing
  */
 export function requestsOf(

@@ -9,27 +9,27 @@ import {
   type ScaledPod,
 } from "./pod-samples.ts";
 
-/** Relative distances from the target within which the replica count stays. */
+/** Maximum relative deviations from the target that do not change the replicas. */
 export interface Tolerances {
   readonly scaleDown: number;
   readonly scaleUp: number;
 }
 
-/** The pods of a target, and how its metrics are judged. */
+/** Pods of a scale target, with the parameters of the calculation. */
 export interface ScaleTarget {
   readonly namespace: string;
-  /** Label selector of the pods, as text. */
+  /** Label selector of the pods in string form. */
   readonly selector: string;
   readonly pods: readonly ScaledPod[];
   readonly currentReplicas: number;
   readonly tolerances: Tolerances;
 }
 
-/** A replica count, and the usage that asks for it in thousandths. */
+/** A replica count, and the usage in thousandths from which it follows. */
 export interface ReplicaProposal {
   readonly replicas: number;
   readonly usage: number;
-  /** Usage as a percentage of the requests; absent where no requests are compared. */
+  /** Usage in percent of the requests; absent for targets that are not utilizations. */
   readonly utilization?: number;
 }
 
@@ -41,7 +41,7 @@ interface Ratio {
   readonly utilization?: number;
 }
 
-/** Samples are judged against their target in two steps: those at hand, then guesses for the rest. */
+/** Evaluates samples against a target: first the available ones, then with assumed values for the others. */
 interface Judgement {
   readonly resource: string;
   readonly ratioOf: (metrics: PodMetrics) => Ratio;
@@ -59,14 +59,14 @@ export class ReplicaCalculator {
     private readonly delays: ReadinessDelays,
   ) {}
 
-  /** For a target that is a percentage of the requests of a resource. */
+  /** For a utilization target: percentage of the resource requests. */
   async resourceUtilization(
     target: ScaleTarget,
     of: { readonly resource: string; readonly container: string; readonly percent: number },
   ): Promise<ReplicaProposal> {
     const { resource, container, percent } = of;
     const samples = await this.resourceMetrics(target, resource, container);
-    // Requests are only asked for once there is a sample to compare with them.
+    // Lazy: a missing request is an error only if there is a sample.
     let requests: ReadonlyMap<string, number> | undefined;
     const requestsNow = () => (requests ??= requestsOf(target.pods, resource, container));
     return this.judge(target, samples, {
@@ -76,7 +76,7 @@ export class ReplicaCalculator {
     });
   }
 
-  /** For a target that is an amount of a resource per pod, in thousandths. */
+  /** For a target average value of a resource per pod, in thousandths. */
   async resourceUsage(
     target: ScaleTarget,
     of: { readonly resource: string; readonly container: string; readonly average: number },
@@ -114,7 +114,7 @@ export class ReplicaCalculator {
     const usage = await this.metrics
       .objectMetric(metric, { namespace, object, metricSelector })
       .catch((error: unknown) => {
-        // The order of the parts is that of kube-controller-manager's message.
+        // Order of the parts as in kube-controller-manager's message.
         const where = `${object.kind} on ${namespace} ${object.name}/${textOf(error)}`;
         throw new Error(`unable to get metric ${metric}: ${where}`);
       });
@@ -127,7 +127,7 @@ export class ReplicaCalculator {
     of: {
       readonly metric: string;
       readonly metricSelector: string;
-      /** The selector as messages show it. */
+      /** The selector as printed in messages. */
       readonly shownSelector: string;
       readonly wanted: Wanted;
     },
@@ -181,12 +181,12 @@ export class ReplicaCalculator {
   }
 }
 
-/** Target of a metric that is not one of single pods, in thousandths. */
+/** Target of an object or external metric, in thousandths. */
 export type Wanted =
   | { readonly value: number }
   | {
       readonly average: number;
-      /** Pods that the scale reports. */
+      /** `status.replicas` of the scale. */
       readonly statusReplicas: number;
     };
 
@@ -202,7 +202,7 @@ function proposalFor(target: ScaleTarget, usage: number, wanted: Wanted): Replic
     return { replicas, usage: Math.ceil(usage / statusReplicas) };
   }
   const ratio = usage / wanted.value;
-  // Without pods there is none to be ready: the ratio alone says how many are needed.
+  // Without pods the ratio alone determines the replicas.
   if (currentReplicas === 0) return { replicas: Math.ceil(ratio), usage };
   if (isWithin(tolerances, ratio)) return { replicas: currentReplicas, usage };
   if (pods.length === 0) throw new Error(`unable to calculate ready pods: ${noPods}`);

@@ -20,7 +20,7 @@ export interface ScaleBounds {
   readonly maxReplicas: number;
 }
 
-/** A number of replicas within the bounds, and what limited it. */
+/** Number of replicas within the bounds, and the limit that applied. */
 export interface LimitedScale {
   readonly replicas: number;
   readonly conditions: readonly Omit<AutoscalerCondition, "lastTransitionTime">[];
@@ -32,7 +32,7 @@ interface Limit {
   readonly message: string;
 }
 
-/** An autoscaler without `behavior` at most doubles the pods in one step, or adds up to four. */
+/** Without `behavior` one step at most doubles the pods, or adds four. */
 const scaleUpFactor = 2;
 const scaleUpMinimum = 4;
 
@@ -58,8 +58,8 @@ const withinRange: Omit<Limit, "replicas"> = {
 };
 
 /**
- * Recent recommendations and changes of one autoscaler: they stabilise its decisions and limit their
- * rate. Kept in memory only, as kube-controller-manager keeps them.
+ * Recent recommendations and scale events of one autoscaler, for stabilization windows and rate limits. In
+ * memory only, as in kube-controller-manager.
  */
 export class ScaleHistory {
   private recommendations: Recommendation[];
@@ -68,14 +68,14 @@ export class ScaleHistory {
 
   constructor(
     private readonly clock: Clock,
-    /** Window without `behavior`, and the default of `scaleDown` in it. */
+    /** Window in ms without `behavior`, and default of `behavior.scaleDown`. */
     private readonly downscaleStabilizationMs: number,
     currentReplicas: number,
   ) {
     this.recommendations = [{ replicas: currentReplicas, at: clock.now() }];
   }
 
-  /** Remembers a change that was made; only `behavior` asks for its rate. */
+  /** Records a scale event; needed only with `behavior`, which limits the rate. */
   record(before: number, after: number, behavior: ScalingBehavior | undefined): void {
     if (behavior === undefined) return;
     const event = { change: Math.abs(after - before), at: this.clock.now() };
@@ -87,7 +87,7 @@ export class ScaleHistory {
     else this.scaleDowns = kept(this.scaleDowns, behavior.scaleDown);
   }
 
-  /** Stabilises and bounds what the metrics ask for. */
+  /** Applies stabilization windows, rate limits and bounds to a recommendation. */
   limit(bounds: ScaleBounds, behavior: ScalingBehavior | undefined): LimitedScale {
     return behavior === undefined ? this.limitByDefault(bounds) : this.limitBy(behavior, bounds);
   }
@@ -97,7 +97,7 @@ export class ScaleHistory {
     const cutoff = this.clock.now() - this.downscaleStabilizationMs;
     const recent = this.recommendations.filter(({ at }) => at >= cutoff);
     const stable = Math.max(wanted, ...recent.map(({ replicas }) => replicas));
-    this.remember(wanted, cutoff);
+    this.addRecommendation(wanted, cutoff);
     const stabilized = stable === wanted ? ready : stabilizedDown;
     return concluded(stable, stabilized, limitByRules({ ...bounds, desiredReplicas: stable }));
   }
@@ -115,14 +115,14 @@ export class ScaleHistory {
     const lowest = Math.min(wanted, ...since(upCutoff));
     const highest = Math.max(wanted, ...since(downCutoff));
     const stable = Math.min(Math.max(currentReplicas, lowest), highest);
-    this.remember(wanted, Math.min(upCutoff, downCutoff));
+    this.addRecommendation(wanted, Math.min(upCutoff, downCutoff));
     const direction = wanted >= currentReplicas ? stabilizedUp : stabilizedDown;
     const limit = this.limitRate({ ...bounds, desiredReplicas: stable }, behavior);
     return concluded(stable, stable === wanted ? ready : direction, limit);
   }
 
-  /** Recommendations that no window can see any more are forgotten. */
-  private remember(replicas: number, cutoff: number): void {
+  /** Adds a recommendation and drops those older than all windows. */
+  private addRecommendation(replicas: number, cutoff: number): void {
     const recent = this.recommendations.filter(({ at }) => at >= cutoff);
     this.recommendations = [...recent, { replicas, at: this.clock.now() }];
   }
@@ -143,7 +143,7 @@ export class ScaleHistory {
     return { replicas: desiredReplicas, ...withinRange };
   }
 
-  /** How far the policies let the replicas go in one direction. */
+  /** Replica limit by the scaling policies of one direction. */
   private rateLimit(current: number, rules: ScalingRules, direction: "up" | "down"): number {
     const { selectPolicy = "Max", policies = [] } = rules;
     if (selectPolicy === "Disabled") return current;
@@ -152,12 +152,12 @@ export class ScaleHistory {
       const removed = this.changeSince(this.scaleDowns, periodSeconds);
       const atStart = current - added + removed;
       if (direction === "up") {
-        // Rounded up: a percentage of few pods would otherwise never add one.
+        // Rounded up, so that a percentage of few pods can add one.
         return type === "Pods" ? atStart + value : Math.ceil(atStart * (1 + value / 100));
       }
       return type === "Pods" ? atStart - value : Math.trunc(atStart * (1 - value / 100));
     });
-    // The largest change is the highest limit on the way up, and the lowest on the way down.
+    // Max is the highest limit when scaling up, and the lowest when scaling down.
     const highest = (selectPolicy === "Max") === (direction === "up");
     return highest ? Math.max(...proposals) : Math.min(...proposals);
   }

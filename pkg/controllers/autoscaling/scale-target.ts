@@ -2,23 +2,22 @@ import type { Client, DiscoveredResource, Handle } from "#client";
 import { goQuote, isConflict } from "#meta";
 import type { ObjectReference, Scale } from "./autoscaling-kinds.ts";
 
-/** Attempts of an update of a scale that conflicts with others. */
+/** Maximum attempts of a conflicting update of a scale. */
 const updateAttempts = 5;
 
-/** The API version of a reference cannot be read. */
+/** A `scaleTargetRef` with an invalid apiVersion. */
 export class InvalidReference extends Error {
   override readonly name = "InvalidReference";
 }
 
-/** The scale of an object, and where it is. */
+/** The scale of an object, and its resource. */
 export interface FoundScale {
   readonly resource: Handle<Scale>;
   readonly scale: Scale;
 }
 
 /**
- * Reads the scale of any kind that has one; where several resources serve the kind, of the first
- * that answers.
+ * Reads the scale of an object of any kind; if several resources serve the kind, of the first that succeeds.
  * @throws Error whose message is that of the condition FailedGetScale
  */
 export async function readScale(
@@ -46,7 +45,7 @@ export async function readScale(
   throw failure;
 }
 
-/** Sets the replicas of a scale, over the changes of others. */
+/** Sets the replicas of a scale; retries conflicts. */
 export async function updateScale(
   client: Client,
   { resource, scale }: FoundScale,
@@ -55,7 +54,7 @@ export async function updateScale(
   const { namespace = "", name } = scale.metadata;
   let latest = scale;
   for (let attempt = 1; ; attempt++) {
-    // The body is a Scale, whatever it is the scale of.
+    // The body is an autoscaling/v1 Scale for every resource.
     const kind = { apiVersion: "autoscaling/v1", kind: "Scale" };
     const next = { ...latest, ...kind, spec: { ...latest.spec, replicas } };
     try {

@@ -10,10 +10,10 @@ const name = "cluster-info";
 const payloadKey = "kubeconfig";
 const signaturePrefix = "jws-kubeconfig-";
 /** Timers are limited to 2^31-1 ms: later expirations are checked daily. */
-const longestWaitMs = 86_400_000;
+const maxWaitMs = 86_400_000;
 
 export interface BootstrapSignerOptions {
-  /** Where joining nodes reach the cluster; absent = cluster-info is only signed, not created. */
+  /** Content of the cluster-info ConfigMap; absent = it is only signed, not created. */
   readonly clusterInfo?: {
     /** URL of the API server. */
     readonly server: string;
@@ -23,9 +23,9 @@ export interface BootstrapSignerOptions {
 }
 
 /**
- * Signs the kubeconfig in the ConfigMap `kube-public/cluster-info` with every bootstrap token for
- * signing, so that a joining node that knows a token can verify the cluster. Creates the ConfigMap
- * when there is such a token; what a client wrote into it stays.
+ * Signs the kubeconfig in the ConfigMap `kube-public/cluster-info` with every bootstrap token that has
+ * `usage-bootstrap-signing`, so that a joining node with such a token can verify the cluster. Creates a
+ * missing ConfigMap if there is such a token; never changes its kubeconfig.
  */
 export async function runBootstrapSigner(
   context: ControllerContext,
@@ -44,7 +44,7 @@ export async function runBootstrapSigner(
     const signing = [...tokens.all()].flatMap((secret) => signingToken(secret, now) ?? []);
     if (info === undefined && signing.length > 0 && clusterInfo !== undefined) {
       const data = { [payloadKey]: clusterKubeconfig(clusterInfo) };
-      // Signed when the informer tells of it.
+      // The informer event triggers the signing.
       await client
         .create(configMaps, { metadata: { namespace, name }, data })
         .catch(ignoreConflict);
@@ -62,11 +62,11 @@ export async function runBootstrapSigner(
     const data = Object.fromEntries([...others, ...signatures]);
     if (!deepEqual(data, { ...info.data })) await client.update(configMaps, { ...info, data });
     const next = Math.min(...signing.map(({ expires }) => expires)) - now;
-    if (next < Infinity) queue.addAfter(key, Math.min(next, longestWaitMs));
+    if (next < Infinity) queue.addAfter(key, Math.min(next, maxWaitMs));
   });
 }
 
-/** A kubeconfig without users and contexts, as kubeadm writes it. */
+/** Kubeconfig without users and contexts, like kubeadm's. */
 function clusterKubeconfig({
   server,
   authorities,

@@ -11,7 +11,7 @@ const namePrefix = "bootstrap-token-";
 const idPattern = /^[a-z0-9]{6}$/;
 const secretPattern = /^[a-z0-9]{16}$/;
 
-/** A bootstrap token for signing. */
+/** A bootstrap token with `usage-bootstrap-signing`. */
 export interface SigningToken {
   readonly id: string;
   readonly secret: string;
@@ -24,7 +24,7 @@ export function tokenSecrets({ client, informers }: ControllerContext): Informer
   return informers.of(secrets, { namespace: tokenNamespace, fieldSelector });
 }
 
-/** Milliseconds since the epoch; Infinity = never. An invalid time counts as expired. */
+/** Expiration in milliseconds since 1970; Infinity = never. An invalid time counts as expired. */
 export function expiryOf(secret: Secret): number {
   const text = textOf(secret, "expiration");
   if (text === "") return Infinity;
@@ -32,7 +32,7 @@ export function expiryOf(secret: Secret): number {
   return Number.isNaN(time) ? 0 : time;
 }
 
-/** Undefined for a Secret that is no bootstrap token for signing, or has expired. */
+/** Token of a Secret; undefined = not a bootstrap token for signing, or expired. */
 export function signingToken(secret: Secret, now: number): SigningToken | undefined {
   const id = textOf(secret, "token-id");
   const key = textOf(secret, "token-secret");

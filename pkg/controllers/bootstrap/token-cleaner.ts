@@ -18,7 +18,7 @@ export async function runTokenCleaner(context: ControllerContext): Promise<void>
     const { name, uid, resourceVersion } = secret.metadata;
     const left = expiryOf(secret) - clock.now();
     if (left === Infinity) return;
-    if (left > 0) return queue.addAfter(key, Math.min(left, longestWaitMs));
+    if (left > 0) return queue.addAfter(key, Math.min(left, maxWaitMs));
     const preconditions = { uid, resourceVersion };
     const at = { namespace: tokenNamespace, name };
     await client.delete(secrets, at, { preconditions }).catch(ignoreNotFound);
@@ -26,4 +26,4 @@ export async function runTokenCleaner(context: ControllerContext): Promise<void>
 }
 
 /** Timers are limited to 2^31-1 ms: later expirations are checked daily. */
-const longestWaitMs = 86_400_000;
+const maxWaitMs = 86_400_000;

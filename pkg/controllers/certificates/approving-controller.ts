@@ -16,10 +16,10 @@ interface AccessReview extends ApiObject {
   readonly status?: { readonly allowed?: boolean };
 }
 
-/** csrapproving: approves client certificates of kubelets for users that may create them. */
+/** csrapproving: approves kubelet client certificates for users that may create them. */
 export async function runApprovingController(context: ControllerContext): Promise<void> {
   const signers = servedSigners(context.client.domain);
-  const answer = async (
+  const nextStatus = async (
     request: CertificateSigningRequest,
   ): Promise<CertificateSigningRequest["status"]> => {
     if (isDecided(request)) return undefined;
@@ -29,8 +29,12 @@ export async function runApprovingController(context: ControllerContext): Promis
     const approved = { type: "Approved", status: "True", reason: "AutoApproved", message };
     return { conditions: [...(request.status?.conditions ?? []), approved] };
   };
-  const told = { name: "certificate_approving", subresource: "approval", answer } as const;
-  await runCertificateController(context, told);
+  const controller = {
+    name: "certificate_approving",
+    subresource: "approval",
+    nextStatus,
+  } as const;
+  await runCertificateController(context, controller);
 }
 
 function isDecided(request: CertificateSigningRequest): boolean {
@@ -38,7 +42,7 @@ function isDecided(request: CertificateSigningRequest): boolean {
   return decisions.some((type) => conditionOf(request, type) !== undefined);
 }
 
-/** Message of the approval; undefined = the request is left to other approvers. */
+/** Message of the approval; undefined = not approved by this controller. */
 async function reasonToApprove(
   context: ControllerContext,
   request: CertificateSigningRequest,
@@ -48,7 +52,7 @@ async function reasonToApprove(
   const names = readRequest(requestText(request));
   if (signerRefusal("kube-apiserver-client-kubelet", names, usages) !== undefined) return undefined;
   const after = "kubelet client certificate after SubjectAccessReview.";
-  // A renewal needs `selfnodeclient` only, a first certificate `nodeclient`.
+  // A renewal requires `selfnodeclient`, a first certificate `nodeclient`.
   if (username === names.commonName && (await mayAsk(context, request, "selfnodeclient"))) {
     return `Auto approving self ${after}`;
   }

@@ -1,4 +1,4 @@
-/** CertificateSigningRequests, and what their controllers share. */
+/** CertificateSigningRequests and the common code of their controllers. */
 import { type ApiObject, type Handle, objectKey } from "#client";
 import { type Domain, isConflict, isNotFound, resolve } from "#meta";
 import type { RequestedNames } from "#pki";
@@ -38,7 +38,7 @@ export function certificateSigningRequests(domain: Domain): Handle<CertificateSi
   return { group, version: "v1", plural, kind, namespaced: false };
 }
 
-/** The request itself (PEM). */
+/** Decodes `spec.request` (PEM). */
 export function requestText({ spec }: CertificateSigningRequest): string {
   return Buffer.from(spec.request, "base64").toString("latin1");
 }
@@ -55,7 +55,7 @@ interface CertificateController {
   readonly name: string;
   readonly subresource: "status" | "approval";
   /** The new status; undefined = unchanged. */
-  readonly answer: (
+  readonly nextStatus: (
     request: CertificateSigningRequest,
   ) => Promise<CertificateSigningRequest["status"]>;
 }
@@ -63,7 +63,7 @@ interface CertificateController {
 /** Runs a controller on all requests until the signal aborts. */
 export async function runCertificateController(
   context: ControllerContext,
-  { name, subresource, answer }: CertificateController,
+  { name, subresource, nextStatus }: CertificateController,
 ): Promise<void> {
   const { client, informers } = context;
   const handle = certificateSigningRequests(client.domain);
@@ -74,21 +74,21 @@ export async function runCertificateController(
   );
   await queue.run(async (key) => {
     const request = requests.get(key);
-    const status = request && (await answer(request));
+    const status = request && (await nextStatus(request));
     if (request === undefined || status === undefined) return;
-    const answered = { ...request, status: { ...request.status, ...status } };
-    await client.update(handle, answered, { subresource }).catch(ignoreChanged);
+    const updated = { ...request, status: { ...request.status, ...status } };
+    await client.update(handle, updated, { subresource }).catch(ignoreChanged);
   });
 }
 
-/** A changed request comes back as an event. */
+/** Ignores 404 and 409: the informer event requeues a changed request. */
 function ignoreChanged(error: unknown): void {
   if (!isConflict(error) && !isNotFound(error)) throw error;
 }
 
 export type Signer = "kube-apiserver-client" | "kube-apiserver-client-kubelet" | "kubelet-serving";
 
-/** The built-in signers, by their full names. */
+/** The built-in signers by name. */
 export function servedSigners(domain: Domain): ReadonlyMap<string, Signer> {
   const signers = ["kube-apiserver-client", "kube-apiserver-client-kubelet", "kubelet-serving"];
   return new Map(
@@ -98,7 +98,7 @@ export function servedSigners(domain: Domain): ReadonlyMap<string, Signer> {
 
 const common = ["digital signature", "key encipherment"];
 
-/** Reason for which a signer refuses a request; undefined if it signs it. */
+/** Reason why a signer rejects a request; undefined = it signs. */
 export function signerRefusal(
   signer: Signer,
   names: RequestedNames,

@@ -12,7 +12,7 @@ const hourMs = 3_600_000;
 const intervalMs = hourMs;
 /** Retention of denied, failed and signed requests. */
 const decidedMs = hourMs;
-/** Retention of requests that are undecided or unsigned. */
+/** Retention of pending requests, and of approved but unsigned ones. */
 const waitingMs = 24 * hourMs;
 
 /** csrcleaner: deletes old CertificateSigningRequests. */

@@ -3,11 +3,11 @@ import { ignoreNotFound, resolve } from "#meta";
 import type { ControllerContext } from "../controller-context.ts";
 import { isServed } from "../served.ts";
 
-/** Age at which a request is useless: the kubelet that made it has given up. */
+/** Maximum age of a request: by then its kubelet has given up. */
 const retentionMs = 15 * 60_000;
 const intervalMs = 5 * 60_000;
 
-/** Deletes old PodCertificateRequests, where they are served. */
+/** Deletes old PodCertificateRequests, if they are served. */
 export async function runPodCertificateRequestCleaner(context: ControllerContext): Promise<void> {
   const { client, clock, informers, signal, report } = context;
   const group = resolve("certificates.{api}", client.domain);

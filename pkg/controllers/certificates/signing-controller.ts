@@ -17,31 +17,31 @@ export interface SigningSettings {
   readonly durationMs: number;
 }
 
-/** notBefore is this far in the past, in ms, for clients with slow clocks. */
+/** notBefore is this many ms in the past, to allow for clock skew. */
 const backdateMs = 300_000;
 const shortestMs = 600_000;
 
-/** csrsigning: signs approved requests, and fails those that the signer does not allow. */
+/** csrsigning: signs approved requests, and sets condition Failed on those that the signer rejects. */
 export async function runSigningController(
   context: ControllerContext,
   settings: SigningSettings,
 ): Promise<void> {
   const signers = servedSigners(context.client.domain);
-  const answer = async (
+  const nextStatus = async (
     request: CertificateSigningRequest,
   ): Promise<CertificateSigningRequest["status"]> => {
     const signer = signers.get(request.spec.signerName);
     if (signer === undefined || !isWaiting(request)) return undefined;
-    return answerTo(request, { ...settings, signer, now: realClock(context.clock).now() });
+    return signingStatus(request, { ...settings, signer, now: realClock(context.clock).now() });
   };
   await runCertificateController(context, {
     name: "certificate_signing",
     subresource: "status",
-    answer,
+    nextStatus,
   });
 }
 
-/** Approved, neither signed nor failed. */
+/** Whether a request is approved, and neither signed nor failed. */
 function isWaiting(request: CertificateSigningRequest): boolean {
   if (request.status?.certificate) return false;
   const has = (type: string) => conditionOf(request, type) !== undefined;
@@ -53,7 +53,7 @@ interface Answering extends SigningSettings {
   readonly now: number;
 }
 
-async function answerTo(
+async function signingStatus(
   request: CertificateSigningRequest,
   { authority, durationMs, signer, now }: Answering,
 ): Promise<CertificateSigningRequest["status"]> {

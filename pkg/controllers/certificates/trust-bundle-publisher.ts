@@ -8,13 +8,13 @@ interface ClusterTrustBundle extends ApiObject {
   readonly spec?: { readonly signerName?: string; readonly trustBundle?: string };
 }
 
-/** Newest first. */
+/** Versions of ClusterTrustBundle, newest first. */
 const versions = ["v1beta1", "v1alpha1"];
 
 /**
- * Publishes the CA certificates of the API server as the ClusterTrustBundle of the signer
- * `kubernetes.io/kube-apiserver-serving`, where these are served. The name of the bundle carries a
- * hash of its certificates; bundles of former certificates are deleted.
+ * Publishes the CA certificates of the API server as ClusterTrustBundle of the signer
+ * `kubernetes.io/kube-apiserver-serving`, if the kind is served. The bundle's name contains a hash of the
+ * certificates; bundles of previous certificates are deleted.
  */
 export async function runTrustBundlePublisher(
   context: ControllerContext,

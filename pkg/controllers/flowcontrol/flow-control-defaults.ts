@@ -6,13 +6,13 @@ import type { ServerAccess } from "#registry";
 import { ensureDefaultObjects } from "../apiserver/default-objects.ts";
 
 const intervalMs = 60_000;
-/** Between two rounds: servers that disagree must not keep each other busy. */
+/** Minimum pause between two rounds, so that disagreeing servers do not loop without delay. */
 const pauseMs = 250;
 const fieldManager = "api-priority-and-fairness-config-producer-v1";
 
 /**
- * Maintains the default FlowSchemas and PriorityLevelConfigurations until the signal aborts: every
- * minute, and at once when a mandatory one is changed or deleted.
+ * Maintains the default FlowSchemas and PriorityLevelConfigurations until the signal aborts: every minute,
+ * and immediately when a mandatory one is changed or deleted.
  */
 export async function runFlowControlDefaults(
   options: ServerAccess,
@@ -34,7 +34,7 @@ export async function runFlowControlDefaults(
   }
 }
 
-/** Calls back when a mandatory object is changed or deleted. */
+/** Calls `callback` when a mandatory object is changed or deleted. */
 function onMandatoryChange(informers: Informers, domain: Domain, callback: () => void): void {
   const { levels, schemas } = flowControlDefaults(domain);
   const served = { group: groupOf(domain), version: "v1", namespaced: false };
@@ -51,8 +51,8 @@ function onMandatoryChange(informers: Informers, domain: Domain, callback: () =>
 }
 
 /**
- * Creates and repairs them. The spec of mandatory objects is always restored, that of others unless
- * the autoupdate-spec annotation is `false`, or is missing and the spec has been changed.
+ * Creates and repairs the defaults. The spec of mandatory objects is always restored; that of suggested ones
+ * unless the annotation `autoupdate-spec` is `false`, or missing while the spec has been changed.
  */
 export async function ensureFlowControlDefaults(options: ServerAccess): Promise<void> {
   const { domain } = options.catalog;
@@ -91,7 +91,7 @@ function groupOf(domain: Domain): string {
   return resolve("flowcontrol.apiserver.{api}", domain);
 }
 
-/** What the annotation says, as Go's ParseBool reads it; else whether the spec was never changed. */
+/** Value of the annotation by Go's ParseBool; without it, whether the spec was never changed. */
 function isOurs({ metadata }: any, annotation: string): boolean {
   return parseBool(metadata.annotations?.[annotation]) ?? metadata.generation === 1;
 }
@@ -102,7 +102,7 @@ function parseBool(text: string | undefined): boolean | undefined {
   return undefined;
 }
 
-/** Keeps `exempt` of an Exempt level: it may be configured by the administrator. */
+/** Desired spec; keeps `exempt` of an Exempt level, which administrators may configure. */
 function specOf(present: any, wanted: any): any {
   if (wanted.type !== "Exempt" || present.exempt === undefined) return wanted;
   return deepEqual(present.exempt, wanted.exempt) ? wanted : { ...wanted, exempt: present.exempt };

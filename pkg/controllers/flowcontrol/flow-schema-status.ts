@@ -19,8 +19,8 @@ interface FlowSchema extends ApiObject {
 }
 
 /**
- * Sets the condition Dangling of every FlowSchema: whether its PriorityLevelConfiguration is
- * missing. All replicas run it; an up-to-date condition is not written again.
+ * Maintains the condition Dangling of every FlowSchema: whether its PriorityLevelConfiguration is missing.
+ * Runs on all replicas; writes only changes.
  */
 export async function runFlowSchemaStatus(context: ControllerContext): Promise<void> {
   const { client, informers, clock } = context;
@@ -49,13 +49,13 @@ export async function runFlowSchemaStatus(context: ControllerContext): Promise<v
     const body = { apiVersion, kind: resource.kind, metadata: { name }, status };
     const apply = { type: "apply", body, fieldManager, force: true } as const;
     await client.patch(resource, { name, subresource: "status" }, apply).catch((error: unknown) => {
-      // Gone, or changed meanwhile: either comes back as an event.
+      // Deleted or changed meanwhile: the informer event requeues a changed one.
       if (!isNotFound(error) && !isConflict(error)) throw error;
     });
   });
 }
 
-/** The condition that the schema should have; undefined if it has it. */
+/** The condition to write; undefined = up to date. */
 function conditionOf(
   { spec, status }: FlowSchema,
   isThere: boolean,

@@ -13,23 +13,23 @@ import { ignoreNotFound, isConflict } from "#meta";
 import { pickBestLeader, oldestEmulation, electionStrategy } from "./election-strategy.ts";
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
 
-/** Time in which a pinged candidate must renew, and for which a renewal counts. */
-const answerMs = 5_000;
-/** Delay of an election after a change, so that candidates that start together are all seen. */
-const gatherMs = 2_000;
-/** Intervals while pinged candidates are awaited, and while there is a good leader. */
-const askingMs = 250;
-const calmMs = 1_000;
+/** Time in which a pinged candidate must renew, and for which a renewal is valid. */
+const renewMs = 5_000;
+/** Delay of an election after a change, so that it sees all candidates that start together. */
+const electionDelayMs = 2_000;
+/** Intervals while pinged candidates have yet to renew, and while the leader is the best candidate. */
+const pingedMs = 250;
+const idleMs = 1_000;
 /** leaseDurationSeconds of a Lease that the coordinator assigns; the holder then sets its own. */
 const leaseSeconds = 5;
-/** Interval of pings to all candidates, and age at which a silent one is deleted. */
-const roundMs = 30 * 60_000;
+/** Interval of pings to all candidates, and age at which an unresponsive one is deleted. */
+const pingAllMs = 30 * 60_000;
 const forgottenMs = 2 * 60 * 60_000;
 
 /**
- * Assigns Leases to the candidate with the oldest emulation version, so that during an upgrade the
- * leader is one that all components understand. Candidates are pinged first. A held Lease is not
- * taken away: `preferredHolder` asks its holder to release it.
+ * Coordinated leader election: assigns each Lease to the candidate with the oldest emulation version, which
+ * is compatible with all components during an upgrade. Candidates are pinged first. A held Lease is not
+ * reassigned: `preferredHolder` asks its holder to release it.
  */
 export async function runCoordinatedElection(context: ControllerContext): Promise<void> {
   await new LeaderElectionController(context).run();
@@ -50,11 +50,11 @@ class LeaderElectionController {
   async run(): Promise<void> {
     const queue = newWorkQueue(this.context, "leader-election-controller");
     await this.candidates.untilSynced();
-    this.candidates.subscribe(({ object }) => queue.addAfter(leaseOf(object), gatherMs));
-    await Promise.all([queue.run((key) => this.elect(key)), this.round()]);
+    this.candidates.subscribe(({ object }) => queue.addAfter(leaseOf(object), electionDelayMs));
+    await Promise.all([queue.run((key) => this.elect(key)), this.pingAll()]);
   }
 
-  /** One round of the election of a Lease; rounds go on while it has candidates. */
+  /** One election round of a Lease; requeues it while there are candidates. */
   private async elect(key: string): Promise<void> {
     const all = [...this.candidates.all()].filter((candidate) => leaseOf(candidate) === key);
     if (electionStrategy(all) !== oldestEmulation) return;
@@ -62,39 +62,41 @@ class LeaderElectionController {
     const [namespace = "", name = ""] = key.split("/");
     const lease = await client.get(this.leases, { namespace, name }).catch(ignoreNotFound);
     const holder = this.isHeld(lease) ? (lease?.spec?.holderIdentity ?? "") : "";
-    const calm = new RequeueAfter(`${key} has candidates`, calmMs);
-    if (holder !== "" && pickBestLeader(all)?.metadata.name === holder) throw calm;
-    if (await this.ask(all)) throw new RequeueAfter(`candidates of ${key} are asked`, askingMs);
-    const present = all.filter((candidate) => this.hasAnswered(candidate));
+    const requeue = new RequeueAfter(`${key} has candidates`, idleMs);
+    if (holder !== "" && pickBestLeader(all)?.metadata.name === holder) throw requeue;
+    if (await this.pingCandidates(all))
+      throw new RequeueAfter(`waiting for pinged candidates of ${key}`, pingedMs);
+    const present = all.filter((candidate) => this.hasRenewed(candidate));
     const best =
       electionStrategy(present) === oldestEmulation ? pickBestLeader(present) : undefined;
     const chosen = best?.metadata.name ?? "";
     if (chosen !== "" && chosen !== holder) {
       const at = { namespace, name };
-      await this.give(lease, at, holder === "" ? { chosen } : { chosen, leftBy: holder });
+      await this.assign(lease, at, holder === "" ? { chosen } : { chosen, previousHolder: holder });
     }
-    throw calm;
+    throw requeue;
   }
 
-  /** Pings candidates; answers whether a response is still awaited. */
-  private async ask(candidates: readonly LeaseCandidate[]): Promise<boolean> {
-    let waits = false;
+  /** Pings candidates; returns whether any has yet to respond. */
+  private async pingCandidates(candidates: readonly LeaseCandidate[]): Promise<boolean> {
+    let isWaiting = false;
     for (const candidate of candidates) {
-      if (this.hasAnswered(candidate)) continue;
-      const silent = this.context.clock.now() - timeOf(candidate.spec?.pingTime);
-      // A candidate that did not respond is pinged again later, and not awaited until then.
-      if (silent > answerMs && silent <= 2 * answerMs && isUnanswered(candidate)) continue;
-      if (silent > answerMs) await this.ping(candidate);
-      waits = true;
+      if (this.hasRenewed(candidate)) continue;
+      const sincePingMs = this.context.clock.now() - timeOf(candidate.spec?.pingTime);
+      // An unresponsive candidate is pinged again later; the election does not wait for it.
+      if (sincePingMs > renewMs && sincePingMs <= 2 * renewMs && hasPendingPing(candidate))
+        continue;
+      if (sincePingMs > renewMs) await this.ping(candidate);
+      isWaiting = true;
     }
-    return waits;
+    return isWaiting;
   }
 
-  /** Whether it renewed recently, and after the last ping. */
-  private hasAnswered(candidate: LeaseCandidate): boolean {
+  /** Whether the candidate renewed recently, and after its last ping. */
+  private hasRenewed(candidate: LeaseCandidate): boolean {
     const renewed = timeOf(candidate.spec?.renewTime);
-    const isRecent = renewed + answerMs > this.context.clock.now();
-    return isRecent && !isUnanswered(candidate);
+    const isRecent = renewed + renewMs > this.context.clock.now();
+    return isRecent && !hasPendingPing(candidate);
   }
 
   private async ping(candidate: LeaseCandidate): Promise<void> {
@@ -112,11 +114,11 @@ class LeaderElectionController {
     return until > this.context.clock.now();
   }
 
-  /** Assigns a free Lease to the chosen candidate; sets preferredHolder on a held one. */
-  private async give(
+  /** Assigns a free or expired Lease to the chosen candidate; sets preferredHolder on a held one. */
+  private async assign(
     lease: Lease | undefined,
     { namespace, name }: { readonly namespace: string; readonly name: string },
-    { chosen, leftBy }: { readonly chosen: string; readonly leftBy?: string },
+    { chosen, previousHolder }: { readonly chosen: string; readonly previousHolder?: string },
   ): Promise<void> {
     const { client, clock } = this.context;
     const now = microsText(clock);
@@ -131,22 +133,22 @@ class LeaderElectionController {
       strategy,
     };
     const spec =
-      leftBy === undefined ? given : { ...lease?.spec, strategy, preferredHolder: chosen };
+      previousHolder === undefined ? given : { ...lease?.spec, strategy, preferredHolder: chosen };
     const written =
       lease === undefined
         ? client.create(this.leases, { metadata: { namespace, name }, spec })
         : client.update(this.leases, { ...lease, spec });
-    // A conflicting write is considered in the next round.
+    // On a conflict the next round retries.
     await written.catch((error: unknown) =>
       isConflict(error) ? undefined : ignoreNotFound(error),
     );
   }
 
-  /** Pings all candidates periodically, and deletes those that have been silent for long. */
-  private async round(): Promise<void> {
+  /** Pings all candidates periodically, and deletes unresponsive ones. */
+  private async pingAll(): Promise<void> {
     const { clock, signal, report } = this.context;
     while (!signal.aborted) {
-      await clock.sleep(roundMs, signal, { background: true }).catch(() => undefined);
+      await clock.sleep(pingAllMs, signal, { background: true }).catch(() => undefined);
       for (const candidate of this.candidates.all()) {
         if (signal.aborted) return;
         const { creationTimestamp } = candidate.metadata;
@@ -169,7 +171,7 @@ class LeaderElectionController {
   }
 }
 
-/** `namespace/name` of the lease that a candidate would like to hold. */
+/** `namespace/name` of the Lease for which a candidate stands. */
 function leaseOf({ metadata, spec }: LeaseCandidate): string {
   return `${metadata.namespace ?? ""}/${spec?.leaseName ?? ""}`;
 }
@@ -180,6 +182,6 @@ function timeOf(text: string | undefined): number {
   return Number.isNaN(time) ? 0 : time;
 }
 
-function isUnanswered({ spec }: LeaseCandidate): boolean {
+function hasPendingPing({ spec }: LeaseCandidate): boolean {
   return (spec?.renewTime ?? "") < (spec?.pingTime ?? "");
 }

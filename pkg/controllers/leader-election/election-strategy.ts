@@ -1,13 +1,12 @@
-/** Choice of a leader among LeaseCandidates, without clock and requests. */
+/** Selects a leader among LeaseCandidates. */
 import { compareSemver, parseSemver } from "#base";
 import type { LeaseCandidate } from "#client";
 
-/** The only strategy of this coordinator; elections with another one are left alone. */
+/** The only supported strategy; elections with another one are ignored. */
 export const oldestEmulation = "OldestEmulationVersion";
 
 /**
- * The strategy of the candidates with the newest binary; undefined where these do not agree, which
- * stops the election.
+ * Strategy of the candidates with the newest binary version; undefined = they disagree: no election.
  */
 export function electionStrategy(candidates: readonly LeaseCandidate[]): string | undefined {
   const newest = [...candidates].sort((a, b) => -byVersion(a, b, "binaryVersion"));
@@ -18,7 +17,7 @@ export function electionStrategy(candidates: readonly LeaseCandidate[]): string 
   return strategies.size === 1 ? first.spec?.strategy : undefined;
 }
 
-/** Oldest emulation version first, then oldest binary version, then oldest candidate. */
+/** The candidate with the oldest emulation version, then the oldest binary version, then the oldest one. */
 export function pickBestLeader(candidates: readonly LeaseCandidate[]): LeaseCandidate | undefined {
   const [best] = [...candidates].sort(
     (a, b) =>

@@ -22,7 +22,7 @@ export interface KubernetesService {
   readonly signal: AbortSignal;
 }
 
-/** Name of the service through which pods reach this API, and of the cluster's first networks. */
+/** Name of the Service of the API server, and of the default ServiceCIDR. */
 const name = "kubernetes";
 
 /**
@@ -37,7 +37,7 @@ export async function ensureKubernetesService(options: KubernetesService): Promi
 /** Interval of kube-apiserver's controllers of the Service and of the default ServiceCIDR. */
 const intervalMs = 10_000;
 
-/** Restores both, when they were deleted, within ten seconds until the signal aborts. */
+/** Recreates both within ten seconds after a deletion, until the signal aborts. */
 export async function runKubernetesService(
   options: KubernetesService & { readonly report: (what: string, error: unknown) => void },
 ): Promise<void> {
@@ -88,9 +88,9 @@ async function ensureService(options: KubernetesService): Promise<void> {
   await ensure(options, resource, service);
 }
 
-/** Retries while another replica has allocated the cluster IP and not yet written the Service. */
-const looks = 40;
-const lookMilliseconds = 50;
+/** Attempts while another replica has allocated the cluster IP but not yet written the Service. */
+const maxAttempts = 40;
+const retryMs = 50;
 
 /** Reads the object, or creates it; another replica may create it concurrently. */
 async function ensure(
@@ -104,7 +104,7 @@ async function ensure(
     registry.get(loopbackRequest(resource, { namespace, name }, { signal }), {
       resourceVersion: "",
     });
-  for (let look = 1; ; look++) {
+  for (let attempt = 1; ; attempt++) {
     try {
       return await found();
     } catch (error) {
@@ -114,10 +114,10 @@ async function ensure(
       const target = loopbackRequest(resource, { namespace }, { signal });
       return (await registry.create(target, body, defaultWriteOptions)).item;
     } catch (error) {
-      // The address is refused when the service has it already.
+      // 422: another replica's Service already has the cluster IP.
       const isTaken = isConflict(error) || (error as { readonly code?: unknown }).code === 422;
-      if (!isTaken || look === looks) throw error;
+      if (!isTaken || attempt === maxAttempts) throw error;
     }
-    await realClock(clock).sleep(lookMilliseconds, signal);
+    await realClock(clock).sleep(retryMs, signal);
   }
 }

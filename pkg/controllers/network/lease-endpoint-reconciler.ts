@@ -27,9 +27,9 @@ const intervalMs = 10_000;
 const name = "kubernetes";
 const namespace = "default";
 /** Time limit of the removal at shutdown. */
-const leaveMs = 2_000;
+const removalTimeoutMs = 2_000;
 
-/** Publishes this server until the signal aborts, then removes it. */
+/** Publishes this server's address until the signal aborts, then removes it. */
 export async function runLeaseEndpointReconciler(
   options: EndpointReconcilerOptions,
 ): Promise<void> {
@@ -44,16 +44,16 @@ export async function runLeaseEndpointReconciler(
     }
     await clock.sleep(intervalMs, signal).catch(() => undefined);
   }
-  await leave(options).catch(() => undefined);
+  await removeServer(options).catch(() => undefined);
 }
 
 async function renew({ store, address }: EndpointReconcilerOptions): Promise<void> {
   const key = `${leases}${address}`;
   const value = Buffer.from(JSON.stringify(leaseOf(address)));
-  const life = { ttlSeconds: leaseSeconds };
+  const lease = { ttlSeconds: leaseSeconds };
   const { entry } = await store.get(key);
-  if (entry === undefined) await store.create(key, value, life);
-  else await store.update(key, entry.modRevision, value, life);
+  if (entry === undefined) await store.create(key, value, lease);
+  else await store.update(key, entry.modRevision, value, lease);
 }
 
 /** The value in kube-apiserver's format. */
@@ -66,11 +66,11 @@ function leaseOf(address: string): unknown {
   };
 }
 
-async function leave(options: EndpointReconcilerOptions): Promise<void> {
+async function removeServer(options: EndpointReconcilerOptions): Promise<void> {
   const { store, address } = options;
   const { entry } = await store.get(`${leases}${address}`);
   if (entry !== undefined) await store.delete(entry.key, entry.modRevision);
-  await publish(options, AbortSignal.timeout(leaveMs));
+  await publish(options, AbortSignal.timeout(removalTimeoutMs));
 }
 
 async function publish(options: EndpointReconcilerOptions, signal: AbortSignal): Promise<void> {
@@ -90,8 +90,13 @@ async function publish(options: EndpointReconcilerOptions, signal: AbortSignal):
     ports,
   };
   const subsets = addresses.length > 0 ? [subset] : [];
-  await put(options, { resource: endpoints, labels: skipped, fields: { subsets }, signal });
-  await put(options, { resource: slices, labels, fields: slice, signal });
+  await ensureObject(options, {
+    resource: endpoints,
+    labels: skipped,
+    fields: { subsets },
+    signal,
+  });
+  await ensureObject(options, { resource: slices, labels, fields: slice, signal });
 }
 
 interface Wanted {
@@ -102,7 +107,10 @@ interface Wanted {
 }
 
 /** Conflicts are ignored: other replicas write the same. */
-async function put({ registry }: EndpointReconcilerOptions, wanted: Wanted): Promise<void> {
+async function ensureObject(
+  { registry }: EndpointReconcilerOptions,
+  wanted: Wanted,
+): Promise<void> {
   const { resource, labels, fields, signal } = wanted;
   if (resource === undefined) return;
   const target = loopbackRequest(resource, { namespace, name }, { signal });

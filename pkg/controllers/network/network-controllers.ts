@@ -1,4 +1,4 @@
-/** The controllers of Services' endpoints and of nodes' networks, as kube-controller-manager has them. */
+/** Controllers of Service endpoints and node networks, named as in kube-controller-manager. */
 import { type EndpointsOptions, runEndpointsController } from "./endpoints/endpoints-controller.ts";
 import {
   type MirroringOptions,

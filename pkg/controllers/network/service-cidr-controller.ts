@@ -7,7 +7,7 @@ import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
 /** Field manager of the condition Ready. */
 const fieldManager = "service-cidr-controller";
 const workers = 5;
-/** Time for which other API servers may still allocate from a deleted ServiceCIDR. */
+/** Time in which other API servers may still allocate from a deleted ServiceCIDR. */
 const deletionGraceMs = 10_000;
 
 const readyMessage = "Kubernetes Service CIDR is ready";
@@ -21,8 +21,8 @@ interface ServiceCidr extends ApiObject {
 }
 
 /**
- * Makes ServiceCIDRs Ready, so that cluster IPs are allocated from them, and lets a deleted one go
- * once every address of a Service in its ranges is in the ranges of another one, too.
+ * Sets ServiceCIDRs Ready, so that cluster IPs are allocated from them. Removes the finalizer of a deleted
+ * one once every IPAddress in its ranges is also in the ranges of another one.
  */
 export async function runServiceCidrController(context: ControllerContext): Promise<void> {
   await new ServiceCidrController(context).run();
@@ -51,7 +51,7 @@ class ServiceCidrController {
       labelSelector: this.addressLabels,
       metadataOnly: true,
     });
-    // Any other range and any address that is released may let a deleted one go.
+    // Another range or a released address may unblock deletions.
     const retryDeleted = () => {
       for (const { metadata } of cidrs.all()) {
         if (metadata.deletionTimestamp !== undefined) queue.add(metadata.name);
@@ -68,12 +68,12 @@ class ServiceCidrController {
       if (found === undefined) return;
       if (found.metadata.deletionTimestamp === undefined) return this.makeReady(found);
       const others = [...cidrs.all()].filter(({ metadata }) => metadata.name !== name);
-      const isNeeded = (used: Iterable<ApiObject>) => orphans(found, others, used);
+      const isNeeded = (used: Iterable<ApiObject>) => wouldOrphan(found, others, used);
       if (isNeeded(addresses.all())) return this.setReady(found, terminating);
       const { clock } = this.context;
       const waitMs = Date.parse(found.metadata.deletionTimestamp) + deletionGraceMs - clock.now();
       if (waitMs > 0) return queue.addAfter(name, waitMs);
-      // The informer may not know the latest addresses yet.
+      // Live list, since the informer may be stale.
       if (isNeeded(await this.listAddresses())) return this.setReady(found, terminating);
       await this.setFinalizers(found, (name) => name !== this.finalizer);
     };
@@ -117,7 +117,7 @@ class ServiceCidrController {
     const body = {
       apiVersion: groupVersionOf(this.resource.group, this.resource.version),
       kind: this.resource.kind,
-      // The uid keeps an apply from bringing back what has just been deleted.
+      // The uid prevents the apply from recreating a deleted object.
       metadata: { name, uid },
       status: { conditions: [condition] },
     };
@@ -144,10 +144,10 @@ function rangesOf({ spec }: ServiceCidr): readonly Cidr[] {
 }
 
 /**
- * Whether addresses in use would be in no ServiceCIDR without `found`. That cannot be if each of its
- * ranges is within one of another.
+ * Whether addresses in use would be in no ServiceCIDR without `found`. Never true if each of its ranges is
+ * contained in a range of another one.
  */
-function orphans(
+function wouldOrphan(
   found: ServiceCidr,
   others: readonly ServiceCidr[],
   used: Iterable<ApiObject>,

@@ -11,7 +11,7 @@ export interface ServiceIpRepairOptions {
 const intervalMs = 180_000;
 const what = "Failed to repair the allocations of Services";
 
-/** Repairs the allocations of cluster IPs and node ports periodically until the signal aborts. */
+/** Repairs cluster IP and node port allocations every three minutes until the signal aborts. */
 export async function runServiceIpRepair(options: ServiceIpRepairOptions): Promise<void> {
   const { registry, clock, signal, report } = options;
   if (registry.repair === undefined) return;

@@ -14,8 +14,8 @@ interface ClusterRole extends ApiObject {
 }
 
 /**
- * Sets the rules of every ClusterRole with an aggregationRule to those of the ClusterRoles that it
- * selects, in a deterministic order, so that replicas agree and unchanged rules are not written.
+ * Sets the rules of every ClusterRole with an aggregationRule to those of the ClusterRoles that it selects,
+ * in a deterministic order, so that replicas agree and unchanged rules are not rewritten.
  */
 export async function runClusterRoleAggregation(context: ControllerContext): Promise<void> {
   const { client, informers } = context;
@@ -24,7 +24,7 @@ export async function runClusterRoleAggregation(context: ControllerContext): Pro
   const resource: Handle<ClusterRole> = { group, version: "v1", ...names };
   const roles = informers.of(resource);
   const queue = newWorkQueue(context, "ClusterRoleAggregator");
-  // An incomplete list of roles would revoke permissions for a while.
+  // An incomplete list of roles would temporarily revoke permissions.
   await roles.untilSynced();
   enqueueOnChange(queue, roles, () => {
     const aggregating = [...roles.all()].filter(({ aggregationRule }) => aggregationRule);
@@ -36,13 +36,13 @@ export async function runClusterRoleAggregation(context: ControllerContext): Pro
     const rules = aggregated(role, roles.all());
     if (deepEqual(rules, role.rules ?? [])) return;
     const apiVersion = groupVersionOf(group, "v1");
-    // The uid keeps an apply from bringing back what has just been deleted.
+    // The uid prevents the apply from recreating a deleted role.
     const metadata = { name, uid: role.metadata.uid };
     const body = { apiVersion, kind: "ClusterRole", metadata, rules };
     // Server-side apply, so that other managers keep all other fields.
     const apply = { type: "apply", body, fieldManager, force: true } as const;
     await client.patch(resource, { name }, apply).catch((error: unknown) => {
-      // Gone, or changed meanwhile: either comes back as an event.
+      // Deleted or changed meanwhile: the informer event requeues a changed one.
       if (!isNotFound(error) && !isConflict(error)) throw error;
     });
   });

@@ -24,8 +24,8 @@ interface StorageVersion extends ApiObject {
 const leaseNamespace = "kube-system";
 
 /**
- * Removes from StorageVersions what API servers said that are gone: those without an identity Lease.
- * StorageVersions that no server speaks of any more are deleted.
+ * Removes entries of stopped API servers, i.e. those without an identity Lease, from StorageVersions, and
+ * deletes StorageVersions without entries.
  */
 export async function runStorageVersionGarbageCollector(context: ControllerContext): Promise<void> {
   const { client, informers } = context;
@@ -65,11 +65,11 @@ export async function runStorageVersionGarbageCollector(context: ControllerConte
   await queue.run(async (name) => {
     const found = versions.get(name);
     if (found === undefined) return;
-    const told = found.status?.storageVersions ?? [];
-    // Live reads: a Lease that the informer does not know yet is that of a server that just started.
-    const live = await Promise.all(told.map(({ apiServerID }) => isLive(apiServerID)));
-    const left = told.filter((_, index) => live[index]);
-    if (left.length === told.length) return;
+    const reported = found.status?.storageVersions ?? [];
+    // Live reads: the informer may lack the Lease of a server that just started.
+    const live = await Promise.all(reported.map(({ apiServerID }) => isLive(apiServerID)));
+    const left = reported.filter((_, index) => live[index]);
+    if (left.length === reported.length) return;
     if (left.length === 0) {
       const preconditions = { resourceVersion: found.metadata.resourceVersion };
       await client.delete(handle, { name }, { preconditions });
@@ -84,7 +84,7 @@ function serversOf({ status }: StorageVersion): readonly string[] {
   return (status?.storageVersions ?? []).map(({ apiServerID }) => apiServerID);
 }
 
-/** The status when only these servers are left: the version that all use, if they agree. */
+/** Status for the remaining servers, with the common encoding version if they agree. */
 function statusOf(
   { metadata, status }: StorageVersion,
   left: readonly ServerStorageVersion[],

@@ -23,7 +23,7 @@ interface Migration extends ApiObject {
     };
   };
   readonly status?: {
-    /** Version of the collection at which the migration began. */
+    /** resourceVersion of the collection at the start of the migration. */
     readonly resourceVersion?: string;
     readonly conditions?: readonly MigrationCondition[];
   };
@@ -31,11 +31,11 @@ interface Migration extends ApiObject {
 
 const fieldManager = "storage-version-migrator-controller";
 const workers = 5;
-/** Objects that are read at once. */
+/** Page size of lists. */
 const pageSize = 500;
-/** Objects that are rewritten at the same time. */
+/** Number of objects rewritten concurrently. */
 const parallelWrites = 16;
-/** Time for a kind that was just defined to be served. */
+/** Time that a newly defined kind has to become served. */
 const graceMs = 60_000;
 
 const reasons: Readonly<Record<ConditionType, string>> = {
@@ -45,8 +45,8 @@ const reasons: Readonly<Record<ConditionType, string>> = {
 };
 
 /**
- * Carries out StorageVersionMigrations, where they are served: every object that was stored before
- * the migration began is written once more, so that it is stored in today's version and encryption.
+ * Runs StorageVersionMigrations, if they are served: rewrites every object that was stored before the start
+ * of the migration, so that it is stored in the current version and encryption.
  */
 export async function runStorageVersionMigrator(context: ControllerContext): Promise<void> {
   const { client, informers, clock } = context;
@@ -108,7 +108,7 @@ async function servedResource(client: Client, { spec }: Migration): Promise<Hand
   );
 }
 
-/** Rewrites what there is; what is created meanwhile is stored as it should be. */
+/** Rewrites all existing objects; new ones are stored in the current version anyway. */
 async function rewriteAll(client: Client, resource: Handle): Promise<void> {
   let continueToken = "";
   do {
@@ -123,8 +123,8 @@ async function rewriteAll(client: Client, resource: Handle): Promise<void> {
 }
 
 /**
- * An apply without any field changes nothing of the object, but has it encoded once more. Uid and
- * version make it fail for an object that was written or replaced meanwhile, which is migrated then.
+ * Rewrites an object by an apply without fields, which re-encodes it unchanged. With uid and resourceVersion
+ * it conflicts if the object was written or recreated meanwhile, which migrated it.
  */
 async function rewrite(client: Client, resource: Handle, { metadata }: ApiObject): Promise<void> {
   const { namespace = "", name, uid, resourceVersion } = metadata;

@@ -21,7 +21,7 @@ interface ClaimTemplate {
   readonly spec: PersistentVolumeClaim["spec"];
 }
 
-/** Creates the claims of generic ephemeral volumes, which go with their pods. */
+/** Creates the claims of generic ephemeral volumes, owned by their pods. */
 export async function runEphemeralVolumeController(
   context: ControllerContext,
   { ephemeralVolumeWorkers: workers }: EphemeralVolumeOptions,
@@ -32,12 +32,12 @@ export async function runEphemeralVolumeController(
   const pods = informers.of(podHandle);
   const claims = informers.of(persistentVolumeClaims);
   pods.subscribe(({ type, object }) => {
-    // The volumes of a pod never change.
+    // Volumes of a pod are immutable.
     if (type === "added" && hasEphemeral(object)) queue.add(objectKey(object));
   });
   claims.subscribe(({ type, object }) => {
     if (type !== "deleted") return;
-    // A claim that was deleted under its pod is made once more.
+    // Recreates a claim that was deleted before its pod.
     const owner = controllerOf(object);
     if (owner?.kind === "Pod") queue.add(`${object.metadata.namespace}/${owner.name}`);
   });
@@ -89,7 +89,7 @@ function claimOf(pod: Pod, volume: Volume): Draft<PersistentVolumeClaim> {
   return { metadata, ...(volumeClaimTemplate.spec ? { spec: volumeClaimTemplate.spec } : {}) };
 }
 
-/** @throws Error if a claim of that name belongs to something else */
+/** @throws Error if the claim has another owner */
 function checkOwner(claim: PersistentVolumeClaim, pod: Pod): void {
   if (controllerOf(claim)?.uid === pod.metadata.uid) return;
   const what = `PVC ${objectKey(claim)} was not created for pod ${objectKey(pod)}`;

@@ -1,6 +1,6 @@
 import type { MetricDefinition } from "#request";
 
-/** Names of kube-controller-manager. */
+/** Named as in kube-controller-manager. */
 export const ephemeralVolumeMetrics: readonly MetricDefinition[] = [
   {
     name: "ephemeral_volume_controller_create_total",

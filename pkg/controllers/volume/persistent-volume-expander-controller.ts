@@ -5,7 +5,7 @@ import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
 
 const workers = 10;
 
-/** Tells on claims that grow that their CSI driver has to expand the volume. */
+/** Records an Event on growing claims whose CSI driver has to expand the volume. */
 export async function runPersistentVolumeExpander(context: ControllerContext): Promise<void> {
   const { informers } = context;
   const claims = informers.of(persistentVolumeClaims);

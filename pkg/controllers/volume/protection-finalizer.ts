@@ -1,7 +1,7 @@
 import { type ApiObject, type Client, type Draft, type Handle, RequeueAfter } from "#client";
 import { isConflict, isNotFound } from "#meta";
 
-/** How one kind is protected from deletion while it is used. */
+/** Protection of a kind by a finalizer while its objects are in use. */
 export interface Protection<T extends ApiObject> {
   readonly client: Client;
   readonly resource: Handle<T>;
@@ -9,15 +9,15 @@ export interface Protection<T extends ApiObject> {
   readonly isUsed: (object: T) => boolean | Promise<boolean>;
 }
 
-/** Whether the object lacks the finalizer, or is deleted and may lose it. */
+/** Whether to add the finalizer, or to check its removal from a deleted object. */
 export function needsProtectionSync({ metadata }: ApiObject, finalizer: string): boolean {
   const { deletionTimestamp, finalizers = [] } = metadata;
   return finalizers.includes(finalizer) === (deletionTimestamp !== undefined);
 }
 
 /**
- * Adds the finalizer to a live object that lacks it, and removes it from a deleted one that is not
- * used. The update names the version of `object`, so a stale one ends in a conflict.
+ * Adds the finalizer to an object that lacks it, and removes it from a deleted one that is not in use. The
+ * update carries the resourceVersion, so that a stale one conflicts.
  */
 export async function syncProtection<T extends ApiObject>(
   object: T,

@@ -5,8 +5,8 @@ import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
 import { needsProtectionSync, syncProtection } from "./protection-finalizer.ts";
 
 /**
- * Keeps PersistentVolumes while they are bound: adds the finalizer `pv-protection` to volumes that
- * lack it, and removes it from deleted ones whose phase is not Bound.
+ * Protects bound PersistentVolumes: adds the finalizer `pv-protection`, and removes it from deleted volumes
+ * whose phase is not Bound.
  */
 export async function runPersistentVolumeProtection(context: ControllerContext): Promise<void> {
   const { client, informers } = context;

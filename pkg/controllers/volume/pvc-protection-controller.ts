@@ -10,13 +10,13 @@ import { ByNamespace } from "../by-namespace.ts";
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
 import { needsProtectionSync, syncProtection } from "./protection-finalizer.ts";
 
-/** Delay until a pod that only a live list showed is expected in the informer. */
-const unseenPodMs = 1_000;
+/** Retry delay if only the live list shows a pod, not the informer. */
+const staleCacheMs = 1_000;
 
 /**
- * Keeps PersistentVolumeClaims until no pod uses them: adds the finalizer `pvc-protection` to claims
- * that lack it, and removes it from deleted ones that no pod on a node names. The informer may prove
- * that a claim is used; only a live list of pods proves that it is not.
+ * Protects PersistentVolumeClaims in use: adds the finalizer `pvc-protection`, and removes it from deleted
+ * claims that no scheduled pod references. The informer suffices to find a user; its absence is confirmed by
+ * a live list of pods.
  */
 export async function runPersistentVolumeClaimProtection(
   context: ControllerContext,
@@ -40,14 +40,14 @@ export async function runPersistentVolumeClaimProtection(
   await Promise.all([claims.untilSynced(), pods.untilSynced()]);
   await queue.run(async (namespace) => {
     const failures: unknown[] = [];
-    // One list for all claims: deleting a namespace deletes many at once.
+    // One list for all claims of the namespace, since its deletion deletes many at once.
     let live: Promise<readonly Pod[]> | undefined;
     const isUsed = async (claim: PersistentVolumeClaim) => {
       const names = (pod: Pod) => usesClaim(pod, claim);
       if ([...podsIn.in(namespace)].some(names)) return true;
       live ??= client.list(podHandle, { namespace }).then(({ items }) => items);
       if (!(await live).some(names)) return false;
-      throw new RequeueAfter(`${objectKey(claim)} is used by a pod`, unseenPodMs);
+      throw new RequeueAfter(`${objectKey(claim)} is used by a pod`, staleCacheMs);
     };
     const protection = { client, resource: persistentVolumeClaims, finalizer, isUsed };
     for (const key of pending.of(namespace)) {
@@ -78,13 +78,13 @@ class PendingClaims {
   }
 }
 
-/** Whether claims may be unused after the change: the pod is gone, has ended or is on no node. */
+/** Whether claims may be unused after the change: the pod is deleted, terminal or unscheduled. */
 function mayFreeClaims({ type, object: { metadata, spec, status } }: InformerEvent<Pod>): boolean {
   if (type === "deleted" || metadata.deletionTimestamp !== undefined) return true;
   return !spec?.nodeName || status?.phase === "Succeeded" || status?.phase === "Failed";
 }
 
-/** A pod uses claims from its binding to a node on: a kubelet starts none on a deleted claim. */
+/** Whether a pod uses a claim: from its scheduling on, since a kubelet starts no pod with a deleted claim. */
 function usesClaim(pod: Pod, claim: PersistentVolumeClaim): boolean {
   const { name, ownerReferences = [] } = claim.metadata;
   if (!pod.spec?.nodeName) return false;
@@ -99,8 +99,8 @@ function usesClaim(pod: Pod, claim: PersistentVolumeClaim): boolean {
 }
 
 /**
- * Whether the kubelet is done with the pod, or it was deleted by force. Such a pod does not hold the
- * claims of its ephemeral volumes, so that a finalizer of the pod may wait for them.
+ * Whether the kubelet has terminated the pod, or it was force-deleted. Such a pod does not protect the claims
+ * of its ephemeral volumes, since a finalizer of the pod may wait for their deletion.
  */
 function isShutDown({ metadata }: Pod): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds } = metadata;

@@ -11,8 +11,8 @@ import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
 import { needsProtectionSync, syncProtection } from "./protection-finalizer.ts";
 
 /**
- * Keeps VolumeAttributesClasses while a claim or a volume names them: adds the finalizer
- * `vac-protection` to classes that lack it, and removes it from deleted ones that none names.
+ * Protects VolumeAttributesClasses in use: adds the finalizer `vac-protection`, and removes it from deleted
+ * classes that no claim or volume references.
  */
 export async function runVolumeAttributesClassProtection(
   context: ControllerContext,
@@ -38,7 +38,7 @@ export async function runVolumeAttributesClassProtection(
   retryReleased(claims, classesOfClaim);
   retryReleased(volumes, classesOfVolume);
   await Promise.all([classes.untilSynced(), claims.untilSynced(), volumes.untilSynced()]);
-  // The store has the last word: an informer may not know yet of a claim that was made before.
+  // Live lists, since the informer may lack a new claim.
   const isUsed = async ({ metadata: { name } }: ApiObject) =>
     names(volumes.all(), classesOfVolume, name) ||
     names(claims.all(), classesOfClaim, name) ||
@@ -50,7 +50,7 @@ export async function runVolumeAttributesClassProtection(
   });
 }
 
-/** Whether one of the objects names the class. */
+/** Whether any object references the class. */
 function names<T>(objects: Iterable<T>, classesOf: (object: T) => readonly string[], name: string) {
   for (const object of objects) if (classesOf(object).includes(name)) return true;
   return false;

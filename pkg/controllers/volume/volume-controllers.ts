@@ -1,4 +1,4 @@
-/** The controllers of volumes and claims, with the names of kube-controller-manager. */
+/** Controllers of volumes and claims, named as in kube-controller-manager. */
 import {
   type AttachDetachOptions,
   runAttachDetachController,

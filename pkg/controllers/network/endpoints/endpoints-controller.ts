@@ -12,7 +12,7 @@ import { ignoreNotFound, isConflict, resolve } from "#meta";
 import { type ControllerContext, isTerminating, newWorkQueue } from "../../controller-context.ts";
 import { isHeadless, serviceSelector } from "../services/pod-endpoints.ts";
 import { ServicePods } from "../services/service-pods.ts";
-import { TriggerTimes, triggerTimeText } from "../services/trigger-times.ts";
+import { TriggerTimes, formatTriggerTime } from "../services/trigger-times.ts";
 import { hasSameEntries, withoutLabels } from "../slices/slice-writer.ts";
 import {
   countAddresses,
@@ -23,16 +23,16 @@ import {
 } from "./service-subsets.ts";
 
 export interface EndpointsOptions {
-  /** Services whose Endpoints are synced concurrently. */
+  /** Number of Services synced concurrently. */
   readonly endpointWorkers: number;
-  /** Time for which changes of pods are collected before a sync. */
+  /** Batches pod changes: delay of a sync after one. */
   readonly endpointsBatchMs: number;
 }
 
 /** Value of the label managed-by. */
 const manager = "endpoint-controller";
 
-/** Keeps the Endpoints of Services with selectors. */
+/** Maintains the Endpoints of Services with selectors. */
 export async function runEndpointsController(
   context: ControllerContext,
   options: EndpointsOptions,
@@ -48,8 +48,8 @@ class EndpointsController {
   private readonly endpoints: Informer<Endpoints>;
   private readonly servicePods: ServicePods;
   private readonly triggerTimes = new TriggerTimes();
-  /** Resource versions that this controller has replaced. */
-  private readonly replaced = new Map<string, string>();
+  /** resourceVersions that this controller has replaced, by key: a cached one of these is stale. */
+  private readonly replacedVersions = new Map<string, string>();
   private readonly names: {
     readonly triggerTime: string;
     readonly overCapacity: string;
@@ -76,7 +76,7 @@ class EndpointsController {
     this.services = informers.of(serviceResource);
     this.pods = informers.of(podResource);
     this.endpoints = informers.of(endpointsResource);
-    // As in kube-controller-manager, a pod that ends leaves when it is no longer ready.
+    // As in kube-controller-manager, a terminal pod is removed when it is no longer ready.
     this.servicePods = new ServicePods(this.pods, this.services, false);
   }
 
@@ -92,7 +92,7 @@ class EndpointsController {
       if (type === "deleted") this.queue.add(objectKey(object));
     });
     await Promise.all([services, pods, endpoints].map((each) => each.untilSynced()));
-    // Endpoints of Services that were deleted while no controller ran. Locks have no Service.
+    // Finds Endpoints of Services deleted while no controller ran. Leader election locks have no Service.
     for (const each of endpoints.all()) {
       const { annotations = {} } = each.metadata;
       if (!Object.hasOwn(annotations, this.names.leader)) this.queue.add(objectKey(each));
@@ -110,7 +110,10 @@ class EndpointsController {
     const pods = this.servicePods.of(service, selector);
     const triggerTime = this.triggerTimes.next(service, pods);
     const present = this.endpoints.get(key);
-    if (present !== undefined && this.replaced.get(key) === present.metadata.resourceVersion) {
+    if (
+      present !== undefined &&
+      this.replacedVersions.get(key) === present.metadata.resourceVersion
+    ) {
       throw new RequeueAfter("Endpoints informer cache is out of date");
     }
     const subsets = subsetsOf(service, pods);
@@ -120,11 +123,11 @@ class EndpointsController {
     await this.write(service, present, desired);
   }
 
-  /** A Service that is new may not be in the informer yet: its Endpoints are kept. */
+  /** Deletes Endpoints without a Service; reads it live, since a new one may not be cached yet. */
   private async deleteOf(key: string): Promise<void> {
     const [namespace = "", name = ""] = key.split("/");
     this.triggerTimes.forget(key);
-    this.replaced.delete(key);
+    this.replacedVersions.delete(key);
     const { client } = this.context;
     const service = await client.get(serviceResource, { namespace, name }).catch(ignoreNotFound);
     if (service !== undefined) return;
@@ -164,7 +167,7 @@ class EndpointsController {
     };
     const annotations = {
       ...withoutLabels(present?.metadata.annotations, [timeName, overCapacity]),
-      ...(triggerTime === undefined ? {} : { [timeName]: triggerTimeText(triggerTime) }),
+      ...(triggerTime === undefined ? {} : { [timeName]: formatTriggerTime(triggerTime) }),
       ...(countAddresses(subsets) > maxCapacity ? { [overCapacity]: "truncated" } : {}),
     };
     return { ...present?.metadata, namespace, name, labels, annotations };
@@ -185,7 +188,7 @@ class EndpointsController {
       const { resourceVersion } = present.metadata;
       const written = await client.update(endpointsResource, { ...present, ...desired });
       if (written.metadata.resourceVersion !== resourceVersion) {
-        this.replaced.set(key, resourceVersion);
+        this.replacedVersions.set(key, resourceVersion);
       }
     } catch (error) {
       if (isTerminating(error)) return;

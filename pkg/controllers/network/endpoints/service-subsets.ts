@@ -5,10 +5,10 @@ import { isReady } from "../../pods/pod-state.ts";
 import { endpointHostname, isEndpoint, targetPortOf } from "../services/pod-endpoints.ts";
 import { repackSubsets } from "../services/repack-subsets.ts";
 
-/** Addresses in all subsets at most. */
+/** Maximum number of addresses in all subsets. */
 export const maxCapacity = 1_000;
 
-/** The subsets that the pods of a Service make. */
+/** Endpoints subsets of a Service's pods. */
 export function subsetsOf(service: Service, pods: readonly Pod[]): readonly EndpointSubset[] {
   const { ports = [], clusterIP, publishNotReadyAddresses: publishes = false } = service.spec ?? {};
   const subsets: EndpointSubset[] = [];
@@ -33,7 +33,7 @@ export function subsetsOf(service: Service, pods: readonly Pod[]): readonly Endp
   return repackSubsets(subsets);
 }
 
-/** The pod's address of the Service's first family; undefined = it has none. */
+/** The pod's address of the Service's first IP family; undefined = none. */
 function addressOf(service: Service, pod: Pod): EndpointAddress | undefined {
   const { ipFamilies = [], clusterIP = "" } = service.spec ?? {};
   const { podIP = "", podIPs = [] } = pod.status ?? {};
@@ -62,8 +62,7 @@ export function countAddresses(subsets: readonly EndpointSubset[]): number {
 }
 
 /**
- * Leaves out addresses beyond the capacity: those that are not ready first, then ready ones, of each
- * subset in proportion.
+ * Drops addresses beyond the capacity: not ready ones first, then ready ones, from each subset in proportion.
  */
 export function truncateSubsets(subsets: readonly EndpointSubset[]): readonly EndpointSubset[] {
   if (countAddresses(subsets) <= maxCapacity) return subsets;
@@ -72,12 +71,12 @@ export function truncateSubsets(subsets: readonly EndpointSubset[]): readonly En
   const ready = count("addresses");
   const cutsReady = ready > maxCapacity;
   const field = cutsReady ? "addresses" : "notReadyAddresses";
-  const most = cutsReady ? maxCapacity : maxCapacity - ready;
+  const limit = cutsReady ? maxCapacity : maxCapacity - ready;
   const total = count(field);
-  let left = most;
+  let left = limit;
   return subsets.map((subset) => {
     const own = subset[field] ?? [];
-    const kept = own.slice(0, Math.min(Math.ceil((own.length / total) * most), left));
+    const kept = own.slice(0, Math.min(Math.ceil((own.length / total) * limit), left));
     left -= kept.length;
     const { addresses = [], ports } = subset;
     const readyKept = cutsReady ? kept : addresses;
@@ -89,15 +88,15 @@ export function truncateSubsets(subsets: readonly EndpointSubset[]): readonly En
   });
 }
 
-/** Whether two lists of subsets are the same, resource versions of the pods apart. */
+/** Whether two lists of subsets are equal, ignoring resourceVersions of target references. */
 export function isSameSubsets(
   left: readonly EndpointSubset[],
   right: readonly EndpointSubset[],
 ): boolean {
-  return shown(left) === shown(right);
+  return subsetsKey(left) === subsetsKey(right);
 }
 
-function shown(subsets: readonly EndpointSubset[]): string {
+function subsetsKey(subsets: readonly EndpointSubset[]): string {
   const address = ({ ip, hostname = "", nodeName = "", targetRef }: EndpointAddress) => {
     const { kind, namespace, name, uid } = targetRef ?? {};
     return [ip, hostname, nodeName, kind, namespace, name, uid];

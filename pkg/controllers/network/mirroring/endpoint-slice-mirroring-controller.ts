@@ -16,10 +16,10 @@ import { mirrorEndpoints } from "./mirrored-slices.ts";
 import { MirroringMetrics } from "./mirroring-metrics.ts";
 
 export interface MirroringOptions {
-  /** Endpoints that are synced concurrently. */
+  /** Number of Endpoints synced concurrently. */
   readonly mirroringWorkers: number;
   readonly mirroringMaxPerSubset: number;
-  /** Time for which changes of slices are collected before a sync. */
+  /** Batches changes of slices: delay of a sync after one. */
   readonly mirroringBatchMs: number;
 }
 
@@ -94,8 +94,8 @@ class EndpointSliceMirroring {
     const slices = context.informers.of(endpointSlices(context.client.domain));
     endpoints.subscribe((change) => {
       const { type, object } = change;
-      const isMirrored = this.mayMirror(object);
-      if (isMirrored || (type === "updated" && this.mayMirror(change.before))) {
+      const isMirrored = this.shouldMirror(object);
+      if (isMirrored || (type === "updated" && this.shouldMirror(change.before))) {
         this.queue.add(objectKey(object));
       }
     });
@@ -104,8 +104,8 @@ class EndpointSliceMirroring {
       const hasSelector = serviceSelector(object) !== undefined;
       const hadSelector =
         type === "updated" ? serviceSelector(change.before) !== undefined : undefined;
-      const isOther = hadSelector === undefined ? !hasSelector : hadSelector !== hasSelector;
-      if (isOther) this.queue.add(objectKey(object));
+      const isChanged = hadSelector === undefined ? !hasSelector : hadSelector !== hasSelector;
+      if (isChanged) this.queue.add(objectKey(object));
     });
     await Promise.all([endpoints, services, slices].map((each) => each.untilSynced()));
     const clock = realClock(context.clock);
@@ -117,8 +117,8 @@ class EndpointSliceMirroring {
     await Promise.all([this.queue.run(work, { workers }), this.recorder.run()]);
   }
 
-  /** Locks of leader elections are not mirrored, nor what asks not to be. */
-  private mayMirror({ metadata: { labels = {}, annotations = {} } }: Endpoints): boolean {
+  /** Whether to mirror Endpoints: not leader election locks, and not those with label `skip-mirror`. */
+  private shouldMirror({ metadata: { labels = {}, annotations = {} } }: Endpoints): boolean {
     return (
       labels[this.names.skipMirror] !== "true" && !Object.hasOwn(annotations, this.names.leader)
     );
@@ -131,7 +131,7 @@ class EndpointSliceMirroring {
     const isMirrored =
       endpoints !== undefined &&
       service !== undefined &&
-      this.mayMirror(endpoints) &&
+      this.shouldMirror(endpoints) &&
       serviceSelector(service) === undefined;
     if (!isMirrored) {
       this.tracker.forget(key);
@@ -152,8 +152,8 @@ class EndpointSliceMirroring {
       annotations,
     });
     this.recordSkipped(endpoints, mirrored.counts.skipped, mirrored.invalid);
-    const left = slices.length + mirrored.create.length - mirrored.delete.length;
-    const figures = { endpoints: mirrored.endpoints, slices: left };
+    const sliceCount = slices.length + mirrored.create.length - mirrored.delete.length;
+    const figures = { endpoints: mirrored.endpoints, slices: sliceCount };
     this.metrics.mirrored(key, mirrored.counts, figures);
     const owner = { object: endpoints, resource: endpointsResource };
     await this.writer.write(owner, mirrored, () => annotations);

@@ -15,7 +15,7 @@ import { hasSameEntries, type SliceChanges, withoutLabels } from "../slices/slic
 import type { MirrorCounts } from "./mirroring-metrics.ts";
 
 export interface MirrorOptions {
-  /** Addresses of a subset that are mirrored at most. */
+  /** Maximum number of mirrored addresses per subset. */
   readonly maxPerSubset: number;
   readonly serviceNameLabel: string;
   readonly managedByLabel: string;
@@ -28,7 +28,7 @@ export interface MirrorOptions {
 export interface Mirrored extends SliceChanges {
   readonly counts: MirrorCounts;
   readonly invalid: number;
-  /** Endpoints of all slices. */
+  /** Number of endpoints in all slices. */
   readonly endpoints: number;
 }
 
@@ -38,7 +38,7 @@ interface Group {
   readonly endpoints: Map<string, Endpoint>;
 }
 
-/** The changes that make the slices mirror the Endpoints: one slice for each family and port set. */
+/** Changes that make the slices mirror the Endpoints: one slice per IP family and set of ports. */
 export function mirrorEndpoints(
   endpoints: Endpoints,
   existing: readonly EndpointSlice[],
@@ -66,7 +66,7 @@ export function mirrorEndpoints(
     const [stored, ...more] = byGroup.get(key) ?? [];
     byGroup.delete(key);
     deleted.push(...more);
-    if (stored !== undefined && isMirror(endpoints, stored, { group, options, counts })) continue;
+    if (stored !== undefined && isUpToDate(endpoints, stored, { group, options, counts })) continue;
     if (stored === undefined) counts.added += group.endpoints.size;
     const wanted = [...group.endpoints.values()].slice(0, options.maxPerSubset);
     const { family: addressType, ports } = group;
@@ -137,8 +137,8 @@ function endpointOf(
   };
 }
 
-/** Whether a slice mirrors its group already; counts the differences. */
-function isMirror(
+/** Whether a slice is up to date with its group; adds the differences to `counts`. */
+function isUpToDate(
   { metadata }: Endpoints,
   stored: EndpointSlice,
   {

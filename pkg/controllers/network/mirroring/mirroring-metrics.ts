@@ -1,4 +1,4 @@
-/** Metrics of the mirroring of Endpoints, with the names of kube-controller-manager. */
+/** Metrics of EndpointSlice mirroring, named as in kube-controller-manager. */
 import type { Instruments, MetricDefinition } from "#request";
 
 const prefix = "endpoint_slice_mirroring_controller_";
@@ -41,7 +41,7 @@ export const mirroringMetrics: readonly MetricDefinition[] = [
   },
 ];
 
-/** What a sync of one Endpoints object changes and skips. */
+/** Numbers of addresses that one sync of an Endpoints object changes and skips. */
 export interface MirrorCounts {
   added: number;
   updated: number;

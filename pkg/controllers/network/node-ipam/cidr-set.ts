@@ -1,19 +1,19 @@
 import { type Cidr, cidrContains, formatNetwork, type IpAddress, networkOf } from "#base";
 
-/** IPv6 networks hold at most 2^16 networks of nodes, as in kube-controller-manager. */
-const mostBitsIpv6 = 16;
+/** A cluster IPv6 network holds at most 2^16 node networks, as in kube-controller-manager. */
+const maxBitsIpv6 = 16;
 
-/** Range of indexes, both ends included. */
+/** Range of indexes, inclusive. */
 interface Span {
   readonly first: number;
   readonly last: number;
 }
 
-/** The networks of one size within a cluster network, by index; which of them are in use. */
+/** Allocator of equal-sized node networks (CIDRs) within a cluster network. */
 export class CidrSet {
   /** Number of networks. */
   readonly size: number;
-  /** The cluster network, as text. */
+  /** The cluster network in CIDR notation. */
   readonly label: string;
   private readonly bits: number;
   private readonly base: bigint;
@@ -33,10 +33,10 @@ export class CidrSet {
     if (free < 0 || prefix > this.bits) {
       throw new RangeError(`no networks with prefix ${prefix} are within ${this.label}`);
     }
-    if (this.bits === 128 && free > mostBitsIpv6) {
+    if (this.bits === 128 && free > maxBitsIpv6) {
       throw new RangeError(
         `${this.label} has too many networks with prefix ${prefix}: the prefixes may differ by ` +
-          `${mostBitsIpv6} at most`,
+          `${maxBitsIpv6} at most`,
       );
     }
     this.size = 2 ** free;
@@ -49,7 +49,7 @@ export class CidrSet {
     return Math.min((this.used.size + reserved) / this.size, 1);
   }
 
-  /** Takes the next free network; undefined = all are in use. */
+  /** Allocates the next free network; undefined = none is free. */
   allocate(): string | undefined {
     let { candidate } = this;
     for (let tries = 0; tries <= this.used.size; tries++) {
@@ -92,7 +92,7 @@ export class CidrSet {
     for (let index = span.first; index <= span.last; index++) yield index;
   }
 
-  /** The first index from `index` on, or from the start, that is not reserved. */
+  /** First index at or after `index` (wrapping around) that is not reserved; undefined = none. */
   private afterReserved(index: number): number | undefined {
     let at = index;
     for (let spans = 0; spans <= this.reserved.length * 2; spans++) {

@@ -8,7 +8,7 @@ import { CidrSet } from "./cidr-set.ts";
 import type { NodeIpamSettings } from "./node-ipam-settings.ts";
 
 export interface NodeIpamOptions {
-  /** Absent = nodes get no networks. */
+  /** Absent = the controller does not run. */
   readonly nodeIpam?: NodeIpamSettings;
 }
 
@@ -21,13 +21,13 @@ export const nodeIpamMetrics: readonly MetricDefinition[] = [
   {
     name: `${prefix}cidrset_cidrs_allocations_total`,
     kind: "counter",
-    help: "Number of networks that nodes got.",
+    help: "Number of networks allocated to nodes.",
     labels,
   },
   {
     name: `${prefix}cidrset_cidrs_releases_total`,
     kind: "counter",
-    help: "Number of networks that were released.",
+    help: "Number of networks released.",
     labels,
   },
   {
@@ -44,7 +44,7 @@ export const nodeIpamMetrics: readonly MetricDefinition[] = [
   },
 ];
 
-/** Gives each node a network for its pods out of each network of the cluster. */
+/** Allocates a pod network (`spec.podCIDRs`) to each node from each cluster network. */
 export async function runNodeIpamController(
   context: ControllerContext,
   { nodeIpam }: NodeIpamOptions,
@@ -57,7 +57,7 @@ class NodeIpamController {
   private readonly recorder: CoreEventRecorder;
   private readonly nodes: Informer<Node>;
   private readonly sets: readonly CidrSet[];
-  /** UIDs of nodes that have got networks, which the informer has yet to show. */
+  /** UIDs of nodes with allocated networks that the informer does not show yet. */
   private readonly assigned = new Set<string>();
 
   constructor(
@@ -77,13 +77,13 @@ class NodeIpamController {
   async run(): Promise<void> {
     const { nodes } = this;
     await nodes.untilSynced();
-    // Networks in use are known before the first one is allocated.
+    // Occupies the networks in use before the first allocation.
     nodes.subscribe(({ type, object }) => {
       const { name, uid } = object.metadata;
       const cidrs = object.spec?.podCIDRs ?? [];
       if (type === "deleted" || cidrs.length > 0) this.assigned.delete(uid);
-      if (type === "deleted") this.change(object, (set, cidr) => this.release(set, cidr));
-      else if (cidrs.length > 0) this.change(object, (set, cidr) => set.occupy(cidr));
+      if (type === "deleted") this.forEachNetwork(object, (set, cidr) => this.release(set, cidr));
+      else if (cidrs.length > 0) this.forEachNetwork(object, (set, cidr) => set.occupy(cidr));
       else this.queue.add(name);
     });
     await Promise.all([
@@ -92,8 +92,8 @@ class NodeIpamController {
     ]);
   }
 
-  /** Calls `work` with each network of a node; reports networks outside of those of the cluster. */
-  private change({ metadata, spec }: Node, work: (set: CidrSet, cidr: Cidr) => void): void {
+  /** Calls `work` for each network of a node; reports networks outside the cluster networks. */
+  private forEachNetwork({ metadata, spec }: Node, work: (set: CidrSet, cidr: Cidr) => void): void {
     for (const [index, text] of (spec?.podCIDRs ?? []).entries()) {
       const cidr = parseCidr(text);
       const set = this.sets[index];
@@ -129,14 +129,14 @@ class NodeIpamController {
         .patch(nodeResource, { name }, { type: "strategic", body })
         .catch(ignoreNotFound);
       if (patched === undefined) this.releaseAll(taken);
-      // The node may be gone already, and its deletion seen.
+      // The informer may have shown the node's deletion already.
       if (this.nodes.get(name)?.metadata.uid !== uid && this.assigned.delete(uid)) {
         this.releaseAll(taken);
       }
     } catch (error) {
       this.assigned.delete(uid);
       this.record(node, "CIDRAssignmentFailed");
-      // After a timeout the node may have the networks.
+      // After a server timeout the write may have succeeded.
       if (!(error instanceof StatusError) || error.code !== gatewayTimeout) this.releaseAll(taken);
       throw error;
     }

@@ -1,4 +1,4 @@
-/** Networks from which nodes get theirs. */
+/** Cluster networks from which node networks are allocated. */
 import { type Cidr, networkOf, parseCidr } from "#base";
 
 /** Values of flags. */
@@ -15,12 +15,12 @@ export interface NodeIpamFlags {
 
 export interface NodeIpamSettings {
   readonly clusterNetworks: readonly { readonly cidr: Cidr; readonly nodePrefix: number }[];
-  /** Networks of Services, which nodes do not get. */
+  /** Service networks, which are never allocated to nodes. */
   readonly serviceNetworks: readonly Cidr[];
 }
 
 const defaultPrefixes = { 4: 24, 16: 64 } as const;
-const mostNetworks = 2;
+const maxNetworks = 2;
 
 /** @throws RangeError that says which flags are wrong */
 export function parseNodeIpam(flags: NodeIpamFlags): NodeIpamSettings {
@@ -45,10 +45,10 @@ function parseNetworks(flag: string, text: string): readonly Cidr[] {
   const words = text.split(",").flatMap((word) => (word.trim() === "" ? [] : [word.trim()]));
   const cidrs = words.map((word) => {
     const cidr = parseCidr(word);
-    if (cidr === undefined) throw new RangeError(`${flag}: ${JSON.stringify(word)} is no network`);
+    if (cidr === undefined) throw new RangeError(`${flag}: ${JSON.stringify(word)} is not a CIDR`);
     return cidr;
   });
-  if (cidrs.length > mostNetworks) throw new RangeError(`${flag} takes at most two networks`);
+  if (cidrs.length > maxNetworks) throw new RangeError(`${flag} takes at most two networks`);
   const families = new Set(cidrs.map(familyOf));
   if (families.size < cidrs.length) {
     throw new RangeError(`${flag}: two networks must be of different IP families`);

@@ -1,22 +1,22 @@
-/** Which pods are endpoints of a Service, and under which addresses and ports. */
+/** Predicates and ports of the pods behind a Service. */
 import type { Pod, Service, ServicePort } from "#kinds";
 import { isTerminal } from "../../pods/pod-state.ts";
 
-/** Whether the pod has an address and has not ended. */
+/** Whether the pod has an address and is not terminal. */
 export function isEndpoint(pod: Pod, includeTerminating: boolean): boolean {
   const { podIP = "", podIPs = [] } = pod.status ?? {};
   if (isTerminal(pod) || (podIP === "" && podIPs.length === 0)) return false;
   return includeTerminating || pod.metadata.deletionTimestamp === undefined;
 }
 
-/** The hostname under which DNS finds the pod in the Service's domain; undefined = none. */
+/** DNS hostname of the pod in the Service's domain; undefined = none. */
 export function endpointHostname({ metadata, spec }: Pod, service: Service): string | undefined {
   const { name, namespace } = service.metadata;
   if (spec?.subdomain !== name || metadata.namespace !== namespace) return undefined;
   return spec.hostname === "" ? undefined : spec.hostname;
 }
 
-/** Number of the pod's port that the Service's port means; undefined = the pod lacks its name. */
+/** Container port to which the Service's port resolves; undefined = the pod has no port of that name. */
 export function targetPortOf(
   { spec }: Pod,
   { port, targetPort = port, protocol = "TCP" }: ServicePort,
@@ -39,13 +39,13 @@ export function isHeadless({ spec }: Service): boolean {
   return clusterIP === "" || clusterIP === "None";
 }
 
-/** The selector; undefined = endpoints of the Service are made by others. */
+/** Selector of a Service; undefined = other clients manage its endpoints. */
 export function serviceSelector({ spec }: Service): Readonly<Record<string, string>> | undefined {
   const { selector = {} } = spec ?? {};
   return Object.keys(selector).length === 0 ? undefined : selector;
 }
 
-/** Whether labels meet a selector of equalities. */
+/** Whether an equality-based selector matches labels. */
 export function selects(
   selector: Readonly<Record<string, string>>,
   labels: Readonly<Record<string, string>> = {},

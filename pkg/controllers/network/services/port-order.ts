@@ -2,8 +2,7 @@ import type { EndpointPort } from "#kinds";
 import { createHash } from "node:crypto";
 
 /**
- * Ports in the order of kube-controller-manager: by the MD5 sum of what Go's spew prints of them.
- * Slices with equal ports have equal keys.
+ * Sorts ports like kube-controller-manager: by the MD5 hash of their go-spew text.
  */
 export function inPortOrder(ports: readonly EndpointPort[]): readonly EndpointPort[] {
   if (ports.length < 2) return ports;
@@ -12,18 +11,18 @@ export function inPortOrder(ports: readonly EndpointPort[]): readonly EndpointPo
   return hashed.map(({ port }) => port);
 }
 
-/** A text that is equal for equal sets of ports. */
+/** Key of a set of ports, independent of their order. */
 export function portsKey(ports: readonly EndpointPort[] | null | undefined): string {
   return inPortOrder(ports ?? [])
-    .map(printed)
+    .map(printPort)
     .join();
 }
 
 function hashOf(port: EndpointPort): string {
-  return createHash("md5").update(printed(port)).digest("hex");
+  return createHash("md5").update(printPort(port)).digest("hex");
 }
 
-function printed({ name, protocol, port, appProtocol }: EndpointPort): string {
+function printPort({ name, protocol, port, appProtocol }: EndpointPort): string {
   const fields = [
     `Name:(*string)${name ?? "<nil>"}`,
     `Protocol:(*v1.Protocol)${protocol ?? "<nil>"}`,

@@ -1,4 +1,4 @@
-/** Normal form of the subsets of Endpoints. */
+/** Canonical form of Endpoints subsets. */
 import type { EndpointAddress, EndpointPort, EndpointSubset } from "#kinds";
 import { createHash } from "node:crypto";
 
@@ -6,8 +6,8 @@ import { createHash } from "node:crypto";
 type Readiness = Map<EndpointAddress, boolean>;
 
 /**
- * The same addresses and ports in as few subsets as possible: one for each set of ports that the
- * same addresses have. An address that is not ready in one subset is not ready for its ports.
+ * Repacks addresses and ports into the minimum number of subsets: one per set of ports with the same
+ * addresses. An address that is not ready in any subset is not ready for the ports of that subset.
  */
 export function repackSubsets(subsets: readonly EndpointSubset[]): readonly EndpointSubset[] {
   const known = new Map<string, EndpointAddress>();
@@ -16,7 +16,7 @@ export function repackSubsets(subsets: readonly EndpointSubset[]): readonly Endp
     const key = addressKey(address);
     const same = known.get(key) ?? address;
     known.set(key, same);
-    const portKey = port === undefined ? "" : printedPort(port);
+    const portKey = port === undefined ? "" : printPort(port);
     const entry = byPort.get(portKey) ?? {
       ...(port === undefined ? {} : { port }),
       readiness: new Map<EndpointAddress, boolean>(),
@@ -60,9 +60,9 @@ function subsetOf({
   };
 }
 
-/** Ports in the order of kube-controller-manager. */
+/** Sorts ports like kube-controller-manager: by the MD5 hash of their go-spew text. */
 function inHashOrder(ports: readonly EndpointPort[]): readonly EndpointPort[] {
-  const hashOf = (port: EndpointPort) => createHash("md5").update(printedPort(port)).digest("hex");
+  const hashOf = (port: EndpointPort) => createHash("md5").update(printPort(port)).digest("hex");
   return ports
     .map((port) => ({ port, hash: hashOf(port) }))
     .sort((a, b) => compare(a.hash, b.hash))
@@ -77,8 +77,8 @@ function addressKey({ ip, targetRef }: EndpointAddress): string {
   return `${ip} ${targetRef?.uid ?? ""}`;
 }
 
-/** The port as Go's spew prints it. */
-function printedPort({ name = "", port = 0, protocol = "", appProtocol }: EndpointPort): string {
+/** Prints a port like go-spew. */
+function printPort({ name = "", port = 0, protocol = "", appProtocol }: EndpointPort): string {
   const fields = [
     `Name:(string)${name}`,
     `Port:(int32)${port}`,

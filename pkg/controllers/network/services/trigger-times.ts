@@ -4,18 +4,18 @@ import { conditionOf } from "../../pods/pod-state.ts";
 
 interface Known {
   readonly service: number;
-  /** Time of the last change of readiness by name of the pod. */
+  /** Time of the last readiness change, by pod name. */
   readonly pods: ReadonlyMap<string, number>;
 }
 
 /**
- * Times of the changes that cause changes of endpoints, for the annotation that measures how long
- * these take to reach nodes. All times are in milliseconds since 1970.
+ * Times of the changes that trigger endpoint changes, for the annotation `last-change-trigger-time` (latency
+ * of network programming). All times are in milliseconds since 1970.
  */
 export class TriggerTimes {
   private readonly known = new Map<string, Known>();
 
-  /** The earliest change since the last call; undefined = there is none. */
+  /** Earliest change since the last call; undefined = none. */
   next(service: Service, pods: readonly Pod[]): number | undefined {
     const key = objectKey(service);
     const before = this.known.get(key);
@@ -44,7 +44,7 @@ function timeOf(text: string | null | undefined): number | undefined {
   return text === undefined || text === null ? undefined : Date.parse(text);
 }
 
-/** RFC 3339, with a fraction only if there is one. */
-export function triggerTimeText(ms: number): string {
+/** RFC 3339; a fraction only if not zero. */
+export function formatTriggerTime(ms: number): string {
   return new Date(ms).toISOString().replace(/\.?0+Z$/, "Z");
 }

@@ -28,18 +28,18 @@ import { TopologyHints } from "./topology-hints.ts";
 import { isReadyNode, zoneRatios } from "./zone-capacities.ts";
 
 export interface EndpointSliceOptions {
-  /** Services that are synced concurrently. */
+  /** Number of Services synced concurrently. */
   readonly serviceEndpointWorkers: number;
   readonly maxEndpointsPerSlice: number;
-  /** Time for which changes of pods are collected before a sync. */
+  /** Batches pod changes: delay of a sync after one. */
   readonly endpointSliceBatchMs: number;
 }
 
-/** Changes of slices by other clients are collected for so long at least. */
+/** Minimum delay of a sync after a change of a slice by another client. */
 const sliceBatchMs = 1_000;
 const retryDelays = { firstMs: 1_000, longestMs: 1_000_000 };
 
-/** Keeps the EndpointSlices of Services with selectors. */
+/** Maintains the EndpointSlices of Services with selectors. */
 export async function runEndpointSliceController(
   context: ControllerContext,
   options: EndpointSliceOptions,

@@ -20,7 +20,7 @@ import {
   targetPortOf,
 } from "../services/pod-endpoints.ts";
 import { inPortOrder, portsKey } from "../services/port-order.ts";
-import { triggerTimeText } from "../services/trigger-times.ts";
+import { formatTriggerTime } from "../services/trigger-times.ts";
 import type { SliceMetrics } from "./slice-metrics.ts";
 import { endpointKey, packEndpoints, type PlannedSlice } from "./slice-plan.ts";
 import { hasSameEntries, type SliceWriter, withoutLabels } from "./slice-writer.ts";
@@ -50,7 +50,7 @@ interface PortGroup {
   readonly endpoints: Map<string, Endpoint>;
 }
 
-/** Brings the EndpointSlices of Services in line with their pods. */
+/** Reconciles the EndpointSlices of Services with their pods. */
 export class ServiceSlices {
   private readonly names: {
     readonly serviceName: string;
@@ -77,7 +77,7 @@ export class ServiceSlices {
 
   /**
    * @param triggerTime time of the change that caused the sync, in milliseconds since 1970
-   * @throws Error after a failed request, and for pods on nodes that are unknown
+   * @throws Error that combines failed requests and pods on unknown nodes
    */
   async reconcile(
     service: Service,
@@ -87,7 +87,7 @@ export class ServiceSlices {
   ): Promise<void> {
     const families = addressFamilies(service);
     const failures: unknown[] = [];
-    const figures = { endpoints: 0, slices: 0, leastSlices: 0 };
+    const figures = { endpoints: 0, slices: 0, minSlices: 0 };
     for (const family of families) {
       const slices = existing.filter(({ addressType }) => addressType === family);
       const sync = new FamilySync(this, service, family, triggerTime);
@@ -95,7 +95,7 @@ export class ServiceSlices {
       failures.push(...sync.skipped);
       figures.endpoints += sync.figures.endpoints;
       figures.slices += sync.figures.slices;
-      figures.leastSlices += sync.figures.leastSlices;
+      figures.minSlices += sync.figures.minSlices;
     }
     const distribution = this.distributionOf(service);
     const key = objectKey(service);
@@ -119,7 +119,7 @@ export class ServiceSlices {
     return mode === "Auto" || mode === "auto";
   }
 
-  /** The traffic distribution, which topology-aware hints override. */
+  /** Traffic distribution of a Service; undefined = none, or overridden by topology-aware hints. */
   distributionOf(service: Service): string | undefined {
     const { trafficDistribution } = service.spec ?? {};
     if (this.hasTopologyHints(service) || !isTrafficDistribution(trafficDistribution))
@@ -130,9 +130,9 @@ export class ServiceSlices {
 
 /** One sync of the slices of a Service for one address family. */
 class FamilySync {
-  /** Errors about pods that were left out. */
+  /** Errors of skipped pods. */
   readonly skipped: Error[] = [];
-  readonly figures = { endpoints: 0, slices: 0, leastSlices: 0 };
+  readonly figures = { endpoints: 0, slices: 0, minSlices: 0 };
 
   constructor(
     private readonly slices: ServiceSlices,
@@ -173,20 +173,20 @@ class FamilySync {
       total.added += plan.added;
       total.removed += plan.removed;
       this.figures.endpoints += endpoints.size;
-      this.figures.leastSlices += Math.ceil(endpoints.size / maxEndpoints);
+      this.figures.minSlices += Math.ceil(endpoints.size / maxEndpoints);
       byPorts.delete(key);
     }
     for (const slices of byPorts.values()) deleted.push(...slices);
     this.keepPlaceholder(existing, { create, deleted }, labels);
     metrics.packed(total.added, total.removed);
     this.figures.slices = existing.length + create.length - deleted.length;
-    this.figures.leastSlices ||= 1;
+    this.figures.minSlices ||= 1;
     const events = this.addHints(existing, { create, update, deleted });
     await this.write({ create, update, deleted });
     for (const event of events) this.slices.shared.record(service, event);
   }
 
-  /** Labels of the Service, and those that are reserved for slices. */
+  /** Labels of slices: those of the Service and the reserved ones. */
   private labels(): Readonly<Record<string, string>> {
     const { service } = this;
     const { manager, names } = this.slices.shared;
@@ -242,7 +242,7 @@ class FamilySync {
     };
   }
 
-  /** A Service without endpoints has one slice without endpoints and ports. */
+  /** Keeps or creates the placeholder slice (no endpoints, no ports) of a Service without endpoints. */
   private keepPlaceholder(
     existing: readonly EndpointSlice[],
     { create, deleted }: { readonly create: PlannedSlice[]; readonly deleted: EndpointSlice[] },
@@ -310,7 +310,7 @@ class FamilySync {
     const annotationsOf = (stored: Readonly<Record<string, string>>) => {
       const { [names.triggerTime]: _time, ...rest } = stored;
       if (triggerTime === undefined) return rest;
-      return { ...rest, [names.triggerTime]: triggerTimeText(triggerTime) };
+      return { ...rest, [names.triggerTime]: formatTriggerTime(triggerTime) };
     };
     const owner = { object: service, resource: serviceResource };
     await writer.write(owner, { create, update, delete: deleted }, annotationsOf);
@@ -323,7 +323,7 @@ class FamilySync {
 function addressFamilies({ spec }: Service): readonly AddressFamily[] {
   const { ipFamilies = [], clusterIP = "" } = spec ?? {};
   if (ipFamilies.length > 0) return [...new Set(ipFamilies)];
-  // Services from before dual stack.
+  // Services created before dual-stack support.
   if (clusterIP !== "" && clusterIP !== "None") return [ipFamily(clusterIP)];
   return ["IPv4", "IPv6"];
 }

@@ -1,4 +1,4 @@
-/** Metrics of the EndpointSlice controller, with the names of kube-controller-manager. */
+/** Metrics of the EndpointSlice controller, named as in kube-controller-manager. */
 import type { Instruments, MetricDefinition } from "#request";
 
 const prefix = "endpoint_slice_controller_";
@@ -63,12 +63,12 @@ export const endpointSliceMetrics: readonly MetricDefinition[] = [
   },
 ];
 
-/** Figures of one Service. */
+/** Gauges of one Service. */
 export interface ServiceFigures {
   readonly endpoints: number;
   readonly slices: number;
-  /** Slices if all were as full as possible. */
-  readonly leastSlices: number;
+  /** Minimum number of slices, i.e. if all were full. */
+  readonly minSlices: number;
   readonly trafficDistribution: string | undefined;
 }
 
@@ -108,12 +108,12 @@ export class SliceMetrics {
   }
 
   private setGauges(): void {
-    const sums = { endpoints: 0, slices: 0, leastSlices: 0 };
+    const sums = { endpoints: 0, slices: 0, minSlices: 0 };
     const byDistribution = new Map([...this.distributions].map((each) => [each, 0]));
-    for (const { endpoints, slices, leastSlices, trafficDistribution } of this.services.values()) {
+    for (const { endpoints, slices, minSlices, trafficDistribution } of this.services.values()) {
       sums.endpoints += endpoints;
       sums.slices += slices;
-      sums.leastSlices += leastSlices;
+      sums.minSlices += minSlices;
       if (trafficDistribution === undefined) continue;
       this.distributions.add(trafficDistribution);
       const count = byDistribution.get(trafficDistribution) ?? 0;
@@ -121,7 +121,7 @@ export class SliceMetrics {
     }
     this.instruments.set(`${prefix}endpoints_desired`, {}, sums.endpoints);
     this.instruments.set(`${prefix}num_endpoint_slices`, {}, sums.slices);
-    this.instruments.set(`${prefix}desired_endpoint_slices`, {}, sums.leastSlices);
+    this.instruments.set(`${prefix}desired_endpoint_slices`, {}, sums.minSlices);
     for (const [distribution, count] of byDistribution) {
       const name = `${prefix}services_count_by_traffic_distribution`;
       this.instruments.set(name, { traffic_distribution: distribution }, count);

@@ -1,8 +1,8 @@
-/** Packing of the endpoints of a Service into EndpointSlices. */
+/** Packs the endpoints of a Service into EndpointSlices. */
 
-/** An EndpointSlice that is to be created or updated. */
+/** An EndpointSlice to create or update. */
 export interface PlannedSlice {
-  /** What is stored; absent = it is to be created. */
+  /** The stored slice; absent = to be created. */
   readonly stored?: EndpointSlice;
   readonly addressType: AddressFamily;
   readonly ports: readonly EndpointPort[];
@@ -24,14 +24,14 @@ export interface PackingOptions {
   /** Labels that every slice should have. */
   readonly labels: Readonly<Record<string, string>>;
   readonly maxEndpoints: number;
-  /** Whether the labels of a slice are other than they should be. */
+  /** Whether the labels of a slice differ from the desired ones. */
   readonly hasOtherLabels: (slice: EndpointSlice) => boolean;
 }
 
 /**
- * Packs endpoints into the slices of one set of ports, with few writes: endpoints stay in their
- * slice; new ones go into slices that are updated anyway, the fullest first; the rest goes into the
- * one unchanged slice that it fills best, or into new ones. `desired` is by `endpointKey`.
+ * Packs endpoints into the slices of one set of ports with a minimum of writes: endpoints stay in their
+ * slice; new ones go into slices that are updated anyway, the fullest first; the remaining ones into the
+ * unchanged slice that they fill best, or into new slices. `desired` is keyed by `endpointKey`.
  */
 export function packEndpoints(
   existing: readonly EndpointSlice[],
@@ -82,7 +82,7 @@ export function packEndpoints(
   return { ...plan, delete: deleted, added, removed };
 }
 
-/** Takes the endpoints of the slice that are still desired out of `left`. */
+/** Endpoints of the slice that are still desired, which it removes from `left`. */
 function keepDesired(slice: EndpointSlice, left: Map<string, Endpoint>) {
   const endpoints: Endpoint[] = [];
   let hasChanged = false;
@@ -97,7 +97,7 @@ function keepDesired(slice: EndpointSlice, left: Map<string, Endpoint>) {
   return { endpoints, hasChanged };
 }
 
-/** The slice that `count` more endpoints fill best. */
+/** The slice in which `count` more endpoints leave the least free space. */
 function bestFit(
   slices: Iterable<EndpointSlice>,
   count: number,
@@ -114,13 +114,13 @@ function bestFit(
   return best;
 }
 
-/** What tells one endpoint from another. */
+/** Identity of an endpoint: addresses, hostname and target uid. */
 export function endpointKey({ addresses, hostname = "", targetRef }: Endpoint): string {
   const { namespace = "", name = "" } = targetRef ?? {};
   return JSON.stringify([[...addresses].sort(), hostname, namespace, name]);
 }
 
-/** Whether two endpoints of one key have the same attributes, hints apart. */
+/** Whether two endpoints with the same key have equal attributes, ignoring hints. */
 export function isSameEndpoint(left: Endpoint, right: Endpoint): boolean {
   const shown = ({ nodeName, zone, conditions = {}, targetRef }: Endpoint) => {
     const { apiVersion, kind, namespace, name, uid, fieldPath } = targetRef ?? {};

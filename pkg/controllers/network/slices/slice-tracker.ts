@@ -7,14 +7,14 @@ export interface SliceTrackerOptions {
   readonly slices: Informer<EndpointSlice>;
   readonly domain: Domain;
   readonly clock: Clock;
-  /** Value of the label managed-by of the slices that are the controller's. */
+  /** Value of the label managed-by of the controller's slices. */
   readonly manager: string;
-  /** Told of the Service, by key, of a slice that another client has changed. */
+  /** Called with the Service's key when another client has changed a slice. */
   readonly changed: (serviceKey: string) => void;
 }
 
 const indexName = "service";
-/** After this time a write that the informer does not show is taken for undone. */
+/** Time after which a write that the informer does not show is ignored. */
 const timeoutMs = 300_000;
 
 interface Write {
@@ -25,11 +25,11 @@ interface Write {
 }
 
 /**
- * The EndpointSlices of a controller by Service, and those writes of it that the informer has yet to
- * show: until then the controller would pack endpoints twice.
+ * EndpointSlices of a controller by Service, with its writes that the informer does not show yet: until then
+ * the cache is stale, and a sync would create duplicate slices.
  */
 export class SliceTracker {
-  /** By Service and uid of the slice. */
+  /** By key of the Service and uid of the slice. */
   private readonly written = new Map<string, Map<string, Write>>();
   private readonly managedBy: string;
   private readonly serviceName: string;
@@ -51,7 +51,7 @@ export class SliceTracker {
     });
   }
 
-  /** Slices of a Service that the controller manages; empty lists are null in the API. */
+  /** The controller's slices of a Service; null lists are normalized to empty ones. */
   of(key: string): readonly EndpointSlice[] {
     return this.options.slices
       .indexed(indexName, key)
@@ -59,7 +59,7 @@ export class SliceTracker {
       .map((slice) => ({ ...slice, endpoints: slice.endpoints ?? [], ports: slice.ports ?? [] }));
   }
 
-  /** Whether the informer does not show all writes for the Service. */
+  /** Whether the informer lacks a write for the Service. */
   isStale(key: string, slices: readonly EndpointSlice[]): boolean {
     const written = this.written.get(key);
     if (written === undefined) return false;

@@ -7,8 +7,8 @@ import { controllerRef } from "../../owners/controller-ref.ts";
 import type { PlannedSlice } from "./slice-plan.ts";
 import type { SliceTracker } from "./slice-tracker.ts";
 
-/** Longest name of an EndpointSlice. */
-const longestName = 253;
+/** Maximum length of an EndpointSlice's name. */
+const maxNameLength = 253;
 
 export interface SliceWriterOptions {
   readonly client: Client;
@@ -16,11 +16,11 @@ export interface SliceWriterOptions {
   readonly tracker: SliceTracker;
   /** Whether an updated slice keeps its generateName; mirrored ones lose it. */
   readonly keepsGenerateName: boolean;
-  /** Told of each write. */
+  /** Called after each write. */
   readonly wrote: (operation: "create" | "update" | "delete") => void;
 }
 
-/** The Service or the Endpoints that slices belong to. */
+/** Owner of slices: a Service or Endpoints. */
 export interface SliceOwner {
   readonly object: ApiObject;
   readonly resource: Handle;
@@ -37,15 +37,15 @@ export class SliceWriter {
   constructor(private readonly options: SliceWriterOptions) {}
 
   /**
-   * Makes the changes. A slice that would be deleted takes the content of one that would be created.
-   * @param annotationsOf the annotations of a slice, from those that are stored
+   * Writes the changes. Pairs of a deletion and a creation become updates.
+   * @param annotationsOf returns the annotations of a slice, given the stored ones
    */
   async write(
     owner: SliceOwner,
     changes: SliceChanges,
     annotationsOf: (stored: Readonly<Record<string, string>>) => Readonly<Record<string, string>>,
   ): Promise<void> {
-    const { create, update, delete: deleted } = recycle(owner, changes);
+    const { create, update, delete: deleted } = reuseDeleted(owner, changes);
     // The garbage collector deletes the slices of an owner that is being deleted.
     const isDeleted = owner.object.metadata.deletionTimestamp !== undefined;
     for (const slice of isDeleted ? [] : create) {
@@ -65,7 +65,7 @@ export class SliceWriter {
     wrote("delete");
   }
 
-  /** Answers false in a namespace that is terminating. */
+  /** Returns false if the namespace is terminating. */
   private async create(draft: Draft<EndpointSlice>): Promise<boolean> {
     const { client, resource, tracker, wrote } = this.options;
     try {
@@ -112,8 +112,8 @@ export class SliceWriter {
   }
 }
 
-/** Turns pairs of a creation and a deletion into updates. */
-function recycle({ object }: SliceOwner, changes: SliceChanges): SliceChanges {
+/** Replaces pairs of a creation and a deletion by updates. */
+function reuseDeleted({ object }: SliceOwner, changes: SliceChanges): SliceChanges {
   const create = [...changes.create];
   const update = [...changes.update];
   const kept = changes.delete.filter((slice) => {
@@ -133,7 +133,7 @@ function newSlice(
   annotations: Readonly<Record<string, string>>,
 ): Draft<EndpointSlice> {
   const { namespace = "", name } = object.metadata;
-  const generateName = name.length < longestName ? `${name}-` : name;
+  const generateName = name.length < maxNameLength ? `${name}-` : name;
   const ownerReferences = [controllerRef(resource, object)];
   return {
     metadata: { namespace, generateName, labels, annotations, ownerReferences },
@@ -143,7 +143,7 @@ function newSlice(
   };
 }
 
-/** The labels of a slice without those that the controller sets itself. */
+/** Labels without those named. */
 export function withoutLabels(
   labels: Readonly<Record<string, string>> | undefined,
   names: readonly string[],

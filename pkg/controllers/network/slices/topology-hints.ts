@@ -16,7 +16,7 @@ export interface HintsEvent {
 }
 
 export interface HintsResult {
-  /** Unchanged slices that get other hints. */
+  /** Otherwise unchanged slices whose hints changed. */
   readonly changed: readonly PlannedSlice[];
   readonly events: readonly HintsEvent[];
 }
@@ -31,13 +31,13 @@ export interface HintsInput {
 
 type Allocations = ReadonlyMap<string, ZoneAllocation>;
 
-/** Hints that were given, by Service and address type; they follow the capacities of the zones. */
+/** Zone hints by Service and address type, from the CPU shares of the zones. */
 export class TopologyHints {
   private ratios: ZoneRatios | undefined;
   private readonly given = new Map<string, Map<string, ReadonlyMap<string, number>>>();
   private readonly populated = new Set<string>();
 
-  /** Takes over new shares; answers the Services whose hints overload a zone by them. */
+  /** Sets new zone shares; returns the keys of Services whose hints now overload a zone. */
   setRatios(ratios: ZoneRatios | undefined): readonly string[] {
     this.ratios = ratios;
     return [...this.given].flatMap(([key, byType]) =>
@@ -45,7 +45,7 @@ export class TopologyHints {
     );
   }
 
-  /** Forgets the hints of a Service for an address type; answers whether it had any. */
+  /** Drops the hints of a Service for an address type; returns whether there were any. */
   remove(serviceKey: string, addressType: string): boolean {
     const byType = this.given.get(serviceKey);
     byType?.delete(addressType);
@@ -58,7 +58,7 @@ export class TopologyHints {
     this.populated.delete(serviceKey);
   }
 
-  /** Gives hints so that each zone gets its share of the endpoints; or removes them, with a warning. */
+  /** Sets hints so that each zone gets its share; if impossible, removes them with an Event. */
   add(input: HintsInput): HintsResult {
     const { planned, unchanged, serviceKey, addressType } = input;
     const endpoints = [...planned, ...unchanged].flatMap((slice) => slice.endpoints);
@@ -96,7 +96,7 @@ export function disabledEvent(why: string, addressType: string): HintsEvent {
   return { type: "Warning", reason: "TopologyAwareHintsDisabled", message };
 }
 
-/** Removes the hints of all endpoints; answers the unchanged slices that had any. */
+/** Removes the hints of all endpoints; returns the otherwise unchanged slices that had any. */
 export function removeHints({
   planned,
   unchanged,
@@ -118,7 +118,7 @@ function add(counts: Map<string, number>, zone: string, count: number): void {
   counts.set(zone, (counts.get(zone) ?? 0) + count);
 }
 
-/** Counts the hints of an unchanged slice; answers whether the slice may keep them. */
+/** Counts the hints of an unchanged slice; returns whether the slice may keep them. */
 function takeHints(
   { endpoints }: EndpointSlice,
   allocations: Allocations,
@@ -138,7 +138,7 @@ function takeHints(
 }
 
 interface Balance {
-  /** Endpoints that zones give to others. */
+  /** Number of endpoints that each zone gives to others. */
   readonly giving: Map<string, number>;
   readonly receiving: Map<string, number>;
 }
@@ -169,7 +169,7 @@ function largest(zones: ReadonlyMap<string, number>): readonly [zone: string, am
   return best;
 }
 
-/** Gives each ready endpoint the hint of its own zone, or of one that needs more. */
+/** Sets the hint of each ready endpoint to its own zone, or to a zone that needs more. */
 function redistribute(
   slices: readonly PlannedSlice[],
   { giving, receiving }: Balance,

@@ -8,7 +8,7 @@ export function isTrafficDistribution(value: string | undefined): value is strin
   return value !== undefined && known.has(value);
 }
 
-/** Gives each ready endpoint the hints of its own zone, and node with PreferSameNode. */
+/** Sets the hints of each ready endpoint to its own zone, with PreferSameNode also to its node. */
 export function addDistributionHints(
   planned: readonly PlannedSlice[],
   unchanged: readonly EndpointSlice[],

@@ -1,21 +1,21 @@
-/** Shares of the zones in the CPU capacity of the cluster, for topology hints. */
+/** CPU shares of zones, for topology hints. */
 import type { Node } from "#kinds";
 import { type Domain, Quantity, resolve } from "#meta";
 
 export type ZoneRatios = ReadonlyMap<string, number>;
 
-/** Load beyond its share that hints may put on an endpoint. */
+/** Maximum overload of an endpoint by hints, relative to its share. */
 const overload = 0.2;
 
-/** How many endpoints a zone should have. */
+/** Desired number of endpoints of a zone. */
 export interface ZoneAllocation {
   readonly desired: number;
   readonly maximum: number;
 }
 
 /**
- * Share of each zone in the allocatable CPU of ready nodes, control planes apart; undefined if it is
- * in one zone only, or a node tells neither its zone nor its CPU.
+ * Share of each zone in the allocatable CPU of ready nodes, without control plane nodes; undefined with
+ * fewer than two zones, or if a node lacks its zone or CPU.
  */
 export function zoneRatios(nodes: Iterable<Node>, domain: Domain): ZoneRatios | undefined {
   const zoneLabel = resolve("topology.{label}/zone", domain);
@@ -44,12 +44,12 @@ export function isReadyNode({ status }: Node): boolean {
   );
 }
 
-/** Least number of endpoints of a zone whose endpoints are not overloaded. */
+/** Minimum number of endpoints of a zone that does not overload them. */
 function minimumOf(ratio: number, endpoints: number): number {
   return Math.ceil((ratio * endpoints) / (1 + overload));
 }
 
-/** Allocations by zone; a string says why there can be none. */
+/** Allocations by zone; a string = reason why there are none. */
 export function allocateZones(
   ratios: ZoneRatios | undefined,
   endpoints: number,

@@ -20,19 +20,19 @@ export interface AttachDetachOptions {
   readonly disableForceDetach: boolean;
 }
 
-/** Events that are remembered; older ones may be recorded once more. */
-const mostTold = 4_096;
+/** Size limit of the set of recorded Events; evicted ones may be recorded again. */
+const maxRecorded = 4_096;
 
 const workers = 10;
 /** Time after which a volume is detached from an unhealthy node that still reports it in use. */
 const forceDetachMs = 360_000;
-/** Period between two looks at what waits: for a claim to be bound, a node to unmount. */
+/** Interval of retries while a claim is unbound or a node has not unmounted. */
 const recheckMs = 2_000;
 const index = "node";
 
 /**
- * Attaches the CSI volumes of pods to their nodes by VolumeAttachments, detaches those that no pod
- * of a node uses, and lists the attached ones in the status of the node.
+ * Creates VolumeAttachments for the CSI volumes of pods, deletes those that no pod of the node uses, and
+ * maintains `status.volumesAttached` of nodes.
  */
 export async function runAttachDetachController(
   context: ControllerContext,
@@ -70,14 +70,14 @@ class NodeVolumes {
   private readonly volumes: AttachableVolumes;
   private readonly managed: string;
   private readonly outOfService: string;
-  /** Time since which a volume is not needed, by name of its VolumeAttachment. */
+  /** Time since which no pod needs a volume, by name of its VolumeAttachment. */
   private readonly unneededSince = new Map<string, number>();
-  /** Volumes that deleted nodes reported in use at last, while VolumeAttachments to them remain. */
+  /** Last `volumesInUse` of deleted nodes, while VolumeAttachments to them remain. */
   private readonly inUseOfDeleted = new Map<string, readonly string[]>();
-  /** Names of the VolumeAttachments that this process has made, for those whose volume is gone. */
-  private readonly made = new Map<string, true>();
-  /** What Events were recorded about: UIDs of VolumeAttachments, pods with their volumes. */
-  private readonly told = new Map<string, true>();
+  /** Names of VolumeAttachments that this process created: identifies them after their volume is deleted. */
+  private readonly created = new Map<string, true>();
+  /** Keys of recorded Events: UIDs of VolumeAttachments, pods with their volumes. */
+  private readonly recorded = new Map<string, true>();
 
   constructor(
     private readonly context: ControllerContext,
@@ -98,13 +98,13 @@ class NodeVolumes {
     return this.volumes.untilSynced();
   }
 
-  /** Keeps what a deleted node reported in use: its machine may still have the volumes mounted. */
+  /** Keeps `volumesInUse` of a deleted node: its machine may still have the volumes mounted. */
   nodeDeleted({ metadata: { name }, status }: Node): void {
     if (this.attachments.indexed(index, name).length === 0) return;
     this.inUseOfDeleted.set(name, status?.volumesInUse ?? []);
   }
 
-  /** Answers whether the node is to be looked at again soon. */
+  /** Returns whether to sync the node again after `recheckMs`. */
   async sync(name: string): Promise<boolean> {
     const node = this.nodes.get(name);
     if (node !== undefined) this.inUseOfDeleted.delete(name);
@@ -123,14 +123,14 @@ class NodeVolumes {
       const isKept = isNeeded || this.isStillUsed(node, attachment);
       (isKept ? kept : unneeded).push(attachment);
     }
-    // A node hears that a volume goes before it is detached.
+    // Removes the volume from the node's status before detaching it.
     if (node !== undefined) await this.setAttached(node, kept);
     for (const attachment of unneeded) await this.detach(attachment);
     for (const attachment of kept) {
       this.tellIfAttached(attachment, needed);
       this.tellIfFailed(attachment, needed);
     }
-    // A deleted node keeps the volumes of its pods, and gets no others.
+    // A deleted node keeps the volumes of its pods, and gets no new ones.
     if (node === undefined) return kept.length > 0;
     const presentNames = new Set(present.map(({ metadata }) => metadata.name));
     let isWaiting = kept.some(({ metadata }) => this.unneededSince.has(metadata.name));
@@ -142,14 +142,14 @@ class NodeVolumes {
     return isWaiting || pods.some((pod) => this.hasUnbound(pod, needed));
   }
 
-  /** Whether an attachment is one of this controller, which leaves those of others alone. */
+  /** Whether this controller manages an attachment; those of other clients are ignored. */
   private isOwn({ metadata, spec }: VolumeAttachment): boolean {
     const { csi } = this.volumes.volume(spec.source.persistentVolumeName ?? "")?.spec ?? {};
-    if (csi === undefined) return this.made.has(metadata.name);
+    if (csi === undefined) return this.created.has(metadata.name);
     return metadata.name === attachmentName(csi.driver, csi.volumeHandle, spec.nodeName);
   }
 
-  /** Whether claims of a pod may still be bound. */
+  /** Whether a pod has unbound claims. */
   private hasUnbound(pod: Pod, needed: ReadonlyMap<string, NeededVolume>): boolean {
     if (pod.status?.phase !== "Pending") return false;
     const claims = (pod.spec?.volumes ?? []).filter(
@@ -159,7 +159,7 @@ class NodeVolumes {
     return claims.length > bound.length;
   }
 
-  /** Whether an unneeded volume must stay until the node has unmounted it. */
+  /** Whether an unneeded volume must stay attached because the node has not unmounted it yet. */
   private isStillUsed(node: Node | undefined, attachment: VolumeAttachment): boolean {
     const { name } = attachment.metadata;
     const now = this.context.clock.now();
@@ -178,8 +178,8 @@ class NodeVolumes {
   }
 
   /**
-   * Whether the node reports that it uses the volume. A deleted node counts as it reported last, or as
-   * using all volumes if this process has not seen it.
+   * Whether the node reports the volume in `volumesInUse`. A deleted node counts by its last report, or as
+   * using all volumes if this process has not observed it.
    */
   private isInUse(node: Node | undefined, attachment: VolumeAttachment): boolean {
     const uniqueName = this.uniqueNameOf(attachment);
@@ -214,8 +214,8 @@ class NodeVolumes {
     { metadata, spec, status }: VolumeAttachment,
     needed: ReadonlyMap<string, NeededVolume>,
   ): void {
-    if (status?.attached !== true || this.told.has(metadata.uid)) return;
-    setBounded(this.told, [metadata.uid, true], mostTold);
+    if (status?.attached !== true || this.recorded.has(metadata.uid)) return;
+    setBounded(this.recorded, [metadata.uid, true], maxRecorded);
     const { persistentVolumeName = "" } = spec.source;
     const message = `AttachVolume.Attach succeeded for volume ${JSON.stringify(persistentVolumeName)} `;
     for (const pod of needed.get(persistentVolumeName)?.pods ?? []) {
@@ -230,8 +230,8 @@ class NodeVolumes {
   ): void {
     const why = status?.attached === true ? undefined : status?.attachError?.message;
     const key = `${metadata.uid} ${why}`;
-    if (why === undefined || this.told.has(key)) return;
-    setBounded(this.told, [key, true], mostTold);
+    if (why === undefined || this.recorded.has(key)) return;
+    setBounded(this.recorded, [key, true], maxRecorded);
     const { persistentVolumeName = "" } = spec.source;
     const volume = JSON.stringify(persistentVolumeName);
     const message = `AttachVolume.Attach failed for volume ${volume} : ${why}`;
@@ -245,11 +245,11 @@ class NodeVolumes {
     const options = { preconditions: { uid } };
     await this.context.client.delete(this.handle, { name }, options).catch(ignoreNotFound);
     this.unneededSince.delete(name);
-    this.made.delete(name);
-    this.told.delete(uid);
+    this.created.delete(name);
+    this.recorded.delete(uid);
   }
 
-  /** Answers false for a volume that another node holds. */
+  /** Returns false if another node has the volume attached exclusively. */
   private async attach(name: string, node: string, needed: NeededVolume): Promise<boolean> {
     const { volume, driver, pods } = needed;
     const persistentVolumeName = volume.metadata.name;
@@ -262,11 +262,11 @@ class NodeVolumes {
       return false;
     }
     const spec = { attacher: driver, nodeName: node, source: { persistentVolumeName } };
-    setBounded(this.made, [name, true], mostTold);
+    setBounded(this.created, [name, true], maxRecorded);
     try {
       await this.context.client.create(this.handle, { metadata: { name }, spec });
     } catch (error) {
-      // The informer will show the one that is there.
+      // It exists: the informer will show it.
       if (statusCodeOf(error) !== 409) throw error;
     }
     return true;
@@ -274,8 +274,8 @@ class NodeVolumes {
 
   private tellOfMultiAttach(pod: Pod, volume: string): void {
     const key = `${pod.metadata.uid} ${volume}`;
-    if (this.told.has(key)) return;
-    setBounded(this.told, [key, true], mostTold);
+    if (this.recorded.has(key)) return;
+    setBounded(this.recorded, [key, true], maxRecorded);
     const message =
       `Multi-Attach error for volume ${JSON.stringify(volume)} Volume is already exclusively ` +
       "attached to one node and can't be attached to another";

@@ -1,4 +1,4 @@
-/** CSI volumes that pods on a node need attached, and the names that stand for them. */
+/** CSI volumes that the pods of a node need attached. */
 import type { Informer } from "#client";
 import {
   type CsiDriver,
@@ -71,7 +71,7 @@ export class AttachableVolumes {
   }
 }
 
-/** Whether several nodes may attach the volume at once. */
+/** Whether the volume may be attached to several nodes. */
 export function allowsManyNodes({ spec }: PersistentVolume): boolean {
   const modes = spec?.accessModes ?? [];
   return modes.includes("ReadWriteMany") || modes.includes("ReadOnlyMany");

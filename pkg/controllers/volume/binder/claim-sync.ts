@@ -16,7 +16,7 @@ import type { VolumeWrites } from "./volume-writes.ts";
 
 const index = "claims";
 
-/** Binds a claim, asks for a volume, or tells that the claim has lost its volume. */
+/** Syncs a claim: binds it, requests provisioning, or sets phase Lost. */
 export class ClaimSync {
   private readonly classes: Informer<StorageClass>;
   private readonly volumes: Informer<PersistentVolume>;
@@ -71,7 +71,7 @@ export class ClaimSync {
     });
   }
 
-  /** A user named the volume. */
+  /** Syncs an unbound claim with `spec.volumeName`. */
   private async syncNamed(claim: PersistentVolumeClaim, volume?: PersistentVolume): Promise<void> {
     if (volume !== undefined && isBoundTo(volume, claim)) return this.writes.bind(volume, claim);
     if (volume !== undefined) {
@@ -108,7 +108,7 @@ export class ClaimSync {
     for (const volume of this.volumes.all()) yield this.writes.volumes.newest(volume);
   }
 
-  /** Gives the newest default class to a claim without one; answers whether there was one. */
+  /** Assigns the newest default StorageClass to a claim without one; returns whether there is one. */
   private async assignDefaultClass(claim: PersistentVolumeClaim): Promise<boolean> {
     if (this.names.hasClass(claim)) return false;
     const defaults = [...this.classes.all()].filter((each) => this.names.isDefaultClass(each));
@@ -139,7 +139,7 @@ export class ClaimSync {
     this.writes.tellOfClaim(claim, { type: "Normal", reason, message });
   }
 
-  /** Asks the provisioner of the class for a volume, by an annotation. */
+  /** Requests a volume from the provisioner of the class, by annotation. */
   private async provision(claim: PersistentVolumeClaim, className: string): Promise<void> {
     const { names, writes } = this;
     const found = this.classes.get(className);

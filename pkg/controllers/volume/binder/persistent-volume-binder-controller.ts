@@ -8,16 +8,16 @@ import { VolumeSync } from "./volume-sync.ts";
 import { VolumeWrites } from "./volume-writes.ts";
 
 export interface PersistentVolumeBinderOptions {
-  /** Period after which all claims and volumes are synced again. */
+  /** Resync interval of all claims and volumes. */
   readonly volumeSyncMs: number;
 }
 
-/** kube-controller-manager's. */
+/** kube-controller-manager's default. */
 export const defaultVolumeSyncMs = 15_000;
 
 /**
- * Binds claims to volumes, asks provisioners for volumes, and reclaims those whose claims are gone.
- * One claim and one volume are synced at a time, so that no two claims choose the same volume.
+ * Binds claims to volumes, requests provisioning, and reclaims volumes of deleted claims. Syncs one claim and
+ * one volume at a time, so that no two claims choose the same volume.
  */
 export async function runPersistentVolumeBinder(
   context: ControllerContext,

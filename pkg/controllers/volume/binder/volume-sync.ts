@@ -10,14 +10,14 @@ import type { ControllerContext } from "../../controller-context.ts";
 import { hasSameMode, type VolumeNames } from "#volumes";
 import type { VolumeWrites } from "./volume-writes.ts";
 
-/** Sets the phase of a volume, and reclaims it when its claim is gone. */
+/** Syncs a volume: sets its phase, and reclaims it after its claim is deleted. */
 export class VolumeSync {
   constructor(
     private readonly context: ControllerContext,
     private readonly names: VolumeNames,
     private readonly writes: VolumeWrites,
-    /** Syncs a claim by its key. */
-    private readonly wakeClaim: (key: string) => void,
+    /** Enqueues a claim by key. */
+    private readonly enqueueClaim: (key: string) => void,
   ) {}
 
   async sync(volume: PersistentVolume): Promise<void> {
@@ -37,13 +37,13 @@ export class VolumeSync {
       const isDeleted = volume.spec?.persistentVolumeReclaimPolicy === "Delete";
       await (isProvisioned && isDeleted ? this.release(volume) : this.writes.unbind(volume));
     } else if (hasSameMode(claim, volume)) {
-      this.wakeClaim(`${claimRef.namespace}/${claimRef.name}`);
+      this.enqueueClaim(`${claimRef.namespace}/${claimRef.name}`);
     } else {
       this.tellOfModes(volume, claim);
     }
   }
 
-  /** The claim that the volume is bound to; only a live read proves that it is gone. */
+  /** The claim to which the volume is bound; one that is not cached is read live. */
   private async claimOf(
     { status }: PersistentVolume,
     { namespace = "", name = "", uid }: ClaimRef,
@@ -61,7 +61,7 @@ export class VolumeSync {
 
   private async release(volume: PersistentVolume): Promise<void> {
     const isReleased = volume.status?.phase === "Released" || volume.status?.phase === "Failed";
-    // A volume that failed shows that until it is reclaimed.
+    // Phase Failed remains until the volume is reclaimed.
     const released = isReleased ? volume : await this.writes.setVolumePhase(volume, "Released");
     switch (volume.spec?.persistentVolumeReclaimPolicy) {
       case "Delete":
@@ -77,7 +77,7 @@ export class VolumeSync {
     }
   }
 
-  /** Deletes volumes of hosts; those of CSI drivers and other provisioners are theirs to delete. */
+  /** Deletes hostPath volumes; external provisioners delete their own. */
   private async delete(volume: PersistentVolume): Promise<void> {
     const { name, uid, annotations = {} } = volume.metadata;
     const { csi, hostPath } = volume.spec ?? {};

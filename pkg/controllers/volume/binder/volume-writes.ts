@@ -21,8 +21,8 @@ export interface Happening {
 type ClaimPhase = NonNullable<NonNullable<PersistentVolumeClaim["status"]>["phase"]>;
 
 /**
- * Writes of the binder. Each names the version that it changes, so that a stale one ends in a
- * conflict, and is followed by what it made until the informer shows that.
+ * Writes of the binder. Each carries the resourceVersion, so that a stale one conflicts; responses are cached
+ * until the informer shows them.
  */
 export class VolumeWrites {
   readonly claims: WrittenObjects<PersistentVolumeClaim>;
@@ -46,15 +46,15 @@ export class VolumeWrites {
     this.recorder.record(persistentVolumes, volume, happening);
   }
 
-  /** Binds both: the volume first, so that no second claim gets it. */
-  async bind(shownVolume: PersistentVolume, shownClaim: PersistentVolumeClaim): Promise<void> {
-    const reserved = await this.reserve(shownVolume, shownClaim);
+  /** Binds the volume first, which reserves it, then the claim. */
+  async bind(cachedVolume: PersistentVolume, cachedClaim: PersistentVolumeClaim): Promise<void> {
+    const reserved = await this.reserve(cachedVolume, cachedClaim);
     const volume = await this.setVolumePhase(reserved, "Bound");
-    const claim = await this.bindClaim(shownClaim, volume);
+    const claim = await this.bindClaim(cachedClaim, volume);
     await this.setClaimStatus(claim, "Bound", volume);
   }
 
-  /** Undoes the binding of a volume, or keeps it reserved if a user reserved it. */
+  /** Unbinds a volume; a reservation by a user (claimRef without `bound-by-controller`) stays. */
   async unbind(volume: PersistentVolume): Promise<void> {
     const { claimRef = {}, ...spec } = volume.spec ?? {};
     const { [this.names.boundByController]: ours, ...annotations } =
@@ -94,7 +94,7 @@ export class VolumeWrites {
     if (happening !== undefined && isNew) this.tellOfClaim(written, happening);
   }
 
-  /** The volume with the size that its file system has until a node has expanded that. */
+  /** The volume with the size of its file system, which differs until a node has expanded it. */
   private sized(volume: PersistentVolume | undefined): PersistentVolume | undefined {
     const before = volume?.metadata.annotations?.[this.names.preResizeCapacity];
     if (volume === undefined || before === undefined) return volume;
@@ -161,7 +161,7 @@ function claimStatus(
   if (volume === undefined) return { ...rest, phase };
   const { accessModes = [], capacity: size = {}, volumeAttributesClassName } = volume.spec ?? {};
   const isNew = claim.status?.phase !== phase;
-  // The capacity of a bound claim is that of its file system, which others write.
+  // Capacity of a bound claim is the file system's, which the CSI resizer and the kubelet write.
   const isSame = !isNew || isSameSize(capacity, size);
   const current = claim.status?.phase === "Pending" ? volumeAttributesClassName : attributes;
   return {
