@@ -4,21 +4,21 @@ import { parseDuration } from "#meta";
 /** Prefix of annotations and labels of simulated nodes and their pods. */
 export const prefix = "simulated.keelson.dev";
 
-/** How the simulation of one pod differs from that of others. */
-export interface PodWishes {
+/** Simulation parameters of one pod. */
+export interface PodSettings {
   /** Containers never start: the pod stays in ContainerCreating. */
   readonly neverStarts: boolean;
-  /** Reason of a failing image pull; undefined = images are there. */
+  /** Reason of a failing image pull; undefined = pulls succeed. */
   readonly imagePullError: string | undefined;
-  /** Time from admission to the sandbox, in ms. */
+  /** Time in ms from admission to the sandbox. */
   readonly startAfterMs: number | undefined;
-  /** Time from a container's start until it is ready, in ms; Infinity = never. */
+  /** Time in ms from a container's start until it is ready; Infinity = never. */
   readonly readyAfterMs: number | undefined;
-  /** Time that a container takes to exit after SIGTERM, in ms. */
+  /** Time in ms that a container takes to exit after SIGTERM. */
   readonly stopAfterMs: number | undefined;
   /**
-   * How long a container runs, in ms, and its exit code; undefined = as others do. Init containers
-   * follow annotations that name them only.
+   * Run time in ms and exit code of a container; undefined = default. Applies to init containers only if the
+   * annotation names them.
    */
   exitOf(container: string, isInit: boolean): ContainerExit | undefined;
 }
@@ -29,10 +29,10 @@ export interface ContainerExit {
 }
 
 const crashLoop: ContainerExit = { afterMs: 1_000, code: 1 };
-/** Longest duration of an annotation: a year. */
-const longestMs = 366 * 86_400_000;
+/** Maximum duration in an annotation: one year. */
+const maxMs = 366 * 86_400_000;
 
-const noWishes: PodWishes = {
+const noWishes: PodSettings = {
   neverStarts: false,
   imagePullError: undefined,
   startAfterMs: undefined,
@@ -41,8 +41,8 @@ const noWishes: PodWishes = {
   exitOf: () => undefined,
 };
 
-/** What the annotations of a pod ask for. Values that make no sense count as absent. */
-export function wishesOf({ metadata }: Pod): PodWishes {
+/** Parses the simulation annotations of a pod; ignores invalid values. */
+export function podSettingsOf({ metadata }: Pod): PodSettings {
   const { annotations } = metadata;
   if (annotations === undefined || !hasWishes(annotations)) return noWishes;
   const text = (name: string): string | undefined => annotations[`${prefix}/${name}`];
@@ -69,7 +69,7 @@ export function wishesOf({ metadata }: Pod): PodWishes {
   };
 }
 
-/** The text of an annotation of simulated nodes. */
+/** Text of a simulation annotation. */
 export function annotationOf(
   { metadata }: Pick<Pod, "metadata">,
   name: string,
@@ -81,7 +81,7 @@ function hasWishes(annotations: Readonly<Record<string, string>>): boolean {
   return Object.keys(annotations).some((name) => name.startsWith(`${prefix}/`));
 }
 
-/** `5` for all containers or ports, or `app=5,proxy=0`; undefined for a name that is not there. */
+/** Value for a container or port in `5` (all) or `app=5,proxy=0`; undefined = not listed. */
 export function perName(text: string | undefined, wanted: string): string | undefined {
   if (text === undefined || !text.includes("=")) return text;
   for (const pair of text.split(",")) {
@@ -91,12 +91,12 @@ export function perName(text: string | undefined, wanted: string): string | unde
   return undefined;
 }
 
-/** Milliseconds of a Go duration of at most a year; undefined for another text. */
+/** Parses a Go duration to milliseconds; undefined = invalid or longer than a year. */
 export function durationMs(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   try {
     const ms = Number(parseDuration(text) / 1_000_000n);
-    return ms >= 0 ? Math.min(ms, longestMs) : undefined;
+    return ms >= 0 ? Math.min(ms, maxMs) : undefined;
   } catch {
     return undefined;
   }

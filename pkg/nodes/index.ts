@@ -1,4 +1,4 @@
-/** nodes: simulated kubelets: nodes, their heartbeats, and pods that run as far as the API can tell. */
+/** nodes: simulated kubelets: nodes, their heartbeats, and pods that run as seen from the API. */
 export type { KubeletServing } from "./kubelet/kubelet-server.ts";
 export { defaultNodesSettings, type NodesContext, type NodesSettings } from "./settings.ts";
 export type { StageClients } from "./stages/play/stage-clients.ts";

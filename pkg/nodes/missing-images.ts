@@ -1,8 +1,8 @@
-/** Hosts of the reserved domain `invalid`, and words for things that are not there. */
+/** Hosts in the reserved domain `invalid`, and names that say that the image does not exist. */
 const missing =
   /^[^/]*\.invalid(:\d+)?\/|^invalid\.|(^|[/:._-])(non-?existent|does-?not-?exist|no-such-image)([/:._-]|$)/;
 
-/** Whether no registry can have the image, as its name tells. Pulls of such images fail. */
+/** Whether the image's name says that it does not exist; pulls of such images fail. */
 export function isMissingImage(image: string): boolean {
   return missing.test(image);
 }

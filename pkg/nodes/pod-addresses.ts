@@ -1,23 +1,23 @@
 import { formatIp, type IpAddress, networkOf, parseCidr, parseIp } from "#base";
 
-/** Addresses at the start of a range that pods do not get: those of the network and of its router. */
+/** Number of reserved addresses at the start of a range: network and gateway. */
 const reserved = 2;
-/** Addresses of a range that are used at most; a node runs fewer pods. */
-const mostAddresses = 2 ** 16;
+/** Maximum number of used addresses of a range; a node runs fewer pods. */
+const maxAddresses = 2 ** 16;
 
-/** Pod addresses of one node: one of each of its ranges for a pod. */
+/** Allocator of pod addresses of one node: one address of each podCIDR per pod. */
 export class PodAddresses {
   private readonly ranges: readonly AddressRange[];
 
   /**
-   * @param cidrs ranges in the order of their addresses in pods, one or one of each family
-   * @throws RangeError for a text that is no range
+   * @param cidrs one range, or one of each IP family, in the order of pod addresses
+   * @throws RangeError for an invalid CIDR
    */
   constructor(readonly cidrs: readonly string[]) {
     this.ranges = cidrs.map((cidr) => new AddressRange(cidr));
   }
 
-  /** Takes addresses for a pod, or returns those it has; undefined = a range is exhausted. */
+  /** Allocates addresses for a pod, or returns its existing ones; undefined = a range is exhausted. */
   take(pod: string): readonly string[] | undefined {
     const taken = this.ranges.map((range) => range.take(pod));
     const addresses = taken.filter((each) => each !== undefined);
@@ -26,7 +26,7 @@ export class PodAddresses {
     return undefined;
   }
 
-  /** Marks addresses that a pod has already, as after a restart. */
+  /** Marks existing addresses of a pod as allocated, e.g. after a restart. */
   keep(pod: string, addresses: readonly string[]): void {
     for (const range of this.ranges) {
       for (const address of addresses) range.keep(pod, address);
@@ -38,7 +38,7 @@ export class PodAddresses {
   }
 }
 
-/** Addresses of one range: each is used by one pod at a time, and freed ones last. */
+/** Allocator of one range; released addresses are reused last. */
 class AddressRange {
   private readonly start: IpAddress;
   private readonly size: number;
@@ -46,17 +46,17 @@ class AddressRange {
   private readonly byPod = new Map<string, number>();
   private next = reserved;
 
-  /** @throws RangeError for a text that is no range */
+  /** @throws RangeError for an invalid CIDR */
   constructor(cidr: string) {
     const range = parseCidr(cidr);
     if (range === undefined) throw new RangeError(`${JSON.stringify(cidr)} is no CIDR`);
     const { address, prefix } = networkOf(range);
     this.start = address;
     const hostBits = address.length * 8 - prefix;
-    this.size = Math.min(2 ** hostBits, mostAddresses);
+    this.size = Math.min(2 ** hostBits, maxAddresses);
   }
 
-  /** Takes an address for a pod, or answers the one it has; undefined = the range is exhausted. */
+  /** Allocates an address for a pod, or returns its existing one; undefined = exhausted. */
   take(pod: string): string | undefined {
     const known = this.byPod.get(pod);
     if (known !== undefined) return this.text(known);
@@ -70,7 +70,7 @@ class AddressRange {
     return undefined;
   }
 
-  /** Marks an address that a pod has already, as after a restart. */
+  /** Marks an existing address of a pod as allocated, e.g. after a restart. */
   keep(pod: string, ip: string): void {
     const at = this.offsetOf(ip);
     if (at !== undefined && !this.used.has(at)) this.mark(pod, at);
@@ -104,13 +104,13 @@ class AddressRange {
     let offset = 0;
     for (let at = 0; at < address.length; at++) {
       offset = offset * 256 + address[at]! - this.start[at]!;
-      if (Math.abs(offset) > mostAddresses) return undefined;
+      if (Math.abs(offset) > maxAddresses) return undefined;
     }
     return offset >= 0 && offset < this.size ? offset : undefined;
   }
 }
 
-/** The /24 of the range that a node without a podCIDR uses, by the number of the node. */
+/** Default podCIDR: the /24 of `range` with the node's number. */
 export function ownPodCidr(range: string, node: number): string {
   const parsed = parseCidr(range);
   if (parsed === undefined || parsed.address.length !== 4 || parsed.prefix > 24) {
@@ -122,10 +122,10 @@ export function ownPodCidr(range: string, node: number): string {
   return `${(network >> 16) & 255}.${(network >> 8) & 255}.${network & 255}.0/24`;
 }
 
-/** The /64 of the IPv6 range that a dual-stack node without podCIDRs uses, by its number. */
+/** Default IPv6 podCIDR: the /64 with the node's number. */
 export function ownIpv6PodCidr(node: number): string {
   return `${ipv6Prefix}:${(node % 2 ** 16).toString(16)}::/64`;
 }
 
-/** Unique local addresses of pods on nodes that have no IPv6 range of their own. */
+/** Prefix of the default IPv6 podCIDRs (unique local addresses). */
 const ipv6Prefix = "fd00:6b65:656c";

@@ -6,44 +6,44 @@ import type { PodDelays } from "./pod/pod-run.ts";
 import type { StageClients } from "./stages/play/stage-clients.ts";
 import type { StorageSettings } from "./storage/simulated-storage.ts";
 
-/** What every node of the process has, and how its pods behave. */
+/** Settings of all nodes of the process and their pods. */
 export interface NodesSettings {
   readonly count: number;
-  /** Nodes are named by this and a number from 0. */
+  /** Prefix of node names, followed by a number from 0. */
   readonly namePrefix: string;
   /** Amounts by resource: `cpu`, `memory`, `ephemeral-storage`, `pods`, extended resources. */
   readonly capacity: Readonly<Record<string, string>>;
-  /** Labels beside those of a kubelet. */
+  /** Labels in addition to the kubelet's. */
   readonly labels: Readonly<Record<string, string>>;
-  /** Address of all nodes, which their kubelets serve on. */
+  /** Address of all nodes, on which their kubelets serve. */
   readonly address: string;
-  /** Address of the other family that dual-stack nodes report as well; absent = of one family. */
+  /** Address of the other IP family for dual-stack nodes; absent = single-stack. */
   readonly secondaryAddress?: string | undefined;
-  /** Range out of which nodes without a podCIDR take a /24 each. */
+  /** Range from which nodes without a podCIDR use a /24 each. */
   readonly podCidr: string;
-  /** Nodes wait for a controller to give them a podCIDR; false = they take one of their own. */
+  /** Whether nodes wait for a controller to allocate their podCIDR; false = they use a default one. */
   readonly allocatesPodCidrs: boolean;
   readonly delays: PodDelays;
   /**
-   * File or folder with the manifests of static pods: those of a folder are for all nodes, those of its
-   * subfolders for the node that a subfolder is named after.
+   * File or folder with the manifests of static pods: of all nodes, in subfolders of the node with the
+   * subfolder's name.
    */
   readonly staticPodPath?: string | undefined;
-  /** Events of all nodes per second; those beyond are lost. 0 = no limit. */
+  /** Rate limit of Events of all nodes per second; excess ones are dropped. 0 = no limit. */
   readonly eventsPerSecond: number;
-  /** Duration of the Lease of a node, which it renews four times in that. */
+  /** Duration of node Leases, in which they are renewed four times. */
   readonly leaseDurationSeconds: number;
   /** The simulated CSI driver. */
   readonly storage: StorageSettings;
-  /** Pods report the health of their devices: feature gate ResourceHealthStatus. */
+  /** Whether pods report the health of their devices: feature gate ResourceHealthStatus. */
   readonly reportsDeviceHealth: boolean;
-  /** Version that nodes report as that of their kubelet. */
+  /** `nodeInfo.kubeletVersion`. */
   readonly kubeletVersion: string;
-  /** Ranges of addresses that pods' annotations may name for port forwarding. */
+  /** Address ranges that annotations may specify for port forwarding. */
   readonly portForwardTargets: readonly string[];
-  /** Creates the CustomResourceDefinition of KWOK's Stages unless there is one. */
+  /** Whether to create a missing CustomResourceDefinition of KWOK Stages. */
   readonly installsStages: boolean;
-  /** Makes chance depend on this text and on names alone; undefined = it does not. */
+  /** Seed of randomness, which then depends only on it and on names; undefined = not deterministic. */
   readonly seed?: string | undefined;
 }
 
@@ -69,22 +69,22 @@ export const defaultNodesSettings: NodesSettings = {
 export interface NodesContext {
   /** Informers of all pods and nodes. */
   readonly informers: Informers;
-  /** Acts for all nodes, also where a kubelet may not; absent = KWOK's Stages are not followed. */
+  /** Client with permissions beyond a kubelet's for all nodes; absent = no KWOK Stages. */
   readonly nodesClient?: Client | undefined;
-  /** The rights of Stages beyond pods and nodes; absent = KWOK's Stages are not followed. */
+  /** Clients for Stages of other kinds than pods and nodes; absent = no KWOK Stages. */
   readonly stageClients?: StageClients | undefined;
-  /** A client that acts for a node. */
+  /** Client with the identity of a node. */
   readonly clientOf: (node: string) => Client;
-  /** A client that acts for the controllers of the simulated CSI driver. */
+  /** Client of the simulated CSI driver's controllers. */
   readonly storageClient: Client;
   readonly clock: Clock;
-  /** Takes the times at which nodes renew their Lease next. */
+  /** Receives the times of the next Lease renewals, by node. */
   readonly heartbeats?: Map<string, number> | undefined;
   readonly random: Random;
   readonly signal: AbortSignal;
   /** Reports an error that will be retried. */
   readonly report: (what: string, error: unknown) => void;
   readonly instruments: Instruments;
-  /** Certificates of the kubelets' server; absent = nodes have none: no logs, no exec. */
+  /** Certificates of the kubelets' server; absent = no server: no logs, no exec. */
   readonly serving?: KubeletServing | undefined;
 }

@@ -16,7 +16,7 @@ import { ContainerCommands } from "./environment/container-commands.ts";
 import { imageBytes, imageId } from "./identifiers.ts";
 import { KubeletEvents } from "./events/kubelet-events.ts";
 import { KubeletServer } from "./kubelet/kubelet-server.ts";
-import { nextVictim, type Starvation } from "./node/eviction.ts";
+import { podToEvict, type Starvation } from "./node/eviction.ts";
 import { type NodeStages, NodeSyncer } from "./node/node-syncer.ts";
 import type { PodHost } from "./pod/pod-host.ts";
 import { PodSyncer } from "./pod/pod-syncer.ts";
@@ -31,8 +31,8 @@ import { StageBook } from "./stages/stage-book.ts";
 import { nodeKind } from "./stages/stage-kinds.ts";
 import { StagePlayers } from "./stages/play/stage-players.ts";
 
-/** Nodes that have a kubelet server at most: each takes a port. */
-const mostServed = 1_000;
+/** Maximum number of nodes with a kubelet server, each of which uses a port. */
+const maxServed = 1_000;
 /** Index of pods by their node. */
 const byNode = "node";
 
@@ -94,7 +94,7 @@ class SimulatedNodes {
       ...context,
       objects,
       nodeOf: (name) => this.nodes.get(name),
-      onChange: (pod) => this.podSyncer.wake(pod),
+      onChange: (pod) => this.podSyncer.enqueue(pod),
     });
     this.volumes = this.createVolumes(objects);
     this.expansion = new NodeExpansion({
@@ -109,7 +109,7 @@ class SimulatedNodes {
       pods: this.pods,
       nodes: () => this.nodeSyncer.names,
       hostOf,
-      onChange: (pod) => this.podSyncer.wake(pod),
+      onChange: (pod) => this.podSyncer.enqueue(pod),
     });
     this.podSyncer = new PodSyncer({
       ...common,
@@ -132,7 +132,7 @@ class SimulatedNodes {
       context,
       events,
       objects,
-      onChange: (pod) => this.podSyncer.wake(pod),
+      onChange: (pod) => this.podSyncer.enqueue(pod),
       onMounted: (pod) => this.expansion.podMounted(pod),
       onInUse: (node) => this.nodeSyncer.wake(node),
     });
@@ -156,7 +156,7 @@ class SimulatedNodes {
 
   private nodeStages(): NodeStages {
     return {
-      areThere: () => this.book.has(nodeKind),
+      exist: () => this.book.has(nodeKind),
       isStaged: (node) => this.stages?.players.nodes.isStaged(node) === true,
       selects: (node) => this.book.selecting(nodeKind, node).length > 0,
     };
@@ -209,7 +209,7 @@ class SimulatedNodes {
     server?.close();
   }
 
-  /** Listens for the nodes; those beyond the bound have no server. */
+  /** Starts the kubelet servers; nodes beyond `maxServed` have none. */
   private async serve(): Promise<KubeletServer | undefined> {
     const { serving, clock, report } = this.context;
     if (serving === undefined) return undefined;
@@ -226,7 +226,7 @@ class SimulatedNodes {
       startOf: (pod: Pod, container: Container) => this.podSyncer.startOf(pod, container),
     };
     const server = new KubeletServer({ ...serving, ...doors });
-    for (const node of [...this.nodeSyncer.names].slice(0, mostServed)) {
+    for (const node of [...this.nodeSyncer.names].slice(0, maxServed)) {
       try {
         this.ports.set(node, await server.listen(node));
       } catch (error) {
@@ -241,7 +241,7 @@ class SimulatedNodes {
     return this.pods.indexed(byNode, node);
   }
 
-  /** Evicts the pod of a node that uses most of what is short. */
+  /** Evicts the next pod of a node that is short of a resource. */
   private evict(node: string, starvation: Starvation): void {
     const { clock, clientOf } = this.context;
     this.events.recordNode(node, {
@@ -251,11 +251,11 @@ class SimulatedNodes {
     });
     const moment = { domain: clientOf(node).domain, now: clock.now() };
     const active = this.podsOf(node).filter((pod) => this.podSyncer.isActive(pod));
-    const victim = nextVictim(active, starvation, moment);
+    const victim = podToEvict(active, starvation, moment);
     if (victim !== undefined) this.podSyncer.evict(victim.pod, victim.message);
   }
 
-  /** Takes over the pods of a node that starts to work. */
+  /** Enqueues the pods of a node whose kubelet starts to work. */
   private startPods(node: string): void {
     const own = this.podsOf(node);
     const { addresses } = this.nodeSyncer.hostOf(node) ?? {};
@@ -274,14 +274,14 @@ class SimulatedNodes {
   }
 }
 
-/** Images that a node lists at most, as a kubelet does. */
-const mostImages = 50;
+/** Maximum number of listed images: the kubelet's nodeStatusMaxImages. */
+const maxImages = 50;
 
 function imagesOf(own: readonly Pod[]): readonly ContainerImage[] {
   const images = new Set(own.flatMap(containersOf).map(({ image = "" }) => image));
   return [...images]
     .filter((image) => image !== "")
     .sort()
-    .slice(0, mostImages)
+    .slice(0, maxImages)
     .map((image) => ({ names: [imageId(image), image], sizeBytes: imageBytes }));
 }

@@ -8,14 +8,14 @@ import { defaultNodesSettings, type NodesContext, type NodesSettings } from "./s
 import { runNodes } from "./simulated-nodes.ts";
 import type { StageSource } from "./stages/testing.ts";
 
-/** Simulated nodes on a registry in memory, whose clock moves only by `pass`. */
+/** Simulated nodes on an in-memory registry, whose clock advances only by `pass`. */
 export interface NodesTest {
   readonly test: TestRegistry;
-  /** Errors that were reported, as `what: error`. */
+  /** Reported errors: `what: error`. */
   readonly reports: readonly string[];
-  /** Lets time pass in steps of a second or less, and everything that is due happen. */
+  /** Advances time in steps of at most a second and runs everything that becomes due. */
   pass(ms: number): Promise<void>;
-  /** Creates a pod in the namespace `ns` on `hollow-0`, and lets the node see it. */
+  /** Creates a pod in namespace `ns` on `hollow-0` and waits until the node observes it. */
   createPod(
     name: string,
     pod: { readonly metadata?: object; readonly spec?: object },
@@ -25,7 +25,7 @@ export interface NodesTest {
 }
 
 const stepMs = 1_000;
-/** Turns of the event loop after which calls in this process have ended. */
+/** Turns of the event loop after which in-process calls have completed. */
 const turns = 30;
 
 export async function startNodes(
@@ -43,7 +43,7 @@ export async function startNodes(
   };
   const common = {
     clock: test.clock,
-    // Processes that follow one another make up different names.
+    // A restarted process generates different names.
     random: seededRandom(known === undefined ? 1 : 2),
     signal: life.signal,
     report: (what: string, error: unknown) => void reports.push(`${what}: ${String(error)}`),

@@ -6,16 +6,16 @@ interface Timer {
   readonly key: string;
 }
 
-/** Longest sleep of a timer of Node, about 24 days. */
-const longestSleepMs = 2 ** 31 - 1;
+/** Maximum delay of a Node.js timer, about 24 days. */
+const maxSleepMs = 2 ** 31 - 1;
 
 /**
- * Calls `fire` with keys at their times: a binary heap of timers behind a single sleep of the clock,
- * so that 100,000 keys cost two numbers each. A key has one timer at most; setting it again replaces it.
+ * Calls `fire` with keys at their times: a binary heap of timers with a single sleep of the clock, so that
+ * 100,000 keys cost two numbers each. A key has at most one timer; setting it replaces the previous one.
  */
 export class TimerHeap {
   private readonly heap: Timer[] = [];
-  /** The timer of each key that counts; others in the heap are skipped. */
+  /** Current timer of each key; other timers in the heap are skipped. */
   private readonly current = new Map<string, Timer>();
   private sleeping: { readonly at: number; readonly life: AbortController } | undefined;
 
@@ -23,18 +23,18 @@ export class TimerHeap {
     private readonly clock: Clock,
     private readonly signal: AbortSignal,
     private readonly fire: (key: string) => void,
-    /** Whether a virtual clock may be late with the keys; see `SleepOptions`. */
+    /** Whether a virtual clock may fire the keys late; see `SleepOptions`. */
     private readonly coalesce = false,
   ) {
     signal.addEventListener("abort", () => this.sleeping?.life.abort(), { once: true });
   }
 
-  /** Keys that have a timer. */
+  /** Number of keys with a timer. */
   get size(): number {
     return this.current.size;
   }
 
-  /** Fires the key at the monotonic time `at`, in place of the time it had before. */
+  /** Fires the key at the monotonic time `at`; replaces its previous timer. */
   set(key: string, at: number): void {
     if (this.current.get(key)?.at === at) return;
     const timer = { at, key };
@@ -54,7 +54,7 @@ export class TimerHeap {
     this.sleeping?.life.abort();
     const life = new AbortController();
     this.sleeping = { at: first.at, life };
-    const ms = Math.min(Math.max(first.at - this.clock.monotonic(), 0), longestSleepMs);
+    const ms = Math.min(Math.max(first.at - this.clock.monotonic(), 0), maxSleepMs);
     const { coalesce } = this;
     this.clock.sleep(ms, life.signal, { background: true, coalesce }).then(
       () => {

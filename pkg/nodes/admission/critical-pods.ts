@@ -1,11 +1,11 @@
-/** Pods that a kubelet does not evict, and for which it makes room. */
+/** Critical pods, which a kubelet does not evict and for which it preempts others. */
 import { type Pod, priorityOf } from "#kinds";
 import { type Domain, resolve } from "#meta";
 
-/** Priority from which pods are critical: system-cluster-critical. */
+/** Minimum priority of critical pods: system-cluster-critical. */
 const criticalPriority = 2_000_000_000;
 
-/** Whether a pod comes from a file of its node, or mirrors one that does. */
+/** Whether a pod is a static pod or a mirror pod. */
 export function isStaticPod({ metadata: { annotations } }: Pod, domain: Domain): boolean {
   if (annotations === undefined) return false;
   const source = annotations[resolve("{label}/config.source", domain)];
@@ -17,7 +17,7 @@ export function isCriticalPod(pod: Pod, domain: Domain): boolean {
   return priorityOf(pod) >= criticalPriority || isStaticPod(pod, domain);
 }
 
-/** Whether a kubelet may end `victim` to make room for `pod`. */
+/** Whether a kubelet may preempt `victim` in favor of `pod`. */
 export function mayPreempt(pod: Pod, victim: Pod, domain: Domain): boolean {
   if (isCriticalPod(pod, domain) && !isCriticalPod(victim, domain)) return true;
   const priorities = [pod, victim].map(({ spec }) => spec?.priority);

@@ -1,4 +1,4 @@
-/** Admission of pods by their node: what a kubelet checks again after the scheduler. */
+/** Pod admission by the kubelet, which repeats checks of the scheduler. */
 import { isTolerated, type Node, type Pod, requiredNodeAffinity } from "#kinds";
 import { type Domain, resolve } from "#meta";
 import type { PodFailure } from "../pod/pod-run.ts";
@@ -13,20 +13,20 @@ export interface AdmissionInput {
   readonly uid: string;
   readonly node: Node;
   readonly allocation: NodeAllocation;
-  /** Pods that run on the node, as they are allocated. */
+  /** Active pods of the node, with their allocated resources. */
   readonly others: () => readonly Pod[];
   readonly domain: Domain;
 }
 
-/** What a node says to a pod. */
+/** Result of a pod's admission. */
 export interface AdmissionResult {
-  /** Why the node refuses the pod, with a kubelet's reason and message; undefined = it admits the pod. */
+  /** Reason and message of the rejection, as in the kubelet; undefined = admitted. */
   readonly refusal?: PodFailure | undefined;
-  /** Pods that the node ends to make room for a critical pod. */
+  /** Pods to terminate in favor of a critical pod. */
   readonly preempted: readonly Pod[];
 }
 
-/** Judges a pod as the admit handlers of a kubelet with default settings do, in their order. */
+/** Runs the admit handlers of a kubelet with default settings, in their order. */
 export function admit(pod: Pod, input: AdmissionInput): AdmissionResult {
   const { node, domain } = input;
   const refusal =
@@ -42,8 +42,8 @@ export function admit(pod: Pod, input: AdmissionInput): AdmissionResult {
   return preempt(pod, shortages, input);
 }
 
-/** Why a resize can never be met by the node: it asks for more than there is. */
-export function excessOf(pod: Pod, { status }: Node): string | undefined {
+/** Message of an infeasible resize, which exceeds the node's allocatable resources; undefined = feasible. */
+export function infeasibleResize(pod: Pod, { status }: Node): string | undefined {
   const { amounts } = podRequests(pod);
   for (const name of ["memory", "cpu"]) {
     const wanted = amounts.get(name) ?? 0n;
@@ -55,7 +55,7 @@ export function excessOf(pod: Pod, { status }: Node): string | undefined {
   return undefined;
 }
 
-/** Under memory pressure a node takes pods that request something only; under others, critical ones. */
+/** Node pressure: memory pressure rejects best-effort pods, other pressure all but critical ones. */
 function pressureOn(pod: Pod, { status }: Node, domain: Domain): PodFailure | undefined {
   const found = ["MemoryPressure", "DiskPressure", "PIDPressure"].filter((type) =>
     status?.conditions?.some((each) => each.type === type && each.status === "True"),
@@ -74,7 +74,7 @@ function sysctlRefusal({ spec = {} }: Pod): PodFailure | undefined {
   return message === undefined ? undefined : { reason: "SysctlForbidden", message };
 }
 
-/** Nodes run Linux, with what their status says of the container runtime. */
+/** Rejects pods for another OS, or with features that the container runtime lacks. */
 function unsupported(
   { metadata: { labels }, spec }: Pod,
   { status }: Node,
@@ -96,7 +96,7 @@ function unsupported(
   return { reason: "SupplementalGroupsPolicyNotSupported", message };
 }
 
-/** A resource that is short, with all numbers. */
+/** An insufficient resource with its amounts. */
 interface Insufficiency extends Shortage {
   readonly requested: bigint;
   readonly used: bigint;
@@ -105,14 +105,14 @@ interface Insufficiency extends Shortage {
 
 const commonResources = ["cpu", "memory", "ephemeral-storage"];
 
-/** The resources that are short, in the scheduler's order: pods, then the common ones, then others. */
+/** Insufficient resources in the scheduler's order: pods, standard resources, others. */
 function shortagesFor(
   { amounts }: PodRequests,
   { uid, node, allocation, domain }: AdmissionInput,
 ): readonly Insufficiency[] {
   const { allocatable = {} } = node.status ?? {};
   const others = [...amounts.keys()].filter((name) => !commonResources.includes(name)).sort();
-  // Extended resources that the node does not know belong to the cluster.
+  // Extended resources that the node does not have are cluster-level.
   const known = others.filter((name) => name in allocatable || !isExtended(name, domain));
   const check = (resource: string, requested: bigint, used: bigint): readonly Insufficiency[] => {
     const capacity = wholeAmount(resource, allocatable[resource]);
@@ -120,14 +120,14 @@ function shortagesFor(
     return requested > 0n && missing > 0n ? [{ resource, missing, requested, used, capacity }] : [];
   };
   return [
-    ...check("pods", 1n, BigInt(allocation.countBeside(uid))),
+    ...check("pods", 1n, BigInt(allocation.countExcluding(uid))),
     ...[...commonResources, ...known].flatMap((name) =>
-      check(name, amounts.get(name) ?? 0n, allocation.usedBeside(uid, name)),
+      check(name, amounts.get(name) ?? 0n, allocation.usedExcluding(uid, name)),
     ),
   ];
 }
 
-/** Whether a resource belongs to a domain other than that of Kubernetes. */
+/** Whether a resource name is in a domain other than that of Kubernetes. */
 function isExtended(resource: string, domain: Domain): boolean {
   return resource.includes("/") && !resource.includes(resolve("{label}/", domain));
 }
@@ -141,7 +141,7 @@ function shortageRefusal([first]: readonly Insufficiency[]): PodFailure | undefi
   return { reason: `OutOf${resource}`, message };
 }
 
-/** Makes room for a critical pod, which is never refused for a resource alone. */
+/** Preempts pods for a critical pod that lacks resources only. */
 function preempt(
   pod: Pod,
   shortages: readonly Shortage[],
@@ -164,7 +164,7 @@ function mismatchOf(
   if (!requiredNodeAffinity(pod)(node)) {
     return predicateFailure("NodeAffinity", "node(s) didn't match Pod's node affinity/selector");
   }
-  if (allocation.hasConflictBeside(uid, hostPorts)) {
+  if (allocation.hasConflictExcluding(uid, hostPorts)) {
     const description = "node(s) didn't have free ports for the requested pod ports";
     return predicateFailure("NodePorts", description);
   }

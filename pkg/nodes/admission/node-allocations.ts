@@ -1,7 +1,7 @@
 import type { Pod } from "#kinds";
 import { type HostPort, isConflict, podRequests, type PodRequests } from "./pod-requests.ts";
 
-/** What the nodes of the process have allocated to the pods that they admitted. */
+/** Allocated resources of the admitted pods of all nodes. */
 export class NodeAllocations {
   private readonly nodes = new Map<string, NodeAllocation>();
 
@@ -9,14 +9,14 @@ export class NodeAllocations {
     return this.nodes.get(node) ?? new NodeAllocation();
   }
 
-  /** Allocates to a pod of a node what it requests, in place of what it had. */
+  /** Sets the allocation of a pod to its requests. */
   set(node: string, uid: string, pod: Pod): void {
     const allocation = this.of(node);
     allocation.set(uid, podRequests(pod));
     this.nodes.set(node, allocation);
   }
 
-  /** Takes back what a pod has; without effect for one that has nothing. */
+  /** Releases the allocation of a pod, if any. */
   delete(node: string, uid: string): void {
     const allocation = this.nodes.get(node);
     allocation?.delete(uid);
@@ -24,7 +24,7 @@ export class NodeAllocations {
   }
 }
 
-/** The pods of one node, and running sums of their requests. */
+/** Pods of one node, with the sums of their requests. */
 export class NodeAllocation {
   private readonly pods = new Map<string, PodRequests>();
   private readonly sums = new Map<string, bigint>();
@@ -50,19 +50,19 @@ export class NodeAllocation {
     this.add(requests, -1n);
   }
 
-  /** Number of pods beside the one with this UID. */
-  countBeside(uid: string): number {
+  /** Number of pods, excluding this UID. */
+  countExcluding(uid: string): number {
     return this.pods.size - (this.pods.has(uid) ? 1 : 0);
   }
 
-  /** Amount of a resource that the pods beside the one with this UID have. */
-  usedBeside(uid: string, resource: string): bigint {
+  /** Allocated amount of a resource, excluding this UID. */
+  usedExcluding(uid: string, resource: string): bigint {
     const own = this.pods.get(uid)?.amounts.get(resource) ?? 0n;
     return (this.sums.get(resource) ?? 0n) - own;
   }
 
-  /** Whether a pod beside the one with this UID has one of the ports. */
-  hasConflictBeside(uid: string, ports: readonly HostPort[]): boolean {
+  /** Whether any of the host ports is in use, excluding this UID. */
+  hasConflictExcluding(uid: string, ports: readonly HostPort[]): boolean {
     if (ports.length === 0) return false;
     return [...this.withPorts].some(
       ([other, used]) =>

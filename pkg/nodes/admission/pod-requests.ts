@@ -1,4 +1,4 @@
-/** What a pod takes of its node, in whole numbers that can be added up. */
+/** Resource requests and host ports of a pod, as integers. */
 import { isSidecar, type Pod } from "#kinds";
 import { Quantity } from "#meta";
 import { plus, podTotal } from "#quota";
@@ -17,7 +17,7 @@ export interface PodRequests {
 
 const nothing: PodRequests = { amounts: new Map(), hostPorts: [] };
 
-/** Requests of the containers, or of the pod as a whole where its spec has some, and the overhead. */
+/** Effective requests of a pod: containers or pod-level resources, plus overhead. */
 export function podRequests({ spec = {} }: Pod): PodRequests {
   const total = { ...podTotal(spec, "requests"), ...spec.resources?.requests };
   const amounts = Object.entries(plus(total, spec.overhead ?? {})).map(
@@ -28,7 +28,7 @@ export function podRequests({ spec = {} }: Pod): PodRequests {
   return { amounts: new Map(amounts), hostPorts };
 }
 
-/** A quantity of a resource: cpu in thousandths, others in whole units. */
+/** Parses an amount of a resource: cpu in thousandths, others in whole units. */
 export function wholeAmount(resource: string, text: string | undefined): bigint {
   const amount = Quantity.parse(text ?? "0");
   return resource === "cpu" ? amount.milliValue() : amount.value();
@@ -44,7 +44,7 @@ function hostPortsOf({ containers = [], initContainers = [] }: NonNullable<Pod["
   );
 }
 
-/** Whether two pods cannot have these ports on one node. */
+/** Whether two host ports conflict. */
 export function isConflict(left: HostPort, right: HostPort): boolean {
   if (left.protocol !== right.protocol || left.port !== right.port) return false;
   return left.ip === right.ip || left.ip === anyAddress || right.ip === anyAddress;

@@ -1,8 +1,8 @@
-/** Preemption by a kubelet: pods of a node that it ends so that a critical pod has room. */
+/** Preemption by the kubelet in favor of a critical pod. */
 import type { Pod } from "#kinds";
 import { podRequests, type PodRequests } from "./pod-requests.ts";
 
-/** An amount of a resource that is missing. */
+/** Missing amount of a resource. */
 export interface Shortage {
   readonly resource: string;
   readonly missing: bigint;
@@ -14,9 +14,9 @@ interface Candidate {
 }
 
 /**
- * The pods to end, of the lowest QoS classes that suffice and as few as possible, as a kubelet chooses them.
- * @param pods pods of the node that may be preempted
- * @returns a text that tells what cannot be met, if all pods together do not suffice
+ * Pods to preempt by the kubelet's algorithm: of the lowest QoS classes that suffice, as few as possible.
+ * @param pods preemptible pods of the node
+ * @returns the unmet requirements as text, if all pods together do not suffice
  */
 export function podsToPreempt(
   pods: readonly Pod[],
@@ -29,7 +29,7 @@ export function podsToPreempt(
   const burstable = ofClass("Burstable");
   const unmet = without(shortages, candidates);
   if (unmet.length > 0) {
-    return `no set of running pods found to reclaim resources: ${shown(unmet)}`;
+    return `no set of running pods found to reclaim resources: ${printShortages(unmet)}`;
   }
   const guaranteed = closest(
     ofClass("Guaranteed"),
@@ -40,13 +40,13 @@ export function podsToPreempt(
   return [...first, ...second, ...guaranteed].map(({ pod }) => pod);
 }
 
-/** As Kubernetes prints the list. */
-function shown(shortages: readonly Shortage[]): string {
+/** Prints the requirements like the kubelet. */
+function printShortages(shortages: readonly Shortage[]): string {
   const parts = shortages.map(({ resource, missing }) => `(res: ${resource}, q: ${missing}), `);
   return `[${parts.join("")}]`;
 }
 
-/** What is still missing without the pods. */
+/** Shortages that remain after preempting the pods. */
 function without(shortages: readonly Shortage[], pods: readonly Candidate[]): readonly Shortage[] {
   return shortages.flatMap(({ resource, missing }) => {
     const freed = pods.reduce((sum, pod) => sum + amountOf(pod, resource), 0n);
@@ -54,12 +54,12 @@ function without(shortages: readonly Shortage[], pods: readonly Candidate[]): re
   });
 }
 
-/** A pod frees its own place among the pods of the node. */
+/** Amount of a resource that preempting the pod frees; of `pods` it is one. */
 function amountOf({ requests }: Candidate, resource: string): bigint {
   return resource === "pods" ? 1n : (requests.amounts.get(resource) ?? 0n);
 }
 
-/** Takes, again and again, the pod that comes closest to what is missing; of two alike, the smaller. */
+/** Repeatedly takes the pod closest to the remaining shortages; on a tie the smaller one. */
 function closest(
   candidates: readonly Candidate[],
   shortages: readonly Shortage[],
@@ -76,7 +76,7 @@ function closest(
   return chosen;
 }
 
-/** Sum over the resources of the square of the part that the pod leaves missing. */
+/** Sum over resources of the squared fraction that remains missing without the pod. */
 function distance(candidate: Candidate, shortages: readonly Shortage[]): number {
   return shortages.reduce((sum, { resource, missing }) => {
     const left = Number(missing - amountOf(candidate, resource));

@@ -1,4 +1,4 @@
-/** Sysctls that a kubelet with default settings lets pods set: those of their own namespaces. */
+/** Safe sysctls, which a kubelet with default settings allows. */
 import type { PodSpec } from "#kinds";
 
 const safeSysctls: ReadonlySet<string> = new Set([
@@ -16,7 +16,7 @@ const safeSysctls: ReadonlySet<string> = new Set([
   "net.ipv4.tcp_wmem",
 ]);
 
-/** Why a kubelet does not let the pod set one of its sysctls; undefined = it does. */
+/** Message of the first forbidden sysctl of a pod; undefined = all are allowed. */
 export function forbiddenSysctl({
   securityContext,
   hostNetwork,
@@ -35,7 +35,7 @@ export function forbiddenSysctl({
   return undefined;
 }
 
-/** Sysctls may be written with slashes instead of dots: the first separator tells. */
+/** Normalizes separators: slashes replace dots if the first separator is a slash. */
 function withDots(name: string): string {
   const first = /[./]/.exec(name)?.[0];
   if (first !== "/") return name;

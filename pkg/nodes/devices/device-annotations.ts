@@ -5,30 +5,30 @@ import { prefix } from "../annotations.ts";
 /** Name of the simulated DRA driver. */
 export const deviceDriver = `devices.${prefix}`;
 
-/** Most devices of a node. */
-const mostDevices = 1_024;
+/** Maximum number of devices of a node. */
+const maxDevices = 1_024;
 const countPattern = /^([a-z]([-a-z0-9]{0,50}[a-z0-9])?)=(\d{1,4})$/;
 
-/** The annotation of a node cannot be understood, for the reason in the message. */
+/** An invalid device annotation of a node. */
 export class DeviceAnnotationFault extends Error {
   override readonly name = "DeviceAnnotationFault";
 }
 
-/** Text of the annotation that lists the devices of a node; undefined = the node has none. */
+/** Annotation that lists the devices of a node; undefined = none. */
 export function devicesText({ metadata }: Node): string | undefined {
   const text = metadata.annotations?.[`${prefix}/devices`]?.trim();
   return text === "" ? undefined : text;
 }
 
 /**
- * Devices that a text lists: `gpu=2,nic=1` for `gpu-0`, `gpu-1` and `nic-0`, each with an attribute
- * `type`; or a JSON list of devices as in a ResourceSlice.
+ * Parses a list of devices: `gpu=2,nic=1` for `gpu-0`, `gpu-1` and `nic-0`, each with an attribute `type`; or
+ * a JSON list of devices as in a ResourceSlice.
  * @throws DeviceAnnotationFault
  */
 export function parseDevices(text: string): readonly Device[] {
   const devices = text.startsWith("[") ? listedDevices(text) : countedDevices(text);
-  if (devices.length <= mostDevices) return devices;
-  throw new DeviceAnnotationFault(`${devices.length} devices, at most ${mostDevices} are allowed`);
+  if (devices.length <= maxDevices) return devices;
+  throw new DeviceAnnotationFault(`${devices.length} devices, at most ${maxDevices} are allowed`);
 }
 
 function listedDevices(text: string): readonly Device[] {
@@ -56,7 +56,7 @@ function countedDevices(text: string): readonly Device[] {
   });
 }
 
-/** Health of a device as the annotation `device-health` of its node tells; `Healthy` by default. */
+/** Health of a device by the annotation `device-health` of its node; default `Healthy`. */
 export function deviceHealth({ metadata }: Node, device: string): string {
   const text = metadata.annotations?.[`${prefix}/device-health`] ?? "";
   for (const pair of text.split(",")) {

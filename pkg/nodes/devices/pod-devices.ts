@@ -24,20 +24,20 @@ export interface PodDevicesOptions {
   readonly pods: Informer<Pod>;
   /** Pods that are bound to a node. */
   readonly podsOf: (node: string) => readonly Pod[];
-  /** Looks at pods again whose claims or devices have changed. */
+  /** Called with the pods whose claims or devices have changed. */
   readonly onChange: (pods: Iterable<Pod>) => void;
 }
 
 const byClaim = "resource-claims";
 
-/** Prepares the claims of pods before their containers start, as kubelet and DRA driver do. */
+/** Prepares the ResourceClaims of pods before their containers start, like kubelet and DRA driver. */
 export class PodDevices {
   private readonly client: Client;
   private readonly handle: Handle<ResourceClaim>;
   private claims: Informer<ResourceClaim> | undefined;
-  /** Pods whose claims are prepared, by UID. */
+  /** UIDs of pods whose claims are prepared. */
   private readonly prepared = new Set<string>();
-  /** Why the claims of a pod could not be prepared the last time, by its UID. */
+  /** Last error of preparing the claims of a pod, by its UID. */
   private readonly failures = new Map<string, string>();
 
   constructor(private readonly options: PodDevicesOptions) {
@@ -66,7 +66,7 @@ export class PodDevices {
   async prepare(pod: Pod): Promise<boolean> {
     const { uid, deletionTimestamp } = pod.metadata;
     if (!hasClaims(pod) || this.prepared.has(uid)) return true;
-    // A pod that is being deleted starts no more.
+    // A terminating pod does not start.
     if (deletionTimestamp !== undefined) return false;
     const claims = await this.informer();
     try {
@@ -83,7 +83,7 @@ export class PodDevices {
     return true;
   }
 
-  /** The status of the pod with the health of the devices of its containers. */
+  /** Adds the health of allocated devices to a pod's status. */
   withHealth<T extends PodStatus>(pod: Pod, status: T): T {
     const { containerStatuses } = status;
     const isReported = this.options.settings.reportsDeviceHealth && hasClaims(pod);
@@ -110,7 +110,7 @@ export class PodDevices {
     this.options.events.recordPod(pod, { type: "Warning", reason, message });
   }
 
-  /** Reports the devices of the simulated driver as ready. */
+  /** Writes `status.devices` of the claim: devices of the simulated driver are ready. */
   private async publish(claim: ResourceClaim, pod: Pod): Promise<void> {
     const own = devicesOf(claim).filter(
       ({ driver, pool }) => driver === deviceDriver && pool === pod.spec?.nodeName,
@@ -143,7 +143,7 @@ export class PodDevices {
     await this.client.patch(this.handle, at, patch).catch(ignoreNotFound);
   }
 
-  /** The informer of claims, which runs from the first pod with a claim on. */
+  /** The informer of claims; started by the first pod with a claim. */
   private async informer(): Promise<Informer<ResourceClaim>> {
     if (this.claims === undefined) {
       const { context, pods, onChange } = this.options;
@@ -170,7 +170,7 @@ function checkReserved(claim: ResourceClaim, pod: Pod): void {
   throw new ClaimFault(`pod ${name} (${uid}) is not allowed to use ${what} in ${namespace}`);
 }
 
-/** Claims by the names that the pod gives them; none if one of them is gone. */
+/** Claims by their names in the pod; none if one is missing. */
 function preparedClaims(
   pod: Pod,
   claims: Informer<ResourceClaim>,
@@ -183,7 +183,7 @@ function preparedClaims(
   }
 }
 
-/** Health of the devices that a container refers to, by claim and request. */
+/** Health of the devices of a container's claims and requests. */
 function healthOf(
   { spec }: Pod,
   name: string,

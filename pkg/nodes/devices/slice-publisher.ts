@@ -11,9 +11,9 @@ import {
   parseDevices,
 } from "./device-annotations.ts";
 
-/** Most devices of a slice, half of what the API allows for devices without taints. */
+/** Maximum number of devices per slice: half of the API's limit without taints. */
 const devicesPerSlice = 64;
-/** Annotation of slices with a digest of what they were made from. */
+/** Annotation of slices with a digest of their source. */
 const digestKey = `${prefix}/devices-digest`;
 const byNode = "node";
 const workers = 8;
@@ -22,11 +22,11 @@ const retryDelays = { firstMs: 200, longestMs: 30_000 };
 export interface SlicePublisherOptions {
   readonly context: NodesContext;
   readonly nodes: Informer<Node>;
-  /** Whether the node is one of this process. */
+  /** Whether this process simulates the node. */
   readonly isOwn: (node: string) => boolean;
 }
 
-/** Publishes the devices of nodes in ResourceSlices, as a DRA driver does. */
+/** Publishes the devices of nodes in ResourceSlices, like a DRA driver. */
 export class SlicePublisher {
   private readonly client: Client;
   private readonly handle: Handle<ResourceSlice>;
@@ -40,12 +40,12 @@ export class SlicePublisher {
     this.queue = new WorkQueue({ ...context, name: "simulated_devices", delays: retryDelays });
   }
 
-  /** Works until the signal aborts. */
+  /** Runs until the signal aborts. */
   async run(): Promise<void> {
     const { nodes: informer, isOwn } = this.options;
     const unsubscribe = informer.subscribe(({ object }) => {
       const { name } = object.metadata;
-      // Nodes without devices cost nothing, and need no API for devices.
+      // Without devices the resource API is not needed.
       const isConcerned = this.slices !== undefined || devicesText(object) !== undefined;
       if (isConcerned && isOwn(name)) this.queue.add(name);
     });
@@ -111,7 +111,7 @@ export class SlicePublisher {
   }
 }
 
-/** At least one part: a driver without devices has an empty slice. */
+/** Splits devices into slices; at least one, since a driver without devices publishes an empty slice. */
 function chunksOf(devices: readonly Device[]): readonly (readonly Device[])[] {
   const count = Math.max(1, Math.ceil(devices.length / devicesPerSlice));
   return Array.from({ length: count }, (_, at) =>

@@ -1,7 +1,7 @@
 import type { ApiObject, Handle, Informer, Informers } from "#client";
 import { type ConfigMap, configMaps, type Secret, secrets } from "#kinds";
 
-/** Key of a ConfigMap or Secret that a pod needs. */
+/** Key of a ConfigMap, distinct from that of a Secret. */
 export function configMapKey(namespace: string, name: string): string {
   return `configmap ${namespace}/${name}`;
 }
@@ -11,7 +11,7 @@ export function secretKey(namespace: string, name: string): string {
 }
 
 /**
- * ConfigMaps and Secrets that pods are made of. They are listed and watched once a pod needs one.
+ * ConfigMaps and Secrets of pods. Informers start when a pod first needs a kind.
  */
 export class ConfigObjects {
   private configMaps: Informer<ConfigMap> | undefined;
@@ -21,29 +21,29 @@ export class ConfigObjects {
 
   constructor(private readonly informers: Informers) {}
 
-  /** Undefined = there is none, or it is not known yet. */
+  /** Undefined = missing, or the informer has not synced. */
   configMap(namespace: string, name: string): ConfigMap | undefined {
     this.configMaps ??= this.follow(configMaps, configMapKey);
     return this.configMaps.get(`${namespace}/${name}`);
   }
 
-  /** Undefined = there is none, or it is not known yet. */
+  /** Undefined = missing, or the informer has not synced. */
   secret(namespace: string, name: string): Secret | undefined {
     this.secrets ??= this.follow(secrets, secretKey);
     return this.secrets.get(`${namespace}/${name}`);
   }
 
-  /** Whether all objects are known of the kinds that pods have needed so far. */
+  /** Whether all started informers have synced. */
   get isSynced(): boolean {
     return this.configMaps?.synced !== false && this.secrets?.synced !== false;
   }
 
-  /** Calls a function with the key of each object that comes or changes. */
+  /** Calls `listener` with the key of each added or changed object. */
   onChange(listener: (key: string) => void): void {
     this.changeListeners.push(listener);
   }
 
-  /** Calls a function whenever all objects of a kind have become known. */
+  /** Calls `listener` when the informer of a kind has synced. */
   onSynced(listener: () => void): void {
     this.syncListeners.push(listener);
   }

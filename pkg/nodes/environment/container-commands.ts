@@ -15,16 +15,16 @@ import { mountsOf } from "./mounted-files.ts";
 import { ScratchVolumes } from "./scratch-volumes.ts";
 import { expandReferences } from "./references.ts";
 
-/** What a container is created with, or why it is not created. */
+/** Inputs of a container's creation, or the error that prevents it. */
 export type Prepared =
   | {
-      /** Variables that it declares, if they come from objects that may change while it runs. */
+      /** Declared variables, if they depend on objects that may change while it runs. */
       readonly declared: Variables | undefined;
-      /** Files of its volumes; undefined = they are not known. */
+      /** Files of its volumes; undefined = unknown. */
       readonly scratch: ScratchFiles | undefined;
     }
   | {
-      /** In a kubelet's words; undefined = it is not known yet whether it can be. */
+      /** The kubelet's message; undefined = objects are still being listed. */
       readonly fault: string | undefined;
     };
 
@@ -42,17 +42,17 @@ export interface ContainerCommandsOptions {
   readonly informers: Informers;
   readonly clock: Clock;
   readonly nodeOf: (name: string) => Node | undefined;
-  /** Called with the key of a pod whose containers may be created now. */
+  /** Called with the key of a pod whose containers may now be creatable. */
   readonly onChange: (pod: string) => void;
 }
 
-/** What containers are started with, and what their commands do as far as that is known. */
+/** Environment and files of containers, and the simulated results of their commands. */
 export class ContainerCommands {
   private readonly environments: ContainerEnvironments;
   private readonly volumes = new ScratchVolumes();
-  /** Keys of pods, by that of the object that they wait for. */
+  /** Keys of waiting pods, by key of the missing object. */
   private readonly waiting = new Map<string, Set<string>>();
-  /** Keys of the objects that a pod waits for, by its own. */
+  /** Keys of missing objects, by key of the waiting pod. */
   private readonly missing = new Map<string, Set<string>>();
 
   constructor(private readonly options: ContainerCommandsOptions) {
@@ -69,8 +69,8 @@ export class ContainerCommands {
   }
 
   /**
-   * Finds what a container needs to be created. A pod that lacks an object is woken when it comes.
-   * @param left files that its last run has left in its volumes; undefined = they are not known
+   * Prepares a container's creation. A pod that lacks an object is enqueued when the object appears.
+   * @param left files of its previous run in its volumes; undefined = unknown
    */
   prepare(pod: Pod, container: Container, left: ScratchFiles | undefined): Prepared {
     const scratch = left && this.volumes.filesAtStart(pod, container, left);
@@ -79,7 +79,7 @@ export class ContainerCommands {
     if (isOwn) return { declared: undefined, scratch };
     try {
       const node = this.nodeOf(pod);
-      return { declared: this.environments.whole({ pod, container, node }), scratch };
+      return { declared: this.environments.environmentOf({ pod, container, node }), scratch };
     } catch (error) {
       if (!(error instanceof EnvironmentFault)) throw error;
       this.waitFor(objectKey(pod), error.objectKey);
@@ -87,25 +87,25 @@ export class ContainerCommands {
     }
   }
 
-  /** The environment of a container that has been started. */
+  /** Environment of a started container. */
   environmentOf({ pod, container, run }: Start): Variables {
     const host = hostOf(pod);
     const source = { pod, container, node: this.nodeOf(pod) };
-    const own = run.declared ?? this.wholeOf(source);
+    const own = run.declared ?? this.currentEnvironment(source);
     return new Map([...baseVariables, ["HOSTNAME", host], ...own]);
   }
 
-  /** The environment as it is now; that of a container whose objects have gone is empty. */
-  private wholeOf(source: EnvironmentSource): Variables {
+  /** Current environment; empty if its objects have been deleted. */
+  private currentEnvironment(source: EnvironmentSource): Variables {
     try {
-      return this.environments.whole(source);
+      return this.environments.environmentOf(source);
     } catch (error) {
       if (!(error instanceof EnvironmentFault)) throw error;
       return new Map();
     }
   }
 
-  /** How long a container runs by its command, and its exit code; undefined = that is not known. */
+  /** Run time and exit code of a container's command; undefined = unknown. */
   exitOf(start: Start): CommandExit | undefined {
     const { container } = start;
     if (runsForever(container)) return endless;
@@ -114,9 +114,9 @@ export class ContainerCommands {
   }
 
   /**
-   * Keeps what a container that has ended leaves in its volumes, for its next run or for others.
-   * @param at wall clock in ms of its end
-   * @returns files of its emptyDir volumes; undefined = they are not known
+   * Stores the files that an exited container has written to its volumes, for later starts.
+   * @param at wall clock in ms of its exit
+   * @returns files of its emptyDir volumes; undefined = unknown
    */
   keepFiles(start: Start, at: number): ScratchFiles | undefined {
     const { pod, container, run } = start;
@@ -127,13 +127,13 @@ export class ContainerCommands {
     return textsAt && this.volumes.keep(pod, container, { found: run.scratch, textsAt });
   }
 
-  /** What the command of a container has written by now; undefined = that is not known. */
+  /** Output of a container's command so far; undefined = unknown. */
   outputOf(start: Start): CommandOutcome["output"] | undefined {
     const { clock } = this.options;
     return this.follow(start, clock.now() - start.run.startedAt)?.output;
   }
 
-  /** The files of a container as it starts, by path. */
+  /** Files of a container at its start, by path. */
   filesOf(pod: Pod, container: Container): Readonly<Record<string, string>> {
     return mountsOf(pod, container, { objects: this.options.objects, scratch: undefined }).files;
   }
@@ -160,7 +160,7 @@ export class ContainerCommands {
     return this.options.nodeOf(spec?.nodeName ?? "");
   }
 
-  /** Lets a pod that is gone wait no more. */
+  /** Removes a deleted pod from the waiting ones. */
   forget(pod: string): void {
     for (const object of this.missing.get(pod) ?? []) {
       const pods = this.waiting.get(object);
@@ -185,17 +185,17 @@ export class ContainerCommands {
 
 const endless = { afterMs: Infinity, code: 0, message: undefined };
 
-/** Bytes of a termination message, and those of a log and its lines that may stand for one. */
-const mostMessageBytes = 4_096;
+/** Maximum bytes of a termination message, and maximum bytes and lines of the log used as fallback. */
+const maxMessageBytes = 4_096;
 const mostLogBytes = 2_048;
 const mostLogLines = 80;
 
-/** What a container leaves in its file for that, or the end of its log if it fails and may. */
+/** Content of terminationMessagePath, or the end of the log by FallbackToLogsOnError. */
 function terminationMessage(container: Container, { exit, output, textsAt }: CommandOutcome) {
   const { terminationMessagePath = "/dev/termination-log", terminationMessagePolicy } = container;
   const [[, message] = ["", ""]] = textsAt(terminationMessagePath);
   const usesLog = terminationMessagePolicy === "FallbackToLogsOnError" && exit.code !== 0;
-  if (message !== "" || !usesLog) return message.slice(0, mostMessageBytes);
+  if (message !== "" || !usesLog) return message.slice(0, maxMessageBytes);
   const log = Buffer.concat(output.map(({ data }) => data)).toString();
   return log
     .split(/(?<=\n)/)
@@ -204,7 +204,7 @@ function terminationMessage(container: Container, { exit, output, textsAt }: Com
     .slice(-mostLogBytes);
 }
 
-/** What images set. */
+/** Variables that images set. */
 const baseVariables = [
   ["PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
   ["HOME", "/root"],
@@ -216,7 +216,7 @@ function isFromObject({ configMapKeyRef, secretKeyRef }: ValueSource = {}): bool
 
 type ValueSource = NonNullable<NonNullable<Container["env"]>[number]["valueFrom"]>;
 
-/** Pause containers never end, whatever they are told. */
+/** Whether a container never exits: pause images. */
 function runsForever({ image = "", command = [], args = [] }: Container): boolean {
   return command.length === 0 && (/(^|\/)pause([:@]|$)/.test(image) || args[0] === "pause");
 }

@@ -15,11 +15,11 @@ import { serviceVariables } from "./service-variables.ts";
 
 export type Variables = ReadonlyMap<string, string>;
 
-/** Why a container cannot be created, in a kubelet's words. */
+/** Error of a container's environment, with the kubelet's message. */
 export class EnvironmentFault extends Error {
   constructor(
     message: string,
-    /** Key of the object that is missing or lacks an entry. */
+    /** Key of the object that is missing or lacks a key. */
     readonly objectKey: string,
   ) {
     super(message);
@@ -32,11 +32,11 @@ export interface EnvironmentSource {
   readonly node: Node | undefined;
 }
 
-/** The Service of the API server, which every container is told of. */
+/** Service of the API server, whose variables every container gets. */
 const apiServer = "default/kubernetes";
 const inNamespace = "namespace";
 
-/** Makes the environment variables of containers, as kubelets do. */
+/** Builds environment variables of containers like the kubelet. */
 export class ContainerEnvironments {
   private readonly services: Informer<Service>;
 
@@ -53,8 +53,8 @@ export class ContainerEnvironments {
   }
 
   /**
-   * The variables that a container declares.
-   * @param others variables that their values may name
+   * Variables of `env` and `envFrom`.
+   * @param others variables that their values may reference
    * @throws EnvironmentFault
    */
   private declared({ pod, container, node }: EnvironmentSource, others: Variables): Variables {
@@ -73,10 +73,10 @@ export class ContainerEnvironments {
   }
 
   /**
-   * The whole environment of a container: what it declares, and the Services of its namespace.
+   * Environment of a container: declared variables and those of Services.
    * @throws EnvironmentFault
    */
-  whole(source: EnvironmentSource): Variables {
+  environmentOf(source: EnvironmentSource): Variables {
     const { metadata, spec } = source.pod;
     const linked =
       spec?.enableServiceLinks === false
@@ -122,7 +122,7 @@ export class ContainerEnvironments {
     throw new EnvironmentFault(message, (isSecret ? secretKey : configMapKey)(namespace, name));
   }
 
-  /** Undefined = there is no such object, and need not be. */
+  /** Undefined = missing and optional. */
   private configMapEntries({ name = "", optional = false }: Reference, { metadata }: Pod) {
     const { namespace = "" } = metadata;
     const found = this.objects.configMap(namespace, name);
@@ -132,7 +132,7 @@ export class ContainerEnvironments {
     throw new EnvironmentFault(message, configMapKey(namespace, name));
   }
 
-  /** Undefined = there is no such object, and need not be. */
+  /** Undefined = missing and optional. */
   private secretEntries({ name = "", optional = false }: Reference, { metadata }: Pod) {
     const { namespace = "" } = metadata;
     const found = this.objects.secret(namespace, name);

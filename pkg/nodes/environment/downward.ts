@@ -1,9 +1,9 @@
-/** What the downward API tells a container of its pod. */
+/** Downward API: fields of a pod and resources of its containers. */
 import type { Amounts } from "#quota";
 import { type Container, containersOf, type Pod, type ResourceFieldSelector } from "#kinds";
 import { Quantity } from "#meta";
 
-/** Text of a field of a pod; undefined = there is none of that name. */
+/** Text of a pod field; undefined = unknown path. */
 export function podField({ metadata, spec, status }: Pod, path: string): string | undefined {
   const [, list, key = ""] = /^metadata\.(labels|annotations)\['(.*)'\]$/.exec(path) ?? [];
   if (list === "labels") return metadata.labels?.[key] ?? "";
@@ -33,8 +33,8 @@ export function podField({ metadata, spec, status }: Pod, path: string): string 
 }
 
 /**
- * An amount of a container in units of the divisor, rounded up. Without a limit of its own it is what
- * the node can allocate.
+ * A resource amount of a container in units of the divisor, rounded up. The default of a limit is the node's
+ * allocatable amount.
  */
 export function resourceField(
   pod: Pod,

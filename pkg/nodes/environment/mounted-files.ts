@@ -6,20 +6,20 @@ import type { ConfigObjects } from "./config-objects.ts";
 import { filesOf, scratchMounts } from "./scratch-volumes.ts";
 
 export interface MountedFiles {
-  /** Texts by path. */
+  /** File contents by path. */
   readonly files: Readonly<Record<string, string>>;
-  /** Folders of volumes that are there, even if they are empty. */
+  /** Mount paths of volumes, including empty ones. */
   readonly folders: readonly string[];
-  /** Folders of volumes of which it is not known what they hold. */
+  /** Mount paths of volumes with unknown contents. */
   readonly unknownFolders: readonly string[];
 }
 
-/** Bytes of the ConfigMaps and Secrets that one container is shown. */
-const mostBytes = 1 << 20;
+/** Maximum number of bytes of ConfigMaps and Secrets per container. */
+const maxBytes = 1 << 20;
 
 /**
- * What the volumes of a container hold: the entries of ConfigMaps and Secrets are files.
- * @param options.scratch files of emptyDir volumes; undefined = they are not known
+ * Contents of a container's volumes; keys of ConfigMaps and Secrets are files.
+ * @param options.scratch files of emptyDir volumes; undefined = unknown
  */
 export function mountsOf(
   pod: Pod,
@@ -34,7 +34,7 @@ export function mountsOf(
   const folders: string[] = [];
   const unknownFolders: string[] = [];
   const own = scratchMounts(pod, container);
-  let left = mostBytes;
+  let left = maxBytes;
   for (const mount of container.volumeMounts ?? []) {
     const volume = pod.spec?.volumes?.find((each) => each.name === mount.name);
     const entries = own.has(mount)
@@ -55,7 +55,7 @@ export function mountsOf(
   return { files, folders, unknownFolders };
 }
 
-/** Where a file of a volume is in the container; undefined = the mount leaves it out. */
+/** Path of a volume's file in the container; undefined = outside of `subPath`. */
 function pathOf(file: string, { mountPath, subPath = "" }: VolumeMount): string | undefined {
   if (subPath === "") return posix.resolve("/", mountPath, file);
   if (file === subPath) return posix.resolve("/", mountPath);
@@ -64,7 +64,7 @@ function pathOf(file: string, { mountPath, subPath = "" }: VolumeMount): string 
     : undefined;
 }
 
-/** Files of a volume by their paths in it; undefined = it is of a kind that has others. */
+/** Files of a volume by path in the volume; undefined = unsupported volume type. */
 function entriesOf(
   { configMap, secret }: Volume,
   namespace: string,

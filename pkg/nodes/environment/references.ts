@@ -1,6 +1,6 @@
 /**
- * Replaces `$(NAME)` in commands, arguments and values of environment variables. `$$` is a dollar
- * sign, and names that are not set stay as they are.
+ * Expands `$(NAME)` in commands, arguments and environment variables, by Kubernetes' rules: `$$` escapes the
+ * dollar sign, unset names are not replaced.
  */
 export function expandReferences(text: string, get: (name: string) => string | undefined): string {
   if (!text.includes("$")) return text;

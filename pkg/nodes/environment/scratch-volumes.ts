@@ -1,4 +1,4 @@
-/** Volumes to which containers write, and of which it is known what they hold. */
+/** Contents of volumes to which simulated containers write. */
 import { posix } from "node:path";
 import { setBounded } from "#base";
 import { type Container, containersOf, type Pod, type Volume, type VolumeMount } from "#kinds";
@@ -6,23 +6,23 @@ import type { ScratchFiles } from "../pod/container-run.ts";
 
 type Texts = readonly (readonly [string, string])[];
 
-/** Characters of paths and texts that one container or folder may have, and folders of all nodes. */
-const mostCharacters = 1 << 16;
+/** Maximum number of characters of paths and texts per container, per folder, and of all folders. */
+const maxCharacters = 1 << 16;
 const mostFolders = 1_000;
 
 /**
- * What containers leave in emptyDir volumes that they alone mount, for their next run, and in folders of
- * their node, for containers that start later. The disks of nodes are empty at first.
+ * Files that containers write to emptyDir volumes which only they mount, for their next run, and to hostPath
+ * folders of their node, for containers that start later. Disks of nodes are initially empty.
  */
 export class ScratchVolumes {
-  /** Texts of files by their paths in a folder, by node and folder. */
+  /** Files by path, by node and folder. */
   private readonly folders = new Map<string, Texts>();
 
   hasAny(pod: Pod, container: Container): boolean {
     return scratchMounts(pod, container).size > 0;
   }
 
-  /** The files that a container finds: those that it has left itself, and those on its node. */
+  /** Files at a container's start: those of its previous run, and those on its node. */
   filesAtStart(pod: Pod, container: Container, left: ScratchFiles): ScratchFiles {
     const folders = [...scratchMounts(pod, container).values()].filter(isHostFolder);
     if (folders.length === 0) return left;
@@ -35,9 +35,9 @@ export class ScratchVolumes {
   }
 
   /**
-   * Keeps what a command leaves.
-   * @param found the files that it found
-   * @returns files of emptyDir volumes; undefined = more than is kept
+   * Stores the files that a command has written.
+   * @param found files at its start
+   * @returns files of emptyDir volumes; undefined = limit exceeded
    */
   keep(
     pod: Pod,
@@ -52,7 +52,7 @@ export class ScratchVolumes {
         ([path, text]) => [posix.relative(folder, path), text] as const,
       );
       characters += charactersOf(texts);
-      if (characters > mostCharacters) return undefined;
+      if (characters > maxCharacters) return undefined;
       if (isHostFolder(volume)) {
         this.change(folderOf(pod, volume), { found: filesOf(found, volume.name), left: texts });
       } else {
@@ -62,7 +62,7 @@ export class ScratchVolumes {
     return files;
   }
 
-  /** Makes the changes of one container, since others may have made theirs meanwhile. */
+  /** Applies the changes of one container, since others may have changed the folder meanwhile. */
   private change(
     folder: string,
     { found, left }: { readonly found: Texts; readonly left: Texts },
@@ -71,12 +71,12 @@ export class ScratchVolumes {
     for (const [path] of found) files.delete(path);
     for (const [path, text] of left) files.set(path, text);
     const texts = [...files];
-    if (charactersOf(texts) > mostCharacters) return;
+    if (charactersOf(texts) > maxCharacters) return;
     setBounded(this.folders, [folder, texts], mostFolders);
   }
 }
 
-/** Mounts of emptyDirs that no other mount of the pod shares, and of folders that nodes make. */
+/** Mounts of emptyDir volumes that no other mount shares, and of hostPath folders. */
 export function scratchMounts(pod: Pod, container: Container): ReadonlyMap<VolumeMount, Volume> {
   const found = new Map<VolumeMount, Volume>();
   const all = containersOf(pod).flatMap(({ volumeMounts = [] }) => volumeMounts);
@@ -91,7 +91,7 @@ export function scratchMounts(pod: Pod, container: Container): ReadonlyMap<Volum
   return found;
 }
 
-/** Files of one volume by their paths in it. */
+/** Files of one volume by path in the volume. */
 export function filesOf(scratch: ScratchFiles, volume: string): Texts {
   const prefix = `${volume}/`;
   return [...scratch]

@@ -2,7 +2,7 @@ import type { Service } from "#kinds";
 
 type Variables = Map<string, string>;
 
-/** The environment variables that tell a container of a Service, as those of Docker's links did. */
+/** Environment variables of a Service (service links), in the format of Docker links. */
 export function serviceVariables({ metadata, spec }: Service): Variables {
   const variables: Variables = new Map();
   const { clusterIP = "", ports = [] } = spec ?? {};

@@ -1,10 +1,10 @@
-/** Events about containers, in a kubelet's words. */
+/** Container Events, with the kubelet's texts. */
 import { type Container, type Pod } from "#kinds";
 import { imageBytes } from "../identifiers.ts";
 import type { KubeletEvent } from "./kubelet-event.ts";
 
-/** Tells what happens to a container of the pod that is being simulated. */
-export type TellContainer = (container: Container, event: KubeletEvent) => void;
+/** Records an Event of a container of the simulated pod. */
+export type RecordContainerEvent = (container: Container, event: KubeletEvent) => void;
 
 const normal = (reason: string, message: string): KubeletEvent => ({
   type: "Normal",
@@ -17,7 +17,7 @@ const warning = (reason: string, message: string): KubeletEvent => ({
   message,
 });
 
-/** Path of a container in its pod, as Events name it. */
+/** `involvedObject.fieldPath` of a container. */
 export function fieldPathOf({ spec }: Pod, { name }: Container): string {
   const has = (list: readonly Container[] = []) => list.some((each) => each.name === name);
   const list = has(spec?.containers)
@@ -28,45 +28,57 @@ export function fieldPathOf({ spec }: Pod, { name }: Container): string {
   return `spec.${list}{${name}}`;
 }
 
-/** A container starts; its image is there unless it is always pulled. */
-export function tellStart(tell: TellContainer, container: Container): void {
+/** Records a container start; the image is present unless imagePullPolicy is Always. */
+export function recordStart(record: RecordContainerEvent, container: Container): void {
   const { name, image = "", imagePullPolicy } = container;
   const shown = JSON.stringify(image);
   if (imagePullPolicy === "Always") {
-    tell(container, normal("Pulling", `Pulling image ${shown}`));
+    record(container, normal("Pulling", `Pulling image ${shown}`));
     const how = `in 0s (0s including waiting). Image size: ${imageBytes} bytes.`;
-    tell(container, normal("Pulled", `Successfully pulled image ${shown} ${how}`));
+    record(container, normal("Pulled", `Successfully pulled image ${shown} ${how}`));
   } else {
-    tell(container, normal("Pulled", `Container image ${shown} already present on machine`));
+    record(container, normal("Pulled", `Container image ${shown} already present on machine`));
   }
-  tell(container, normal("Created", `Created container: ${name}`));
-  tell(container, normal("Started", `Started container ${name}`));
+  record(container, normal("Created", `Created container: ${name}`));
+  record(container, normal("Started", `Started container ${name}`));
 }
 
-/** An attempt to pull an image fails. */
-export function tellFailedPull(tell: TellContainer, container: Container, error: string): void {
+/** Records a failed image pull. */
+export function recordFailedPull(
+  record: RecordContainerEvent,
+  container: Container,
+  error: string,
+): void {
   const shown = JSON.stringify(container.image ?? "");
-  tell(container, normal("Pulling", `Pulling image ${shown}`));
-  tell(container, warning("Failed", `Failed to pull image ${shown}: ${error}`));
-  tell(container, warning("Failed", "Error: ErrImagePull"));
+  record(container, normal("Pulling", `Pulling image ${shown}`));
+  record(container, warning("Failed", `Failed to pull image ${shown}: ${error}`));
+  record(container, warning("Failed", "Error: ErrImagePull"));
 }
 
-/** A container cannot be created. */
-export function tellFailedCreation(tell: TellContainer, container: Container, error: string): void {
-  tell(container, warning("Failed", `Error: ${error}`));
+/** Records a failed container creation. */
+export function recordFailedCreation(
+  record: RecordContainerEvent,
+  container: Container,
+  error: string,
+): void {
+  record(container, warning("Failed", `Error: ${error}`));
 }
 
-export function tellPullBackOff(tell: TellContainer, container: Container): void {
+export function recordPullBackOff(record: RecordContainerEvent, container: Container): void {
   const shown = JSON.stringify(container.image ?? "");
-  tell(container, normal("BackOff", `Back-off pulling image ${shown}`));
-  tell(container, warning("Failed", "Error: ImagePullBackOff"));
+  record(container, normal("BackOff", `Back-off pulling image ${shown}`));
+  record(container, warning("Failed", "Error: ImagePullBackOff"));
 }
 
-export function tellRestartBackOff(tell: TellContainer, container: Container, pod: string): void {
+export function recordRestartBackOff(
+  record: RecordContainerEvent,
+  container: Container,
+  pod: string,
+): void {
   const message = `Back-off restarting failed container ${container.name} in pod ${pod}`;
-  tell(container, warning("BackOff", message));
+  record(container, warning("BackOff", message));
 }
 
-export function tellStop(tell: TellContainer, container: Container, why?: string): void {
-  tell(container, normal("Killing", why ?? `Stopping container ${container.name}`));
+export function recordStop(record: RecordContainerEvent, container: Container, why?: string): void {
+  record(container, normal("Killing", why ?? `Stopping container ${container.name}`));
 }

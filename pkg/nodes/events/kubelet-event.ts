@@ -1,4 +1,4 @@
-/** What happened, in a kubelet's words. */
+/** Type, reason and message of an Event, as in the kubelet. */
 export interface KubeletEvent {
   readonly type: "Normal" | "Warning";
   readonly reason: string;

@@ -3,13 +3,13 @@ import { nodes, type Pod, pods } from "#kinds";
 import type { KubeletEvent } from "./kubelet-event.ts";
 import type { NodesContext, NodesSettings } from "../settings.ts";
 
-/** Events that are recorded at once beyond the rate, as many as a kubelet keeps waiting. */
+/** Burst of Events above the rate: the kubelet's queue length. */
 const burst = 1_000;
 
-/** Records the Events of all nodes of the process, at no more than the rate of its settings. */
+/** Records Events of all nodes of the process, rate-limited. */
 export class KubeletEvents {
   private readonly recorder: CoreEventRecorder;
-  /** Undefined = Events are not limited. */
+  /** Undefined = no rate limit. */
   private readonly bucket: TokenBucket | undefined;
 
   constructor(context: NodesContext, { eventsPerSecond: perSecond }: NodesSettings) {
@@ -37,7 +37,7 @@ export class KubeletEvents {
     this.record(pods, pod, { ...event, host, ...(fieldPath === undefined ? {} : { fieldPath }) });
   }
 
-  /** Records an Event about a node, whose UID is its name here, as in Events of kubelets. */
+  /** Records an Event about a node; like the kubelet's, it has the node's name as uid. */
   recordNode(name: string, event: KubeletEvent): void {
     const metadata = { name, uid: name, resourceVersion: "" };
     this.record(nodes, { metadata }, { ...event, host: name });

@@ -1,4 +1,4 @@
-/** Events about a node that its kubelet records. */
+/** Events that the kubelet records about its node. */
 import type { NodeCondition, NodeStatus } from "#kinds";
 import type { KubeletEvent } from "./kubelet-event.ts";
 
@@ -27,7 +27,7 @@ export function registrationEvents(
   ];
 }
 
-/** Events about the conditions whose status changes. */
+/** Events of changed conditions. */
 export function conditionEvents(
   node: string,
   before: NodeStatus,
@@ -40,7 +40,7 @@ export function conditionEvents(
   });
 }
 
-/** The Event about a node that is cordoned or uncordoned. */
+/** Event of a cordoned or uncordoned node. */
 export function schedulableEvent(node: string, isSchedulable: boolean): KubeletEvent {
   return statusEvent(node, isSchedulable ? "NodeSchedulable" : "NodeNotSchedulable");
 }

@@ -2,8 +2,8 @@ import type { IncomingMessage } from "node:http";
 import type { AccessAttributes } from "#client";
 
 /**
- * Subresources of the node by the first part of a path; access to one of them suffices. Finer ones come
- * before `proxy`, as under a kubelet's feature gate KubeletFineGrainedAuthz.
+ * Node subresources by the first path segment; access to any of them suffices. Fine-grained ones precede
+ * `proxy` (feature gate KubeletFineGrainedAuthz).
  */
 const subresourcesByPath: ReadonlyMap<string, readonly string[]> = new Map([
   ["pods", ["pods", "proxy"]],
@@ -18,7 +18,7 @@ const subresourcesByPath: ReadonlyMap<string, readonly string[]> = new Map([
   ["flagz", ["configz"]],
 ]);
 
-/** What a request to a kubelet's server needs one of: a verb on a subresource of the node. */
+/** Authorization attributes of a kubelet request, of which one must be allowed. */
 export function attributesOf(
   { method, url = "" }: Pick<IncomingMessage, "method" | "url">,
   node: string,

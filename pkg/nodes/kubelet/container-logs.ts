@@ -2,16 +2,16 @@ import { type ContainerStateTerminated, type ContainerStatus, type Pod, statuses
 import { annotationOf, durationMs } from "../annotations.ts";
 import type { CommandOutcome } from "../shell/command-run.ts";
 
-/** A part of a log, or why there is none. */
+/** A part of a log, or the reason why there is none. */
 export type LogResult = LogPart | { readonly refusal: string };
 
 export interface LogPart {
   readonly text: Buffer;
-  /** The container runs: lines may follow. */
+  /** Whether the container runs: lines may follow. */
   readonly isRunning: boolean;
-  /** Lines of the log so far. */
+  /** Number of lines so far. */
   readonly count: number;
-  /** Time at which the run of the container began. */
+  /** Start time of the container. */
   readonly startedAt: number;
 }
 
@@ -21,20 +21,20 @@ interface LogLine {
   readonly text: string;
 }
 
-/** Newest lines of a log that are kept. */
-const mostLines = 10_000;
+/** Maximum number of lines of a log: the newest ones. */
+const maxLines = 10_000;
 
 export interface LogRequest {
   readonly query: URLSearchParams;
   /** Wall clock in ms. */
   readonly now: number;
-  /** Text of a ConfigMap that the pod's annotation names. */
+  /** Text from the ConfigMap in the pod's annotation. */
   readonly configured?: string | undefined;
-  /** What the command of the container has written; absent = that is not known. */
+  /** Output of the container's command; absent = unknown. */
   readonly output?: CommandOutcome["output"] | undefined;
 }
 
-/** The log of a container, cut as the query asks: a text that annotations give, or a made-up one. */
+/** Log of a container, limited by the query: from annotations, its command's output, or generated. */
 export function containerLog(pod: Pod, container: string, request: LogRequest): LogResult {
   const { query } = request;
   const found = statusesOf(pod).find(({ name }) => name === container);
@@ -55,7 +55,7 @@ export function containerLog(pod: Pod, container: string, request: LogRequest): 
   return { text: cut(log.lines, request), isRunning, count: log.count, startedAt };
 }
 
-/** Lines that a log has got since it had `count`; undefined = another run of the container has begun. */
+/** Lines added since the log had `count` lines; undefined = the container was restarted. */
 export function newLines(
   pod: Pod,
   container: string,
@@ -88,13 +88,13 @@ interface LogInput {
   readonly container: string;
   readonly run: Run;
   readonly request: LogRequest;
-  /** Lines that are not needed. */
+  /** Number of lines to skip. */
   readonly after?: number;
 }
 
 /**
- * All lines of a run, or the newest of them. With the annotation `log-every`, a line of the text is
- * written at each such interval, over and over; without it all are written at the start.
+ * Lines of a run, limited to the newest. With the annotation `log-every` one line of the text is written per
+ * interval, cyclically; otherwise all at the start.
  */
 function logOf(pod: Pod, { container, run, request, after = 0 }: LogInput) {
   const startedAt = startOf(run);
@@ -106,12 +106,12 @@ function logOf(pod: Pod, { container, run, request, after = 0 }: LogInput) {
   const until = Date.parse(run.finishedAt ?? "") || request.now;
   if (given === undefined && request.output !== undefined) {
     const lines = linesOf(request.output, startedAt).filter(({ at }) => at <= until);
-    return { lines: lines.slice(-mostLines), count: lines.length };
+    return { lines: lines.slice(-maxLines), count: lines.length };
   }
   const everyMs = durationMs(annotationOf(pod, "log-every"));
   if (everyMs !== undefined && everyMs > 0) {
     const count = Math.max(0, Math.floor((until - startedAt) / everyMs)) + 1;
-    const first = Math.min(count, Math.max(after, count - mostLines));
+    const first = Math.min(count, Math.max(after, count - maxLines));
     const lines = Array.from({ length: count - first }, (_, index): LogLine => {
       const at = first + index;
       return { at: startedAt + at * everyMs, text: texts[at % texts.length]! };
@@ -123,7 +123,7 @@ function logOf(pod: Pod, { container, run, request, after = 0 }: LogInput) {
       ? []
       : [{ at: until, text: `exit code ${run.exitCode}` }];
   const lines = [...texts.map((line) => ({ at: startedAt, text: line })), ...end];
-  return { lines: lines.slice(-mostLines), count: lines.length };
+  return { lines: lines.slice(-maxLines), count: lines.length };
 }
 
 function linesOf(output: CommandOutcome["output"], startedAt: number): readonly LogLine[] {
@@ -159,7 +159,7 @@ function printed(lines: readonly LogLine[], isTimed: boolean): Buffer {
   return Buffer.from(texts.join(""));
 }
 
-/** The first bytes of a text, as the query limits them; `written` count as well. */
+/** Truncates a text to `limitBytes` of the query, of which `written` bytes are used. */
 export function withinLimit(text: Buffer, query: URLSearchParams, written = 0): Buffer {
   const limit = numberOf(query, "limitBytes") ?? Infinity;
   return text.subarray(0, Math.max(0, Math.min(text.length, limit - written)));

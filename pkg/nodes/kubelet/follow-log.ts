@@ -7,17 +7,17 @@ import { isNotFound } from "#meta";
 import { annotationOf } from "../annotations.ts";
 import { type LogPart, withinLimit } from "./container-logs.ts";
 
-/** Interval in ms at which a followed log is looked at. */
-const followMs = 1_000;
+/** Poll interval in ms of a followed log. */
+const pollMs = 1_000;
 
 interface Following {
   readonly clock: Clock;
   readonly query: URLSearchParams;
-  /** What has been added; undefined = the container is gone. */
+  /** Lines added since `last`; undefined = the container no longer exists. */
   readonly next: (last: LogPart) => LogPart | undefined;
 }
 
-/** Sends a log and what is added to it, until the container ends, the limit is reached or the client goes. */
+/** Sends a log and its additions until the container exits, the limit is reached or the client leaves. */
 export async function followLog(
   response: ServerResponse,
   first: LogPart,
@@ -36,7 +36,7 @@ export async function followLog(
         await once(response, "drain", { signal: life.signal });
       }
       if (!part.isRunning || text.length < part.text.length) break;
-      await clock.sleep(followMs, life.signal, { background: true });
+      await clock.sleep(pollMs, life.signal, { background: true });
     }
     response.end();
   } catch (error) {
@@ -44,7 +44,7 @@ export async function followLog(
   }
 }
 
-/** The text of the ConfigMap that the annotation `log-config-map` names: `name` or `name/key`. */
+/** Text from the ConfigMap in the annotation `log-config-map`: `name` or `name/key`. */
 export async function configuredLog(pod: Pod, client: Client): Promise<string | undefined> {
   const [name = "", key = "log"] = (annotationOf(pod, "log-config-map") ?? "").split("/");
   if (name === "") return undefined;

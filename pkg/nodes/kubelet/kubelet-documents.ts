@@ -2,8 +2,7 @@
 import { type Pod, statusesOf } from "#kinds";
 
 /**
- * A pod as a kubelet's runtime knows it: names, images and ids of its running containers. Empty for a pod
- * that has none.
+ * A pod as in `/runningpods`: names, images and ids of its running containers. Empty if none runs.
  */
 export function runningPod(pod: Pod): readonly Pod[] {
   const { name, namespace, uid } = pod.metadata;
@@ -19,7 +18,7 @@ export function runningPod(pod: Pod): readonly Pod[] {
   ];
 }
 
-/** The configuration of a kubelet of 1.34, as far as a simulated one follows it. */
+/** KubeletConfiguration of kubelet 1.34, limited to fields that the simulation honors. */
 export function kubeletConfiguration({
   capacity,
 }: {

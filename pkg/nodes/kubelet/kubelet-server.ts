@@ -20,7 +20,7 @@ import { type ContainerFiles, FileSystems } from "../shell/container-files.ts";
 import { kubeletConfiguration, runningPod } from "./kubelet-documents.ts";
 import { runPortForward } from "./port-forward.ts";
 import { runRemoteCommand } from "./remote-command.ts";
-import { refuse, type Upgrade } from "./streams/web-socket.ts";
+import { rejectUpgrade, type Upgrade } from "./streams/web-socket.ts";
 
 export interface KubeletServing {
   /** Serving certificate of all nodes (PEM). */
@@ -34,23 +34,23 @@ export interface KubeletServing {
 
 export interface KubeletServerOptions extends KubeletServing {
   readonly clock: Clock;
-  /** Address that the ports of all nodes are on. */
+  /** Bind address of all nodes' ports. */
   readonly host: string;
   readonly podsOf: (node: string) => readonly Pod[];
   readonly commands: ContainerCommands;
-  /** The last start of a container; undefined = it has had none. */
+  /** The last start of a container; undefined = never started. */
   readonly startOf: (pod: Pod, container: Container) => Start | undefined;
   /** Capacity of each node. */
   readonly capacity: Readonly<Record<string, string>>;
-  /** Ranges of addresses that port forwarding may connect to. */
+  /** Address ranges to which port forwarding may connect. */
   readonly portForwardTargets: readonly string[];
   readonly report: (what: string, error: unknown) => void;
 }
 
-/** Time for which a decision is cached, as a kubelet's webhook authorizer caches denials. */
-const accessFreshMs = 30_000;
-/** Connections to one node at a time. */
-const mostConnections = 256;
+/** TTL of cached authorization decisions: that of denials in the kubelet's webhook authorizer. */
+const authorizationTtlMs = 30_000;
+/** Maximum number of concurrent connections to one node. */
+const maxConnections = 256;
 
 interface Call {
   readonly request: IncomingMessage;
@@ -59,7 +59,7 @@ interface Call {
   readonly query: URLSearchParams;
 }
 
-/** The HTTPS server of all kubelets of the process: each node has a port of its own. */
+/** HTTPS server of all kubelets of the process, with one port per node. */
 export class KubeletServer {
   private readonly tls: TlsServer;
   private readonly access: DelegatedAccess;
@@ -71,7 +71,7 @@ export class KubeletServer {
 
   constructor(private readonly options: KubeletServerOptions) {
     const { certificate, privateKey, clientCa, client, clock } = options;
-    this.access = new DelegatedAccess({ client, clock, freshMs: accessFreshMs });
+    this.access = new DelegatedAccess({ client, clock, freshMs: authorizationTtlMs });
     this.files = new FileSystems(() => clock.now());
     this.startedAt = clock.now();
     const clients = {
@@ -101,7 +101,7 @@ export class KubeletServer {
       socket.once("close", () => this.sockets.delete(socket));
       this.tls.emit("connection", socket);
     });
-    listener.maxConnections = mostConnections;
+    listener.maxConnections = maxConnections;
     this.listeners.add(listener);
     return new Promise((resolve, reject) => {
       listener.once("error", reject);
@@ -120,14 +120,14 @@ export class KubeletServer {
 
   private callOf(request: IncomingMessage): Call {
     const node = this.nodes.get(request.socket.localPort ?? 0) ?? "";
-    // Names of Kubernetes need no escapes: a path that has some is that of nothing here.
+    // Names in Kubernetes need no percent-encoding: an encoded path matches nothing.
     const [path = "", ...query] = (request.url ?? "").split("?");
     const parts = path.split("/").slice(1);
     return { request, node, path: parts, query: new URLSearchParams(query.join("?")) };
   }
 
-  /** 200, 401 or 403. */
-  private async codeFor({ request, node }: Call): Promise<number> {
+  /** Authenticates and authorizes a request: 200, 401 or 403. */
+  private async authorizeRequest({ request, node }: Call): Promise<number> {
     const identity = await this.access.identityOf(request);
     if (identity === undefined) return 401;
     for (const attributes of attributesOf(request, node)) {
@@ -138,7 +138,7 @@ export class KubeletServer {
 
   private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const call = this.callOf(request);
-    const code = await this.codeFor(call);
+    const code = await this.authorizeRequest(call);
     if (code !== 200) return send(response, code, code === 401 ? "Unauthorized" : "Forbidden");
     if (request.method !== "GET" && request.method !== "HEAD") {
       return send(response, 405, "Method Not Allowed\n");
@@ -149,7 +149,7 @@ export class KubeletServer {
     return send(response, 200, document.text, document.type);
   }
 
-  /** The documents of a kubelet that do not depend on the query. */
+  /** Kubelet documents that do not depend on the query. */
   private documentOf({ node, path }: Call): { text: string; type?: string } | undefined {
     const pods = this.options.podsOf(node);
     switch (path.join("/").replace(/\/$/, "")) {
@@ -214,7 +214,7 @@ export class KubeletServer {
     });
   }
 
-  /** What the command of a container has written; undefined = that is not known. */
+  /** Output of a container's command; undefined = unknown. */
   private outputOf(pod: Pod | undefined, container: string, isPrevious: boolean) {
     const start = pod && this.startOf(pod, container);
     if (start === undefined) return undefined;
@@ -234,17 +234,18 @@ export class KubeletServer {
   private async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     socket.on("error", () => socket.destroy());
     const call = this.callOf(request);
-    const code = await this.codeFor(call);
-    if (code !== 200) return refuse(socket, code, code === 401 ? "Unauthorized" : "Forbidden");
+    const code = await this.authorizeRequest(call);
+    if (code !== 200)
+      return rejectUpgrade(socket, code, code === 401 ? "Unauthorized" : "Forbidden");
     const [first = ""] = call.path;
     if (first !== "exec" && first !== "attach" && first !== "portForward") {
-      return refuse(socket, 404, "404 page not found\n");
+      return rejectUpgrade(socket, 404, "404 page not found\n");
     }
     const pod = this.podOf(call);
-    if (pod === undefined) return refuse(socket, 404, "pod does not exist\n");
+    if (pod === undefined) return rejectUpgrade(socket, 404, "pod does not exist\n");
     const upgrade = { request, socket, head };
     if (first !== "portForward") return this.runCommand(upgrade, pod, call);
-    if (pod.status?.phase !== "Running") return refuse(socket, 500, "pod is not running\n");
+    if (pod.status?.phase !== "Running") return rejectUpgrade(socket, 500, "pod is not running\n");
     const targets = this.options.portForwardTargets;
     runPortForward(upgrade, { pod, query: call.query, targets });
   }
@@ -260,7 +261,7 @@ export class KubeletServer {
       output,
     });
     if ("refusal" in log || !log.isRunning) {
-      return refuse(upgrade.socket, 500, "container not running\n");
+      return rejectUpgrade(upgrade.socket, 500, "container not running\n");
     }
     const preamble = first === "attach" ? log.text.toString() : "";
     const files = this.filesOf(node, pod, start);
@@ -268,7 +269,7 @@ export class KubeletServer {
     runRemoteCommand(upgrade, { pod, container, query, files, environment, clock, preamble });
   }
 
-  /** Files of a running container; they are lost when it is restarted. */
+  /** Files of a running container, which are lost on a restart. */
   private filesOf(node: string, pod: Pod, start: Start | undefined): ContainerFiles {
     const { commands } = this.options;
     const id = `${node}/${containerIdOf(pod, start?.container.name ?? "")}`;

@@ -1,4 +1,4 @@
-/** Usage as a kubelet tells it: a Summary, and the text forms of Prometheus. */
+/** Usage in the kubelet's formats: Summary API, and Prometheus text. */
 import { type Pod, statusesOf } from "#kinds";
 import type { Domain } from "#meta";
 import { timeText } from "../identifiers.ts";
@@ -8,15 +8,15 @@ export interface Measurement {
   readonly node: string;
   readonly pods: readonly Pod[];
   readonly domain: Domain;
-  /** Wall clock in ms: of the measurement, and of the start of the node. */
+  /** Time of the measurement: wall clock in ms. */
   readonly now: number;
   readonly startedAt: number;
-  /** Bytes of the node. */
+  /** Memory capacity of the node in bytes. */
   readonly memory: number;
   readonly disk: number;
 }
 
-/** Bytes that each container's files and logs take. */
+/** Simulated bytes of each container's file system and logs. */
 const containerDisk = 4096;
 
 function cpuStats(time: string, cores: number, coreSeconds: number) {
@@ -52,7 +52,7 @@ function measured({ pods, domain, now }: Measurement) {
   });
 }
 
-/** Usage of the node: that of its pods, and its own. */
+/** Usage of the node: its pods and system overhead. */
 function nodeTotal(pods: ReturnType<typeof measured>, { now, startedAt }: Measurement) {
   const sum = (field: "cpu" | "cpuSeconds" | "memory") =>
     pods.reduce((total, each) => total + each.total[field], 0);
@@ -133,7 +133,7 @@ function family(
   return `# HELP ${name} ${level}${help}\n# TYPE ${name} ${type}\n${lines.join("")}`;
 }
 
-/** `/metrics/resource`, with the names of a kubelet of 1.34. */
+/** `/metrics/resource`, with the metric names of kubelet 1.34. */
 export function resourceMetrics(measurement: Measurement): string {
   const { now } = measurement;
   const pods = measured(measurement);
@@ -195,7 +195,7 @@ export function resourceMetrics(measurement: Measurement): string {
   ].join("");
 }
 
-/** `/metrics/cadvisor`: usage of containers, as far as dashboards ask for it most. */
+/** `/metrics/cadvisor`: the container metrics that common dashboards use. */
 export function cadvisorMetrics(measurement: Measurement): string {
   const { now, memory } = measurement;
   const containers = measured(measurement).flatMap(({ pod: { metadata, spec }, containers: all }) =>

@@ -1,4 +1,4 @@
-/** Port forwarding to an address that an annotation names, or to an answer that nothing listens. */
+/** Port forwarding to the address in an annotation, or to a built-in response. */
 import { lookup } from "node:dns/promises";
 import { connect, type Socket } from "node:net";
 import { Duplex } from "node:stream";
@@ -8,9 +8,9 @@ import type { Pod } from "#kinds";
 import { acceptSpdy, spdyProtocolsOf } from "./streams/command-streams.ts";
 import { SpdyConnection, type SpdyStream } from "./streams/spdy-connection.ts";
 import {
-  asksForWebSocket,
+  isWebSocketRequest,
   offeredProtocols,
-  refuse,
+  rejectUpgrade,
   tunnelOf,
   type Upgrade,
   WebSocketConnection,
@@ -19,30 +19,31 @@ import {
 export interface PortForward {
   readonly pod: Pod;
   readonly query: URLSearchParams;
-  /** Ranges of addresses that annotations may name. */
+  /** Address ranges that annotations may specify. */
   readonly targets: readonly string[];
 }
 
-/** A connection to a port of the pod: its bytes, and what went wrong. */
+/** Data and error stream of a connection to a port of the pod. */
 interface PortStreams {
   readonly port: number;
   readonly data: Duplex;
   readonly error: Duplex;
 }
 
-/** Time in ms to connect to the address of an annotation. */
+/** Connect timeout in ms. */
 const connectMs = 10_000;
-/** Ports that a WebSocket of channels has at most. */
-const mostPorts = 32;
-/** Pairs of streams that are not complete. */
-const mostPending = 64;
+/** Maximum number of ports per WebSocket. */
+const maxPorts = 32;
+/** Maximum number of incomplete stream pairs. */
+const maxPending = 64;
 
-/** Serves a connection in a protocol that the client offers, or refuses it. */
+/** Serves a connection in an offered protocol, or rejects it. */
 export function runPortForward(upgrade: Upgrade, forward: PortForward): void {
   const { request, socket } = upgrade;
-  if (!asksForWebSocket(request)) {
+  if (!isWebSocketRequest(request)) {
     const protocol = spdyProtocolsOf(upgrade).find((name) => name.startsWith("portforward."));
-    if (protocol === undefined) return refuse(socket, 403, "unable to negotiate a protocol\n");
+    if (protocol === undefined)
+      return rejectUpgrade(socket, 403, "unable to negotiate a protocol\n");
     const transport = acceptSpdy(upgrade, protocol);
     return transport && forwardPairs(transport, forward);
   }
@@ -50,13 +51,13 @@ export function runPortForward(upgrade: Upgrade, forward: PortForward): void {
   const tunnel = offered.find((name) => /^SPDY\/3\.1\+portforward\./i.test(name));
   const channels = offered.find((name) => name.startsWith("v4.channel."));
   const protocol = tunnel ?? channels;
-  if (protocol === undefined) return refuse(socket, 400, "unable to negotiate a protocol\n");
+  if (protocol === undefined) return rejectUpgrade(socket, 400, "unable to negotiate a protocol\n");
   const ports = forward.query
     .getAll("port")
     .flatMap((text) => text.split(","))
     .map(Number);
-  const arePorts = ports.length > 0 && ports.length <= mostPorts && ports.every(isPort);
-  if (tunnel === undefined && !arePorts) return refuse(socket, 400, "a port is required\n");
+  const arePorts = ports.length > 0 && ports.length <= maxPorts && ports.every(isPort);
+  if (tunnel === undefined && !arePorts) return rejectUpgrade(socket, 400, "a port is required\n");
   const connection = WebSocketConnection.accept(upgrade, protocol);
   if (connection === undefined) return;
   if (tunnel === undefined) forwardChannels(connection, ports, forward);
@@ -67,7 +68,7 @@ function isPort(port: number): boolean {
   return Number.isInteger(port) && port > 0 && port < 65_536;
 }
 
-/** Streams in pairs by their request: one for data, one for errors. */
+/** SPDY: pairs a data and an error stream by `requestID`. */
 function forwardPairs(transport: Duplex, forward: PortForward): void {
   const pending = new Map<string, SpdyStream>();
   const accept = (stream: SpdyStream): boolean => {
@@ -75,11 +76,11 @@ function forwardPairs(transport: Duplex, forward: PortForward): void {
     const type = headers.get("streamtype");
     const port = Number(headers.get("port"));
     if ((type !== "error" && type !== "data") || !isPort(port)) return false;
-    // Old clients name no request: their streams come in turn, errors first.
+    // Old clients send no request id: their streams alternate, error stream first.
     const key = headers.get("requestid") ?? String(type === "error" ? id : id - 2);
     const other = pending.get(key);
     if (other === undefined) {
-      if (pending.size >= mostPending) return false;
+      if (pending.size >= maxPending) return false;
       pending.set(key, stream);
       return true;
     }
@@ -92,7 +93,7 @@ function forwardPairs(transport: Duplex, forward: PortForward): void {
   void new SpdyConnection(transport, accept).run();
 }
 
-/** Two channels for each port, 2n for data and 2n+1 for errors, which begin with the port. */
+/** WebSocket: channel 2n of each port is data, 2n+1 errors; each starts with the port number. */
 function forwardChannels(
   connection: WebSocketConnection,
   ports: readonly number[],
@@ -127,7 +128,7 @@ function forwardChannels(
   void Promise.all(all).then(() => connection.close());
 }
 
-/** Joins one connection. Resolves when it has ended. */
+/** Forwards one connection. Resolves when it ends. */
 async function forwardPort(
   { port, data, error }: PortStreams,
   forward: PortForward,
@@ -141,7 +142,7 @@ async function forwardPort(
   };
   try {
     const target = targetOf(forward.pod, port);
-    if (target === undefined) await answerPlainly(data, port, forward.pod);
+    if (target === undefined) await sendDefaultResponse(data, port, forward.pod);
     else await join(data, await dial(target, forward.targets));
     error.end();
   } catch (reason) {
@@ -149,12 +150,12 @@ async function forwardPort(
   }
 }
 
-/** The address that the annotation `port-forward` names: `host:port` or `80=host:port,443=host:port`. */
+/** Target in the annotation `port-forward`: `host:port` or `80=host:port,443=host:port`. */
 function targetOf(pod: Pod, port: number): string | undefined {
   return perName(annotationOf(pod, "port-forward"), String(port));
 }
 
-/** Connects to an address of a range that is allowed; names are resolved once. */
+/** Connects to an address in an allowed range; names are resolved once. */
 async function dial(target: string, targets: readonly string[]): Promise<Socket> {
   const [, bracketed, bare, port = ""] =
     /^(?:\[([^\]]+)\]|([^:\s]+)):(\d{1,5})$/.exec(target) ?? [];
@@ -191,7 +192,7 @@ async function dial(target: string, targets: readonly string[]): Promise<Socket>
   });
 }
 
-/** Passes bytes both ways until both sides have ended, or one is broken. */
+/** Copies bytes in both directions until both sides end or one fails. */
 async function join(data: Duplex, socket: Socket): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     socket.once("error", reject);
@@ -203,8 +204,8 @@ async function join(data: Duplex, socket: Socket): Promise<void> {
   });
 }
 
-/** Answers the first bytes of a client: HTTP in HTTP, others with a line of text. */
-async function answerPlainly(data: Duplex, port: number, { metadata }: Pod): Promise<void> {
+/** Responds to the first bytes of a client: to HTTP with HTTP, otherwise with a line of text. */
+async function sendDefaultResponse(data: Duplex, port: number, { metadata }: Pod): Promise<void> {
   const { namespace = "", name } = metadata;
   const text =
     `simulated pod ${namespace}/${name}: nothing listens on port ${port}. ` +

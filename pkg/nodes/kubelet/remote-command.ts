@@ -4,7 +4,7 @@ import { EchoShell, type ShellOutput } from "./exec/echo-shell.ts";
 import type { ContainerFiles } from "../shell/container-files.ts";
 import {
   type CommandStreams,
-  type EndStatus,
+  type ExitStatus,
   openCommandStreams,
 } from "./streams/command-streams.ts";
 import type { Upgrade } from "./streams/web-socket.ts";
@@ -16,7 +16,7 @@ export interface RemoteCommand {
   readonly files: ContainerFiles;
   readonly environment: ReadonlyMap<string, string>;
   readonly clock: Clock;
-  /** Printed first, as the log of a container that is attached to. */
+  /** Printed first: the log of an attached container. */
   readonly preamble: string;
 }
 
@@ -59,8 +59,8 @@ function isOn(query: URLSearchParams, name: string): boolean {
   return value === "true" || value === "1";
 }
 
-/** How a kubelet reports the end of a command. */
-function statusOf(exitCode: number): EndStatus {
+/** Status by which a kubelet reports the exit of a command. */
+function statusOf(exitCode: number): ExitStatus {
   const head = { metadata: {} };
   if (exitCode === 0) return { ...head, status: "Success" };
   const causes = [{ reason: "ExitCode", message: String(exitCode) }];

@@ -1,21 +1,21 @@
-/** Evictions under pressure: which pod a kubelet ends next, and what it says. */
+/** Node-pressure eviction: ranking of pods and messages, as in the kubelet. */
 import { type Node, type Pod, priorityOf } from "#kinds";
 import { type Domain, Quantity } from "#meta";
 import { isCriticalPod } from "../admission/critical-pods.ts";
 import { annotationOf } from "../annotations.ts";
 import { isMeasured, podUsage } from "../usage/container-usage.ts";
-import type { NodeTrouble } from "./node-status.ts";
+import type { UnhealthyCondition } from "./node-status.ts";
 
 /** A resource of which a node has less than its hard eviction threshold. */
 export interface Starvation {
   readonly resource: "memory" | "ephemeral-storage";
-  readonly trouble: NodeTrouble;
+  readonly trouble: UnhealthyCondition;
   readonly threshold: Quantity;
   readonly available: Quantity;
 }
 
-/** What the annotations `available-memory` and `available-disk` of a node make short. */
-export function starvationsOf(node: Node): readonly Starvation[] {
+/** Resources below their threshold by the annotations `available-memory` and `available-disk` of a node. */
+export function starvedResources(node: Node): readonly Starvation[] {
   const { memory, "ephemeral-storage": disk } = node.status?.capacity ?? {};
   const found: Starvation[] = [];
   const check = (name: string, starvation: Omit<Starvation, "available">) => {
@@ -46,15 +46,15 @@ function quantityOf(text: string | undefined): Quantity | undefined {
 
 interface Ranked {
   readonly pod: Pod;
-  /** Bytes used beyond what is requested. */
+  /** Usage in bytes above the request. */
   readonly excess: number;
 }
 
 /**
- * The pod that is evicted next: first those that use more than they request, then by priority, then by how
- * much they use beyond their request. Undefined = only critical pods are left.
+ * The pod to evict next: pods above their request first, then by priority, then by usage above the request.
+ * Undefined = only critical pods remain.
  */
-export function nextVictim(
+export function podToEvict(
   pods: readonly Pod[],
   starvation: Starvation,
   moment: { readonly domain: Domain; readonly now: number },
@@ -78,7 +78,7 @@ function excessOf(
   { resource }: Starvation,
   moment: { readonly domain: Domain; readonly now: number },
 ): number {
-  // Files of simulated containers are small: as to the disk, pods are ranked by what they request.
+  // Disk usage is not simulated: pods are ranked by their requests.
   const used = resource === "memory" ? podUsage(pod, moment) : [];
   const requested = (pod.spec?.containers ?? []).reduce(
     (sum, { resources }) => sum + Quantity.parse(resources?.requests?.[resource] ?? "0").toNumber(),

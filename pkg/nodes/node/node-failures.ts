@@ -1,26 +1,26 @@
 import type { Node } from "#kinds";
 import { annotationOf, durationMs } from "../annotations.ts";
 import { stableFraction } from "../identifiers.ts";
-import { starvationsOf } from "./eviction.ts";
-import type { NodeTrouble } from "./node-status.ts";
+import { starvedResources } from "./eviction.ts";
+import type { UnhealthyCondition } from "./node-status.ts";
 
 export interface NodeHealth {
-  /** The kubelet sends no heartbeats, and does nothing to its pods. */
+  /** The kubelet sends no heartbeats and syncs no pods. */
   readonly isSilent: boolean;
-  /** The kubelet is late with its heartbeats and its pods, but not too late. */
+  /** The kubelet delays heartbeats and pod syncs, within the grace periods. */
   readonly isSlow: boolean;
-  /** The machine is gone, and its Node object with it. */
+  /** The machine and its Node object are removed. */
   readonly isGone: boolean;
-  readonly troubles: ReadonlySet<NodeTrouble>;
-  /** Wall clock in ms at which the health changes by itself; Infinity = it does not. */
+  readonly troubles: ReadonlySet<UnhealthyCondition>;
+  /** Wall clock in ms of the next change of a flapping node; Infinity = none. */
   readonly changesAt: number;
 }
 
-/** Time for which a flapping node works, and then is silent, unless its annotation names another. */
+/** Default time for which a flapping node works, and is then unresponsive. */
 const flapMs = 60_000;
 const shortestFlapMs = 1_000;
 
-const troubleNames: Readonly<Record<string, NodeTrouble>> = {
+const troubleNames: Readonly<Record<string, UnhealthyCondition>> = {
   "memory-pressure": "MemoryPressure",
   "disk-pressure": "DiskPressure",
   "pid-pressure": "PIDPressure",
@@ -28,8 +28,8 @@ const troubleNames: Readonly<Record<string, NodeTrouble>> = {
 };
 
 /**
- * The health that the annotation `failure` gives a node: words with commas in between.
- * @param seed decides with the node's name at what time a flapping node is silent
+ * Parses the annotation `failure` of a node: comma-separated words.
+ * @param seed with the node's name determines the phase of flapping
  */
 export function nodeHealth(node: Node, now: number, seed = ""): NodeHealth {
   const words = new Map(
@@ -39,10 +39,10 @@ export function nodeHealth(node: Node, now: number, seed = ""): NodeHealth {
     }),
   );
   const named = Object.entries(troubleNames).filter(([word]) => words.has(word));
-  const starved = starvationsOf(node).map(({ trouble }) => trouble);
+  const starved = starvedResources(node).map(({ trouble }) => trouble);
   const flaps = words.has("flapping");
   const halfMs = Math.max(durationMs(words.get("flapping")) ?? flapMs, shortestFlapMs);
-  // Nodes do not flap in step.
+  // Nodes flap with different phases.
   const phase = stableFraction(node.metadata.name, "flap", ...(seed === "" ? [] : [seed]));
   const shifted = now + Math.floor(phase * 2 * halfMs);
   const isOff = flaps && Math.floor(shifted / halfMs) % 2 === 1;

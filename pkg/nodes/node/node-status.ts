@@ -6,25 +6,25 @@ import { machineId, runtimeName, stableUuid, timeText } from "../identifiers.ts"
 import type { NodesSettings } from "../settings.ts";
 import { driverAnnotations, topologyLabels } from "../volumes/csi-node.ts";
 
-/** Conditions of a node that are not as they are in good health. */
-export type NodeTrouble = "MemoryPressure" | "DiskPressure" | "PIDPressure" | "NotReady";
+/** Unhealthy conditions of a node. */
+export type UnhealthyCondition = "MemoryPressure" | "DiskPressure" | "PIDPressure" | "NotReady";
 
 export interface NodeState {
   readonly name: string;
-  /** Port of the kubelet's server; 0 = it has none. */
+  /** Port of the kubelet's server; 0 = none. */
   readonly port: number;
   readonly images: readonly ContainerImage[];
-  readonly troubles: ReadonlySet<NodeTrouble>;
+  readonly troubles: ReadonlySet<UnhealthyCondition>;
   /** Names of the attachable volumes that pods use or are about to. */
   readonly volumesInUse: readonly string[];
 }
 
-/** Memory that a kubelet keeps back from pods: the hard eviction threshold `memory.available`. */
+/** Hard eviction threshold `memory.available`, which is not allocatable. */
 const evictionThreshold = "100Mi";
-/** Part of the disk that a kubelet keeps back: the hard eviction threshold `nodefs.available`. */
+/** Allocatable percentage of the disk, given the hard eviction threshold `nodefs.available`. */
 const diskPercent = 90n;
 
-/** Labels of a node as its kubelet registers it. */
+/** Labels with which a kubelet registers its node. */
 export function nodeLabels(
   { name }: Pick<NodeState, "name">,
   { labels }: NodesSettings,
@@ -52,7 +52,7 @@ export function nodeAnnotations(
   };
 }
 
-/** The status that a kubelet reports, on the base of the one that is stored. */
+/** Status that a kubelet reports, based on the stored one. */
 export function nodeStatus(
   { status: old = {} }: Pick<Node, "status">,
   state: NodeState,
@@ -100,7 +100,7 @@ function nodeInfo(
   };
 }
 
-/** What a kubelet with default settings leaves to pods. */
+/** Allocatable resources of a kubelet with default settings. */
 function allocatableOf(capacity: Readonly<Record<string, string>>): Record<string, string> {
   const allocatable: Record<string, string> = { ...capacity };
   const { memory, "ephemeral-storage": disk } = capacity;
@@ -116,8 +116,8 @@ function allocatableOf(capacity: Readonly<Record<string, string>>): Record<strin
 
 type Verdict = Pick<NodeCondition, "status" | "reason" | "message">;
 
-/** Each condition with what a kubelet says in good health and in trouble. */
-const verdicts: readonly (readonly [NodeTrouble, good: Verdict, bad: Verdict])[] = [
+/** The kubelet's reasons and messages of each condition: healthy and unhealthy. */
+const verdicts: readonly (readonly [UnhealthyCondition, good: Verdict, bad: Verdict])[] = [
   [
     "MemoryPressure",
     pressure("False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),

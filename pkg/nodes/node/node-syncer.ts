@@ -18,7 +18,7 @@ import type { KubeletEvents } from "../events/kubelet-events.ts";
 import type { NodesContext, NodesSettings } from "../settings.ts";
 import { TimerHeap } from "../timers.ts";
 import { registerDriver } from "../volumes/csi-node.ts";
-import { type Starvation, starvationsOf } from "./eviction.ts";
+import { type Starvation, starvedResources } from "./eviction.ts";
 import { conditionEvents, registrationEvents, schedulableEvent } from "../events/node-events.ts";
 import { nodeHealth } from "./node-failures.ts";
 import {
@@ -26,7 +26,7 @@ import {
   nodeAnnotations,
   nodeLabels,
   nodeStatus,
-  type NodeTrouble,
+  type UnhealthyCondition,
 } from "./node-status.ts";
 
 export interface NodeSyncerOptions {
@@ -34,24 +34,24 @@ export interface NodeSyncerOptions {
   readonly events: KubeletEvents;
   readonly settings: NodesSettings;
   readonly nodes: Informer<Node>;
-  /** Port of a node's kubelet server; 0 = it has none. */
+  /** Port of a node's kubelet server; 0 = none. */
   readonly portOf: (node: string) => number;
   /** Images of the pods of a node. */
   readonly imagesOf: (node: string) => readonly ContainerImage[];
-  /** Called every ten seconds while a node has too little of a resource. */
+  /** Called every ten seconds while a node is short of a resource. */
   readonly onStarvation: (node: string, starvation: Starvation) => void;
   /** Names of the attachable volumes that pods of a node use or are about to. */
   readonly volumesInUse: (node: string) => readonly string[];
-  /** Called when a node starts to work, or gets its range of addresses. */
+  /** Called when a node's kubelet starts to work, or its podCIDR is allocated. */
   readonly onWorking: (node: string) => void;
-  /** Stages that may decide what the status of a node is; absent = there are none. */
+  /** KWOK Stages that may control the status of nodes; absent = none. */
   readonly stages?: NodeStages | undefined;
 }
 
 export interface NodeStages {
-  /** Whether there are any for nodes. */
-  readonly areThere: () => boolean;
-  /** Whether Stages decide what the status of the node is. */
+  /** Whether Stages for nodes exist. */
+  readonly exist: () => boolean;
+  /** Whether Stages control the status of the node. */
   readonly isStaged: (node: Node) => boolean;
   /** Whether a Stage would select a node. */
   readonly selects: (node: Node) => boolean;
@@ -61,7 +61,7 @@ export interface NodeStages {
 class SimulatedNode implements PodHost {
   object: Node | undefined;
   isRegistered = false;
-  /** Whether the node was cordoned when its kubelet saw it last. */
+  /** Whether the node was cordoned when its kubelet last observed it. */
   isUnschedulable: boolean | undefined;
   isSilent = false;
   isSlow = false;
@@ -101,22 +101,22 @@ class SimulatedNode implements PodHost {
   }
 }
 
-/** Time by which a slow node is late with what happens to its pods. */
+/** Delay of pod syncs on a slow node. */
 const slowMs = 10_000;
-/** Factor by which it renews its Lease less often: within the Lease's duration. */
+/** Factor of the Lease renewal interval of a slow node; still within the Lease's duration. */
 const slowFactor = 3;
-/** A kubelet's intervals. */
+/** The kubelet's nodeStatusReportFrequency. */
 const reportMs = 300_000;
 const evictionMs = 10_000;
-/** Renewals within the duration of a Lease. */
+/** Number of renewals within the duration of a Lease. */
 const renewalsPerLease = 4;
-/** Part by which an interval is longer at random, so that nodes do not beat in step. */
+/** Jitter of intervals as a fraction, so that heartbeats of nodes spread. */
 const jitter = 0.04;
 const workers = 32;
 const retryDelays = { firstMs: 100, longestMs: 7_000 };
 const leaseNamespace = "kube-node-lease";
 
-/** Registers the nodes of the process and keeps their heartbeats. */
+/** Registers the nodes of the process and sends their heartbeats. */
 export class NodeSyncer {
   private readonly nodes = new Map<string, SimulatedNode>();
   private readonly queue: WorkQueue;
@@ -138,7 +138,7 @@ export class NodeSyncer {
     this.leases = leases(context.clientOf("").domain);
   }
 
-  /** Looks at all nodes again, as after a change of Stages. */
+  /** Enqueues all nodes, e.g. after a change of Stages. */
   resync(): void {
     for (const name of this.nodes.keys()) this.queue.add(name);
   }
@@ -151,12 +151,12 @@ export class NodeSyncer {
     return this.nodes.get(name);
   }
 
-  /** Looks at a node again. */
+  /** Enqueues a node. */
   wake(name: string): void {
     this.queue.add(name);
   }
 
-  /** Works until the signal aborts. */
+  /** Runs until the signal aborts. */
   async run(): Promise<void> {
     const unsubscribe = this.options.nodes.subscribe(({ object }) => {
       if (this.nodes.has(object.metadata.name)) this.queue.add(object.metadata.name);
@@ -171,7 +171,7 @@ export class NodeSyncer {
     if (node === undefined || node.isGone) return;
     if (!node.isRegistered) await this.register(node);
     const object = this.options.nodes.get(name);
-    // A deleted Node stays away until its kubelet restarts.
+    // Like a real kubelet, does not recreate a deleted Node.
     if (object === undefined) return this.stopHeartbeats(name);
     node.object = object;
     this.tellIfCordoned(node, object);
@@ -182,7 +182,7 @@ export class NodeSyncer {
     node.isSilent = health.isSilent;
     node.isSlow = health.isSlow;
     if (!node.isWorking) this.stopHeartbeats(name);
-    if (health.isGone) return this.leave(node);
+    if (health.isGone) return this.deleteNode(node);
     this.setAddresses(node, object);
     if (!wasWorking && node.isWorking) this.options.onWorking(name);
     let next = now + health.changesAt - clock.now();
@@ -192,7 +192,7 @@ export class NodeSyncer {
       await this.renew(node, object);
       this.heartbeats.set(name, Math.min(node.renewAt, node.reportAt));
       this.options.context.heartbeats?.set(name, node.renewAt);
-      next = Math.min(next, this.relieve(node, object));
+      next = Math.min(next, this.checkStarvation(node, object));
     }
     if (next !== Infinity) this.timers.set(name, next);
   }
@@ -202,9 +202,9 @@ export class NodeSyncer {
     this.options.context.heartbeats?.delete(name);
   }
 
-  /** Lets a pod be evicted if a resource is short. Returns the monotonic time of the next look at it. */
-  private relieve(node: SimulatedNode, object: Node): number {
-    const [starvation] = starvationsOf(object);
+  /** Triggers an eviction if a resource is short. Returns the monotonic time of the next check. */
+  private checkStarvation(node: SimulatedNode, object: Node): number {
+    const [starvation] = starvedResources(object);
     if (starvation === undefined) return Infinity;
     const now = this.options.context.clock.monotonic();
     if (now < node.evictAt) return node.evictAt;
@@ -213,7 +213,7 @@ export class NodeSyncer {
     return node.evictAt;
   }
 
-  /** Creates the Node object, or adopts the one of an earlier process. */
+  /** Creates the Node object, or adopts an existing one. */
   private async register(node: SimulatedNode): Promise<void> {
     const { client, name } = node;
     const { settings, context } = this.options;
@@ -233,11 +233,11 @@ export class NodeSyncer {
       });
     await registerDriver(client, object);
     node.isRegistered = true;
-    this.tell(name, registrationEvents(name, status.conditions));
+    this.recordEvents(name, registrationEvents(name, status.conditions));
     node.reportAt = context.clock.monotonic() + this.interval(reportMs);
   }
 
-  /** The status of a node that registers; its conditions are left to a Stage that asks for that. */
+  /** Status at registration; without conditions if a Stage controls them. */
   private firstStatus(node: SimulatedNode, metadata: Partial<Node["metadata"]>): NodeStatus {
     const { settings, context, stages } = this.options;
     const status = nodeStatus({}, this.stateOf(node, new Set()), { settings, ...context });
@@ -250,14 +250,14 @@ export class NodeSyncer {
     const before = node.isUnschedulable;
     node.isUnschedulable = spec?.unschedulable === true;
     if (before === undefined || before === node.isUnschedulable) return;
-    this.tell(node.name, [schedulableEvent(node.name, before)]);
+    this.recordEvents(node.name, [schedulableEvent(node.name, before)]);
   }
 
-  private tell(node: string, events: readonly KubeletEvent[]): void {
+  private recordEvents(node: string, events: readonly KubeletEvent[]): void {
     for (const event of events) this.options.events.recordNode(node, event);
   }
 
-  private stateOf({ name }: SimulatedNode, troubles: ReadonlySet<NodeTrouble>) {
+  private stateOf({ name }: SimulatedNode, troubles: ReadonlySet<UnhealthyCondition>) {
     const { portOf, imagesOf, volumesInUse } = this.options;
     const state = { name, port: portOf(name), images: imagesOf(name), troubles };
     return { ...state, volumesInUse: volumesInUse(name) };
@@ -270,7 +270,7 @@ export class NodeSyncer {
     node.addresses = new PodAddresses(cidrs);
   }
 
-  /** Ranges of a node to which no controller gives any. */
+  /** podCIDRs of a node, if no controller allocates them. */
   private ownPodCidrs({ index }: SimulatedNode): readonly string[] {
     const { podCidr, allocatesPodCidrs, secondaryAddress } = this.options.settings;
     if (allocatesPodCidrs) return [];
@@ -278,17 +278,17 @@ export class NodeSyncer {
     return secondaryAddress === undefined ? [cidr] : [cidr, ownIpv6PodCidr(index)];
   }
 
-  /** Writes the status when something but its heartbeat has changed, and every five minutes. */
+  /** Writes the status if anything but its heartbeat has changed, and every five minutes. */
   private async report(
     node: SimulatedNode,
     object: Node,
-    troubles: ReadonlySet<NodeTrouble>,
+    troubles: ReadonlySet<UnhealthyCondition>,
   ): Promise<void> {
     const { settings, context } = this.options;
     const now = context.clock.monotonic();
     const reported = nodeStatus(object, this.stateOf(node, troubles), { settings, ...context });
-    // KWOK's Stages for nodes select those that run, by a field that kubelets no longer write.
-    const isRunning = this.options.stages?.areThere() === true;
+    // KWOK's default Stages select nodes by `status.phase`, which kubelets no longer write.
+    const isRunning = this.options.stages?.exist() === true;
     const status: NodeStatus = isRunning ? { ...reported, phase: "Running" } : reported;
     const isDue = now >= node.reportAt;
     const patch = changesOf(object.status ?? {}, status, isDue);
@@ -297,7 +297,7 @@ export class NodeSyncer {
     const at = { name, subresource: "status" };
     const body = { status: withWholeAddresses(patch) };
     await client.patch(nodes, at, { type: "strategic", body }).catch(ignoreNotFound);
-    this.tell(name, conditionEvents(name, object.status ?? {}, status));
+    this.recordEvents(name, conditionEvents(name, object.status ?? {}, status));
     node.reportAt = now + this.interval(reportMs);
   }
 
@@ -336,8 +336,8 @@ export class NodeSyncer {
     }
   }
 
-  /** Deletes the Node object of a machine that is gone, as a cloud provider's controller does. */
-  private async leave(node: SimulatedNode): Promise<void> {
+  /** Deletes the Node object of a removed machine, like a cloud node lifecycle controller. */
+  private async deleteNode(node: SimulatedNode): Promise<void> {
     node.isGone = true;
     await node.client.delete(nodes, { name: node.name }).catch(ignoreNotFound);
   }
@@ -347,20 +347,20 @@ export class NodeSyncer {
   }
 }
 
-/** Replaces addresses as a whole: a merge by their type would keep one of each type. */
+/** Replaces the address list: merging by `type` would allow one address per type only. */
 function withWholeAddresses(patch: Partial<NodeStatus>): object {
   const { addresses } = patch;
   if (addresses === undefined) return patch;
   return { ...patch, addresses: [{ $patch: "replace" }, ...addresses] };
 }
 
-/** Ranges of the family of the node's address first, as a kubelet sorts the addresses of a pod. */
+/** Sorts podCIDRs of the node's IP family first, like the kubelet sorts pod addresses. */
 function byFamily(cidrs: readonly string[], address: string): readonly string[] {
   const isFirst = (cidr: string) => ipFamily(cidr.replace(/\/.*/, "")) === ipFamily(address);
   return [...cidrs.filter(isFirst), ...cidrs.filter((cidr) => !isFirst(cidr))];
 }
 
-/** The fields that differ; conditions all together. With `isDue`, heartbeats differ too. */
+/** Status fields that differ, conditions as a whole. With `isDue` heartbeats count as differences. */
 function changesOf(
   old: NodeStatus,
   status: NodeStatus,

@@ -2,21 +2,21 @@ import type { Pod, PodStatus } from "#kinds";
 
 export interface Addresses {
   readonly hostIps: readonly string[];
-  /** Undefined = the pod has had no sandbox. */
+  /** Undefined = no sandbox yet. */
   readonly podIps: readonly string[] | undefined;
 }
 
-/** The fields of a pod's status that hold its addresses and those of its node. */
+/** Address fields of a pod's status: its own and those of its node. */
 export function addressFields({ hostIps, podIps = [] }: Addresses): Partial<PodStatus> {
   return { ...listed("hostIP", hostIps), ...listed("podIP", podIps) };
 }
 
-/** A pod as its containers are told of it: with addresses that the API may not have yet. */
+/** The pod with its current addresses, which the API may lack; input of the downward API. */
 export function withAddresses(pod: Pod, addresses: Addresses): Pod {
   return { ...pod, status: { ...pod.status, ...addressFields(addresses) } };
 }
 
-/** The first address, and the list of all; nothing without any. */
+/** Singular and plural field; {} without addresses. */
 function listed(name: "hostIP" | "podIP", ips: readonly string[]): Partial<PodStatus> {
   if (ips.length === 0) return {};
   return { [name]: ips[0], [`${name}s`]: ips.map((ip) => ({ ip })) };

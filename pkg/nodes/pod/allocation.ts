@@ -1,4 +1,4 @@
-/** Resources that a node has allocated to a pod, and the state of their in-place resize. */
+/** Resources allocated to a pod by its node, and the state of its in-place resize. */
 import { deepEqual } from "#base";
 import {
   type Container,
@@ -13,11 +13,11 @@ import {
 export type Resources = ReadonlyMap<string, ResourceRequirements>;
 
 export interface PodAllocation {
-  /** Resources at which the node admitted the pod, or accepted its last resize. */
+  /** Resources with which the node admitted the pod or accepted its last resize. */
   allocated: Resources;
-  /** Resources that running containers still have; undefined = those that are allocated. */
+  /** Resources that running containers still have during a resize; undefined = the allocated ones. */
   actuated: Resources | undefined;
-  /** Resources that the node judged last. */
+  /** Resources of the last resize request that the node evaluated. */
   judged: Resources;
   /** Conditions PodResizePending and PodResizeInProgress. */
   pending: PodCondition | undefined;
@@ -40,7 +40,7 @@ export function newAllocation(pod: Pod): PodAllocation {
   return { allocated, actuated: undefined, judged: allocated, ...conditions };
 }
 
-/** The allocation of a pod of an earlier process, which its container statuses tell. */
+/** Restores the allocation of a pod from its container statuses, after a restart of the process. */
 export function restoreAllocation(pod: Pod): PodAllocation {
   const allocation = newAllocation(pod);
   const statuses = statusesOf(pod);
@@ -70,7 +70,7 @@ export function areSame(left: Resources, right: Resources): boolean {
   });
 }
 
-/** The pod with the resources that its node has allocated in place of those it asks for. */
+/** The pod with its allocated resources instead of the requested ones. */
 export function allocatedPod(pod: Pod, allocation: PodAllocation | undefined): Pod {
   if (allocation === undefined || areSame(requestedResources(pod), allocation.allocated))
     return pod;
@@ -88,7 +88,7 @@ export function allocatedPod(pod: Pod, allocation: PodAllocation | undefined): P
   return { ...pod, spec };
 }
 
-/** The conditions of a resize; a pod that ends has none. */
+/** Conditions of a resize; none for a terminated pod. */
 export function resizeConditions({
   allocation,
   isFinished,

@@ -1,4 +1,4 @@
-/** The conditions of a pod that its kubelet owns, with the kubelet's reasons and messages. */
+/** Conditions of a pod that its kubelet owns, with the kubelet's reasons and messages. */
 import {
   type ContainerStatus,
   isSidecar,
@@ -16,11 +16,11 @@ export interface ConditionsInput {
   readonly statuses: readonly ContainerStatus[];
   readonly phase: PodPhase;
   readonly isSandboxReady: boolean;
-  /** Time of this moment, for conditions that change. */
+  /** Current time, for conditions that change. */
   readonly time: string;
 }
 
-/** All conditions that a kubelet writes, in its order. */
+/** All conditions of a kubelet, in its order. */
 export function kubeletConditions(input: ConditionsInput): readonly PodCondition[] {
   const { pod, isSandboxReady, time } = input;
   const containersReady = containersReadyOf(input);
@@ -45,7 +45,7 @@ export function kubeletConditions(input: ConditionsInput): readonly PodCondition
   });
 }
 
-/** As Go prints a list of names. */
+/** Prints names like a Go slice. */
 const listed = (names: readonly string[]): string => `[${names.join(" ")}]`;
 
 function messageOf(parts: readonly (readonly [string, readonly string[]])[]): string {

@@ -1,40 +1,40 @@
 import type { ContainerExit } from "../annotations.ts";
 
-/** What a container runtime would know of a container. Times are wall clock in ms. */
+/** Runtime state of a container. Times are wall clock in ms. */
 export interface ContainerRun {
   state: "waiting" | "running" | "terminated";
   startedAt: number;
-  /** Time and exit code of the end, while the state is `terminated`. */
+  /** Time of the exit, while the state is `terminated`. */
   finishedAt: number;
   exitCode: number;
   message: string | undefined;
-  /** Starts after the first. */
+  /** Number of restarts. */
   restarts: number;
-  /** The run before this one. */
+  /** End of the previous run. */
   last: ContainerEnd | undefined;
-  /** Why the container does not run, in place of the reason of its state. */
+  /** Waiting reason that overrides that of the state. */
   waitingReason: WaitingReason | undefined;
-  /** Delay before the next restart after a crash; 0 = it has not crashed lately. */
+  /** Backoff of the next restart after a crash in ms; 0 = no recent crash. */
   backoffMs: number;
   backoffSetAt: number;
-  /** Its environment, where that comes from objects that may change while it runs. */
+  /** Environment at the start, if it depends on objects that may change afterwards. */
   declared: ReadonlyMap<string, string> | undefined;
-  /** Files of its volumes as its last start found them; undefined = they are not known. */
+  /** Files of its volumes at the last start; undefined = unknown. */
   scratch: ScratchFiles | undefined;
-  /** Files of its emptyDir volumes as its last end left them; undefined = they are not known. */
+  /** Files of its emptyDir volumes at the last exit; undefined = unknown. */
   left: ScratchFiles | undefined;
-  /** How its command ends, once it has been found out; `null` = that is not known. */
+  /** Exit of its command, once evaluated; `null` = unknown. */
   commandExit: CommandExit | null | undefined;
-  /** Failed pulls of the image, and the time of the last. */
+  /** Number of failed image pulls. */
   failedPulls: number;
   pulledAt: number;
 }
 
-/** Texts of files in volumes to which containers write, by `<volume>/<path>`. */
+/** Contents of files in writable volumes, by `<volume>/<path>`. */
 export type ScratchFiles = ReadonlyMap<string, string>;
 
 export interface CommandExit extends ContainerExit {
-  /** What it leaves as its termination message. */
+  /** Termination message. */
   readonly message: string | undefined;
 }
 
@@ -42,9 +42,9 @@ export interface ContainerEnd {
   readonly startedAt: number;
   readonly finishedAt: number;
   readonly exitCode: number;
-  /** Termination message; absent = it left none. */
+  /** Termination message; absent = none. */
   readonly message?: string | undefined;
-  /** As in the run; absent = not known. */
+  /** Files of its volumes; absent = unknown. */
   readonly scratch?: ScratchFiles | undefined;
 }
 
@@ -94,7 +94,7 @@ export function terminate(
   container.waitingReason = undefined;
 }
 
-/** Starts a terminated container again. */
+/** Restarts a terminated container. */
 export function restart(container: ContainerRun, now: number): void {
   const { startedAt, finishedAt, exitCode, message, scratch } = container;
   container.last = { startedAt, finishedAt, exitCode, message, scratch };

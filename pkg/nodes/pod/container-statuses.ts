@@ -17,7 +17,7 @@ type StatusLists = Required<
   Pick<PodStatus, "initContainerStatuses" | "containerStatuses" | "ephemeralContainerStatuses">
 >;
 
-/** The container statuses of a pod: init containers in their order, the others by name. */
+/** Container statuses of a pod: init containers in spec order, containers by name. */
 export function containerStatuses(run: PodRun, step: Advance): StatusLists {
   const { initContainers = [], containers = [], ephemeralContainers = [] } = step.pod.spec ?? {};
   const waiting = initContainers.length > 0 ? "PodInitializing" : "ContainerCreating";
@@ -35,7 +35,7 @@ type Kind = "init" | "container" | "ephemeral";
 
 interface StatusStep extends Advance {
   readonly kind: Kind;
-  /** Reason of containers that wait for nothing special. */
+  /** Default reason of waiting containers. */
   readonly waiting: string;
 }
 
@@ -73,7 +73,7 @@ function containerStatus(run: PodRun, container: Container, step: StatusStep): C
   };
 }
 
-/** The state of a container that has never run. */
+/** State of a container that was never started. */
 function neverStarted(
   run: PodRun,
   state: ContainerRun | undefined,
@@ -86,7 +86,7 @@ function neverStarted(
   return { waiting: state?.waitingReason ?? { reason: waiting } };
 }
 
-/** Whether a container of a pod has run, or all init containers have done their work. */
+/** Whether a regular container has started, or all init containers have completed. */
 function isInitialized({ containers: runs }: PodRun, { spec }: Pod): boolean {
   const { initContainers = [], containers = [] } = spec ?? {};
   const lastInit = initContainers.at(-1);
@@ -99,8 +99,8 @@ function isInitialized({ containers: runs }: PodRun, { spec }: Pod): boolean {
 }
 
 /**
- * `started` is the probe manager's: as a hollow kubelet, whose probes do not run, a node reports it only
- * where something waits for it, for sidecars and containers with a startup probe.
+ * `started` of a container. Like a hollow kubelet, which runs no probes, a node sets it only for sidecars and
+ * for containers with a startup probe.
  */
 function startedOf(container: Container, started: boolean): Pick<ContainerStatus, "started"> {
   const isAwaited = isSidecar(container) || container.startupProbe !== undefined;
@@ -141,7 +141,7 @@ function terminated(
   };
 }
 
-/** An init container is ready once it has succeeded, any other one while it runs. */
+/** Readiness: an init container once it has succeeded, any other container while it runs. */
 function isReady(container: Container, state: ContainerRun, step: StatusStep): boolean {
   if (step.kind === "init" && !isSidecar(container)) {
     return state.state === "terminated" && state.exitCode === 0;
@@ -151,8 +151,8 @@ function isReady(container: Container, state: ContainerRun, step: StatusStep): b
 }
 
 /**
- * The resources of a started container: those that its node has allocated.
- * @param actuated resources that the container still has during a resize
+ * `resources` of a started container: the allocated ones.
+ * @param actuated actual resources during a resize
  */
 function resourcesOf(
   { resources = {} }: Container,
@@ -168,7 +168,7 @@ function mountStatus({ name, mountPath, readOnly }: VolumeMountStatus): VolumeMo
   return { name, mountPath, readOnly, recursiveReadOnly: "Disabled" };
 }
 
-/** Whether any container of the list runs or has run. */
+/** Whether any container of the list has ever started. */
 export function hasStarted(pod: Pod, statuses: readonly ContainerStatus[]): boolean {
   const { containers = [] } = pod.spec ?? {};
   return containers.some(({ name }) => {

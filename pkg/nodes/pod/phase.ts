@@ -1,6 +1,6 @@
 type State = "unknown" | "never ran" | "running" | "ended";
 
-/** How far a container has come, and the exit code of its last run if that has ended. */
+/** State of a container, and the exit code of its last run. */
 function stateOf(status: ContainerStatus | undefined): { state: State; exitCode: number } {
   const { state, lastState } = status ?? {};
   if (state?.running !== undefined) return { state: "running", exitCode: 0 };
@@ -9,7 +9,7 @@ function stateOf(status: ContainerStatus | undefined): { state: State; exitCode:
   return { state: state?.waiting === undefined ? "unknown" : "never ran", exitCode: 0 };
 }
 
-/** The phase of a pod by the rules of a kubelet, from the statuses of all its containers. */
+/** Phase of a pod by the kubelet's rules, from its container statuses. */
 export function phaseOf(
   { spec }: Pod,
   statuses: readonly ContainerStatus[],

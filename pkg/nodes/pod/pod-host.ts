@@ -3,7 +3,7 @@ import type { Node } from "#kinds";
 import type { PodAddresses } from "../pod-addresses.ts";
 import type { PodDelays } from "./pod-run.ts";
 
-/** What a pod needs to know of its node. */
+/** Node properties that the simulation of a pod uses. */
 export interface PodHost {
   readonly name: string;
   /** Address of the node. */
@@ -11,11 +11,11 @@ export interface PodHost {
   /** Addresses of the node that pods report: one, or one of each family. */
   readonly hostIps: readonly string[];
   readonly client: Client;
-  /** Undefined = the node has no range of pod addresses yet. */
+  /** Undefined = the node has no podCIDR yet. */
   readonly addresses: PodAddresses | undefined;
-  /** The Node as its kubelet saw it last. */
+  /** The Node as last observed by its kubelet. */
   readonly object: Node | undefined;
-  /** The kubelet of the node works: it sees pods and writes statuses. */
+  /** Whether the kubelet works: it observes pods and writes statuses. */
   readonly isWorking: boolean;
   /** Delays of its pods. */
   readonly delays: PodDelays;

@@ -4,7 +4,7 @@ import { type Container, type Pod, type PodCondition, priorityOf } from "#kinds"
 import { plus, podTotal } from "#quota";
 import { Quantity } from "#meta";
 import { isStaticPod } from "../admission/critical-pods.ts";
-import { excessOf } from "../admission/node-admission.ts";
+import { infeasibleResize } from "../admission/node-admission.ts";
 import { timeText } from "../identifiers.ts";
 import type { KubeletEvents } from "../events/kubelet-events.ts";
 import {
@@ -16,9 +16,9 @@ import {
 } from "./allocation.ts";
 import {
   fieldPathOf,
-  type TellContainer,
-  tellStart,
-  tellStop,
+  type RecordContainerEvent,
+  recordStart,
+  recordStop,
 } from "../events/container-events.ts";
 import { type ContainerRun, restart, terminate } from "./container-run.ts";
 import type { PodFailure, PodRun } from "./pod-run.ts";
@@ -30,25 +30,25 @@ export interface PodResizesOptions {
   readonly hostOf: (node: string) => PodHost | undefined;
   /** A pod of the process and its run, by its key. */
   readonly podOf: (key: string) => { readonly pod: Pod; readonly run: PodRun } | undefined;
-  /** Why a node has no room for a pod as it asks to be; undefined = it has. */
+  /** Reason why a node cannot allocate the pod's requested resources; undefined = it can. */
   readonly admit: (pod: Pod, run: PodRun, host: PodHost) => PodFailure | undefined;
-  /** Called when a node has allocated other resources to a pod. */
+  /** Called when the allocated resources of a pod have changed. */
   readonly onAllocated: (pod: Pod, run: PodRun, node: string) => void;
-  /** Looks at a pod again. */
+  /** Enqueues a pod. */
   readonly wake: (key: string) => void;
 }
 
-/** Time after which a deferred resize is tried again at the latest. */
+/** Maximum interval of retries of a deferred resize. */
 export const resizeRetryMs = 180_000;
 
-/** In-place resizes of pods, which their nodes accept, defer or refuse, and then carry out. */
+/** In-place resizes of pods: their node accepts, defers or rejects them, and actuates accepted ones. */
 export class PodResizes {
   /** Keys of pods with a deferred resize, by node. */
   private readonly deferred = new Map<string, Set<string>>();
 
   constructor(private readonly options: PodResizesOptions) {}
 
-  /** Judges and carries out the resize of a pod. Returns the pod as it is allocated. */
+  /** Evaluates and actuates the resize of a pod. Returns the pod with its allocated resources. */
   sync(pod: Pod, run: PodRun, host: PodHost): Pod {
     const { allocation } = run;
     if (allocation === undefined) return pod;
@@ -67,7 +67,7 @@ export class PodResizes {
     return allocatedPod(pod, allocation);
   }
 
-  /** Tries the deferred resizes of a node again, as after the end of another pod. */
+  /** Retries the deferred resizes of a node, e.g. after another pod has terminated. */
   retry(node: string): void {
     const { podOf, hostOf, wake } = this.options;
     const keys = this.deferred.get(node);
@@ -75,7 +75,7 @@ export class PodResizes {
     if (keys === undefined || object === undefined) return;
     const known = [...keys].flatMap((key) => podOf(key) ?? []);
     keys.clear();
-    for (const { pod, run } of known.sort(bySequence)) {
+    for (const { pod, run } of known.sort(byRetryOrder)) {
       const { allocation } = run;
       if (allocation === undefined) continue;
       const before = [allocation.pending, allocation.inProgress];
@@ -87,7 +87,7 @@ export class PodResizes {
     if (keys.size === 0) this.deferred.delete(node);
   }
 
-  /** Forgets the pod with this key, which is gone, and gives its room to others. */
+  /** Drops a deleted pod and retries the deferred resizes of its node. */
   forget(key: string, node: string): void {
     this.deferred.get(node)?.delete(key);
     this.retry(node);
@@ -113,7 +113,7 @@ export class PodResizes {
       allocation.pending = undefined;
       return;
     }
-    const verdict = this.obstacleTo(pod, run, node);
+    const verdict = this.resizeObstacle(pod, run, node);
     if (verdict !== undefined) {
       allocation.pending = conditionOf(pod, "PodResizePending", {
         old: allocation.pending,
@@ -129,20 +129,20 @@ export class PodResizes {
     allocation.inProgress = conditionOf(pod, "PodResizeInProgress", { now });
   }
 
-  /** Why a resize cannot be accepted, or not yet. */
-  private obstacleTo(pod: Pod, run: PodRun, name: string): Verdict | undefined {
+  /** Reason why a resize is infeasible or deferred; undefined = acceptable. */
+  private resizeObstacle(pod: Pod, run: PodRun, name: string): Verdict | undefined {
     const host = this.options.hostOf(name);
     if (host?.object === undefined) return undefined;
     if (isStaticPod(pod, host.client.domain)) {
       return { reason: "Infeasible", message: "In-place resize of static-pods is not supported" };
     }
-    const excess = excessOf(pod, host.object);
+    const excess = infeasibleResize(pod, host.object);
     if (excess !== undefined) return { reason: "Infeasible", message: excess };
     const refusal = this.options.admit(pod, run, host);
     return refusal && { reason: "Deferred", message: refusal.message };
   }
 
-  /** Carries out an accepted resize once the pod tells that it is in progress. */
+  /** Actuates an accepted resize once condition PodResizeInProgress is stored. */
   private actuate(pod: Pod, run: PodRun, allocation: PodAllocation): void {
     const { actuated = new Map(), inProgress } = allocation;
     if (inProgress === undefined) return;
@@ -170,12 +170,12 @@ export class PodResizes {
   private restart(pod: Pod, container: Container, state: ContainerRun): void {
     const { clock, events } = this.options;
     const now = clock.now();
-    const tell: TellContainer = (each, event) =>
+    const record: RecordContainerEvent = (each, event) =>
       events.recordPod(pod, event, fieldPathOf(pod, each));
-    tellStop(tell, container, `Container ${container.name} resize requires restart`);
+    recordStop(record, container, `Container ${container.name} resize requires restart`);
     terminate(state, { at: now, code: 0 });
     restart(state, now);
-    tellStart(tell, container);
+    recordStart(record, container);
   }
 }
 
@@ -184,7 +184,7 @@ interface Verdict {
   readonly message: string;
 }
 
-/** A condition of a resize; one that says the same as before keeps its times. */
+/** A condition of a resize; keeps its times if unchanged. */
 function conditionOf(
   { metadata: { generation } }: Pod,
   type: string,
@@ -212,8 +212,8 @@ function conditionOf(
   };
 }
 
-/** Resizes that ask for no more come first, then those of higher priority, QoS class and age. */
-function bySequence(left: Judged, right: Judged): number {
+/** Order of retries: resizes without increases first, then by priority, QoS class and age. */
+function byRetryOrder(left: Judged, right: Judged): number {
   const isGuaranteed = ({ pod }: Judged) => pod.status?.qosClass === "Guaranteed";
   const age = ({ run }: Judged) => run.allocation?.pending?.lastTransitionTime ?? "~";
   return (
@@ -242,7 +242,7 @@ function amountOf(amounts: Readonly<Record<string, string>> | undefined, name: s
   return Quantity.parse(amounts?.[name] ?? "0");
 }
 
-/** Which of cpu and memory differ between the allocated resources of a container and those it has. */
+/** Of cpu and memory, those whose allocated and actuated amounts differ. */
 function changedResources(
   { resources = {} }: Container,
   actuated: Container["resources"],
@@ -262,7 +262,7 @@ function needsRestart({ resizePolicy = [] }: Container, changed: readonly string
   );
 }
 
-/** The message of the Event ResizeCompleted: all containers with their resources, as JSON of Go. */
+/** Message of the Event ResizeCompleted: containers with their resources, as printed by Go's JSON encoder. */
 function completionMessage({ spec }: Pod): string {
   const list = (containers: readonly Container[] = []) =>
     containers.length === 0

@@ -1,14 +1,14 @@
 import { type Container, containersOf, isSidecar, type Pod } from "#kinds";
 import { withAddresses } from "./addresses.ts";
 import type { PodAllocation } from "./allocation.ts";
-import type { ContainerExit, PodWishes } from "../annotations.ts";
+import type { ContainerExit, PodSettings } from "../annotations.ts";
 import { backOff, failPull, restartAfterCrash } from "./backoffs.ts";
 import { isMissingImage } from "../missing-images.ts";
 import {
-  type TellContainer,
-  tellFailedCreation,
-  tellStart,
-  tellStop,
+  type RecordContainerEvent,
+  recordFailedCreation,
+  recordStart,
+  recordStop,
 } from "../events/container-events.ts";
 import {
   type CommandExit,
@@ -19,27 +19,27 @@ import {
 } from "./container-run.ts";
 import type { ContainerCommands } from "../environment/container-commands.ts";
 
-/** What a container runtime would know of a pod. */
+/** Runtime state of a pod. */
 export interface PodRun {
   readonly uid: string;
   /** Wall clock in ms at which the node accepted the pod. */
   readonly admittedAt: number;
-  /** The node has decided whether it takes the pod. */
+  /** Whether the node has decided on the admission of the pod. */
   isAdmitted: boolean;
-  /** The node has refused the pod: no container has ever run. */
+  /** Whether the node has rejected the pod: no container ever ran. */
   isRefused: boolean;
-  /** What the node has allocated to the pod; undefined = it has not been admitted. */
+  /** Allocated resources; undefined = not admitted. */
   allocation: PodAllocation | undefined;
-  /** Addresses of the sandbox; undefined = it has had none yet. */
+  /** Addresses of the sandbox; undefined = none yet. */
   ips: readonly string[] | undefined;
-  /** The sandbox is up, and containers may run. */
+  /** Whether the sandbox is ready. */
   isSandboxReady: boolean;
   readonly containers: Map<string, ContainerRun>;
-  /** Time in ms at which the kubelet began to stop the pod; undefined = it runs. */
+  /** Time in ms at which the kubelet started to terminate the pod; undefined = it has not. */
   stoppingSince: number | undefined;
-  /** Why the node itself has ended the pod. */
+  /** Reason for which the node itself terminated the pod. */
   failure: PodFailure | undefined;
-  /** No container runs or will run again. */
+  /** Whether all containers have terminated for good. */
   isFinished: boolean;
 }
 
@@ -48,39 +48,39 @@ export interface PodFailure {
   readonly message: string;
 }
 
-/** Delays in ms of pods whose annotations ask for no other. */
+/** Default delays in ms of pods without annotations. */
 export interface PodDelays {
   /** From admission to the start of containers. */
   readonly startMs: number;
   /** From a container's start until it is ready. */
   readonly readyMs: number;
-  /** How long each init container runs. */
+  /** Run time of each init container. */
   readonly initMs: number;
-  /** How long the containers of a Job's pod run. */
+  /** Run time of the containers of a Job's pod. */
   readonly jobMs: number;
 }
 
 export interface Advance {
   readonly pod: Pod;
-  readonly wishes: PodWishes;
+  readonly podSettings: PodSettings;
   readonly delays: PodDelays;
   readonly commands: Pick<ContainerCommands, "prepare" | "exitOf" | "keepFiles">;
-  /** Whether the volumes, devices and addresses are there that the containers need to start. */
+  /** Whether volumes, devices and addresses are available. */
   readonly mayStart: boolean;
-  /** Addresses that its sandbox gets; undefined = there are none. */
+  /** Addresses for its sandbox; undefined = none available. */
   readonly podIps: readonly string[] | undefined;
   /** Addresses of its node. */
   readonly hostIps: readonly string[];
   /** Wall clock in ms. */
   readonly now: number;
-  /** Tells what happens to containers. */
-  readonly tell: TellContainer;
+  /** Records container Events. */
+  readonly record: RecordContainerEvent;
 }
 
 /** Exit code of a container that was killed by SIGKILL. */
 const killedCode = 137;
 const defaultGraceSeconds = 30;
-/** Time that the containers of an evicted pod have at a hard eviction threshold. */
+/** Grace period of pods evicted at a hard eviction threshold. */
 const evictionGraceMs = 1_000;
 
 export function newPodRun(uid: string, admittedAt: number): PodRun {
@@ -100,16 +100,16 @@ export function newPodRun(uid: string, admittedAt: number): PodRun {
 }
 
 /**
- * Lets everything happen to a pod that is due by now.
- * @returns time in ms at which the next thing happens; Infinity = nothing will by itself
+ * Advances a pod to the current time.
+ * @returns time in ms of the next step; Infinity = none without another event
  */
 export function advance(run: PodRun, step: Advance): number {
   if (run.isFinished) return Infinity;
   const endsAt = stopIfDue(run, step);
   if (run.stoppingSince !== undefined) return stopContainers(run, step);
-  const { wishes, delays, now } = step;
-  if (wishes.neverStarts || !step.mayStart) return endsAt;
-  const startsAt = run.admittedAt + (wishes.startAfterMs ?? delays.startMs);
+  const { podSettings, delays, now } = step;
+  if (podSettings.neverStarts || !step.mayStart) return endsAt;
+  const startsAt = run.admittedAt + (podSettings.startAfterMs ?? delays.startMs);
   if (now < startsAt) return Math.min(startsAt, endsAt);
   run.isSandboxReady = true;
   run.ips ??= step.podIps;
@@ -120,12 +120,12 @@ export function advance(run: PodRun, step: Advance): number {
 /** Time in ms at which a running container becomes ready; Infinity = never. */
 export function readyAtOf(
   { startedAt }: ContainerRun,
-  { wishes, delays }: Pick<Advance, "wishes" | "delays">,
+  { podSettings, delays }: Pick<Advance, "podSettings" | "delays">,
 ): number {
-  return startedAt + (wishes.readyAfterMs ?? delays.readyMs);
+  return startedAt + (podSettings.readyAfterMs ?? delays.readyMs);
 }
 
-/** Begins to stop a pod that is deleted, is over or has exceeded its deadline, which it returns. */
+/** Starts to terminate a pod that is deleted, finished or past its active deadline; returns the deadline. */
 function stopIfDue(run: PodRun, step: Advance): number {
   const { pod, now } = step;
   const { activeDeadlineSeconds } = pod.spec ?? {};
@@ -147,27 +147,27 @@ function stopIfDue(run: PodRun, step: Advance): number {
   return endsAt;
 }
 
-/** Sends SIGTERM to the containers that run, once. */
+/** Starts termination once: sends SIGTERM to the running containers. */
 export function beginStop(
   run: PodRun,
-  { pod, now, tell }: Pick<Advance, "pod" | "now" | "tell">,
+  { pod, now, record }: Pick<Advance, "pod" | "now" | "record">,
 ): void {
   if (run.stoppingSince !== undefined) return;
   run.stoppingSince = now;
   for (const container of containersOf(pod)) {
-    if (run.containers.get(container.name)?.state === "running") tellStop(tell, container);
+    if (run.containers.get(container.name)?.state === "running") recordStop(record, container);
   }
 }
 
-/** Time in ms that the containers may take to exit. */
+/** Grace period in ms of the pod's containers. */
 function graceMsOf({ metadata, spec }: Pod): number {
   const { deletionGracePeriodSeconds } = metadata;
   const seconds = deletionGracePeriodSeconds ?? spec?.terminationGracePeriodSeconds;
   return Number(seconds ?? defaultGraceSeconds) * 1000;
 }
 
-/** Stops containers after their preStop hook and SIGTERM, or at the end of the grace period. */
-function stopContainers(run: PodRun, { pod, wishes, commands, now }: Advance): number {
+/** Terminates containers after their preStop hook and SIGTERM, or at the end of the grace period. */
+function stopContainers(run: PodRun, { pod, podSettings, commands, now }: Advance): number {
   const since = run.stoppingSince ?? now;
   const graceMs = graceMsOf(pod);
   const isEvicted = run.failure?.reason === "Evicted";
@@ -178,7 +178,7 @@ function stopContainers(run: PodRun, { pod, wishes, commands, now }: Advance): n
     const state = run.containers.get(name);
     if (state?.state !== "running") continue;
     const preStopMs = Number(lifecycle?.preStop?.sleep?.seconds ?? 0) * 1000;
-    const exitsAt = since + preStopMs + (wishes.stopAfterMs ?? 0);
+    const exitsAt = since + preStopMs + (podSettings.stopAfterMs ?? 0);
     if (now >= Math.min(exitsAt, killedAt)) {
       terminate(state, { at: now, code: exitsAt <= killedAt ? 0 : killedCode });
       state.left = commands.keepFiles({ pod, container, run: state }, now);
@@ -193,7 +193,7 @@ function stopContainers(run: PodRun, { pod, wishes, commands, now }: Advance): n
   return next;
 }
 
-/** Runs init containers one after another, then the others. */
+/** Runs init containers sequentially, then the others. */
 function runContainers(run: PodRun, step: Advance): number {
   const { initContainers = [], containers = [], ephemeralContainers = [] } = step.pod.spec ?? {};
   const isInitialized = containers.some(({ name }) => run.containers.has(name));
@@ -225,7 +225,7 @@ function containerRun(run: PodRun, { name }: Container): ContainerRun {
   return state;
 }
 
-/** Whether the containers after an init container may start. */
+/** Whether an init container lets the next containers start. */
 function isDone(container: Container, { state, exitCode }: ContainerRun): boolean {
   return isSidecar(container) ? state === "running" : state === "terminated" && exitCode === 0;
 }
@@ -238,50 +238,53 @@ interface ContainerAdvance extends Advance {
   readonly isInit: boolean;
 }
 
-/** Lets one container start, exit and restart. Returns the time of what happens to it next. */
+/** Starts, exits and restarts one container. Returns the time in ms of its next step. */
 function runContainer(state: ContainerRun, container: Container, step: ContainerAdvance): number {
-  const { pod, wishes, delays, commands, now, isInit, tell } = step;
+  const { pod, podSettings, delays, commands, now, isInit, record } = step;
   if (state.state === "waiting") {
     const isMissing = isMissingImage(container.image ?? "");
-    const error = wishes.imagePullError ?? (isMissing ? "true" : undefined);
-    if (error !== undefined) return failPull(state, container, { error, now, tell });
+    const error = podSettings.imagePullError ?? (isMissing ? "true" : undefined);
+    if (error !== undefined) return failPull(state, container, { error, now, record });
     const prepared = commands.prepare(pod, container, state.left);
-    if ("fault" in prepared) return failCreation(state, container, { ...prepared, tell });
+    if ("fault" in prepared) return failCreation(state, container, { ...prepared, record });
     start(state, now);
     Object.assign(state, prepared);
-    tellStart(tell, container);
+    recordStart(record, container);
   }
   const policy = restartPolicyOf(container, pod, isInit);
   for (;;) {
     if (state.state === "running") {
       const exit = exitOf(container, state, step);
       const exitsAt = state.startedAt + (exit?.afterMs ?? Infinity);
-      const readyAt = readyAtOf(state, { wishes, delays });
+      const readyAt = readyAtOf(state, { podSettings, delays });
       if (now < exitsAt) return Math.min(exitsAt, readyAt > now ? readyAt : Infinity);
       const { code = 0, message } = exit ?? {};
       terminate(state, { at: exitsAt, code, message });
       state.left = commands.keepFiles({ pod, container, run: state }, exitsAt);
     }
     if (!isRestarted(state.exitCode, policy)) return Infinity;
-    const next = backOff(state, container, { pod, now, tell });
+    const next = backOff(state, container, { pod, now, record });
     if (next !== undefined) return next;
     const prepared = commands.prepare(pod, container, state.left);
-    if ("fault" in prepared) return failCreation(state, container, { ...prepared, tell });
+    if ("fault" in prepared) return failCreation(state, container, { ...prepared, record });
     restartAfterCrash(state, now);
     Object.assign(state, prepared);
-    tellStart(tell, container);
+    recordStart(record, container);
   }
 }
 
-/** Leaves a container without its environment. It waits for the objects that the fault names. */
+/** Sets a container to CreateContainerConfigError; it waits for the objects that are missing. */
 function failCreation(
   state: ContainerRun,
   container: Container,
-  { fault: message, tell }: { readonly fault: string | undefined; readonly tell: TellContainer },
+  {
+    fault: message,
+    record,
+  }: { readonly fault: string | undefined; readonly record: RecordContainerEvent },
 ): number {
   if (message === undefined || state.waitingReason?.message === message) return Infinity;
   state.waitingReason = { reason: "CreateContainerConfigError", message };
-  tellFailedCreation(tell, container, message);
+  recordFailedCreation(record, container, message);
   return Infinity;
 }
 
@@ -300,16 +303,16 @@ function restartPolicyOf(container: Container, { spec }: Pod, isInit: boolean): 
 }
 
 /**
- * When a container exits by itself; undefined = never. Commands count for init containers and for pods
- * that may end: a container that is always restarted runs on.
+ * Exit of a container that terminates by itself; undefined = never. Commands are evaluated for init
+ * containers and for pods that may complete: a container with restartPolicy Always keeps running.
  */
 function exitOf(
   container: Container,
   state: ContainerRun,
-  { pod, wishes, delays, commands, isInit }: ContainerAdvance,
+  { pod, podSettings, delays, commands, isInit }: ContainerAdvance,
 ): (ContainerExit & Partial<CommandExit>) | undefined {
-  const wished = wishes.exitOf(container.name, isInit);
-  if (wished !== undefined) return wished;
+  const configured = podSettings.exitOf(container.name, isInit);
+  if (configured !== undefined) return configured;
   if (isInit && isSidecar(container)) return undefined;
   const mayEnd = isInit || restartPolicyOf(container, pod, false) !== "Always";
   if (mayEnd) {

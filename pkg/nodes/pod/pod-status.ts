@@ -7,16 +7,16 @@ import { phaseOf } from "./phase.ts";
 import { resizeConditions } from "./allocation.ts";
 import type { Advance, PodFailure, PodRun } from "./pod-run.ts";
 
-/** The status that a kubelet writes for a pod. Fields that it leaves to others are absent. */
+/** Status that a kubelet writes for a pod, without the fields of other writers. */
 export function podStatus(
   run: PodRun,
   step: Advance,
 ): PodStatus & { readonly conditions: readonly PodCondition[] } {
-  if (run.isRefused) return refusedStatus(run, step.pod);
+  if (run.isRefused) return rejectedStatus(run, step.pod);
   const { pod, now, hostIps } = step;
   const lists = containerStatuses(run, step);
   const statuses = [...lists.initContainerStatuses, ...lists.containerStatuses];
-  const phase = phaseNow(run, pod, phaseOf(pod, statuses, run.isFinished));
+  const phase = currentPhase(run, pod, phaseOf(pod, statuses, run.isFinished));
   const { generation } = pod.metadata;
   const time = timeText(now);
   const { isSandboxReady } = run;
@@ -36,8 +36,8 @@ export function podStatus(
   };
 }
 
-/** A pod that its node has refused has no containers and no address. */
-function refusedStatus(run: PodRun, pod: Pod): ReturnType<typeof podStatus> {
+/** Status of a pod that its node has rejected: no containers, no address. */
+function rejectedStatus(run: PodRun, pod: Pod): ReturnType<typeof podStatus> {
   const { generation } = pod.metadata;
   return {
     ...(generation === undefined ? {} : { observedGeneration: generation }),
@@ -48,7 +48,7 @@ function refusedStatus(run: PodRun, pod: Pod): ReturnType<typeof podStatus> {
   };
 }
 
-/** Messages of the condition by which a pod tells its controllers that its node has ended it. */
+/** Messages of condition DisruptionTarget of pods that the node terminated, by reason. */
 const disruptionMessages: Readonly<Record<string, (failure: PodFailure) => string>> = {
   Evicted: ({ message }) => message,
   Preempting: () => "Pod was preempted by Kubelet to accommodate a critical pod.",
@@ -77,20 +77,20 @@ function disruptionConditions(
   ];
 }
 
-/** Lists without elements are left out. */
+/** Omits empty lists. */
 function nonEmpty(lists: ReturnType<typeof containerStatuses>): Partial<PodStatus> {
   return Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0));
 }
 
-/** A pod does not leave a terminal phase; one that the node ended has failed. */
-function phaseNow({ failure, isFinished }: PodRun, { status }: Pod, phase: PodPhase): PodPhase {
+/** Current phase: terminal phases are final; a pod that the node terminated is Failed. */
+function currentPhase({ failure, isFinished }: PodRun, { status }: Pod, phase: PodPhase): PodPhase {
   const stored = status?.phase;
   if (stored === "Failed" || stored === "Succeeded") return stored;
   if (!isFinished) return phase;
   return failure !== undefined || phase !== "Succeeded" ? "Failed" : phase;
 }
 
-/** Why the node has ended a pod is told with the phase, once no container runs. */
+/** Reason and message of a pod that the node terminated, once no container runs. */
 function reasonOf(
   { failure, isFinished }: PodRun,
   { status }: Pod,

@@ -3,14 +3,14 @@ import { type Container, type Pod, pods } from "#kinds";
 import { isConflict, isNotFound } from "#meta";
 import { admit } from "../admission/node-admission.ts";
 import { NodeAllocations } from "../admission/node-allocations.ts";
-import { wishesOf } from "../annotations.ts";
+import { podSettingsOf } from "../annotations.ts";
 import type { PodDevices } from "../devices/pod-devices.ts";
 import type { KubeletEvent } from "../events/kubelet-event.ts";
 import type { KubeletEvents } from "../events/kubelet-events.ts";
 import type { NodesContext, NodesSettings } from "../settings.ts";
 import { TimerHeap } from "../timers.ts";
 import { allocatedPod, newAllocation } from "./allocation.ts";
-import { fieldPathOf, type TellContainer } from "../events/container-events.ts";
+import { fieldPathOf, type RecordContainerEvent } from "../events/container-events.ts";
 import type { ContainerCommands, Start } from "../environment/container-commands.ts";
 import { PodResizes, resizeRetryMs } from "./pod-resizes.ts";
 import type { StaticPods } from "../static-pods/static-pods.ts";
@@ -32,23 +32,23 @@ export interface PodSyncerOptions {
   readonly commands: ContainerCommands;
   readonly staticPods: StaticPods;
   readonly events: KubeletEvents;
-  /** The node of that name if it is one of this process. */
+  /** The node of that name; undefined = not simulated by this process. */
   readonly hostOf: (node: string) => PodHost | undefined;
-  /** Whether Stages decide what happens to the pod, so that this simulation leaves it alone. */
+  /** Whether KWOK Stages simulate the pod, so that this syncer ignores it. */
   readonly isStaged: (pod: Pod) => boolean;
 }
 
 interface Simulated {
   readonly run: PodRun;
   readonly node: string;
-  /** The pod as this process wrote it last, until the informer has seen that. */
+  /** Response of the last write, until the informer shows it. */
   written: Pod | undefined;
 }
 
-/** Pods that are worked on at the same time. */
+/** Number of pods synced concurrently. */
 const workers = 32;
 const retryDelays = { firstMs: 200, longestMs: 30_000 };
-/** Until a pod without an address is tried again. */
+/** Retry delay of a pod without a free address. */
 const noAddressMs = 10_000;
 const networkMessage =
   "network is not ready: container runtime network not ready: NetworkReady=false " +
@@ -57,7 +57,7 @@ const exhaustedMessage = (cidrs: readonly string[]): string =>
   `Failed to create pod sandbox: no addresses are left in ${cidrs.join()}`;
 const preemptionMessage = "Preempted in order to admit critical pod";
 
-/** Runs the pods of all nodes of the process: one queue and one heap of timers for all. */
+/** Simulates the pods of all nodes of the process, with one work queue and one timer heap. */
 export class PodSyncer {
   private readonly simulated = new Map<string, Simulated>();
   private readonly queue: WorkQueue;
@@ -72,15 +72,15 @@ export class PodSyncer {
       events: options.events,
       hostOf,
       podOf: (key) => this.podOf(key),
-      admit: (pod, run, host) => this.askNode(pod, run, host),
+      admit: (pod, run, host) => this.admissionFailure(pod, run, host),
       onAllocated: (pod, run, node) => this.allocate(pod, run, node),
-      wake: (key) => this.wake(key),
+      wake: (key) => this.enqueue(key),
     });
     this.queue = new WorkQueue({ ...context, name: "simulated_pods", delays: retryDelays });
     this.timers = new TimerHeap(context.clock, context.signal, (key) => this.queue.add(key));
   }
 
-  /** Works until the signal aborts. */
+  /** Runs until the signal aborts. */
   async run(): Promise<void> {
     const unsubscribe = this.options.pods.subscribe(({ type, object }) => {
       const { nodeName = "" } = object.spec ?? {};
@@ -92,17 +92,17 @@ export class PodSyncer {
     unsubscribe();
   }
 
-  /** Looks at a pod again, by its key. */
-  wake(key: string): void {
+  /** Enqueues a pod by key. */
+  enqueue(key: string): void {
     this.queue.add(key);
   }
 
-  /** Looks at pods again, as after a change of their node. */
+  /** Enqueues pods, e.g. after a change of their node. */
   resync(pods: Iterable<Pod>): void {
     for (const pod of pods) this.queue.add(objectKey(pod));
   }
 
-  /** Ends a pod that is active, as a kubelet does under pressure. */
+  /** Evicts an active pod (node-pressure eviction). */
   evict(pod: Pod, message: string): void {
     this.end(pod, { reason: "Evicted", message });
   }
@@ -112,7 +112,7 @@ export class PodSyncer {
     const run = this.simulated.get(key)?.run;
     if (run?.uid !== this.options.staticPods.uidOf(pod) || run.failure !== undefined) return;
     run.failure = failure;
-    this.record(this.options.staticPods.asNodeSees(pod), "Warning", failure);
+    this.record(this.options.staticPods.withoutMirrorDeletion(pod), "Warning", failure);
     this.queue.add(key);
   }
 
@@ -120,7 +120,7 @@ export class PodSyncer {
     this.options.events.recordPod(pod, { type, ...failure });
   }
 
-  /** Forgets a pod that is gone; a static pod outlives its mirror. */
+  /** Drops the state of a deleted pod; a static pod keeps running without its mirror. */
   private forget(pod: Pod): void {
     const { staticPods } = this.options;
     const key = objectKey(pod);
@@ -141,7 +141,7 @@ export class PodSyncer {
     this.resizes.forget(key, node);
   }
 
-  /** The last start of a container; undefined = it has had none. */
+  /** The last start of a container; undefined = never started. */
   startOf(pod: Pod, container: Container): Start | undefined {
     const known = this.simulated.get(objectKey(pod));
     const run = known?.run.containers.get(container.name);
@@ -155,10 +155,10 @@ export class PodSyncer {
     const seen = informer.get(key);
     if (known === undefined || seen === undefined) return undefined;
     if (staticPods.uidOf(seen) !== known.run.uid) return undefined;
-    return { pod: staticPods.asNodeSees(newerOf(seen, known.written)), run: known.run };
+    return { pod: staticPods.withoutMirrorDeletion(newerOf(seen, known.written)), run: known.run };
   }
 
-  /** Pods that run on a node, as they are allocated. */
+  /** Active pods of a node, with their allocated resources. */
   private activeOn(node: string): readonly Pod[] {
     return this.options
       .podsOf(node)
@@ -183,24 +183,33 @@ export class PodSyncer {
   }
 
   /**
-   * Lets everything happen to a pod that is due, and writes what its node sees of it.
-   * @param stored the pod as it is in the API
-   * @returns time in ms at which the next thing happens; Infinity = nothing will by itself
+   * Advances the simulation of a pod to the current time and writes its status.
+   * @param stored the pod in the API
+   * @returns time in ms of the next step; Infinity = none without another event
    */
   private async simulate(known: Simulated, stored: Pod, host: PodHost): Promise<number> {
     const { staticPods, context, events, commands } = this.options;
     const { run } = known;
-    const seen = staticPods.asNodeSees(stored);
+    const seen = staticPods.withoutMirrorDeletion(stored);
     const now = context.clock.now();
-    const tell: TellContainer = (container, event) =>
+    const record: RecordContainerEvent = (container, event) =>
       events.recordPod(seen, event, fieldPathOf(seen, container));
     const isOrphan = staticPods.isOrphan(stored);
-    if (isOrphan) beginStop(run, { pod: seen, now, tell });
+    if (isOrphan) beginStop(run, { pod: seen, now, record });
     if (!run.isAdmitted) this.admit(run, seen, host);
     const pod = this.resizes.sync(seen, run, host);
     const { retryAt, ...prepared } = await this.prepare(run, pod, { host, now });
     const { delays, hostIps } = host;
-    const step = { pod, wishes: wishesOf(pod), delays, commands, now, tell, hostIps, ...prepared };
+    const step = {
+      pod,
+      podSettings: podSettingsOf(pod),
+      delays,
+      commands,
+      now,
+      record,
+      hostIps,
+      ...prepared,
+    };
     const next = this.advance(run, step, host);
     await this.report(known, step, { stored, host });
     if (run.isFinished && (isOrphan || isTerminating(pod))) await this.remove(stored, host);
@@ -232,7 +241,7 @@ export class PodSyncer {
     if (patch !== undefined) await this.write(known, host, { pod: stored, patch });
   }
 
-  /** Whether the devices, volumes and addresses are there that a pod needs to start. */
+  /** Prepares devices, volumes and addresses; returns whether the pod has all that it needs to start. */
   private async prepare(
     run: PodRun,
     pod: Pod,
@@ -250,7 +259,7 @@ export class PodSyncer {
     };
   }
 
-  /** Mounts the volumes of a pod that is to start, and finds those of one that runs. */
+  /** Mounts the volumes of a starting pod, and restores the mounts of a running one. */
   private mount(run: PodRun, pod: Pod, now: number) {
     const isGoing = pod.metadata.deletionTimestamp !== undefined && !run.isSandboxReady;
     if (isGoing) return { isMounted: false, retryAt: Infinity };
@@ -258,7 +267,7 @@ export class PodSyncer {
   }
 
   private knownOf(key: string, seen: Pod): Simulated {
-    const pod = this.options.staticPods.asNodeSees(seen);
+    const pod = this.options.staticPods.withoutMirrorDeletion(seen);
     const known = this.simulated.get(key);
     if (known?.run.uid === pod.metadata.uid) return known;
     this.drop(key);
@@ -270,9 +279,9 @@ export class PodSyncer {
     return simulated;
   }
 
-  /** Admits a pod to its node, or ends it before it starts. */
+  /** Admits a pod to its node, or fails it. */
   private admit(run: PodRun, pod: Pod, host: PodHost): void {
-    const refusal = this.askNode(pod, run, host);
+    const refusal = this.admissionFailure(pod, run, host);
     run.isAdmitted = true;
     run.allocation = newAllocation(pod);
     if (refusal === undefined) return this.allocate(pod, run, host.name);
@@ -282,8 +291,8 @@ export class PodSyncer {
     run.isFinished = true;
   }
 
-  /** Why a node has no room for a pod; undefined = it has, or has made some for a critical pod. */
-  private askNode(pod: Pod, { uid }: PodRun, host: PodHost): PodFailure | undefined {
+  /** Reason why a node rejects a pod; undefined = admitted, for a critical pod also by preemption. */
+  private admissionFailure(pod: Pod, { uid }: PodRun, host: PodHost): PodFailure | undefined {
     const { name, object: node, client } = host;
     if (node === undefined) return undefined;
     const { refusal, preempted } = admit(pod, {
@@ -304,14 +313,14 @@ export class PodSyncer {
     this.allocations.set(node, uid, allocatedPod(pod, allocation));
   }
 
-  /** Whether a pod has been admitted and has not ended. */
+  /** Whether a pod has been admitted and is not terminal. */
   isActive(pod: Pod): boolean {
     const run = this.simulated.get(objectKey(pod))?.run;
     if (run?.uid !== this.options.staticPods.uidOf(pod)) return false;
     return run.isAdmitted && !run.isFinished && run.failure === undefined;
   }
 
-  /** Reserves the addresses of a pod that is to start; without any it does not, and an Event tells so. */
+  /** Reserves the addresses of a starting pod; if exhausted, records an Event and the pod does not start. */
   private reserveAddresses(
     run: PodRun,
     pod: Pod,
@@ -339,12 +348,12 @@ export class PodSyncer {
     try {
       known.written = await client.patch(pods, at, { type: "strategic", body });
     } catch (error) {
-      // Another pod has the name, or none: the informer will tell.
+      // The pod was deleted or replaced: the informer will show it.
       if (!isNotFound(error) && !isConflict(error)) throw error;
     }
   }
 
-  /** Deletes a pod that was to be deleted and has ended. */
+  /** Completes the deletion of a terminated pod (grace period 0). */
   private async remove({ metadata }: Pod, { client }: PodHost): Promise<void> {
     const { namespace = "", name, uid } = metadata;
     const options = { gracePeriodSeconds: 0, preconditions: { uid } };
@@ -356,7 +365,7 @@ export class PodSyncer {
   }
 }
 
-/** Whether the pod waits for its node; one without a grace period waits for finalizers only. */
+/** Whether the pod's graceful deletion waits for its node; with grace period 0 only finalizers block it. */
 function isTerminating({ metadata }: Pod): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds } = metadata;
   return deletionTimestamp !== undefined && Number(deletionGracePeriodSeconds ?? 0) > 0;

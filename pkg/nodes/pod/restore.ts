@@ -5,8 +5,7 @@ import { restoreAllocation } from "./allocation.ts";
 import { newPodRun, type PodRun } from "./pod-run.ts";
 
 /**
- * The run of a pod that an earlier process simulated, or of a new one: a node that restarts finds
- * its containers as the pod's status tells.
+ * Restores the state of a pod from its status, like a restarting kubelet; a new pod has not run yet.
  */
 export function restorePodRun(pod: Pod, now: number): PodRun {
   const { metadata, status = {} } = pod;
@@ -29,12 +28,12 @@ export function restorePodRun(pod: Pod, now: number): PodRun {
   return run;
 }
 
-/** Addresses of a pod; undefined = it has none yet. */
+/** Addresses of a pod; undefined = none yet. */
 export function podIpsOf({ podIP, podIPs }: PodStatus): readonly string[] | undefined {
   return podIPs?.map(({ ip }) => ip) ?? (podIP === undefined ? undefined : [podIP]);
 }
 
-/** Undefined for a container that has not run yet. */
+/** State of a container; undefined = never started. */
 function restoreContainer(status: ContainerStatus): ContainerRun | undefined {
   const { state = {}, lastState = {}, restartCount = 0 } = status;
   const container = newContainer();
@@ -58,7 +57,7 @@ function restoreContainer(status: ContainerStatus): ContainerRun | undefined {
   return container;
 }
 
-/** Back-off delays are not stored: they follow from the number of restarts. */
+/** Derives the backoff from the number of restarts, since the status lacks it. */
 function restoreBackoff(container: ContainerRun): void {
   if (container.restarts === 0) return;
   container.backoffMs = Math.min(300_000, 10_000 * 2 ** Math.min(container.restarts - 1, 10));
@@ -71,7 +70,7 @@ function endOf(ended: ContainerStateTerminated): ContainerEnd {
   return { exitCode, ...times, message };
 }
 
-/** Milliseconds since 1970; undefined for a time that is absent or invalid. */
+/** Parses a time to milliseconds since 1970; undefined = absent or invalid. */
 function timeOf(text: string | null | undefined): number | undefined {
   if (text === null || text === undefined) return undefined;
   try {

@@ -1,10 +1,10 @@
-/** What a kubelet writes of a pod's status: the fields that differ from those that are stored. */
+/** Patches of a pod's status by its kubelet. */
 import { deepEqual } from "#base";
 import type { ContainerStatus, Pod, PodCondition, PodStatus } from "#kinds";
 
 /**
- * The fields of a status that differ from the stored ones, for a strategic merge patch; undefined =
- * none does. Conditions of other writers stay as they are.
+ * Strategic merge patch with the status fields that differ from the stored ones; undefined = none. Conditions
+ * of other writers are not changed.
  */
 export function statusPatch({ status: old = {} }: Pod, status: PodStatus): object | undefined {
   const changed = Object.entries(status).filter(([name, value]) => {
@@ -25,7 +25,7 @@ export function statusPatch({ status: old = {} }: Pod, status: PodStatus): objec
   return { ...Object.fromEntries(changed), ...(merged.length === 0 ? {} : { conditions: merged }) };
 }
 
-/** Conditions that belong to the kubelet: it drops those that do not apply. */
+/** Conditions that the kubelet owns and removes when they do not apply. */
 const kubeletConditionTypes = new Set([
   "PodScheduled",
   "Ready",
@@ -36,7 +36,7 @@ const kubeletConditionTypes = new Set([
   "PodResizePending",
 ]);
 
-/** Container statuses without the allocated resources that the server does not keep by default. */
+/** Removes `allocatedResources`, which the API server drops by default, from container statuses. */
 function withoutAllocated(value: unknown, known: unknown): unknown {
   if (!Array.isArray(value) || !Array.isArray(known)) return value;
   return value.map((status: ContainerStatus, at) => {
@@ -51,7 +51,7 @@ function withNullProbe<T extends object>(condition: T | undefined): T | undefine
   return condition && { lastProbeTime: null, ...condition };
 }
 
-/** A merge keeps fields that a patch leaves out: those that a condition may lose are removed. */
+/** Nulls for the absent optional fields of a condition, since a merge keeps omitted fields. */
 function cleared({ reason, message }: Partial<PodCondition> = {}): object {
   return {
     ...(reason === undefined ? {} : { reason: null }),

@@ -30,8 +30,8 @@ export interface CommandOutcome {
 }
 
 /** Commands that are followed, which take a few milliseconds. */
-const mostSteps = 2_000;
-const mostBytes = 4 << 20;
+const maxCommands = 2_000;
+const maxBytes = 4 << 20;
 const runsOn = { afterMs: Infinity, code: 0 };
 
 /**
@@ -61,8 +61,8 @@ export function followCommand(
     },
     now: () => startedAt,
     random: () => random.next(),
-    mostSteps,
-    mostBytes,
+    maxCommands,
+    maxBytes,
   });
   const output: { afterMs: number; data: Uint8Array }[] = [];
   const write = (_descriptor: 1 | 2, data: Uint8Array) => void output.push({ afterMs, data });

@@ -13,9 +13,9 @@ export interface FileEntry {
 }
 
 /** Bounds of one file system and of all of them together. */
-const mostEntries = 4_096;
-const mostBytes = 8 << 20;
-const mostBytesOfAll = 64 << 20;
+const maxEntries = 4_096;
+const maxBytes = 8 << 20;
+const maxTotalBytes = 64 << 20;
 const mostFileSystems = 1_000;
 /** Bytes that an entry costs beside its data and its path. */
 const entryBytes = 128;
@@ -111,7 +111,7 @@ export class ContainerFiles {
       if (above === undefined) this.makeFolder(parent);
     }
     const added = costOf(at, entry) - (old === undefined ? 0 : costOf(at, old));
-    const isFull = this.bytes + added > mostBytes || this.entries.size >= mostEntries;
+    const isFull = this.bytes + added > maxBytes || this.entries.size >= maxEntries;
     if ((isFull && added > 0) || !this.reserve(added)) {
       throw new FileFault("No space left on device");
     }
@@ -171,7 +171,7 @@ export class FileSystems {
   }
 
   private reserve(bytes: number): boolean {
-    if (bytes > 0 && this.bytes + bytes > mostBytesOfAll) return false;
+    if (bytes > 0 && this.bytes + bytes > maxTotalBytes) return false;
     this.bytes += bytes;
     return true;
   }

@@ -45,9 +45,9 @@ export interface ShellOptions {
   /** From 0 up to 1. */
   readonly random: () => number;
   /** Commands that may run. */
-  readonly mostSteps: number;
+  readonly maxCommands: number;
   /** Bytes that variables and the output of programs may come to. */
-  readonly mostBytes: number;
+  readonly maxBytes: number;
 }
 
 /** Where the output of a command goes. */
@@ -140,7 +140,7 @@ export class Shell {
   }
 
   private *command(command: Command, streams: Streams): Running<number> {
-    if (++this.steps > this.options.mostSteps) throw new TooMuchWork();
+    if (++this.steps > this.options.maxCommands) throw new TooMuchWork();
     try {
       const redirected = yield* this.redirected(command.redirects, streams);
       const status =
@@ -412,7 +412,7 @@ export class Shell {
 
   private charge(bytes: number): void {
     this.bytes += bytes;
-    if (this.bytes > this.options.mostBytes) throw new TooMuchWork();
+    if (this.bytes > this.options.maxBytes) throw new TooMuchWork();
   }
 
   private set(name: string, value: string): void {

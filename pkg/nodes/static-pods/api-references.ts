@@ -1,8 +1,8 @@
-/** What static pods may not use: objects of the API, which a kubelet must be able to do without. */
+/** References to API objects, which static pods must not contain. */
 
 type Json = any;
 
-/** Volume sources that name objects of the API, with the words of a kubelet for them. */
+/** Volume sources that reference API objects, with the kubelet's names for them. */
 const volumeReferences: Readonly<Record<string, string>> = {
   configMap: "configmaps (via configmap volumes)",
   secret: "secrets (via secret volumes)",
@@ -21,7 +21,7 @@ const projectedReferences: Readonly<Record<string, string>> = {
   podCertificate: "podcertificates",
 };
 
-/** The first sort of API objects that a pod's spec refers to; undefined = none. */
+/** First kind of API object that a pod's spec references; undefined = none. */
 export function apiReferenceOf(spec: Json): string | undefined {
   if (spec?.serviceAccountName) return "serviceaccounts";
   const containers = ["initContainers", "containers", "ephemeralContainers"].flatMap((list) =>
@@ -50,7 +50,7 @@ function named(source: Json, names: Readonly<Record<string, string>>): string | 
   return Object.entries(names).find(([name]) => source?.[name] !== undefined)?.[1];
 }
 
-/** Manifests come from files: a list may be anything. */
+/** The value if it is an array, else []: manifests are not validated yet. */
 function listOf(value: Json): readonly Json[] {
   return Array.isArray(value) ? value.filter((each) => typeof each === "object" && each) : [];
 }

@@ -1,30 +1,30 @@
-/** Manifests of static pods in the folder that `--static-pod-path` names. */
+/** Manifests of static pods in the folder `--static-pod-path`. */
 import { readdir, readFile, stat } from "node:fs/promises";
 import path from "node:path";
 import type { Pod } from "#kinds";
 import { parseYaml } from "#meta";
 import { apiReferenceOf } from "./api-references.ts";
 
-/** Pod of a file, which nodes run without being told by the API server. */
+/** Static pod of a manifest file. */
 export interface Manifest {
   readonly file: string;
-  /** Node that the pod is for; undefined = all nodes of the process. */
+  /** Node of the pod; undefined = all nodes of the process. */
   readonly node: string | undefined;
   readonly pod: Pick<Pod, "metadata" | "spec">;
 }
 
-/** Larger files are refused: no object of the API is that large. */
-const mostBytes = 1 << 20;
-/** Files of a folder and of one folder per node that are read at most. */
-const mostFiles = 1_000;
-/** Values of a YAML document at most, so that aliases do not multiply. */
-const mostValues = 100_000;
+/** Maximum size of a manifest in bytes. */
+const maxBytes = 1 << 20;
+/** Maximum number of files per folder. */
+const maxFiles = 1_000;
+/** Maximum number of values in a YAML document, which limits alias expansion. */
+const maxValues = 100_000;
 
 /**
- * Reads the pods of a file, or of all files of a folder and of its subfolders, each of which is named
- * after a node. Names that begin with a dot are skipped, and so are files that cannot be used.
- * @param refused told why a file is skipped
- * @returns no pods for a path that does not exist
+ * Reads the pods of a file, or of all files of a folder and its subfolders, which are named after nodes.
+ * Skips dot files and invalid files.
+ * @param refused called with the reason of each skipped file
+ * @returns no pods if the path does not exist
  */
 export async function readManifests(
   root: string,
@@ -60,10 +60,10 @@ async function filesOf(root: string): Promise<readonly ManifestFile[]> {
     ...folders.flatMap((folder, at) =>
       perNode[at]!.map((file) => ({ file, node: path.basename(folder) })),
     ),
-  ].slice(0, mostFiles);
+  ].slice(0, maxFiles);
 }
 
-/** The entries of a folder whose names begin with no dot, in order. */
+/** Sorted entries of a folder without dot files. */
 async function entriesOf(folder: string) {
   const entries = await readdir(folder, { withFileTypes: true });
   const shown = entries
@@ -76,11 +76,11 @@ async function entriesOf(folder: string) {
   };
 }
 
-/** @throws Error for what is no pod that may be static */
+/** @throws Error if the file is not a valid static pod */
 async function readManifest(file: string): Promise<Manifest["pod"]> {
   const { size } = await stat(file);
-  if (size > mostBytes) throw new Error(`manifest is larger than ${mostBytes} bytes`);
-  const pod: any = parseYaml(await readFile(file, "utf8"), mostValues).value;
+  if (size > maxBytes) throw new Error(`manifest is larger than ${maxBytes} bytes`);
+  const pod: any = parseYaml(await readFile(file, "utf8"), maxValues).value;
   if (pod?.apiVersion !== "v1" || pod.kind !== "Pod") throw new Error("manifest is no v1 Pod");
   if (typeof pod.metadata?.name !== "string" || pod.metadata.name === "") {
     throw new Error("invalid pod: name is needed for the pod");

@@ -1,16 +1,16 @@
-/** Mirror pods: the objects in the API that stand for the static pods of a node. */
+/** Mirror pods: API objects that represent the static pods of a node. */
 import type { Draft } from "#client";
 import { type Node, nodes, type Pod, type Toleration } from "#kinds";
 import { type Domain, resolve } from "#meta";
 import { staticPodUid } from "../identifiers.ts";
 import type { Manifest } from "./manifest-folder.ts";
 
-/** A pod that a node runs because a file says so. */
+/** A pod that a node runs from a manifest file. */
 export interface StaticPod {
-  /** UID by which the node knows the pod, and hash of its manifest: another manifest is another pod. */
+  /** UID of the pod on its node: hash of the manifest. A changed manifest is another pod. */
   readonly uid: string;
   readonly node: string;
-  /** Time in ms at which the node saw the manifest first. */
+  /** Time in ms at which the node first read the manifest. */
   readonly seenAt: number;
   readonly manifest: Manifest;
 }
@@ -32,7 +32,7 @@ export function staticPodNames(domain: Domain): StaticPodNames {
   };
 }
 
-/** `namespace/name` of the mirror pod, whose name ends in that of the node. */
+/** `namespace/name` of the mirror pod; its name has the node's name as suffix. */
 export function mirrorKey({ pod: { metadata } }: Manifest, node: string): string {
   return `${metadata.namespace || "default"}/${metadata.name}-${node.toLowerCase()}`;
 }
@@ -43,7 +43,7 @@ export function staticPodOf(manifest: Manifest, node: string, seenAt: number): S
   return { uid, node, seenAt, manifest };
 }
 
-/** The mirror of a static pod, as a kubelet creates it. */
+/** Mirror pod of a static pod, like the kubelet's. */
 export function mirrorOf(
   { uid, seenAt, manifest }: StaticPod,
   node: Node,
@@ -75,7 +75,7 @@ export function mirrorOf(
   };
 }
 
-/** Static pods stay on a node whatever happens to it. */
+/** Adds the toleration of all NoExecute taints, which static pods have. */
 function withNoExecute(tolerations: readonly Toleration[]): readonly Toleration[] {
   const isThere = tolerations.some(
     ({ key, operator, effect }) =>

@@ -18,39 +18,39 @@ import {
 
 export interface StaticPodsOptions {
   readonly context: NodesContext;
-  /** File or folder with the manifests of static pods; undefined = there are none. */
+  /** File or folder with the manifests of static pods; undefined = none. */
   readonly path: string | undefined;
   readonly pods: Informer<Pod>;
   /** Names of the nodes of the process. */
   readonly nodes: () => Iterable<string>;
   readonly hostOf: (node: string) => PodHost | undefined;
-  /** Called with the key of a mirror pod whose static pod has changed or is gone. */
+  /** Called with the key of a mirror pod whose static pod has changed or was removed. */
   readonly onChange: (key: string) => void;
 }
 
-/** A kubelet's interval between two looks at its manifests: fileCheckFrequency. */
+/** Interval of manifest reads: the kubelet's fileCheckFrequency. */
 const checkMs = 20_000;
-/** Time after a change of a file until it is read, for programs that write in parts. */
-const settleMs = 100;
+/** Delay of a read after a file change, for programs that write in parts. */
+const debounceMs = 100;
 const mostRemembered = 1_000;
 const workers = 8;
 const retryDelays = { firstMs: 200, longestMs: 60_000 };
-/** Key of the queue that stands for reading the manifests; pods have a namespace. */
+/** Queue key of a manifest read; keys of pods contain a slash. */
 const readKey = "manifests";
 
 /**
- * The static pods of the nodes, and their mirror pods: creates them, and creates them again when a client
- * has deleted them. Their containers run on meanwhile.
+ * Static pods of the nodes. Creates their mirror pods, and recreates those that a client has deleted, while
+ * the containers keep running.
  */
 export class StaticPods {
   private readonly names: StaticPodNames;
   private readonly queue: WorkQueue;
   private readonly timers: TimerHeap;
-  /** By key of their mirror pods. */
+  /** Static pods by key of their mirror pod. */
   private known = new Map<string, StaticPod>();
-  /** The manifests have been read: mirror pods of other manifests are orphans. */
+  /** Whether the manifests have been read: then mirror pods without a manifest are orphans. */
   private isRead = false;
-  /** Why files were refused last, by file: each reason is reported once. */
+  /** Last error of each skipped file, which is reported once. */
   private readonly refused = new Map<string, string>();
 
   constructor(private readonly options: StaticPodsOptions) {
@@ -60,14 +60,14 @@ export class StaticPods {
     this.timers = new TimerHeap(context.clock, context.signal, (key) => this.queue.add(key));
   }
 
-  /** Reads the manifests for the first time, before the nodes look at their pods. */
+  /** Reads the manifests before the nodes sync their pods. */
   async start(): Promise<void> {
     const { path } = this.options;
     if (path === undefined) this.isRead = true;
     else await this.read(path).catch((error: unknown) => this.refuse(path, error));
   }
 
-  /** Works until the signal aborts. */
+  /** Runs until the signal aborts. */
   async run(): Promise<void> {
     const { pods: informer, path } = this.options;
     const unsubscribe = informer.subscribe(({ object }) => {
@@ -78,7 +78,7 @@ export class StaticPods {
     unsubscribe();
   }
 
-  /** Looks at the static pods of a node that starts to work. */
+  /** Enqueues the static pods of a node whose kubelet starts to work. */
   resync(node: string): void {
     for (const [key, each] of this.known) if (each.node === node) this.queue.add(key);
   }
@@ -88,24 +88,24 @@ export class StaticPods {
     return this.known.has(key);
   }
 
-  /** UID by which its node knows a pod: that of the static pod for a mirror pod. */
+  /** UID of a pod on its node: for a mirror pod that of the static pod. */
   uidOf(pod: Pod): string {
     return this.mirroredUid(pod) ?? pod.metadata.uid;
   }
 
-  /** Whether the pod mirrors a static pod that its node runs: the end of one is not that of the other. */
+  /** Whether the pod mirrors a static pod that its node runs. */
   isMirror(pod: Pod): boolean {
     const uid = this.mirroredUid(pod);
     return uid !== undefined && this.known.get(objectKey(pod))?.uid === uid;
   }
 
-  /** Whether the pod mirrors a static pod that its node is to run no longer. */
+  /** Whether the pod mirrors a removed static pod. */
   isOrphan(pod: Pod): boolean {
     return this.isRead && this.mirroredUid(pod) !== undefined && !this.isMirror(pod);
   }
 
-  /** A pod as its node sees it: the deletion of a mirror pod does not concern the static pod. */
-  asNodeSees(pod: Pod): Pod {
+  /** The pod without the deletion of its mirror, which does not affect a static pod. */
+  withoutMirrorDeletion(pod: Pod): Pod {
     const uid = this.mirroredUid(pod);
     if (uid === undefined) return pod;
     const { deletionTimestamp: _, deletionGracePeriodSeconds: __, ...metadata } = pod.metadata;
@@ -132,7 +132,7 @@ export class StaticPods {
         await host.client.delete(pods, { namespace, name }, options);
       }
     } catch (error) {
-      // The informer shows the pod that is there, or that there is none.
+      // The informer will show the current pod.
       if (!isAlreadyExists(error) && !isNotFound(error) && !isConflict(error)) throw error;
     }
   }
@@ -168,10 +168,10 @@ export class StaticPods {
     this.options.context.report(`Failed to read the static pods of ${file}`, error);
   }
 
-  /** Reads the manifests when one of them changes; without notifications they are read by time alone. */
+  /** Watches the manifests; without file notifications only the interval applies. */
   private watch(path: string): void {
     const { clock, signal, report } = this.options.context;
-    const soon = () => this.timers.set(readKey, clock.monotonic() + settleMs);
+    const soon = () => this.timers.set(readKey, clock.monotonic() + debounceMs);
     const fail = (error: unknown) => report(`Failed to watch the static pods of ${path}`, error);
     try {
       watch(path, { recursive: true, persistent: false, signal }, soon).on("error", fail);

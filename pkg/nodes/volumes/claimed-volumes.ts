@@ -20,17 +20,17 @@ import {
 } from "#kinds";
 import { type Domain, resolve } from "#meta";
 
-/** How far a claim of a pod is from its mount. */
+/** State of a pod's claim on its way to the mount. */
 export type ClaimState =
   | { readonly state: "unusable"; readonly why: string }
   | {
       readonly state: "waiting" | "attached";
       readonly volume: PersistentVolume;
-      /** Name of the volume in the status of nodes; undefined = nothing attaches it. */
+      /** Unique volume name in the status of nodes; undefined = not attachable. */
       readonly uniqueName: string | undefined;
     };
 
-/** Names of what decides over the mount of a claim, for `PodVolumes.wake`. */
+/** Names of the objects on which the mount of a claim depends, for `PodVolumes.wake`. */
 export const objectName = {
   claim: (key: string) => `claim ${key}`,
   volume: (name: string) => `volume ${name}`,
@@ -38,7 +38,7 @@ export const objectName = {
   node: (name: string) => `node ${name}`,
 };
 
-/** Claims that pods use, as the kubelets of the process see them. */
+/** Claims of pods, from the view of the simulated kubelets. */
 export class ClaimedVolumes {
   private readonly claims: Informer<PersistentVolumeClaim>;
   private readonly volumes: Informer<PersistentVolume>;
@@ -51,7 +51,7 @@ export class ClaimedVolumes {
   constructor(
     informers: Informers,
     private readonly domain: Domain,
-    /** Called with the name of an object that has come or changed. */
+    /** Called with the name of an added or changed object. */
     onChange: (name: string) => void,
   ) {
     this.claims = informers.of(persistentVolumeClaims);
@@ -86,7 +86,7 @@ export class ClaimedVolumes {
     return this.volumes.get(claim.spec?.volumeName ?? "");
   }
 
-  /** The state of a claim on the node of the pod, in a kubelet's words. */
+  /** State of a claim on the node of the pod, with the kubelet's messages. */
   stateOf(claimKey: string, volume: Volume, pod: Pod): ClaimState {
     const claim = this.claims.get(claimKey);
     const why = this.claimFault(claim, claimKey);
@@ -104,7 +104,7 @@ export class ClaimedVolumes {
     return this.attachState(bound!, pod.spec?.nodeName ?? "");
   }
 
-  /** Names of the objects that the state of a claim depends on. */
+  /** Names of the objects on which the state of a claim depends. */
   dependencies(claimKey: string, node: string): readonly string[] {
     const name = this.claims.get(claimKey)?.spec?.volumeName ?? "";
     const names = [objectName.claim(claimKey), objectName.node(node)];
@@ -183,7 +183,7 @@ function isOwned({ metadata }: PersistentVolumeClaim, pod: Pod): boolean {
   );
 }
 
-/** Why the containers cannot use a volume of its mode; undefined = they can. */
+/** Error if a container uses a volume in the wrong volumeMode; undefined = none. */
 function modeFault({ spec }: PersistentVolume, name: string, pod: Pod): string | undefined {
   const mode = spec?.volumeMode ?? "Filesystem";
   const { initContainers = [], containers = [] } = pod.spec ?? {};

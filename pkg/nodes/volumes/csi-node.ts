@@ -4,11 +4,11 @@ import { type Domain, isAlreadyExists, resolve } from "#meta";
 import { driverName } from "../storage/driver.ts";
 import { topologyKey } from "../storage/topology.ts";
 
-/** Volumes of the simulated driver that a node can have attached at once. */
-const mostVolumes = 128;
-/** Zone of nodes without a label that names one. */
+/** Attach limit of the simulated driver per node. */
+const maxVolumes = 128;
+/** Zone of nodes without a zone label. */
 const defaultZone = "default";
-/** Volume plugins that left Kubernetes for CSI drivers. */
+/** In-tree volume plugins that were migrated to CSI. */
 const migratedPlugins = [
   "aws-ebs",
   "azure-disk",
@@ -19,7 +19,7 @@ const migratedPlugins = [
   "vsphere-volume",
 ];
 
-/** Labels that the registration of the simulated driver adds to a node with these labels. */
+/** Topology labels that the registration of the simulated driver adds to a node with these labels. */
 export function topologyLabels(
   labels: Readonly<Record<string, string>>,
   domain: Domain,
@@ -34,8 +34,7 @@ export function driverAnnotations(node: string, domain: Domain): Readonly<Record
 }
 
 /**
- * Registers the simulated driver in the CSINode of a node, which is created if it is missing;
- * drivers of others stay.
+ * Registers the simulated driver in the CSINode of a node; creates a missing CSINode, keeps other drivers.
  */
 export async function registerDriver(client: Client, { metadata }: Node): Promise<void> {
   const { name, uid } = metadata;
@@ -44,7 +43,7 @@ export async function registerDriver(client: Client, { metadata }: Node): Promis
     name: driverName,
     nodeID: name,
     topologyKeys: [topologyKey],
-    allocatable: { count: mostVolumes },
+    allocatable: { count: maxVolumes },
   };
   const owner = { apiVersion: nodes.version, kind: nodes.kind, name, uid };
   const plugins = migratedPlugins.map((each) => resolve(`{label}/${each}`, client.domain));
@@ -66,7 +65,7 @@ export async function registerDriver(client: Client, { metadata }: Node): Promis
   const present = await client.get(resource, { name });
   const isStale = present.metadata.ownerReferences?.some((each) => each.uid !== uid) === true;
   if (isStale) {
-    // It belongs to a former Node of this name, and goes with it.
+    // It belongs to an earlier Node of this name.
     await client.delete(resource, { name }, { preconditions: { uid: present.metadata.uid } });
     await client.create(resource, draft);
     return;

@@ -26,11 +26,11 @@ export interface NodeExpansionOptions {
 
 type Claim = PersistentVolumeClaim;
 
-/** Index of pods by the claims that they use. */
+/** Index of pods by claim. */
 const byClaim = "claim";
 const workers = 10;
 
-/** Expands file systems of volumes that the driver has expanded, as kubelets do for mounted ones. */
+/** Node expansion: expands file systems of mounted volumes that the driver has expanded. */
 export class NodeExpansion {
   private readonly claims: Informer<Claim>;
   private readonly queue: WorkQueue;
@@ -47,7 +47,7 @@ export class NodeExpansion {
     options.pods.addIndex(byClaim, claimKeys);
   }
 
-  /** Works until the signal aborts. */
+  /** Runs until the signal aborts. */
   async run(): Promise<void> {
     await this.claims.untilSynced();
     this.claims.subscribe(({ type, object }) => {
@@ -56,7 +56,7 @@ export class NodeExpansion {
     await this.queue.run((key) => this.sync(key), { workers });
   }
 
-  /** Called when the volumes of a pod have been mounted. */
+  /** Called after the volumes of a pod have been mounted. */
   podMounted(pod: Pod): void {
     for (const key of claimKeys(pod)) {
       const claim = this.claims.get(key);
@@ -140,7 +140,7 @@ export class NodeExpansion {
   }
 }
 
-/** Whether a node has to expand the file system of the volume. */
+/** Whether the claim waits for a node to expand the file system. */
 function isPending({ status }: Claim): boolean {
   const step = status?.allocatedResourceStatuses?.["storage"];
   return step === "NodeResizePending" || step === "NodeResizeInProgress";

@@ -12,15 +12,15 @@ export interface PodVolumesOptions {
   readonly context: NodesContext;
   readonly events: KubeletEvents;
   readonly objects: ConfigObjects;
-  /** Called with the key of a pod whose volumes may be mounted now. */
+  /** Called with the key of a pod whose volumes may now be mountable. */
   readonly onChange: (pod: string) => void;
-  /** Called with a pod whose volumes have been mounted. */
+  /** Called with a pod after its volumes have been mounted. */
   readonly onMounted: (pod: Pod) => void;
-  /** Called with the name of a node whose volumes in use have changed. */
+  /** Called with the name of a node whose `volumesInUse` has changed. */
   readonly onInUse: (node: string) => void;
 }
 
-/** What a kubelet does about a volume that it cannot mount. */
+/** Reason why a kubelet cannot mount a volume. */
 type Obstacle =
   | { readonly kind: "waiting" }
   /** The pod's volumes could not be determined. */
@@ -32,29 +32,29 @@ interface MountState {
   readonly key: string;
   readonly node: string;
   isMounted: boolean;
-  /** Names of attachable volumes, as in the status of the node. */
+  /** Unique names of attachable volumes. */
   inUse: readonly string[];
-  /** Names of the objects that the pod waits for. */
+  /** Names of the objects for which the pod waits. */
   waitsFor: readonly string[];
-  /** Time in ms at which all volumes were there to be mounted. */
+  /** Time in ms at which all volumes became mountable. */
   mountableAt: number | undefined;
   failures: number;
   /** Time in ms of the next attempt that may record Events. */
   retryAt: number;
-  /** Time in ms at which waiting is next reported as a timeout. */
+  /** Time in ms of the next timeout Event. */
   timeoutAt: number;
 }
 
-/** A kubelet's delays between attempts of one operation, doubling. */
+/** The kubelet's exponential backoff of a volume operation. */
 const firstRetryMs = 500;
 const longestRetryMs = 122_000;
-/** Time for which a kubelet waits for all volumes of a pod. */
+/** The kubelet's podAttachAndMountTimeout. */
 const timeoutMs = 123_000;
 
-/** Mounts the volumes of pods, as the volume managers of the kubelets do. */
+/** Mounts the volumes of pods, like the kubelet's volume manager. */
 export class PodVolumes {
   private readonly states = new Map<string, MountState>();
-  /** Keys of pods, by the name of what they wait for. */
+  /** Keys of waiting pods, by name of the missing object. */
   private readonly waiting = new Map<string, Set<string>>();
   private readonly byNode = new Map<string, Set<MountState>>();
   private readonly files: VolumeFiles;
@@ -80,10 +80,10 @@ export class PodVolumes {
   }
 
   /**
-   * Mounts the volumes of a pod on a node of the process if they are there.
-   * @param isRunning whether its containers run already, as after a restart of the process
-   * @returns whether all are mounted, and the time in ms of the next attempt; it is repeated as well
-   *   when something changes that the pod waits for
+   * Mounts the volumes of a pod if they are available.
+   * @param isRunning whether its containers run already, e.g. after a restart of the process
+   * @returns whether all are mounted, and the time in ms of the next attempt; a change of an object for which
+   *   the pod waits also triggers one
    */
   mount(
     pod: Pod,
@@ -112,10 +112,10 @@ export class PodVolumes {
     }
     state.mountableAt = undefined;
     this.waitFor(state, waitsFor);
-    return { isMounted: false, retryAt: this.tell(pod, state, { obstacles, now }) };
+    return { isMounted: false, retryAt: this.recordObstacles(pod, state, { obstacles, now }) };
   }
 
-  /** Forgets the mounts of a pod that has ended or is gone. */
+  /** Drops the mounts of a terminated or deleted pod. */
   unmount(uid: string): void {
     const state = this.states.get(uid);
     if (state === undefined) return;
@@ -132,7 +132,7 @@ export class PodVolumes {
     return this.states.get(uid)?.isMounted === true;
   }
 
-  /** Names of the attachable volumes that pods of a node use or are about to, sorted. */
+  /** `volumesInUse` of a node: sorted unique names of volumes that are mounted or about to be. */
   inUse(node: string): readonly string[] {
     const names = new Set<string>();
     for (const state of this.byNode.get(node) ?? []) {
@@ -175,7 +175,7 @@ export class PodVolumes {
     this.options.onInUse(state.node);
   }
 
-  private look(volume: Volume, pod: Pod): Look {
+  private look(volume: Volume, pod: Pod): VolumeCheck {
     const { namespace = "", name: podName } = pod.metadata;
     const node = pod.spec?.nodeName ?? "";
     const files = this.files.missing(volume, namespace);
@@ -198,11 +198,11 @@ export class PodVolumes {
     }
     const found = { waitsFor, uniqueName: state.uniqueName };
     if (state.state === "waiting") return { ...found, obstacle: { kind: "waiting" } };
-    return { ...found, ...this.lookAtDriver(state.volume, node) };
+    return { ...found, ...this.checkDriver(state.volume, node) };
   }
 
-  /** What the CSI driver of an attached volume says to its mount. */
-  private lookAtDriver({ metadata, spec }: PersistentVolume, node: string): Partial<Look> {
+  /** Checks the CSI driver of an attached volume. */
+  private checkDriver({ metadata, spec }: PersistentVolume, node: string): Partial<VolumeCheck> {
     if (spec?.csi === undefined) return {};
     const { driver, volumeAttributes } = spec.csi;
     const isBlock = spec.volumeMode === "Block";
@@ -223,7 +223,7 @@ export class PodVolumes {
     return { delayMs: driverDelayMs("mount", volumeAttributes) };
   }
 
-  private lookAtInline({ name, csi }: Volume, node: string): Look {
+  private lookAtInline({ name, csi }: Volume, node: string): VolumeCheck {
     const { driver = "", volumeAttributes } = csi ?? {};
     if (!this.claimed.hasDriver(driver, node)) {
       const why = `driver name ${driver} not found in the list of registered CSI drivers`;
@@ -240,8 +240,8 @@ export class PodVolumes {
     return { waitsFor: [], obstacle: failed("MountVolume.SetUp failed", name, what) };
   }
 
-  /** Records Events about what stands in the way; returns the time in ms of the next attempt. */
-  private tell(
+  /** Records Events of mount errors; returns the time in ms of the next attempt. */
+  private recordObstacles(
     pod: Pod,
     state: MountState,
     { obstacles, now }: { readonly obstacles: ReadonlyMap<string, Obstacle>; readonly now: number },
@@ -287,12 +287,12 @@ export class PodVolumes {
   }
 }
 
-/** What was found out about one volume. */
-interface Look {
+/** Result of the check of one volume. */
+interface VolumeCheck {
   readonly waitsFor: readonly string[];
-  /** Name of an attachable volume. */
+  /** Unique name of an attachable volume. */
   readonly uniqueName?: string | undefined;
-  /** Undefined = the volume can be mounted. */
+  /** Undefined = mountable. */
   readonly obstacle?: Obstacle;
   /** Time in ms that the mount takes. */
   readonly delayMs?: number;
@@ -304,7 +304,7 @@ function failed(operation: string, volume: string, why: string, reason = "Failed
   return { kind: "failed", reason, message: `${operation} for volume "${volume}" : ${why}` };
 }
 
-/** The message of a pod that a kubelet could not start. */
+/** Message of the kubelet's FailedMount Event of a pod. */
 function unmountedMessage(all: readonly (readonly [string, Obstacle])[], why: string): string {
   const list = (names: readonly (readonly [string, Obstacle])[]) =>
     `[${names.map(([name]) => name).join(" ")}]`;

@@ -1,11 +1,11 @@
 import type { FileSource, Volume } from "#kinds";
 import { type ConfigObjects, configMapKey, secretKey } from "../environment/config-objects.ts";
 
-/** What a volume of files lacks. */
+/** Missing objects of a volume. */
 export interface MissingFiles {
-  /** Keys of the objects that the volume is made of. */
+  /** Keys of the objects that the volume projects. */
   readonly objects: readonly string[];
-  /** Why the volume cannot be set up, in a kubelet's words; undefined = it can. */
+  /** The kubelet's error of the volume's setup; undefined = none. */
   readonly fault: string | undefined;
 }
 
@@ -13,7 +13,7 @@ interface Source extends FileSource {
   readonly kind: "configmap" | "secret";
 }
 
-/** Volumes of pods that are made of Secrets and ConfigMaps. */
+/** Volumes that project Secrets and ConfigMaps. */
 export class VolumeFiles {
   constructor(private readonly objects: ConfigObjects) {}
 
@@ -24,7 +24,7 @@ export class VolumeFiles {
     const faults = sources.flatMap((source) => this.faultOf(source, namespace) ?? []);
     const keyOf = { configmap: configMapKey, secret: secretKey };
     const objects = sources.map(({ kind, name = "" }) => keyOf[kind](namespace, name));
-    // Go prints several errors as a list.
+    // Go prints an aggregate of several errors as a list.
     const fault = faults.length > 1 ? `[${faults.join(", ")}]` : faults[0];
     return { objects, fault };
   }

@@ -1,4 +1,4 @@
-/** What simulated containers answer to commands: no program runs. */
+/** Responses of simulated containers to `exec` and `attach`; no program runs. */
 import { type Clock, seededRandom } from "#base";
 import type { Pod } from "#kinds";
 import { type ContainerFiles, FileFault } from "../../shell/container-files.ts";
@@ -6,22 +6,22 @@ import { NotSimulated } from "../../shell/not-simulated.ts";
 import type { ProgramResult } from "../../shell/programs.ts";
 import { hostOf, isShell, Shell, type Streams, TooMuchWork } from "../../shell/shell.ts";
 import { TarReader } from "../../shell/tar.ts";
-import { execAnswer } from "./exec-answers.ts";
+import { execResponse } from "./exec-answers.ts";
 
 export interface ShellOutput {
   readonly stdout: string | Uint8Array;
   readonly stderr: string;
-  /** Undefined = the command goes on to read. */
+  /** Undefined = the command continues to read standard input. */
   readonly exitCode: number | undefined;
 }
 
 const nothing: ShellOutput = { stdout: "", stderr: "", exitCode: undefined };
-/** Longest line of standard input; the rest is cut off. */
-const longestLine = 65_536;
-/** Commands that one script may run. */
-const mostSteps = 10_000;
-/** Bytes that it may write and read, so that a file system fits. */
-const mostBytes = 32 << 20;
+/** Maximum line length of standard input; longer lines are truncated. */
+const maxLineLength = 65_536;
+/** Maximum number of commands per script. */
+const maxCommands = 10_000;
+/** Maximum number of bytes that a script writes and reads. */
+const maxBytes = 32 << 20;
 
 export interface EchoShellOptions {
   readonly pod: Pod;
@@ -51,14 +51,14 @@ export class EchoShell {
       unknown: (command) => this.simulated(command),
       now: () => clock.now(),
       random: () => random.next(),
-      mostSteps,
-      mostBytes,
+      maxCommands,
+      maxBytes,
     });
   }
 
-  /** Starts the command; `hasInput` if the client sends standard input. */
+  /** Starts the command; `hasInput` = the client sends standard input. */
   start(hasInput: boolean): ShellOutput {
-    const given = execAnswer(this.options.pod, this.command);
+    const given = execResponse(this.options.pod, this.command);
     if (given !== undefined) return given;
     const folder = extractionFolder(this.command);
     this.isReading = hasInput && (folder !== undefined || this.isReader);
@@ -69,7 +69,7 @@ export class EchoShell {
     return { ...nothing, stdout: this.prompt };
   }
 
-  /** Takes standard input. */
+  /** Receives standard input. */
   input(data: Buffer): ShellOutput {
     if (!this.isReading) return nothing;
     if (this.tar !== undefined) return this.extract(this.tar, data);
@@ -78,7 +78,7 @@ export class EchoShell {
     let stderr = "";
     for (const character of data.toString()) {
       if (character !== "\n" && character !== "\r") {
-        if (this.line.length < longestLine) this.line += character;
+        if (this.line.length < maxLineLength) this.line += character;
         continue;
       }
       const line = this.line.trim();
@@ -96,7 +96,7 @@ export class EchoShell {
     return { stdout: joined(stdout), stderr, exitCode: undefined };
   }
 
-  /** The client sends no more. */
+  /** End of standard input. */
   inputEnd(): ShellOutput {
     const isCutOff = this.tar !== undefined && !this.tar.isEnded;
     return { stdout: "", stderr: isCutOff ? "tar: short read\n" : "", exitCode: isCutOff ? 1 : 0 };
@@ -104,7 +104,7 @@ export class EchoShell {
 
   private answerLine(line: string): ProgramResult & { readonly ends: boolean } {
     const words = line.split(/\s+/);
-    const given = execAnswer(this.options.pod, words);
+    const given = execResponse(this.options.pod, words);
     if (given !== undefined) return { ...given, ends: false };
     let ends = false;
     const result = this.finish(words, (streams) => {
@@ -118,7 +118,7 @@ export class EchoShell {
     return { ...result, ends };
   }
 
-  /** Runs a command to its end; its sleep takes no time. */
+  /** Runs a command to its end; sleeps take no time. */
   private finish(
     command: readonly string[],
     start: (streams: Streams) => Iterator<number, number>,
@@ -169,7 +169,7 @@ export class EchoShell {
   }
 }
 
-/** The folder into which a command of `tar` extracts standard input; undefined = it does not. */
+/** Folder into which a `tar` command extracts standard input; undefined = it does not extract. */
 function extractionFolder([program, ...words]: readonly string[]): string | undefined {
   if (program !== "tar" || !words.some((word) => /^-?[a-z]*x[a-z]*$/.test(word))) return undefined;
   const at = words.indexOf("-C");

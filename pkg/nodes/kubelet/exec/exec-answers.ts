@@ -8,14 +8,14 @@ export interface ExecAnswer {
   readonly exitCode: number;
 }
 
-/** Answers that one annotation gives at most. */
-const mostAnswers = 100;
+/** Maximum number of responses in an annotation. */
+const maxResponses = 100;
 
 /**
- * The answer that annotations give to a command: the first of `exec` (a JSON list) whose `command` is
- * equal to it or begins it, else `exec-output` and `exec-exit-code`, which answer every command.
+ * Response to a command by the pod's annotations: the first entry of `exec` (a JSON list) whose `command`
+ * equals it or is a prefix, else `exec-output` and `exec-exit-code`, which apply to every command.
  */
-export function execAnswer(pod: Pod, command: readonly string[]): ExecAnswer | undefined {
+export function execResponse(pod: Pod, command: readonly string[]): ExecAnswer | undefined {
   const line = command.join(" ");
   const listed = answersOf(annotationOf(pod, "exec")).find(({ command: begin }) => {
     return typeof begin === "string" && (line === begin || line.startsWith(`${begin} `));
@@ -37,14 +37,14 @@ function answersOf(annotation: string | undefined): readonly Readonly<Record<str
     const answers: unknown = parseJsonText(annotation);
     if (!Array.isArray(answers)) return [];
     return answers
-      .slice(0, mostAnswers)
+      .slice(0, maxResponses)
       .filter((each) => typeof each === "object" && each !== null);
   } catch {
     return [];
   }
 }
 
-/** From 0 to 255; other values count as 0. */
+/** Exit code from 0 to 255; 0 if invalid. */
 function codeOf(value: unknown): number {
   return /^\d{1,3}$/.test(String(value)) ? Math.min(Number(value), 255) : 0;
 }

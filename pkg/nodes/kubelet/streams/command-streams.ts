@@ -1,25 +1,25 @@
-/** The streams of a command in a container: over the channels of a WebSocket, or over SPDY. */
+/** Streams of a remote command: channels of a WebSocket, or SPDY streams. */
 import type { Duplex } from "node:stream";
 import { SpdyConnection, type SpdyStream } from "./spdy-connection.ts";
 import {
-  asksForWebSocket,
+  isWebSocketRequest,
   offeredProtocols,
-  refuse,
+  rejectUpgrade,
   type Upgrade,
   WebSocketConnection,
 } from "./web-socket.ts";
 
-/** Streams of the command that the client wants. */
-export interface WantedStreams {
+/** Streams that the client requests. */
+export interface RequestedStreams {
   readonly stdin: boolean;
   readonly stdout: boolean;
   readonly stderr: boolean;
   readonly tty: boolean;
 }
 
-/** A command, as its streams see it. */
+/** Callbacks of a command. */
 export interface CommandHandlers {
-  /** All streams are there. */
+  /** Called when all streams are open. */
   start(streams: CommandStreams): void;
   input(data: Buffer): void;
   inputEnd(): void;
@@ -27,43 +27,42 @@ export interface CommandHandlers {
 
 export interface CommandStreams {
   write(stream: "stdout" | "stderr", data: Uint8Array | string): void;
-  /** Tells how the command ended, and closes the connection. */
-  finish(status: EndStatus): void;
+  /** Sends the exit status and closes the connection. */
+  finish(status: ExitStatus): void;
 }
 
-/** The Status that tells how a command ended. */
-export interface EndStatus {
+/** Exit status of a command, a metav1.Status. */
+export interface ExitStatus {
   readonly status: "Success" | "Failure";
   readonly message?: string;
 }
 
 /** Channels of a WebSocket. */
 const channels = { stdin: 0, stdout: 1, stderr: 2, error: 3, close: 255 } as const;
-/** Time in ms for a client to open all streams, as a kubelet's `streamCreationTimeout`. */
+/** Time in ms that a client has to open all streams: the kubelet's `streamCreationTimeout`. */
 const openMs = 30_000;
 
 /**
- * Time in ms that a command takes to start, as in a container runtime. Clients need it: kubectl may drop what
- * arrives together with the response to the handshake.
+ * Start delay in ms of a command. kubectl may drop data that arrives together with the handshake response.
  */
 const startMs = 20;
 
-/** Accepts the connection in a protocol that the client offers, or refuses it. */
+/** Accepts the connection in an offered protocol, or rejects it. */
 export function openCommandStreams(
   upgrade: Upgrade,
-  wanted: WantedStreams,
+  wanted: RequestedStreams,
   handlers: CommandHandlers,
 ): void {
-  if (asksForWebSocket(upgrade.request)) openChannels(upgrade, handlers);
+  if (isWebSocketRequest(upgrade.request)) openChannels(upgrade, handlers);
   else openSpdy(upgrade, wanted, handlers);
 }
 
-/** `v5.channel` and `v4.channel`; the API's domain follows. */
+/** WebSocket subprotocols `v5.channel` and `v4.channel`, followed by the API's domain. */
 function openChannels(upgrade: Upgrade, handlers: CommandHandlers): void {
   const offered = offeredProtocols(upgrade.request);
   const protocol = newestOf(offered, ["v5.channel.", "v4.channel."]);
   if (protocol === undefined) {
-    refuse(upgrade.socket, 400, "simulated nodes speak channels of version 5 or 4\n");
+    rejectUpgrade(upgrade.socket, 400, "simulated nodes speak channels of version 5 or 4\n");
     return;
   }
   const connection = WebSocketConnection.accept(upgrade, protocol);
@@ -95,14 +94,14 @@ function newestOf(offered: readonly string[], prefixes: readonly string[]): stri
   return prefixes.flatMap((prefix) => offered.filter((name) => name.startsWith(prefix)))[0];
 }
 
-/** Versions of the remote command protocol over SPDY, newest first; the first has no name to offer. */
+/** Versions of the remote command protocol over SPDY, newest first; version 1 has no offered name. */
 const spdyVersions = ["v4.channel.", "v3.channel.", "v2.channel.", "channel."];
 
-function openSpdy(upgrade: Upgrade, wanted: WantedStreams, handlers: CommandHandlers): void {
+function openSpdy(upgrade: Upgrade, wanted: RequestedStreams, handlers: CommandHandlers): void {
   const offered = spdyProtocolsOf(upgrade);
   const protocol = newestOf(offered, spdyVersions);
   if (offered.length > 0 && protocol === undefined) {
-    return refuse(upgrade.socket, 403, "simulated nodes speak versions 1 to 4 over SPDY\n");
+    return rejectUpgrade(upgrade.socket, 403, "simulated nodes speak versions 1 to 4 over SPDY\n");
   }
   const transport = acceptSpdy(upgrade, protocol);
   if (transport === undefined) return;
@@ -122,7 +121,7 @@ function openSpdy(upgrade: Upgrade, wanted: WantedStreams, handlers: CommandHand
     if (type !== "stdin") stream.resume();
     if (streams.size < expected) return true;
     clearTimeout(late);
-    // The reply to this stream goes first.
+    // Send the SYN_REPLY of this stream first.
     setImmediate(() => start(streams, { connection, version, handlers }));
     return true;
   });
@@ -153,20 +152,20 @@ function start(
   stdin?.on("end", () => handlers.inputEnd());
 }
 
-/** Protocols over SPDY that a client offers. */
+/** SPDY protocols offered by a client. */
 export function spdyProtocolsOf({ request }: Upgrade): readonly string[] {
   const offered = request.headers["x-stream-protocol-version"];
   const names = [offered ?? []].flat().flatMap((each) => each.split(","));
   return names.map((name) => name.trim()).filter((name) => name !== "");
 }
 
-/** Answers the handshake of SPDY. Undefined, with a 400 sent, if the client asks for another protocol. */
+/** Accepts the SPDY handshake. Undefined = the client requested another protocol, and got a 400. */
 export function acceptSpdy(
   { request, socket, head }: Upgrade,
   protocol: string | undefined,
 ): Duplex | undefined {
   if (request.headers.upgrade?.toLowerCase() !== "spdy/3.1") {
-    refuse(socket, 400, "Upgrade request required: WebSocket or SPDY/3.1\n");
+    rejectUpgrade(socket, 400, "Upgrade request required: WebSocket or SPDY/3.1\n");
     return undefined;
   }
   const named = protocol === undefined ? "" : `X-Stream-Protocol-Version: ${protocol}\r\n`;

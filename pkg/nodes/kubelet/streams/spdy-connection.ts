@@ -1,4 +1,4 @@
-/** The server's side of SPDY/3.1, as far as Kubernetes' clients use it for streams of bytes. */
+/** Server side of SPDY/3.1: the subset that Kubernetes clients use for byte streams. */
 import { Duplex } from "node:stream";
 import { emptyHeaderBlock, HeaderReader } from "./spdy-headers.ts";
 
@@ -7,16 +7,16 @@ const version = 0x8003;
 const flags = { fin: 1 } as const;
 const statuses = { protocolError: 1, refusedStream: 3, cancel: 5 } as const;
 
-/** Longest frame that is accepted, in bytes. */
-const longestFrame = 1 << 20;
-/** Streams of a connection at a time. */
-const mostStreams = 256;
-/** Bytes that are taken before the client hears that it may send as many more. */
+/** Maximum frame size in bytes. */
+const maxFrameBytes = 1 << 20;
+/** Maximum number of concurrent streams. */
+const maxStreams = 256;
+/** Bytes received before a WINDOW_UPDATE is sent. */
 const windowStep = 32_768;
-/** Time in ms for a client to close a connection that has ended. */
+/** Time in ms that a client has to close an ended connection. */
 const lingerMs = 10_000;
 
-/** A stream that the client has opened. Its connection waits while the stream's reader does. */
+/** A client-initiated stream. Backpressure of its reader pauses the whole connection. */
 export class SpdyStream extends Duplex {
   private wanted: (() => void) | undefined;
   private isEnded = false;
@@ -28,11 +28,11 @@ export class SpdyStream extends Duplex {
     private readonly connection: SpdyConnection,
   ) {
     super();
-    // The connection reports; a stream that breaks off concerns its user only.
+    // The connection reports errors; a reset stream only affects its user.
     this.on("error", () => undefined);
   }
 
-  /** Hands received bytes to the reader. Resolves when the reader takes more. */
+  /** Passes received bytes to the reader. Resolves when the reader accepts more. */
   async receive(data: Buffer): Promise<void> {
     if (this.isEnded || this.destroyed) return;
     this.taken += data.length;
@@ -44,7 +44,7 @@ export class SpdyStream extends Duplex {
     await new Promise<void>((resolve) => (this.wanted = resolve));
   }
 
-  /** The client sends no more. */
+  /** Ends the readable side: the client sent FIN. */
   receiveEnd(): void {
     if (this.isEnded || this.destroyed) return;
     this.isEnded = true;
@@ -66,8 +66,8 @@ export class SpdyStream extends Duplex {
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
     this._read();
-    const isWhole = this.isEnded && this.writableFinished;
-    this.connection.drop(this.id, isWhole);
+    const isComplete = this.isEnded && this.writableFinished;
+    this.connection.drop(this.id, isComplete);
     done(error);
   }
 }
@@ -82,14 +82,14 @@ export class SpdyConnection {
 
   constructor(
     private readonly transport: Duplex,
-    /** Takes a stream; false = it is refused. */
+    /** Handles a new stream; false = refused. */
     private readonly accept: (stream: SpdyStream) => boolean,
   ) {
     transport.on("error", () => undefined);
     transport.once("close", () => this.breakStreams());
   }
 
-  /** Reads frames until the connection ends or is broken; malformed ones end it. */
+  /** Reads frames until the connection ends or fails; malformed frames end it. */
   async run(): Promise<void> {
     let pending: Buffer = Buffer.alloc(0);
     try {
@@ -103,7 +103,7 @@ export class SpdyConnection {
         await this.drained();
       }
     } catch {
-      // The client has broken the protocol or the connection: it gets no answer but the end.
+      // Protocol or connection error: the connection is closed without a response.
     } finally {
       this.headers.close();
       this.breakStreams();
@@ -111,7 +111,7 @@ export class SpdyConnection {
     }
   }
 
-  /** Sends what is written, and ends the connection. */
+  /** Flushes pending writes and ends the connection. */
   close(): void {
     this.control(types.goAway, [this.lastId, 0]);
     this.transport.end();
@@ -131,7 +131,7 @@ export class SpdyConnection {
     this.control(types.windowUpdate, [id, bytes]);
   }
 
-  /** Forgets a stream; one that did not end on both sides is reset. */
+  /** Removes a stream; resets it unless both sides have ended. */
   drop(id: number, isWhole: boolean): void {
     if (!this.streams.delete(id) || isWhole) return;
     this.control(types.reset, [id, statuses.cancel]);
@@ -194,14 +194,14 @@ export class SpdyConnection {
 
   private async open(frame: Buffer, isFinal: boolean): Promise<void> {
     const id = frame.readUInt32BE(8) & 0x7fff_ffff;
-    // Blocks of refused streams are read as well: the zlib stream goes through all of them.
+    // Also decodes the headers of refused streams: all blocks share one zlib stream.
     const headers = await this.headers.read(frame.subarray(18));
     if (id <= this.lastId || id % 2 === 0) {
       return this.control(types.reset, [id, statuses.protocolError]);
     }
     this.lastId = id;
     const stream = new SpdyStream(id, headers, this);
-    if (this.streams.size >= mostStreams || !this.accept(stream)) {
+    if (this.streams.size >= maxStreams || !this.accept(stream)) {
       return this.control(types.reset, [id, statuses.refusedStream]);
     }
     this.streams.set(id, stream);
@@ -211,10 +211,10 @@ export class SpdyConnection {
   }
 }
 
-/** Length of the first frame; Infinity = it is not known yet. */
+/** Length of the first frame; Infinity = not yet known. */
 function frameLength(pending: Buffer): number {
   if (pending.length < 8) return Infinity;
   const length = 8 + (pending.readUInt32BE(4) & 0xff_ffff);
-  if (length > longestFrame) throw new RangeError("frame is too long");
+  if (length > maxFrameBytes) throw new RangeError("frame is too long");
   return length;
 }

@@ -1,7 +1,7 @@
 /** Header blocks of SPDY/3.1: names and values, compressed by one zlib stream per direction. */
 import { constants, createInflate, type Inflate } from "node:zlib";
 
-/** Names and values of the dictionary that come first, each behind its length. */
+/** Length-prefixed words at the start of the dictionary. */
 const words =
   "options head post put delete trace accept accept-charset accept-encoding accept-language accept-ranges " +
   "age allow authorization cache-control connection content-base content-encoding content-language " +
@@ -29,14 +29,14 @@ function withLength(text: string): Buffer {
   return Buffer.concat([uint32(bytes.length), bytes]);
 }
 
-/** The dictionary that both ends of a connection know (section 2.6.10.1 of the SPDY/3.1 draft). */
+/** zlib dictionary of header blocks (section 2.6.10.1 of the SPDY/3.1 draft). */
 export const dictionary = Buffer.concat([
   ...[...words.split(" "), "200 OK", ...moreWords.split(" ")].map(withLength),
   Buffer.from(rest),
 ]);
 
-/** Longest header block, in bytes, after decompression. */
-const longestBlock = 16_384;
+/** Maximum size of a decompressed header block in bytes. */
+const maxBlockBytes = 16_384;
 
 /** Decompresses the header blocks of one direction. */
 export class HeaderReader {
@@ -50,15 +50,15 @@ export class HeaderReader {
     this.inflate.on("error", (error) => (this.failure = error));
   }
 
-  /** @throws Error for a block that is malformed or too long */
+  /** @throws Error if a block is malformed or too large */
   async read(block: Uint8Array): Promise<ReadonlyMap<string, string>> {
     const { inflate } = this;
     const parts: Buffer[] = [];
     let bytes = 0;
     const collect = (data: Buffer) => {
       bytes += data.length;
-      // A bomb is defused here: what has been inflated is dropped.
-      if (bytes > longestBlock) inflate.destroy(new Error("header block is too long"));
+      // Decompression bomb: drop the output.
+      if (bytes > maxBlockBytes) inflate.destroy(new Error("header block is too long"));
       else parts.push(data);
     };
     inflate.on("data", collect);
@@ -98,18 +98,18 @@ function pairsOf(block: Buffer): ReadonlyMap<string, string> {
   };
   for (let left = number(); left > 0; left--) {
     const name = text();
-    // More than one value of a name: with a zero byte in between.
+    // Multiple values of a name are separated by a zero byte.
     const [value = ""] = text().split("\0");
     pairs.set(name.toLowerCase(), value);
   }
   return pairs;
 }
 
-/** A header block without headers, as zlib's stored form has it; the first also begins the zlib stream. */
+/** An empty header block as stored zlib block; the first one also starts the zlib stream. */
 export function emptyHeaderBlock(isFirst: boolean): Buffer {
   const count = uint32(0);
   const data = [0, count.length, 0, ~count.length & 0xff, 0xff, ...count];
-  // An empty block behind it makes readers deliver what they have.
+  // A trailing empty block (sync flush) makes readers deliver their output.
   const stored = Buffer.from([...data, 0, 0, 0, 0xff, 0xff]);
   return isFirst ? Buffer.concat([Buffer.of(0x78, 0x01), stored]) : stored;
 }

@@ -1,15 +1,15 @@
-/** The server's side of a WebSocket (RFC 6455). */
+/** Server side of a WebSocket (RFC 6455). */
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { Duplex } from "node:stream";
 
 const handshakeKey = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
-/** Longest message that is accepted, in bytes. */
-const longestMessage = 1 << 20;
+/** Maximum message size in bytes. */
+const maxMessageBytes = 1 << 20;
 
 const opcodes = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 
-/** A connection that asks for an upgrade, with the bytes that came after its request. */
+/** An upgrade request, its socket, and the bytes received after it. */
 export interface Upgrade {
   readonly request: IncomingMessage;
   readonly socket: Duplex;
@@ -21,12 +21,12 @@ export interface WebSocketHandlers {
   end(): void;
 }
 
-/** Whether a request asks for a WebSocket. */
-export function asksForWebSocket({ headers }: IncomingMessage): boolean {
+/** Whether a request is a WebSocket handshake. */
+export function isWebSocketRequest({ headers }: IncomingMessage): boolean {
   return headers.upgrade?.toLowerCase() === "websocket";
 }
 
-/** Subprotocols that the client offers, in its order. */
+/** Subprotocols offered by the client, in its order. */
 export function offeredProtocols({ headers }: IncomingMessage): readonly string[] {
   return (headers["sec-websocket-protocol"] ?? "")
     .split(",")
@@ -34,7 +34,7 @@ export function offeredProtocols({ headers }: IncomingMessage): readonly string[
     .filter((name) => name !== "");
 }
 
-/** An open WebSocket. It stops reading while the client does not read. */
+/** An open WebSocket; stops reading while the client does not read (backpressure). */
 export class WebSocketConnection {
   private pending: Buffer;
   private message: Buffer[] = [];
@@ -50,14 +50,14 @@ export class WebSocketConnection {
     this.pending = Buffer.from(head);
   }
 
-  /** Answers the handshake with a subprotocol. Undefined, with a 400 sent, if the client sends no key. */
+  /** Accepts the handshake with a subprotocol. Undefined = the client sent no key, and got a 400. */
   static accept(
     { request, socket, head }: Upgrade,
     protocol: string,
   ): WebSocketConnection | undefined {
     const key = request.headers["sec-websocket-key"];
     if (key === undefined) {
-      refuse(socket, 400, "Sec-WebSocket-Key is required\n");
+      rejectUpgrade(socket, 400, "Sec-WebSocket-Key is required\n");
       return undefined;
     }
     const accepted = createHash("sha1").update(`${key}${handshakeKey}`).digest("base64");
@@ -68,7 +68,7 @@ export class WebSocketConnection {
     return new WebSocketConnection(socket, head);
   }
 
-  /** Begins to deliver messages. */
+  /** Starts to deliver messages. */
   listen(handlers: WebSocketHandlers): void {
     this.handlers = handlers;
     const { socket } = this;
@@ -80,13 +80,13 @@ export class WebSocketConnection {
     this.take(Buffer.alloc(0));
   }
 
-  /** Sends a binary message; `sent` is called when the socket has taken it. */
+  /** Sends a binary message; calls `sent` when the socket has accepted it. */
   send(data: Uint8Array, sent?: (error?: Error | null) => void): void {
     if (this.isClosed) return sent?.();
     this.frame(opcodes.binary, data, sent);
   }
 
-  /** Stops delivering messages, or goes on; one that has arrived in part may still follow. */
+  /** Pauses or resumes delivery; a partly received message may still follow. */
   pause(isPaused: boolean): void {
     this.isPaused = isPaused;
     this.flow();
@@ -140,7 +140,7 @@ export class WebSocketConnection {
     }
   }
 
-  /** Handles the first frame. Returns its length; 0 = it is incomplete. */
+  /** Handles the first frame. Returns its length; 0 = incomplete. */
   private parse(): number {
     const { pending } = this;
     if (pending.length < 2) return 0;
@@ -152,7 +152,7 @@ export class WebSocketConnection {
     if (short === 126) length = pending.readUInt16BE(2);
     if (short === 127) length = Number(pending.readBigUInt64BE(2));
     const isMasked = (second & 0x80) !== 0;
-    if (!isMasked || length > longestMessage) {
+    if (!isMasked || length > maxMessageBytes) {
       this.fail();
       return 0;
     }
@@ -169,9 +169,9 @@ export class WebSocketConnection {
     if (opcode === opcodes.close) return this.close();
     if (opcode === opcodes.ping) return this.frame(opcodes.pong, payload);
     if (opcode === opcodes.pong) return;
-    // Empty fragments count, too: a client could send them without end.
+    // Counts empty fragments, too, since a client could send them endlessly.
     this.messageBytes += payload.length + 1;
-    if (this.messageBytes > longestMessage) return this.fail();
+    if (this.messageBytes > maxMessageBytes) return this.fail();
     this.message.push(payload);
     if (!isLast) return;
     const whole = Buffer.concat(this.message);
@@ -181,7 +181,7 @@ export class WebSocketConnection {
   }
 }
 
-/** The bytes of all messages as one stream, as in a tunnel for another protocol. */
+/** The payloads of all messages as one byte stream, to tunnel another protocol. */
 export function tunnelOf(connection: WebSocketConnection): Duplex {
   const tunnel = new Duplex({
     read: () => connection.pause(false),
@@ -204,8 +204,8 @@ export function tunnelOf(connection: WebSocketConnection): Duplex {
   return tunnel;
 }
 
-/** Ends a connection that asked for an upgrade with a response instead. */
-export function refuse(socket: Duplex, code: number, text: string): void {
+/** Rejects an upgrade with an HTTP response. */
+export function rejectUpgrade(socket: Duplex, code: number, text: string): void {
   const length = Buffer.byteLength(text);
   socket.end(
     `HTTP/1.1 ${code} Refused\r\nContent-Type: text/plain; charset=utf-8\r\n` +
