@@ -1,40 +1,38 @@
-/** Evaluation with an authorizer that takes its time. */
+/** Evaluation of expressions with an asynchronous authorizer. */
 import type {
   AccessDecision,
-  AccessOracle,
-  AccessQuestion,
+  AccessDecider,
+  AccessCheck,
 } from "./library/kubernetes/authorization.ts";
 import type { Outcome, Program } from "./program.ts";
 
-/** The evaluation came to a question without an answer yet. */
-class Unanswered extends Error {
+/** The evaluation needs a decision that has not been made. */
+class MissingDecision extends Error {
   override readonly name = "Unanswered";
-  constructor(readonly question: AccessQuestion) {
+  constructor(readonly question: AccessCheck) {
     super("unanswered");
   }
 }
 
 /**
- * What one request has asked of the authorizer so far. Expressions that share it share the answers,
- * and values made from its oracle may pass from one to the other.
+ * Evaluates the expressions of one request and caches the authorizer's decisions, which these share.
+ * Values created from its `authorizer` may be passed between the expressions.
  */
-export class Inquiry {
-  readonly #answers = new Map<string, AccessDecision>();
+export class AccessEvaluator {
+  readonly #decisions = new Map<string, AccessDecision>();
 
-  constructor(private readonly decide: (question: AccessQuestion) => Promise<AccessDecision>) {}
+  constructor(private readonly decide: (question: AccessCheck) => Promise<AccessDecision>) {}
 
-  /**
-   * The access oracle for the variables: throws Unanswered for a question without an answer yet.
-   */
-  readonly oracle: AccessOracle = (question) => {
-    const answer = this.#answers.get(JSON.stringify(question));
-    if (answer === undefined) throw new Unanswered(question);
+  /** Decider for the variable `authorizer`: throws MissingDecision for a decision not yet made. */
+  readonly authorizer: AccessDecider = (question) => {
+    const answer = this.#decisions.get(JSON.stringify(question));
+    if (answer === undefined) throw new MissingDecision(question);
     return answer;
   };
 
   /**
-   * Evaluates, and again with each answer that was missing. Every question costs 350,000 units, so
-   * the budget bounds their number. The bindings must not change in between.
+   * Evaluates, and restarts after each missing decision. Every check costs 350,000 units, so that the
+   * budget limits their number. The bindings must not change in between.
    */
   async evaluate(
     program: Program,
@@ -45,9 +43,9 @@ export class Inquiry {
       try {
         return program.evaluate(bindings, budget);
       } catch (error) {
-        if (!(error instanceof Unanswered)) throw error;
+        if (!(error instanceof MissingDecision)) throw error;
         const { question } = error;
-        this.#answers.set(JSON.stringify(question), await this.decide(question));
+        this.#decisions.set(JSON.stringify(question), await this.decide(question));
       }
     }
   }

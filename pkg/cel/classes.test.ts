@@ -31,7 +31,7 @@ const library = [
 ];
 
 describe("cel: classes", () => {
-  it("estimates that values of libraries are compared at once", () => {
+  it("estimates constant cost for comparing opaque values", () => {
     for (const each of library) {
       const { program, error } = compile(`${each} == ${each}`, environment);
       assert(program !== undefined, error);
@@ -41,7 +41,7 @@ describe("cel: classes", () => {
     }
   });
 
-  it("fails to compare values of libraries with those of other types, in one direction", () => {
+  it("fails to compare opaque values with other types, in one direction", () => {
     const texts = ["::1", "10.0.0.0/8", "1", "1.2.3", "/a", ""];
     for (const [index, each] of library.entries()) {
       const given = texts[index] ?? "";
@@ -51,7 +51,7 @@ describe("cel: classes", () => {
     }
   });
 
-  it("refuses conversions of constants that cannot succeed", () => {
+  it("rejects conversions of constants that always fail", () => {
     for (const type of ["int", "uint", "double", "bool"]) {
       const why = `type conversion error from 'string' to '${type}'`;
       assert.equal(verdict(`${type}('x') == ${type}('x')`), `program instantiation failed: ${why}`);
@@ -66,7 +66,7 @@ describe("cel: classes", () => {
     }
   });
 
-  it("lets every clause of format take the types that it prints, and no others", () => {
+  it("accepts exactly the printable types for every clause of format", () => {
     const constants = { int: "1", uint: "1u", double: "1.5", string: "'a'", bool: "true" };
     const takes: Readonly<Record<string, string>> = {
       s: "int uint double string bool",
@@ -88,7 +88,7 @@ describe("cel: classes", () => {
     }
   });
 
-  it("prints numbers and collections as Go does", () => {
+  it("formats numbers and collections as Go does", () => {
     for (const [text, shown] of [
       ["'%f'.format([1234567.5])", "1,234,567.500000"],
       ["'%.2f'.format([-0.125])", "-0.12"],
@@ -104,7 +104,7 @@ describe("cel: classes", () => {
     }
   });
 
-  it("words texts that do not parse as Go's packages do", () => {
+  it("has the error messages of Go's parsers", () => {
     const ip = 'IP Address "$" parse error during conversion from string: ParseAddr("$"): ';
     const url = 'URL parse error during conversion from string: parse "$": ';
     for (const [call, text, words] of [
@@ -121,7 +121,7 @@ describe("cel: classes", () => {
     }
   });
 
-  it("refuses what later releases have, and literals of mixed types outside of format", () => {
+  it("rejects features of later releases, and literals of mixed types outside of format", () => {
     for (const [text, words] of [
       ["cel.bind(x, 1, x == 1)", "undeclared reference to 'cel' (in container '')"],
       ["any.`a` == 1", "unsupported syntax: '`'"],

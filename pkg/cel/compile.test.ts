@@ -67,7 +67,7 @@ describe("cel: compile errors", () => {
     });
   }
 
-  it("tells every error, each at its line", () => {
+  it("reports every error at its line", () => {
     assert.equal(
       compile("object.a == 1 &&\n  foo == 2 &&\n  bar == 3", environment).error,
       [
@@ -81,19 +81,19 @@ describe("cel: compile errors", () => {
     );
   });
 
-  it("shows no line of an empty text", () => {
+  it("renders no source line for an empty text", () => {
     assert.equal(
       compile("", environment).error,
       `ERROR: <input>:1:0: Syntax error: mismatched input '<EOF>' expecting ${started}`,
     );
   });
 
-  it("goes on after an operator in the place of a field", () => {
+  it("recovers after an operator in place of a field", () => {
     const error = compile('self.in == "a"', environment).error ?? "";
     assert.match(error, /1:9: Syntax error: extraneous input '==' expecting \{'\[', /);
   });
 
-  it("refuses nesting that would exhaust the stack", () => {
+  it("rejects nesting that would overflow the stack", () => {
     for (const text of [
       `${"[".repeat(5_000)}${"]".repeat(5_000)}`,
       `1${" + 1".repeat(5_000)}`,

@@ -5,7 +5,7 @@ import { Environment } from "./environment.ts";
 import { compile } from "./program.ts";
 import { type CelType, dyn, mapOf, listOf } from "./check/types.ts";
 import * as types from "./check/types.ts";
-import { Double, Entries, equal, Items, TypeValue, Uint, type Value } from "./value/values.ts";
+import { Double, HashMap, equal, ArrayList, TypeValue, Uint, type Value } from "./value/values.ts";
 
 /** Files whose subject Kubernetes does not have: messages of Protobuf, math, encoders, blocks. */
 const foreign = new Set([
@@ -162,11 +162,11 @@ function valueFrom(json: Json): Value {
     case "typeValue":
       return new TypeValue(value as string);
     case "listValue":
-      return new Items(((value as Json)["values"] as Json[] | undefined)?.map(valueFrom) ?? []);
+      return new ArrayList(((value as Json)["values"] as Json[] | undefined)?.map(valueFrom) ?? []);
     case "mapValue": {
       const entries =
         ((value as Json)["entries"] as { key: Json; value: Json }[] | undefined) ?? [];
-      return Entries.of(entries.map((entry) => [valueFrom(entry.key), valueFrom(entry.value)]));
+      return HashMap.of(entries.map((entry) => [valueFrom(entry.key), valueFrom(entry.value)]));
     }
     case "objectValue":
       return wellKnown(value as Json);
@@ -228,7 +228,7 @@ function fault({ original }: Case): string | undefined {
 }
 
 describe("cel: the public conformance cases", () => {
-  it("passes those of the language that Kubernetes has", () => {
+  it("passes the cases of the features that Kubernetes enables", () => {
     const all = cases();
     const ours = all.filter((one) => !isForeign(one));
     const failures: string[] = [];
@@ -249,7 +249,7 @@ describe("cel: the public conformance cases", () => {
     assert(passed >= LEAST, `${passed} of ${ours.length} pass:\n${failures.join("\n")}`);
   });
 
-  it("refuses texts in the words of the reference", () => {
+  it("rejects invalid expressions with cel-go's messages", () => {
     let compared = 0;
     for (const { original, error } of testsOf(parsing as Node)) {
       // The others depend on options of the parser.

@@ -1,4 +1,4 @@
-/** What the names in an expression mean. */
+/** Declarations of variables, functions and types. */
 import type { Declarations } from "./check/checker.ts";
 import type { FunctionDeclaration, Library } from "./check/declare.ts";
 import { calendarLibrary } from "./library/calendar.ts";
@@ -13,27 +13,27 @@ import { unescapeProperty } from "./syntax/escape.ts";
 import { type CelType, dyn, objectOf, type ObjectField } from "./check/types.ts";
 
 export interface EnvironmentOptions {
-  /** Types of the variables by name; a name may have dots (`authorizer.requestResource`). */
+  /** Types of the variables by name; names may be qualified (`authorizer.requestResource`). */
   readonly variables: Readonly<Record<string, CelType>>;
   /** Objects that expressions may construct, by name. */
   readonly types?: Readonly<Record<string, CelType>>;
   /**
-   * A name (`Object`) under which expressions construct objects with whatever fields they like;
-   * parts are named by their paths (`Object.spec`).
+   * Name of a type (`Object`) whose objects expressions construct with arbitrary fields; nested types
+   * are named by path (`Object.spec`).
    */
   readonly openType?: string;
   /**
-   * Whether expressions that can only fail are refused, as Kubernetes does and is the default: wrong
-   * patterns, times and clauses of `format`, and literals of mixed types.
+   * Whether expressions that always fail are rejected (default true, as in Kubernetes): invalid literal
+   * patterns, times and `format` clauses, and literals of mixed types.
    */
   readonly validates?: boolean;
-  /** Whether the macro `cel.bind(name, value, expression)` is known; false by default. */
+  /** Whether the macro `cel.bind(name, value, expression)` is enabled; default false. */
   readonly bindings?: boolean;
 }
 
 /**
- * Declarations of variables and functions. Costly to make because of its functions: derive others
- * with `extend`, which shares them.
+ * Declarations of variables and functions. Creating one is expensive because of its functions: derive
+ * others with `extend`, which shares them.
  */
 export class Environment implements Declarations {
   readonly validates: boolean;
@@ -91,10 +91,10 @@ export class Environment implements Declarations {
   }
 }
 
-/** Only expressions that change objects make patches of them. */
+/** Loaded only in environments that construct objects (mutations). */
 const patches = load([jsonPatchLibrary]);
 
-/** Its fields are what an expression gives it. */
+/** An object type with arbitrary fields. */
 function openType(name: string): CelType {
   const field = (spelt: string): ObjectField => ({
     key: unescapeProperty(spelt) ?? spelt,
@@ -108,7 +108,7 @@ interface Loaded {
   readonly types: ReadonlyMap<string, CelType>;
 }
 
-/** Overloads of one name from several libraries come together. */
+/** Merges libraries; overloads of one name are combined. */
 function load(libraries: readonly Library[]): Loaded {
   const functions = new Map<string, FunctionDeclaration>();
   const types = new Map<string, CelType>();

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { objectMeta } from "#meta";
 import { OpaqueJson } from "#base";
 import { int32, list, map, pointer, string as text, structs, value } from "#schema";
-import { Inquiry } from "./asking.ts";
+import { AccessEvaluator } from "./asking.ts";
 import { Environment } from "./environment.ts";
 import { escapeProperty, unescapeProperty } from "./syntax/escape.ts";
 import { authorizerType, authorizerValue } from "./library/kubernetes/authorization.ts";
@@ -39,7 +39,7 @@ function evaluated(source: string, self: unknown, type: CelType = dyn): Value | 
 const integer: StructuralSchema = { type: "integer" };
 
 describe("cel: evaluation", () => {
-  it("keeps int64 exact and refuses to leave it", () => {
+  it("computes int64 exactly and fails on overflow", () => {
     assert.equal(evaluated("self + 1", 2n ** 63n - 2n), 2n ** 63n - 1n);
     assert.equal(evaluated("self + 1", 2n ** 63n - 1n), "error: integer overflow");
     assert.equal(evaluated("self * 3 == 27021597764222973", 9007199254740991), true);
@@ -48,7 +48,7 @@ describe("cel: evaluation", () => {
     assert.equal(evaluated("-9223372036854775808 / -1 == 0", 0), "error: integer overflow");
   });
 
-  it("tells what is missing", () => {
+  it("reports missing keys and fields", () => {
     assert.equal(evaluated("self['must'] > 0", {}), "error: no such key: must");
     assert.equal(evaluated("self.a.b", { a: {} }), "error: no such key: b");
     assert.equal(evaluated("self[3]", [1]), "error: index out of bounds: 3");
@@ -58,12 +58,12 @@ describe("cel: evaluation", () => {
     assert.equal(evaluated("self.all(x, x > 1)", ["a", 2]), "error: no such overload");
   });
 
-  it("looks into JSON that is carried as a whole", () => {
+  it("accesses JSON of unspecified structure", () => {
     const self = { fields: OpaqueJson.printed('{"f:data":{}}') };
     assert.equal(evaluated("self.fields == {'f:data': {}} && 'f:data' in self.fields", self), true);
   });
 
-  it("words errors as clients know them", () => {
+  it("has cel-go's error messages", () => {
     for (const [source, error] of [
       ["self.t + 1", "no such overload: _+_(bool, int)"],
       ["self.n > 1", "no such overload: _>_(null_type, int)"],
@@ -85,14 +85,14 @@ describe("cel: evaluation", () => {
     }
   });
 
-  it("sees own properties only, whatever their names", () => {
+  it("accesses own properties only, with any name", () => {
     assert.equal(evaluated("has(self.constructor)", {}), false);
     assert.equal(evaluated("has(self.__proto__)", {}), false);
     assert.equal(evaluated("self.__proto__ == 1", JSON.parse('{"__proto__":1}')), true);
     assert.equal(evaluated("'toString' in self", {}), false);
   });
 
-  it("compares and adds lists as sets and as maps", () => {
+  it("compares and concatenates lists of type set and map", () => {
     const set = structural({ type: "array", items: integer, "x-kubernetes-list-type": "set" });
     assert.equal(evaluated("self == [3, 1]", [1, 3], set), true);
     assert.equal(evaluated("[3, 1] == self", [1, 3], set), true);
@@ -119,7 +119,7 @@ describe("cel: evaluation", () => {
     assert.equal(run([a, b], [{ k: "a", v: 9 }], "(self + oldSelf).size() == 2"), true);
   });
 
-  it("reads formats as what they mean", () => {
+  it("converts strings by their OpenAPI format", () => {
     const type = structural({
       type: "object",
       properties: {
@@ -142,7 +142,7 @@ describe("cel: evaluation", () => {
     );
   });
 
-  it("reads times as schemas allow them", () => {
+  it("parses times in the formats of schemas", () => {
     const moment = structural({ type: "string", format: "date" });
     for (const [text, same] of [
       ["2024-02-29", "2024-02-29T00:00:00Z"],
@@ -163,7 +163,7 @@ describe("cel: evaluation", () => {
     }
   });
 
-  it("takes optional data", () => {
+  it("accepts optional values as data", () => {
     const type = structural({ type: "object", properties: { a: integer } });
     const variables = { self: type, oldSelf: optionalOf(type) };
     const source = "!oldSelf.hasValue() || self.a == oldSelf.value().a";
@@ -196,7 +196,7 @@ describe("cel: evaluation", () => {
     );
   });
 
-  it("shows what the root of a resource always has", () => {
+  it("declares the fields that every resource root has", () => {
     const root = structural({ type: "object" }, true);
     const self = { kind: "Rule", apiVersion: "g/v1", metadata: { name: "n", labels: {} } };
     assert.equal(evaluated("self.kind == 'Rule' && self.metadata.name == 'n'", self, root), true);
@@ -204,7 +204,7 @@ describe("cel: evaluation", () => {
     assert.match(made.error ?? "", /undefined field 'labels'/);
   });
 
-  it("types built-in objects from their structs", () => {
+  it("derives types of built-in kinds from their structs", () => {
     const inner = structs("api/test/v1")("Inner", "A part.", {
       count: value(1, int32, "How many."),
       names: pointer(2, list(text), "Names.", { listType: "set" }),
@@ -232,7 +232,7 @@ describe("cel: evaluation", () => {
     );
   });
 
-  it("says what type a program gives", () => {
+  it("returns the type of a program's result", () => {
     assert.equal(typeText(program("self.a").type), "dyn");
     assert.equal(typeText(program("[null, null]").type), "list(null_type)");
     assert.equal(
@@ -241,7 +241,7 @@ describe("cel: evaluation", () => {
     );
   });
 
-  it("gives JSON", () => {
+  it("converts results to JSON", () => {
     const json = (source: string, self: unknown = {}): unknown =>
       plainJson(evaluated(source, self));
     assert.deepEqual(json("[dyn(1), dyn(2.5), dyn(b'hi'), dyn(duration('90s'))]"), [
@@ -274,9 +274,9 @@ describe("cel: evaluation", () => {
     assert.match(compile("Other{}", open).error ?? "", /undeclared reference to 'Other'/);
   });
 
-  it("waits for an authorizer, asking each question once", async () => {
+  it("awaits an asynchronous authorizer, once per check", async () => {
     const asked: string[] = [];
-    const inquiry = new Inquiry(async ({ path = "" }) => {
+    const inquiry = new AccessEvaluator(async ({ path = "" }) => {
       asked.push(path);
       return { allowed: path === "/b", reason: "" };
     });
@@ -285,7 +285,7 @@ describe("cel: evaluation", () => {
         "authorizer.path('/a').check('get').allowed() || " +
           "authorizer.path('/b').check('get').allowed()",
       ),
-      { authorizer: authorizerValue(inquiry.oracle) },
+      { authorizer: authorizerValue(inquiry.authorizer) },
       costLimits.object,
     );
     assert.equal(outcome.value, true);
@@ -308,12 +308,12 @@ describe("cel: costs", () => {
     assert.equal(program("self.startsWith('a')", short).estimatedCost.max, 2);
   });
 
-  it("knows no bound where there is none", () => {
+  it("is unbounded without declared sizes", () => {
     const type = structural({ type: "object", properties: { a: integer } });
     assert.equal(program("'a is ' + string(self.a)", type).estimatedCost.max, Infinity);
   });
 
-  it("takes the elements of a choice for as large as the value at hand, as Kubernetes does", () => {
+  it("sizes the elements of a conditional like self, as Kubernetes does", () => {
     const texts = { type: "array", items: { type: "string" }, maxItems: 256 };
     const type = structural({ type: "object", properties: { texts } });
     const chosen = "(has(self.texts) ? self.texts : []).exists(k, k.contains('/'))";
@@ -321,7 +321,7 @@ describe("cel: costs", () => {
     assert(program("self.texts.exists(k, k.contains('/'))", type).estimatedCost.max > 10_000_000);
   });
 
-  it("ends an evaluation that spends too much, whatever absorbs errors around it", () => {
+  it("aborts an evaluation over budget, even within operators that absorb errors", () => {
     const self = new Array<number>(600).fill(1);
     const source = "self.all(x, self.all(y, x + y >= 0)) || true";
     const outcome = program(source).evaluate({ self }, costLimits.call);
@@ -329,7 +329,7 @@ describe("cel: costs", () => {
     assert.equal(outcome.exceeded, true);
   });
 
-  it("counts no more than it estimates", () => {
+  it("has actual costs within the estimate", () => {
     const type = structural({
       type: "object",
       properties: {

@@ -1,5 +1,5 @@
 /**
- * cel: the expression language of validation rules and policies.
+ * cel: the Common Expression Language with Kubernetes' libraries and cost rules.
  *
  * ```ts
  * const self = structuralType(schema) ?? dyn;
@@ -10,8 +10,8 @@
  * const { value, error, cost } = program.evaluate({ self: object }, costLimits.call);
  * ```
  *
- * An environment is costly to make and cheap to `extend` with other variables. Programs are
- * immutable. Data is given as JSON and read through its declared type without being copied.
+ * Creating an environment is expensive; `extend` with other variables is cheap. Programs are immutable.
+ * Data is JSON, which is read through its declared type without copying.
  */
 export { Environment, type EnvironmentOptions } from "./environment.ts";
 export { compile, type Compilation, type Outcome, type Program } from "./program.ts";
@@ -22,8 +22,8 @@ export type { CompileIssue } from "./syntax/source.ts";
 export {
   Double,
   Duration,
-  Entries,
-  Items,
+  HashMap,
+  ArrayList,
   ListValue,
   MapValue,
   Opaque,
@@ -36,23 +36,23 @@ export {
 export { CelFault } from "./value/values.ts";
 export { costLimits } from "./cost/limits.ts";
 export {
-  mostInRequest,
+  maxCountInRequest,
   resourceType,
-  smallestSize,
+  minSize,
   structuralType,
   type StructuralSchema,
 } from "./check/structural.ts";
 export { kindType, structType } from "./check/struct-types.ts";
 export { adapt } from "./value/json-values.ts";
 export { plainJson, typeNameFaults } from "./value/plain-json.ts";
-export { Inquiry } from "./asking.ts";
+export { AccessEvaluator } from "./asking.ts";
 export { quantityValue } from "./library/kubernetes/quantities.ts";
 export { semverValue } from "./library/kubernetes/semver.ts";
 export { jsonPatchType } from "./library/kubernetes/json-patches.ts";
 export {
   type AccessDecision,
-  type AccessOracle,
-  type AccessQuestion,
+  type AccessDecider,
+  type AccessCheck,
   authorizerType,
   authorizerValue,
   resourceCheckType,

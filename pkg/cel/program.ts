@@ -1,4 +1,4 @@
-/** Compiles expressions and runs them. */
+/** Compilation and evaluation of expressions. */
 import { type Checked, check } from "./check/checker.ts";
 import { estimateCost } from "./cost/cost-estimate.ts";
 import type { Range } from "./cost/cost-range.ts";
@@ -21,11 +21,11 @@ export type Compilation =
     }
   | {
       readonly program?: undefined;
-      /** `ERROR: <input>:1:6: ...` with the line and a mark, one after another. */
+      /** The rendered issues: `ERROR: <input>:1:6: ...` with the line and a caret. */
       readonly error: string;
-      /** The error with what failed: `compilation failed: ...`, `program instantiation failed: ...`. */
+      /** The error with its stage: `compilation failed: ...`, `program instantiation failed: ...`. */
       readonly reason: string;
-      /** Whether it has the right types, but a constant part of it has no value. */
+      /** Whether it type-checks, but a constant subexpression fails. */
       readonly isInstantiation: boolean;
     };
 
@@ -36,13 +36,12 @@ export type Outcome =
       /** Cost units spent until the error. */
       readonly cost: number;
       readonly error: string;
-      /** True where the budget ran out, which callers report in their own way. */
+      /** Whether the cost budget was exceeded. */
       readonly exceeded: boolean;
     };
 
 /**
- * Compiles an expression. The same text in the same environment gives an equal program, which is
- * immutable and may be kept and used for ever.
+ * Compiles an expression. Programs are immutable and can be cached by text and environment.
  */
 export function compile(text: string, environment: Environment): Compilation {
   const { source, expression, issues } = parse(text, { bindings: environment.bindings });
@@ -67,13 +66,13 @@ export function compile(text: string, environment: Environment): Compilation {
 }
 
 export class Program {
-  /** What the expression gives. */
+  /** Type of the result. */
   readonly type: CelType;
   /** Variables that the expression uses. */
   readonly variables: readonly string[];
   /**
-   * The least and the most that an evaluation spends, from the sizes that types declare; the most
-   * is Infinity where something has no bound.
+   * Estimated cost of an evaluation, from the declared maximum sizes of the types; `max` is Infinity
+   * if a size is unbounded.
    */
   readonly estimatedCost: Range;
   private readonly planned: ReturnType<typeof plan>;
@@ -88,8 +87,8 @@ export class Program {
   }
 
   /**
-   * The value for these variables, given as JSON or as values; `budget` is in cost units. Never
-   * throws for what an expression or its data can do.
+   * Evaluates the expression; bindings are JSON or values, `budget` is in cost units. Errors of the
+   * expression are part of the outcome, not thrown.
    */
   evaluate(bindings: Readonly<Record<string, unknown>>, budget = Infinity): Outcome {
     const { step, variables, slotCount } = this.planned;
@@ -106,7 +105,7 @@ export class Program {
       if (error instanceof CelFault) {
         return { error: error.message, cost: frame.spent, exceeded: false };
       }
-      // Data nested beyond the stack, or a text longer than a string can be.
+      // A stack overflow from deeply nested data, or a string beyond the maximum length.
       if (error instanceof RangeError) {
         return { error: "evaluation exceeds resources", cost: frame.spent, exceeded: false };
       }

@@ -4,7 +4,7 @@ import { setBounded } from "#base";
 import {
   CelFault,
   compile,
-  Entries,
+  HashMap,
   MapValue,
   type Program,
   quantityValue,
@@ -79,7 +79,7 @@ function deviceValue({ attributes = {}, capacity = {}, ...device }: Device, driv
   const amounts = Object.entries(capacity).map(([name, { value }]) => {
     return [name, quantityValue(value)] as const;
   });
-  return Entries.of([
+  return HashMap.of([
     ["driver", driver],
     ["allowMultipleAllocations", shared],
     ["attributes", new DomainMap(byDomain(attributeValues, driver))],
@@ -106,13 +106,13 @@ function attributeValue(name: string, attribute: DeviceAttribute): Value {
 function byDomain(
   values: readonly (readonly [string, Value])[],
   driver: string,
-): ReadonlyMap<string, Entries> {
-  const domains = new Map<string, Entries>();
+): ReadonlyMap<string, HashMap> {
+  const domains = new Map<string, HashMap>();
   for (const [name, value] of values) {
     const at = name.indexOf("/");
     const domain = at < 0 ? driver : name.slice(0, at);
     let entries = domains.get(domain);
-    if (entries === undefined) domains.set(domain, (entries = new Entries()));
+    if (entries === undefined) domains.set(domain, (entries = new HashMap()));
     const id = name.slice(at + 1);
     // A driver may give the name with and without its domain.
     if (!entries.contains(id)) entries.add(id, value);
@@ -120,13 +120,13 @@ function byDomain(
   return domains;
 }
 
-const empty = new Entries();
+const empty = new HashMap();
 
 /** Entries by domain; a domain that the device does not have is empty instead of an error. */
 class DomainMap extends MapValue {
   override readonly typeName = "map";
 
-  constructor(private readonly domains: ReadonlyMap<string, Entries>) {
+  constructor(private readonly domains: ReadonlyMap<string, HashMap>) {
     super();
   }
   override get size(): number {

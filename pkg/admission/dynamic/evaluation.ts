@@ -1,9 +1,9 @@
 import {
-  type AccessQuestion,
+  type AccessCheck,
   authorizerValue,
   CelFault,
   costLimits,
-  Inquiry,
+  AccessEvaluator,
   type Program,
   resourceCheckValue,
   type Value,
@@ -40,7 +40,7 @@ export type Result =
 
 interface Scope {
   readonly bindings: Readonly<Record<string, unknown>>;
-  readonly inquiry: Inquiry;
+  readonly inquiry: AccessEvaluator;
   /** In cost units. */
   readonly budget: number;
   readonly variables?: readonly Variable[];
@@ -112,9 +112,9 @@ export class Evaluation {
 export function authorizationRequest(
   { attributes }: VersionedAttributes,
   authorizer: Authorizer,
-): Inquiry {
+): AccessEvaluator {
   const { user } = attributes.request;
-  return new Inquiry(async (question) => {
+  return new AccessEvaluator(async (question) => {
     const decision = await authorizer.authorize(accessOf(question, user));
     const { verdict, reason, error } = decision;
     const allowed = verdict === "allow";
@@ -122,7 +122,7 @@ export function authorizationRequest(
   });
 }
 
-function accessOf(question: AccessQuestion, user: User) {
+function accessOf(question: AccessCheck, user: User) {
   const { verb, path, serviceAccount } = question;
   const request =
     path === undefined
@@ -138,12 +138,12 @@ function accountUser({ namespace, name }: { readonly namespace: string; readonly
 }
 
 /** `authorizer` and `authorizer.requestResource`. */
-export function authorizerBindings({ oracle }: Inquiry, reviewed: VersionedAttributes) {
+export function authorizerBindings({ authorizer }: AccessEvaluator, reviewed: VersionedAttributes) {
   const { resource, subresource, namespace, name } = reviewed;
   const { group, plural } = resource;
   return {
-    authorizer: authorizerValue(oracle),
-    "authorizer.requestResource": resourceCheckValue(oracle, {
+    authorizer: authorizerValue(authorizer),
+    "authorizer.requestResource": resourceCheckValue(authorizer, {
       group,
       resource: plural,
       subresource,

@@ -1,4 +1,4 @@
-import { adapt, costLimits, dyn, type Inquiry } from "#cel";
+import { adapt, costLimits, dyn, type AccessEvaluator } from "#cel";
 import type { Resource } from "#meta";
 import type { AdmissionAttributes } from "#registry";
 import type { Authorizer, Instruments } from "#request";
@@ -33,7 +33,7 @@ export interface MatchedPolicy<P extends Policy> extends BoundPolicy<P> {
 /** One request as the expressions of policies see it. */
 export class PolicyInput {
   readonly reviewed: VersionedAttributes;
-  readonly #inquiry: Inquiry;
+  readonly #inquiry: AccessEvaluator;
 
   constructor(
     readonly attributes: AdmissionAttributes,

@@ -1,4 +1,4 @@
-/** Finds the type of every part of an expression, and what its names and calls refer to. */
+/** Type checker: determines the type of every node and resolves names and calls. */
 import {
   type CallNode,
   type ComprehensionNode,
@@ -30,15 +30,15 @@ import { Mapping, mostGeneral, substitute, unwrapped } from "./unify.ts";
 import { type Message, wellKnownMessage } from "../library/messages.ts";
 import { literalType } from "./literal-types.ts";
 
-/** What names mean to a program. */
+/** Declarations against which expressions are checked. */
 export interface Declarations {
   variable(name: string): CelType | undefined;
   function(name: string): FunctionDeclaration | undefined;
-  /** A type by its name: `int`, `net.IP`, or an object that expressions may construct. */
+  /** A type by name: `int`, `net.IP`, or an object type that expressions can construct. */
   type(name: string): CelType | undefined;
 }
 
-/** What a node refers to. */
+/** The declaration to which a node refers. */
 export type Reference =
   | { readonly kind: "local"; readonly name: string }
   | { readonly kind: "variable"; readonly name: string }
@@ -48,7 +48,7 @@ export type Reference =
       readonly kind: "call";
       readonly name: string;
       readonly overloads: readonly Overload[];
-      /** With the target as the first, if it is one of a member. */
+      /** Arguments; of a member call, the first is the target. */
       readonly arguments: readonly Expression[];
     };
 
@@ -64,7 +64,7 @@ interface TypeScope {
   readonly outer: TypeScope | undefined;
 }
 
-/** Checks a parsed expression. Types are complete also where there are issues. */
+/** Checks a parsed expression. All nodes have a type even if there are issues. */
 export function check(expression: Expression, source: Source, declarations: Declarations): Checked {
   const checker = new Checker(source, declarations);
   checker.check(expression, undefined);
@@ -105,7 +105,8 @@ class Checker {
         return literalType(node.literal);
       case "identifier":
         return (
-          this.named(node, node.rooted ? undefined : scope) ?? this.undeclared(node, node.name)
+          this.resolveName(node, node.rooted ? undefined : scope) ??
+          this.undeclared(node, node.name)
         );
       case "select":
         return this.select(node, scope);
@@ -132,15 +133,15 @@ class Checker {
   }
 
   private mismatch(at: number, expected: CelType, found: CelType): CelType {
-    const words = `expected type '${this.shown(expected)}' but found '${this.shown(found)}'`;
+    const words = `expected type '${this.display(expected)}' but found '${this.display(found)}'`;
     return this.issue(at, words);
   }
 
-  private shown(type: CelType): string {
+  private display(type: CelType): string {
     return formatType(substitute(this.mapping, type, true));
   }
 
-  private fresh(): CelType {
+  private newTypeVariable(): CelType {
     return parameter(`_var${this.freshCount++}`);
   }
 
@@ -148,8 +149,8 @@ class Checker {
     return this.mapping.assignAll([left], [right]);
   }
 
-  /** A local, a variable or a type of that (qualified) name. */
-  private named(node: Expression, scope: TypeScope | undefined): CelType | undefined {
+  /** Resolves a possibly qualified name to a local, a variable or a type. */
+  private resolveName(node: Expression, scope: TypeScope | undefined): CelType | undefined {
     const name = qualifiedName(node);
     if (name === undefined) return undefined;
     for (let inner = scope; inner !== undefined; inner = inner.outer) {
@@ -172,7 +173,7 @@ class Checker {
 
   private select(node: SelectNode, scope: TypeScope | undefined): CelType {
     if (!node.test) {
-      const whole = this.named(node, scope);
+      const whole = this.resolveName(node, scope);
       if (whole !== undefined) return whole;
     }
     const operand = this.check(node.operand, scope);
@@ -206,10 +207,10 @@ class Checker {
         return dyn;
       default:
         if (isStructName(target)) {
-          // A struct to Kubernetes, but none whose fields are declared.
+          // Kubernetes declares it as a struct without fields.
           return this.issue(node.at, `unexpected failed resolution of '${target.name}'`);
         }
-        this.issue(node.at, `type '${this.shown(target)}' does not support field selection`);
+        this.issue(node.at, `type '${this.display(target)}' does not support field selection`);
         return dyn;
     }
   }
@@ -246,7 +247,7 @@ class Checker {
     let result: CelType | undefined;
     for (const candidate of found.overloads) {
       if (candidate.member !== given.member) continue;
-      const { parameters, result: declared } = this.instance(candidate);
+      const { parameters, result: declared } = this.instantiate(candidate);
       if (!this.mapping.assignAll(actual, parameters)) continue;
       overloads.push(candidate);
       const type = substitute(this.mapping, declared);
@@ -259,7 +260,7 @@ class Checker {
     return result;
   }
 
-  /** Operands that are no booleans are told one by one, at their places. */
+  /** Reports each non-boolean operand at its position. */
   private logical(node: CallNode, { name, overloads }: FunctionDeclaration, given: Given): CelType {
     const { nodes, types } = given;
     const wrong = nodes.filter((_operand, index) => !this.assignable(types[index] ?? dyn, bool));
@@ -272,7 +273,7 @@ class Checker {
   }
 
   private noOverload(node: CallNode, name: string, given: Given): CelType {
-    const shown = given.types.map((type) => this.shown(type));
+    const shown = given.types.map((type) => this.display(type));
     const signature = given.member
       ? `${shown[0]}.(${shown.slice(1).join(", ")})`
       : `(${shown.join(", ")})`;
@@ -282,13 +283,13 @@ class Checker {
     );
   }
 
-  /** The overload with variables of its own. */
-  private instance(candidate: Overload): Pick<Overload, "parameters" | "result"> {
+  /** Replaces the overload's type variables by new ones. */
+  private instantiate(candidate: Overload): Pick<Overload, "parameters" | "result"> {
     if (!candidate.generic) return candidate;
     const own = new Map<string, CelType>();
     const renamed = (type: CelType): CelType => {
       if (type.kind === "parameter") {
-        const known = own.get(type.name) ?? this.fresh();
+        const known = own.get(type.name) ?? this.newTypeVariable();
         own.set(type.name, known);
         return known;
       }
@@ -309,10 +310,10 @@ class Checker {
     return this.fieldType(node, type, { name: field.literal.value, optional: true });
   }
 
-  /** The type of elements so far and one more. */
+  /** Joins the element type so far with that of another element. */
   private joined(previous: CelType | undefined, current: CelType): CelType {
     if (previous === undefined) return current;
-    // Literals that mix types are refused afterwards, outside of arguments of `format`.
+    // Mixed types are rejected later by validators.ts, except in arguments of `format`.
     return this.assignable(previous, current) ? mostGeneral(previous, current) : dyn;
   }
 
@@ -331,7 +332,7 @@ class Checker {
     for (const entry of node.elements) {
       element = this.joined(element, this.entryType(entry, scope));
     }
-    return listOf(element ?? this.fresh());
+    return listOf(element ?? this.newTypeVariable());
   }
 
   private map(node: MapNode, scope: TypeScope | undefined): CelType {
@@ -341,7 +342,7 @@ class Checker {
       key = this.joined(key, this.check(entry.key, scope));
       value = this.joined(value, this.entryType(entry, scope));
     }
-    return mapOf(key ?? this.fresh(), value ?? this.fresh());
+    return mapOf(key ?? this.newTypeVariable(), value ?? this.newTypeVariable());
   }
 
   private struct(node: StructNode, scope: TypeScope | undefined): CelType {
@@ -364,7 +365,7 @@ class Checker {
       const field = fieldOf(entry.field);
       if (field === undefined) this.issue(entry.at, `undefined field '${entry.field}'`);
       else if (!this.assignable(field, given)) {
-        const shown = `'${this.shown(field)}' but found '${this.shown(given)}'`;
+        const shown = `'${this.display(field)}' but found '${this.display(given)}'`;
         this.issue(entry.at, `expected type of field '${entry.field}' is ${shown}`);
       }
     }
@@ -386,7 +387,7 @@ class Checker {
     return substitute(this.mapping, this.check(node.result, folding));
   }
 
-  /** Types of the variables: of one, the element or key; of two, index or key and value. */
+  /** Types of one variable (element or key) or two (index or key, and value). */
   private ranged(node: ComprehensionNode, range: CelType): readonly [CelType, CelType] {
     const both = node.second !== undefined;
     switch (range.kind) {
@@ -402,7 +403,7 @@ class Checker {
         return [dyn, dyn];
       default: {
         const words = "cannot be range of a comprehension (must be list, map, or dynamic)";
-        this.issue(node.range.at, `expression of type '${this.shown(range)}' ${words}`);
+        this.issue(node.range.at, `expression of type '${this.display(range)}' ${words}`);
         return [errorType, errorType];
       }
     }

@@ -1,4 +1,4 @@
-/** Declares functions: names, signatures in a small notation, and what they compute. */
+/** Declarations of functions: names, textual signatures and implementations. */
 import {
   bool,
   bytes,
@@ -23,9 +23,9 @@ import type { Value } from "../value/values.ts";
 export type Implementation = (...values: readonly Value[]) => Value;
 
 export interface Overload {
-  /** Name by which cost rules know it. */
+  /** Overload id, used by cost rules. */
   readonly id: string;
-  /** Called on its first parameter: `text.size()`. */
+  /** Whether it is a member function, called on its first parameter: `text.size()`. */
   readonly member: boolean;
   readonly parameters: readonly CelType[];
   readonly result: CelType;
@@ -38,22 +38,22 @@ export interface FunctionDeclaration {
   readonly overloads: readonly Overload[];
 }
 
-/** Functions and types that belong together. */
+/** A set of functions and types. */
 export interface Library {
   readonly functions: readonly FunctionDeclaration[];
   /** Types that expressions may name. */
   readonly types?: readonly CelType[];
 }
 
-/** An implementation may say what it takes; the checker and the dispatcher keep the promise. */
+/** Implementations may declare narrower parameter types, which checker and dispatcher guarantee. */
 type Typed = (...values: never[]) => Value;
 
 /**
- * An overload, from `string.(string) -> bool` for a member or `(A, list(A)) -> bool` for a plain
- * function. Single capitals are type variables; names in no list of types are opaque ones.
+ * Declares an overload by signature: `string.(string) -> bool` for a member, `(A, list(A)) -> bool` for
+ * a global function. Single capital letters are type variables; unknown names are opaque types.
  */
 export function overload(id: string, signature: string, implementation: Typed): Overload {
-  const { member, parameters, result } = new SignatureReader(signature).whole();
+  const { member, parameters, result } = new SignatureReader(signature).signature();
   return {
     id,
     member,
@@ -81,7 +81,7 @@ const simpleTypes: ReadonlyMap<string, CelType> = new Map([
   ["duration", duration],
 ]);
 
-/** The type that a text of the notation means. */
+/** Parses a type in the notation of signatures. */
 export function readType(text: string): CelType {
   return new SignatureReader(text).type();
 }
@@ -93,7 +93,7 @@ class SignatureReader {
     this.rest = signature.replaceAll(" ", "");
   }
 
-  whole(): Pick<Overload, "member" | "parameters" | "result"> {
+  signature(): Pick<Overload, "member" | "parameters" | "result"> {
     const receiver = this.rest.startsWith("(") ? undefined : this.type();
     if (receiver !== undefined) this.skip(".");
     const parameters = this.list();

@@ -2,7 +2,7 @@ import type { Literal } from "../syntax/ast.ts";
 import { bool, bytes, type CelType, double, int, nullType, string, uint } from "./types.ts";
 import { canonical, Double, Uint, type Value } from "../value/values.ts";
 
-/** What literals are, to the checker and at run time. */
+/** Static types and run-time values of literals. */
 
 export function literalType(literal: Literal): CelType {
   switch (literal.type) {

@@ -1,4 +1,4 @@
-/** Types of built-in objects, from the structs that declare them. */
+/** CEL types of built-in kinds. */
 import { memoize } from "#base";
 import { fieldNamed, type FieldRules, resolved, type StructType, type Type } from "#schema";
 import { unescapeProperty } from "../syntax/escape.ts";
@@ -18,12 +18,12 @@ import {
   withSemantics,
 } from "./types.ts";
 
-/** The type of a struct's values as expressions see them; the same struct gives the same type. */
+/** The CEL type of a struct; memoized. */
 export const structType = memoize((struct: StructType<any>): CelType =>
   objectOf({ name: `${struct.package}.${struct.name}`, field: (name) => member(struct, name) }),
 );
 
-/** The type of a whole object: in memory it has no apiVersion and kind, expressions see them. */
+/** The CEL type of a kind, with apiVersion and kind, which objects in memory lack. */
 export const kindType = memoize((struct: StructType<any>): CelType => {
   const identity = new Set(["apiVersion", "kind"]);
   return objectOf({

@@ -1,6 +1,6 @@
 /**
- * Types of structural schemas. Sizes without a declared bound are as large as a request allows:
- * cost estimates follow Kubernetes' figures to the byte.
+ * CEL types of structural schemas. Sizes without a declared bound are limited by the request size, with
+ * exactly Kubernetes' numbers, on which cost estimates depend.
  */
 import { escapeProperty, unescapeProperty } from "../syntax/escape.ts";
 import {
@@ -22,7 +22,7 @@ import {
   withSemantics,
 } from "./types.ts";
 
-/** What types need of a schema; the keys are those of OpenAPI v3. */
+/** The keywords of OpenAPI v3 that determine the type. */
 export interface StructuralSchema {
   readonly type?: string | undefined;
   readonly format?: string | undefined;
@@ -41,35 +41,34 @@ export interface StructuralSchema {
   readonly "x-kubernetes-list-map-keys"?: readonly string[] | null | undefined;
 }
 
-/** The largest request body, in bytes. */
-const REQUEST = 3 * 1024 * 1024;
-/** A text takes its quotes; a list or map its brackets. */
-const ENCLOSED = 2;
-/** A rune takes up to four bytes. */
-const RUNE = 4;
+/** Maximum size of a request body. */
+const MAX_REQUEST_BYTES = 3 * 1024 * 1024;
+/** Size of the quotes of a string, or the brackets of a list or map. */
+const DELIMITER_BYTES = 2;
+/** Maximum size of a code point in UTF-8. */
+const MAX_RUNE_BYTES = 4;
 
-/** A type with the fewest bytes that one of its values takes in JSON. */
+/** A type with the minimum size of its values in JSON, in bytes. */
 interface Sized {
   readonly type: CelType;
   readonly least: number;
 }
 
 /**
- * The type that rules see; undefined where they see nothing (a schema without a type). At the root
- * of a resource, apiVersion, kind, metadata.name and metadata.generateName are always there.
+ * The type of `self`; undefined for a schema without a type. At the root of a resource, apiVersion,
+ * kind, metadata.name and metadata.generateName are always declared.
  */
 export function structuralType(schema: StructuralSchema, isRoot = false): CelType | undefined {
   return sizedType(schema, isRoot, SELF)?.type;
 }
 
 /**
- * Name of the type of the value that a rule is about, as Kubernetes makes it but for the digits,
- * which are random there. Types below are named by their paths: two objects are of one type only if
- * they are of one place.
+ * Type name of `self`, in Kubernetes' form with fixed instead of random digits. Nested types are named
+ * by path: objects at different paths have different types.
  */
 const SELF = "selfType000000000";
 
-/** The type of a whole resource for those who see all of its metadata. */
+/** The type of a resource with complete metadata, for admission policies. */
 export function resourceType(schema: StructuralSchema, metadata: CelType): CelType | undefined {
   const whole = structuralType(schema, true)?.object;
   return (
@@ -81,19 +80,19 @@ export function resourceType(schema: StructuralSchema, metadata: CelType): CelTy
   );
 }
 
-/** The fewest bytes that a value takes in JSON; undefined where rules see nothing. */
-export function smallestSize(schema: StructuralSchema, isRoot = false): number | undefined {
+/** Minimum size of a value in JSON, in bytes; undefined for a schema without a type. */
+export function minSize(schema: StructuralSchema, isRoot = false): number | undefined {
   return sizedType(schema, isRoot, SELF)?.least;
 }
 
-/** How many values of that size a request has room for, with a comma behind each. */
-export function mostInRequest(size: number): number {
-  return Math.floor(REQUEST / (size + 1));
+/** Maximum number of values of the size in a request, with a comma after each. */
+export function maxCountInRequest(size: number): number {
+  return Math.floor(MAX_REQUEST_BYTES / (size + 1));
 }
 
 function sizedType(schema: StructuralSchema, isRoot: boolean, name: string): Sized | undefined {
   if (schema["x-kubernetes-int-or-string"] === true) {
-    return { type: bounded(dyn, REQUEST - ENCLOSED), least: 1 };
+    return { type: bounded(dyn, MAX_REQUEST_BYTES - DELIMITER_BYTES), least: 1 };
   }
   switch (schema.type) {
     case "array":
@@ -124,12 +123,14 @@ function declared(bound: number | bigint | undefined): number | undefined {
 function arrayType(schema: StructuralSchema, name: string): Sized | undefined {
   const items = schema.items === undefined ? undefined : nested(schema.items, `${name}.@idx`);
   if (items === undefined) return undefined;
-  const most = declared(schema.maxItems) ?? Math.floor((REQUEST - ENCLOSED) / (items.least + 1));
+  const most =
+    declared(schema.maxItems) ??
+    Math.floor((MAX_REQUEST_BYTES - DELIMITER_BYTES) / (items.least + 1));
   const type = bounded(listOf(items.type), most);
   const semantics = semanticsOf(schema);
   return {
     type: semantics === undefined ? type : withSemantics(type, semantics),
-    least: ENCLOSED,
+    least: DELIMITER_BYTES,
   };
 }
 
@@ -160,22 +161,23 @@ function objectType(schema: StructuralSchema, isRoot: boolean, name: string): Si
   if (typeof additionalProperties === "object" && additionalProperties !== null) {
     const value = nested(additionalProperties, `${name}.@elem`);
     if (value === undefined) return undefined;
-    // The shortest entry has quotes, colon, comma and two bytes of name beside its value.
+    // Beside the value, the shortest entry has quotes, colon, comma and a name of two bytes.
     const most =
-      declared(schema.maxProperties) ?? Math.floor((REQUEST - ENCLOSED) / (value.least + 6));
-    // Names of entries count nothing in estimates.
-    return { type: bounded(mapOf(bounded(string, 0), value.type), most), least: ENCLOSED };
+      declared(schema.maxProperties) ??
+      Math.floor((MAX_REQUEST_BYTES - DELIMITER_BYTES) / (value.least + 6));
+    // Key sizes are not part of estimates.
+    return { type: bounded(mapOf(bounded(string, 0), value.type), most), least: DELIMITER_BYTES };
   }
   const properties = isRoot ? { ...schema.properties, ...identity } : (schema.properties ?? {});
   return {
     type: objectOf({ name, field: fieldsOf(properties, name) }),
-    least: ENCLOSED + leastMembers(properties, schema.required ?? []),
+    least: DELIMITER_BYTES + requiredMembersSize(properties, schema.required ?? []),
   };
 }
 
 type Properties = Readonly<Record<string, StructuralSchema>>;
 
-/** Most fields of a large schema are never asked for, so each is made when it first is. */
+/** Creates field types on first use, as most fields of a large schema are never used. */
 function fieldsOf(
   properties: Properties,
   parent: string,
@@ -194,8 +196,8 @@ function fieldsOf(
   };
 }
 
-/** Bytes of the members that must be there. */
-function leastMembers(properties: Properties, required: readonly string[]): number {
+/** Minimum size of the required members, in bytes. */
+function requiredMembersSize(properties: Properties, required: readonly string[]): number {
   let least = 0;
   for (const key of new Set(required)) {
     const property = Object.hasOwn(properties, key) ? properties[key] : undefined;
@@ -210,7 +212,10 @@ function textType(schema: StructuralSchema): Sized {
   const most = declared(schema.maxLength);
   switch (schema.format) {
     case "byte":
-      return { type: bounded(bytes, most ?? REQUEST - ENCLOSED), least: ENCLOSED };
+      return {
+        type: bounded(bytes, most ?? MAX_REQUEST_BYTES - DELIMITER_BYTES),
+        least: DELIMITER_BYTES,
+      };
     case "duration":
       return { type: bounded(duration, 32), least: 3 };
     case "date":
@@ -219,9 +224,10 @@ function textType(schema: StructuralSchema): Sized {
       return { type: bounded(timestamp, 21), least: 22 };
     default:
   }
-  if (most !== undefined) return { type: bounded(string, most * RUNE), least: ENCLOSED };
+  if (most !== undefined)
+    return { type: bounded(string, most * MAX_RUNE_BYTES), least: DELIMITER_BYTES };
   const values = (schema.enum ?? []).filter((value) => typeof value === "string");
   const longest = values.reduce((length, value) => Math.max(length, Buffer.byteLength(value)), 0);
-  const bound = values.length > 0 ? longest : REQUEST - ENCLOSED;
-  return { type: bounded(string, bound), least: ENCLOSED };
+  const bound = values.length > 0 ? longest : MAX_REQUEST_BYTES - DELIMITER_BYTES;
+  return { type: bounded(string, bound), least: DELIMITER_BYTES };
 }

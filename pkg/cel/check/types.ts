@@ -1,4 +1,4 @@
-/** Static types of expressions. A type is a value; identity does not matter, `sameType` does. */
+/** Static types of expressions. Compare them by `sameType`, not by identity. */
 
 type TypeKind =
   | "dyn"
@@ -19,32 +19,31 @@ type TypeKind =
   | "object"
   | "parameter";
 
-/** How two lists compare and add up, as `x-kubernetes-list-type` says. */
+/** Equality and concatenation of lists, by `x-kubernetes-list-type`. */
 export type ListSemantics =
   | { readonly kind: "set" }
   | { readonly kind: "map"; readonly keys: readonly string[] };
 
 export interface CelType {
   readonly kind: TypeKind;
-  /** Name at run time: what `type(x)` shows. */
+  /** Run-time name, the result of `type(x)`. */
   readonly name: string;
   readonly parameters: readonly CelType[];
-  /** For `object`. */
+  /** Fields of kind `object`. */
   readonly object?: ObjectType;
-  /** For `list`. Lists without compare and add in order. */
+  /** Semantics of kind `list`; absent = atomic. */
   readonly semantics?: ListSemantics;
   /**
-   * The most elements, entries, code points or bytes that a value may have; cost estimates count
-   * on it.
+   * Maximum number of elements, entries, code points or bytes of a value, for cost estimates.
    */
   readonly maximumSize?: number;
 }
 
-/** An object with declared fields. Structural schemas and built-in structs both take this form. */
+/** An object with declared fields, from a structural schema or a built-in struct. */
 export interface ObjectType {
-  /** Shown in messages and by `type(x)`. */
+  /** Name for messages and `type(x)`. */
   readonly name: string;
-  /** The field of that name as expressions spell it (escaped), or undefined. */
+  /** The field with the escaped name, or undefined. */
   field(name: string): ObjectField | undefined;
 }
 
@@ -82,7 +81,7 @@ export function typeOf(type: CelType): CelType {
   return { kind: "type", name: "type", parameters: [type] };
 }
 
-/** A type that only functions look into (`net.IP`, `optional_type`). */
+/** An opaque type, accessible only by functions (`net.IP`, `optional_type`). */
 export function opaque(name: string, ...parameters: readonly CelType[]): CelType {
   return { kind: "opaque", name, parameters };
 }
@@ -100,17 +99,17 @@ export function parameter(name: string): CelType {
   return simple("parameter", name);
 }
 
-/** The same type with a bound on how large its values get. */
+/** The type with a maximum size of values. */
 export function bounded(type: CelType, maximumSize: number): CelType {
   return { ...type, maximumSize };
 }
 
-/** A list that compares and adds up as a set or as a map of its keys. */
+/** The list type with set or map semantics. */
 export function withSemantics(type: CelType, semantics: ListSemantics): CelType {
   return { ...type, semantics };
 }
 
-/** Whether Kubernetes declares the opaque type as a struct, which its messages and costs show. */
+/** Whether Kubernetes declares the opaque type as a struct, which affects messages and costs. */
 export function isStructName({ kind, name }: CelType): boolean {
   return kind === "opaque" && name.startsWith("kubernetes.");
 }
@@ -119,7 +118,7 @@ export function isOptional(type: CelType): boolean {
   return type.kind === "opaque" && type.name === "optional_type";
 }
 
-/** The first parameter; dyn where there is none. */
+/** The type parameter; dyn if there is none. */
 export function parameterOf(type: CelType, index = 0): CelType {
   return type.parameters[index] ?? dyn;
 }
@@ -141,7 +140,7 @@ export function formatType(type: CelType): string {
   return `${type.name}(${type.parameters.map(formatType).join(", ")})`;
 }
 
-/** The type as `cel.Type` prints itself, in messages of the API server. */
+/** The format of cel-go's `cel.Type`, for messages of the API server. */
 export function typeText(type: CelType): string {
   if (
     type.kind === "opaque" ||

@@ -1,11 +1,11 @@
 /**
- * Assignability with type variables, as the language's reference checker decides it. What an
- * attempt finds out about variables becomes known only if it succeeds, at a cost that does not
- * depend on how much is known already: long expressions have many thousands of variables.
+ * Assignability with type variables, as in cel-go's checker. An attempt commits its substitutions only
+ * if it succeeds, at a cost that is independent of the number of earlier ones: long expressions have
+ * many thousands of variables.
  */
 import { type CelType, dyn, isOptional, parameterOf, sameType } from "./types.ts";
 
-/** What type variables stand for, by their names. */
+/** Substitutions of type variables, by name. */
 export class Mapping {
   private readonly known = new Map<string, CelType>();
 
@@ -13,7 +13,7 @@ export class Mapping {
     return this.known.get(name);
   }
 
-  /** Whether the types fit pairwise; if not, nothing is known that was not before. */
+  /** Whether the types are pairwise assignable; if not, the mapping is unchanged. */
   assignAll(actual: readonly CelType[], formal: readonly CelType[]): boolean {
     if (actual.length !== formal.length) return false;
     const attempt = new Attempt(this);
@@ -40,10 +40,10 @@ class Attempt {
       if (known) return false;
     }
     if (left.kind === "parameter") return this.substitutes(right, left).valid;
-    if (isWild(left) || isWild(right)) return true;
+    if (isDynamic(left) || isDynamic(right)) return true;
     if (left.kind === "null_type" || right.kind === "null_type") {
       const other = left.kind === "null_type" ? right : left;
-      return other.kind === "null_type" || takesNull(other);
+      return other.kind === "null_type" || isNullable(other);
     }
     if (left.kind !== right.kind) return false;
     if (left.kind === "type") return true;
@@ -53,7 +53,7 @@ class Attempt {
     return left.parameters.every((own, index) => this.assignable(own, parameterOf(right, index)));
   }
 
-  /** Whether `type` may stand for the variable; if so, the mapping knows it afterwards. */
+  /** Whether the variable can be substituted by `type`; if so, records the substitution. */
   private substitutes(type: CelType, variable: CelType): { valid: boolean; known: boolean } {
     if (sameType(type, variable)) return { valid: true, known: true };
     const present = this.get(variable.name);
@@ -79,30 +79,30 @@ class Attempt {
   }
 }
 
-function isWild(type: CelType): boolean {
+function isDynamic(type: CelType): boolean {
   return type.kind === "dyn" || type.kind === "error";
 }
 
-function takesNull(type: CelType): boolean {
+function isNullable(type: CelType): boolean {
   return ["opaque", "object", "timestamp", "duration"].includes(type.kind);
 }
 
-/** The type that says less of the two, which must be compatible. */
+/** The more general of two compatible types. */
 export function mostGeneral(left: CelType, right: CelType): CelType {
   if (right.kind === "null_type") return left;
-  return saysNoMore(left, right) ? left : right;
+  return isAtLeastAsGeneral(left, right) ? left : right;
 }
 
-function saysNoMore(left: CelType, right: CelType): boolean {
+function isAtLeastAsGeneral(left: CelType, right: CelType): boolean {
   if (left.kind === "dyn" || left.kind === "parameter") return true;
   if (right.kind === "dyn" || right.kind === "parameter") return false;
   if (left.kind !== right.kind || left.name !== right.name) return false;
   if (left.kind === "type") return true;
   if (left.parameters.length !== right.parameters.length) return false;
-  return left.parameters.every((own, index) => saysNoMore(own, parameterOf(right, index)));
+  return left.parameters.every((own, index) => isAtLeastAsGeneral(own, parameterOf(right, index)));
 }
 
-/** The type with variables replaced; free ones stay, or become dyn. */
+/** Applies the substitutions to a type; free variables stay, or become dyn. */
 export function substitute(mapping: Mapping, type: CelType, freeToDyn = false): CelType {
   if (type.kind === "parameter") {
     const known = mapping.get(type.name);
@@ -115,7 +115,7 @@ export function substitute(mapping: Mapping, type: CelType, freeToDyn = false): 
   return same ? type : { ...type, parameters };
 }
 
-/** What an optional holds, or the type itself. */
+/** The parameter of an optional type, or the type itself. */
 export function unwrapped(type: CelType): CelType {
   return isOptional(type) ? parameterOf(type) : type;
 }

@@ -1,6 +1,6 @@
 /**
- * Expressions whose types are right but that can only fail: literals that do not convert, wrong
- * patterns, clauses of `format` that do not fit, lists and maps of mixed types.
+ * cel-go's AST validators: literals that cannot be converted, invalid patterns, mismatched `format`
+ * clauses, and list and map literals of mixed types.
  */
 import { childrenOf, type CallNode, type Expression } from "../syntax/ast.ts";
 import type { Checked } from "./checker.ts";
@@ -12,7 +12,7 @@ import { Frame } from "../runtime/frame.ts";
 import { type CelType, dyn, formatType, isOptional, parameterOf, sameType } from "./types.ts";
 import { CelFault } from "../value/values.ts";
 
-/** Issues in no order. */
+/** Returns the issues in no particular order. */
 export function validate(checked: Checked, source: Source): readonly CompileIssue[] {
   const validator = new Validator(checked, new Issues(source));
   validator.visit(checked.expression, false);
@@ -25,7 +25,7 @@ class Validator {
     readonly issues: Issues,
   ) {}
 
-  /** `isExempt`: inside of an argument of `format`, whose list may mix types. */
+  /** @param isExempt within an argument of `format`, whose list may mix types */
   visit(node: Expression, isExempt: boolean): void {
     if (node.kind === "call") this.call(node);
     if (!isExempt) this.aggregate(node);
@@ -55,7 +55,7 @@ class Validator {
     return step(new Frame(new Array(slotCount), Infinity));
   }
 
-  /** A literal text with a literal list. */
+  /** Validates `format` of a literal string with a literal list. */
   private format(node: CallNode, target: Expression): void {
     const [list] = node.arguments;
     if (target.kind !== "literal" || target.literal.type !== "string") return;
@@ -68,7 +68,7 @@ class Validator {
         count: () => values.length,
         clause: ({ verb }, index) => {
           asked++;
-          const wrong = this.unfit(values[index], verb);
+          const wrong = this.mismatchedPart(values[index], verb);
           if (wrong === undefined) return "";
           at = wrong.at;
           throw mismatch(verb, this.type(wrong).name);
@@ -81,11 +81,11 @@ class Validator {
     this.issues.add(node.at, `${what} (expected ${asked}, got ${values.length})`);
   }
 
-  /** The argument, or the part of it, that the clause cannot print. */
-  private unfit(node: Expression | undefined, verb: Verb): Expression | undefined {
+  /** The argument, or the part of it, that the clause does not accept. */
+  private mismatchedPart(node: Expression | undefined, verb: Verb): Expression | undefined {
     if (node === undefined) return undefined;
     const { kind } = this.type(node);
-    if (kind !== "dyn" && !takes[verb].includes(kind)) return node;
+    if (kind !== "dyn" && !acceptedKinds[verb].includes(kind)) return node;
     if (verb !== "s") return undefined;
     const parts =
       node.kind === "list"
@@ -94,22 +94,22 @@ class Validator {
           ? node.entries.flatMap(({ key, value }) => [key, value])
           : [];
     for (const part of parts) {
-      const wrong = this.unfit(part, verb);
+      const wrong = this.mismatchedPart(part, verb);
       if (wrong !== undefined) return wrong;
     }
     return undefined;
   }
 
   private aggregate(node: Expression): void {
-    if (node.kind === "list") this.uniform(node.elements);
+    if (node.kind === "list") this.checkHomogeneous(node.elements);
     if (node.kind !== "map") return;
     const keys = node.entries.map(({ key }) => ({ value: key, optional: false }));
-    this.uniform(keys, true);
-    this.uniform(node.entries, true);
+    this.checkHomogeneous(keys, true);
+    this.checkHomogeneous(node.entries, true);
   }
 
-  /** Tells of the first of another type than the first, or of each of them. */
-  private uniform(
+  /** Reports elements whose type differs from the first: only the first such, or all. */
+  private checkHomogeneous(
     entries: readonly { readonly value: Expression; readonly optional: boolean }[],
     tellsAll = false,
   ): void {
@@ -130,8 +130,8 @@ const integers = ["int", "uint"];
 const reals = ["double", "string"];
 const hexadecimal = [...integers, "string", "bytes"];
 
-/** Kinds of types that clauses take. */
-const takes: Readonly<Record<Verb, readonly CelType["kind"][] | readonly string[]>> = {
+/** Kinds of types that each clause accepts. */
+const acceptedKinds: Readonly<Record<Verb, readonly CelType["kind"][] | readonly string[]>> = {
   s: [
     "list",
     "map",

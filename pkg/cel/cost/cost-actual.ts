@@ -1,4 +1,4 @@
-/** What calls cost when they run. The factors and rules are those of Kubernetes. */
+/** Run-time costs of calls, by Kubernetes' rules and factors. */
 import type { Cidr, IpAddress } from "#base";
 import { codePoints } from "../syntax/source.ts";
 import type { CelType } from "../check/types.ts";
@@ -9,14 +9,14 @@ export interface ActualCost {
   readonly needsResult: boolean;
 }
 
-/** A character of text that is looked at. */
+/** Cost per traversed character. */
 export const TRAVERSAL = 0.1;
-/** A character of a pattern: four of them make a state. */
+/** Cost per character of a pattern, of which four are estimated as one state. */
 export const PATTERN = 0.25;
-/** A question to the authorizer. */
+/** Cost of an authorization check. */
 export const AUTHORIZATION = 350_000;
 
-/** Elements of a collection, code points of a text, bytes; 1 for everything else. */
+/** Number of elements, code points or bytes; 1 for other values. */
 export function sizeOf(value: Value): number {
   if (typeof value === "string") return codePoints(value);
   if (value instanceof Uint8Array || value instanceof ListValue) return value.length;
@@ -26,22 +26,22 @@ export function sizeOf(value: Value): number {
   return 1;
 }
 
-/** Bytes of an address, or of the prefix of a network. */
+/** Size in bytes of an address or of a network prefix. */
 function librarySize({ type, content }: Opaque): number {
   if (type === "net.IP") return (content as IpAddress).length;
   return type === "net.CIDR" ? Math.ceil((content as Cidr).prefix / 8) : 1;
 }
 
-const walk = (size: number): number => Math.ceil(size * TRAVERSAL);
+const traversalCost = (size: number): number => Math.ceil(size * TRAVERSAL);
 
 function search(text: number, pattern: number): number {
-  // One more, so that a pattern costs something also over nothing.
+  // Plus one, so that matching an empty text costs something.
   return Math.ceil((1 + text) * TRAVERSAL) * Math.ceil(pattern * PATTERN);
 }
 
 /**
- * The smaller of two sizes. A text is not scanned beside one of less than half its length, which
- * has fewer code points whatever they are.
+ * The smaller of two sizes. A text more than twice as long as the other is not scanned, as it certainly
+ * has more code points.
  */
 function smallerSize(first: Value, second: Value): number {
   if (typeof first === "string" && typeof second === "string") {
@@ -53,17 +53,17 @@ function smallerSize(first: Value, second: Value): number {
 
 type Rule = ActualCost["of"];
 
-const once = (first: Value): number => walk(sizeOf(first));
-const twice = (first: Value): number => Math.ceil(sizeOf(first) * 2 * TRAVERSAL);
+const traverseFirst = (first: Value): number => traversalCost(sizeOf(first));
+const traverseFirstTwice = (first: Value): number => Math.ceil(sizeOf(first) * 2 * TRAVERSAL);
 const matching: Rule = (first, second) => search(sizeOf(first), sizeOf(second));
-const least: Rule = (first, second) => walk(smallerSize(first, second));
-const both: Rule = (first, second) => walk(sizeOf(first) + sizeOf(second));
+const traverseSmaller: Rule = (first, second) => traversalCost(smallerSize(first, second));
+const traverseBoth: Rule = (first, second) => traversalCost(sizeOf(first) + sizeOf(second));
 const byPair =
   (factor: number): Rule =>
   (first, second) =>
     1 + Math.floor(sizeOf(first) * sizeOf(second) * factor);
 
-/** Texts by their length, and everything that a collection holds. */
+/** Cost of traversing a value: the lengths of all strings in it. */
 function traversal(value: Value): number {
   if (typeof value === "string") return Math.floor(Buffer.byteLength(value) * TRAVERSAL);
   if (value instanceof Uint8Array) return Math.floor(value.length * TRAVERSAL);
@@ -75,20 +75,25 @@ function traversal(value: Value): number {
   return sum;
 }
 
-/** Values of libraries are compared at once. */
-const equated: Rule = (first, second) => (first instanceof Opaque ? 1 : least(first, second, null));
+/** Comparing opaque values costs 1. */
+const equated: Rule = (first, second) =>
+  first instanceof Opaque ? 1 : traverseSmaller(first, second, null);
 
 function selector(_check: Value, text: Value): number {
   const size = sizeOf(text);
-  return 10 + walk(size) + Math.ceil(size * 0.5) * 50;
+  return 10 + traversalCost(size) + Math.ceil(size * 0.5) * 50;
 }
 
-/** `times` the network's bytes are compared; `text` is parsed first where it is one. */
+/** Compares the network's bytes `times` times; an operand of type string is parsed first. */
 function contained(times: number): Rule {
   return (network, other) => {
     const size = sizeOf(network);
-    const masked = times > 2 ? walk(size) + 1 : 0;
-    return walk(2 * size) + masked + (typeof other === "string" ? walk(sizeOf(other)) : 0);
+    const masked = times > 2 ? traversalCost(size) + 1 : 0;
+    return (
+      traversalCost(2 * size) +
+      masked +
+      (typeof other === "string" ? traversalCost(sizeOf(other)) : 0)
+    );
   };
 }
 
@@ -99,27 +104,27 @@ const byFunction: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ["min", traversal],
   ["indexOf", traversal],
   ["lastIndexOf", traversal],
-  ["url", once],
-  ["lowerAscii", once],
-  ["upperAscii", once],
-  ["substring", once],
-  ["trim", once],
-  ["jsonpatch.escapeKey", once],
-  ["replace", twice],
-  ["split", twice],
+  ["url", traverseFirst],
+  ["lowerAscii", traverseFirst],
+  ["upperAscii", traverseFirst],
+  ["substring", traverseFirst],
+  ["trim", traverseFirst],
+  ["jsonpatch.escapeKey", traverseFirst],
+  ["replace", traverseFirstTwice],
+  ["split", traverseFirstTwice],
   ["find", matching],
   ["findAll", matching],
-  ["cidr", once],
-  ["ip", once],
-  ["isIP", once],
-  ["isCIDR", once],
-  ["ip.isCanonical", twice],
+  ["cidr", traverseFirst],
+  ["ip", traverseFirst],
+  ["isIP", traverseFirst],
+  ["isCIDR", traverseFirst],
+  ["ip.isCanonical", traverseFirstTwice],
   ["containsIP", contained(2)],
   ["containsCIDR", contained(3)],
-  ["quantity", once],
-  ["isQuantity", once],
-  ["semver", once],
-  ["isSemver", once],
+  ["quantity", traverseFirst],
+  ["isQuantity", traverseFirst],
+  ["semver", traverseFirst],
+  ["isSemver", traverseFirst],
   ["sets.contains", byPair(1)],
   ["sets.intersects", byPair(1)],
   ["sets.equivalent", byPair(2)],
@@ -130,27 +135,30 @@ const byFunction: ReadonlyMap<string, Rule> = new Map<string, Rule>([
 ]);
 
 const byOverload: ReadonlyMap<string, Rule> = new Map<string, Rule>([
-  ["starts_with_string", once],
-  ["ends_with_string", once],
-  ["string_to_bytes", once],
-  ["bytes_to_string", once],
-  ["strings_quote", once],
-  ["string_format", once],
+  ["starts_with_string", traverseFirst],
+  ["ends_with_string", traverseFirst],
+  ["string_to_bytes", traverseFirst],
+  ["bytes_to_string", traverseFirst],
+  ["strings_quote", traverseFirst],
+  ["string_format", traverseFirst],
   ["in_list", (_first, second) => sizeOf(second)],
-  ["less_string", least],
-  ["less_equals_string", least],
-  ["greater_string", least],
-  ["greater_equals_string", least],
-  ["less_bytes", least],
-  ["less_equals_bytes", least],
-  ["greater_bytes", least],
-  ["greater_equals_bytes", least],
+  ["less_string", traverseSmaller],
+  ["less_equals_string", traverseSmaller],
+  ["greater_string", traverseSmaller],
+  ["greater_equals_string", traverseSmaller],
+  ["less_bytes", traverseSmaller],
+  ["less_equals_bytes", traverseSmaller],
+  ["greater_bytes", traverseSmaller],
+  ["greater_equals_bytes", traverseSmaller],
   ["equals", equated],
-  ["not_equals", least],
-  ["add_string", both],
-  ["add_bytes", both],
+  ["not_equals", traverseSmaller],
+  ["add_string", traverseBoth],
+  ["add_bytes", traverseBoth],
   ["matches_string", matching],
-  ["contains_string", (first, second) => walk(sizeOf(first)) * walk(sizeOf(second))],
+  [
+    "contains_string",
+    (first, second) => traversalCost(sizeOf(first)) * traversalCost(sizeOf(second)),
+  ],
 ]);
 
 function validation(first: Value, second: Value): number {
@@ -158,7 +166,7 @@ function validation(first: Value, second: Value): number {
   return search(sizeOf(second), pattern);
 }
 
-/** Length of a named format's pattern, which its cost grows with. */
+/** Length of a named format's pattern. */
 function patternLength(format: unknown): number {
   if (typeof format !== "object" || format === null || !("patternLength" in format)) return 0;
   return Number(format.patternLength);
@@ -175,21 +183,21 @@ const scalars: ReadonlySet<string> = new Set([
   "type",
 ]);
 
-/** The cost of calls of that overload (empty where it is only known at run time). */
+/** The cost of calls of the overload; "" for one that is selected at run time. */
 export function actualCost(
   name: string,
   overload: string,
   types: readonly CelType[],
 ): ActualCost | number {
   if (name === "join") {
-    const of: Rule = (_first, _second, result) => twice(result);
+    const of: Rule = (_first, _second, result) => traverseFirstTwice(result);
     return { of, needsResult: true };
   }
-  // A field of the value, though the function of the same name reads a text.
+  // The accessor of an opaque value; the function of the same name parses a string.
   if (overload === "cidr_ip") return 1;
   const rule = byFunction.get(name) ?? byOverload.get(overload);
   if (rule === undefined) return 1;
-  const isComparison = rule === least || rule === equated;
+  const isComparison = rule === traverseSmaller || rule === equated;
   if (isComparison && types.some((type) => scalars.has(type.kind))) return 1;
   return { of: rule, needsResult: false };
 }

@@ -1,10 +1,10 @@
-/** What single calls may cost, and how large their results get. */
+/** Estimated costs of calls and sizes of their results. */
 import type { Literal } from "../syntax/ast.ts";
 import { AUTHORIZATION, PATTERN, TRAVERSAL } from "./cost-actual.ts";
 import { exactly, nothing, plus, type Range, scaled, times, unit } from "./cost-range.ts";
 import { type CelType, dyn, isStructName, sameType } from "../check/types.ts";
 
-/** An argument as estimates see it; the first is the target of a member call. */
+/** An argument of a call; the first is the target of a member call. */
 export interface Sized {
   readonly type: CelType;
   readonly literal: Literal | undefined;
@@ -33,15 +33,15 @@ export function callEstimate(
   return special === undefined ? { cost: unit } : special(first, second, third);
 }
 
-const walk = (size: Range): Range => scaled(size, TRAVERSAL);
+const traversalCost = (size: Range): Range => scaled(size, TRAVERSAL);
 
-const once: Rule = ({ size }) => ({ cost: walk(size) });
-const onceKept: Rule = ({ size }) => ({ cost: walk(size), size });
+const traverseFirst: Rule = ({ size }) => ({ cost: traversalCost(size) });
+const traverseFirstSameSize: Rule = ({ size }) => ({ cost: traversalCost(size), size });
 
 const elements: Rule = ({ type, size, elementSize }) => {
-  if (type.parameters.length === 0) return { cost: walk(size) };
+  if (type.parameters.length === 0) return { cost: traversalCost(size) };
   const kind = type.parameters[0]?.kind;
-  const traversed = kind === "string" || kind === "bytes" ? walk(elementSize) : nothing;
+  const traversed = kind === "string" || kind === "bytes" ? traversalCost(elementSize) : nothing;
   return { cost: times(size, plus(unit, traversed)) };
 };
 
@@ -63,13 +63,13 @@ const replaced: Rule = ({ size }, old, next) => {
   return { cost, size: plus(made, { min: shortest.kept, max: longest.kept }) };
 };
 
-/** How often a part of that length is replaced, and what is kept of the text beside. */
+/** Number of replacements of a part, and the remaining size of the text. */
 function replacements(
   text: number,
   part: number,
   isKept: boolean,
 ): { readonly count: number; readonly kept: number } {
-  // An empty part is found around every character.
+  // An empty part matches around every character.
   if (part === 0) return { count: text + 1, kept: text };
   return isKept ? { count: 0, kept: text } : { count: Math.ceil(text / part), kept: 0 };
 }
@@ -85,31 +85,31 @@ const cut: Rule = ({ size }, _separator, limit) => {
 const joined: Rule = (list, separator) => {
   const count = list.size;
   const gaps = { min: Math.max(0, count.min - 1), max: Math.max(0, count.max - 1) };
-  // Of the elements of a dynamic value nothing is known, not even that they have a size.
+  // The elements of a dynamic value have unknown sizes.
   const element = list.type.parameters.length === 0 ? nothing : list.elementSize;
   const size = plus(times(count, element), times(separator.size, gaps));
-  return { cost: walk(size), size };
+  return { cost: traversalCost(size), size };
 };
 
 const compared: Rule = (left, right) => {
   const most = Math.min(left.size.max, right.size.max);
-  return { cost: walk({ min: most > 0 ? 1 : 0, max: most }) };
+  return { cost: traversalCost({ min: most > 0 ? 1 : 0, max: most }) };
 };
 
-/** The longest name of a format. */
-const LONGEST_FORMAT = 64;
+/** Maximum length of a format's name. */
+const MAX_FORMAT_NAME = 64;
 
-/** Values of libraries are compared at once, but for formats and URLs. */
+/** Comparing opaque values costs 1, except for formats and URLs. */
 const equated: Rule = (left, right) => {
   const { type } = left;
   const isLibrary = isStructName(type) || type.name === "net.IP" || type.name === "net.CIDR";
   if (!isLibrary || !sameType(type, right.type)) return compared(left, right, undefined);
   switch (type.name) {
     case "kubernetes.NamedFormat":
-      return { cost: walk({ min: 1, max: LONGEST_FORMAT }) };
+      return { cost: traversalCost({ min: 1, max: MAX_FORMAT_NAME }) };
     case "kubernetes.URL": {
       const { max } = Number.isFinite(right.size.max) ? right.size : unit;
-      return { cost: walk({ min: 1, max }) };
+      return { cost: traversalCost({ min: 1, max }) };
     }
     default:
       return { cost: unit };
@@ -118,7 +118,7 @@ const equated: Rule = (left, right) => {
 
 const added: Rule = (left, right) => {
   const size = plus(left.size, right.size);
-  return { cost: walk(size), size };
+  return { cost: traversalCost(size), size };
 };
 
 const byPair =
@@ -127,17 +127,17 @@ const byPair =
     cost: plus(unit, scaled(times(left.size, right.size), factor)),
   });
 
-/** The longest pattern of the named formats. */
-const LONGEST_FORMAT_PATTERN = 128;
+/** Maximum length of a named format's pattern. */
+const MAX_FORMAT_PATTERN = 128;
 
-/** Bytes of an address. */
-const ADDRESS: Range = { min: 4, max: 16 };
-const comparedAddresses = walk(plus(ADDRESS, ADDRESS));
-const comparedNetworks = plus(plus(comparedAddresses, walk(ADDRESS)), unit);
+/** Size of an address. */
+const ADDRESS_BYTES: Range = { min: 4, max: 16 };
+const comparedAddresses = traversalCost(plus(ADDRESS_BYTES, ADDRESS_BYTES));
+const comparedNetworks = plus(plus(comparedAddresses, traversalCost(ADDRESS_BYTES)), unit);
 
-/** A selector of that length is read into a list of requirements. */
+/** Parses a selector into a list of requirements. */
 const selector: Rule = (_check, { size }) => ({
-  cost: plus(plus(exactly(10), walk(size)), scaled(scaled(size, 0.5), 50)),
+  cost: plus(plus(exactly(10), traversalCost(size)), scaled(scaled(size, 0.5), 50)),
 });
 
 const byFunction: ReadonlyMap<string, Rule> = new Map<string, Rule>([
@@ -150,52 +150,55 @@ const byFunction: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ["min", elements],
   ["indexOf", elements],
   ["lastIndexOf", elements],
-  ["url", onceKept],
-  ["lowerAscii", onceKept],
-  ["upperAscii", onceKept],
-  ["substring", onceKept],
-  ["trim", onceKept],
-  ["jsonpatch.escapeKey", onceKept],
+  ["url", traverseFirstSameSize],
+  ["lowerAscii", traverseFirstSameSize],
+  ["upperAscii", traverseFirstSameSize],
+  ["substring", traverseFirstSameSize],
+  ["trim", traverseFirstSameSize],
+  ["jsonpatch.escapeKey", traverseFirstSameSize],
   ["replace", replaced],
   ["split", cut],
   ["join", joined],
   ["find", found],
   ["findAll", found],
-  ["ip", once],
-  ["cidr", once],
-  ["isIP", once],
-  ["isCIDR", once],
+  ["ip", traverseFirst],
+  ["cidr", traverseFirst],
+  ["isIP", traverseFirst],
+  ["isCIDR", traverseFirst],
   ["ip.isCanonical", ({ size }) => ({ cost: scaled(size, 2 * TRAVERSAL) })],
-  ["quantity", once],
-  ["isQuantity", once],
-  ["semver", once],
-  ["isSemver", once],
+  ["quantity", traverseFirst],
+  ["isQuantity", traverseFirst],
+  ["semver", traverseFirst],
+  ["isSemver", traverseFirst],
   ["sets.contains", byPair(1)],
   ["sets.intersects", byPair(1)],
   ["sets.equivalent", byPair(2)],
   [
     "validate",
-    (_format, { size }) => ({ cost: scaled(walk(size), LONGEST_FORMAT_PATTERN * PATTERN) }),
+    (_format, { size }) => ({ cost: scaled(traversalCost(size), MAX_FORMAT_PATTERN * PATTERN) }),
   ],
 ]);
 
 const orders = ["less", "less_equals", "greater", "greater_equals"];
 
 const byOverload: ReadonlyMap<string, Rule> = new Map<string, Rule>([
-  ["starts_with_string", (_text, part) => ({ cost: walk(part.size) })],
-  ["ends_with_string", (_text, part) => ({ cost: walk(part.size) })],
+  ["starts_with_string", (_text, part) => ({ cost: traversalCost(part.size) })],
+  ["ends_with_string", (_text, part) => ({ cost: traversalCost(part.size) })],
   ["in_list", (_item, list) => ({ cost: list.size })],
   ["matches_string", (text, pattern) => ({ cost: patternCost(text.size, pattern.size) })],
-  ["contains_string", (text, part) => ({ cost: times(walk(text.size), walk(part.size)) })],
+  [
+    "contains_string",
+    (text, part) => ({ cost: times(traversalCost(text.size), traversalCost(part.size)) }),
+  ],
   ["cidr_ip", () => ({ cost: unit })],
   [
     "cidr_contains_ip_string",
-    (_network, { size }) => ({ cost: plus(comparedAddresses, walk(size)) }),
+    (_network, { size }) => ({ cost: plus(comparedAddresses, traversalCost(size)) }),
   ],
   ["cidr_contains_ip_ip", () => ({ cost: comparedAddresses })],
   [
     "cidr_contains_cidr_string",
-    (_network, { size }) => ({ cost: plus(comparedNetworks, walk(size)) }),
+    (_network, { size }) => ({ cost: plus(comparedNetworks, traversalCost(size)) }),
   ],
   ["cidr_contains_cidr", () => ({ cost: comparedNetworks })],
   ["equals", equated],
@@ -207,17 +210,23 @@ const byOverload: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ["add_string", added],
   ["add_bytes", added],
   ["add_list", (left, right) => ({ cost: unit, size: plus(left.size, right.size) })],
-  ["string_format", (text) => ({ cost: walk(text.size) })],
+  ["string_format", (text) => ({ cost: traversalCost(text.size) })],
   [
     "string_to_bytes",
-    ({ size }) => ({ cost: walk(size), size: { min: size.min, max: size.max * 4 } }),
+    ({ size }) => ({ cost: traversalCost(size), size: { min: size.min, max: size.max * 4 } }),
   ],
   [
     "bytes_to_string",
-    ({ size }) => ({ cost: walk(size), size: { min: Math.floor(size.min / 4), max: size.max } }),
+    ({ size }) => ({
+      cost: traversalCost(size),
+      size: { min: Math.floor(size.min / 4), max: size.max },
+    }),
   ],
   [
     "strings_quote",
-    ({ size }) => ({ cost: walk(size), size: { min: size.min + 2, max: size.max * 2 + 2 } }),
+    ({ size }) => ({
+      cost: traversalCost(size),
+      size: { min: size.min + 2, max: size.max * 2 + 2 },
+    }),
   ],
 ]);

@@ -1,4 +1,4 @@
-/** What an expression may cost at most, from declared sizes. Rules and factors are Kubernetes'. */
+/** Cost estimation from declared sizes, by Kubernetes' rules and factors. */
 import type { CallNode, ComprehensionNode, Expression, SelectNode } from "../syntax/ast.ts";
 import type { Checked } from "../check/checker.ts";
 import { callEstimate, type CallEstimate, type Sized } from "./cost-calls.ts";
@@ -6,7 +6,7 @@ import { exactly, nothing, plus, type Range, times, unbounded, union, unit } fro
 import { codePoints } from "../syntax/source.ts";
 import { type CelType, dyn, isOptional, parameterOf } from "../check/types.ts";
 
-/** Which parameter of a container's type its elements have. */
+/** Index of the type parameter for the elements of a container. */
 const indexed: ReadonlyMap<string, number> = new Map([
   ["index_list", 0],
   ["index_map", 1],
@@ -21,33 +21,33 @@ const scalars: ReadonlySet<string> = new Set([
   "uint",
 ]);
 
-/** Whether values of the type all have one size. */
+/** Whether all values of the type have the same size. */
 function isScalar(type: CelType): boolean {
   return scalars.has(isOptional(type) ? parameterOf(type).kind : type.kind);
 }
 
 /**
- * The least and the most that an evaluation spends. `root` is the type of the value that a rule is
- * about; undefined for other expressions.
+ * The minimum and maximum cost of an evaluation. `root` is the type of `self`; undefined for expressions
+ * that are not rules.
  */
 export function estimateCost(checked: Checked, root: CelType | undefined): Range {
   return new Estimator(checked, root).cost(checked.expression);
 }
 
-/** How a node names data: a variable, a field of it, an element. */
+/** The path of the data that a node refers to: a variable, a field or an element. */
 interface Path {
-  /** The declared type of what is there; undefined where nothing is declared. */
+  /** The declared type at the path; undefined if there is none. */
   readonly type: CelType | undefined;
 }
 
-/** Sizes of what a list or map holds. */
+/** Sizes of the elements of a list, or the keys and values of a map. */
 interface EntrySizes {
   readonly container: "list" | "map";
   readonly key: Range;
   readonly value: Range;
 }
 
-/** What a comprehension's variable ranges over, or what a binding is bound to. */
+/** A comprehension variable or `cel.bind` variable. */
 interface Local {
   readonly name: string;
   readonly path: Path | undefined;
@@ -58,7 +58,7 @@ interface Local {
 class Estimator {
   private readonly sizes = new Map<Expression, Range>();
   private readonly entries = new Map<Expression, EntrySizes>();
-  /** Paths of the expressions that have one. */
+  /** Paths by node. */
   private readonly paths = new Map<Expression, Path>();
   private readonly locals: Local[] = [];
 
@@ -72,7 +72,7 @@ class Estimator {
       case "literal":
         return nothing;
       case "identifier":
-        this.named(node, node.name);
+        this.recordPath(node, node.name);
         return unit;
       case "select":
         return this.select(node);
@@ -100,23 +100,23 @@ class Estimator {
     return this.locals.findLast((one) => one.name === name);
   }
 
-  private named(node: Expression, name: string): void {
+  private recordPath(node: Expression, name: string): void {
     const local = this.local(name);
     if (local !== undefined) {
       if (local.path !== undefined) this.paths.set(node, local.path);
       return;
     }
-    // Kubernetes takes every name for that of the value at hand when it asks for sizes.
+    // Kubernetes' size estimator resolves every variable to `self`.
     const isVariable = this.checked.references.get(node)?.kind === "variable";
     this.paths.set(node, { type: this.root ?? (isVariable ? this.type(node) : undefined) });
   }
 
   /**
-   * What is declared of a part of what a node names. Kubernetes takes the first step of a path for
-   * the value at hand, also where it is the first because the node names nothing: the elements of
-   * `(has(self.a) ? self.a : [])` are as large as `self`.
+   * The path of a child of the node's path. Kubernetes resolves the first element of a path to `self`,
+   * even if it is first because the node has no path: the elements of `(has(self.a) ? self.a : [])` have
+   * the size of `self`.
    */
-  private part(node: Expression, of: (whole: CelType) => CelType | undefined): Path {
+  private childPath(node: Expression, of: (whole: CelType) => CelType | undefined): Path {
     const path = this.paths.get(node);
     if (path === undefined) return { type: this.root };
     return { type: path.type && of(path.type) };
@@ -133,7 +133,7 @@ class Estimator {
     if (node.test) return operand;
     this.paths.set(
       node,
-      this.part(node.operand, ({ object }) => object?.field(node.field)?.type),
+      this.childPath(node.operand, ({ object }) => object?.field(node.field)?.type),
     );
     const { kind } = this.type(node.operand);
     return kind === "map" || kind === "object" ? plus(operand, unit) : operand;
@@ -144,7 +144,7 @@ class Estimator {
   }
 
   private knownSize(node: Expression): Range | undefined {
-    const computed = this.sizes.get(node) ?? spelledSize(node);
+    const computed = this.sizes.get(node) ?? literalSize(node);
     if (computed !== undefined) return computed;
     const declared = this.paths.get(node)?.type;
     if (declared !== undefined) return declaredSize(declared);
@@ -158,7 +158,7 @@ class Estimator {
     return this.local(node.name)?.entries;
   }
 
-  /** Sizes of a list's elements, as declared. */
+  /** Declared size of a list's elements. */
   private elementSize(node: Expression): Range {
     const declared = this.paths.get(node)?.type;
     return declared?.kind === "list" ? declaredSize(parameterOf(declared)) : unbounded;
@@ -228,14 +228,14 @@ class Estimator {
     return plus(plus(target, spent), total?.cost ?? nothing);
   }
 
-  /** The element's size, if it is known other than from declarations. */
+  /** The element's size, if it is known from the expression instead of declarations. */
   private index(node: CallNode, overload: string): Range | undefined {
     const [container] = node.arguments;
     const which = indexed.get(overload);
     if (container === undefined || which === undefined) return undefined;
     this.paths.set(
       node,
-      this.part(container, (whole) => parameterOf(whole, which)),
+      this.childPath(container, (whole) => parameterOf(whole, which)),
     );
     return this.entrySizes(container)?.value;
   }
@@ -256,7 +256,7 @@ class Estimator {
     this.entries.set(node, { container, key, value });
   }
 
-  /** Operators that do not evaluate all of their operands. */
+  /** Cost of operators that do not evaluate all operands. */
   private operator(node: CallNode, costs: readonly Range[]): Range | undefined {
     const [first = nothing, second = nothing, third = nothing] = costs;
     switch (node.name) {
@@ -283,7 +283,7 @@ class Estimator {
     return { name, path, size: this.knownSize(initial), entries: this.entrySizes(initial) };
   }
 
-  /** A fold over nothing, which only names a value. */
+  /** Cost of `cel.bind`, a fold over an empty range. */
   private binding(node: ComprehensionNode): Range {
     const range = this.cost(node.range);
     const initial = this.cost(node.initial);
@@ -312,9 +312,10 @@ class Estimator {
   private loopVariables({ variable, second, range }: ComprehensionNode): readonly Local[] {
     const known = this.entrySizes(range);
     const isList = (known?.container ?? this.type(range).kind) === "list";
-    const inner = (which: number): Path => this.part(range, (whole) => parameterOf(whole, which));
+    const inner = (which: number): Path =>
+      this.childPath(range, (whole) => parameterOf(whole, which));
     const value = { path: inner(isList ? 0 : 1), size: known?.value, entries: undefined };
-    // Positions in a list name nothing that is declared.
+    // List indexes have no path.
     const place = isList ? { type: undefined } : inner(0);
     const key = { path: place, size: known?.key, entries: undefined };
     if (second === undefined) return [{ name: variable, ...(isList ? value : key) }];
@@ -326,7 +327,7 @@ class Estimator {
 
   private resultSize(node: ComprehensionNode, count: Range): void {
     const { initial } = node;
-    if (initial.kind === "literal") this.sizes.set(node, spelledSize(initial) ?? unit);
+    if (initial.kind === "literal") this.sizes.set(node, literalSize(initial) ?? unit);
     if (initial.kind !== "list" && initial.kind !== "map") return;
     this.sizes.set(node, count);
     const entries = this.entrySizes(node.step);
@@ -335,16 +336,16 @@ class Estimator {
 }
 
 /**
- * Values that declarations lead to: containers by their bound; a scalar has no size there, and
- * neither has an object with declared fields.
+ * The size of a declared value: for containers their maximum; scalars and objects with declared fields
+ * have none.
  */
 function declaredSize(type: CelType): Range {
   if (type.maximumSize !== undefined) return { min: 0, max: type.maximumSize };
   return scalars.has(type.kind) || type.kind === "object" ? nothing : unbounded;
 }
 
-/** The size of what the expression itself spells. */
-function spelledSize(node: Expression): Range | undefined {
+/** The size of a literal. */
+function literalSize(node: Expression): Range | undefined {
   if (node.kind === "list") return exactly(node.elements.length);
   if (node.kind === "map") return exactly(node.entries.length);
   if (node.kind !== "literal") return undefined;

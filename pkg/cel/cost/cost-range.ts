@@ -1,4 +1,4 @@
-/** Sizes and costs that are only known within bounds. Infinity stands for no bound. */
+/** Ranges of sizes and costs; Infinity = unbounded. */
 export interface Range {
   readonly min: number;
   readonly max: number;
@@ -20,7 +20,7 @@ export function times(left: Range, right: Range): Range {
   return { min: product(left.min, right.min), max: product(left.max, right.max) };
 }
 
-/** Each bound by a factor, rounded up. */
+/** Multiplies both bounds by a factor, rounded up. */
 export function scaled(range: Range, factor: number): Range {
   return { min: Math.ceil(range.min * factor), max: Math.ceil(range.max * factor) };
 }
@@ -29,7 +29,7 @@ export function union(left: Range, right: Range): Range {
   return { min: Math.min(left.min, right.min), max: Math.max(left.max, right.max) };
 }
 
-/** Nothing of something endless is nothing. */
+/** Product where 0 × Infinity is 0. */
 function product(left: number, right: number): number {
   return left === 0 || right === 0 ? 0 : left * right;
 }

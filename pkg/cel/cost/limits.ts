@@ -1,13 +1,13 @@
 /** Cost limits of Kubernetes, in cost units. */
 export const costLimits = {
-  /** What one rule of a custom resource's schema may cost by estimate. */
+  /** Estimated cost limit of one rule of a custom resource's schema. */
   estimatedRule: 10_000_000,
-  /** The same for all rules of a schema together. */
+  /** Estimated cost limit of all rules of a schema. */
   estimatedSchema: 100_000_000,
-  /** What one evaluation may spend. */
+  /** Runtime cost limit of one evaluation. */
   call: 1_000_000,
-  /** What all rules of one object, or all validations of one policy, may spend together. */
+  /** Runtime cost budget of all rules of one object, or all validations of one policy. */
   object: 10_000_000,
-  /** The same for the match conditions of one webhook or policy. */
+  /** Runtime cost budget of the match conditions of one webhook or policy. */
   matchConditions: 2_500_000,
 } as const;

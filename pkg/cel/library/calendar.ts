@@ -1,4 +1,4 @@
-/** Parts of timestamps and durations. */
+/** Accessors of timestamps and durations (`getFullYear` etc.). */
 import { define, type FunctionDeclaration, type Library, overload } from "../check/declare.ts";
 import { goQuote } from "#meta";
 import { toInt } from "../value/numbers.ts";
@@ -38,11 +38,11 @@ function milliseconds({ seconds, nanos }: Timestamp): number {
   return seconds * 1000 + Math.floor(nanos / 1_000_000);
 }
 
-/** Zones by name; made once, as making one costs a thousand times more than using it. */
+/** Cache of time zone formatters, whose creation costs a thousand times more than their use. */
 class Zones {
   private readonly formats = new Map<string, Intl.DateTimeFormat>();
 
-  /** The moment's clock in that zone, as if it were UTC. */
+  /** The local time in the zone, as a Date in UTC. */
   local(moment: Timestamp, zone: string): Date {
     const time = milliseconds(moment);
     if (zone.includes(":")) return new Date(time + offsetOf(zone) * 60_000);
@@ -68,14 +68,14 @@ class Zones {
     const known = this.formats.get(zone);
     if (known !== undefined) return known;
     const made = zoneFormat(zone);
-    // There are some 600 zones; with their aliases in odd cases there could be more.
+    // There are some 600 zones, but more spellings of their names.
     if (this.formats.size >= 1_000) this.formats.clear();
     this.formats.set(zone, made);
     return made;
   }
 }
 
-/** Minutes east of UTC. */
+/** Offset in minutes east of UTC. */
 function offsetOf(zone: string): number {
   const colon = zone.indexOf(":");
   const hours = wholeNumber(zone.slice(0, colon));
@@ -89,7 +89,7 @@ function wholeNumber(text: string): number {
 }
 
 function zoneFormat(zone: string): Intl.DateTimeFormat {
-  // Names of zones are names of files to Go, in their own case.
+  // Zone names are case-sensitive in Go, where they are file names.
   if (/^[a-z\d+-]/.test(zone)) throw new CelFault(`unknown time zone ${zone}`);
   try {
     return new Intl.DateTimeFormat("en-US", {
@@ -108,7 +108,7 @@ function zoneFormat(zone: string): Intl.DateTimeFormat {
   }
 }
 
-/** Functions with a memory of zones, one per environment. */
+/** The functions with a cache of zones; one per environment. */
 export function calendarLibrary(): Library {
   const zones = new Zones();
   const functions = Object.entries(parts).map(([name, part]): FunctionDeclaration => {

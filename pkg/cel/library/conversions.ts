@@ -1,4 +1,4 @@
-/** Conversions between types, and the texts that values have. */
+/** Type conversions. */
 import { define, type Library, overload } from "../check/declare.ts";
 import { toInt, toUint } from "../value/numbers.ts";
 import {
@@ -21,9 +21,9 @@ import {
 
 type Int = number | bigint;
 
-const LARGEST_INT = 2n ** 63n - 1n;
+const MAX_INT = 2n ** 63n - 1n;
 
-/** A number as `%g` of Go shows it: with an exponent from a million on. */
+/** Go's `%g` of a double: with an exponent from a million on. */
 export function formatDouble(value: number): string {
   if (Number.isNaN(value)) return "NaN";
   if (!Number.isFinite(value)) return value > 0 ? "+Inf" : "-Inf";
@@ -36,7 +36,7 @@ export function formatDouble(value: number): string {
 }
 
 function intOfDouble({ value }: Double): Value {
-  // The bounds themselves are not exact as doubles, so they are out of range.
+  // The bounds of int64 are not exactly representable as doubles, and are out of range.
   if (!(value > -(2 ** 63) && value < 2 ** 63)) throw new CelFault("integer overflow");
   return toInt(BigInt(Math.trunc(value)));
 }
@@ -46,55 +46,55 @@ function uintOfDouble({ value }: Double): Value {
   return toUint(BigInt(Math.trunc(value)));
 }
 
-/** A text that does not spell a value of the type. */
-function unspelled(type: string): CelFault {
+/** The error of a text that cannot be converted. */
+function invalidText(type: string): CelFault {
   return new CelFault(`type conversion error from 'string' to '${type}'`);
 }
 
-/** No number that fits has more digits, and reading them would take long. */
-const MOST_DIGITS = 100;
+/** Longer numbers are out of range, and expensive to parse. */
+const MAX_DIGITS = 100;
 
 function parseInt64(text: string): Value {
-  if (!/^[+-]?\d+$/.test(text) || text.length > MOST_DIGITS) throw unspelled("int");
-  return spelled("int", () => toInt(BigInt(text.replace(/^\+/, ""))));
+  if (!/^[+-]?\d+$/.test(text) || text.length > MAX_DIGITS) throw invalidText("int");
+  return parseOr("int", () => toInt(BigInt(text.replace(/^\+/, ""))));
 }
 
 function parseUint64(text: string): Value {
-  if (!/^\d+$/.test(text) || text.length > MOST_DIGITS) throw unspelled("uint");
-  return spelled("uint", () => toUint(BigInt(text)));
+  if (!/^\d+$/.test(text) || text.length > MAX_DIGITS) throw invalidText("uint");
+  return parseOr("uint", () => toUint(BigInt(text)));
 }
 
-/** What the text spells, or the one error for all that it can do wrong. */
-function spelled(type: string, make: () => Value): Value {
+/** Calls `make`; all its errors become one conversion error. */
+function parseOr(type: string, make: () => Value): Value {
   try {
     return make();
   } catch (error) {
-    if (error instanceof CelFault) throw unspelled(type);
+    if (error instanceof CelFault) throw invalidText(type);
     throw error;
   }
 }
 
 const doubleText = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
-const wordyDouble = /^([+-]?)(?:inf|infinity|nan)$/i;
+const namedDouble = /^([+-]?)(?:inf|infinity|nan)$/i;
 const hexDouble = /^([+-]?)0x([\da-f]*)\.?([\da-f]*)p([+-]?\d{1,6})$/i;
 
 function parseDouble(text: string): Value {
-  const word = wordyDouble.exec(text);
+  const word = namedDouble.exec(text);
   if (word !== null) {
     if (/nan$/i.test(text)) {
       if (word[1] === "") return new Double(Number.NaN);
-      throw unspelled("double");
+      throw invalidText("double");
     }
     return new Double(word[1] === "-" ? -Infinity : Infinity);
   }
   const plain = withoutUnderscores(text);
   const value = hexDouble.test(plain) ? hexValue(plain) : Number(plain);
   const isSpelled = hexDouble.test(plain) || doubleText.test(plain);
-  if (!isSpelled || !Number.isFinite(value)) throw unspelled("double");
+  if (!isSpelled || !Number.isFinite(value)) throw invalidText("double");
   return new Double(value);
 }
 
-/** Go takes underscores between digits behind a base prefix only. */
+/** Removes underscores between digits, which Go accepts after a base prefix only. */
 function withoutUnderscores(text: string): string {
   const isGrouped = /^[+-]?0x_?[\da-f]/i.test(text) && !/__|_$|_[.p]|[.p]_/i.test(text);
   return isGrouped ? text.replaceAll("_", "") : text;
@@ -107,14 +107,14 @@ function hexValue(text: string): number {
   return (sign === "-" ? -mantissa : mantissa) * 2 ** (Number(power) - 4 * fraction.length);
 }
 
-const truths: ReadonlyMap<string, boolean> = new Map([
+const booleans: ReadonlyMap<string, boolean> = new Map([
   ...["1", "t", "T", "true", "TRUE", "True"].map((text) => [text, true] as const),
   ...["0", "f", "F", "false", "FALSE", "False"].map((text) => [text, false] as const),
 ]);
 
 function parseBool(text: string): Value {
-  const value = truths.get(text);
-  if (value === undefined) throw unspelled("bool");
+  const value = booleans.get(text);
+  if (value === undefined) throw invalidText("bool");
   return value;
 }
 
@@ -141,7 +141,7 @@ export const conversionLibrary: Library = {
       "int",
       overload("int64_to_int64", "(int) -> int", same),
       overload("uint64_to_int64", "(uint) -> int", ({ value }: Uint) => {
-        if (value > LARGEST_INT) throw new CelFault("integer overflow");
+        if (value > MAX_INT) throw new CelFault("integer overflow");
         return toInt(value);
       }),
       overload("double_to_int64", "(double) -> int", intOfDouble),
@@ -195,7 +195,7 @@ export const conversionLibrary: Library = {
       overload("timestamp_to_timestamp", "(timestamp) -> timestamp", same),
       overload("int64_to_timestamp", "(int) -> timestamp", moment),
       overload("string_to_timestamp", "(string) -> timestamp", (value: string) =>
-        spelled("google.protobuf.Timestamp", () => parseTimestampText(value)),
+        parseOr("google.protobuf.Timestamp", () => parseTimestampText(value)),
       ),
     ),
     define(
@@ -205,7 +205,7 @@ export const conversionLibrary: Library = {
         throw new CelFault("type conversion error from 'int' to 'google.protobuf.Duration'");
       }),
       overload("string_to_duration", "(string) -> duration", (value: string) =>
-        spelled("google.protobuf.Duration", () => parseDurationText(value)),
+        parseOr("google.protobuf.Duration", () => parseDurationText(value)),
       ),
     ),
     define("dyn", overload("to_dyn", "(A) -> dyn", same)),

@@ -1,13 +1,13 @@
-/** The clauses of a format text, for the function itself and for the check of literals. */
+/** Clauses of format strings, for `format` and for the validation of literals. */
 import { CelFault } from "../value/values.ts";
 
 export interface Clause {
   readonly verb: Verb;
-  /** Digits after the point. */
+  /** Number of fraction digits. */
   readonly precision: number | undefined;
 }
 
-const wanted = {
+const acceptedTypes = {
   s:
     "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, " +
     "durations, and timestamps",
@@ -20,25 +20,25 @@ const wanted = {
   X: "only integers, byte buffers, and strings can be formatted as hex",
 } as const;
 
-export type Verb = keyof typeof wanted;
+export type Verb = keyof typeof acceptedTypes;
 
-/** More digits would only be zeros, and take long. */
-const MOST_DIGITS = 1_000;
+/** Higher precisions would only add zeros, and take long. */
+const MAX_PRECISION = 1_000;
 
-/** A clause does not take values of the type of that name. */
+/** The error of a value whose type the clause does not accept. */
 export function mismatch(verb: Verb, type: string): CelFault {
-  return new CelFault(`error during formatting: ${wanted[verb]}, was given ${type}`);
+  return new CelFault(`error during formatting: ${acceptedTypes[verb]}, was given ${type}`);
 }
 
 export interface FormatArguments {
-  /** Called at each clause, before it is read. */
+  /** Called at each clause before it is parsed. */
   before?(index: number): void;
   count(): number;
-  /** The text of one clause. */
+  /** Formats the argument of one clause. */
   clause(clause: Clause, index: number): string;
 }
 
-/** The text with its clauses replaced. Throws CelFault. */
+/** Replaces the clauses of a format string. @throws CelFault */
 export function formatClauses(text: string, values: FormatArguments): string {
   let made = "";
   let index = 0;
@@ -66,15 +66,16 @@ function readClause(text: string, at: number): { clause: Clause; end: number } {
   digits.lastIndex = at;
   const [whole = "", count] = digits.exec(text) ?? [];
   const end = at + whole.length;
-  if (end >= text.length) throw unreadable(PRECISION + "could not find end of precision specifier");
+  if (end >= text.length)
+    throw invalidClause(PRECISION + "could not find end of precision specifier");
   const precision = count === undefined ? undefined : precisionOf(count);
   const verb = text[end] ?? "";
-  if (Object.hasOwn(wanted, verb)) {
+  if (Object.hasOwn(acceptedTypes, verb)) {
     return { clause: { verb: verb as Verb, precision }, end: end + 1 };
   }
-  // Go looks at the text byte by byte.
+  // Go scans the string by bytes.
   const byte = Buffer.from(String.fromCodePoint(text.codePointAt(end) ?? 0))[0] ?? 0;
-  throw unreadable(`unrecognized formatting clause "${String.fromCharCode(byte)}"`);
+  throw invalidClause(`unrecognized formatting clause "${String.fromCharCode(byte)}"`);
 }
 
 const PRECISION = "error while parsing precision: ";
@@ -82,14 +83,14 @@ const PRECISION = "error while parsing precision: ";
 function precisionOf(digits: string): number {
   const fault = (why: string): CelFault => {
     const parsing = `strconv.Atoi: parsing "${digits}": ${why}`;
-    return unreadable(`${PRECISION}error while converting precision to integer: ${parsing}`);
+    return invalidClause(`${PRECISION}error while converting precision to integer: ${parsing}`);
   };
   if (digits === "") throw fault("invalid syntax");
   if (digits.length > 19 || BigInt(digits) >= 2n ** 63n) throw fault("value out of range");
-  if (Number(digits) > MOST_DIGITS) throw unreadable(`precision ${digits} is too large`);
+  if (Number(digits) > MAX_PRECISION) throw invalidClause(`precision ${digits} is too large`);
   return Number(digits);
 }
 
-function unreadable(why: string): CelFault {
+function invalidClause(why: string): CelFault {
   return new CelFault(`could not parse formatting clause: ${why}`);
 }

@@ -1,6 +1,6 @@
-/** Doubles as texts with a number of digits after the point, rounded half to even. */
+/** Formats doubles with a given number of fraction digits, rounded half to even. */
 
-/** As many digits after the point, from the exact binary value. */
+/** Fixed-point notation of the exact binary value. */
 export function exactFixed(number: number, precision: number): string {
   const scale = 10n ** BigInt(precision);
   const { numerator, denominator } = fraction(Math.abs(number));
@@ -12,17 +12,17 @@ export function exactFixed(number: number, precision: number): string {
 
 /** `1,234.500000`, `∞`. */
 export function localFixed(number: number, precision: number): string {
-  if (!Number.isFinite(number)) return special(number);
+  if (!Number.isFinite(number)) return nonFinite(number);
   const [whole = "", ...rest] = exactFixed(number, precision).split(".");
   return [whole.replace(/\B(?=(?:\d{3})+$)/g, ","), ...rest].join(".");
 }
 
-/** Always six digits: Kubernetes takes what a clause says for the width. */
+/** Always six: Kubernetes applies the precision of the clause as width. */
 const SCIENTIFIC_DIGITS = 6;
 
 /** `1.234500×10⁰³`. */
 export function localScientific(number: number, width: number): string {
-  if (!Number.isFinite(number)) return special(number).padStart(width);
+  if (!Number.isFinite(number)) return nonFinite(number).padStart(width);
   const [mantissa = "", exponent = ""] = roundedExponential(Math.abs(number)).split("e");
   const power = Number(exponent);
   const digits = String(Math.abs(power)).padStart(2, "0");
@@ -33,12 +33,12 @@ export function localScientific(number: number, width: number): string {
 
 const superscripts = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 
-function special(number: number): string {
+function nonFinite(number: number): string {
   if (Number.isNaN(number)) return "NaN";
   return number > 0 ? "∞" : "-∞";
 }
 
-/** `toExponential` rounds what is halfway up. */
+/** `toExponential` with rounding half to even instead of half up. */
 function roundedExponential(number: number): string {
   const made = number.toExponential(SCIENTIFIC_DIGITS);
   const [exact = "", exponent = ""] = number.toExponential(20).split("e");

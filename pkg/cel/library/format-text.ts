@@ -1,6 +1,6 @@
 /**
- * `"%s is %d".format([...])`, in the second version of the strings library, which Kubernetes uses:
- * numbers with `%f` and `%e` are those of American English, texts inside of lists are quoted.
+ * `"%s is %d".format([...])` of the strings library version 2, which Kubernetes uses: `%f` and `%e`
+ * format numbers in the locale en_US, and strings in lists are quoted.
  */
 import { goQuote } from "#meta";
 import { compareUtf8 } from "#base";
@@ -21,10 +21,10 @@ import { type Clause, formatClauses, mismatch } from "./format-clauses.ts";
 import { formatDouble } from "./conversions.ts";
 import { exactFixed, localFixed, localScientific } from "./format-numbers.ts";
 
-/** Digits after the point unless a clause says otherwise. */
-const USUAL_PRECISION = 6;
+/** Default number of fraction digits. */
+const DEFAULT_PRECISION = 6;
 
-/** Throws CelFault where a clause and its argument do not fit. */
+/** @throws CelFault if a clause does not accept its argument */
 export function formatText(text: string, values: ListValue): Value {
   return formatClauses(text, {
     before(index) {
@@ -36,7 +36,7 @@ export function formatText(text: string, values: ListValue): Value {
 }
 
 function formatted(value: Value, clause: Clause): string {
-  const { verb, precision = USUAL_PRECISION } = clause;
+  const { verb, precision = DEFAULT_PRECISION } = clause;
   switch (verb) {
     case "s":
       return stringVerb(value);
@@ -81,7 +81,7 @@ function hexadecimal(value: Value): string | undefined {
   return isBytes ? Buffer.from(value as string).toString("hex") : undefined;
 }
 
-/** Number of a double, or of a text that names one without digits; else undefined. */
+/** The number of a double, or of a string such as "NaN" or "Infinity"; else undefined. */
 function realOf(value: Value): number | undefined {
   if (value instanceof Double) return value.value;
   const isNamed = value === "NaN" || value === "Infinity" || value === "-Infinity";
@@ -99,7 +99,7 @@ function stringVerb(value: Value): string {
   if (value instanceof Duration) return formatSpan(value);
   if (value instanceof TypeValue) return value.name;
   if (value instanceof ListValue) return `[${[...value].map(member).join(", ")}]`;
-  if (value instanceof MapValue && value.typeName === "map") return shownMap(value);
+  if (value instanceof MapValue && value.typeName === "map") return mapText(value);
   throw mismatch("s", typeName(value));
 }
 
@@ -110,7 +110,7 @@ function decoded(bytes: Uint8Array): string {
   throw new CelFault(`error during formatting: could not convert argument "${why}" to string`);
 }
 
-/** A value inside of a list or map, as an expression would spell it. */
+/** An element of a list or map, as a literal. */
 function member(value: Value): string {
   if (typeof value === "string") return goQuote(value);
   if (value instanceof Uint8Array) return `b${goQuote(decoded(value))}`;
@@ -119,7 +119,7 @@ function member(value: Value): string {
   if (value instanceof Double) {
     const { value: number } = value;
     return Number.isFinite(number)
-      ? exactFixed(number, USUAL_PRECISION)
+      ? exactFixed(number, DEFAULT_PRECISION)
       : `"${formatDouble(number)}"`;
   }
   const isKnown =
@@ -133,7 +133,7 @@ function member(value: Value): string {
   throw new CelFault(`error during formatting: no formatting function for ${typeName(value)}`);
 }
 
-function shownMap(map: MapValue): string {
+function mapText(map: MapValue): string {
   const entries = [...map.keys()].map((key) => {
     if (typeof key !== "string" && typeof key !== "boolean" && !isInteger(key)) {
       const why = `no formatting function for map key of type ${typeName(key)}`;

@@ -3,7 +3,7 @@ import { Environment } from "../environment.ts";
 import { compile } from "../program.ts";
 import { dyn } from "../check/types.ts";
 import {
-  type AccessQuestion,
+  type AccessCheck,
   authorizerType,
   authorizerValue,
   resourceCheckType,
@@ -97,15 +97,15 @@ describe("cel: libraries", () => {
     });
   }
 
-  it("refuses what no library takes", () => {
+  it("rejects invalid arguments of library functions", () => {
     assert.match(String(outcome("quantity('10 apples').isInteger()")), /^error: quantities must/);
     assert.match(String(outcome("url('x').getHost()")), /^error: URL parse error/);
     assert.match(String(outcome("[1].min() == [].max()")), /^error: max called on empty list/);
   });
 
-  it("asks the authorizer in full", () => {
-    const asked: AccessQuestion[] = [];
-    const ask = (question: AccessQuestion) => {
+  it("passes all attributes of a check to the authorizer", () => {
+    const asked: AccessCheck[] = [];
+    const ask = (question: AccessCheck) => {
       asked.push(question);
       return { allowed: question.verb === "get", reason: "because" };
     };
@@ -141,7 +141,7 @@ describe("cel: libraries", () => {
     );
   });
 
-  it("takes patterns in linear time", () => {
+  it("matches patterns in linear time", () => {
     assert.equal(outcome(`'${"a".repeat(5_000)}'.matches('^(a+)+$b')`), false);
   });
 });

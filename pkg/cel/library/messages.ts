@@ -1,4 +1,4 @@
-/** The messages of Protobuf that expressions can construct: times, wrappers and JSON. */
+/** Well-known Protobuf messages that expressions can construct: times, wrappers and JSON. */
 import { timestampAt } from "../value/time.ts";
 import { toInt, toUint } from "../value/numbers.ts";
 import {
@@ -15,7 +15,15 @@ import {
   timestamp,
   uint,
 } from "../check/types.ts";
-import { CelFault, Double, Duration, Entries, Items, Uint, type Value } from "../value/values.ts";
+import {
+  CelFault,
+  Double,
+  Duration,
+  HashMap,
+  ArrayList,
+  Uint,
+  type Value,
+} from "../value/values.ts";
 
 export interface Message {
   readonly fields: ReadonlyMap<string, CelType>;
@@ -92,13 +100,13 @@ const messages: ReadonlyMap<string, Message> = new Map([
   [
     "Struct",
     message({ fields: mapOf(string, dyn) }, mapOf(string, dyn), ({ fields }) =>
-      fields === undefined ? new Entries() : fields,
+      fields === undefined ? new HashMap() : fields,
     ),
   ],
   [
     "ListValue",
     message({ values: listOf(dyn) }, listOf(dyn), ({ values }) =>
-      values === undefined ? new Items([]) : values,
+      values === undefined ? new ArrayList([]) : values,
     ),
   ],
 ]);
@@ -109,7 +117,7 @@ function onlyValue({ null_value: isNull, ...rest }: Readonly<Record<string, Valu
 
 const PACKAGE = "google.protobuf.";
 
-/** The message of that full name. */
+/** The message with the full name. */
 export function wellKnownMessage(name: string): Message | undefined {
   return name.startsWith(PACKAGE) ? messages.get(name.slice(PACKAGE.length)) : undefined;
 }

@@ -1,7 +1,7 @@
-/** Values that may be absent. */
+/** The optional types library. */
 import { define, type Library, overload, readType } from "../check/declare.ts";
 import { CelFault, ListValue, MapValue, OptionalValue, type Value } from "../value/values.ts";
-import { Items, Double, Uint, Duration } from "../value/values.ts";
+import { ArrayList, Double, Uint, Duration } from "../value/values.ts";
 
 function isZero(value: Value): boolean {
   if (value instanceof ListValue || value instanceof Uint8Array) return value.length === 0;
@@ -13,7 +13,7 @@ function isZero(value: Value): boolean {
   return value === null || value === false || value === 0 || value === "";
 }
 
-/** `or` and `orValue` are lazy; the planner evaluates them, so these are only their types. */
+/** `or` and `orValue` are lazy and evaluated by the planner: these declare only their types. */
 function lazy(): never {
   throw new CelFault("no such overload");
 }
@@ -83,5 +83,5 @@ function unwrapAll(list: ListValue): Value {
   for (const item of list) {
     if (item instanceof OptionalValue && item.value !== undefined) items.push(item.value);
   }
-  return new Items(items);
+  return new ArrayList(items);
 }

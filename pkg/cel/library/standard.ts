@@ -1,4 +1,4 @@
-/** The operators and functions of the language itself. */
+/** The standard operators and functions of CEL. */
 import { index, optionalIndex } from "../runtime/access.ts";
 import {
   define,
@@ -25,7 +25,7 @@ import {
   displayed,
   Double,
   Duration,
-  Entries,
+  HashMap,
   equal,
   isNumeric,
   ListValue,
@@ -45,7 +45,7 @@ function add(left: Value, right: Value): Value {
   if (left instanceof Double && right instanceof Double)
     return new Double(left.value + right.value);
   if (left instanceof Uint && right instanceof Uint) return toUint(left.value + right.value);
-  if (left instanceof ListValue && right instanceof ListValue) return left.plus(right);
+  if (left instanceof ListValue && right instanceof ListValue) return left.concat(right);
   if (left instanceof Uint8Array && right instanceof Uint8Array) {
     return Buffer.concat([left, right]);
   }
@@ -57,7 +57,7 @@ function subtract(left: Value, right: Value): Value {
   return timed ? subtractTimes(left, right) : subtractNumbers(left, right);
 }
 
-/** -1, 0, 1, or NaN where the values have no order. Throws CelFault for other types. */
+/** -1, 0, 1, or NaN for unordered values. @throws CelFault for types without an order */
 export function compare(left: Value, right: Value): number {
   if (isNumeric(left) && isNumeric(right)) return compareNumbers(left, right);
   if (typeof left === "string" && typeof right === "string") return compareTexts(left, right);
@@ -72,7 +72,7 @@ export function compare(left: Value, right: Value): number {
   throw noSuchOverload();
 }
 
-/** By code points, which is the order of UTF-8 bytes. */
+/** Compares by code points, which is the order of UTF-8 bytes. */
 function compareTexts(left: string, right: string): number {
   return left === right ? 0 : Math.sign(compareUtf8(left, right));
 }
@@ -92,7 +92,7 @@ const order = {
       : compare(left, right) >= 0,
 };
 
-/** The operator for values whose type has it at all on the left side. */
+/** The operator, which requires the left operand's type to support it. */
 function operator(
   name: string,
   kinds: readonly string[],
@@ -107,7 +107,7 @@ function operator(
   };
 }
 
-/** Values of libraries are equal or not to their own kind; next to others, that is an error. */
+/** Equality, which is an error between an opaque value and one of another type. */
 function equals(left: Value, right: Value): Value {
   if (left instanceof Opaque && right !== null) {
     const isOther = !(right instanceof Opaque) || right.type !== left.type;
@@ -118,7 +118,7 @@ function equals(left: Value, right: Value): Value {
   return equal(left, right);
 }
 
-/** Sums of quantities are pointers in Kubernetes, which its comparison does not expect. */
+/** Whether it is a computed quantity: a pointer in Kubernetes, which its equality does not accept. */
 function isComputed({ content }: Opaque): boolean {
   return typeof content === "object" && content !== null && "isComputed" in content
     ? content.isComputed === true
@@ -142,8 +142,8 @@ function contained(item: Value, container: Value): Value {
 }
 
 function insert(map: Value, ...rest: readonly Value[]): Value {
-  // The map belongs to one fold, so it may grow in place.
-  if (!(map instanceof Entries)) throw noSuchOverload();
+  // Only the fold refers to the map, so that it is modified in place.
+  if (!(map instanceof HashMap)) throw noSuchOverload();
   const [key = null, value] = rest;
   const add = (name: Value, member: Value): void => {
     if (map.find(name) !== undefined) {
@@ -168,7 +168,7 @@ const comparable = [
   "timestamp",
   "duration",
 ] as const;
-const crossed = [
+const crossTypeComparisons = [
   ["int", "uint"],
   ["int", "double"],
   ["uint", "int"],
@@ -188,7 +188,7 @@ function relation(
     ...comparable.map((type) =>
       overload(`${id}_${type}`, `(${type}, ${type}) -> bool`, implementation),
     ),
-    ...crossed.map(([left, right]) =>
+    ...crossTypeComparisons.map(([left, right]) =>
       overload(`${id}_${left}_${right}`, `(${left}, ${right}) -> bool`, implementation),
     ),
   );
@@ -295,7 +295,7 @@ function not(value: Value): Value {
   return !value;
 }
 
-/** The planner takes these calls itself. */
+/** The planner evaluates these calls itself. */
 function unreachable(): never {
   throw new CelFault("no such overload");
 }

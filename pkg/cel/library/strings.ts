@@ -1,12 +1,12 @@
-/** Functions on text. Positions and lengths count code points. */
+/** The strings library. Positions and lengths are in code points. */
 import { define, type Library, overload } from "../check/declare.ts";
 import { codePoints } from "../syntax/source.ts";
-import { CelFault, displayed, Items, type ListValue, type Value } from "../value/values.ts";
+import { CelFault, displayed, ArrayList, type ListValue, type Value } from "../value/values.ts";
 import { formatText } from "./format-text.ts";
 
 type Int = number | bigint;
 
-/** Text cut so that positions in it are positions in code points. */
+/** The text in a form that is indexed by code points: itself if it has no surrogates. */
 function characters(text: string): readonly string[] | string {
   return codePoints(text) === text.length ? text : [...text];
 }
@@ -39,7 +39,7 @@ function substring(text: string, from: Int, to?: Int): Value {
   return slice(own, start, end);
 }
 
-/** Nothing is found beyond the end; an empty part is found where the search begins, wherever. */
+/** -1 beyond the end; an empty part is found at the start position. */
 function indexOf(text: string, part: string, from: Int = 0): Value {
   if (part === "") return from;
   const own = characters(text);
@@ -75,7 +75,7 @@ function replace(text: string, ...rest: readonly [string, string, Int?]): Value 
   return parts.join(next);
 }
 
-/** Puts the text before each character and at the end, `most` times. */
+/** Inserts the text before each character and at the end, at most `most` times. */
 function between(text: string, next: string, most: number): string {
   let made = "";
   let count = 0;
@@ -85,7 +85,7 @@ function between(text: string, next: string, most: number): string {
   return most < 0 || count < most ? made + next : made;
 }
 
-/** Go's SplitN: at most `most` parts, the last with the rest; all where it is negative. */
+/** Go's SplitN: at most `most` parts, the last with the rest; all if `most` is negative. */
 function splitText(text: string, separator: string, most: number): string[] {
   if (most === 0) return [];
   const parts = separator === "" ? [...text] : text.split(separator);
@@ -121,7 +121,7 @@ function quote(text: string): Value {
   return `"${quoted}"`;
 }
 
-/** Unicode's white space, as Go's TrimSpace sees it. */
+/** Unicode white space by Go's TrimSpace. */
 const space =
   "[\\t\\n\\v\\f\\r \\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]";
 const leading = new RegExp(`^${space}+`);
@@ -137,7 +137,7 @@ function trim(text: string): Value {
 const lower = (text: string): Value => text.replace(/[A-Z]+/g, (part) => part.toLowerCase());
 const upper = (text: string): Value => text.replace(/[a-z]+/g, (part) => part.toUpperCase());
 const split = (text: string, separator: string, limit: Int = -1): Value =>
-  new Items(splitText(text, separator, Number(limit)));
+  new ArrayList(splitText(text, separator, Number(limit)));
 
 export const stringLibrary: Library = {
   functions: [

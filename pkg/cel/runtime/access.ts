@@ -1,10 +1,10 @@
-/** Fields, keys and indexes of values. */
+/** Field selection and indexing. */
 import type { Frame, Evaluator } from "./frame.ts";
 import {
   CelFault,
   displayed,
   Double,
-  Items,
+  ArrayList,
   ListValue,
   MapValue,
   noSuchKey,
@@ -15,7 +15,7 @@ import {
   type Value,
 } from "../value/values.ts";
 
-/** `operand.field`; through an optional the result is one too. */
+/** `operand.field`; for an optional operand the result is optional. */
 export function selectStep(operand: Evaluator, name: string, cost: number): Evaluator {
   return (frame) => {
     const target = operand(frame);
@@ -99,13 +99,13 @@ function wholeNumber(key: Value): number | undefined {
   return key instanceof Double && Number.isInteger(key.value) ? key.value : undefined;
 }
 
-/** Adds to the list in the slot, which only this expression sees. */
+/** Appends in place to the list in the slot, to which nothing else refers. */
 export function appendStep(slot: number, element: Evaluator, cost: number): Evaluator {
   return (frame: Frame) => {
     const list = frame.slots[slot];
     const value = element(frame);
     frame.spend(cost);
-    if (!(list instanceof Items)) throw noSuchOverload();
+    if (!(list instanceof ArrayList)) throw noSuchOverload();
     (list.items as Value[]).push(value);
     return list;
   };

@@ -1,12 +1,12 @@
 /**
- * Parts of an expression whose values are known before it runs: Kubernetes computes them when it
- * instantiates a program, which fails if they have none, and charges nothing for them afterwards.
+ * Constant folding: Kubernetes evaluates constant subexpressions at program instantiation, which fails
+ * if they fail, and they cost nothing at run time.
  */
 import { type CallNode, childrenOf, type Expression } from "../syntax/ast.ts";
 import type { Checked } from "../check/checker.ts";
 import { literalValue } from "../check/literal-types.ts";
 import { compilePattern } from "../library/kubernetes/patterns.ts";
-import { CelFault, Entries, Items, TypeValue, type Value } from "../value/values.ts";
+import { CelFault, HashMap, ArrayList, TypeValue, type Value } from "../value/values.ts";
 
 /** Values by their nodes. */
 export type Constants = ReadonlyMap<Expression, Value>;
@@ -26,7 +26,7 @@ const conversions: ReadonlySet<string> = new Set([
 
 const patterns: ReadonlySet<string> = new Set(["matches", "find", "findAll"]);
 
-/** `call` evaluates a call of constants. Throws CelFault for a conversion or pattern that is wrong. */
+/** @param call evaluates a call of constants. @throws CelFault for an invalid conversion or pattern */
 export function foldConstants(
   checked: Checked,
   call: (node: CallNode, constants: Constants) => Value,
@@ -65,11 +65,11 @@ function aggregate(
   if (parts.some(({ optional }) => optional)) return undefined;
   if (!childrenOf(node).every((child) => constants.has(child))) return undefined;
   const valueOf = (part: Expression): Value => constants.get(part) ?? null;
-  if (node.kind === "list") return new Items(node.elements.map(({ value }) => valueOf(value)));
+  if (node.kind === "list") return new ArrayList(node.elements.map(({ value }) => valueOf(value)));
   try {
-    return Entries.of(node.entries.map(({ key, value }) => [valueOf(key), valueOf(value)]));
+    return HashMap.of(node.entries.map(({ key, value }) => [valueOf(key), valueOf(value)]));
   } catch (error) {
-    // A key that occurs twice fails when the map is used.
+    // A duplicate key fails at run time, when the map is used.
     if (error instanceof CelFault) return undefined;
     throw error;
   }

@@ -1,4 +1,4 @@
-/** Calls of functions: picks the overload as early as types allow. */
+/** Function calls: selects the overload at compile time where types allow, else at run time. */
 import type { Reference } from "../check/checker.ts";
 import { actualCost, type ActualCost } from "../cost/cost-actual.ts";
 import type { Implementation, Overload } from "../check/declare.ts";
@@ -10,7 +10,7 @@ interface Arguments {
   readonly arguments: readonly Evaluator[];
   readonly types: readonly CelType[];
   readonly literals: readonly (Value | undefined)[];
-  /** An index into the result of a call costs one more. */
+  /** Whether the call is relative to the result of another call, which costs one more unit. */
   readonly relative: boolean;
 }
 
@@ -23,13 +23,13 @@ export function dispatchStep(reference: CallReference, given: Arguments): Evalua
   const uniform = overloads.every(({ implementation }) => implementation === first.implementation);
   const checked = overloads.length === 1 && needsNoCheck(first, given.types);
   const direct = uniform && (checked || isOperator(name));
-  const call = direct ? first.implementation : choice(name, overloads);
+  const call = direct ? first.implementation : dynamicOverload(name, overloads);
   const cost = actualCost(name, overloads.length === 1 ? first.id : "", given.types);
   if (typeof cost === "number") return fixedStep(call, given, cost + (given.relative ? 1 : 0));
   return costedStep(call, given, cost);
 }
 
-/** Operators and `size` look at their operands themselves. */
+/** Whether the implementation checks the types of its operands: operators and `size`. */
 function isOperator(name: string): boolean {
   return (name.includes("_") && !/[a-z]/.test(name)) || name === "@in" || name === "size";
 }
@@ -58,7 +58,7 @@ function fixedStep(call: Implementation, { arguments: steps }: Arguments, cost: 
   };
 }
 
-/** Costs of the operands count before the work is done, unless they depend on the result. */
+/** Charges the cost before the call, unless it depends on the result. */
 function costedStep(
   call: Implementation,
   { arguments: steps }: Arguments,
@@ -92,11 +92,11 @@ function needsNoCheck(overload: Overload, types: readonly CelType[]): boolean {
   });
 }
 
-/** Finds the overload by what the values are. */
-function choice(name: string, overloads: readonly Overload[]): Implementation {
+/** Selects the overload by the types of the values. */
+function dynamicOverload(name: string, overloads: readonly Overload[]): Implementation {
   return (...values) => {
     for (const { parameters, implementation } of overloads) {
-      if (parameters.every((type, index) => belongs(values[index] ?? null, type))) {
+      if (parameters.every((type, index) => hasType(values[index] ?? null, type))) {
         return implementation(...values);
       }
     }
@@ -104,15 +104,15 @@ function choice(name: string, overloads: readonly Overload[]): Implementation {
   };
 }
 
-function belongs(value: Value, type: CelType): boolean {
+function hasType(value: Value, type: CelType): boolean {
   switch (type.kind) {
     case "dyn":
     case "parameter":
       return true;
     case "list": {
-      // As Kubernetes does, for the first element alone.
+      // Checks only the first element, as cel-go does.
       const isList = value instanceof ListValue;
-      return isList && (value.length === 0 || belongs(value.at(0), parameterOf(type)));
+      return isList && (value.length === 0 || hasType(value.at(0), parameterOf(type)));
     }
     case "map":
       return typeName(value) === "map";

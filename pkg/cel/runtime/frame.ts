@@ -1,6 +1,6 @@
 import { CelFault, type Value } from "../value/values.ts";
 
-/** The evaluation used up its budget. Nothing absorbs it. */
+/** The evaluation exceeded its cost budget. Logical operators do not absorb it. */
 export class BudgetExceeded extends Error {
   override readonly name = "BudgetExceeded";
   constructor() {
@@ -8,12 +8,12 @@ export class BudgetExceeded extends Error {
   }
 }
 
-/** What one evaluation knows: variables in their slots, and what it has spent. */
+/** State of one evaluation: variables in slots, and the cost so far. */
 export class Frame {
   spent = 0;
 
   constructor(
-    /** A fault in a slot is thrown when it is read. */
+    /** A fault in a slot is thrown when the slot is read. */
     readonly slots: (Value | CelFault | undefined)[],
     private readonly limit: number,
   ) {}
@@ -27,8 +27,8 @@ export class Frame {
 
 export type Evaluator = (frame: Frame) => Value;
 
-/** Faults become values where an operator may still decide without them; the rest goes on up. */
-export function absorbed(error: unknown): CelFault {
+/** Returns a CelFault, for operators that may not depend on the failed operand; rethrows other errors. */
+export function asFault(error: unknown): CelFault {
   if (error instanceof CelFault) return error;
   throw error;
 }

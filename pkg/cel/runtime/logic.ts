@@ -1,8 +1,8 @@
-/** Logical operators: either side may decide alone, also when the other has no value. */
-import { absorbed, type Evaluator } from "./frame.ts";
+/** Logical operators: either operand may decide the result, even if the other one fails. */
+import { asFault, type Evaluator } from "./frame.ts";
 import { CelFault, noSuchOverload, type Value } from "../value/values.ts";
 
-/** `&&` where `decisive` is false, `||` where it is true. */
+/** `&&` if `decisive` is false, `||` if it is true. */
 export function logicalStep(left: Evaluator, right: Evaluator, decisive: boolean): Evaluator {
   return (frame) => {
     let held: CelFault | undefined;
@@ -11,13 +11,13 @@ export function logicalStep(left: Evaluator, right: Evaluator, decisive: boolean
       if (value === decisive) return decisive;
       if (typeof value !== "boolean") held = noSuchOverload();
     } catch (error) {
-      held = absorbed(error);
+      held = asFault(error);
     }
     let other: Value;
     try {
       other = right(frame);
     } catch (error) {
-      const fault = absorbed(error);
+      const fault = asFault(error);
       throw held ?? fault;
     }
     if (other === decisive) return decisive;
@@ -37,14 +37,14 @@ export function conditionalStep(condition: Evaluator, yes: Evaluator, no: Evalua
   };
 }
 
-/** Whether a fold goes on: also while its accumulator has no value yet. */
+/** Loop condition of `all` and `exists`: true unless the operand is false; true for a fault. */
 export function notStrictlyFalseStep(operand: Evaluator): Evaluator {
   return (frame) => {
     frame.spend(1);
     try {
       return operand(frame) !== false;
     } catch (error) {
-      return absorbed(error) instanceof CelFault;
+      return asFault(error) instanceof CelFault;
     }
   };
 }

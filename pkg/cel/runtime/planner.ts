@@ -1,18 +1,18 @@
-/** Turns a checked expression into closures. */
+/** Compiles a checked expression into closures. */
 import type { CallNode, ComprehensionNode, Expression, SelectNode } from "../syntax/ast.ts";
 import { appendStep, optionalSelectStep, selectStep, testStep } from "./access.ts";
 import type { Checked, Reference } from "../check/checker.ts";
 import { dispatchStep } from "./dispatch.ts";
 import { type Constants, foldConstants } from "./constants.ts";
-import { absorbed, Frame, type Evaluator } from "./frame.ts";
+import { asFault, Frame, type Evaluator } from "./frame.ts";
 import { JsonObject } from "../value/json-values.ts";
 import { literalValue } from "../check/literal-types.ts";
 import { conditionalStep, logicalStep, notStrictlyFalseStep } from "./logic.ts";
 import { type CelType, dyn } from "../check/types.ts";
 import {
   CelFault,
-  Entries,
-  Items,
+  HashMap,
+  ArrayList,
   ListValue,
   MapValue,
   noSuchOverload,
@@ -23,12 +23,12 @@ import {
 
 export interface Plan {
   readonly step: Evaluator;
-  /** Variables in the order of their slots, which come first. */
+  /** Variables in the order of their slots, which precede those of comprehensions. */
   readonly variables: readonly string[];
   readonly slotCount: number;
 }
 
-/** Throws CelFault where a part of the expression that is constant has no value. */
+/** @throws CelFault if a constant subexpression fails */
 export function plan(checked: Checked): Plan {
   const variables = new Set<string>();
   for (const reference of checked.references.values()) {
@@ -39,10 +39,10 @@ export function plan(checked: Checked): Plan {
   return { step, variables: [...variables], slotCount: planner.slotCount };
 }
 
-/** Where a comprehension keeps its variables. */
+/** Slots of a comprehension's variables. */
 interface SlotScope {
   readonly slots: ReadonlyMap<string, number>;
-  /** The accumulator that `appendStep` may add to. */
+  /** The accumulator to which `appendStep` may append in place. */
   readonly growing: number | undefined;
   readonly outer: SlotScope | undefined;
 }
@@ -147,14 +147,14 @@ class Planner {
       case "or":
       case "orValue":
         if (node.target !== undefined && first !== undefined && this.isOptionalCall(reference)) {
-          return this.otherwise(node.target, first, { scope, whole: node.name === "or" });
+          return this.planOptionalOr(node.target, first, { scope, whole: node.name === "or" });
         }
         break;
       case "_+_": {
         const growing = appended(node, scope);
         if (growing === undefined) break;
         const isConstant = this.constants.has(growing.element);
-        // A name and an addition; and a list of one, unless it is constant.
+        // Cost of an identifier, an addition, and a list of one element unless it is constant.
         const cost = isConstant ? 2 : 12;
         return appendStep(growing.slot, this.plan(growing.element, scope), cost);
       }
@@ -178,8 +178,8 @@ class Planner {
     );
   }
 
-  /** The second is looked at only if the optional holds nothing. */
-  private otherwise(
+  /** `or` and `orValue`: evaluates the second operand only if the optional is empty. */
+  private planOptionalOr(
     target: Expression,
     other: Expression,
     { scope, whole }: { readonly scope: SlotScope | undefined; readonly whole: boolean },
@@ -211,7 +211,7 @@ class Planner {
         else if (!(value instanceof OptionalValue)) throw noSuchOverload();
         else if (value.value !== undefined) items.push(value.value);
       }
-      return new Items(items);
+      return new ArrayList(items);
     };
   }
 
@@ -230,7 +230,7 @@ class Planner {
     }));
     return (frame) => {
       frame.spend(30);
-      const map = new Entries();
+      const map = new HashMap();
       for (const { key, value, optional } of steps) {
         const name = key(frame);
         const given = optional ? unwrap(value(frame)) : value(frame);
@@ -296,10 +296,10 @@ class Planner {
   }
 }
 
-/** The same with a collection that nothing else holds, as the fold adds to it. */
+/** Evaluates to a fresh collection, which the fold modifies in place. */
 function emptyCollection(node: Expression): Evaluator | undefined {
-  if (node.kind === "list" && node.elements.length === 0) return () => new Items([]);
-  return node.kind === "map" && node.entries.length === 0 ? () => new Entries() : undefined;
+  if (node.kind === "list" && node.elements.length === 0) return () => new ArrayList([]);
+  return node.kind === "map" && node.entries.length === 0 ? () => new HashMap() : undefined;
 }
 
 interface Fold {
@@ -308,7 +308,7 @@ interface Fold {
   readonly condition: Evaluator;
   readonly step: Evaluator;
   readonly result: Evaluator;
-  /** Whether a later element may still decide when one has no value. */
+  /** Whether a later element can decide the result after an element failed. */
   readonly absorbs: boolean;
   readonly slots: {
     readonly accumulator: number;
@@ -320,7 +320,7 @@ interface Fold {
 function foldStep(fold: Fold): Evaluator {
   const { range, initial, condition, step, result, absorbs } = fold;
   const { accumulator, variable, second } = fold.slots;
-  const once = absorbs ? absorbing(step) : step;
+  const once = absorbs ? capturingFault(step) : step;
   const turn = (frame: Frame, first: Value, other: Value | undefined): boolean => {
     frame.slots[variable] = first;
     if (second !== undefined) frame.slots[second] = other;
@@ -348,13 +348,13 @@ function foldStep(fold: Fold): Evaluator {
   };
 }
 
-/** The step's value, or its fault for the accumulator to hold. */
-function absorbing(step: Evaluator): (frame: Frame) => Value | CelFault {
+/** Evaluates to the step's value or its CelFault, which is stored in the accumulator. */
+function capturingFault(step: Evaluator): (frame: Frame) => Value | CelFault {
   return (frame) => {
     try {
       return step(frame);
     } catch (error) {
-      return absorbed(error);
+      return asFault(error);
     }
   };
 }
@@ -372,7 +372,7 @@ function slotOf(name: string, scope: SlotScope | undefined): number {
   throw new CelFault(`undeclared reference to '${name}'`);
 }
 
-/** `accumulator + [element]` inside the fold that owns the accumulator. */
+/** Plans `accumulator + [element]` within the accumulator's fold. */
 function appended(
   node: CallNode,
   scope: SlotScope | undefined,
@@ -387,7 +387,7 @@ function appended(
   return element === undefined ? undefined : { slot, element };
 }
 
-/** Names and what is selected from them share one cost; results of calls start with a cost of their own. */
+/** Whether the node is an attribute: an identifier with its selections has a single cost. */
 function isAttribute(node: Expression | undefined): boolean {
   if (node === undefined) return false;
   if (node.kind === "identifier" || node.kind === "select") return true;

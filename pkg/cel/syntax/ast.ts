@@ -1,4 +1,4 @@
-/** The tree of an expression. Macros are already expanded, as the cost rules count on that. */
+/** Abstract syntax tree with expanded macros, to which the cost rules apply. */
 
 export type Literal =
   | { readonly type: "null" }
@@ -10,7 +10,7 @@ export type Literal =
   | { readonly type: "bytes"; readonly value: Uint8Array };
 
 interface Node {
-  /** Offset in the text where errors about this node point. */
+  /** Offset in the text for errors about this node. */
   readonly at: number;
 }
 
@@ -20,7 +20,7 @@ export interface LiteralNode extends Node {
 }
 export interface IdentifierNode extends Node {
   readonly kind: "identifier";
-  /** A leading `.` looks the name up outside every comprehension. */
+  /** Whether the name has a leading `.`, which bypasses comprehension variables. */
   readonly name: string;
   readonly rooted: boolean;
 }
@@ -28,7 +28,7 @@ export interface SelectNode extends Node {
   readonly kind: "select";
   readonly operand: Expression;
   readonly field: string;
-  /** `has(a.b)`: whether the field is there, not its value. */
+  /** Whether it tests for presence: `has(a.b)`. */
   readonly test: boolean;
 }
 export interface CallNode extends Node {
@@ -63,14 +63,14 @@ export interface StructNode extends Node {
   readonly fields: readonly FieldEntryNode[];
 }
 /**
- * Folds a range: `accumulator` starts as `initial` and becomes `step` for each element while
- * `condition` holds; the value is `result`.
+ * A fold: `accumulator` starts as `initial` and is set to `step` for each element of the range while
+ * `condition` is true; the value is `result`.
  */
 export interface ComprehensionNode extends Node {
   readonly kind: "comprehension";
   readonly range: Expression;
   readonly variable: string;
-  /** With two variables, the first is the index or key and this one the value. */
+  /** Second variable, for the value; the first one is then the index or key. */
   readonly second: string | undefined;
   readonly accumulator: string;
   readonly initial: Expression;
@@ -101,7 +101,7 @@ export function literal(at: number, value: Literal): LiteralNode {
   return { kind: "literal", at, literal: value };
 }
 
-/** `a.b.c` as text where the tree is a chain of plain selections from a name. */
+/** The text `a.b.c` if the node is a chain of field selections from an identifier. */
 export function qualifiedName(node: Expression): string | undefined {
   if (node.kind === "identifier") return node.name;
   if (node.kind !== "select" || node.test) return undefined;
@@ -109,7 +109,7 @@ export function qualifiedName(node: Expression): string | undefined {
   return operand === undefined ? undefined : `${operand}.${node.field}`;
 }
 
-/** The parts of a node, in the order of the text as macros expand it. */
+/** The child nodes in the order of the expanded source. */
 export function childrenOf(node: Expression): readonly Expression[] {
   switch (node.kind) {
     case "literal":

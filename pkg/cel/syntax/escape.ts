@@ -1,7 +1,7 @@
-/** Names of properties as expressions spell them, and back. */
+/** Escaping of property names in expressions, by Kubernetes' rules. */
 import { isReserved } from "./grammar.ts";
 
-/** Whether an expression must escape the name of a property. */
+/** Whether the name is a keyword that must be escaped. */
 function isWord(name: string): boolean {
   return isReserved(name) || literals.has(name);
 }
@@ -15,7 +15,7 @@ const escapes: Readonly<Record<string, string>> = {
   "/": "__slash__",
 };
 
-/** The escaped name; undefined where no expression can spell the property. */
+/** The escaped name; undefined if the property is not accessible in expressions. */
 export function escapeProperty(name: string): string | undefined {
   if (!/^[A-Za-z_./-][A-Za-z0-9_./-]*$/.test(name)) return undefined;
   if (isWord(name)) return `__${name}__`;
@@ -24,8 +24,8 @@ export function escapeProperty(name: string): string | undefined {
 }
 
 /**
- * The property that an escaped name stands for; undefined where none has that name. A reserved word
- * stands for itself as well.
+ * The property of an escaped name; undefined if there is none. A reserved word is also accepted
+ * unescaped.
  */
 export function unescapeProperty(escaped: string): string | undefined {
   if (isWord(escaped)) return escaped;

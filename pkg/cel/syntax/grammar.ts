@@ -1,11 +1,11 @@
-/** Words of the grammar. */
+/** Token tables of the grammar. */
 
-/** What an operand may begin with, as the grammar's tool lists it in its messages. */
+/** Tokens that can start an operand, as ANTLR lists them in error messages. */
 export const expectedStart =
   "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', " +
   "NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
 
-/** The same where a map may begin, end or go on. */
+/** Tokens expected in a map, as ANTLR lists them. */
 export const expectedEntry =
   "{'[', '{', '}', '(', '.', ',', '-', '!', '?', 'true', 'false', 'null', " +
   "NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
@@ -30,12 +30,12 @@ const reserved: ReadonlySet<string> = new Set([
   "while",
 ]);
 
-/** Words that are no names of variables, though they may be names of fields. */
+/** Whether the word is reserved: a field name, but not a variable name. */
 export function isReserved(name: string): boolean {
   return reserved.has(name);
 }
 
-/** Levels of the operators that associate to the left, loosest first. */
+/** Precedence levels of the left-associative operators, lowest first. */
 export const binaryOperators: ReadonlyMap<string, number> = new Map([
   ["<", 0],
   ["<=", 0],
@@ -53,7 +53,7 @@ export const binaryOperators: ReadonlyMap<string, number> = new Map([
   ["||", -2],
 ]);
 
-/** Names of the functions that operators stand for. */
+/** Function names of the operators. */
 export const operatorNames: ReadonlyMap<string, string> = new Map([
   ["<", "_<_"],
   ["<=", "_<=_"],

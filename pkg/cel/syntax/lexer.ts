@@ -1,4 +1,4 @@
-/** Cuts the text of an expression into tokens. */
+/** Lexer. */
 
 type TokenKind =
   | "end"
@@ -34,8 +34,8 @@ const patterns: readonly (readonly [TokenKind, RegExp])[] = [
   ["symbol", /==|!=|<=|>=|&&|\|\||[<>[\]{}().,\-!?:+*/%]/y],
 ];
 
-/** Beyond these, the rest of the text is not looked at. */
-const MOST_FAULTS = 100;
+/** Number of faults after which the lexer stops. */
+const MAX_FAULTS = 100;
 
 const keywords: ReadonlySet<string> = new Set(["true", "false", "null", "in"]);
 const blank = /(?:[\t\n\f\r ]+|\/\/[^\n]*)+/y;
@@ -49,30 +49,30 @@ const rawBodies = {
 
 const hex = "[0-9a-fA-F]";
 const escape = `\\\\(?:[abfnrtv"'\\\\?\`]|[0-3][0-7]{2}|[xX]${hex}{2}|u${hex}{4}|U${hex}{8})`;
-/** The beginning of an escape that what follows does not complete. */
+/** An incomplete escape sequence. */
 const brokenEscape = `\\\\(?:[0-3][0-7]?|[xX]${hex}?|u${hex}{0,3}|U${hex}{0,7})?`;
 
-const bodies = {
+const stringBodies = {
   '"""': new RegExp(`"""(?:${escape}|[^\\\\])*?"""`, "y"),
   "'''": new RegExp(`'''(?:${escape}|[^\\\\])*?'''`, "y"),
   '"': new RegExp(`"(?:${escape}|[^"\\\\\\n\\r])*"`, "y"),
   "'": new RegExp(`'(?:${escape}|[^'\\\\\\n\\r])*'`, "y"),
 } as const;
 
-/** Texts up to the character that ends what may be one. */
-const unfinished = {
+/** String literals without terminator, up to the offending character. */
+const unterminatedBodies = {
   '"': new RegExp(`"(?:${escape}|[^"\\\\\\n\\r])*(?:${brokenEscape})?`, "y"),
   "'": new RegExp(`'(?:${escape}|[^'\\\\\\n\\r])*(?:${brokenEscape})?`, "y"),
 } as const;
 
-/** Tokens with `end` as the last, and what is no token. */
+/** The tokens, the last of which is `end`, and the unrecognized parts. */
 export function tokenize(text: string): { tokens: Token[]; faults: LexicalFault[] } {
   const tokens: Token[] = [];
   const faults: LexicalFault[] = [];
   let at = 0;
   for (;;) {
     at += matchAt(blank, text, at).length;
-    if (at >= text.length || faults.length >= MOST_FAULTS) break;
+    if (at >= text.length || faults.length >= MAX_FAULTS) break;
     const token = tokenAt(text, at);
     if (token === undefined) {
       const wrong = unrecognized(text, at);
@@ -109,13 +109,13 @@ function quotedAt(text: string, at: number, isBytes: boolean): string | undefine
   const raw = /[rR]/.test(prefix);
   for (const quote of ['"""', "'''", '"', "'"] as const) {
     if (!text.startsWith(quote, start)) continue;
-    const body = matchAt((raw ? rawBodies : bodies)[quote], text, start);
+    const body = matchAt((raw ? rawBodies : stringBodies)[quote], text, start);
     if (body !== "") return prefix + body;
   }
   return undefined;
 }
 
-/** The longest run that no token can begin or complete, as messages show it. */
+/** The longest unrecognized text at the position, for error messages. */
 function unrecognized(text: string, at: number): string {
   const first = String.fromCodePoint(text.codePointAt(at) ?? 0);
   if (first === "&" || first === "|" || first === "=") {
@@ -124,13 +124,13 @@ function unrecognized(text: string, at: number): string {
     );
   }
   if (first === '"' || first === "'") {
-    return withNext(text, at, matchAt(unfinished[first], text, at));
+    return withNext(text, at, matchAt(unterminatedBodies[first], text, at));
   }
   if (first !== "`") return first;
   return withNext(text, at, matchAt(/`[A-Za-z0-9_.\-/ ]*/y, text, at));
 }
 
-/** The run at that place with the character behind it, if there is one. */
+/** The text at the position and the next character, if any. */
 function withNext(text: string, at: number, run: string): string {
   const next = text.codePointAt(at + run.length);
   return next === undefined ? run : run + String.fromCodePoint(next);

@@ -1,14 +1,14 @@
-/** What literals mean: escapes in strings and bytes, numbers with their ranges. */
+/** Values of literals: escapes in strings and bytes, numbers with their ranges. */
 import { type Literal } from "./ast.ts";
 import { type Token } from "./lexer.ts";
 
-/** A literal that has no meaning, in the words of a compile error. */
+/** An invalid literal; the message is that of the compile error. */
 export class LiteralFault extends Error {
   override readonly name = "LiteralFault";
 }
 
-const LARGEST_INT = 2n ** 63n - 1n;
-const LARGEST_UINT = 2n ** 64n - 1n;
+const MAX_INT = 2n ** 63n - 1n;
+const MAX_UINT = 2n ** 64n - 1n;
 
 const simpleEscapes: Readonly<Record<string, string>> = {
   a: "\u0007",
@@ -28,7 +28,7 @@ const simpleEscapes: Readonly<Record<string, string>> = {
 /** The value of an int literal with its sign. */
 export function intLiteral(text: string, negative: boolean): Literal {
   const value = negative ? -BigInt(text) : BigInt(text);
-  if (value > LARGEST_INT || value < -LARGEST_INT - 1n) {
+  if (value > MAX_INT || value < -MAX_INT - 1n) {
     throw new LiteralFault("invalid int literal");
   }
   return { type: "int", value };
@@ -41,7 +41,7 @@ export function literalOf(token: Token): Literal {
       return intLiteral(token.text, false);
     case "uint": {
       const value = BigInt(token.text.slice(0, -1));
-      if (value > LARGEST_UINT) throw new LiteralFault("invalid uint literal");
+      if (value > MAX_UINT) throw new LiteralFault("invalid uint literal");
       return { type: "uint", value };
     }
     case "float":
@@ -106,7 +106,7 @@ function bytesBody(text: string): Uint8Array {
 interface EscapeMeaning<T> {
   readonly character: (character: string) => T;
   readonly code: (code: number) => T;
-  /** Whether `\u` and `\U` are allowed: not in bytes. */
+  /** Whether `\u` and `\U` are allowed; false for bytes. */
   readonly wide: boolean;
 }
 

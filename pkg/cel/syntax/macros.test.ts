@@ -40,13 +40,13 @@ describe("cel/syntax/macros: cel.bind", () => {
     assert(once < twice, `${once} against ${twice}`);
   });
 
-  it("estimates a bound for values that have one", () => {
+  it("estimates the size of bound values", () => {
     const { program } = compile("cel.bind(a, n, a + a) == 2", binding);
     assert(program !== undefined);
     assert(program.estimatedCost.max < 100, String(program.estimatedCost.max));
   });
 
-  it("refuses variables that are no simple name", () => {
+  it("rejects variables that are not simple names", () => {
     for (const variable of ["a.b", "'a'", "1", "f(a)", ".a"]) {
       const { error } = compile(`cel.bind(${variable}, 1, true)`, binding);
       const message = "cel.bind() variable names must be simple identifiers";

@@ -1,7 +1,7 @@
-/** Macros: calls that become comprehensions or tests before types are checked. */
+/** Macro expansion: calls are replaced by comprehensions or presence tests before type checking. */
 import { call, type ComprehensionNode, type Expression, identifier, literal } from "./ast.ts";
 
-/** A macro used in a wrong way. */
+/** Invalid arguments of a macro. */
 export class MacroFault extends Error {
   override readonly name = "MacroFault";
   constructor(
@@ -12,9 +12,9 @@ export class MacroFault extends Error {
   }
 }
 
-/** Macros beyond those that every environment has. */
+/** Optional macros. */
 export interface MacroOptions {
-  /** Whether `cel.bind(name, value, expression)` is a macro. */
+  /** Whether `cel.bind(name, value, expression)` is enabled. */
   readonly bindings?: boolean;
 }
 
@@ -25,12 +25,12 @@ interface MacroCall {
   readonly arguments: readonly Expression[];
 }
 
-/** The variable that a comprehension accumulates into; no text can spell it. */
+/** Name of the accumulator variable, which expressions cannot contain. */
 const ACCUMULATOR = "@result";
 const NOT_IDENTIFIER = "argument is not an identifier";
 const NOT_SIMPLE = "argument must be a simple name";
 
-/** Expands a macro call, or gives undefined for another call. Throws MacroFault. */
+/** Expands a macro call; undefined for other calls. @throws MacroFault */
 export function expandMacro(
   node: MacroCall,
   { bindings = false }: MacroOptions = {},
@@ -75,8 +75,8 @@ interface Fold {
 }
 
 /**
- * The predicate or transformation, with the filter before it if there is one; `variable` is the
- * first of the comprehension.
+ * Builds the fold; `body` is the predicate or transformation, preceded by an optional filter, and
+ * `variable` the first variable of the comprehension.
  */
 type Body = (at: number, body: readonly Expression[], variable: string) => Fold;
 
@@ -190,7 +190,7 @@ function appended(
   };
 }
 
-/** `cel.@mapInsert` adds an entry, or all entries of a map. */
+/** Uses `cel.@mapInsert`, which adds an entry or all entries of a map. */
 function transformedMap(at: number, body: readonly Expression[], variable: string): Fold {
   const [first = only(body), second] = body;
   const key = identifier(at, variable);
@@ -221,7 +221,7 @@ function presence(node: MacroCall): Expression {
   return { ...operand, at: node.at, test: true };
 }
 
-/** A comprehension over nothing, whose accumulator is the variable. */
+/** A comprehension over an empty range, whose accumulator is the bound variable. */
 function bound(
   at: number,
   name: string,

@@ -1,9 +1,9 @@
-/** The brackets and braces of the grammar: lists, maps and messages. */
+/** Parses list, map and message literals. */
 import type { Expression, FieldEntryNode, MapEntryNode } from "./ast.ts";
 import { expectedEntry } from "./grammar.ts";
 import type { ExpressionReader } from "./token-stream.ts";
 
-/** After `[`. */
+/** Parses a list after `[`. */
 export function parseList(parser: ExpressionReader, at: number): Expression {
   const elements: { value: Expression; optional: boolean }[] = [];
   while (!parser.isSymbol("]")) {
@@ -20,12 +20,12 @@ export function parseList(parser: ExpressionReader, at: number): Expression {
   return { kind: "list", at, elements };
 }
 
-/** Whether a comma was the last: what follows it begins no further entry. */
+/** Whether the last comma was a trailing one. */
 function isTrailing(parser: ExpressionReader): boolean {
   return !parser.isSymbol("?") && !parser.startsOperand(0);
 }
 
-/** After `{`. */
+/** Parses a map after `{`. */
 export function parseMap(parser: ExpressionReader, at: number): Expression {
   const entries: MapEntryNode[] = [];
   while (!parser.isSymbol("}")) {
@@ -55,7 +55,7 @@ function misplacedEntry(parser: ExpressionReader): void {
   parser.advance();
 }
 
-/** At the first part of a name; `dots` more tokens belong to it. */
+/** Parses a message literal at the first token of its name, of which `dots` more tokens follow. */
 export function parseStruct(parser: ExpressionReader, dots: number, rooted: boolean): Expression {
   let name = rooted ? "." : "";
   for (let count = 0; count <= dots; count++) name += parser.advance().text;

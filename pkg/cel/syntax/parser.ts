@@ -1,18 +1,18 @@
 /**
- * Reads an expression. Errors are worded, placed and recovered from as the grammar's reference
- * parser (ANTLR) does for the mistakes that people make; after stranger ones it stops.
+ * Parser. For common mistakes, error messages, positions and recovery are those of cel-go's ANTLR
+ * parser; after others parsing stops.
  */
 import { call, type Expression, identifier, literal } from "./ast.ts";
 import { LiteralFault, doubleLiteral, intLiteral, literalOf } from "./literals.ts";
 import type { Token } from "./lexer.ts";
 import { expandMacro, MacroFault, type MacroOptions } from "./macros.ts";
 import { type CompileIssue, codePoints, Source } from "./source.ts";
-import { Abandoned, TokenStream } from "./token-stream.ts";
+import { ParseAborted, TokenStream } from "./token-stream.ts";
 import { parseList, parseMap, parseStruct } from "./parse-aggregates.ts";
 import { binaryOperators, expectedStart, isReserved, operatorNames } from "./grammar.ts";
 
-const DEEPEST = 250;
-const LONGEST = 100_000;
+const MAX_DEPTH = 250;
+const MAX_LENGTH = 100_000;
 
 export interface Parsed {
   readonly source: Source;
@@ -20,16 +20,16 @@ export interface Parsed {
   readonly issues: readonly CompileIssue[];
 }
 
-/** Reads a whole expression; `expression` is there when there are no issues. */
+/** Parses an expression; `expression` is present if there are no issues. */
 export function parse(text: string, macros: MacroOptions = {}): Parsed {
   const source = new Source(text);
   const size = codePoints(text);
-  if (size > LONGEST) {
-    const message = `expression code point size exceeds limit: size: ${size}, limit ${LONGEST}`;
+  if (size > MAX_LENGTH) {
+    const message = `expression code point size exceeds limit: size: ${size}, limit ${MAX_LENGTH}`;
     return { source, expression: undefined, issues: [{ line: -1, column: -1, message }] };
   }
   const parser = new Parser(source, macros);
-  const expression = parser.whole();
+  const expression = parser.parseAll();
   return {
     source,
     expression: parser.issues.length === 0 ? expression : undefined,
@@ -47,13 +47,13 @@ class Parser extends TokenStream {
     super(source);
   }
 
-  whole(): Expression | undefined {
+  parseAll(): Expression | undefined {
     try {
       const expression = this.expression();
       this.finish();
       return expression;
     } catch (error) {
-      if (error instanceof Abandoned) return undefined;
+      if (error instanceof ParseAborted) return undefined;
       throw error;
     }
   }
@@ -68,13 +68,13 @@ class Parser extends TokenStream {
   }
 
   private tooDeep(): never {
-    const message = `expression recursion limit exceeded: ${DEEPEST}`;
+    const message = `expression recursion limit exceeded: ${MAX_DEPTH}`;
     this.issues.push({ line: -1, column: -1, message });
-    throw new Abandoned();
+    throw new ParseAborted();
   }
 
   expression(): Expression {
-    if (++this.depth > DEEPEST) this.tooDeep();
+    if (++this.depth > MAX_DEPTH) this.tooDeep();
     const condition = this.logical("||");
     const at = this.token.at;
     let result = condition;
@@ -88,7 +88,7 @@ class Parser extends TokenStream {
     return result;
   }
 
-  /** Chains of `||` and `&&` become balanced trees, so that long ones stay shallow. */
+  /** Parses chains of `||` and `&&` into balanced trees, which limits their depth. */
   private logical(operator: "||" | "&&"): Expression {
     const next = (): Expression => (operator === "||" ? this.logical("&&") : this.binary(0));
     const terms = [next()];
@@ -100,13 +100,13 @@ class Parser extends TokenStream {
     return balanced(operatorNames.get(operator) ?? operator, { terms, places });
   }
 
-  /** Relations (level 0), sums (1), products (2): all associate to the left. */
+  /** Relations (level 0), sums (1), products (2), which are left-associative. */
   private binary(level: number): Expression {
     const operand = (): Expression => (level === 2 ? this.unary() : this.binary(level + 1));
     let left = operand();
     let chain = 0;
     while (binaryOperators.get(this.token.text) === level && this.isOperatorToken()) {
-      if (++chain + this.depth > DEEPEST) this.tooDeep();
+      if (++chain + this.depth > MAX_DEPTH) this.tooDeep();
       const operator = this.advance();
       const right = operand();
       left = call(operator.at, operatorNames.get(operator.text) ?? operator.text, left, right);
@@ -128,7 +128,7 @@ class Parser extends TokenStream {
       this.advance();
       count++;
     }
-    if (this.depth + 1 > DEEPEST) this.tooDeep();
+    if (this.depth + 1 > MAX_DEPTH) this.tooDeep();
     const operand = this.member();
     if (count % 2 === 0) return operand;
     return call(token.at, token.text === "!" ? "!_" : "-_", operand);
@@ -138,7 +138,7 @@ class Parser extends TokenStream {
     let node = this.primary();
     let chain = 0;
     for (;;) {
-      if (++chain + this.depth > DEEPEST) this.tooDeep();
+      if (++chain + this.depth > MAX_DEPTH) this.tooDeep();
       const at = this.token.at;
       if (this.take(".")) {
         const selected = this.selection(node, at);
@@ -155,7 +155,7 @@ class Parser extends TokenStream {
     }
   }
 
-  /** What follows a dot; undefined where the text goes on after a mistake. */
+  /** Parses the selection after a dot; undefined after an error from which it recovered. */
   private selection(operand: Expression, at: number): Expression | undefined {
     const optional = this.take("?");
     const { token } = this;
@@ -178,13 +178,13 @@ class Parser extends TokenStream {
     return { kind: "select", at, operand, field, test: false };
   }
 
-  /** Names in backquotes are of later releases. */
+  /** A field name; names in backquotes are not supported in this version of CEL. */
   private fieldName(token: Token): string {
     if (token.kind === "escaped") this.report(token.at, "unsupported syntax: '`'");
     return token.text;
   }
 
-  /** Goes on where an operand may end; false at the end of the text. */
+  /** Skips to a token that can follow an operand; returns false at the end of the text. */
   private skipToOperator(): boolean {
     while (this.token.kind !== "end" && !endsOperand(this.token)) this.index++;
     return this.token.kind !== "end";
@@ -223,7 +223,7 @@ class Parser extends TokenStream {
     return this.misplaced();
   }
 
-  /** A token that begins no operand: skipped if the next one does, else left to the operators. */
+  /** Recovers from a token that cannot start an operand: skips it if the next one can. */
   private misplaced(): Expression {
     const { token } = this;
     if (token.kind !== "end" && this.startsOperand(1)) {
@@ -233,7 +233,7 @@ class Parser extends TokenStream {
     }
     this.syntaxError(`mismatched input '${token.text}' expecting ${expectedStart}`);
     const goesOn = token.kind === "end" || binaryOperators.has(token.text) || token.text === "?";
-    if (!goesOn) throw new Abandoned();
+    if (!goesOn) throw new ParseAborted();
     return literal(token.at, { type: "null" });
   }
 

@@ -1,4 +1,4 @@
-/** The text of an expression, and errors that point into it. */
+/** Source text of an expression, and error positions in it. */
 
 export interface CompileIssue {
   /** 1-based; 0 columns for an empty text. */
@@ -8,8 +8,8 @@ export interface CompileIssue {
   readonly message: string;
 }
 
-/** Lines longer than that, in bytes, are not shown. */
-const LONGEST_SHOWN = 16_384;
+/** Longer lines, in bytes, are omitted from messages. */
+const MAX_LINE_BYTES = 16_384;
 
 export class Source {
   private readonly lineStarts: readonly number[];
@@ -30,13 +30,13 @@ export class Source {
     return { line: line + 1, column: codePoints(this.text.slice(start, offset)), message };
   }
 
-  /** `ERROR: <input>:1:6: ...`, the line, and a mark under the place. */
+  /** `ERROR: <input>:1:6: ...`, the line, and a caret under the position. */
   render(issue: CompileIssue): string {
     const { message } = issue;
     const heading = `ERROR: <input>:${issue.line}:${issue.column + 1}: ${message}`;
     if (issue.column < 0) return heading;
     const line = this.text.split("\n")[issue.line - 1] ?? "";
-    if (Buffer.byteLength(line) > LONGEST_SHOWN) return heading;
+    if (Buffer.byteLength(line) > MAX_LINE_BYTES) return heading;
     const shown = line.replaceAll("\t", " ");
     const before = [...shown].slice(0, issue.column);
     const dots = before.map((character) => (isWide(character) ? "\uff0e" : ".")).join("");
@@ -45,51 +45,51 @@ export class Source {
   }
 }
 
-/** That many issues are shown, those found first. */
-const MOST_SHOWN = 100;
+/** Maximum number of issues in messages; the first ones found are included. */
+const MAX_ISSUES = 100;
 
-/** Collects issues. The places of those that will not be shown are not looked up. */
+/** Collects issues; beyond the maximum, positions are not computed. */
 export class Issues {
   readonly found: CompileIssue[] = [];
 
   constructor(private readonly source: Source) {}
 
   add(offset: number, message: string): void {
-    const isShown = this.found.length < MOST_SHOWN;
-    this.found.push(isShown ? this.source.issue(offset, message) : { ...unplaced, message });
+    const isShown = this.found.length < MAX_ISSUES;
+    this.found.push(isShown ? this.source.issue(offset, message) : { ...unknownPosition, message });
   }
 }
 
-const unplaced = { line: -1, column: -1 } as const;
+const unknownPosition = { line: -1, column: -1 } as const;
 
-/** Issues in order of their places, one after another. */
+/** Renders issues in the order of their positions. */
 export function renderIssues(source: Source, issues: readonly CompileIssue[]): string {
   const shown = issues
-    .slice(0, MOST_SHOWN)
+    .slice(0, MAX_ISSUES)
     .sort((left, right) => left.line - right.line || left.column - right.column)
     .map((issue) => source.render(issue));
   const more = issues.length - shown.length;
   return [...shown, ...(more > 0 ? [`${more} more errors were truncated`] : [])].join("\n");
 }
 
-/** Texts above this are worth remembering. */
-const LONG = 1024;
+/** Minimum length of texts whose code point count is cached. */
+const MIN_CACHED_LENGTH = 1024;
 
-/** The long texts that were counted last. The terms of a rule mostly look at the same one or two. */
-const counted: { readonly text: string; readonly count: number }[] = [];
+/** Code point counts of the last long texts, as the terms of a rule mostly use the same one or two. */
+const recentCounts: { readonly text: string; readonly count: number }[] = [];
 
-/** Length in code points, as expressions count. Of a text that was counted before without a scan. */
+/** Length in code points; cached for long texts. */
 export function codePoints(text: string): number {
-  if (text.length <= LONG) return scan(text);
-  const known = counted.find((each) => each.text === text);
+  if (text.length <= MIN_CACHED_LENGTH) return countCodePoints(text);
+  const known = recentCounts.find((each) => each.text === text);
   if (known !== undefined) return known.count;
-  const count = scan(text);
-  counted.unshift({ text, count });
-  if (counted.length > 4) counted.pop();
+  const count = countCodePoints(text);
+  recentCounts.unshift({ text, count });
+  if (recentCounts.length > 4) recentCounts.pop();
   return count;
 }
 
-function scan(text: string): number {
+function countCodePoints(text: string): number {
   let count = text.length;
   for (let index = 0; index < text.length - 1; index++) {
     if (isHigh(text.charCodeAt(index)) && isLow(text.charCodeAt(index + 1))) {
@@ -108,7 +108,7 @@ function isLow(unit: number): boolean {
   return unit >= 0xdc00 && unit < 0xe000;
 }
 
-/** More than one byte in UTF-8: the mark below is drawn wide to stay in line. */
+/** Whether the character has more than one byte in UTF-8, for which cel-go draws a wide mark. */
 function isWide(character: string): boolean {
   return (character.codePointAt(0) ?? 0) > 0x7f;
 }

@@ -4,14 +4,14 @@ import { binaryOperators } from "./grammar.ts";
 import { type Token, tokenize } from "./lexer.ts";
 import type { CompileIssue, Source } from "./source.ts";
 
-const MOST_ISSUES = 30;
+const MAX_ISSUES = 30;
 
-/** Stops the parser; the issues are already recorded. */
-export class Abandoned extends Error {
+/** Aborts parsing; the issues have been recorded. */
+export class ParseAborted extends Error {
   override readonly name = "Abandoned";
 }
 
-/** Tokens together with the grammar's entry rule, for rules that live in other files. */
+/** Token stream with the grammar's entry rule, for rules in other files. */
 export interface ExpressionReader extends TokenStream {
   expression(): Expression;
 }
@@ -20,7 +20,7 @@ export class TokenStream {
   readonly issues: CompileIssue[] = [];
   protected index = 0;
   private readonly tokens: readonly Token[];
-  /** Set from an error to the next token that fits: further errors are suppressed. */
+  /** Set from an error to the next matching token: further errors are suppressed. */
   private recovering = false;
 
   constructor(private readonly source: Source) {
@@ -52,14 +52,14 @@ export class TokenStream {
     return token;
   }
 
-  /** Consumes the symbol if it is there. */
+  /** Consumes the symbol if it is the next token. */
   take(text: string): boolean {
     if (!this.isSymbol(text)) return false;
     this.advance();
     return true;
   }
 
-  /** Consumes the symbol, or reports in the way of the grammar's tool and goes on if it can. */
+  /** Consumes the symbol, or reports an error and recovers as ANTLR does. */
   match(text: string, expected = `'${text}'`): void {
     if (this.take(text)) return;
     const { token } = this;
@@ -78,10 +78,10 @@ export class TokenStream {
     this.fail(`mismatched input '${token.text}' expecting ${expected}`);
   }
 
-  /** The text before a token with white space, and the token, as messages show them. */
+  /** The preceding text and the token, for error messages. */
   protected textBefore(before: string, { kind, at, text }: Token): string {
     if (kind === "end") return before;
-    // What is no token does not show.
+    // Unrecognized characters are omitted.
     const gap = /\s*$/.exec(this.source.text.slice(0, at))?.[0] ?? "";
     return before + gap + text;
   }
@@ -93,12 +93,12 @@ export class TokenStream {
 
   fail(message: string): never {
     this.syntaxError(message);
-    throw new Abandoned();
+    throw new ParseAborted();
   }
 
   report(at: number, message: string): void {
     this.issues.push(this.source.issue(at, message));
-    if (this.issues.length >= MOST_ISSUES) throw new Abandoned();
+    if (this.issues.length >= MAX_ISSUES) throw new ParseAborted();
   }
 
   startsOperand(ahead: number): boolean {

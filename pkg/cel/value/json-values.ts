@@ -1,12 +1,12 @@
-/** JSON under a declared type, seen as values without copying it. */
+/** Adapters that present JSON of a declared type as CEL values without copying. */
 import { OpaqueJson } from "#base";
 import { dyn, type CelType, type ListSemantics, parameterOf } from "../check/types.ts";
-import { parseMoment, parseSpan } from "./time-formats.ts";
+import { parseDateTimeFormat, parseDurationFormat } from "./time-formats.ts";
 import { escapeProperty } from "../syntax/escape.ts";
 import { canonical, CelFault, Double, equal, ListValue, MapValue, Opaque } from "./values.ts";
 import { Duration, OptionalValue, Timestamp, TypeValue, Uint, type Value } from "./values.ts";
 
-/** The value of a JSON value; values that are none of JSON's pass as they are. */
+/** Adapts a JSON value; CEL values are returned unchanged. */
 export function adapt(raw: unknown, type: CelType): Value {
   switch (typeof raw) {
     case "string":
@@ -31,9 +31,9 @@ function adaptText(text: string, type: CelType): Value {
     case "bytes":
       return decodeBase64(text);
     case "timestamp":
-      return parseMoment(text);
+      return parseDateTimeFormat(text);
     case "duration":
-      return parseSpan(text);
+      return parseDurationFormat(text);
     default:
       return text;
   }
@@ -71,7 +71,7 @@ function jsonList(raw: readonly unknown[], type: CelType): ListValue {
   return semantics.kind === "set" ? new SetList(items) : new KeyedList(items, semantics);
 }
 
-/** Reads the alphabet for URLs, as the format `byte` is read. Throws CelFault. */
+/** Decodes base64url, as Kubernetes does for the format `byte`. @throws CelFault */
 function decodeBase64(text: string): Uint8Array {
   const data = text.replace(/[\r\n]/g, "");
   const [valid = ""] = /^(?:[\w-]{4})*(?:[\w-]{2}==|[\w-]{3}=)?/.exec(data) ?? [];
@@ -99,7 +99,7 @@ class JsonList extends ListValue {
   }
 }
 
-/** Order does not matter; adding is union. */
+/** List of type set: order is ignored, and `+` is union. */
 class SetList extends ListValue {
   override readonly takesAnyNumber = false;
   constructor(private readonly items: readonly Value[]) {
@@ -111,19 +111,19 @@ class SetList extends ListValue {
   override at(index: number): Value {
     return this.items[index] ?? null;
   }
-  override sameAs(other: ListValue): boolean {
+  override equals(other: ListValue): boolean {
     if (this.length !== other.length) return false;
-    const index = new Index([...other]);
+    const index = new MembershipIndex([...other]);
     return this.items.every((item) => index.has(item));
   }
-  override plus(other: ListValue): ListValue {
-    const index = new Index(this.items);
+  override concat(other: ListValue): ListValue {
+    const index = new MembershipIndex(this.items);
     return new SetList([...this.items, ...[...other].filter((item) => !index.has(item))]);
   }
 }
 
-/** Membership; scalars without a scan. */
-class Index {
+/** Membership test; by hash for scalars. */
+class MembershipIndex {
   private readonly scalars = new Set<Value>();
   private readonly others: Value[] = [];
 
@@ -138,7 +138,7 @@ class Index {
   }
 }
 
-/** Elements are matched by their keys; adding replaces those with the same key in place. */
+/** List of type map: elements are matched by key; `+` replaces elements with the same key in place. */
 class KeyedList extends ListValue {
   override readonly takesAnyNumber = false;
   constructor(
@@ -153,7 +153,7 @@ class KeyedList extends ListValue {
   override at(index: number): Value {
     return this.items[index] ?? null;
   }
-  override sameAs(other: ListValue): boolean {
+  override equals(other: ListValue): boolean {
     if (this.length !== other.length) return false;
     const byKey = new Map([...other].map((item) => [this.keyOf(item), item]));
     return this.items.every((item) => {
@@ -161,7 +161,7 @@ class KeyedList extends ListValue {
       return match !== undefined && equal(item, match);
     });
   }
-  override plus(other: ListValue): ListValue {
+  override concat(other: ListValue): ListValue {
     const merged = new Map(this.items.map((item) => [this.keyOf(item), item]));
     for (const item of other) merged.set(this.keyOf(item), item);
     return new KeyedList([...merged.values()], this.semantics);
@@ -199,12 +199,12 @@ class JsonMap extends MapValue {
   }
 }
 
-/** An object with declared fields; properties without a declaration do not show. */
+/** An object with declared fields; other properties are not accessible. */
 export class JsonObject extends MapValue {
   constructor(
     readonly raw: Readonly<Record<string, unknown>>,
     private readonly type: CelType,
-    /** Data are maps to those who ask for their type; what an expression constructs is not. */
+    /** Result of `type(x)`: "map" for data, the type's name for constructed objects. */
     override readonly typeName = "map",
   ) {
     super();
@@ -224,8 +224,8 @@ export class JsonObject extends MapValue {
   override keys(): Iterable<Value> {
     return Object.keys(this.raw);
   }
-  override sameAs(other: MapValue): boolean {
-    if (!(other instanceof JsonObject)) return super.sameAs(other);
+  override equals(other: MapValue): boolean {
+    if (!(other instanceof JsonObject)) return super.equals(other);
     const keys = Object.keys(this.raw);
     return (
       keys.length === Object.keys(other.raw).length &&
@@ -235,7 +235,7 @@ export class JsonObject extends MapValue {
       })
     );
   }
-  /** The property of that JSON name, under its declared type if it has one. */
+  /** The property with the JSON name, adapted to its declared type if it has one. */
   private member(key: string): Value {
     const name = escapeProperty(key);
     const field = name === undefined ? undefined : this.type.object?.field(name);

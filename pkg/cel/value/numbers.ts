@@ -1,21 +1,21 @@
-/** Arithmetic with CEL's ranges: what leaves int64 or uint64 is an error, not a wrap. */
+/** Arithmetic of int and uint, where overflow is an error. */
 import { canonical, CelFault, Double, noSuchOverload, Uint, type Value } from "./values.ts";
 
-const LARGEST_INT = 2n ** 63n - 1n;
-const SMALLEST_INT = -(2n ** 63n);
-const LARGEST_UINT = 2n ** 64n - 1n;
+const MAX_INT = 2n ** 63n - 1n;
+const MIN_INT = -(2n ** 63n);
+const MAX_UINT = 2n ** 64n - 1n;
 
 type Int = number | bigint;
 
-/** The int of that value. Throws CelFault outside int64. */
+/** @throws CelFault outside int64 */
 export function toInt(value: bigint): Int {
-  if (value > LARGEST_INT || value < SMALLEST_INT) throw new CelFault("integer overflow");
+  if (value > MAX_INT || value < MIN_INT) throw new CelFault("integer overflow");
   return canonical(value);
 }
 
-/** The uint of that value. Throws CelFault outside uint64. */
+/** @throws CelFault outside uint64 */
 export function toUint(value: bigint): Uint {
-  if (value > LARGEST_UINT || value < 0n) throw new CelFault("unsigned integer overflow");
+  if (value > MAX_UINT || value < 0n) throw new CelFault("unsigned integer overflow");
   return new Uint(value);
 }
 
@@ -42,7 +42,7 @@ function subtractInts(left: Int, right: Int): Int {
 function multiplyInts(left: Int, right: Int): Int {
   if (typeof left === "number" && typeof right === "number") {
     const product = left * right;
-    // Adding zero turns -0 into 0.
+    // Adding 0 converts -0 to 0.
     if (Number.isSafeInteger(product)) return product + 0;
   }
   return toInt(BigInt(left) * BigInt(right));
@@ -86,7 +86,7 @@ const modulus: Operation = {
   int: (left, right) => {
     if (right === 0) throw new CelFault("modulus by zero");
     if (typeof left === "number" && typeof right === "number") return (left % right) + 0;
-    if (left === SMALLEST_INT && right === -1) throw new CelFault("integer overflow");
+    if (left === MIN_INT && right === -1) throw new CelFault("integer overflow");
     return toInt(BigInt(left) % BigInt(right));
   },
   uint: (left, right) => {

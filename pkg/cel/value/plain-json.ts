@@ -5,7 +5,7 @@ import {
   CelFault,
   Double,
   Duration,
-  Entries,
+  HashMap,
   ListValue,
   MapValue,
   Opaque,
@@ -16,7 +16,7 @@ import {
   type Value,
 } from "./values.ts";
 
-/** The value as JSON. Throws CelFault for what JSON cannot say. */
+/** Converts a value to JSON. @throws CelFault for a value that JSON cannot represent */
 export function plainJson(value: Value): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (value instanceof ListValue) return [...value].map(plainJson);
@@ -33,8 +33,8 @@ export function plainJson(value: Value): unknown {
 }
 
 /**
- * What is wrong with the names of constructed objects: each is that of the path to it, which begins
- * with the name of the whole. Elements of lists and maps have the path of their collection.
+ * Errors of the type names of constructed objects: a name must be the path from the root type
+ * (`Object.spec`). Elements of lists and maps have the path of their collection.
  */
 export function typeNameFaults(value: Value, path?: string): readonly string[] {
   if (value instanceof ListValue) {
@@ -51,8 +51,8 @@ export function typeNameFaults(value: Value, path?: string): readonly string[] {
     const own = `unexpected type name "${name}", expected "${expected}", ${why}`;
     return name === expected ? faults : [own, ...faults];
   }
-  // Data of requests construct nothing.
-  if (!(value instanceof Entries)) return [];
+  // Request data contains no constructed objects.
+  if (!(value instanceof HashMap)) return [];
   return [...value.keys()].flatMap((key) => typeNameFaults(value.find(key) ?? null, path));
 }
 
@@ -61,7 +61,7 @@ function plainUint(value: bigint): number | bigint {
 }
 
 function plainMap(map: MapValue): Record<string, unknown> {
-  // Names come from clients, so also `__proto__` must be a plain member.
+  // Clients choose the names: `__proto__` must become an ordinary property.
   const made: Record<string, unknown> = Object.create(null);
   if (map instanceof JsonObject) {
     for (const [key, raw] of Object.entries(map.raw)) made[key] = plainJson(adapt(raw, dyn));

@@ -1,9 +1,9 @@
-/** Times as the string formats of schemas allow them, which is more than the language reads. */
+/** Parsers of the OpenAPI string formats for times, which accept more than CEL's conversions. */
 import { parseDurationText, parseTimestampText } from "./time.ts";
 import { CelFault, type Duration, type Timestamp } from "./values.ts";
 
-/** Parses the formats `date-time` and `date`: the time and the zone may be absent. */
-export function parseMoment(text: string): Timestamp {
+/** Parses the formats `date-time` and `date`: the time and the zone are optional. */
+export function parseDateTimeFormat(text: string): Timestamp {
   const [, day = "", time = "00:00:00", zone = "Z"] =
     /^(\d{4}-\d{2}-\d{2})(?:[Tt ]([\d:.]+))?([Zz]|[+-]\d{2}:?\d{2})?$/.exec(text) ?? [];
   const clock = time.length === 5 ? `${time}:00` : time;
@@ -21,7 +21,7 @@ const words: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** Parses the format `duration`: Go's notation, or one number with a unit in words. */
-export function parseSpan(text: string): Duration {
+export function parseDurationFormat(text: string): Duration {
   const [, count = "", word = ""] = /^(\d{1,18})\s*([A-Za-z\u00b5]+)$/.exec(text) ?? [];
   if (/^d(?:ays?)?$/.test(word)) return parseDurationText(`${BigInt(count) * 24n}h`);
   if (/^(?:w|wks?|weeks?)$/.test(word)) return parseDurationText(`${BigInt(count) * 168n}h`);

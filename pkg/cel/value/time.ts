@@ -1,17 +1,17 @@
-/** Timestamps and durations: texts, ranges, arithmetic. */
+/** Parsing, formatting, ranges and arithmetic of timestamps and durations. */
 import { formatDuration, parseDuration } from "#meta";
 import { CelFault, Duration, noSuchOverload, Timestamp, type Value } from "./values.ts";
 
-/** Seconds of 0001-01-01T00:00:00Z and of the last second of 9999. */
-const EARLIEST = -62_135_596_800;
-const LATEST = 253_402_300_799;
-const LONGEST = 2n ** 63n - 1n;
+/** Unix times of 0001-01-01T00:00:00Z and 9999-12-31T23:59:59Z. */
+const MIN_SECONDS = -62_135_596_800;
+const MAX_SECONDS = 253_402_300_799;
+const MAX_NANOS = 2n ** 63n - 1n;
 const SECOND = 1_000_000_000n;
 
 const rfc3339 =
   /^(\d{4})-(\d{2})-(\d{2})T(\d{1,2}):(\d{2}):(\d{2})(?:[.,](\d+))?(?:Z|([+-])(\d{2}):(\d{2}))$/;
 
-/** Reads RFC 3339. Throws CelFault for anything else and for moments outside years 1 to 9999. */
+/** Parses RFC 3339. @throws CelFault for other texts and for times outside the years 1 to 9999 */
 export function parseTimestampText(text: string): Timestamp {
   const parts = rfc3339.exec(text);
   const invalid = (): CelFault => new CelFault("invalid timestamp");
@@ -33,13 +33,13 @@ export function parseTimestampText(text: string): Timestamp {
   return timestampAt(seconds, nanos, offset);
 }
 
-/** The timestamp, or CelFault outside years 1 to 9999. */
+/** @throws CelFault outside the years 1 to 9999 */
 export function timestampAt(seconds: number, nanos: number, offset = 0): Timestamp {
-  if (seconds < EARLIEST || seconds > LATEST) throw new CelFault("timestamp overflow");
+  if (seconds < MIN_SECONDS || seconds > MAX_SECONDS) throw new CelFault("timestamp overflow");
   return new Timestamp(seconds, nanos, offset);
 }
 
-/** RFC 3339 with the offset that the moment is shown in. */
+/** RFC 3339 with the timestamp's offset. */
 export function formatTimestamp({ seconds, nanos, offset }: Timestamp): string {
   const text = new Date((seconds + offset) * 1000).toISOString().slice(0, -5);
   const fraction = String(nanos).padStart(9, "0").replace(/0+$/, "");
@@ -54,7 +54,7 @@ function zoneOf(offset: number): string {
   return `${offset < 0 ? "-" : "+"}${hours}:${rest}`;
 }
 
-/** Reads Go's notation. Throws CelFault. */
+/** Parses Go's notation. @throws CelFault */
 export function parseDurationText(text: string): Duration {
   try {
     return new Duration(parseDuration(text));
@@ -65,11 +65,11 @@ export function parseDurationText(text: string): Duration {
 }
 
 function durationOf(nanos: bigint): Duration {
-  if (nanos > LONGEST || nanos < -LONGEST - 1n) throw new CelFault("duration overflow");
+  if (nanos > MAX_NANOS || nanos < -MAX_NANOS - 1n) throw new CelFault("duration overflow");
   return new Duration(nanos);
 }
 
-/** Seconds with a fraction and `s`, as `string(duration)` shows it; a double holds the seconds. */
+/** `string(duration)`: seconds as a double, and `s`. */
 export function formatSpan({ nanos }: Duration): string {
   const seconds = Number(nanos / SECOND) + Number(nanos % SECOND) / 1e9;
   const [mantissa = "", exponent] = String(seconds).split("e-");
@@ -94,7 +94,7 @@ function shift(moment: Timestamp, nanos: bigint): Timestamp {
   );
 }
 
-/** `+` where one side at least is a duration. */
+/** `+` with at least one duration. */
 export function addTimes(left: Value, right: Value): Value {
   if (left instanceof Duration && right instanceof Duration) {
     return durationOf(left.nanos + right.nanos);

@@ -1,7 +1,6 @@
 /**
- * Values at run time. An int is a number while it is a safe integer and a bigint beyond, so that
- * the usual ones stay fast and all of int64 stays exact; doubles and uints are boxed, which tells
- * them apart. Strings, booleans, null and bytes are JavaScript's own.
+ * Run-time values. An int is a number if it is a safe integer, else a bigint, so that small ones are
+ * fast and all are exact; doubles and uints are boxed. Strings, booleans, null and bytes are native.
  */
 
 export type Value =
@@ -21,7 +20,7 @@ export type Value =
   | ListValue
   | MapValue;
 
-/** An evaluation that has no value. Thrown; logical operators may absorb it. */
+/** An evaluation error. Thrown; logical operators may absorb it. */
 export class CelFault {
   constructor(readonly message: string) {}
 }
@@ -42,17 +41,17 @@ export class Uint {
   constructor(readonly value: bigint) {}
 }
 
-/** A moment: seconds since 1970 in UTC (whole, may be negative) and nanoseconds within it. */
+/** Unix time in whole seconds, which may be negative, and nanoseconds. */
 export class Timestamp {
   constructor(
     readonly seconds: number,
     readonly nanos: number,
-    /** Seconds east of UTC, in which the moment is shown. */
+    /** Offset in seconds east of UTC, for formatting. */
     readonly offset = 0,
   ) {}
 }
 
-/** A span in nanoseconds, within int64. */
+/** A duration in nanoseconds, within int64. */
 export class Duration {
   constructor(readonly nanos: bigint) {}
 }
@@ -66,7 +65,7 @@ export class OptionalValue {
   static readonly none = new OptionalValue(undefined);
 }
 
-/** A value of a library's type. Two are equal when their types and keys are. */
+/** A value of a library's type. Values are equal if their types and keys are. */
 export class Opaque<T = unknown> {
   constructor(
     readonly type: string,
@@ -75,7 +74,7 @@ export class Opaque<T = unknown> {
   ) {}
 }
 
-/** A list; elements are made when they are asked for. */
+/** A list, whose elements may be computed on access. */
 export abstract class ListValue {
   abstract readonly length: number;
   abstract at(index: number): Value;
@@ -84,11 +83,11 @@ export abstract class ListValue {
     for (let index = 0; index < this.length; index++) yield this.at(index);
   }
 
-  /** Whether numbers of all types are indexes, or ints alone. */
+  /** Whether numbers of all types are accepted as indexes, or only ints. */
   readonly takesAnyNumber: boolean = true;
 
-  /** Whether the other list holds the same; lists with set or map semantics have their own way. */
-  sameAs(other: ListValue): boolean {
+  /** Equality; overridden by lists with set or map semantics. */
+  equals(other: ListValue): boolean {
     if (this.length !== other.length) return false;
     for (let index = 0; index < this.length; index++) {
       if (!equal(this.at(index), other.at(index))) return false;
@@ -96,13 +95,13 @@ export abstract class ListValue {
     return true;
   }
 
-  plus(other: ListValue): ListValue {
-    return new Items([...this, ...other]);
+  concat(other: ListValue): ListValue {
+    return new ArrayList([...this, ...other]);
   }
 }
 
-/** A list of values that are already there. */
-export class Items extends ListValue {
+/** A list of computed values. */
+export class ArrayList extends ListValue {
   constructor(readonly items: readonly Value[]) {
     super();
   }
@@ -117,19 +116,19 @@ export class Items extends ListValue {
 /** A map or an object with fields. */
 export abstract class MapValue {
   abstract readonly size: number;
-  /** The name that `type(x)` shows. */
+  /** Result of `type(x)`. */
   abstract readonly typeName: string;
   abstract find(key: Value): Value | undefined;
   /** The value of a field or of a string key. */
   abstract field(name: string): Value | undefined;
   abstract keys(): Iterable<Value>;
 
-  /** Whether `in` finds the key; differs from `find` in maps with a default value. */
+  /** Operator `in`; differs from `find` in maps with a default value. */
   contains(key: Value): boolean {
     return this.find(key) !== undefined;
   }
 
-  sameAs(other: MapValue): boolean {
+  equals(other: MapValue): boolean {
     if (this.size !== other.size) return false;
     for (const key of this.keys()) {
       const own = this.find(key);
@@ -142,7 +141,7 @@ export abstract class MapValue {
 
 type NativeKey = string | boolean | number | bigint;
 
-/** One key for all numbers that are equal; undefined for what is no key. */
+/** A native key, the same for equal numbers; undefined for a value that cannot be a key. */
 function nativeKey(key: Value): NativeKey | undefined {
   switch (typeof key) {
     case "string":
@@ -157,18 +156,18 @@ function nativeKey(key: Value): NativeKey | undefined {
   return undefined;
 }
 
-/** A map that an expression makes. */
-export class Entries extends MapValue {
+/** A map constructed by an expression. */
+export class HashMap extends MapValue {
   private readonly entries = new Map<NativeKey, readonly [Value, Value]>();
   override readonly typeName = "map";
 
-  static of(pairs: Iterable<readonly [Value, Value]>): Entries {
-    const map = new Entries();
+  static of(pairs: Iterable<readonly [Value, Value]>): HashMap {
+    const map = new HashMap();
     for (const [key, value] of pairs) map.add(key, value);
     return map;
   }
 
-  /** Throws CelFault if the key is there already or can be none. */
+  /** @throws CelFault if the key exists or is invalid */
   add(key: Value, value: Value): void {
     const native = key instanceof Double ? undefined : nativeKey(key);
     if (native === undefined) throw new CelFault(`unsupported key type: ${typeName(key)}`);
@@ -193,14 +192,14 @@ export class Entries extends MapValue {
   }
 }
 
-/** The int as a number where that is exact. The value must be within int64. */
+/** The canonical representation of an int within int64: a number if that is exact. */
 export function canonical(value: bigint): number | bigint {
   return value <= 9_007_199_254_740_991n && value >= -9_007_199_254_740_991n
     ? Number(value)
     : value;
 }
 
-/** Name of the value's type, as `type(x)` and messages show it. */
+/** Name of the value's type, for `type(x)` and messages. */
 export function typeName(value: Value): string {
   switch (typeof value) {
     case "boolean":
@@ -224,7 +223,7 @@ export function typeName(value: Value): string {
   return value instanceof Opaque ? value.type : "bytes";
 }
 
-/** Equality across types: numbers by value, everything else only with its own kind. */
+/** Heterogeneous equality: numbers compare by value across types, other values only within their type. */
 export function equal(left: Value, right: Value): boolean {
   if (typeof left === "string" || typeof left === "boolean" || left === null) {
     return left === right;
@@ -233,14 +232,14 @@ export function equal(left: Value, right: Value): boolean {
   if (isNumeric(left)) return isNumeric(right) && compareNumbers(left, right) === 0;
   if (left instanceof ListValue) {
     if (!(right instanceof ListValue)) return false;
-    // Whichever side has a special way of comparing decides.
-    return left instanceof Items ? right.sameAs(left) : left.sameAs(right);
+    // List semantics of either operand take precedence.
+    return left instanceof ArrayList ? right.equals(left) : left.equals(right);
   }
-  if (left instanceof MapValue) return right instanceof MapValue && left.sameAs(right);
-  return equalRare(left, right);
+  if (left instanceof MapValue) return right instanceof MapValue && left.equals(right);
+  return equalObjects(left, right);
 }
 
-function equalRare(left: Value, right: Value): boolean {
+function equalObjects(left: Value, right: Value): boolean {
   if (left instanceof Uint8Array) {
     return right instanceof Uint8Array && Buffer.compare(left, right) === 0;
   }
@@ -274,8 +273,8 @@ export function isNumeric(value: Value): value is Numeric {
 }
 
 /**
- * -1, 0 or 1; NaN where one is not a number. Exact between whole numbers; next to a double, the
- * other becomes one, as the reference does it.
+ * -1, 0 or 1; NaN if an operand is NaN. Exact for ints and uints; with a double, the other operand is
+ * converted to double, as in cel-go.
  */
 export function compareNumbers(left: Numeric, right: Numeric): number {
   const asDouble = left instanceof Double || right instanceof Double;
@@ -290,7 +289,7 @@ export function compareNumbers(left: Numeric, right: Numeric): number {
   return Number.isNaN(own) || Number.isNaN(other) ? Number.NaN : 0;
 }
 
-/** The value as messages show it. */
+/** The value in error messages. */
 export function displayed(value: Value): string {
   if (value === null) return "null";
   switch (typeof value) {

@@ -1,5 +1,5 @@
 /** Validation of CEL rules in CustomResourceDefinitions: compilation and estimated cost. */
-import { costLimits, mostInRequest, smallestSize, type StructuralSchema } from "#cel";
+import { costLimits, maxCountInRequest, minSize, type StructuralSchema } from "#cel";
 import type { Path, Problems } from "#schema";
 import type { CompiledSchema } from "../schema/compiled-schema.ts";
 import type { JsonSchema, ValidationRule } from "../schema/json-schema.ts";
@@ -94,8 +94,8 @@ export function checkRuleDefinitions(schema: CompiledSchema, place: RulePlace): 
     return;
   }
   const { source } = schema;
-  const size = smallestSize(source as StructuralSchema, place.isRoot) ?? 0;
-  const cardinality = place.cardinality ?? mostInRequest(size);
+  const size = minSize(source as StructuralSchema, place.isRoot) ?? 0;
+  const cardinality = place.cardinality ?? maxCountInRequest(size);
   rules.forEach((rule, index) => checkRule(rule, path.index(index), { ...place, cardinality }));
 }
 

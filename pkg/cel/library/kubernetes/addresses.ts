@@ -23,10 +23,10 @@ const CIDR = "net.CIDR";
 type Ip = Opaque<IpAddress>;
 type CidrValue = Opaque<Cidr>;
 
-/** No zones, no IPv4-mapped IPv6. Throws CelFault. */
+/** Parses an IP address without zone that is not IPv4-mapped. @throws CelFault */
 function parseIp(text: string): IpAddress {
   const quoted = goQuote(text);
-  const { address, zone } = prefixed(`IP Address ${quoted}`, () => parseAddress(text));
+  const { address, zone } = withErrorPrefix(`IP Address ${quoted}`, () => parseAddress(text));
   if (zone !== "") throw new CelFault(`IP address ${quoted} with zone value is not allowed`);
   if (isIpv4Mapped(address)) {
     throw new CelFault(`IPv4-mapped IPv6 address ${quoted} is not allowed`);
@@ -34,8 +34,8 @@ function parseIp(text: string): IpAddress {
   return address;
 }
 
-/** What is read; a fault says of what it is. */
-function prefixed<T>(what: string, read: () => T): T {
+/** Calls `read`, and prefixes the message of its fault with `what`. */
+function withErrorPrefix<T>(what: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
@@ -53,10 +53,10 @@ function cidr({ address, prefix }: Cidr): CidrValue {
 }
 
 function parseNetwork(text: string): CidrValue {
-  // Kubernetes says it twice.
+  // Kubernetes' message has the prefix twice.
   const what = "network address";
-  return prefixed(what, () => {
-    const network = prefixed(what, () => parsePrefix(text));
+  return withErrorPrefix(what, () => {
+    const network = withErrorPrefix(what, () => parsePrefix(text));
     if (!isIpv4Mapped(network.address)) return cidr(network);
     throw new CelFault(`IPv4-mapped IPv6 address ${goQuote(text)} is not allowed`);
   });
@@ -82,7 +82,7 @@ function accepts(parse: (text: string) => unknown): (text: string) => Value {
   };
 }
 
-/** Kubernetes loses the words for what is wrong with the text. */
+/** Parses an address without a detailed error, as Kubernetes does here. */
 function comparable(text: string): IpAddress {
   try {
     return parseIp(text);

@@ -1,4 +1,4 @@
-/** Questions to the authorizer. */
+/** Kubernetes' authorizer library. */
 import {
   define,
   type FunctionDeclaration,
@@ -16,19 +16,19 @@ const GROUP = `${PREFIX}.GroupCheck`;
 const RESOURCE = `${PREFIX}.ResourceCheck`;
 const DECISION = `${PREFIX}.Decision`;
 
-/** What an expression wants to know. */
-export interface AccessQuestion {
+/** Attributes of an authorization check. */
+export interface AccessCheck {
   readonly verb: string;
-  /** For someone else than the user of the request. */
+  /** Subject of the check; absent = the user of the request. */
   readonly serviceAccount?: { readonly namespace: string; readonly name: string };
-  /** Path of a non-resource request; then the rest is absent. */
+  /** Path of a non-resource check; the attributes below are then absent. */
   readonly path?: string;
   readonly group?: string;
   readonly resource?: string;
   readonly subresource?: string;
   readonly namespace?: string;
   readonly name?: string;
-  /** As written; what it means is up to the authorizer. */
+  /** The selector as text, which the authorizer parses. */
   readonly fieldSelector?: string;
   readonly labelSelector?: string;
 }
@@ -39,66 +39,66 @@ export interface AccessDecision {
   readonly error?: string;
 }
 
-/** Answers at once. What it throws ends the evaluation and reaches its caller. */
-export type AccessOracle = (question: AccessQuestion) => AccessDecision;
+/** Decides synchronously. An exception ends the evaluation and is passed to its caller. */
+export type AccessDecider = (question: AccessCheck) => AccessDecision;
 
-interface Draft {
-  readonly ask: AccessOracle;
-  readonly question: Omit<AccessQuestion, "verb">;
+interface CheckBuilder {
+  readonly decide: AccessDecider;
+  readonly check: Omit<AccessCheck, "verb">;
 }
 
-type Asking = Opaque<Draft>;
+type CheckValue = Opaque<CheckBuilder>;
 
 /** The value of the variable `authorizer`. */
-export function authorizerValue(ask: AccessOracle): Value {
-  return draft(AUTHORIZER, { ask, question: {} });
+export function authorizerValue(decide: AccessDecider): Value {
+  return checkValue(AUTHORIZER, { decide, check: {} });
 }
 
 /** The value of `authorizer.requestResource`. */
 export function resourceCheckValue(
-  ask: AccessOracle,
-  question: Omit<AccessQuestion, "verb" | "path">,
+  decide: AccessDecider,
+  check: Omit<AccessCheck, "verb" | "path">,
 ): Value {
-  return draft(RESOURCE, { ask, question });
+  return checkValue(RESOURCE, { decide, check });
 }
 
-function draft(type: string, content: Draft): Asking {
+function checkValue(type: string, content: CheckBuilder): CheckValue {
   return new Opaque(type, content, content);
 }
 
-function refined(type: string, { content }: Asking, more: Partial<AccessQuestion>): Value {
-  return draft(type, { ask: content.ask, question: { ...content.question, ...more } });
+function withAttributes(type: string, { content }: CheckValue, more: Partial<AccessCheck>): Value {
+  return checkValue(type, { decide: content.decide, check: { ...content.check, ...more } });
 }
 
-function decide({ content }: Asking, verb: string): Value {
-  const decision = content.ask({ ...content.question, verb });
+function decide({ content }: CheckValue, verb: string): Value {
+  const decision = content.decide({ ...content.check, verb });
   return new Opaque(DECISION, decision, decision);
 }
 
-/** A step that adds one text to the question. */
-function adding(
-  name: keyof AccessQuestion & string,
+/** A function that sets one attribute of the check. */
+function attributeSetter(
+  name: keyof AccessCheck & string,
   from: string,
   to: string,
 ): FunctionDeclaration {
   const id = `${from.split(".").at(-1)?.toLowerCase()}_${name.toLowerCase()}`;
-  const add = (asking: Asking, text: string): Value => {
+  const add = (asking: CheckValue, text: string): Value => {
     const isRequired = name === "path" || name === "resource";
     if (isRequired && text.trim() === "") throw new CelFault(`${name} must not be empty`);
-    return refined(to, asking, { [name]: text });
+    return withAttributes(to, asking, { [name]: text });
   };
   return define(name, overload(id, `${from}.(string) -> ${to}`, add));
 }
 
-function ofServiceAccount(asking: Asking, namespace: string, name: string): Value {
+function ofServiceAccount(asking: CheckValue, namespace: string, name: string): Value {
   if (isDns1123Subdomain(name).length > 0) throw new CelFault("Invalid service account name");
   if (isDns1123Label(namespace).length > 0) {
     throw new CelFault("Invalid service account namespace");
   }
-  return refined(AUTHORIZER, asking, { serviceAccount: { namespace, name } });
+  return withAttributes(AUTHORIZER, asking, { serviceAccount: { namespace, name } });
 }
 
-type Decided = Opaque<AccessDecision>;
+type DecisionValue = Opaque<AccessDecision>;
 
 /** Types for declarations: `authorizer` and `authorizer.requestResource`. */
 export const authorizerType = readType(AUTHORIZER);
@@ -106,14 +106,14 @@ export const resourceCheckType = readType(RESOURCE);
 
 export const authorizationLibrary: Library = {
   functions: [
-    adding("path", AUTHORIZER, PATH),
-    adding("group", AUTHORIZER, GROUP),
-    adding("resource", GROUP, RESOURCE),
-    adding("subresource", RESOURCE, RESOURCE),
-    adding("namespace", RESOURCE, RESOURCE),
-    adding("name", RESOURCE, RESOURCE),
-    adding("fieldSelector", RESOURCE, RESOURCE),
-    adding("labelSelector", RESOURCE, RESOURCE),
+    attributeSetter("path", AUTHORIZER, PATH),
+    attributeSetter("group", AUTHORIZER, GROUP),
+    attributeSetter("resource", GROUP, RESOURCE),
+    attributeSetter("subresource", RESOURCE, RESOURCE),
+    attributeSetter("namespace", RESOURCE, RESOURCE),
+    attributeSetter("name", RESOURCE, RESOURCE),
+    attributeSetter("fieldSelector", RESOURCE, RESOURCE),
+    attributeSetter("labelSelector", RESOURCE, RESOURCE),
     define(
       "serviceAccount",
       overload(
@@ -132,7 +132,7 @@ export const authorizationLibrary: Library = {
       overload(
         "decision_allowed",
         `${DECISION}.() -> bool`,
-        ({ content }: Decided) => content.allowed,
+        ({ content }: DecisionValue) => content.allowed,
       ),
     ),
     define(
@@ -140,7 +140,7 @@ export const authorizationLibrary: Library = {
       overload(
         "decision_reason",
         `${DECISION}.() -> string`,
-        ({ content }: Decided) => content.reason,
+        ({ content }: DecisionValue) => content.reason,
       ),
     ),
     define(
@@ -148,7 +148,7 @@ export const authorizationLibrary: Library = {
       overload(
         "decision_errored",
         `${DECISION}.() -> bool`,
-        ({ content }: Decided) => content.error !== undefined,
+        ({ content }: DecisionValue) => content.error !== undefined,
       ),
     ),
     define(
@@ -156,7 +156,7 @@ export const authorizationLibrary: Library = {
       overload(
         "decision_error",
         `${DECISION}.() -> string`,
-        ({ content }: Decided) => content.error ?? "",
+        ({ content }: DecisionValue) => content.error ?? "",
       ),
     ),
   ],

@@ -1,4 +1,4 @@
-/** Named formats that texts may have. */
+/** Kubernetes' format library. */
 import {
   isDns1035Label,
   isDns1123Label,
@@ -8,21 +8,21 @@ import {
 } from "#meta";
 import { define, type Library, overload } from "../../check/declare.ts";
 import { parseTimestampText } from "../../value/time.ts";
-import { CelFault, Items, Opaque, OptionalValue, type Value } from "../../value/values.ts";
+import { CelFault, ArrayList, Opaque, OptionalValue, type Value } from "../../value/values.ts";
 import { urlFaults } from "./urls.ts";
 
 const TYPE = "kubernetes.NamedFormat";
 
-/** What is wrong with the text; nothing if it has the format. */
+/** Returns the errors of the text; empty if it has the format. */
 type Check = (text: string) => readonly string[];
 
 interface NamedFormat {
   readonly check: Check;
-  /** Length of the pattern behind it, which costs count. */
+  /** Length of the format's pattern in Kubernetes, for costs. */
   readonly patternLength: number;
 }
 
-/** What may come before more: a dash at the end, and what stands before it, are not looked at. */
+/** The check of a prefix (`generateName`): permits a trailing dash, as in apimachinery. */
 function prefixOf(check: Check): Check {
   return (text) => check(text.endsWith("-") && text.length > 1 ? `${text.slice(0, -2)}a` : text);
 }
@@ -31,7 +31,7 @@ function matching(pattern: RegExp, message: string): Check {
   return (text) => (pattern.test(text) ? [] : [message]);
 }
 
-/** Small letters count, and the offset may be any. */
+/** Lower-case `t` and `z` are accepted, and any offset. */
 function isDateTime(text: string): boolean {
   const [day = "", ...rest] = text.toLowerCase().split("t");
   const time = /^(\d{2}):(\d{2}):(\d{2})(?:.\d+)?(?:z|[+-]\d{2}:\d{2})$/.exec(rest[0] ?? "");
@@ -50,7 +50,7 @@ function isDate(text: string): boolean {
   }
 }
 
-/** Length of the pattern that Kubernetes counts for times. */
+/** Pattern length for `datetime`, for costs. */
 const DATE_TIME_PATTERN = 80;
 
 const checks: Readonly<Record<string, readonly [Check, number]>> = {
@@ -90,7 +90,7 @@ const formats: ReadonlyMap<string, Opaque<NamedFormat>> = new Map(
 
 function validate({ content }: Opaque<NamedFormat>, text: string): Value {
   const messages = content.check(text);
-  return messages.length === 0 ? OptionalValue.none : new OptionalValue(new Items(messages));
+  return messages.length === 0 ? OptionalValue.none : new OptionalValue(new ArrayList(messages));
 }
 
 export const formatLibrary: Library = {

@@ -1,16 +1,16 @@
-/** IP addresses and prefixes as Go's `net/netip` reads them, with its words for what is wrong. */
+/** Parses IP addresses and prefixes with the rules and error messages of Go's `net/netip`. */
 import type { Cidr, IpAddress } from "#base";
 import { goQuote } from "#meta";
 import { CelFault } from "../../value/values.ts";
 
 export interface ZonedAddress {
   readonly address: IpAddress;
-  /** "" for none. */
+  /** IPv6 zone; "" = none. */
   readonly zone: string;
 }
 
-/** The words of an error, without the text that is read. */
-class Unread extends Error {
+/** A parse error, to which callers add the parsed text. */
+class ParseFault extends Error {
   override readonly name = "Unread";
   constructor(why: string, at?: string) {
     super(at === undefined ? why : `${why} (at ${goQuote(at)})`);
@@ -23,9 +23,9 @@ export function parseAddress(text: string): ZonedAddress {
     const first = /[.:%]/.exec(text)?.[0];
     if (first === ".") return { address: ipv4(text), zone: "" };
     if (first === ":") return ipv6(text);
-    throw new Unread(first === "%" ? "missing IPv6 address" : "unable to parse IP");
+    throw new ParseFault(first === "%" ? "missing IPv6 address" : "unable to parse IP");
   } catch (error) {
-    if (!(error instanceof Unread)) throw error;
+    if (!(error instanceof ParseFault)) throw error;
     throw new CelFault(`ParseAddr(${goQuote(text)}): ${error.message}`);
   }
 }
@@ -62,30 +62,31 @@ function ipv4(text: string): number[] {
   for (let at = 0; at < text.length; at++) {
     const character = text[at] ?? "";
     if (/\d/.test(character)) {
-      if (digits === 1 && value === 0) throw new Unread("IPv4 field has octet with leading zero");
+      if (digits === 1 && value === 0)
+        throw new ParseFault("IPv4 field has octet with leading zero");
       value = value * 10 + Number(character);
       digits++;
-      if (value > 255) throw new Unread("IPv4 field has value >255");
+      if (value > 255) throw new ParseFault("IPv4 field has value >255");
     } else if (character === ".") {
       if (at === 0 || at === text.length - 1 || text[at - 1] === ".") {
-        throw new Unread("IPv4 field must have at least one digit", text.slice(at));
+        throw new ParseFault("IPv4 field must have at least one digit", text.slice(at));
       }
-      if (fields.length === 3) throw new Unread("IPv4 address too long");
+      if (fields.length === 3) throw new ParseFault("IPv4 address too long");
       fields.push(value);
       value = 0;
       digits = 0;
     } else {
-      throw new Unread("unexpected character", text.slice(at));
+      throw new ParseFault("unexpected character", text.slice(at));
     }
   }
-  if (fields.length < 3) throw new Unread("IPv4 address too short");
+  if (fields.length < 3) throw new ParseFault("IPv4 address too short");
   return [...fields, value];
 }
 
 function ipv6(text: string): ZonedAddress {
   const percent = text.indexOf("%");
   const zone = percent < 0 ? "" : text.slice(percent + 1);
-  if (percent >= 0 && zone === "") throw new Unread("zone must be a non-empty string");
+  if (percent >= 0 && zone === "") throw new ParseFault("zone must be a non-empty string");
   return { address: groups(percent < 0 ? text : text.slice(0, percent)), zone };
 }
 
@@ -105,24 +106,24 @@ function groups(text: string): number[] {
     bytes.push(group >> 8, group & 0xff);
     rest = rest.slice(digits.length);
     if (rest === "") break;
-    if (!rest.startsWith(":")) throw new Unread("unexpected character, want colon", rest);
-    if (rest === ":") throw new Unread("colon must be followed by more characters", rest);
+    if (!rest.startsWith(":")) throw new ParseFault("unexpected character, want colon", rest);
+    if (rest === ":") throw new ParseFault("colon must be followed by more characters", rest);
     rest = rest.slice(1);
     if (!rest.startsWith(":")) continue;
-    if (ellipsis >= 0) throw new Unread("multiple :: in address", rest);
+    if (ellipsis >= 0) throw new ParseFault("multiple :: in address", rest);
     ellipsis = bytes.length;
     rest = rest.slice(1);
     if (rest === "") break;
   }
-  if (rest !== "") throw new Unread("trailing garbage after address", rest);
+  if (rest !== "") throw new ParseFault("trailing garbage after address", rest);
   return expanded(bytes, ellipsis);
 }
 
 function hexDigits(rest: string): string {
   const digits = /^[0-9a-fA-F]*/.exec(rest)?.[0] ?? "";
-  if (digits.length > 4) throw new Unread("each group must have 4 or less digits", rest);
+  if (digits.length > 4) throw new ParseFault("each group must have 4 or less digits", rest);
   if (digits !== "") return digits;
-  throw new Unread("each colon-separated field must have at least one digit", rest);
+  throw new ParseFault("each colon-separated field must have at least one digit", rest);
 }
 
 function embedded(
@@ -131,11 +132,11 @@ function embedded(
 ): readonly number[] {
   if (ellipsis < 0 && length !== 12) {
     const why = "embedded IPv4 address must replace the final 2 fields of the address";
-    throw new Unread(why, text);
+    throw new ParseFault(why, text);
   }
   if (length + 4 > 16) {
     const why = "too many hex fields to fit an embedded IPv4 at the end of the address";
-    throw new Unread(why, text);
+    throw new ParseFault(why, text);
   }
   return ipv4(text);
 }
@@ -143,9 +144,9 @@ function embedded(
 function expanded(bytes: readonly number[], ellipsis: number): number[] {
   if (bytes.length === 16) {
     if (ellipsis < 0) return [...bytes];
-    throw new Unread("the :: must expand to at least one field of zeros");
+    throw new ParseFault("the :: must expand to at least one field of zeros");
   }
-  if (ellipsis < 0) throw new Unread("address string too short");
+  if (ellipsis < 0) throw new ParseFault("address string too short");
   const zeros = new Array<number>(16 - bytes.length).fill(0);
   return [...bytes.slice(0, ellipsis), ...zeros, ...bytes.slice(ellipsis)];
 }

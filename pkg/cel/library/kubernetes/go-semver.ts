@@ -1,9 +1,9 @@
-/** Versions as the package `blang/semver` reads them, with its words for what is wrong. */
+/** Parses versions with the rules and error messages of Go's `blang/semver`. */
 import type { SemanticVersion } from "#base";
 import { goQuote } from "#meta";
 import { CelFault } from "../../value/values.ts";
 
-const LARGEST = 2n ** 64n - 1n;
+const MAX_UINT64 = 2n ** 64n - 1n;
 
 /** Throws CelFault. */
 export function parseVersion(text: string): SemanticVersion {
@@ -23,7 +23,7 @@ export function parseVersion(text: string): SemanticVersion {
   return { numbers: [...numbers, patch], prerelease };
 }
 
-/** The same for texts like `v1.02`, which is 1.2.0. */
+/** Parses leniently (`ParseTolerant`): `v1.02` is 1.2.0. @throws CelFault */
 export function parseLenientVersion(text: string): SemanticVersion {
   const parts = split(text.replace(/^v/, "")).map((part) => {
     if (part.length <= 1) return part;
@@ -37,7 +37,7 @@ export function parseLenientVersion(text: string): SemanticVersion {
   return parseVersion(parts.join("."));
 }
 
-/** At most three parts, the last with what is left. */
+/** Splits at dots into at most three parts. */
 function split(text: string): string[] {
   const [first = "", second, ...rest] = text.split(".");
   if (second === undefined) return [first];
@@ -59,7 +59,7 @@ function unsigned(text: string): bigint {
   const fault = (why: string): CelFault =>
     new CelFault(`strconv.ParseUint: parsing ${goQuote(text)}: ${why}`);
   if (text === "") throw fault("invalid syntax");
-  if (text.length > 20 || BigInt(text) > LARGEST) throw fault("value out of range");
+  if (text.length > 20 || BigInt(text) > MAX_UINT64) throw fault("value out of range");
   return BigInt(text);
 }
 

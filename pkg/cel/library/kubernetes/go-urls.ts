@@ -1,26 +1,26 @@
-/** URLs as Go's `net/url` reads them, with its words for what is wrong. */
+/** Parses URLs with the rules and error messages of Go's `net/url`. */
 import { goQuote } from "#meta";
 import { CelFault } from "../../value/values.ts";
 
 export interface UrlParts {
   readonly scheme: string;
-  /** With the port; decoded. */
+  /** Host and port, decoded. */
   readonly host: string;
   /** Escaped. */
   readonly path: string;
   readonly query: string;
-  /** What follows the scheme where that is no path. */
+  /** The part after the scheme if it is not a path. */
   readonly opaque: string;
 }
 
-/** The words of an error, without the text that is read. */
-class Unread extends Error {
+/** A parse error, to which callers add the parsed text. */
+class ParseFault extends Error {
   override readonly name = "Unread";
 }
 
 /**
- * `ParseRequestURI`: absolute, or a path. Throws CelFault: `parse "a": invalid URI for request`. The
- * parts are those of `Parse`, which knows fragments.
+ * `ParseRequestURI`: an absolute URI or an absolute path. The parts are those of `Parse`, which handles
+ * fragments. @throws CelFault, such as `parse "a": invalid URI for request`
  */
 export function parseRequestUrl(text: string): UrlParts {
   try {
@@ -28,15 +28,15 @@ export function parseRequestUrl(text: string): UrlParts {
     const hash = text.indexOf("#");
     return parse(hash < 0 ? text : text.slice(0, hash), false);
   } catch (error) {
-    if (!(error instanceof Unread)) throw error;
+    if (!(error instanceof ParseFault)) throw error;
     throw new CelFault(`parse ${goQuote(text)}: ${error.message}`);
   }
 }
 
 function parse(text: string, isRequest: boolean): UrlParts {
   // oxlint-disable-next-line no-control-regex
-  if (/[\0-\x1f\x7f]/.test(text)) throw new Unread("net/url: invalid control character in URL");
-  if (text === "" && isRequest) throw new Unread("empty url");
+  if (/[\0-\x1f\x7f]/.test(text)) throw new ParseFault("net/url: invalid control character in URL");
+  if (text === "" && isRequest) throw new ParseFault("empty url");
   const none = { scheme: "", host: "", path: "", query: "", opaque: "" };
   if (text === "*") return { ...none, path: "*" };
   const { scheme, rest: all } = withScheme(text);
@@ -46,9 +46,9 @@ function parse(text: string, isRequest: boolean): UrlParts {
   const base = { ...none, scheme: scheme.toLowerCase(), query };
   if (!rest.startsWith("/")) {
     if (scheme !== "") return { ...base, opaque: rest };
-    if (isRequest) throw new Unread("invalid URI for request");
+    if (isRequest) throw new ParseFault("invalid URI for request");
     if (rest.split("/", 1)[0]?.includes(":")) {
-      throw new Unread("first path segment in URL cannot contain colon");
+      throw new ParseFault("first path segment in URL cannot contain colon");
     }
   }
   const hasAuthority =
@@ -61,19 +61,19 @@ function parse(text: string, isRequest: boolean): UrlParts {
 }
 
 function withScheme(text: string): { scheme: string; rest: string } {
-  if (text.startsWith(":")) throw new Unread("missing protocol scheme");
+  if (text.startsWith(":")) throw new ParseFault("missing protocol scheme");
   const [whole = "", scheme = ""] = /^([A-Za-z][A-Za-z0-9+.-]*):/.exec(text) ?? [];
   return { scheme, rest: text.slice(whole.length) };
 }
 
-/** Without the user, whose name and password must be well-formed. */
+/** The authority without the user information, which must be well-formed. */
 function hostOf(authority: string): string {
   const at = authority.lastIndexOf("@");
   const host = checkedHost(authority.slice(at + 1));
   if (at < 0) return host;
   const user = authority.slice(0, at);
   if (!/^[A-Za-z0-9\-._:~!$&'()*+,;=%@]*$/.test(user))
-    throw new Unread("net/url: invalid userinfo");
+    throw new ParseFault("net/url: invalid userinfo");
   checkEscapes(user);
   return host;
 }
@@ -84,7 +84,7 @@ function checkedHost(host: string): string {
     return decodedHost(host, "");
   }
   const close = host.lastIndexOf("]");
-  if (close < 0) throw new Unread("missing ']' in host");
+  if (close < 0) throw new ParseFault("missing ']' in host");
   checkPort(host.slice(close + 1));
   const zone = host.slice(0, close).indexOf("%25");
   if (zone < 0) return decodedHost(host, "");
@@ -93,17 +93,17 @@ function checkedHost(host: string): string {
 }
 
 function checkPort(port: string): void {
-  if (!/^(?::\d*)?$/.test(port)) throw new Unread(`invalid port ${goQuote(port)} after host`);
+  if (!/^(?::\d*)?$/.test(port)) throw new ParseFault(`invalid port ${goQuote(port)} after host`);
 }
 
-/** In hosts, only bytes beyond ASCII may be escaped. */
+/** Decodes a host, where only non-ASCII bytes may be escaped. */
 function decodedHost(text: string, more: string): string {
   checkEscapes(text, (code) => code >= 0x80 || more.includes(String.fromCharCode(code)));
   checkHostCharacters(text);
   return decoded(text);
 }
 
-/** In zones, `%25` stands for the percent sign, and further characters may be escaped. */
+/** Decodes a zone, where `%25` is the percent sign and further characters may be escaped. */
 function decodedZone(text: string): string {
   checkEscapes(text, (code) => code === 0x25 || code === 0x20 || isHostByte(code));
   checkHostCharacters(text);
@@ -118,21 +118,21 @@ function checkHostCharacters(text: string): void {
   const wrong = /[ -~]/g;
   for (const [character] of text.matchAll(wrong)) {
     if (character === "%" || isHostByte(character.charCodeAt(0))) continue;
-    throw new Unread(`invalid character ${goQuote(character)} in host name`);
+    throw new ParseFault(`invalid character ${goQuote(character)} in host name`);
   }
 }
 
-/** Throws where an escape is none, or is one of a byte that may not be escaped. */
+/** @throws ParseFault for a malformed escape, or the escape of a byte that may not be escaped */
 function checkEscapes(text: string, allowed: (code: number) => boolean = () => true): void {
   for (let at = text.indexOf("%"); at >= 0; at = text.indexOf("%", at + 1)) {
     const escape = text.slice(at, at + 3);
     const isEscape = /^%[0-9A-Fa-f]{2}$/.test(escape);
     if (isEscape && (allowed(Number.parseInt(escape.slice(1), 16)) || escape === "%25")) continue;
-    throw new Unread(`invalid URL escape ${goQuote(escape)}`);
+    throw new ParseFault(`invalid URL escape ${goQuote(escape)}`);
   }
 }
 
-/** The path as `EscapedPath` gives it: as it was if that is a valid encoding. */
+/** `EscapedPath`: the original path if it is a valid encoding. */
 function pathOf(path: string): string {
   checkEscapes(path);
   if (/^[A-Za-z0-9\-._~!$&'()*+,;=:@[\]/%]*$/.test(path)) return path;

@@ -1,4 +1,4 @@
-/** Patches that mutation policies return. */
+/** The type JSONPatch of MutatingAdmissionPolicies. */
 import { define, type Library, overload } from "../../check/declare.ts";
 import { dyn, objectOf, type ObjectField, string } from "../../check/types.ts";
 

@@ -7,7 +7,7 @@ import { quantityLibrary } from "./quantities.ts";
 import { semverLibrary } from "./semver.ts";
 import { urlLibrary } from "./urls.ts";
 
-/** What Kubernetes adds to the language. */
+/** Kubernetes' extension libraries. */
 export const kubernetesLibraries: readonly Library[] = [
   listLibrary,
   urlLibrary,

@@ -1,4 +1,4 @@
-/** Functions on lists: order, sums, positions, sets. */
+/** Kubernetes' list library, and the sets library. */
 import { define, type FunctionDeclaration, type Library, overload } from "../../check/declare.ts";
 import { addInts, isInt, toUint } from "../../value/numbers.ts";
 import { addTimes } from "../../value/time.ts";
@@ -31,8 +31,8 @@ function isSorted(list: ListValue): Value {
   return true;
 }
 
-/** The element that the others do not come before (sign -1) or after (1). */
-function extreme(name: "min" | "max"): (list: ListValue) => Value {
+/** `min` and `max`. */
+function minOrMax(name: "min" | "max"): (list: ListValue) => Value {
   const sign = name === "min" ? -1 : 1;
   return (list) => {
     if (list.length === 0) throw new CelFault(`${name} called on empty list`);
@@ -60,7 +60,7 @@ function add(left: Value, right: Value): Value {
   return addTimes(left, right);
 }
 
-/** Starts from the first element, as the zero is only that of the declared type. */
+/** The sum from the first element on; `zero` of the declared type only for an empty list. */
 function sum(list: ListValue, zero: Value): Value {
   if (list.length === 0) return zero;
   let total = list.at(0);
@@ -78,7 +78,7 @@ function lastIndexOf(list: ListValue, item: Value): Value {
   return -1;
 }
 
-function ofEach(
+function elementwise(
   name: string,
   signature: (type: string) => string,
   implementation: (list: ListValue) => Value,
@@ -89,16 +89,16 @@ function ofEach(
   );
 }
 
-function hasAll(list: ListValue, part: ListValue): boolean {
+function includesAll(list: ListValue, part: ListValue): boolean {
   for (const item of part) if (indexOf(list, item) === -1) return false;
   return true;
 }
 
 export const listLibrary: Library = {
   functions: [
-    ofEach("isSorted", (type) => `list(${type}).() -> bool`, isSorted),
-    ofEach("min", (type) => `list(${type}).() -> ${type}`, extreme("min")),
-    ofEach("max", (type) => `list(${type}).() -> ${type}`, extreme("max")),
+    elementwise("isSorted", (type) => `list(${type}).() -> bool`, isSorted),
+    elementwise("min", (type) => `list(${type}).() -> ${type}`, minOrMax("min")),
+    elementwise("max", (type) => `list(${type}).() -> ${type}`, minOrMax("max")),
     define(
       "sum",
       ...zeros.map(([type, zero]) =>
@@ -111,14 +111,14 @@ export const listLibrary: Library = {
     define("lastIndexOf", overload("list_a_last_index_of_int", "list(A).(A) -> int", lastIndexOf)),
     define(
       "sets.contains",
-      overload("list_sets_contains_list", "(list(A), list(A)) -> bool", hasAll),
+      overload("list_sets_contains_list", "(list(A), list(A)) -> bool", includesAll),
     ),
     define(
       "sets.equivalent",
       overload(
         "list_sets_equivalent_list",
         "(list(A), list(A)) -> bool",
-        (left: ListValue, right: ListValue) => hasAll(left, right) && hasAll(right, left),
+        (left: ListValue, right: ListValue) => includesAll(left, right) && includesAll(right, left),
       ),
     ),
     define(

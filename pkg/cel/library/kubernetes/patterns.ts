@@ -1,67 +1,67 @@
-/** Regular expressions with RE2's syntax, meaning and linear time. */
+/** Regular expressions with RE2's syntax, semantics and linear time. */
 import { RE2JS, RE2JSSyntaxException } from "re2js";
 import { setBounded } from "#base";
 import { define, type Library, overload } from "../../check/declare.ts";
 import { toInt } from "../../value/numbers.ts";
-import { CelFault, Items } from "../../value/values.ts";
+import { CelFault, ArrayList } from "../../value/values.ts";
 
-const MOST_PATTERNS = 1_000;
+const MAX_CACHED_PATTERNS = 1_000;
 
-/** Compiled patterns, the oldest forgotten first. */
-class Patterns {
+/** Cache of compiled patterns; evicts the oldest. */
+class PatternCache {
   private readonly compiled = new Map<string, RE2JS>();
 
-  /** Throws CelFault for what is no pattern. */
+  /** @throws CelFault for an invalid pattern */
   get(text: string): RE2JS {
     const known = this.compiled.get(text);
     if (known !== undefined) return known;
     const made = compilePattern(text);
-    setBounded(this.compiled, [text, made], MOST_PATTERNS);
+    setBounded(this.compiled, [text, made], MAX_CACHED_PATTERNS);
     return made;
   }
 }
 
-/** Longer patterns are refused: compiling one takes time that no cost counts. */
-const LONGEST_PATTERN = 20_000;
-/** Each counted repeat may stand for a thousand copies of what it repeats. */
-const MOST_REPEATS = 100;
+/** Limits the time of compilation, which costs do not include. */
+const MAX_PATTERN_LENGTH = 20_000;
+/** Limit of counted repetitions, each of which may expand to a thousand copies. */
+const MAX_REPEATS = 100;
 
-/** Throws CelFault for what is no pattern, in Go's words, or would take long to compile. */
+/** @throws CelFault for an invalid pattern, with Go's message, or one that is expensive to compile */
 export function compilePattern(text: string): RE2JS {
-  if (text.length > LONGEST_PATTERN || repeats(text) > MOST_REPEATS) {
+  if (text.length > MAX_PATTERN_LENGTH || countRepeats(text) > MAX_REPEATS) {
     throw new CelFault("error parsing regexp: expression too large");
   }
   try {
     return RE2JS.compile(text);
   } catch (error) {
     if (!(error instanceof RE2JSSyntaxException)) throw error;
-    // Go lets groups share a name, and no function asks for one by its name.
+    // Go permits duplicate group names, and no function uses the names.
     const isRepeated = error.message.includes("duplicate capture group name");
-    const unnamed = isRepeated ? withoutNames(text) : text;
+    const unnamed = isRepeated ? withoutGroupNames(text) : text;
     if (unnamed !== text) return compilePattern(unnamed);
-    throw new CelFault(goWords(error.message));
+    throw new CelFault(goMessage(error.message));
   }
 }
 
-/** The pattern with plain groups for those with names. */
-function withoutNames(text: string): string {
+/** Replaces named groups by unnamed ones. */
+function withoutGroupNames(text: string): string {
   const part = /\\Q[^]*?(?:\\E|$)|\\[^]|\[\^?\]?(?:\\[^]|\[:\^?\w+:\]|[^\]\\])*\]|\(\?P?<\w+>/g;
   return text.replace(part, (found) => (found.startsWith("(") ? "(" : found));
 }
 
-/** The package words one fault in a way of its own. */
-function goWords(message: string): string {
+/** Translates the one message of re2js that differs from Go's. */
+function goMessage(message: string): string {
   return message.replace(/(trailing backslash at end of expression)$/, "$1: ``");
 }
 
-/** Repeats of ten or more. */
-function repeats(text: string): number {
+/** Number of counted repetitions of ten or more. */
+function countRepeats(text: string): number {
   return text.match(/\{\d*,?\d\d/g)?.length ?? 0;
 }
 
-/** Functions with a memory of patterns, one per environment. */
+/** The regex library with a pattern cache; one per environment. */
 export function patternLibrary(): Library {
-  const patterns = new Patterns();
+  const patterns = new PatternCache();
   const matches = (text: string, pattern: string): boolean => patterns.get(pattern).test(text);
   const legal = (pattern: string): RE2JS => {
     try {
@@ -74,14 +74,14 @@ export function patternLibrary(): Library {
     const matcher = legal(pattern).matcher(text);
     return matcher.find() ? (matcher.group() ?? "") : "";
   };
-  const findAll = (text: string, pattern: string, limit: number): Items => {
+  const findAll = (text: string, pattern: string, limit: number): ArrayList => {
     const found: string[] = [];
     const matcher = legal(pattern).matcher(text);
     const most = limit < 0 ? Infinity : limit;
     for (let count = 0; count < most && matcher.find(); count++) {
       found.push(matcher.group() ?? "");
     }
-    return new Items(found);
+    return new ArrayList(found);
   };
   return {
     functions: [

@@ -1,31 +1,31 @@
-/** Amounts with suffixes, compared and added exactly. */
+/** Kubernetes' quantity library, with exact arithmetic. */
 import { Quantity, QuantityFault } from "#meta";
 import { define, type Library, overload } from "../../check/declare.ts";
 import { toInt } from "../../value/numbers.ts";
 import { CelFault, Double, Opaque, type Value } from "../../value/values.ts";
 
 const TYPE = "kubernetes.Quantity";
-const LARGEST = 2n ** 63n - 1n;
+const MAX_INT = 2n ** 63n - 1n;
 
 type Int = number | bigint;
 
-/** An amount as Kubernetes holds it, which decides what is an integer. */
-interface Held {
+/** A quantity with apimachinery's internal representation, which determines `isInteger`. */
+interface QuantityState {
   readonly quantity: Quantity;
-  /** `value` times ten to the power of `scale`; undefined for amounts of arbitrary precision. */
-  readonly exact: Exact | undefined;
-  /** A sum or difference: as the right side of `==` it is an error. */
+  /** int64Amount: `value` × 10^`scale`; undefined for infDecAmount. */
+  readonly exact: ScaledInteger | undefined;
+  /** Whether it is a sum or difference, which is an error as the right operand of `==`. */
   readonly isComputed: boolean;
 }
 
-interface Exact {
+interface ScaledInteger {
   readonly value: bigint;
   readonly scale: number;
 }
 
-type Amount = Opaque<Held>;
+type QuantityValue = Opaque<QuantityState>;
 
-function opaque(held: Held): Amount {
+function opaque(held: QuantityState): QuantityValue {
   let { mantissa, exponent } = held.quantity;
   while (mantissa !== 0n && mantissa % 10n === 0n) {
     mantissa /= 10n;
@@ -64,8 +64,8 @@ const decimal: Readonly<Record<string, number>> = {
   E: 18,
 };
 
-/** Few digits fit into an integer with a scale; which are few depends on the suffix. */
-function exactOf(text: string): Exact | undefined {
+/** The int64Amount of a text; undefined if it has too many digits, depending on the suffix. */
+function exactOf(text: string): ScaledInteger | undefined {
   const [, sign = "", digits = "", fraction = "", suffix = ""] =
     /^([+-]?)0*(\d*)(?:\.(\d*))?(.*)$/.exec(text) ?? [];
   const whole = digits === "" ? "0" : digits;
@@ -78,47 +78,53 @@ function exactOf(text: string): Exact | undefined {
   const scale = power - fraction.length;
   if (precision < 0 || scale < -9 || (isBinary && fraction !== "")) return undefined;
   const value = BigInt(whole + fraction) << BigInt(isBinary ? shift : 0);
-  return fitting({ value: sign === "-" ? -value : value, scale });
+  return withinInt64({ value: sign === "-" ? -value : value, scale });
 }
 
-function fitting(exact: Exact): Exact | undefined {
-  return exact.value <= LARGEST && exact.value >= -LARGEST - 1n ? exact : undefined;
+function withinInt64(exact: ScaledInteger): ScaledInteger | undefined {
+  return exact.value <= MAX_INT && exact.value >= -MAX_INT - 1n ? exact : undefined;
 }
 
-function sumOf(left: Exact | undefined, right: Exact | undefined): Exact | undefined {
+function sumOf(
+  left: ScaledInteger | undefined,
+  right: ScaledInteger | undefined,
+): ScaledInteger | undefined {
   if (left === undefined || right === undefined) return undefined;
   if (right.value === 0n) return left;
   if (left.value === 0n) return right;
   const scale = Math.min(left.scale, right.scale);
-  const at = (each: Exact) => each.value * 10n ** BigInt(each.scale - scale);
-  return fitting({ value: at(left) + at(right), scale });
+  const at = (each: ScaledInteger) => each.value * 10n ** BigInt(each.scale - scale);
+  return withinInt64({ value: at(left) + at(right), scale });
 }
 
-function add({ content: left }: Amount, right: Omit<Held, "isComputed">): Value {
+function add({ content: left }: QuantityValue, right: Omit<QuantityState, "isComputed">): Value {
   const quantity = left.quantity.add(right.quantity);
   return opaque({ quantity, exact: sumOf(left.exact, right.exact), isComputed: true });
 }
 
-function negated({ quantity, exact }: Omit<Held, "isComputed">): Omit<Held, "isComputed"> {
+function negated({
+  quantity,
+  exact,
+}: Omit<QuantityState, "isComputed">): Omit<QuantityState, "isComputed"> {
   return {
     quantity: quantity.negate(),
     exact: exact && { value: -exact.value, scale: exact.scale },
   };
 }
 
-/** The amount as an int64, if it is held as one. */
-function integerOf({ content: { exact } }: Amount): bigint | undefined {
+/** The int64 value; undefined for fractions and infDecAmounts. */
+function integerOf({ content: { exact } }: QuantityValue): bigint | undefined {
   if (exact === undefined || exact.scale < 0) return undefined;
-  return fitting({ value: exact.value * 10n ** BigInt(exact.scale), scale: 0 })?.value;
+  return withinInt64({ value: exact.value * 10n ** BigInt(exact.scale), scale: 0 })?.value;
 }
 
-function asInteger(amount: Amount): Value {
+function asInteger(amount: QuantityValue): Value {
   const value = integerOf(amount);
   if (value === undefined) throw new CelFault("cannot convert value to integer");
   return toInt(value);
 }
 
-function asFloat({ content: { quantity, exact } }: Amount): Value {
+function asFloat({ content: { quantity, exact } }: QuantityValue): Value {
   if (exact === undefined) return new Double(quantity.toNumber());
   return new Double(Number(exact.value) * 10 ** exact.scale);
 }
@@ -127,7 +133,7 @@ const whole = (value: Int) => ({
   quantity: Quantity.of(value),
   exact: { value: BigInt(value), scale: 0 },
 });
-const compare = ({ content: left }: Amount, { content: right }: Amount): number =>
+const compare = ({ content: left }: QuantityValue, { content: right }: QuantityValue): number =>
   Math.sign(left.quantity.compare(right.quantity));
 
 export const quantityLibrary: Library = {
@@ -143,14 +149,18 @@ export const quantityLibrary: Library = {
     ),
     define(
       "sign",
-      overload("quantity_sign", `(${TYPE}) -> int`, ({ content }: Amount) => content.quantity.sign),
+      overload(
+        "quantity_sign",
+        `(${TYPE}) -> int`,
+        ({ content }: QuantityValue) => content.quantity.sign,
+      ),
     ),
     define(
       "isInteger",
       overload(
         "quantity_is_integer",
         `${TYPE}.() -> bool`,
-        (amount: Amount) => integerOf(amount) !== undefined,
+        (amount: QuantityValue) => integerOf(amount) !== undefined,
       ),
     ),
     define("asInteger", overload("quantity_get_int", `${TYPE}.() -> int`, asInteger)),
@@ -160,7 +170,7 @@ export const quantityLibrary: Library = {
       overload(
         "quantity_is_greater_than",
         `${TYPE}.(${TYPE}) -> bool`,
-        (left: Amount, right: Amount) => compare(left, right) > 0,
+        (left: QuantityValue, right: QuantityValue) => compare(left, right) > 0,
       ),
     ),
     define(
@@ -168,25 +178,29 @@ export const quantityLibrary: Library = {
       overload(
         "quantity_is_less_than",
         `${TYPE}.(${TYPE}) -> bool`,
-        (left: Amount, right: Amount) => compare(left, right) < 0,
+        (left: QuantityValue, right: QuantityValue) => compare(left, right) < 0,
       ),
     ),
     define("compareTo", overload("quantity_compare_to", `${TYPE}.(${TYPE}) -> int`, compare)),
     define(
       "add",
-      overload("quantity_add", `${TYPE}.(${TYPE}) -> ${TYPE}`, (left: Amount, right: Amount) =>
-        add(left, right.content),
+      overload(
+        "quantity_add",
+        `${TYPE}.(${TYPE}) -> ${TYPE}`,
+        (left: QuantityValue, right: QuantityValue) => add(left, right.content),
       ),
-      overload("quantity_add_int", `${TYPE}.(int) -> ${TYPE}`, (left: Amount, right: Int) =>
+      overload("quantity_add_int", `${TYPE}.(int) -> ${TYPE}`, (left: QuantityValue, right: Int) =>
         add(left, whole(right)),
       ),
     ),
     define(
       "sub",
-      overload("quantity_sub", `${TYPE}.(${TYPE}) -> ${TYPE}`, (left: Amount, right: Amount) =>
-        add(left, negated(right.content)),
+      overload(
+        "quantity_sub",
+        `${TYPE}.(${TYPE}) -> ${TYPE}`,
+        (left: QuantityValue, right: QuantityValue) => add(left, negated(right.content)),
       ),
-      overload("quantity_sub_int", `${TYPE}.(int) -> ${TYPE}`, (left: Amount, right: Int) =>
+      overload("quantity_sub_int", `${TYPE}.(int) -> ${TYPE}`, (left: QuantityValue, right: Int) =>
         add(left, negated(whole(right))),
       ),
     ),

@@ -1,4 +1,4 @@
-/** Versions as semver.org orders them. */
+/** Kubernetes' semver library. */
 import { compareSemver, type SemanticVersion } from "#base";
 import { define, type Library, overload } from "../../check/declare.ts";
 import { parseLenientVersion, parseVersion } from "./go-semver.ts";
@@ -8,7 +8,7 @@ const TYPE = "kubernetes.Semver";
 
 type Semver = Opaque<SemanticVersion>;
 
-/** Throws CelFault. With `lenient`, `v1.02` is 1.2.0. */
+/** Parses a version; with `lenient`, `v1.02` is 1.2.0. @throws CelFault */
 export function semverValue(text: string, lenient = false): Semver {
   const version = lenient ? parseLenientVersion(text) : parseVersion(text);
   const { numbers, prerelease } = version;

@@ -1,7 +1,7 @@
-/** URLs: absolute ones, and absolute paths. */
+/** Kubernetes' URL library. */
 import { define, type Library, overload } from "../../check/declare.ts";
 import { parseRequestUrl, type UrlParts } from "./go-urls.ts";
-import { CelFault, Entries, Items, Opaque, type Value } from "../../value/values.ts";
+import { CelFault, HashMap, ArrayList, Opaque, type Value } from "../../value/values.ts";
 
 const TYPE = "kubernetes.URL";
 
@@ -26,7 +26,7 @@ function port(host: string): string {
   return /:(\d+)$/.exec(host)?.[1] ?? "";
 }
 
-/** Names with all their values; pairs that are no pairs are left out. */
+/** Query parameters with all their values; malformed pairs are ignored. */
 function queryOf(text: string): Value {
   const values = new Map<string, string[]>();
   for (const pair of text.split("&")) {
@@ -39,7 +39,7 @@ function queryOf(text: string): Value {
     if (present === undefined) values.set(key, [value]);
     else present.push(value);
   }
-  return Entries.of([...values].map(([name, all]) => [name, new Items(all)]));
+  return HashMap.of([...values].map(([name, all]) => [name, new ArrayList(all)]));
 }
 
 function decoded(text: string): string | undefined {
@@ -51,7 +51,7 @@ function decoded(text: string): string | undefined {
   return Buffer.concat(bytes).toString("utf8");
 }
 
-/** What is wrong with a text that is no URL. */
+/** The errors of a text that is not a URL. */
 export function urlFaults(text: string): readonly string[] {
   try {
     parseRequestUrl(text);
