@@ -21,7 +21,7 @@ export {
 } from "./logger.ts";
 export { memoize } from "./collections/memoize.ts";
 export { certainlyDiffer, deepEqual } from "./value/equal.ts";
-export { deepClone } from "./value/clone.ts";
+export { deepClone, deepCloneInSlices } from "./value/clone.ts";
 export {
   assign,
   compareUtf8,

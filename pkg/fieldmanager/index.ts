@@ -1,5 +1,5 @@
 /** fieldmanager: server-side apply and metadata.managedFields, on structured-merge-diff's rules. */
-export { type FieldSet, parseFieldSet, type Pattern, setOf } from "./fieldpath/set.ts";
+export { type FieldSet, type Pattern, setOf } from "./fieldpath/set.ts";
 export { atomicUnits } from "./typed/atomic-units.ts";
 export { configurationFault } from "./typed/validate.ts";
 export { merge as mergeConfiguration } from "./typed/merge.ts";

@@ -81,13 +81,13 @@ export function* managedFieldsAfterUpdate(
   write: Write,
   change: Update,
 ): Slices<readonly ManagedFieldsEntry[]> {
-  const managers = managersBefore(write, change);
+  const managers = yield* managersBefore(write, change);
   if (managers.size === 0 && !change.creation) return [];
   yield;
   try {
     const after = yield* updated(write, change, managers);
     yield;
-    return after.entries();
+    return yield* after.entriesInSlices();
   } catch (fault) {
     if (fault instanceof ManagedFieldsError || fault instanceof ElementError) return [];
     throw fault;
@@ -95,24 +95,26 @@ export function* managedFieldsAfterUpdate(
 }
 
 /** A client may hand in other entries, or take all away with `[]` or `[{}]`. */
-function managersBefore({ subresource }: Write, { entries, sent }: Update): Managers {
-  if (subresource !== "" || sent === undefined || sent === null) return readOrNone(entries);
+function* managersBefore({ subresource }: Write, { entries, sent }: Update): Slices<Managers> {
+  if (subresource !== "" || sent === undefined || sent === null) {
+    return yield* readOrNone(entries);
+  }
   const [first] = sent;
   if (first === undefined) return new Managers();
   if (sent.length === 1 && Object.values(first).every((value) => value === undefined)) {
     return new Managers();
   }
   try {
-    return Managers.read(sent);
+    return yield* Managers.readInSlices(sent);
   } catch (fault) {
-    if (fault instanceof ManagedFieldsError) return readOrNone(entries);
+    if (fault instanceof ManagedFieldsError) return yield* readOrNone(entries);
     throw fault;
   }
 }
 
-function readOrNone(entries: readonly ManagedFieldsEntry[] | null | undefined): Managers {
+function* readOrNone(entries: readonly ManagedFieldsEntry[] | null | undefined): Slices<Managers> {
   try {
-    return Managers.read(entries);
+    return yield* Managers.readInSlices(entries);
   } catch (fault) {
     if (fault instanceof ManagedFieldsError) return new Managers();
     throw fault;
@@ -201,7 +203,7 @@ export function* applyConfiguration(
 ): Slices<AppliedConfiguration> {
   const { document, live, zero, creation, entries } = configuration;
   try {
-    let managers = readForApply(entries);
+    let managers = yield* readForApply(entries);
     checkKind(write, document);
     if (managers.size === 0 && !creation) {
       const first = { ...write, manager: beforeApply };
@@ -216,7 +218,7 @@ export function* applyConfiguration(
       applied.object === undefined ? undefined : withLastApplied(write, applied.object, document);
     // The annotation follows even where nothing else changes.
     const kept = object ?? changedBy(withLastApplied(write, live, document), live);
-    return { object: kept, entries: applied.managers.entries() };
+    return { object: kept, entries: yield* applied.managers.entriesInSlices() };
   } catch (fault) {
     if (fault instanceof ManagedFieldsError) throw plainFailure(fault.message);
     if (fault instanceof ConflictError) throw conflictError(fault.conflicts);
@@ -232,9 +234,9 @@ function changedBy(object: JsonObject, live: JsonObject): JsonObject | undefined
   return object === live ? undefined : object;
 }
 
-function readForApply(entries: Configuration["entries"]): Managers {
+function* readForApply(entries: Configuration["entries"]): Slices<Managers> {
   try {
-    return Managers.read(entries);
+    return yield* Managers.readInSlices(entries);
   } catch (fault) {
     if (!(fault instanceof ManagedFieldsError)) throw fault;
     throw new ManagedFieldsError(`failed to decode managed fields: ${fault.message}`);

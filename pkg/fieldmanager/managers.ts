@@ -1,4 +1,4 @@
-import { compareUtf8, OpaqueJson } from "#base";
+import { atOnce, compareUtf8, OpaqueJson, type Slices } from "#base";
 import {
   difference,
   type FieldSet,
@@ -48,9 +48,17 @@ export class Managers implements Iterable<readonly [id: string, manager: Manager
 
   /** @throws ManagedFieldsError */
   static read(entries: readonly ManagedFieldsEntry[] | null | undefined): Managers {
+    return atOnce(Managers.readInSlices(entries));
+  }
+
+  /** As `read`, in slices. */
+  static *readInSlices(
+    entries: readonly ManagedFieldsEntry[] | null | undefined,
+  ): Slices<Managers> {
     const managers = new Managers();
     for (const [index, entry] of (entries ?? []).entries()) {
-      managers.put(decodeEntry(entry, index));
+      managers.put(yield* decodeEntry(entry, index));
+      yield;
     }
     return managers;
   }
@@ -93,9 +101,23 @@ export class Managers implements Iterable<readonly [id: string, manager: Manager
     for (const [id, { fields }] of this.byId) if (isEmptySet(fields)) this.byId.delete(id);
   }
 
-  /** As entries, appliers first, then by whole seconds, then by name. */
+  /** As entries with their texts, appliers first, then by whole seconds, then by name. */
   entries(): ManagedFieldsEntry[] {
-    return [...this.byId.values()].sort(byAge).map(encodeEntry);
+    return atOnce(this.entriesInSlices());
+  }
+
+  /** As `entries`, in slices. */
+  *entriesInSlices(): Slices<ManagedFieldsEntry[]> {
+    const entries: ManagedFieldsEntry[] = [];
+    for (const manager of [...this.byId.values()].sort(byAge)) {
+      const entry = encodeEntry(manager);
+      entries.push(entry);
+      yield;
+      // Printed when the object is, which takes long enough without it.
+      void entry.fieldsV1?.text;
+      yield;
+    }
+    return entries;
   }
 }
 
@@ -120,7 +142,7 @@ export function managerIdentifier(manager: Omit<Manager, "fields" | "time">): st
   });
 }
 
-function decodeEntry(entry: ManagedFieldsEntry, index: number): Manager {
+function* decodeEntry(entry: ManagedFieldsEntry, index: number): Slices<Manager> {
   const { operation, apiVersion = "", fieldsType = "" } = entry;
   if (operation !== "Apply" && operation !== "Update") {
     throw new ManagedFieldsError("operation must be `Apply` or `Update`");
@@ -133,7 +155,9 @@ function decodeEntry(entry: ManagedFieldsEntry, index: number): Manager {
   const { manager: name = "", subresource = "", time } = entry;
   try {
     const { fieldsV1: carried } = entry;
-    const fields = parseFieldSet(carried?.value);
+    const value = carried?.value;
+    yield;
+    const fields = yield* parseFieldSet(value);
     const who = { name, operation, subresource, apiVersion } as const;
     return { ...who, fields, time: time ?? undefined, carried };
   } catch (fault) {

@@ -53,6 +53,8 @@ export {
   checkObjectMeta,
   checkObjectMetaUpdate,
   checkQualifiedFinalizers,
+  objectMetaChecks,
+  objectMetaUpdateChecks,
 } from "./object/validate-meta.ts";
 export {
   ConfigurationFault,
@@ -78,7 +80,7 @@ export {
 export { parseFieldSelector } from "./selector/field-selector.ts";
 export { PatchFault } from "./patch/patch-fault.ts";
 export { jsonPatch, jsonPatchInSlices } from "./patch/json-patch.ts";
-export { mergePatch } from "./patch/merge-patch.ts";
-export { strategicMergePatch } from "./patch/strategic-merge.ts";
+export { mergePatchInSlices } from "./patch/merge-patch.ts";
+export { strategicMergePatchInSlices } from "./patch/strategic-merge.ts";
 export { patchedText } from "./patch/patched-text.ts";
 export { goTypeOf, goValue } from "./patch/go-value.ts";

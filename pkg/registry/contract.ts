@@ -90,6 +90,8 @@ export interface Item {
   readonly revision: number;
   /** The object in hub form with resourceVersion set; shared, never to be changed. */
   readonly object: any;
+  /** The bytes were encoded from the object, by its schema of now. */
+  readonly isEncoded?: boolean;
   /** Cache of the encoders, shared with the item. */
   encoded?: unknown;
 }

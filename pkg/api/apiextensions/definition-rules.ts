@@ -180,9 +180,12 @@ function checkSpecUpdate(
   old: CustomResourceDefinition,
   problems: Problems,
 ): void {
-  const found = new Problems();
-  checkSpec(definition.spec, unchangedParts(definition, old), found);
-  if (!found.empty) checkSpec(definition.spec, toleranceFor(definition, old), problems);
+  problems.later(function* (told) {
+    const found = new Problems();
+    checkSpec(definition.spec, unchangedParts(definition, old), found);
+    yield* found.settle();
+    if (!found.empty) checkSpec(definition.spec, toleranceFor(definition, old), told);
+  });
 }
 
 /** Where unknown fields are pruned, or anything depends on it, schemas must be structural. */

@@ -1,5 +1,5 @@
 /** Which JSON schemas custom resources may have. */
-import { isJsonObject } from "#base";
+import { isJsonObject, type Slices } from "#base";
 import type { Look, Path, Problems } from "#schema";
 import {
   cardinalityBelow,
@@ -54,14 +54,19 @@ interface SchemaOptions {
 
 /** `path` is that of what holds `openAPIV3Schema`. Decoding has bounded how deep schemas go. */
 export function checkSchema(schema: JsonSchema, path: Path, options: SchemaOptions): void {
-  const { hasStatus, problems, tolerance } = options;
+  const { hasStatus, problems } = options;
   const place = path.child("openAPIV3Schema");
   if (hasStatus) checkRootFields(schema, place, problems);
   if (schema.nullable) {
     problems.forbidden(place.child("nullable"), "nullable cannot be true at the root");
   }
+  problems.later((found) => schemaChecks(schema, place, { ...options, problems: found }));
+}
+
+function* schemaChecks(schema: JsonSchema, place: Path, options: SchemaOptions): Slices<void> {
+  const { problems, tolerance } = options;
   const costs = new RuleCosts();
-  const isSound = tolerance.nonStructural || checkShape(schema, place, options);
+  const isSound = tolerance.nonStructural || (yield* shapeChecks(schema, place, options));
   const expressions: Look[] | undefined = isSound && !tolerance.nonStructural ? [] : undefined;
   const rules: RuleScope | undefined = expressions && {
     costs,
@@ -70,6 +75,7 @@ export function checkSchema(schema: JsonSchema, path: Path, options: SchemaOptio
     cardinality: 1,
     uncorrelatable: undefined,
   };
+  yield;
   checkBelow(schema, place, { problems, tolerance, isRoot: true, rules });
   for (const look of expressions ?? []) problems.later(look);
   problems.later((found) => costs.check(place, found));
@@ -86,22 +92,31 @@ const unsupportedWords = [
 ] as const;
 
 function hasUnsupportedWord(schema: JsonSchema): boolean {
-  const { properties = {}, items, additionalProperties, allOf, anyOf, oneOf, not } = schema;
-  if (unsupportedWords.some((word) => Boolean(schema[word]))) return true;
-  const below = [
-    ...Object.values(properties),
-    ...[items, additionalProperties, not].flat(),
-    ...[allOf, anyOf, oneOf].flatMap((list) => list ?? []),
-  ];
-  return below.some((each) => isJsonObject(each) && hasUnsupportedWord(each as JsonSchema));
+  for (const word of unsupportedWords) if (schema[word]) return true;
+  const { properties, items, additionalProperties, allOf, anyOf, oneOf, not } = schema;
+  for (const name in properties) if (isUnsupported(properties[name])) return true;
+  const below = [items, additionalProperties, not, allOf, anyOf, oneOf];
+  return below.some((each) =>
+    Array.isArray(each) ? each.some(isUnsupported) : isUnsupported(each),
+  );
+}
+
+function isUnsupported(below: unknown): boolean {
+  return isJsonObject(below) && hasUnsupportedWord(below as JsonSchema);
 }
 
 /** Whether it is structural, and its defaults fit it; rules are looked at only then. */
-function checkShape(schema: JsonSchema, path: Path, { problems, tolerance }: SchemaOptions) {
+function* shapeChecks(
+  schema: JsonSchema,
+  path: Path,
+  { problems, tolerance }: SchemaOptions,
+): Slices<boolean> {
   if (hasUnsupportedWord(schema)) return false;
+  yield;
   const before = problems.count;
   checkStructural(schema, path, problems);
   if (problems.count > before) return false;
+  yield;
   const allowsUnknown = tolerance.unprunedDefaults;
   checkDefaults(new CompiledSchema(schema), path, { problems, allowsUnknown });
   return problems.count === before;

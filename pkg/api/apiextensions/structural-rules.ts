@@ -45,7 +45,8 @@ function checkInvariants(schema: JsonSchema, place: SchemaContext): void {
   const { type = "", items, properties = {}, additionalProperties } = schema;
   if (type === "array" && !items) problems.required(path.child("items"), "must be specified");
   if (isSchema(items)) checkInvariants(items, at(place, path.child("items"), "item"));
-  for (const [name, each] of Object.entries(properties)) {
+  for (const name of Object.keys(properties)) {
+    const each = properties[name] as JsonSchema;
     checkInvariants(each, at(place, path.child("properties").key(name), "field"));
   }
   if (additionalProperties !== undefined) {

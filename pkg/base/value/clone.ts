@@ -1,3 +1,4 @@
+import type { Slices } from "../async/slices.ts";
 import { assign } from "../text/bytes.ts";
 
 /**
@@ -6,6 +7,16 @@ import { assign } from "../text/bytes.ts";
  */
 export function deepClone<T>(value: T): T {
   return copy(value) as T;
+}
+
+/** As `deepClone` of a plain object, in slices: one member after the other. */
+export function* deepCloneInSlices<T extends object>(value: T): Slices<T> {
+  const target: Record<string, unknown> = {};
+  for (const [key, member] of Object.entries(value)) {
+    assign(target, key, copy(member));
+    yield;
+  }
+  return target as T;
 }
 
 function copy(value: unknown): unknown {

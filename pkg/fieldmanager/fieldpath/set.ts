@@ -1,3 +1,4 @@
+import type { Slices } from "#base";
 import {
   canonicalElement,
   compareElements,
@@ -269,14 +270,17 @@ export function onlyMatching(set: FieldSet, patterns: readonly Pattern[]): Field
  *
  * @throws FieldSetError
  */
-export function parseFieldSet(value: unknown): FieldSet {
+export function* parseFieldSet(value: unknown): Slices<FieldSet> {
   if (value === null || value === undefined) return emptySet;
   if (checked.has(value)) return value as FieldSet;
   if (isWritten(value) && !(SELF in value)) {
     checked.add(value);
     return value;
   }
-  return inOrder(contentsOf(parseNode(value)));
+  yield;
+  const contents = contentsOf(parseNode(value));
+  yield;
+  return inOrder(contents);
 }
 
 /** Values that were found to be sets: the objects of the cache are read by many writes. */

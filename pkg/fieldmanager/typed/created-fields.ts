@@ -1,4 +1,4 @@
-import { compareUtf8, deepEqual, type JsonObject, memoize, sortedKeys } from "#base";
+import { compareUtf8, deepEqual, isJsonObject, type JsonObject, memoize, sortedKeys } from "#base";
 import { fromJson, jsonMembers, resolved, type StructType, toJsonValue, type Type } from "#schema";
 import { type FieldSet, hasInner, isMember } from "../fieldpath/set.ts";
 import {
@@ -7,8 +7,8 @@ import {
   isPlain,
   type PathElement,
 } from "../fieldpath/path-element.ts";
-import { type ListShape, rootShape, type Shape } from "./shape.ts";
-import { elementOf } from "./value.ts";
+import { type ListShape, type MapShape, rootShape, type Shape } from "./shape.ts";
+import { elementOf, formOf, memberShape, treatedAs } from "./value.ts";
 
 /**
  * What a creation sets, as the text of FieldsV1: what `compare` finds between the object of a kind
@@ -62,6 +62,7 @@ function freshStruct(struct: StructType<any>): Emit {
   let steps: readonly Step[] | undefined;
   return (object, left) => {
     steps ??= stepsOf(struct);
+    if (struct.open !== undefined) return freshOpen(struct, steps, { object, left });
     let text = "";
     for (const { element, head, shown, emit } of steps) {
       const value = shown(object);
@@ -75,6 +76,68 @@ function freshStruct(struct: StructType<any>): Emit {
     return text === "" ? "" : `${text}}`;
   };
 }
+
+interface OpenObject {
+  readonly object: JsonObject;
+  readonly left: FieldSet | undefined;
+}
+
+/**
+ * The same for a struct that has members beside its fields, as custom resources have, in the order
+ * of all names. Of such members only whole ones are left out.
+ */
+function freshOpen(
+  struct: StructType<any>,
+  steps: readonly Step[],
+  { object, left }: OpenObject,
+): string {
+  const map = rootShape(struct).map as MapShape;
+  let text = "";
+  for (const name of sortedKeys(object)) {
+    const element = fieldElement(name);
+    const out = left?.[element];
+    if (out !== undefined && isMember(out) && !hasInner(out)) continue;
+    const step = steps.find((each) => each.element === element);
+    const value = step === undefined ? object[name] : step.shown(object);
+    if (value === undefined) continue;
+    const node =
+      step === undefined ? everyValue(memberShape(map, name), value) : step.emit(value, out);
+    if (node !== "") text += `${text === "" ? "{" : ","}${JSON.stringify(element)}:${node}`;
+  }
+  return text === "" ? "" : `${text}}`;
+}
+
+/** The path of a JSON value that is new, and every path below. */
+function everyValue(shape: Shape, value: unknown): string {
+  switch (treatedAs(shape, formOf(shape, value))) {
+    case "map": {
+      const map = shape.map as MapShape;
+      return map.atomic || !isJsonObject(value) ? LEAF : everyMember(map, value);
+    }
+    case "list": {
+      const list = shape.list as ListShape;
+      return list.relation === "atomic" || !Array.isArray(value)
+        ? LEAF
+        : everyItem(list)(value, undefined);
+    }
+    default:
+      return LEAF;
+  }
+}
+
+function everyMember(map: MapShape, value: JsonObject): string {
+  let text = ITSELF;
+  for (const key of sortedKeys(value)) {
+    const member = value[key];
+    if (member === undefined) continue;
+    text += `,${fieldLabel(key)}:${everyValue(memberShape(map, key), member)}`;
+  }
+  return text === ITSELF ? LEAF : `${text}}`;
+}
+
+const everyItem = memoize((list: ListShape): Emit =>
+  everyList(list, (item) => everyValue(list.element, item)),
+);
 
 /** Emits the fields of a value that replaces the zero value that is always there. */
 function freshOf(type: Type, shape: Shape, zero: unknown): Emit {
@@ -138,11 +201,14 @@ function everyMap(every: Emit): Emit {
     let text = ITSELF;
     for (const key of sortedKeys(map)) {
       if (map[key] === undefined) continue;
-      const label = isPlain(key) ? `"f:${key}"` : JSON.stringify(fieldElement(key));
-      text += `,${label}:${every(map[key], undefined)}`;
+      text += `,${fieldLabel(key)}:${every(map[key], undefined)}`;
     }
     return text === ITSELF ? LEAF : `${text}}`;
   };
+}
+
+function fieldLabel(name: string): string {
+  return isPlain(name) ? `"f:${name}"` : JSON.stringify(fieldElement(name));
 }
 
 function everyList(list: ListShape, every: Emit): Emit {
@@ -173,7 +239,7 @@ function labelsOf(list: ListShape): (item: unknown) => Pair {
   });
   return (item) => {
     let text = "";
-    if (item !== null) {
+    if (isJsonObject(item)) {
       for (const [name, absent, head] of keys) {
         const value = keyIn(item, name);
         const shown = plainLabel(value === undefined ? absent : value);

@@ -1,4 +1,4 @@
-import { sortedKeys } from "#base";
+import { atOnce, type Slices, sortedKeys } from "#base";
 import type { Path, Problems } from "#schema";
 import {
   isAnnotationKey,
@@ -37,6 +37,16 @@ export function checkObjectMeta(
   path: Path,
   problems: Problems,
 ): void {
+  atOnce(objectMetaChecks(meta, options, path, problems));
+}
+
+/** As `checkObjectMeta`, in slices. */
+export function* objectMetaChecks(
+  meta: ObjectMeta,
+  options: ObjectMetaOptions,
+  path: Path,
+  problems: Problems,
+): Slices<void> {
   checkNames(meta, options, path, problems);
   checkNamespace(meta.namespace ?? "", options.namespaced, path.child("namespace"), problems);
   const generation = meta.generation ?? 0;
@@ -44,10 +54,12 @@ export function checkObjectMeta(
     const detail = "must be greater than or equal to 0";
     problems.invalid(path.child("generation"), generation, detail);
   }
-  checkLabels(meta.labels ?? {}, path.child("labels"), problems);
-  checkAnnotations(meta.annotations ?? {}, path.child("annotations"), problems);
+  yield* labelChecks(meta.labels ?? {}, path.child("labels"), problems);
+  yield* annotationChecks(meta.annotations ?? {}, path.child("annotations"), problems);
   checkOwners(meta.ownerReferences ?? [], path.child("ownerReferences"), problems);
+  yield;
   checkFinalizers(meta.finalizers ?? [], path.child("finalizers"), problems);
+  yield;
   checkManagedFields(meta, path.child("managedFields"), problems);
   if (options.qualifiedFinalizers !== false) {
     checkQualifiedFinalizers(meta.finalizers ?? [], path.child("finalizers"), problems);
@@ -96,10 +108,23 @@ export function checkLabels(
   path: Path,
   problems: Problems,
 ): void {
+  atOnce(labelChecks(labels, path, problems));
+}
+
+/** Entries of a map that are checked before others may have a turn. */
+const entriesPerSlice = 1000;
+
+function* labelChecks(
+  labels: Readonly<Record<string, string>>,
+  path: Path,
+  problems: Problems,
+): Slices<void> {
+  let checked = 0;
   for (const key of sortedKeys(labels)) {
     for (const message of isQualifiedName(key)) problems.invalid(path, key, message);
     const value = labels[key] ?? "";
     for (const message of isLabelValue(value)) problems.invalid(path, value, message);
+    if (++checked % entriesPerSlice === 0) yield;
   }
 }
 
@@ -109,10 +134,20 @@ export function checkAnnotations(
   path: Path,
   problems: Problems,
 ): void {
+  atOnce(annotationChecks(annotations, path, problems));
+}
+
+function* annotationChecks(
+  annotations: Readonly<Record<string, string>>,
+  path: Path,
+  problems: Problems,
+): Slices<void> {
   let size = 0;
+  let checked = 0;
   for (const key of sortedKeys(annotations)) {
     for (const message of isAnnotationKey(key)) problems.invalid(path, key, message);
     size += Buffer.byteLength(key) + Buffer.byteLength(annotations[key] ?? "");
+    if (++checked % entriesPerSlice === 0) yield;
   }
   if (size > ANNOTATIONS_SIZE) problems.tooLong(path, "", ANNOTATIONS_SIZE);
 }
@@ -226,6 +261,16 @@ export function checkObjectMetaUpdate(
   path: Path,
   problems: Problems,
 ): void {
+  atOnce(objectMetaUpdateChecks(meta, old, path, problems));
+}
+
+/** As `checkObjectMetaUpdate`, in slices. */
+export function* objectMetaUpdateChecks(
+  meta: ObjectMeta,
+  old: ObjectMeta,
+  path: Path,
+  problems: Problems,
+): Slices<void> {
   if (old.deletionTimestamp) checkNoNewFinalizers(meta, old, path.child("finalizers"), problems);
   if (!meta.resourceVersion) {
     const detail = "must be specified for an update";
@@ -248,9 +293,10 @@ export function checkObjectMetaUpdate(
     const absent = field.startsWith("deletion") || field === "creationTimestamp" ? null : "";
     problems.invalid(path.child(field), meta[field] ?? absent, "field is immutable");
   }
-  checkLabels(meta.labels ?? {}, path.child("labels"), problems);
-  checkAnnotations(meta.annotations ?? {}, path.child("annotations"), problems);
+  yield* labelChecks(meta.labels ?? {}, path.child("labels"), problems);
+  yield* annotationChecks(meta.annotations ?? {}, path.child("annotations"), problems);
   checkOwners(meta.ownerReferences ?? [], path.child("ownerReferences"), problems);
+  yield;
   checkManagedFields(meta, path.child("managedFields"), problems);
 }
 

@@ -1,21 +1,23 @@
-import { assign, deepClone } from "#base";
+import { assign, deepClone, deepCloneInSlices, type Slices } from "#base";
 import { checkDepth, isJsonObject, type JsonObject } from "./patch-fault.ts";
 
 /**
  * JSON Merge Patch (RFC 7386), with Kubernetes' habit of dropping null members of objects inside
  * lists. Neither argument is changed. Throws PatchFault for a patch that is too deep.
  */
-export function mergePatch(document: unknown, patch: unknown): unknown {
+export function* mergePatchInSlices(document: unknown, patch: unknown): Slices<unknown> {
   checkDepth(patch);
+  yield;
   if (!isJsonObject(patch)) return deepClone(patch);
   if (!isJsonObject(document)) return withoutNulls(patch);
-  const merged: JsonObject = deepClone(document);
+  const merged = yield* deepCloneInSlices(document);
   mergeInto(merged, patch);
   return merged;
 }
 
 function mergeInto(target: JsonObject, patch: JsonObject): void {
-  for (const [key, value] of Object.entries(patch)) {
+  for (const key of Object.keys(patch)) {
+    const value = patch[key];
     if (value === null) {
       delete target[key];
       continue;
@@ -30,7 +32,8 @@ function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isJsonObject(value)) return value;
   const kept: JsonObject = {};
-  for (const [key, inner] of Object.entries(value)) {
+  for (const key of Object.keys(value)) {
+    const inner = value[key];
     if (inner !== null) assign(kept, key, withoutNulls(inner));
   }
   return kept;

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
+import { atOnce } from "#base";
 import { int32, list, map, value, string, structs } from "#schema";
 import { jsonPatch } from "./json-patch.ts";
-import { mergePatch } from "./merge-patch.ts";
+import { mergePatchInSlices } from "./merge-patch.ts";
 import { PatchFault } from "./patch-fault.ts";
-import { strategicMergePatch } from "./strategic-merge.ts";
+import { strategicMergePatchInSlices } from "./strategic-merge.ts";
 
 function refusal(run: () => unknown): string {
   try {
@@ -130,7 +131,7 @@ describe("JSON patch", () => {
       /depth/,
     );
     assert.match(
-      refusal(() => mergePatch({}, { value })),
+      refusal(() => atOnce(mergePatchInSlices({}, { value }))),
       /depth/,
     );
   });
@@ -158,7 +159,7 @@ describe("merge patch", () => {
   ];
   for (const [document, patch, expected] of rows) {
     it(`${document} with ${patch}`, () => {
-      const result = mergePatch(JSON.parse(document), JSON.parse(patch));
+      const result = atOnce(mergePatchInSlices(JSON.parse(document), JSON.parse(patch)));
       assert.equal(JSON.stringify(result), expected);
       assert.equal(({} as { x?: number }).x, undefined);
     });
@@ -205,7 +206,7 @@ const document = {
 
 describe("strategic merge patch", () => {
   const apply = (patch: unknown): typeof document =>
-    strategicMergePatch(thing, document, patch) as typeof document;
+    atOnce(strategicMergePatchInSlices(thing, document, patch)) as typeof document;
   const names = (patch: unknown): string =>
     apply({ containers: patch })
       .containers.map(({ name }) => name)
@@ -356,6 +357,6 @@ describe("strategic merge patch", () => {
   it("merges long lists in time that grows with their length", () => {
     const elements = Array.from({ length: 20_000 }, (_, index) => ({ name: `c${index}` }));
     const patch = { containers: [...elements].reverse() };
-    strategicMergePatch(thing, { containers: elements }, patch);
+    atOnce(strategicMergePatchInSlices(thing, { containers: elements }, patch));
   });
 });

@@ -1,4 +1,4 @@
-import { assign, deepClone, deepEqual } from "#base";
+import { assign, deepClone, deepCloneInSlices, deepEqual, type Slices } from "#base";
 import { mergeRules, type StructType, type Type } from "#schema";
 import { goString, goTypeOf, goValue } from "./go-value.ts";
 import { checkDepth, isJsonObject, type JsonObject, PatchFault, Work } from "./patch-fault.ts";
@@ -36,18 +36,20 @@ interface FieldRules {
 }
 
 /** Applies a patch to the JSON of an object. Neither argument is changed. Throws PatchFault. */
-export function strategicMergePatch(
+export function* strategicMergePatchInSlices(
   struct: StructType<any>,
   document: unknown,
   patch: unknown,
-): unknown {
+): Slices<unknown> {
   checkDepth(patch);
   if (!isJsonObject(patch)) {
     const type = goTypeOf(patch);
     throw new PatchFault(`expected a map[string]interface {}, but received a ${type}`, 400);
   }
-  const original = isJsonObject(document) ? deepClone(document) : {};
-  return mergeObject(original, deepClone(patch), { scope: struct, work: new Work(MERGE_LIMIT) });
+  yield;
+  const original = isJsonObject(document) ? yield* deepCloneInSlices(document) : {};
+  const change = yield* deepCloneInSlices(patch);
+  return mergeObject(original, change, { scope: struct, work: new Work(MERGE_LIMIT) });
 }
 
 /** Merges into `original` and gives it back; both arguments are used up. */

@@ -134,7 +134,7 @@ const addressed = memoize((resource: Resource): Addressed => ({ resource, subres
 interface KnownState {
   /** Differs from the entry's in the event of a deletion. */
   readonly revision?: number;
-  /** The decoded object where it is at hand, with its resourceVersion. */
+  /** The object that the entry was encoded from, with its resourceVersion. */
   readonly object?: any;
   /** An item of the same entry in another version of the kind. */
   readonly other?: StoredItem | undefined;
@@ -154,6 +154,7 @@ export class StoredItem implements Item, Evictable {
   readonly revision: number;
   encoded: unknown = undefined;
   readonly other: StoredItem | undefined;
+  readonly isEncoded: boolean;
   #object: any;
   #labels: Labels | undefined;
   #fields: Map<string, string> | undefined;
@@ -166,6 +167,7 @@ export class StoredItem implements Item, Evictable {
   ) {
     this.revision = known.revision ?? entry.modRevision;
     this.#object = known.object;
+    this.isEncoded = known.object !== undefined;
     this.other = known.other;
   }
 

@@ -90,8 +90,7 @@ function* entriesAfterCreate(
 ): Slices<NonNullable<ManagedFields>> {
   const { resource, subresource } = request;
   const scope = trackedFieldsOf(resource.kind, subresource);
-  const { open } = resource.struct;
-  if (subresource !== "" || !("ignored" in scope) || open !== undefined) {
+  if (subresource !== "" || !("ignored" in scope)) {
     return yield* entriesAfterUpdate(registry, request, { object, old: undefined, fieldManager });
   }
   const excluded = excludedAtCreation(scope.ignored);

@@ -8,7 +8,7 @@ import {
   groupVersionOf,
   invalid,
   jsonPatchInSlices,
-  mergePatch,
+  mergePatchInSlices,
   parseJsonRequest,
   PatchFault,
   plainFailure,
@@ -16,7 +16,7 @@ import {
   requestEntityTooLarge,
   type Resource,
   StatusError,
-  strategicMergePatch,
+  strategicMergePatchInSlices,
   withinBounds,
 } from "#meta";
 import {
@@ -104,9 +104,9 @@ function* patchedDocument(
       case "json":
         return yield* jsonPatchInSlices(document, (parsed.value ?? []) as never);
       case "merge":
-        return mergePatch(document, parsed.value);
+        return yield* mergePatchInSlices(document, parsed.value);
       case "strategic":
-        return strategicMergePatch(request.resource.struct, document, parsed.value as never);
+        return yield* strategicMergePatchInSlices(request.resource.struct, document, parsed.value);
       default:
         throw genericFailure(415);
     }

@@ -1,10 +1,10 @@
 import { atOnce, inTurns, type Slices } from "#base";
 import {
-  checkObjectMeta,
-  checkObjectMetaUpdate,
   checkQualifiedFinalizers,
   type HookContext,
   invalid,
+  objectMetaChecks,
+  objectMetaUpdateChecks,
   type Resource,
 } from "#meta";
 import { checkFields, checkImmutable, Path, Problems } from "#schema";
@@ -35,7 +35,7 @@ function* checkNew(
   object: any,
   { problems, context }: CheckContext,
 ): Slices<void> {
-  checkMetadata(resource, object, problems);
+  yield* metadataChecks(resource, object, problems);
   yield;
   checkFields(resource.hub.struct, object, Path.root, problems);
   yield;
@@ -73,19 +73,19 @@ function* checkChanged(
     namespaced: resource.kind.scope === "Namespaced",
     name: "path-segment",
   } as const;
-  checkObjectMeta(
+  yield* objectMetaChecks(
     object.metadata,
     { ...options, qualifiedFinalizers: false },
     metadataPath,
     problems,
   );
   yield;
-  checkObjectMetaUpdate(object.metadata, old.metadata, metadataPath, problems);
+  yield* objectMetaUpdateChecks(object.metadata, old.metadata, metadataPath, problems);
   for (const check of rules.metadataOnUpdate?.[context.subresource] ?? ["change"]) {
     yield;
-    if (check === "object") checkMetadata(resource, object, problems);
+    if (check === "object") yield* metadataChecks(resource, object, problems);
     else {
-      checkObjectMetaUpdate(object.metadata, old.metadata, metadataPath, problems);
+      yield* objectMetaUpdateChecks(object.metadata, old.metadata, metadataPath, problems);
       if (!hasQualifiedFinalizers(resource)) continue;
       const { finalizers = [] } = object.metadata;
       checkQualifiedFinalizers(finalizers, metadataPath.child("finalizers"), problems);
@@ -141,12 +141,12 @@ function hasQualifiedFinalizers({ kind }: Resource): boolean {
   return kind.custom === undefined && kind.rules.freeFinalizers !== true;
 }
 
-function checkMetadata(resource: Resource, object: any, problems: Problems): void {
+function metadataChecks(resource: Resource, object: any, problems: Problems): Slices<void> {
   const { scope, rules } = resource.kind;
   const options = {
     namespaced: scope === "Namespaced",
     name: rules.name,
     qualifiedFinalizers: hasQualifiedFinalizers(resource),
   };
-  checkObjectMeta(object.metadata, options, metadataPath, problems);
+  return objectMetaChecks(object.metadata, options, metadataPath, problems);
 }

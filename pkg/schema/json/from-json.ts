@@ -77,6 +77,8 @@ class DecodeContext {
   /** The field of an open struct that is being read: a value of its own to Go. */
   inside = "";
   depth = 0;
+  /** Whether the map that was read last has no entries: to look would take long for a large one. */
+  isEmptyMap = true;
   /** Digits of the number at hand, where they say more than its value. */
   literal: string | undefined = undefined;
 
@@ -286,11 +288,14 @@ function decodeMap(type: MapType): Decode {
   let weight: number | undefined;
   return (value, place) => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) {
+      place.isEmptyMap = true;
       return refuse(value, goType, place);
     }
     const source = value as Readonly<Record<string, unknown>>;
     const decoded: Record<string, unknown> = {};
+    let isEmpty = true;
     for (const key in source) {
+      isEmpty = false;
       const element = source[key];
       place.budget?.spend((weight ??= mapEntryWeight(type.value)));
       if (place.literals) place.literal = literalAt(value, key);
@@ -298,6 +303,7 @@ function decodeMap(type: MapType): Decode {
       assign(decoded, key, element === null ? zero() : decode(element, place));
       if (isNested) place.steps.pop();
     }
+    place.isEmptyMap = isEmpty;
     return decoded;
   };
 }
@@ -324,7 +330,7 @@ interface FieldDecoder {
   readonly decode: Decode;
   readonly isNested: boolean;
   /** Values that JSON leaves out. */
-  readonly drops: "nothing" | "zero" | "empty object" | "null";
+  readonly drops: "nothing" | "zero" | "empty map" | "null";
 }
 
 function fieldDecoder(field: JsonField): FieldDecoder {
@@ -332,7 +338,7 @@ function fieldDecoder(field: JsonField): FieldDecoder {
   const decode = decoderOf(field.type);
   const isNested = nests(field.type);
   if (type.tag === "map") {
-    return { decode, isNested, drops: field.presence.omitEmpty ? "empty object" : "nothing" };
+    return { decode, isNested, drops: field.presence.omitEmpty ? "empty map" : "nothing" };
   }
   if (type.tag === "scalar") {
     const isShown = type.keptWhenEmpty && !field.presence.pointer && !field.omitZero;
@@ -342,15 +348,16 @@ function fieldDecoder(field: JsonField): FieldDecoder {
   return { decode, isNested, drops };
 }
 
-function isDropped(drops: FieldDecoder["drops"], value: unknown): boolean {
+function isDropped(
+  { drops }: FieldDecoder,
+  value: unknown,
+  { isEmptyMap }: DecodeContext,
+): boolean {
   if (drops === "nothing") return false;
   if (drops === "null") return value === null;
-  if (drops === "zero") {
-    if (value === "" || value === false || value === 0) return true;
-    return Array.isArray(value) && value.length === 0;
-  }
-  for (const _key in value as object) return false;
-  return true;
+  if (drops === "empty map") return isEmptyMap;
+  if (value === "" || value === false || value === 0) return true;
+  return Array.isArray(value) && value.length === 0;
 }
 
 function decodeStruct(type: StructType<any>): Decode {
@@ -400,7 +407,7 @@ function decodeStruct(type: StructType<any>): Decode {
           at = key;
           result = field.decode(member, place);
         }
-        if (!isDropped(field.drops, result)) decoded[key] = result;
+        if (!isDropped(field, result, place)) decoded[key] = result;
       }
     } catch (fault) {
       if (fault instanceof ScalarFault) throw place.located(fault, name, at);

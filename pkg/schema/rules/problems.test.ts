@@ -26,10 +26,23 @@ describe("problems that are looked for later", () => {
   it("are looked for one look at a time, and once", () => {
     const problems = some();
     assert.equal(problems.count, 2);
-    assert.equal([...problems.settle()].length, 2);
+    assert.equal([...problems.settle()].length, 3);
     assert.equal(problems.count, 5);
     assert.equal([...problems.settle()].length, 0);
     assert.equal(details(problems).length, 5);
+  });
+
+  it("are looked for in the slices of a look", () => {
+    const problems = new Problems();
+    problems.later(function* (found) {
+      tell(found, "first");
+      yield;
+      found.later((deeper) => tell(deeper, "second"));
+      yield;
+      tell(found, "third");
+    });
+    assert.equal([...problems.settle()].length, 4);
+    assert.deepEqual(details(problems), ["first", "second", "third"]);
   });
 
   it("are not forgotten where nothing was found at once", () => {

@@ -60,8 +60,8 @@ export class Path {
 
 const untold = { field: "", detail: "" };
 
-/** Looks at something, and adds what is wrong with it. */
-export type Look = (problems: Problems) => void;
+/** Looks at something, in slices if that takes long, and adds what is wrong with it. */
+export type Look = (problems: Problems) => Slices<void> | undefined | void;
 
 /** Problems of one object that clients are told of. Further ones are counted only. */
 export const mostTold = 1_000;
@@ -96,7 +96,7 @@ export class Problems {
   get isSettled(): boolean {
     return this.#later.length === 0;
   }
-  /** Does what was left for later, one look at a time, so that others can have their turn. */
+  /** Does what was left for later, one slice of a look at a time. */
   *settle(): Slices<void> {
     if (this.isSettled) return;
     const all: FieldProblem[] = [];
@@ -105,9 +105,11 @@ export class Problems {
       append(all, this.#found.slice(taken, after));
       taken = after;
       const found = new Problems();
-      look(found);
-      append(all, found.list);
+      const slices = look(found);
+      if (slices !== undefined) yield* slices;
       yield;
+      yield* found.settle();
+      append(all, found.list);
     }
     append(all, this.#found.slice(taken));
     this.#found = all;

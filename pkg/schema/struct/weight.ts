@@ -30,7 +30,8 @@ function countValues(value: unknown, most: number): number {
   const object = value as Readonly<Record<string, unknown>>;
   for (const key in object) {
     if (count > most) return count;
-    count += countValues(object[key], most - count);
+    const member = object[key];
+    count += typeof member === "object" ? countValues(member, most - count) : 1;
   }
   return count;
 }

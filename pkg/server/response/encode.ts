@@ -158,7 +158,8 @@ function findSplice(item: Item): Encoding {
 }
 
 /** What was stored under another schema may have other defaults and other fields now. */
-function isAsStored({ resource, bytes, object }: Item): boolean {
+function isAsStored({ resource, bytes, object, isEncoded }: Item): boolean {
+  if (isEncoded === true) return true;
   const { resourceVersion: _version, ...metadata } = object.metadata;
   const text = toJson(resource.struct, { ...object, metadata }, typeMetaOf(resource));
   return toBuffer(bytes).equals(Buffer.from(text));

@@ -13,6 +13,7 @@ export function dropNulls(value: unknown, schema: CompiledSchema | undefined): v
     for (const item of value) dropNulls(item, schema.items);
     return;
   }
+  if (!schema.hasMemberSchemas) return;
   const object = value as JsonObject;
   for (const name of Object.keys(object)) {
     const inner = object[name];

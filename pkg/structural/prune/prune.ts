@@ -80,6 +80,7 @@ function prunePreserving(
     }
     return;
   }
+  if (!schema.hasMemberSchemas && !schema.allowsAnyValue) return;
   const object = value as JsonObject;
   for (const name of Object.keys(object)) {
     if (!isObjectOrArray(object[name]) || (isResource && metaFields.has(name))) continue;

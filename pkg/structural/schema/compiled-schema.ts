@@ -85,6 +85,14 @@ export class CompiledSchema {
     return made;
   }
 
+  /** Whether values may have members with a schema: `properties`, or `additionalProperties` with one. */
+  get hasMemberSchemas(): boolean {
+    const { properties, additionalProperties } = this.source;
+    if (typeof additionalProperties === "object") return true;
+    for (const _name in properties) return true;
+    return false;
+  }
+
   /** The `properties` that have a default. */
   get defaultedProperties(): readonly (readonly [name: string, field: CompiledSchema])[] {
     this.withDefaults ??= Object.entries(this.source.properties ?? {}).flatMap(([name, source]) => {
