@@ -1,5 +1,5 @@
 import { type Domain, resolve } from "#meta";
 
-/** Finalizer of allocated claims, which keeps them until no pod uses their devices. */
+/** Finalizer of allocated claims: blocks deletion while pods use their devices. */
 export const claimFinalizer = (domain: Domain) =>
   resolve("resource.{label}/delete-protection", domain);

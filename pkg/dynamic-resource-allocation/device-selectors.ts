@@ -1,4 +1,4 @@
-/** Devices as CEL selectors see them. */
+/** CEL selectors of devices. */
 import { DEAREST_SELECTOR, deviceEnvironment } from "#api";
 import { setBounded } from "#base";
 import {
@@ -13,19 +13,19 @@ import {
 } from "#cel";
 import type { Device, DeviceAttribute } from "#kinds";
 
-/** A selector cannot be compiled, or fails on a device. */
+/** Compile or run-time error of a selector. */
 export class SelectorFault extends Error {
   override readonly name = "SelectorFault";
 }
 
-/** Compiled expressions that are kept. */
-const mostPrograms = 256;
-/** Results that are kept for each device, by expression. */
-const mostResults = 64;
+/** Maximum number of cached compiled expressions. */
+const maxPrograms = 256;
+/** Maximum number of cached results per device. */
+const maxResults = 64;
 
 /**
- * Runs CEL selectors on devices. Keeps compiled expressions and, as long as the device itself is
- * reachable, the results for it: devices are never changed in place.
+ * Evaluates CEL selectors on devices. Caches compiled expressions and, weakly per device, results: devices
+ * are immutable.
  */
 export class DeviceSelectors {
   private readonly programs = new Map<string, Program | SelectorFault>();
@@ -41,7 +41,7 @@ export class DeviceSelectors {
     const result = run(program, this.valueOf(device, driver));
     let kept = this.results.get(device);
     if (kept === undefined) this.results.set(device, (kept = new Map()));
-    setBounded(kept, [expression, result], mostResults);
+    setBounded(kept, [expression, result], maxResults);
     return result;
   }
 
@@ -50,7 +50,7 @@ export class DeviceSelectors {
     if (known !== undefined) return known;
     const { program, reason } = compile(expression, deviceEnvironment);
     const made = program ?? new SelectorFault(`CEL compile error: ${reason}`);
-    setBounded(this.programs, [expression, made], mostPrograms);
+    setBounded(this.programs, [expression, made], maxPrograms);
     return made;
   }
 
@@ -70,7 +70,7 @@ function run(program: Program, device: Value): boolean {
   throw new SelectorFault("CEL runtime error: CEL result could not be converted to bool");
 }
 
-/** @throws SelectorFault for an attribute without a value */
+/** CEL value of a device. @throws SelectorFault for an attribute without a value */
 function deviceValue({ attributes = {}, capacity = {}, ...device }: Device, driver: string): Value {
   const shared = device.allowMultipleAllocations ?? false;
   const attributeValues = Object.entries(attributes).map(([name, each]) => {
@@ -102,7 +102,7 @@ function attributeValue(name: string, attribute: DeviceAttribute): Value {
   }
 }
 
-/** Names without a domain belong to the driver. */
+/** Groups entries by domain; names without one are in the driver's domain. */
 function byDomain(
   values: readonly (readonly [string, Value])[],
   driver: string,
@@ -114,7 +114,7 @@ function byDomain(
     let entries = domains.get(domain);
     if (entries === undefined) domains.set(domain, (entries = new HashMap()));
     const id = name.slice(at + 1);
-    // A driver may give the name with and without its domain.
+    // A driver may publish a name both with and without its domain.
     if (!entries.contains(id)) entries.add(id, value);
   }
   return domains;
@@ -122,7 +122,7 @@ function byDomain(
 
 const empty = new HashMap();
 
-/** Entries by domain; a domain that the device does not have is empty instead of an error. */
+/** Entries by domain; an absent domain is an empty map instead of an error. */
 class DomainMap extends MapValue {
   override readonly typeName = "map";
 

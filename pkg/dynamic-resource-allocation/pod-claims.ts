@@ -1,8 +1,8 @@
-/** Claims of pods: their names, their owners and their reservations. */
+/** ResourceClaims of pods: names, owners and reservations. */
 import type { ApiObject } from "#client";
 import type { PodResourceClaim, ResourceClaim } from "#kinds";
 
-/** The part of a pod that refers to claims. */
+/** Fields of a pod that reference claims. */
 export interface ClaimingPod extends ApiObject {
   readonly spec?: { readonly resourceClaims?: readonly PodResourceClaim[] };
   readonly status?: {
@@ -13,19 +13,19 @@ export interface ClaimingPod extends ApiObject {
   };
 }
 
-/** A claim cannot be used by the pod, for the reason in the message. */
+/** A claim that the pod cannot use. */
 export class ClaimFault extends Error {
   override readonly name = "ClaimFault";
 }
 
 export interface ClaimName {
   readonly name: string;
-  /** The claim was generated for the pod, which must own it. */
+  /** Whether the claim was generated from a template: then the pod must own it. */
   readonly isGenerated: boolean;
 }
 
 /**
- * Name of the claim; undefined if the pod turned out to need none.
+ * Name of the claim; undefined = none is needed.
  * @throws ClaimFault if the claim has not been generated yet
  */
 export function claimNameOf(pod: ClaimingPod, claim: PodResourceClaim): ClaimName | undefined {
@@ -48,7 +48,7 @@ export function claimNameOf(pod: ClaimingPod, claim: PodResourceClaim): ClaimNam
     : { name: resourceClaimName, isGenerated: true };
 }
 
-/** Keys of the claims of the pod that have names by now: `namespace/name`. */
+/** Keys (`namespace/name`) of the pod's claims with known names. */
 export function claimKeysOf(pod: ClaimingPod): readonly string[] {
   const { namespace = "" } = pod.metadata;
   const generated = new Map(
@@ -70,7 +70,7 @@ function checkClaimOwner(claim: ResourceClaim, pod: ClaimingPod): void {
 }
 
 /**
- * Claims of a pod, by the names that its spec gives them.
+ * Claims of a pod, by their names in the spec.
  * @param get finds a claim by `namespace/name`
  * @throws ClaimFault if one is missing, is being deleted or belongs to another pod
  */

@@ -2,11 +2,11 @@ import type { Informer } from "#client";
 import type { Device, DeviceClass, DeviceTaintRule, ResourceSlice } from "#kinds";
 import { type DeviceSelectors, SelectorFault } from "./device-selectors.ts";
 
-/** Slices with the taints that DeviceTaintRules add to their devices. */
+/** Applies the taints of DeviceTaintRules to ResourceSlices. */
 export class TaintedSlices {
   private patched = new WeakMap<ResourceSlice, ResourceSlice>();
 
-  /** @param onChange is called when taints of devices may have changed by rules or classes */
+  /** @param onChange called when rules or classes may have changed device taints */
   constructor(
     private readonly rules: Informer<DeviceTaintRule>,
     private readonly classes: Informer<DeviceClass>,
@@ -21,7 +21,7 @@ export class TaintedSlices {
     classes.subscribe(changed);
   }
 
-  /** The slice as rules change it; the slice itself where none does. */
+  /** The slice with taints of matching rules; `slice` itself if none match. */
   patch(slice: ResourceSlice): ResourceSlice {
     const known = this.patched.get(slice);
     if (known !== undefined) return known;
@@ -66,7 +66,7 @@ export class TaintedSlices {
         this.selectors.matches(cel?.expression ?? "", device, driver),
       );
     } catch (error) {
-      // A rule with a selector that fails on the device does not concern it.
+      // A rule whose selector fails on the device does not match.
       if (error instanceof SelectorFault) return false;
       throw error;
     }

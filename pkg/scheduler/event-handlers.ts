@@ -43,14 +43,14 @@ interface HandlerParts {
   readonly queue: SchedulingQueue;
   readonly nominator: Nominator;
   readonly latency: EventLatency;
-  /** Whether one of the profiles schedules the pod. */
+  /** Whether a profile of this scheduler is responsible for the pod. */
   readonly isResponsible: (pod: Pod) => boolean;
 }
 
 const nodeAdd = eventOf("Node", "add");
 const nodeDelete = eventOf("Node", "delete");
 
-/** Keeps cache and queue up to date with nodes and pods. */
+/** Updates cache and queue from events of nodes and pods. */
 export function watchNodesAndPods(parts: HandlerParts): void {
   const handlers = new EventHandlers(parts);
   parts.informers.of(nodes).subscribe((event) => {
@@ -65,7 +65,7 @@ export function watchNodesAndPods(parts: HandlerParts): void {
   });
 }
 
-/** Kinds other than nodes and pods whose changes may wake pods. */
+/** Kinds other than nodes and pods whose events may requeue pods. */
 const sources = {
   PersistentVolume: () => persistentVolumes,
   PersistentVolumeClaim: () => persistentVolumeClaims,
@@ -78,7 +78,7 @@ const sources = {
 
 type OtherKind = keyof typeof sources;
 
-/** Wakes pods by changes of the other kinds that plugins name. */
+/** Requeues pods on events of other kinds for which plugins have registered. */
 export function watchOtherKinds(
   { informers, queue, latency }: Pick<HandlerParts, "informers" | "queue" | "latency">,
   resources: Iterable<EventResource>,
@@ -101,7 +101,7 @@ export function watchOtherKinds(
   }
 }
 
-/** The metric of the time that events take. */
+/** Observes the duration of event handling. */
 export class EventLatency {
   private readonly observers = new Map<string, (seconds: number) => void>();
 
@@ -110,7 +110,7 @@ export class EventLatency {
     private readonly clock: Clock,
   ) {}
 
-  /** Records how long `work` takes for each of the events that it handles. */
+  /** Runs `work` and observes its duration for each of the handled events. */
   during(events: readonly ClusterEvent[], work: () => void): void {
     const began = this.clock.monotonic();
     work();
@@ -221,14 +221,14 @@ class EventHandlers {
     if (pod.status?.nominatedNodeName) this.freed(pod);
   }
 
-  /** A nominated pod counted as placed for pods of its priority and below. */
+  /** Requeues pods after a nomination ended: it occupied the node for lower or equal priorities. */
   private freed(pod: Pod): void {
     const isBelow = (other: Pod) => priorityOf(other) <= priorityOf(pod);
     this.parts.queue.moveAll({ event: assignedPodDelete, before: pod, after: undefined }, isBelow);
   }
 }
 
-/** The event of an update as a whole, and those of what it has changed. */
+/** The generic update event, followed by the events of its specific changes. */
 function withEvent(whole: ClusterEvent, events: readonly ClusterEvent[]): readonly ClusterEvent[] {
   return [whole, ...events.filter(({ label }) => label !== whole.label)];
 }

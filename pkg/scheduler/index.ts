@@ -1,4 +1,4 @@
-/** scheduler: assigns pods to nodes as Kubernetes' default scheduler does. */
+/** scheduler: assigns pods to nodes like kube-scheduler. */
 export { withoutUnreadFields } from "./cache/unread-fields.ts";
 export { defaultSchedulerSettings } from "./configuration/defaults.ts";
 export { parseSchedulerConfiguration, type SchedulerConfiguration } from "./configuration/parse.ts";

@@ -5,7 +5,7 @@ const pointSeconds = exponential(0.0001, 2, 12);
 const pluginSeconds = exponential(0.00001, 1.5, 20);
 const queueSeconds = exponential(0.01, 2, 20);
 
-/** Metrics of the scheduler, with the names, labels and buckets of kube-scheduler. */
+/** Metrics of the scheduler; names, labels and buckets are kube-scheduler's. */
 export const schedulerMetrics: readonly MetricDefinition[] = [
   metric("counter", "STABLE", "schedule_attempts_total", {
     help:
@@ -114,7 +114,7 @@ interface Description {
   readonly buckets?: readonly number[];
 }
 
-/** Defines a metric, whose help begins with its stability as that of Kubernetes' metrics does. */
+/** Defines a metric; the help starts with the stability level, as in Kubernetes. */
 function metric(
   kind: MetricDefinition["kind"],
   stability: "ALPHA" | "BETA" | "STABLE",

@@ -3,7 +3,7 @@ import type { Client } from "#client";
 import { namespaceOf, type Pod, type PodCondition, pods } from "#kinds";
 import type { StatusPatch } from "./framework/handle.ts";
 
-/** Writes to pods, one after the other for each pod, so that a binding is never undone. */
+/** Serializes the writes to each pod, so that a status patch never follows its binding. */
 export class PodWriter {
   private readonly mutex = new KeyedMutex();
 
@@ -17,7 +17,7 @@ export class PodWriter {
     return this.mutex.runExclusive(uid, work);
   }
 
-  /** Sends what differs from the status; other pods of the same name are left alone. */
+  /** Patches the differences to the status; the uid protects another pod of the name. */
   async patchStatus(pod: Pod, patch: StatusPatch): Promise<void> {
     await this.inOrder(pod, async () => {
       const current = this.currentPod(pod) ?? pod;

@@ -16,7 +16,7 @@ import { isRejected, type Status } from "./framework/status.ts";
 import type { SchedulingQueue } from "./queue/scheduling-queue.ts";
 import { type NodeSelection, NoNodesError } from "./schedule-pod.ts";
 
-/** Parts of a scheduler that schedule pods. */
+/** Dependencies of the scheduling loop. */
 export interface SchedulingParts {
   readonly handle: PluginHandle;
   readonly cache: Cache;
@@ -35,11 +35,11 @@ interface Attempt {
   readonly began: number;
 }
 
-/** Longest note of an Event. */
-const longestNote = 1_024;
+/** Maximum length of an Event's note. */
+const maxNoteLength = 1_024;
 const ellipsis = " ...";
 
-/** Schedules one pod after the other, and binds them in the background. */
+/** Runs scheduling cycles sequentially and binding cycles concurrently. */
 export class SchedulingLoop {
   private readonly bindings = new Set<Promise<void>>();
   private readonly rest = yieldEvery();
@@ -51,7 +51,7 @@ export class SchedulingLoop {
     });
   }
 
-  /** Works until the queue is closed; resolves when all bindings have ended. */
+  /** Runs until the queue is closed and all bindings have ended. */
   async run(): Promise<void> {
     const { queue } = this.parts;
     for (let next = await queue.pop(); next !== undefined; next = await queue.pop()) {
@@ -72,16 +72,16 @@ export class SchedulingLoop {
     const context = { state, podInfo: queued.info, pod, rest: this.rest };
     const attempt = { framework, queued, context, began: realClock(handle.clock).monotonic() };
     try {
-      const node = await this.place(attempt);
-      const binding = this.bind(attempt, node).finally(() => this.bindings.delete(binding));
+      const node = await this.schedulingCycle(attempt);
+      const binding = this.bindingCycle(attempt, node).finally(() => this.bindings.delete(binding));
       this.bindings.add(binding);
     } catch (error) {
       if (handle.signal.aborted) return;
-      await this.failed(attempt, error);
+      await this.handleFailure(attempt, error);
     }
   }
 
-  /** Pods that are deleted, or were placed while they waited, are not scheduled. */
+  /** Whether to skip a pod: it is deleted, or has been assumed meanwhile. */
   private isObsolete(pod: Pod): boolean {
     const { handle, cache } = this.parts;
     const current = handle.currentPod(pod);
@@ -89,8 +89,8 @@ export class SchedulingLoop {
     return current.metadata.deletionTimestamp !== undefined || cache.isAssumed(pod);
   }
 
-  /** Chooses a node and counts the pod on it. */
-  private async place(attempt: Attempt): Promise<string> {
+  /** Scheduling cycle: selects a node, assumes the pod on it and reserves. */
+  private async schedulingCycle(attempt: Attempt): Promise<string> {
     const { cache, snapshot, selection, handle } = this.parts;
     const { framework, context, queued } = attempt;
     cache.updateSnapshot(snapshot);
@@ -113,14 +113,14 @@ export class SchedulingLoop {
     this.parts.cache.forget(context.pod);
   }
 
-  private async bind(attempt: Attempt, node: string): Promise<void> {
+  private async bindingCycle(attempt: Attempt, node: string): Promise<void> {
     const { handle, queue } = this.parts;
     const { framework, context, queued } = attempt;
     try {
       const status = await this.runBinding(attempt, node);
       if (status !== undefined) throw rejection(status, node);
-      this.tellAttempt(attempt, "scheduled");
-      this.tellScheduled(queued);
+      this.observeAttempt(attempt, "scheduled");
+      this.observeScheduled(queued);
       framework.postBind(context, node);
       const { name } = context.pod.metadata;
       const note = `Successfully assigned ${namespaceOf(context.pod)}/${name} to ${node}`;
@@ -133,7 +133,7 @@ export class SchedulingLoop {
       const change = { event: assignedPodDelete, before: onNode(context.pod, node) };
       const isOther = (pod: Pod) => pod.metadata.uid !== uid;
       queue.moveAll({ ...change, after: undefined }, isOther);
-      await this.failed(attempt, error);
+      await this.handleFailure(attempt, error);
     }
   }
 
@@ -141,17 +141,17 @@ export class SchedulingLoop {
     const { framework, context } = attempt;
     const { status, waits } = await framework.permit(context, node);
     if (status !== undefined) return status;
-    const refused = await this.permits(waits);
+    const refused = await this.waitOnPermit(waits);
     if (refused !== undefined) return refused;
     const prepared = await framework.preBind(context, node);
     if (prepared !== undefined) return prepared;
-    // From here on the pod does not become unschedulable, and changes are no longer of interest.
+    // From here on the pod cannot become unschedulable: stop recording events for it.
     this.parts.queue.done(context.pod);
     if (await this.parts.extenders.bind(context.pod, node)) return undefined;
     return framework.bind(context, node);
   }
 
-  private async permits(
+  private async waitOnPermit(
     waits: readonly Promise<Status | undefined>[],
   ): Promise<Status | undefined> {
     if (waits.length === 0) return undefined;
@@ -165,8 +165,8 @@ export class SchedulingLoop {
     return refused;
   }
 
-  /** Gives PostFilter plugins a chance, then puts the pod back and says why it is pending. */
-  private async failed(attempt: Attempt, error: unknown): Promise<void> {
+  /** Handles a failed cycle: runs PostFilter plugins, requeues the pod, writes condition and Event. */
+  private async handleFailure(attempt: Attempt, error: unknown): Promise<void> {
     const { handle, queue } = this.parts;
     const { queued, context } = attempt;
     let nominatedNodeName: string | undefined = "";
@@ -181,12 +181,12 @@ export class SchedulingLoop {
       } else if (!isUnschedulable) {
         handle.report(`Failed to schedule pod ${nameOf(context.pod)}`, error);
       }
-      this.tellAttempt(attempt, isUnschedulable ? "unschedulable" : "error");
+      this.observeAttempt(attempt, isUnschedulable ? "unschedulable" : "error");
       if (!this.requeue(attempt, nominatedNodeName)) return;
-      // The binding met a newer version of the pod, perhaps one that is bound: that is to decide.
+      // Conflict: the pod has changed, and is possibly bound. The informer event decides.
       if (error instanceof Error && isConflict(error.cause ?? error)) return;
       const reason = isUnschedulable ? "Unschedulable" : "SchedulerError";
-      this.tellFailure(context.pod, { reason, message: textOf(error), nominatedNodeName });
+      this.recordFailure(context.pod, { reason, message: textOf(error), nominatedNodeName });
     } finally {
       queue.done(context.pod);
     }
@@ -205,7 +205,7 @@ export class SchedulingLoop {
     }
   }
 
-  /** Puts the pod back unless it is gone or bound; answers whether its status is to be written. */
+  /** Requeues a pod unless it is deleted or bound; returns whether to write its status. */
   private requeue({ queued, context }: Attempt, nominated: string | undefined): boolean {
     const { handle, queue } = this.parts;
     const current = handle.currentPod(context.pod);
@@ -218,7 +218,7 @@ export class SchedulingLoop {
     return true;
   }
 
-  private tellFailure(
+  private recordFailure(
     pod: Pod,
     failure: {
       readonly reason: string;
@@ -228,8 +228,10 @@ export class SchedulingLoop {
   ): void {
     const { handle } = this.parts;
     const { reason, message, nominatedNodeName } = failure;
-    const isLong = message.length > longestNote;
-    const note = isLong ? `${message.slice(0, longestNote - ellipsis.length)}${ellipsis}` : message;
+    const isLong = message.length > maxNoteLength;
+    const note = isLong
+      ? `${message.slice(0, maxNoteLength - ellipsis.length)}${ellipsis}`
+      : message;
     const type = "Warning";
     handle.recordEvent(pod, { type, reason: "FailedScheduling", action: "Scheduling", note });
     const condition = { type: "PodScheduled", status: "False", reason, message } as const;
@@ -239,7 +241,7 @@ export class SchedulingLoop {
     });
   }
 
-  private tellAttempt({ framework, began }: Attempt, result: string): void {
+  private observeAttempt({ framework, began }: Attempt, result: string): void {
     const { instruments, clock } = this.parts.handle;
     const labels = { result, profile: framework.profileName };
     const seconds = (realClock(clock).monotonic() - began) / 1000;
@@ -247,7 +249,7 @@ export class SchedulingLoop {
     instruments.observe("scheduler_scheduling_attempt_duration_seconds", labels, seconds);
   }
 
-  private tellScheduled({ attempts, initialAttempt }: QueuedPod): void {
+  private observeScheduled({ attempts, initialAttempt }: QueuedPod): void {
     const { instruments, clock } = this.parts.handle;
     const label = attempts >= 15 ? "15+" : String(attempts);
     const seconds = Math.max(clock.now() - initialAttempt, 0) / 1000;
@@ -277,7 +279,7 @@ function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The error for a plugin's refusal of the chosen node. */
+/** Error of a plugin's rejection of the selected node. */
 function rejection(status: Status, node: string): unknown {
   if (!isRejected(status)) return status.error ?? new Error(status.reasons.join(", "));
   const diagnosis = newDiagnosis();

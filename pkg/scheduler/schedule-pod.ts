@@ -8,7 +8,7 @@ import type { Framework } from "./framework/framework.ts";
 import type { NodeInfo } from "./framework/node-info.ts";
 import { isRejected, type Status, unresolvable } from "./framework/status.ts";
 
-/** Thrown when there is no node at all. */
+/** The cluster has no nodes. */
 export class NoNodesError extends Error {
   override readonly name = "NoNodesError";
   constructor() {
@@ -16,14 +16,14 @@ export class NoNodesError extends Error {
   }
 }
 
-/** Fewer nodes than these are all searched. */
+/** Minimum number of feasible nodes to find. */
 const minFeasibleNodes = 100;
 const minFeasiblePercentage = 5;
 
-/** Nodes that are filtered between looks at the clock. */
+/** Number of nodes filtered between checks of the time slice. */
 const nodesBetweenPauses = 16;
 
-/** Number of feasible nodes after which the search ends. A percentage of 0 adapts to the size. */
+/** Number of feasible nodes after which filtering stops. A percentage of 0 adapts to the cluster size. */
 function feasibleNodesToFind(nodes: number, percentage: number): number {
   if (nodes < minFeasibleNodes) return nodes;
   const adaptive = Math.max(50 - Math.trunc(nodes / 125), minFeasiblePercentage);
@@ -31,9 +31,9 @@ function feasibleNodesToFind(nodes: number, percentage: number): number {
   return Math.max(Math.trunc((nodes * share) / 100), minFeasibleNodes);
 }
 
-/** Finds the node for a pod: the feasible one with the highest score. */
+/** Selects the node for a pod: the feasible one with the highest score. */
 export class NodeSelection {
-  /** Where the next search begins, so that all nodes are searched equally often. */
+  /** Start index of the next cycle, so that all nodes are examined equally often. */
   private nextStart = 0;
 
   constructor(
@@ -93,7 +93,7 @@ export class NodeSelection {
     return this.search(framework, context, { nodes: named, diagnosis });
   }
 
-  /** Feasible nodes of those given, also in the eyes of the extenders. */
+  /** Feasible nodes after filters and extenders. */
   private async search(
     framework: Framework,
     context: SchedulingContext,
@@ -138,7 +138,7 @@ export class NodeSelection {
     return feasible;
   }
 
-  /** One of the nodes with the highest score, at random. */
+  /** A random one of the nodes with the highest score. */
   private best(nodes: readonly NodeInfo[], scores: readonly number[]): NodeInfo {
     let best = nodes[0]!;
     let highest = -Infinity;

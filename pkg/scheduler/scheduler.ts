@@ -42,7 +42,7 @@ export interface SchedulerContext {
   /** Reports an error that will be retried. */
   readonly report: (what: string, error: unknown) => void;
   readonly instruments: Instruments;
-  /** Whether a feature gate is on; absent = as release 1.34 has it by default. */
+  /** Whether a feature gate is enabled; absent = defaults of Kubernetes 1.34. */
   readonly gate?: (name: string) => boolean;
 }
 
@@ -51,7 +51,7 @@ const flushUnschedulableMs = 30_000;
 const flushMetricsMs = 1_000;
 const noPlugins: readonly Plugin[] = [];
 
-/** Schedules pods of the profiles until the signal aborts. */
+/** Schedules the pods of all profiles until the signal aborts. */
 export async function runScheduler(
   context: SchedulerContext,
   settings: SchedulerSettings,
@@ -236,7 +236,7 @@ class Scheduler {
   }
 }
 
-/** Informers, and which of them the scheduler waits for. */
+/** Informers of plugins, whose sync the scheduler awaits. */
 class WatchedInformers implements PluginInformers {
   private readonly used = new Set<Informer<never>>();
 

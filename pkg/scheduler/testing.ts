@@ -1,4 +1,4 @@
-/** A cluster whose objects change one by one, with everything of a scheduler but its bindings. */
+/** A test cluster with a complete scheduler, except for bindings; objects are changed one at a time. */
 import { featureGates } from "#api";
 import { type Random, systemClock } from "#base";
 import { type ApiObject, type Handle, type InformerEvent, objectKey } from "#client";
@@ -21,7 +21,7 @@ import { podInfoOf } from "./framework/pod-info.ts";
 import { SchedulingQueue } from "./queue/scheduling-queue.ts";
 import { pluginRegistry } from "./plugins/registry.ts";
 
-/** An informer that shows what the test has stored, at once. */
+/** An informer that synchronously shows the test's objects. */
 class StoredObjects {
   private readonly objects = new Map<string, ApiObject>();
   private readonly handlers: ((event: InformerEvent<ApiObject>) => void)[] = [];
@@ -67,7 +67,7 @@ class StoredObjects {
   }
 }
 
-/** What a test wants to know of an attempt: the nodes that fit, and the plugins that rejected. */
+/** Result of an attempt: feasible nodes, and plugins that rejected the pod. */
 interface Attempt {
   readonly nodes: readonly string[];
   readonly rejecting: ReadonlySet<string>;
@@ -139,7 +139,7 @@ export class ClusterModel {
     return [...this.store(resource).all()] as unknown as readonly T[];
   }
 
-  /** Tries all pods that the queue has woken. Yields those that fit somewhere, with their attempts. */
+  /** Attempts all active pods of the queue. Yields those that fit on a node. */
   async *attempts(): AsyncGenerator<{ readonly pod: Pod; readonly attempt: Attempt }> {
     for (const pod of this.failed.splice(0)) this.queue.add(pod);
     while (this.isAwake()) {
@@ -154,7 +154,7 @@ export class ClusterModel {
     }
   }
 
-  /** What a scheduler without any memory finds for the pod. */
+  /** Result of an attempt without state of earlier attempts. */
   async attempt(pod: Pod): Promise<Attempt> {
     this.cache.updateSnapshot(this.snapshot);
     const { nodes } = this.snapshot;
@@ -184,7 +184,7 @@ export class ClusterModel {
   private putBack(queued: QueuedPod, { nodes, rejecting, pending }: Attempt): void {
     const { pod } = queued.info;
     if (nodes.length > 0) return this.queue.done(pod);
-    // A scheduler tries again after a while what has failed with an error, whatever happens.
+    // A failure by error is retried after its backoff regardless of events.
     if (rejecting.size + pending.size === 0) {
       this.failed.push(pod);
       return this.queue.done(pod);

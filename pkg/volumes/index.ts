@@ -1,4 +1,4 @@
-/** volumes: which volumes suit a claim, and the annotations that bind them. */
+/** volumes: matching of PersistentVolumes and claims, and the annotations of bindings. */
 export {
   findVolume,
   hasSameMode,

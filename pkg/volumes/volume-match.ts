@@ -1,4 +1,4 @@
-/** Volumes that suit a claim, for the binder of volumes and the scheduler. */
+/** Matches volumes to claims, for the volume binder and the scheduler. */
 import type { ClaimRef, PersistentVolume, PersistentVolumeClaim } from "#kinds";
 import { Quantity, selectorFromLabelSelector } from "#meta";
 import type { VolumeNames } from "./volume-names.ts";
@@ -11,15 +11,15 @@ export function isBoundTo(volume: PersistentVolume, claim: PersistentVolumeClaim
   return !claimRef?.uid || claimRef.uid === uid;
 }
 
-/** Volumes for a claim, whatever node they are on. */
+/** Volumes that match a claim, on any node. */
 export interface MatchingVolumes {
-  /** Reserved for the claim by name; the first one is to be bound. */
+  /** Volumes reserved for the claim by claimRef; the first one is preferred. */
   readonly reserved: readonly PersistentVolume[];
   /** Available volumes of its class, smallest first. */
   readonly free: readonly PersistentVolume[];
 }
 
-/** Volumes that are large enough and of the modes and attributes that the claim asks for. */
+/** Volumes with sufficient size and the requested modes and attributes. */
 export function matchingVolumes(
   claim: PersistentVolumeClaim,
   volumes: Iterable<PersistentVolume>,
@@ -40,9 +40,8 @@ export function matchingVolumes(
 }
 
 /**
- * The volume to bind, undefined = none: of the volumes with the fewest access modes that suffice,
- * one that is reserved for the claim, else the smallest. Claims whose binding waits for a consumer
- * get reserved volumes only.
+ * Selects the volume to bind; undefined = none. Among volumes with the fewest sufficient access modes: one
+ * reserved for the claim, else the smallest. Claims with WaitForFirstConsumer get reserved volumes only.
  */
 export function findVolume(
   claim: PersistentVolumeClaim,
@@ -53,7 +52,7 @@ export function findVolume(
   for (const volume of volumes) {
     if (!hasAccessModes(claim, volume) || !mayBind(claim, volume)) continue;
     const modes = [...new Set(volume.spec?.accessModes)].sort();
-    // Fewest modes first; one digit suffices for the four modes that exist.
+    // Sorts by number of modes; one digit suffices for the four existing modes.
     const key = `${modes.length} ${modes.join()}`;
     const group = groups.get(key);
     if (group === undefined) groups.set(key, [volume]);
@@ -68,8 +67,7 @@ export function findVolume(
 }
 
 /**
- * The volume with a reference to the claim, as the binder and the scheduler write it; undefined if
- * it has one already.
+ * The volume with a claimRef to the claim, as binder and scheduler write it; undefined = it has one already.
  */
 export function reservedFor(
   volume: PersistentVolume,
@@ -86,7 +84,7 @@ export function reservedFor(
   return { ...volume, metadata: { ...metadata, annotations }, spec: { ...volume.spec, claimRef } };
 }
 
-/** Why a volume that the claim names does not suit it; undefined = it does. */
+/** Reason why the volume named by a claim does not match it; undefined = it matches. */
 export function mismatchOf(
   claim: PersistentVolumeClaim,
   volume: PersistentVolume,
@@ -129,7 +127,7 @@ function isLargeEnough(claim: PersistentVolumeClaim, volume: PersistentVolume): 
   return sizeOf(volume).compare(requested) >= 0;
 }
 
-/** Capacity of a volume. */
+/** `capacity.storage` of a volume. */
 export function sizeOf({ spec }: PersistentVolume): Quantity {
   return Quantity.parse(spec?.capacity?.["storage"] ?? "0");
 }

@@ -6,18 +6,18 @@ import { type Domain, resolve } from "#meta";
 export class VolumeNames {
   /** Of a claim: the binder has finished binding it. */
   readonly bindCompleted: string;
-  /** Of a volume or claim: the binder chose it, and may undo that. */
+  /** Of a volume or claim: bound by the binder, which may undo it. */
   readonly boundByController: string;
-  /** Of a volume: the provisioner that made it. */
+  /** Of a volume: its provisioner. */
   readonly provisionedBy: string;
-  /** Of a volume: its size before an expansion that its node has not finished. */
+  /** Of a volume: its size before an expansion that the node has not completed. */
   readonly preResizeCapacity: string;
-  /** Of a claim: the provisioner that is to make a volume. */
+  /** Of a claim: the provisioner requested to create a volume. */
   readonly provisioner: string;
   readonly betaProvisioner: string;
-  /** Of a claim: the node that the scheduler chose. */
+  /** Of a claim: the node selected by the scheduler. */
   readonly selectedNode: string;
-  /** Prefix of provisioners that were once part of Kubernetes. */
+  /** Prefix of in-tree provisioners. */
   readonly inTree: string;
   private readonly betaClass: string;
   private readonly defaultClass: readonly string[];
@@ -44,7 +44,7 @@ export class VolumeNames {
     return metadata.annotations?.[this.betaClass] ?? spec?.storageClassName ?? "";
   }
 
-  /** Whether a claim says which class it wants, which "" does, too. */
+  /** Whether a claim specifies a class, including "". */
   hasClass({ metadata, spec }: Classed): boolean {
     return (metadata.annotations?.[this.betaClass] ?? spec?.storageClassName) !== undefined;
   }

@@ -4,7 +4,7 @@ import type { AllocationResult, DeviceClass, ResourceClaim, ResourceSlice } from
 import { AvailableCounters } from "./counters.ts";
 import { constraintOf } from "./constraints.ts";
 import { candidatesOf, gatherPools, type NodeMatcher } from "./pools.ts";
-import { AllocationFault, mostDevices, prepareRequest, type PreparedRequest } from "./requests.ts";
+import { AllocationFault, maxDevices, prepareRequest, type PreparedRequest } from "./requests.ts";
 import { allocationOf } from "./results.ts";
 import { Search, type SearchedClaim } from "./search.ts";
 import type { AllocatedState, AllocatorFeatures } from "./state.ts";
@@ -14,16 +14,16 @@ export interface AllocatorOptions {
   readonly allocated: AllocatedState;
   readonly selectors: DeviceSelectors;
   readonly classOf: (name: string) => DeviceClass | undefined;
-  /** Slices that the node may reach; slices of other nodes may be left out. */
+  /** Slices that may be accessible from the node; those of other nodes may be omitted. */
   readonly slicesFor: (node: string) => readonly ResourceSlice[];
   readonly nodeMatches: NodeMatcher;
-  /** Makes the identifier of a share of a device. */
+  /** Generates a share ID. */
   readonly newShareId: () => string;
 }
 
 /**
- * Chooses devices for claims. An exhaustive search in the order of the requests and of the devices;
- * the first solution counts. Nothing that the options refer to may change in between.
+ * Structured allocator: selects devices for claims by exhaustive backtracking in the order of requests and
+ * devices, and returns the first solution. Inputs must not change during the search.
  */
 export class Allocator {
   private readonly counters: AvailableCounters;
@@ -33,9 +33,9 @@ export class Allocator {
   }
 
   /**
-   * Allocations of the claims on the node, or undefined if there are none. A generator that yields
-   * every few steps, so that its caller may pause or abort a long search.
-   * @throws AllocationFault if a claim or class cannot be handled
+   * Allocations of the claims on the node; undefined = none possible. Yields every few steps, so that the
+   * caller can pause or abort a long search.
+   * @throws AllocationFault for an invalid or unsupported claim or class
    */
   *allocate(
     node: ApiObject,
@@ -75,11 +75,11 @@ export class Allocator {
   }
 }
 
-/** Checks the least number of devices against the bound of a claim. */
+/** Checks the minimum number of devices against the limit per claim. */
 function checkCount(claim: ResourceClaim, requests: readonly (readonly PreparedRequest[])[]): void {
   const counts = requests.map((ways) => Math.min(...ways.map(({ count }) => count)));
   const count = counts.reduce((sum, each) => sum + each, 0);
-  if (count <= mostDevices) return;
-  const what = `number of requested devices ${count} exceeds the claim limit of ${mostDevices}`;
+  if (count <= maxDevices) return;
+  const what = `number of requested devices ${count} exceeds the claim limit of ${maxDevices}`;
   throw new AllocationFault(`claim ${objectKey(claim)}: ${what}`);
 }

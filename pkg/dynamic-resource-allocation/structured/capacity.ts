@@ -1,8 +1,8 @@
-/** Capacity of devices that several claims share. */
+/** Consumable capacity of shared devices. */
 import { Quantity } from "#meta";
 import type { CapacityRequestPolicy, Device, DeviceCapacity, DeviceDemand } from "#kinds";
 
-/** Capacity that a request consumes of a device, by name; rounded as the device's policy says. */
+/** Capacity that a request consumes, by name; rounded by the device's request policy. */
 export function consumedCapacity(
   { capacity = {} }: Device,
   { capacity: requested }: DeviceDemand,
@@ -16,7 +16,7 @@ export function consumedCapacity(
   return new Map(amounts);
 }
 
-/** Whether the device has the capacity that the request asks for, beside what is in use. */
+/** Whether the device has enough free capacity for the request. */
 export function hasCapacity(
   device: Device,
   demand: DeviceDemand,
@@ -45,7 +45,7 @@ function consumedOf({ value, requestPolicy }: DeviceCapacity, text: string | und
   return valid?.find((each) => requested.compare(each) <= 0) ?? requested;
 }
 
-/** The least value that is `min` plus a multiple of `step`. */
+/** Rounds up to `min` plus a multiple of `step`. */
 function roundedUp(requested: Quantity, min: Quantity, step: string | undefined): Quantity {
   if (requested.compare(min) < 0) return min;
   if (step === undefined) return requested;

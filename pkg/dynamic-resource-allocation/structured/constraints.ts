@@ -2,21 +2,21 @@
 import type { DeviceAttribute, DeviceConstraint } from "#kinds";
 import type { Candidate } from "./pools.ts";
 
-/** A request, and the alternative of it that is tried. */
+/** Name of a request, and of the subrequest being tried. */
 export interface RequestName {
   readonly request: string;
   readonly alternative?: string;
 }
 
-/** Constraints only become harder to satisfy as devices are added. */
+/** A constraint; monotonic: adding devices never makes it satisfiable again. */
 export interface Constraint {
-  /** Adds a device unless that would break the constraint. */
+  /** Adds a device; returns false if that violates the constraint. */
   add(name: RequestName, candidate: Candidate): boolean;
-  /** Takes back one `add` that succeeded. */
+  /** Reverts a successful `add`. */
   remove(name: RequestName, candidate: Candidate): void;
 }
 
-/** The constraint; undefined if its type is not known. */
+/** Creates a constraint; undefined = unknown type. */
 export function constraintOf(constraint: DeviceConstraint): Constraint | undefined {
   const { requests = [], matchAttribute, distinctAttribute } = constraint;
   const names = new Set(requests);
@@ -33,7 +33,7 @@ class AttributeConstraint implements Constraint {
     /** Empty = all requests. */
     private readonly requests: ReadonlySet<string>,
     private readonly attribute: string,
-    /** All devices have the same value, or each a value of its own. */
+    /** matchAttribute (equal values) or distinctAttribute (distinct values). */
     private readonly isSame: boolean,
   ) {}
 
@@ -79,7 +79,7 @@ function ownAttribute(
   return Object.hasOwn(attributes, name) ? attributes[name] : undefined;
 }
 
-/** Type and value; undefined for a type that is not known. */
+/** Key of type and value; undefined = unknown type. */
 function keyOf({ string, int, bool, version }: DeviceAttribute): string | undefined {
   if (string !== undefined) return `string ${string}`;
   if (int !== undefined) return `int ${int}`;

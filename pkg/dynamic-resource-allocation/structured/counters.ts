@@ -5,13 +5,13 @@ import { type AllocatedState, deviceIdOf } from "./state.ts";
 /** Counters of a slice, by `set/counter`. */
 type Counters = Map<string, Quantity>;
 
-/** Shared counters of slices: what allocated devices have left of them. */
+/** Shared counters of slices, less those consumed by allocated devices. */
 export class AvailableCounters {
   private readonly bySlice = new Map<ResourceSlice, Counters>();
 
   constructor(private readonly allocated: AllocatedState) {}
 
-  /** Counters that are available while nothing is being allocated; may be negative. */
+  /** Available counters before the search; may be negative. */
   of(slice: ResourceSlice): ReadonlyMap<string, Quantity> {
     const known = this.bySlice.get(slice);
     if (known !== undefined) return known;
@@ -26,13 +26,13 @@ export class AvailableCounters {
   }
 }
 
-/** Counters that the devices of one search consume. */
+/** Counters consumed by the devices of one search. */
 export class ConsumedCounters {
   private readonly left = new Map<ResourceSlice, Counters>();
 
   constructor(private readonly available: AvailableCounters) {}
 
-  /** Consumes the counters of a device unless one of them does not suffice. */
+  /** Consumes the counters of a device; returns false if one is insufficient. */
   add(device: Device, slice: ResourceSlice): boolean {
     let left = this.left.get(slice);
     if (left === undefined) this.left.set(slice, (left = new Map(this.available.of(slice))));
@@ -57,7 +57,7 @@ function countersOf(sets: readonly CounterSet[]): Counters {
   return counters;
 }
 
-/** Changes the counters that the slice has; others are ignored. */
+/** Adds to the known counters of a slice. */
 function change(counters: Counters, { consumesCounters = [] }: Device, by: 1 | -1): void {
   for (const { counterSet, counters: own = {} } of consumesCounters) {
     for (const [name, { value }] of Object.entries(own)) {

@@ -7,9 +7,8 @@ interface Devices {
 }
 
 /**
- * Whether each device that is needed can be a device of its own: a maximum matching of a bipartite
- * graph, in polynomial time. Requests with alternatives or administrative access are left out. False
- * proves that there is no solution; true proves nothing.
+ * Necessary condition: whether distinct devices exist for all needed ones, by maximum bipartite matching in
+ * polynomial time. Ignores requests with alternatives or admin access. False = no solution exists.
  */
 export function* isPlausible(
   requests: readonly (readonly PreparedRequest[])[],
@@ -26,7 +25,7 @@ export function* isPlausible(
       try {
         if (!isFree(candidate) || !way.matches(position)) continue;
       } catch (error) {
-        // The search itself fails if it comes to this device.
+        // The search reports the error if it reaches this device.
         if (error instanceof AllocationFault) return true;
         throw error;
       }
@@ -39,7 +38,7 @@ export function* isPlausible(
   return yield* canMatchAll(slots);
 }
 
-/** Whether each slot can have a position of its own out of its list (Kuhn's algorithm). */
+/** Whether all slots can be matched to distinct positions (Kuhn's algorithm). */
 function* canMatchAll(slots: readonly (readonly number[])[]): Generator<void, boolean> {
   const slotAt = new Map<number, number>();
   for (const slot of slots.keys()) {

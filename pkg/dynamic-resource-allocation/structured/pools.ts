@@ -1,4 +1,4 @@
-/** Pools of devices that a node reaches. */
+/** Device pools accessible from a node. */
 import type { ApiObject } from "#client";
 import type { Device, NodeReach, NodeSelector, ResourceSlice } from "#kinds";
 import { deviceIdOf } from "./state.ts";
@@ -10,15 +10,15 @@ export interface Pool {
   /** `driver/pool` */
   readonly name: string;
   readonly slices: readonly ResourceSlice[];
-  /** Slices of the newest generation are missing. */
+  /** Whether slices of the newest generation are missing. */
   readonly isIncomplete: boolean;
-  /** Why no device of the pool may be allocated. */
+  /** Reason why the pool is invalid; undefined = valid. */
   readonly invalidReason: string | undefined;
-  /** Devices in the order in which they are tried. */
+  /** Accessible devices in search order. */
   readonly candidates: readonly Candidate[];
 }
 
-/** A device that the node may reach, with where it was published. */
+/** An accessible device with its slice and pool. */
 export interface Candidate {
   readonly id: string;
   readonly device: Device;
@@ -32,7 +32,7 @@ interface PoolSlices {
   readonly slices: ResourceSlice[];
 }
 
-/** Pools of the slices that the node reaches; of each pool the slices of its newest generation. */
+/** Groups the slices accessible from the node into pools, each with its newest generation only. */
 export function gatherPools(
   slices: readonly ResourceSlice[],
   node: ApiObject,
@@ -45,7 +45,7 @@ export function gatherPools(
   return [...pools.values()].map(poolOf);
 }
 
-/** Pools of one slice, which is never changed in place. */
+/** Cached pools of a single slice; slices are immutable. */
 const ofOneSlice = new WeakMap<ResourceSlice, Pool>();
 
 function poolOf({ name, slices }: PoolSlices): Pool {
@@ -71,7 +71,7 @@ function poolOf({ name, slices }: PoolSlices): Pool {
   return pool;
 }
 
-/** Whether the node reaches the device by its own fields or those of its slice. */
+/** Whether the device is accessible from the node, by its own node selection or that of the slice. */
 export function reachesDevice(
   { device, slice }: Pick<Candidate, "device" | "slice">,
   node: ApiObject,
@@ -118,7 +118,7 @@ function invalidReason(slices: readonly ResourceSlice[]): string | undefined {
   return undefined;
 }
 
-/** Devices of the pools in the order in which they are tried. */
+/** Devices of the pools in search order. */
 export function candidatesOf(pools: readonly Pool[]): readonly Candidate[] {
   return pools.length === 1 ? pools[0]!.candidates : pools.flatMap(({ candidates }) => candidates);
 }

@@ -1,4 +1,4 @@
-/** Requests of claims, prepared for the search of their devices. */
+/** Device requests of claims, prepared for the search. */
 import { type ApiObject, objectKey } from "#client";
 import { type DeviceSelectors, SelectorFault } from "../device-selectors.ts";
 import type {
@@ -13,15 +13,15 @@ import type { RequestName } from "./constraints.ts";
 import { type Candidate, type NodeMatcher, type Pool, reachesDevice } from "./pools.ts";
 import type { AllocatedState, AllocatorFeatures } from "./state.ts";
 
-/** A claim or class cannot be handled on any node. */
+/** A claim or class that cannot be allocated on any node. */
 export class AllocationFault extends Error {
   override readonly name = "AllocationFault";
 }
 
-/** Most devices of one claim. */
-export const mostDevices = 32;
+/** Maximum number of devices per claim. */
+export const maxDevices = 32;
 
-/** What preparing a request needs. */
+/** Inputs for preparing a request. */
 export interface RequestContext {
   readonly features: AllocatorFeatures;
   readonly allocated: AllocatedState;
@@ -38,10 +38,10 @@ export class PreparedRequest {
   readonly deviceClass: DeviceClass;
   /** Number of devices to allocate. */
   readonly count: number;
-  /** Devices of a request for all, as positions of candidates. */
+  /** Positions of the candidates, for allocation mode All. */
   readonly all: readonly number[] | undefined;
   readonly isAdmin: boolean;
-  /** Result of the selectors by position: 0 = not known yet, 1 = matches, 2 = does not. */
+  /** Selector results by position: 0 = not evaluated, 1 = match, 2 = no match. */
   private readonly matched: Uint8Array;
 
   constructor(
@@ -65,8 +65,8 @@ export class PreparedRequest {
   }
 
   /**
-   * Whether the device at the position meets class and request.
-   * @throws AllocationFault for a selector that fails
+   * Whether the device at the position matches class and request.
+   * @throws AllocationFault if a selector fails
    */
   matches(position: number): boolean {
     const known = this.matched[position];
@@ -80,7 +80,7 @@ export class PreparedRequest {
   private isSelected(candidate: Candidate): boolean {
     const { node, nodeMatches, features, allocated } = this.context;
     const { device, id } = candidate;
-    // Conditions that delay the binding are not supported.
+    // Binding conditions are not supported.
     if ((device.bindingConditions ?? []).length > 0) return false;
     const { name } = this.deviceClass.metadata;
     if (!this.passes(this.deviceClass.spec.selectors, candidate, `class ${name}`)) return false;
@@ -149,14 +149,14 @@ export class PreparedRequest {
     return [...this.context.candidates.keys()].filter((position) => this.matches(position));
   }
 
-  /** An error that begins with the claim and the request. */
+  /** An error prefixed with claim and request. */
   fault(text: string): AllocationFault {
     const { request, alternative = request } = this.name;
     return new AllocationFault(`claim ${objectKey(this.claim)}, request ${alternative}${text}`);
   }
 }
 
-/** The ways to satisfy a request: itself, or its alternatives in order of preference. */
+/** Alternatives of a request: itself, or its `firstAvailable` subrequests in order. */
 export function prepareRequest(
   context: RequestContext,
   claim: ResourceClaim,

@@ -1,4 +1,4 @@
-/** What the status of a claim says about its allocation. */
+/** Builds the AllocationResult of a claim. */
 import type {
   AllocatedConfiguration,
   AllocatedDevice,
@@ -10,7 +10,7 @@ import type {
 import type { Candidate } from "./pools.ts";
 import { AllocationFault, type PreparedRequest } from "./requests.ts";
 
-/** A device that was chosen for a request. */
+/** A device selected for a request. */
 export interface Chosen {
   readonly request: PreparedRequest;
   readonly candidate: Candidate;
@@ -34,7 +34,7 @@ export function allocationOf(
   };
 }
 
-/** Configurations of the classes, each class once with all requests for it. */
+/** Configurations of classes: each class once, with all its requests. */
 function classConfigs(requests: readonly PreparedRequest[]): AllocatedConfiguration[] {
   const byClass = new Map<string, { configs: readonly DeviceConfiguration[]; names: string[] }>();
   for (const { deviceClass, fullName } of requests) {
@@ -49,7 +49,7 @@ function classConfigs(requests: readonly PreparedRequest[]): AllocatedConfigurat
   );
 }
 
-/** Configurations of the claim that concern a request, once for each of these requests. */
+/** Configurations of the claim, once per matching request. */
 function claimConfigs(
   { spec }: ResourceClaim,
   requests: readonly PreparedRequest[],
@@ -64,7 +64,7 @@ function claimConfigs(
   });
 }
 
-/** Nodes that reach all the devices; undefined = all nodes. */
+/** Node selector for all devices; undefined = all nodes. */
 function nodeSelectorOf(candidates: readonly Candidate[]): NodeSelector | undefined {
   const matchFields: Requirement[] = [];
   const matchExpressions: Requirement[] = [];

@@ -5,12 +5,12 @@ import type { Constraint } from "./constraints.ts";
 import { type AvailableCounters, ConsumedCounters } from "./counters.ts";
 import { isPlausible } from "./plausibility.ts";
 import type { Candidate } from "./pools.ts";
-import { AllocationFault, mostDevices, type PreparedRequest } from "./requests.ts";
+import { AllocationFault, maxDevices, type PreparedRequest } from "./requests.ts";
 import type { Chosen } from "./results.ts";
 import { addAmount, type AllocatedState, type AllocatorFeatures, type Amounts } from "./state.ts";
 
 export interface SearchedClaim {
-  /** For each request the ways to satisfy it, of which one is taken. */
+  /** Alternatives of each request, one of which is selected. */
   readonly ways: readonly (readonly PreparedRequest[])[];
   readonly constraints: readonly Constraint[];
 }
@@ -24,15 +24,15 @@ export interface SearchOptions {
   readonly newShareId: () => string;
 }
 
-/** The solution for one claim: the way taken for each request, and the devices. */
+/** Solution for one claim: the selected alternative of each request, and the devices. */
 export interface Solution {
   readonly requests: readonly PreparedRequest[];
   readonly chosen: readonly Chosen[];
 }
 
 /**
- * `exceeded`: the claim would have too many devices, so other devices for earlier requests do not
- * help. `hopeless`: there is no solution at all.
+ * `exceeded`: too many devices for the claim; backtracking over devices of earlier requests does not help.
+ * `hopeless`: no solution exists.
  */
 type Outcome = "done" | "none" | "exceeded" | "hopeless";
 
@@ -41,15 +41,15 @@ interface Draft {
   readonly chosen: (Chosen & { readonly consumed: ReadonlyMap<string, Quantity> | undefined })[];
 }
 
-/** Steps between two yields. */
+/** Number of steps between two yields. */
 const stepsPerYield = 64;
-/** A search of so many steps is checked for a lack of devices, which backtracking finds slowly. */
+/** Step at which a search is checked for a lack of devices, which backtracking detects slowly. */
 const plausibilityStep = 256;
 
-/** One search: requests in order, for each device of a request the candidates in order. */
+/** One backtracking search over requests, devices and candidates in order. */
 export class Search {
   private readonly drafts: readonly Draft[];
-  /** Claims that hold a device in this search, by device. */
+  /** Indexes of claims that hold a device in this search, by device. */
   private readonly holders = new Map<string, Set<number>>();
   private readonly consumed = new Map<string, Amounts>();
   private readonly counters: ConsumedCounters;
@@ -86,8 +86,8 @@ export class Search {
   }
 
   /**
-   * Chooses the device `index` of a request and all that follow. Devices of one request are chosen
-   * in ascending order: another order of the same devices gives nothing new.
+   * Selects device `index` of a request and all following ones. Devices of a request are selected in
+   * ascending order, since permutations are equivalent.
    */
   private *device(
     claim: number,
@@ -100,7 +100,7 @@ export class Search {
     if (way.all?.length === 0) return "none";
     if (index >= way.count) return yield* this.request(claim, at + 1);
     const { chosen } = this.drafts[claim]!;
-    if (chosen.length + way.count - index > mostDevices) return "exceeded";
+    if (chosen.length + way.count - index > maxDevices) return "exceeded";
     const { candidates } = this.options;
     const start = way.all === undefined ? from : way.all[index]!;
     const end = way.all === undefined ? candidates.length : start + 1;
@@ -117,7 +117,7 @@ export class Search {
     return "none";
   }
 
-  /** Whether the device is free for the request and matches it. */
+  /** Whether the device is available for the request and matches it. */
   private isEligible(claim: number, way: PreparedRequest, position: number): boolean {
     const candidate = this.options.candidates[position]!;
     const { pool, slice } = candidate;
@@ -138,7 +138,7 @@ export class Search {
     return this.options.features.consumableCapacity && device.allowMultipleAllocations === true;
   }
 
-  /** Takes the device for the request unless taints, capacity, counters or constraints forbid it. */
+  /** Adds the device unless taints, capacity, counters or constraints forbid it. */
   private add(claim: number, way: PreparedRequest, candidate: Candidate): boolean {
     const { features, claims, allocated, newShareId } = this.options;
     const { device, slice, id } = candidate;
@@ -180,7 +180,7 @@ export class Search {
     return true;
   }
 
-  /** Takes back the last device of the claim. */
+  /** Removes the last device of the claim. */
   private remove(claim: number, way: PreparedRequest): void {
     const { candidate, consumed } = this.drafts[claim]!.chosen.pop()!;
     const { id, device, slice } = candidate;
@@ -204,7 +204,7 @@ export class Search {
     }
   }
 
-  /** Whether there are enough devices, apart from constraints, counters and capacity. */
+  /** Whether there are enough devices, ignoring constraints, counters and capacity. */
   private *isPlausible(): Generator<void, boolean> {
     const { claims, candidates, allocated } = this.options;
     const isFree = (candidate: Candidate) => !allocated.has(candidate.id);
@@ -227,7 +227,7 @@ function resultOf(
   more: {
     readonly consumed: ReadonlyMap<string, Quantity> | undefined;
     readonly newShareId: () => string;
-    /** The result tells the tolerations, by which pods are evicted or not. */
+    /** Whether results contain tolerations, for device taint eviction. */
     readonly keepsTolerations: boolean;
   },
 ): AllocatedDevice {

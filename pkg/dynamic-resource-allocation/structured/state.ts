@@ -1,8 +1,8 @@
-/** What is allocated already, and which features the allocator may use. */
+/** Allocated devices, and features of the allocator. */
 import { Quantity } from "#meta";
 import type { AllocatedDevice, AllocationResult, DeviceIdentity } from "#kinds";
 
-/** Features, by the feature gates that switch them on. */
+/** Allocator features and their feature gates. */
 export interface AllocatorFeatures {
   /** DRAAdminAccess */
   readonly adminAccess: boolean;
@@ -16,7 +16,7 @@ export interface AllocatorFeatures {
   readonly consumableCapacity: boolean;
 }
 
-/** Features that are on under the feature gates. */
+/** Features enabled by feature gates. */
 export function allocatorFeatures(gate: (name: string) => boolean): AllocatorFeatures {
   return {
     adminAccess: gate("DRAAdminAccess"),
@@ -35,9 +35,9 @@ export function deviceIdOf({ driver, pool, device }: DeviceIdentity): string {
 /** Amounts by name. */
 export type Amounts = Map<string, Quantity>;
 
-/** Devices and capacities that claims hold. An allocation is removed with the value it was added by. */
+/** Devices and capacity held by claims. An allocation must be removed with the value that was added. */
 export class AllocatedState {
-  /** How many claims hold each device; more than one only if claims were written by others. */
+  /** Number of claims per device; more than one only if other clients wrote claims. */
   private readonly holders = new Map<string, number>();
   private readonly consumed = new Map<string, Amounts>();
 
@@ -45,7 +45,7 @@ export class AllocatedState {
     return this.holders.has(deviceId);
   }
 
-  /** Capacity of a shared device that is in use. */
+  /** Consumed capacity of a shared device. */
   consumedOf(deviceId: string): ReadonlyMap<string, Quantity> | undefined {
     return this.consumed.get(deviceId);
   }
@@ -60,7 +60,7 @@ export class AllocatedState {
 
   private change({ devices }: AllocationResult, by: 1 | -1): void {
     for (const each of devices?.results ?? []) {
-      // Administration does not take the device from others.
+      // Admin access does not occupy the device.
       if (each.adminAccess === true) continue;
       if (each.shareID === undefined) this.hold(deviceIdOf(each), by);
       else this.consume(each, by);

@@ -1,8 +1,8 @@
 import { type ApiObject, type Informer, objectKey } from "#client";
 
 /**
- * Objects of an informer, some of them as they will be once a write that is planned has been made.
- * A newer state of the informer replaces what was assumed.
+ * Objects of an informer, overlaid with assumed states of planned writes. A newer state in the informer
+ * replaces an assumed one.
  */
 export class AssumeCache<T extends ApiObject> {
   private readonly assumed = new Map<string, T>();
@@ -25,7 +25,7 @@ export class AssumeCache<T extends ApiObject> {
     for (const shown of this.informer.all()) yield this.assumed.get(objectKey(shown)) ?? shown;
   }
 
-  /** @throws if the informer shows another state than the one that the object was made from */
+  /** Assumes an object. @throws if the informer has another version than the object is based on */
   assume(object: T): void {
     const key = objectKey(object);
     const shown = this.informer.get(key);

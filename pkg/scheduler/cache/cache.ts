@@ -6,21 +6,21 @@ import { Snapshot } from "./snapshot.ts";
 interface CachedPod {
   readonly info: PodInfo;
   readonly node: string;
-  /** Placed by this scheduler, and not yet seen as bound. */
+  /** Assumed by this scheduler; the informer has not shown the binding yet. */
   readonly isAssumed: boolean;
 }
 
-/** Nodes and the pods on them: what informers have shown, and what this scheduler has decided. */
+/** Nodes and their pods: from informers, plus pods assumed by this scheduler. */
 export class Cache {
   private readonly nodes = new Map<string, NodeInfo>();
   private readonly pods = new Map<string, CachedPod>();
   private readonly images = new Map<string, ImageState>();
-  /** Names of nodes that changed since the last snapshot. */
+  /** Names of nodes changed since the last snapshot. */
   private readonly changed = new Set<string>();
 
   constructor(private readonly zoneOf: (node: Node) => string) {}
 
-  /** Numbers of cached objects by the label `type` of their metric. */
+  /** Number of cached objects, by metric label `type`. */
   sizes(): Readonly<Record<string, number>> {
     let assumed = 0;
     for (const { isAssumed } of this.pods.values()) if (isAssumed) assumed++;
@@ -42,7 +42,7 @@ export class Cache {
     return info;
   }
 
-  /** Pods of the node stay known until their own deletion is seen. */
+  /** Removes a node; its pods stay until their own deletion events. */
   removeNode(name: string): void {
     const info = this.nodes.get(name);
     if (info === undefined) return;
@@ -52,22 +52,22 @@ export class Cache {
     this.changed.add(name);
   }
 
-  /** Counts a pod on its node before the API server knows of it. */
+  /** Assumes a pod on a node before it is bound. */
   assume(info: PodInfo, node: string): void {
     this.put(info, node, true);
   }
 
-  /** Takes back `assume`. */
+  /** Reverts `assume`. */
   forget(pod: Pod): void {
     if (this.isAssumed(pod)) this.removePod(pod);
   }
 
-  /** A bound pod as the informer shows it. */
+  /** Adds or updates a bound pod from the informer. */
   setPod(info: PodInfo): void {
     this.put(info, info.pod.spec?.nodeName ?? "", false);
   }
 
-  /** Whether the pod was known. */
+  /** Removes a pod; returns whether it was cached. */
   removePod({ metadata: { uid } }: Pod): boolean {
     const known = this.pods.get(uid);
     if (known === undefined) return false;
@@ -76,7 +76,7 @@ export class Cache {
     return true;
   }
 
-  /** Brings the snapshot to the present state, by copying nodes that have changed since. */
+  /** Updates the snapshot by copying the nodes changed since its last update. */
   updateSnapshot(snapshot: Snapshot): void {
     for (const name of this.changed) {
       const info = this.nodes.get(name);

@@ -1,6 +1,6 @@
 import type { NodeInfo } from "../framework/node-info.ts";
 
-/** Nodes in an array, with their positions by name, so that replacing one costs no search. */
+/** Array of nodes with an index by name. */
 export class NodeList {
   private readonly nodes: NodeInfo[] = [];
   private readonly names: string[] = [];
@@ -28,7 +28,7 @@ export class NodeList {
     else this.delete(name);
   }
 
-  /** Moves the last node into the gap. */
+  /** Removes a node; the last node takes its position. */
   delete(name: string): void {
     const at = this.positions.get(name);
     if (at === undefined) return;
@@ -41,7 +41,7 @@ export class NodeList {
     this.positions.set(moved, at);
   }
 
-  /** Puts the nodes into the order of their names in `order`, which names each of them once. */
+  /** Sorts the nodes by `order`, which contains each name once. */
   arrange(order: readonly string[]): void {
     const nodes = order.map((name) => this.get(name)!);
     for (const [at, name] of order.entries()) {

@@ -1,12 +1,11 @@
 import type { NodeInfo } from "../framework/node-info.ts";
 import { NodeList } from "./node-list.ts";
 
-/** Names of changed nodes that are remembered, for users that follow the changes. */
-const mostRemembered = 8_192;
+/** Maximum number of recorded changes, for incremental users. */
+const maxChanges = 8_192;
 
 /**
- * Nodes as one attempt to schedule a pod sees them. They do not change during an attempt, however
- * often it yields.
+ * Immutable view of the nodes for one scheduling cycle, which may yield to the event loop.
  */
 export class Snapshot {
   private readonly zones = new Map<string, string>();
@@ -14,11 +13,11 @@ export class Snapshot {
   private readonly affine = new NodeList();
   private readonly repelling = new NodeList();
   private isOrderStale = false;
-  /** Names of nodes in the order of their changes; the first `forgotten` ones are dropped. */
+  /** Names of changed nodes in order; the first `forgotten` ones have been dropped. */
   private changes: string[] = [];
   private forgotten = 0;
 
-  /** All nodes, taking one of each zone in turn. */
+  /** All nodes, interleaved by zone. */
   get nodes(): readonly NodeInfo[] {
     return this.all.items;
   }
@@ -36,7 +35,7 @@ export class Snapshot {
     return this.forgotten + this.changes.length;
   }
 
-  /** Names of nodes that have changed since a generation; undefined = too many to be known. */
+  /** Names of nodes changed since a generation; undefined = no longer recorded. */
   changedSince(generation: number): ReadonlySet<string> | undefined {
     if (generation < this.forgotten) return undefined;
     return new Set(this.changes.slice(generation - this.forgotten));
@@ -62,7 +61,7 @@ export class Snapshot {
     this.remember(name);
   }
 
-  /** Restores the order of the nodes after changes. */
+  /** Restores the zone order after changes. */
   refresh(): void {
     if (!this.isOrderStale) return;
     this.isOrderStale = false;
@@ -71,9 +70,9 @@ export class Snapshot {
 
   private remember(name: string): void {
     this.changes.push(name);
-    if (this.changes.length < 2 * mostRemembered) return;
-    this.forgotten += mostRemembered;
-    this.changes = this.changes.slice(mostRemembered);
+    if (this.changes.length < 2 * maxChanges) return;
+    this.forgotten += maxChanges;
+    this.changes = this.changes.slice(maxChanges);
   }
 
   private zoneOrder(): readonly string[] {

@@ -1,4 +1,4 @@
-/** Fields of pods and nodes that no plugin reads; they are most of what an object takes. */
+/** Removes fields of pods and nodes that no plugin reads, to save memory. */
 import { type ApiObject, type Handle, withoutManagedFields } from "#client";
 import type { Container, ContainerStatus, Node, Pod, Volume } from "#kinds";
 
@@ -23,10 +23,10 @@ const unreadOfNodeStatus = names(
   "addresses capacity config daemonEndpoints nodeInfo runtimeHandlers volumesAttached volumesInUse",
 );
 const unreadOfCondition = names("lastHeartbeatTime lastTransitionTime message reason");
-/** Sources of volumes that every node can mount. */
+/** Volume sources that every node can mount. */
 const portableVolumes = names("configMap downwardAPI emptyDir hostPath projected secret");
 
-/** The `Transform` of a scheduler without extenders, which are given pods and nodes in full. */
+/** Informer transform of a scheduler without extenders, which receive complete pods and nodes. */
 export function withoutUnreadFields<T extends ApiObject>(object: T, resource: Handle<T>): T {
   const shown = withoutManagedFields(object);
   if (resource.group !== "") return shown;
@@ -66,13 +66,13 @@ function names(list: string): ReadonlySet<string> {
   return new Set(list.split(" "));
 }
 
-/** A copy without fields that the type requires, but that nothing reads. */
+/** A copy without the unread fields, although its type has them. */
 function without<T extends object>(object: T, unread: ReadonlySet<string>): T {
   const read = Object.entries(object).filter(([name]) => !unread.has(name));
   return Object.fromEntries(read) as T;
 }
 
-/** Changes the lists that are there. */
+/** Maps the lists that are present. */
 function mapLists<T extends object>(
   object: T,
   changes: { readonly [K in keyof T]?: (list: NonNullable<T[K]>) => T[K] },

@@ -1,4 +1,4 @@
-/** Rules of a KubeSchedulerConfiguration, with kube-scheduler's texts. */
+/** Validation of a KubeSchedulerConfiguration, with kube-scheduler's messages. */
 import { deepEqual } from "#base";
 import { isExtendedName } from "#api";
 import { type Domain, isQualifiedName, parseDuration, resolve } from "#meta";
@@ -44,7 +44,7 @@ export function checkConfiguration(
   checkExtenders(extenders, problems);
 }
 
-/** A duration that is absent or zero has its default. */
+/** Defaults an absent or zero duration. */
 export function durationOr(text: string | undefined, usual: string): string {
   return text === undefined || parseDuration(text) === 0n ? usual : text;
 }
@@ -132,7 +132,7 @@ function checkPluginConfig(
       continue;
     }
     seen.add(name);
-    // kube-scheduler checks these when it makes the plugin.
+    // kube-scheduler validates these when it creates the plugin.
     if (!isArgsName(name) || name === "NodeResourcesFit") continue;
     const given = args[name];
     if (given !== undefined) checkPluginArgs(name, given as never, place.child("args"), problems);
@@ -159,7 +159,7 @@ function checkQueueSort(
   }
 }
 
-/** A set as kube-scheduler prints it. */
+/** Prints a plugin set like kube-scheduler. */
 function shown({ enabled, disabled }: PluginSetConfiguration): object {
   const entries = (plugins: PluginSetConfiguration["enabled"]) =>
     plugins?.map(({ name: Name = "", weight: Weight = 0 }) => ({ Name, Weight })) ?? null;

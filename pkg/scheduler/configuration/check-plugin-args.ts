@@ -1,4 +1,4 @@
-/** Rules of the arguments of plugins, with kube-scheduler's texts. */
+/** Validation of plugin arguments, with kube-scheduler's messages. */
 import { isQualifiedName } from "#meta";
 import type { Path, Problems } from "#schema";
 import type {
@@ -66,7 +66,7 @@ const checks: { readonly [N in ArgsName]: Check<N> } = {
   },
 };
 
-/** Checks the arguments of one plugin. */
+/** Validates the arguments of one plugin. */
 export function checkPluginArgs<N extends ArgsName>(
   name: N,
   args: NonNullable<GivenArgs[N]>,
@@ -76,7 +76,7 @@ export function checkPluginArgs<N extends ArgsName>(
   checks[name](args as ArgsOf<N>, path, problems);
 }
 
-/** Checks what kube-scheduler checks only when it makes the plugin. */
+/** Validates NodeResourcesFit, which kube-scheduler does when it creates the plugin. */
 export function checkFit(
   {
     ignoredResources = [],
@@ -223,7 +223,7 @@ function checkLabelName(name: string, path: Path, problems: Problems): void {
   for (const detail of isQualifiedName(name)) problems.invalid(path, name, detail);
 }
 
-/** As `notSupported`, with the values in the given order. */
+/** Like `notSupported`, with the values in the given order. */
 function inOrder(problems: Problems, path: Path, value: string, names: readonly string[]): void {
   const detail = `supported values: ${names.map((each) => JSON.stringify(each)).join(", ")}`;
   problems.add({ type: "FieldValueNotSupported", field: path.toString(), value, detail });

@@ -1,7 +1,7 @@
 import { noPluginSets, resolvePlugins } from "./plugin-sets.ts";
 import { defaultPluginArgs, type SchedulerSettings } from "./profile.ts";
 
-/** Name of the scheduler of pods that name none. */
+/** Default of `spec.schedulerName`. */
 const defaultSchedulerName = "default-scheduler";
 
 /** Settings of a scheduler without a configuration file. */

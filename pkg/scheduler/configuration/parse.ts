@@ -25,7 +25,7 @@ import {
   type ProfileConfiguration,
 } from "./structs.ts";
 
-/** A KubeSchedulerConfiguration. What it leaves out is absent. */
+/** A KubeSchedulerConfiguration; omitted fields are absent. */
 export interface SchedulerConfiguration {
   readonly settings: SchedulerSettings;
   readonly kubeconfig: string | undefined;
@@ -42,8 +42,8 @@ export interface SchedulerConfiguration {
 }
 
 /**
- * Parses a KubeSchedulerConfiguration of v1, YAML or JSON without unknown or repeated fields.
- * @throws ConfigurationFault with kube-scheduler's text
+ * Strictly parses a KubeSchedulerConfiguration v1 (YAML or JSON).
+ * @throws ConfigurationFault with kube-scheduler's message
  */
 export function parseSchedulerConfiguration(text: string, domain: Domain): SchedulerConfiguration {
   checkKind(text, domain);
@@ -79,7 +79,7 @@ function checkKind(text: string, domain: Domain): void {
   throw new ConfigurationFault(`no kind "${kind}" is registered for version "${apiVersion}"`);
 }
 
-/** All problems in one text, in brackets if there are several. */
+/** @throws ConfigurationFault that lists all problems, in brackets if several */
 function refuse({ list }: Problems): void {
   if (list.length === 0) return;
   const texts = list.map((problem) => {
@@ -110,13 +110,13 @@ function settingsOf(
   };
 }
 
-/** The profile without checks of resources that extenders manage alone. */
+/** The profile with NodeResourcesFit ignoring resources that extenders manage. */
 function ignoring(profile: Profile, ignoredResources: readonly string[]): Profile {
   const { args } = profile;
   return { ...profile, args: { ...args, fit: { ...args.fit, ignoredResources } } };
 }
 
-/** @throws ConfigurationFault for what kube-scheduler refuses when it makes the profile */
+/** @throws ConfigurationFault for errors that kube-scheduler reports when it creates the profile */
 function profileOf(profile: ProfileConfiguration, given: GivenArgs): Profile {
   const { schedulerName = "default-scheduler", percentageOfNodesToScore, plugins } = profile;
   const entries = (each: PluginSetConfiguration["enabled"]) =>

@@ -12,8 +12,8 @@ import { defaultPluginArgs, type PluginArgs } from "./profile.ts";
 import type { ProfileConfiguration } from "./structs.ts";
 
 /**
- * Decodes the arguments of the built-in plugins of a profile; those of others are ignored.
- * @throws ConfigurationFault with kube-scheduler's text
+ * Decodes the arguments of a profile's built-in plugins; ignores others.
+ * @throws ConfigurationFault with kube-scheduler's message
  */
 export function givenArgs(
   { pluginConfig = [] }: ProfileConfiguration,
@@ -58,7 +58,7 @@ function decodedArgs(
   throw new ConfigurationFault(`${strict} ${place} ${strict} ${what} ${strict} ${fields}`);
 }
 
-/** Arguments of the plugins, with defaults for what is absent. */
+/** Arguments of all plugins, with defaults. */
 export function pluginArgs(given: GivenArgs): PluginArgs {
   const defaults = defaultPluginArgs;
   const { NodeResourcesFit: fit, PodTopologySpread: spread, InterPodAffinity: affinity } = given;

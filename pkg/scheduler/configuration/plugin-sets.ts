@@ -21,7 +21,7 @@ export interface PluginSet {
   readonly disabled: readonly string[];
 }
 
-/** `multiPoint` enables plugins at all extension points that they take part in. */
+/** `multiPoint` enables plugins at all extension points that they implement. */
 export type PluginSets = ByExtensionPoint<PluginSet> & { readonly multiPoint: PluginSet };
 
 const emptySet: PluginSet = { enabled: [], disabled: [] };
@@ -30,14 +30,13 @@ export const noPluginSets: PluginSets = {
   multiPoint: emptySet,
 };
 
-/** Largest sum of weighted scores: the largest 64-bit integer, of which a score uses up to 100. */
+/** Maximum sum of weights, so that weighted scores of up to 100 fit into an int64. */
 const maxTotalWeight = (2n ** 63n - 1n) / 100n;
 
 /**
- * Merges the plugins of a profile into the default ones and expands `multiPoint`. At an extension
- * point run first the plugins that it enables itself and `multiPoint` as well, then those of
- * `multiPoint` alone, then those of the extension point alone.
- * @throws ConfigurationFault with kube-scheduler's text
+ * Merges the plugins of a profile into the defaults and expands `multiPoint`. Order at an extension point:
+ * plugins enabled both there and by `multiPoint`, then by `multiPoint` only, then by the point only.
+ * @throws ConfigurationFault with kube-scheduler's message
  */
 export function resolvePlugins(custom: PluginSets, profile: string): ResolvedPlugins {
   const multiPoint = mergedMultiPoint(custom.multiPoint);
@@ -58,7 +57,7 @@ export function resolvePlugins(custom: PluginSets, profile: string): ResolvedPlu
   return { points, weights: weightsOf([...custom.score.enabled, ...multiPoint]) };
 }
 
-/** Default plugins without the disabled ones, replaced in place by entries of the same name. */
+/** Default plugins without disabled ones; entries with the same name replace them in place. */
 function mergedMultiPoint({ enabled, disabled }: PluginSet): readonly PluginEntry[] {
   const replacing = new Map(enabled.map((entry) => [entry.name, entry]));
   const replaced = new Set<PluginEntry>();
@@ -114,7 +113,7 @@ function expanded(
   ];
 }
 
-/** Weights of the plugins that score; the first entry of a plugin counts. */
+/** Weights of the score plugins; the first entry of a plugin counts. */
 function weightsOf(entries: readonly PluginEntry[]): ReadonlyMap<string, number> {
   const weights = new Map<string, number>();
   let total = 0n;

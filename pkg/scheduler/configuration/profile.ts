@@ -23,7 +23,7 @@ export interface PluginArgs {
 
 export interface Profile {
   readonly schedulerName: string;
-  /** Absent = as the scheduler has it. */
+  /** Absent = that of the scheduler. */
   readonly percentageOfNodesToScore?: number;
   readonly plugins: ResolvedPlugins;
   readonly args: PluginArgs;
@@ -31,9 +31,9 @@ export interface Profile {
 
 export interface SchedulerSettings {
   readonly profiles: readonly Profile[];
-  /** Services that take part over HTTP. */
+  /** HTTP extenders. */
   readonly extenders: readonly ExtenderOptions[];
-  /** Share of nodes that suffices to find feasible; 0 = by the number of nodes. */
+  /** Percentage of nodes to find feasible; 0 = adaptive to the number of nodes. */
   readonly percentageOfNodesToScore: number;
   readonly podInitialBackoffMs: number;
   readonly podMaxBackoffMs: number;

@@ -1,4 +1,4 @@
-/** Fields of a KubeSchedulerConfiguration of v1. */
+/** Fields of KubeSchedulerConfiguration v1. */
 import { duration, rawExtension } from "#meta";
 import {
   bool,

@@ -2,27 +2,27 @@ import { readFileSync } from "node:fs";
 import { ConfigurationFault, parseDuration } from "#meta";
 import type { ExtenderConfiguration } from "../configuration/structs.ts";
 
-/** A service that takes part in scheduling over HTTP. An empty verb is not supported. */
+/** Options of an HTTP extender. An empty verb = not supported. */
 export interface ExtenderOptions {
-  /** URL that the verbs are appended to. */
+  /** URL prefix of the verbs. */
   readonly url: string;
   readonly filterVerb: string;
   readonly preemptVerb: string;
   readonly prioritizeVerb: string;
   readonly bindVerb: string;
   readonly weight: number;
-  /** Longest time of a call. */
+  /** Timeout of a call. */
   readonly timeoutMs: number;
-  /** Whether names of nodes suffice. */
+  /** Whether the extender caches nodes, so that requests contain node names only. */
   readonly nodeCacheCapable: boolean;
-  /** Resources of the pods that it is called for; empty = all pods. */
+  /** It is called for pods that use any of these resources; empty = all pods. */
   readonly managedResources: ReadonlySet<string>;
-  /** Whether pods are scheduled although it fails. */
+  /** Whether scheduling continues if it fails. */
   readonly ignorable: boolean;
   readonly tls: ExtenderTls;
 }
 
-/** PEM texts, and how the server is verified. */
+/** Certificates and keys (PEM), and verification of the server. */
 export interface ExtenderTls {
   readonly ca?: string;
   readonly cert?: string;
@@ -34,8 +34,8 @@ export interface ExtenderTls {
 const defaultTimeoutMs = 5_000;
 
 /**
- * Options of the extenders of a configuration, those that may fail last.
- * @throws ConfigurationFault for certificates that cannot be read
+ * Options of the extenders in a configuration, ignorable ones last.
+ * @throws ConfigurationFault for unreadable certificates
  */
 export function extenderOptions(
   extenders: readonly ExtenderConfiguration[],
@@ -67,7 +67,7 @@ function tlsOf({ tlsConfig = {}, enableHTTPS }: ExtenderConfiguration): Extender
   const ca = pemOf(tlsConfig.caData, tlsConfig.caFile);
   const cert = pemOf(tlsConfig.certData, tlsConfig.certFile);
   const key = pemOf(tlsConfig.keyData, tlsConfig.keyFile);
-  // As kube-scheduler: HTTPS without authorities is not verified.
+  // As in kube-scheduler, HTTPS without a CA is not verified.
   const isUnverified = tlsConfig.insecure === true || (enableHTTPS === true && ca === undefined);
   return {
     ...(ca === undefined ? {} : { ca }),

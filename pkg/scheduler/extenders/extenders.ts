@@ -9,10 +9,10 @@ import { unresolvable, unschedulable } from "../framework/status.ts";
 import type { ExtenderOptions } from "./extender-options.ts";
 import { HttpExtender } from "./http-extender.ts";
 
-/** Name of all extenders among the plugins that reject pods. */
+/** Name under which all extenders appear among rejecting plugins. */
 const name = "Extender";
 
-/** Stands for the extenders in the queue: any change may make a pod fit that they rejected. */
+/** Represents extenders in the queue: any event may make a pod schedulable that they rejected. */
 export const extenderPlugin: Plugin = { name, events: [{ resource: "*", action: -1 }] };
 
 export interface ExtendersContext {
@@ -25,7 +25,7 @@ export interface ExtendersContext {
 /** The extenders of a scheduler, called in order. */
 export class Extenders {
   private readonly extenders: readonly HttpExtender[];
-  /** Number of calls under way. */
+  /** Number of pending prioritize calls. */
   private prioritizing = 0;
 
   constructor(
@@ -54,7 +54,7 @@ export class Extenders {
     return this.extenders.some(({ options }) => options.prioritizeVerb !== "");
   }
 
-  /** The nodes that all extenders leave; tells the diagnosis why others are rejected. */
+  /** Returns the nodes that all extenders accept; adds the rejected ones to the diagnosis. */
   async filter(
     pod: Pod,
     nodes: readonly NodeInfo[],
@@ -78,7 +78,7 @@ export class Extenders {
     return left;
   }
 
-  /** Adds the scores of all extenders; one that fails gives none. */
+  /** Adds the scores of all extenders; a failing extender adds none. */
   async prioritize(pod: Pod, nodes: readonly NodeInfo[], totals: number[]): Promise<void> {
     const called = this.interested(pod, "prioritizeVerb").map(async (extender) => {
       this.prioritizing++;
@@ -97,7 +97,7 @@ export class Extenders {
     }
   }
 
-  /** Whether an extender has bound the pod. @throws if it failed to */
+  /** Returns whether an extender bound the pod. @throws if its call failed */
   async bind(pod: Pod, node: string): Promise<boolean> {
     for (const extender of this.interested(pod, "bindVerb")) {
       const bound = await this.tolerant(extender, async () => {
@@ -109,7 +109,7 @@ export class Extenders {
     return false;
   }
 
-  /** The candidates for preemption that all extenders leave. */
+  /** Returns the preemption candidates that all extenders accept. */
   async preempt(
     pod: Pod,
     candidates: readonly PreemptionVictims[],
@@ -139,7 +139,7 @@ export class Extenders {
     );
   }
 
-  /** The result of a call; undefined if an extender fails that may. */
+  /** Result of a call; undefined = an ignorable extender failed. */
   private async tolerant<T>(
     extender: HttpExtender,
     call: () => Promise<T>,

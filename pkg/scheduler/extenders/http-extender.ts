@@ -6,8 +6,8 @@ import type { PreemptionVictims } from "../framework/handle.ts";
 import type { NodeInfo } from "../framework/node-info.ts";
 import type { ExtenderOptions } from "./extender-options.ts";
 
-/** Longest answer in bytes: some thousand nodes in full. */
-const longestAnswer = 64 * 2 ** 20;
+/** Maximum response size in bytes: several thousand complete nodes. */
+const maxResponseBytes = 64 * 2 ** 20;
 const mostConnections = 100;
 const maxExtenderScore = 10;
 
@@ -17,11 +17,11 @@ export interface ExtenderFilterResult {
   readonly nodes: readonly NodeInfo[];
   /** Reasons by node. */
   readonly failed: ReadonlyMap<string, string>;
-  /** Reasons of nodes that no eviction helps. */
+  /** Reasons of nodes on which preemption does not help. */
   readonly unresolvable: ReadonlyMap<string, string>;
 }
 
-/** A service that speaks kube-scheduler's extender/v1: POST of JSON to `URL/VERB`. */
+/** Client of kube-scheduler's extender API v1: POSTs JSON to `URL/VERB`. */
 export class HttpExtender {
   private readonly agent: HttpAgent;
 
@@ -38,7 +38,7 @@ export class HttpExtender {
     signal.addEventListener("abort", () => this.agent.destroy(), { once: true });
   }
 
-  /** Whether one of the pod's containers uses a resource that the extender manages. */
+  /** Whether a container of the pod uses a resource that the extender manages. */
   isInterested({ spec }: Pod): boolean {
     const { managedResources } = this.options;
     if (managedResources.size === 0) return true;
@@ -74,7 +74,7 @@ export class HttpExtender {
     };
   }
 
-  /** Weighted scores by node, in the range of plugins. */
+  /** Weighted scores by node, scaled to the range of plugins. */
   async prioritize(pod: Pod, nodes: readonly NodeInfo[]): Promise<ReadonlyMap<string, number>> {
     const { prioritizeVerb, weight } = this.options;
     const list = await this.call(prioritizeVerb, this.args(pod, nodes));
@@ -101,7 +101,7 @@ export class HttpExtender {
     if (error !== "") throw new Error(error);
   }
 
-  /** The candidates that the extender leaves, with the victims that it names. */
+  /** Returns the candidates that the extender accepts, with its victims. */
   async preempt(
     pod: Pod,
     candidates: readonly PreemptionVictims[],
@@ -148,7 +148,7 @@ export class HttpExtender {
     };
   }
 
-  /** Sends a call and reads the JSON of its answer. Redirects are not followed. */
+  /** Sends a call and parses the JSON response. Does not follow redirects. */
   private async call(verb: string, args: object): Promise<unknown> {
     const { url, timeoutMs } = this.options;
     const target = `${url}/${verb}`;
@@ -160,13 +160,14 @@ export class HttpExtender {
     try {
       this.signal.throwIfAborted();
       const answer = await this.exchange(target, Buffer.from(printJson(args)), ended.signal);
-      const text = await textWithin(answer, longestAnswer);
+      const text = await textWithin(answer, maxResponseBytes);
       if (answer.statusCode !== 200) {
         throw new Error(
           `failed ${verb} with extender at URL ${target}, code ${answer.statusCode ?? 0}`,
         );
       }
-      if (text === undefined) throw new Error(`the answer is longer than ${longestAnswer} bytes`);
+      if (text === undefined)
+        throw new Error(`the answer is longer than ${maxResponseBytes} bytes`);
       return parseJsonText(text) as unknown;
     } catch (error) {
       this.signal.throwIfAborted();
@@ -190,7 +191,7 @@ export class HttpExtender {
   }
 }
 
-/** A field by its name; other cases of it count, too, as Go decodes JSON. */
+/** A field by name, case-insensitively as in Go's JSON decoder. */
 function fieldOf(fields: Fields, name: string): unknown {
   if (Object.hasOwn(fields, name)) return fields[name];
   const found = Object.keys(fields).find((key) => key.toLowerCase() === name.toLowerCase());

@@ -35,7 +35,7 @@ export const actions = {
   updatePodToleration: 1 << 9,
   updatePodSchedulingGatesEliminated: 1 << 10,
   updatePodGeneratedResourceClaim: 1 << 11,
-  /** An update that none of the other bits describes. */
+  /** An update that no other bit describes. */
   update: 1 << 12,
 } as const;
 
@@ -48,7 +48,7 @@ export interface ClusterEvent {
   readonly label: string;
 }
 
-/** Groups of the kinds that have one in the labels of metrics. */
+/** API groups in metric labels, by kind. */
 const groups: readonly (readonly [prefix: string, resources: ReadonlySet<EventResource>])[] = [
   [
     resolve("storage.{api}/", kubernetes),
@@ -60,7 +60,7 @@ const groups: readonly (readonly [prefix: string, resources: ReadonlySet<EventRe
   ],
 ];
 
-/** The event of a change of a kind other than pods. */
+/** Event of a kind other than pods. */
 export function eventOf(
   resource: Exclude<EventResource, "Pod" | "*">,
   action: Action,
@@ -69,19 +69,19 @@ export function eventOf(
   return { resource, action: actions[action], label: `${prefix}${resource}${titleOf(action)}` };
 }
 
-/** The event of a change of a pod with a node, or without one. */
+/** Event of an assigned or unscheduled pod. */
 function podEventOf(state: "AssignedPod" | "UnschedulablePod", action: Action): ClusterEvent {
   return { resource: "Pod", action: actions[action], label: `${state}${titleOf(action)}` };
 }
 
-/** A change with the object before and after it; one of them is absent for deletes and adds. */
+/** An event with the object before and after it; `before` is undefined for adds, `after` for deletes. */
 export interface ClusterChange {
   readonly event: ClusterEvent;
   readonly before: ApiObject | undefined;
   readonly after: ApiObject | undefined;
 }
 
-/** Whether a pod that the plugin rejected may become schedulable by the change. */
+/** Queueing hint: whether the change may make a pod schedulable that the plugin rejected. */
 export type QueueingHint = (pod: Pod, change: ClusterChange) => boolean;
 
 export interface EventRegistration {
@@ -103,7 +103,7 @@ export function isWildcard({ resource }: ClusterEvent): boolean {
   return resource === "*";
 }
 
-/** A pod waited for as long as a pod may wait without being tried. */
+/** A pod reached the maximum time in the unschedulable pods. */
 export const unschedulableTimeout: ClusterEvent = {
   resource: "*",
   action: -1,
@@ -176,5 +176,5 @@ function statuses({ status }: Pod): unknown {
   return (status as { readonly containerStatuses?: unknown } | undefined)?.containerStatuses;
 }
 
-/** Why a plugin keeps a pod out of the queue; undefined = it does not. */
+/** PreEnqueue: status with which a plugin gates a pod; undefined = not gated. */
 export type PreEnqueue = (pod: Pod) => Status | undefined;

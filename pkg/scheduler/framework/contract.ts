@@ -8,30 +8,30 @@ import type { NodeInfo } from "./node-info.ts";
 import type { PodInfo } from "./pod-info.ts";
 import type { Status } from "./status.ts";
 
-/** Highest score of a node by one plugin. */
+/** Maximum score of a node by one plugin. */
 export const maxNodeScore = 100;
 
 export interface PreFilterResult {
-  /** A rejection of the pod, or `Skip`, with which Filter does not run for this pod. */
+  /** A rejection of the pod, or `Skip`: Filter is skipped for this pod. */
   readonly status?: Status;
-  /** The only nodes that can fit; absent = all. */
+  /** Names of the only nodes to consider; absent = all. */
   readonly nodeNames?: ReadonlySet<string>;
 }
 
 export interface PostFilterResult {
-  /** Absent = some pod may fit now that the plugin has acted. */
+  /** Absent = success: the plugin acted to make the pod schedulable. */
   readonly status?: Status;
-  /** Node that the pod is expected to get, "" to clear it; absent = unchanged. */
+  /** Nominated node; "" = clear it, absent = unchanged. */
   readonly nominatedNodeName?: string;
 }
 
-/** Scores of nodes by index, for changes in place. */
+/** Scores by node index; modified in place. */
 export type Scores = number[];
 
 /** A pod in the queue. */
 export interface QueuedPod {
   info: PodInfo;
-  /** Time in milliseconds at which the pod was added to the queue the last time. */
+  /** Time in milliseconds at which the pod was last added to the queue. */
   timestamp: number;
   /** Time of the first attempt; 0 = none yet. */
   initialAttempt: number;
@@ -40,32 +40,32 @@ export interface QueuedPod {
   consecutiveErrors: number;
   unschedulablePlugins: ReadonlySet<string>;
   pendingPlugins: ReadonlySet<string>;
-  /** PreEnqueue plugin that keeps the pod out; "" = none. */
+  /** PreEnqueue plugin that gates the pod; "" = none. */
   gatedBy: string;
 }
 
-/** One attempt to schedule a pod. */
+/** One scheduling cycle of a pod. */
 export interface SchedulingContext {
-  /** Yields to the event loop when it has been held for some milliseconds; for loops over nodes. */
+  /** Yields to the event loop if it has been blocked for some milliseconds; for loops over nodes. */
   readonly rest: () => Promise<void> | undefined;
   readonly state: CycleState;
   readonly podInfo: PodInfo;
   readonly pod: Pod;
 }
 
-/** Each extension point may be absent. An absent status means success. */
+/** A plugin; every extension point is optional. An absent status means success. */
 export interface Plugin {
   readonly name: string;
-  /** Changes that may make a pod schedulable that the plugin has rejected. */
+  /** Events that may make a pod schedulable that the plugin rejected. */
   readonly events?: readonly EventRegistration[];
   readonly preEnqueue?: PreEnqueue;
-  /** Queue sort: whether `a` is tried before `b`. */
+  /** QueueSort: whether `a` precedes `b`. */
   readonly less?: (a: QueuedPod, b: QueuedPod) => boolean;
   readonly preFilter?: (
     context: SchedulingContext,
     nodes: readonly NodeInfo[],
   ) => Awaitable<PreFilterResult | undefined>;
-  /** Changes the state of `preFilter` as if a pod were on the node, or were not. */
+  /** PreFilter extension: updates the state as if a pod were added to the node. */
   readonly addPod?: (context: SchedulingContext, other: PodInfo, node: NodeInfo) => void;
   readonly removePod?: (context: SchedulingContext, other: PodInfo, node: NodeInfo) => void;
   readonly filter?: (context: SchedulingContext, node: NodeInfo) => Status | undefined;
@@ -78,7 +78,7 @@ export interface Plugin {
     nodes: readonly NodeInfo[],
   ) => Awaitable<Status | undefined>;
   readonly score?: (context: SchedulingContext, node: NodeInfo) => number;
-  /** Brings scores into 0 to 100. */
+  /** Normalizes scores to 0 to 100. */
   readonly normalizeScore?: (
     context: SchedulingContext,
     scores: Scores,
@@ -86,13 +86,13 @@ export interface Plugin {
   ) => void;
   readonly reserve?: (context: SchedulingContext, node: string) => Awaitable<Status | undefined>;
   readonly unreserve?: (context: SchedulingContext, node: string) => void;
-  /** `Wait` delays the binding until `allow` or the timeout. */
+  /** `Wait` delays the binding until the decision or the timeout. */
   readonly permit?: (
     context: SchedulingContext,
     node: string,
   ) => Awaitable<PermitResult | undefined>;
   readonly preBind?: (context: SchedulingContext, node: string) => Awaitable<Status | undefined>;
-  /** `Skip` leaves the binding to the next plugin. */
+  /** Binds the pod; `Skip` = the next plugin binds it. */
   readonly bind?: (context: SchedulingContext, node: string) => Awaitable<Status | undefined>;
   readonly postBind?: (context: SchedulingContext, node: string) => void;
 }

@@ -1,9 +1,9 @@
-/** Data that plugins keep for one attempt to schedule a pod. */
+/** Plugin data of one scheduling cycle. */
 export class CycleState {
   private readonly data = new Map<string, { copy?(): unknown }>();
 
   constructor(
-    /** Plugins whose Filter does not run for this pod; copies share them. */
+    /** Plugins whose Filter is skipped for this pod; shared by copies. */
     readonly skippedFilters = new Set<string>(),
     readonly skippedScores = new Set<string>(),
   ) {}
@@ -11,12 +11,12 @@ export class CycleState {
   /** Whether the plugins of this attempt are timed. */
   recordsPluginMetrics = false;
 
-  /** What the plugin has written, or undefined. The plugin knows the type by its key. */
+  /** Data written under a key; undefined = none. The caller knows its type. */
   read<T>(key: string): T | undefined {
     return this.data.get(key) as T | undefined;
   }
 
-  /** Data with a method `copy` is copied with the state, other data is shared. */
+  /** Writes data. Copies of the state copy data that has a method `copy`, and share other data. */
   write(key: string, data: object): void {
     this.data.set(key, data);
   }

@@ -1,4 +1,4 @@
-/** Claims, slices and classes as all profiles of a scheduler see them. */
+/** ResourceClaims, ResourceSlices and DeviceClasses, shared by all profiles. */
 import {
   type ApiObject,
   type Client,
@@ -29,7 +29,7 @@ import { type ClusterChange, eventOf } from "./cluster-events.ts";
 export interface DeviceManagerOptions {
   readonly client: Client;
   readonly informers: Pick<Informers, "of">;
-  /** Whether a feature gate is on. */
+  /** Whether a feature gate is enabled. */
   readonly gate: (name: string) => boolean;
 }
 
@@ -38,8 +38,8 @@ const byNode = "node";
 type DeviceKind = "ResourceClaim" | "ResourceSlice" | "DeviceClass";
 
 /**
- * Tracks which devices are allocated: by claims that the informer shows, by claims that were written
- * but that it does not show yet, and by pods that are being bound.
+ * Tracks allocated devices: of claims in the informer, of written claims that it does not show yet, and of
+ * pods in their binding cycle.
  */
 export class DeviceManager {
   readonly features: AllocatorFeatures;
@@ -50,9 +50,9 @@ export class DeviceManager {
   private readonly slices: Informer<ResourceSlice>;
   private readonly classes: Informer<DeviceClass>;
   private readonly tainted: TaintedSlices | undefined;
-  /** Written claims that are newer than those of the informer, by key. */
+  /** Written claims that are newer than the informer's, by key. */
   private readonly assumed = new Map<string, ResourceClaim>();
-  /** Allocations that are about to be written, by UID of the claim. */
+  /** Allocations about to be written, by claim UID. */
   private readonly inFlight = new Map<string, AllocationResult>();
   private changed: (change: ClusterChange) => void = () => undefined;
 
@@ -77,12 +77,12 @@ export class DeviceManager {
     );
   }
 
-  /** Sets the receiver of changes that may make pods schedulable. */
+  /** Sets the callback for changes that may make pods schedulable. */
   onChange(changed: (change: ClusterChange) => void): void {
     this.changed = changed;
   }
 
-  /** The claim as it was read or written last, by `namespace/name`. */
+  /** Newest known version of a claim, by `namespace/name`. */
   claim(key: string): ResourceClaim | undefined {
     return this.assumed.get(key) ?? this.claims.get(key);
   }
@@ -91,7 +91,7 @@ export class DeviceManager {
     return this.classes.get(name);
   }
 
-  /** Slices that the node may reach, by name. */
+  /** Slices that may be accessible from the node. */
   slicesFor(node: string): readonly ResourceSlice[] {
     const found = [...this.slices.indexed(byNode, node), ...this.slices.indexed(byNode, "")];
     found.sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
@@ -116,7 +116,7 @@ export class DeviceManager {
     this.allocated.remove(allocation);
   }
 
-  /** Takes a claim as the API server has stored it, until the informer shows it. */
+  /** Assumes a written claim until the informer shows it. */
   assume(claim: ResourceClaim): void {
     const key = objectKey(claim);
     const shown = this.claims.get(key);

@@ -1,6 +1,6 @@
 import type { Plugin } from "./contract.ts";
 
-/** Extension points at which a configuration enables plugins, in the order that it is checked. */
+/** Extension points of a plugin configuration, in the order of their validation. */
 export const extensionPoints = [
   "preFilter",
   "filter",
@@ -18,10 +18,10 @@ export const extensionPoints = [
 
 export type ExtensionPoint = (typeof extensionPoints)[number];
 
-/** One value for each extension point. */
+/** One value per extension point. */
 export type ByExtensionPoint<T> = Readonly<Record<ExtensionPoint, T>>;
 
-/** Plugins of a profile by extension point, in the order in which they run. */
+/** Plugins of a profile by extension point, in execution order. */
 export interface ResolvedPlugins {
   readonly points: ByExtensionPoint<readonly string[]>;
   readonly weights: ReadonlyMap<string, number>;
@@ -37,7 +37,7 @@ export function titleOf(point: string): string {
   return `${point[0]!.toUpperCase()}${point.slice(1)}`;
 }
 
-/** Whether the plugin has a function for the extension point. */
+/** Whether the plugin implements the extension point. */
 export function has(plugin: Plugin, point: ExtensionPoint): boolean {
   if (point === "queueSort") return plugin.less !== undefined;
   if (point === "reserve") return (plugin.reserve ?? plugin.unreserve) !== undefined;

@@ -1,6 +1,6 @@
 import { type Status, unresolvable } from "./status.ts";
 
-/** Why nodes were rejected; nodes without an entry share one status. */
+/** Status by rejected node; nodes without an entry share a default status. */
 export class NodeToStatus {
   private readonly byNode = new Map<string, Status>();
   absent: Status = unresolvable("");
@@ -24,9 +24,9 @@ export class NodeToStatus {
 
 export interface Diagnosis {
   readonly nodeToStatus: NodeToStatus;
-  /** Plugins that rejected the pod; a change that concerns one of them wakes it. */
+  /** Plugins that rejected the pod; their registered events requeue it. */
   readonly unschedulablePlugins: Set<string>;
-  /** Plugins that wait for another component; a change that concerns one skips the backoff. */
+  /** Plugins that wait for another component; their registered events requeue the pod without backoff. */
   readonly pendingPlugins: Set<string>;
   preFilterMessage: string;
   postFilterMessage: string;
@@ -48,19 +48,19 @@ export function addPluginStatus(diagnosis: Diagnosis, { code, plugin }: Status):
   else diagnosis.unschedulablePlugins.add(plugin);
 }
 
-/** Thrown when no node fits a pod. The message is that of the PodScheduled condition. */
+/** No node fits a pod. The message is that of condition PodScheduled. */
 export class FitError extends Error {
   override readonly name = "FitError";
   constructor(
     readonly nodes: number,
     readonly diagnosis: Diagnosis,
-    /** Whether PostFilter plugins may help; not after the refusal of a chosen node. */
+    /** Whether to run PostFilter plugins: not after Reserve or Permit rejected the selected node. */
     readonly hasPostFilter = true,
   ) {
     super();
   }
 
-  /** Computed on demand: PostFilter plugins add to the diagnosis. */
+  /** Message, computed lazily since PostFilter plugins extend the diagnosis. */
   get text(): string {
     return fitMessage(this.nodes, this.diagnosis);
   }

@@ -4,12 +4,12 @@ import type { Plugin, SchedulingContext } from "./contract.ts";
 import { type ExtensionPoint, titleOf } from "./extension-points.ts";
 import type { Status } from "./status.ts";
 
-/** Share of the attempts whose plugins are timed, in percent. */
+/** Percentage of attempts whose plugins are timed. */
 export const pluginMetricsSamplePercent = 10;
-/** Durations of plugins that are recorded per flush; further ones are discarded. */
-const longestBuffer = 1_000;
+/** Maximum number of plugin durations recorded per flush; excess ones are dropped. */
+const maxBuffered = 1_000;
 
-/** A plugin at an extension point, with the number of times that it has run. */
+/** A plugin at an extension point, with its number of evaluations. */
 export interface CountedPlugin {
   readonly plugin: Plugin;
   evaluations: number;
@@ -36,7 +36,7 @@ export class FrameworkMetrics {
     return this.clock.monotonic();
   }
 
-  /** Plugins whose evaluations are counted by the caller and published at each scrape. */
+  /** Counters of plugin evaluations, which the caller increments; published at each scrape. */
   counted(point: ExtensionPoint, plugins: readonly Plugin[]): readonly CountedPlugin[] {
     const { instruments, profile } = this;
     const made = plugins.map((plugin) => ({ plugin, evaluations: 0, published: 0 }));
@@ -52,7 +52,7 @@ export class FrameworkMetrics {
     return made;
   }
 
-  /** Records how long all plugins of an extension point took. */
+  /** Observes the duration of an extension point. */
   point(name: string, status: Status | undefined, began: number): void {
     const code = codeOf(status);
     const key = `${name} ${code}`;
@@ -66,7 +66,7 @@ export class FrameworkMetrics {
     observer((this.now() - began) / 1000);
   }
 
-  /** Runs a plugin; the attempts that are sampled record how long that takes. */
+  /** Runs a plugin; records its duration in sampled attempts. */
   run<T>(
     { state }: SchedulingContext,
     at: { readonly plugin: string; readonly point: string },
@@ -88,9 +88,9 @@ export class FrameworkMetrics {
     return result;
   }
 
-  /** Records how long one plugin took. */
+  /** Records the duration of one plugin. */
   plugin(point: string, plugin: string, status: Status | undefined, began: number): void {
-    if (this.buffer.length >= longestBuffer) return;
+    if (this.buffer.length >= maxBuffered) return;
     const seconds = (this.now() - began) / 1000;
     const code = codeOf(status);
     const key = `${plugin} ${point} ${code}`;

@@ -11,7 +11,7 @@ import { errorStatus, isRejected, type Status, unresolvable, unschedulable } fro
 export interface PreFilterOutcome {
   readonly status?: Status;
   readonly nodeNames?: ReadonlySet<string>;
-  /** Plugins that narrowed the nodes. */
+  /** Plugins whose PreFilter restricted the nodes. */
   readonly narrowing: ReadonlySet<string>;
 }
 
@@ -20,7 +20,7 @@ export interface FrameworkOptions {
   readonly profileName: string;
   /** All plugins of the profile by name. */
   readonly plugins: ReadonlyMap<string, Plugin>;
-  /** Names of the plugins that run at an extension point, in order. */
+  /** Names of the plugins per extension point, in order. */
   readonly points: ByExtensionPoint<readonly string[]>;
   /** Weights of the scores, by plugin. */
   readonly weights: ReadonlyMap<string, number>;
@@ -36,16 +36,16 @@ interface Scorer {
 
 interface ActiveFilters {
   readonly skipped: ReadonlySet<string>;
-  /** Number of skipped plugins for which the filters were chosen. */
+  /** Size of `skippedFilters` when the filters were selected. */
   readonly size: number;
   readonly filters: readonly CountedPlugin[];
 }
 
-/** The plugins of a profile, by extension point. Errors of plugins are statuses. */
+/** Runs the plugins of a profile by extension point. Exceptions of plugins become statuses. */
 export class Framework {
   readonly profileName: string;
   readonly percentageOfNodesToScore: number | undefined;
-  /** All plugins, for the events that wake pods that they rejected. */
+  /** All plugins, for their event registrations. */
   readonly plugins: readonly Plugin[];
   readonly metrics: FrameworkMetrics;
   private readonly points: ByExtensionPoint<readonly Plugin[]>;
@@ -121,7 +121,7 @@ export class Framework {
       if (result?.status !== undefined) {
         const status = { ...result.status, plugin: name };
         if (status.code !== "Unschedulable") return { status, narrowing };
-        // The other plugins prepare for preemption.
+        // The remaining plugins run, too, since preemption needs their state.
         rejection = status;
         continue;
       }
@@ -153,7 +153,7 @@ export class Framework {
     return undefined;
   }
 
-  /** Filters that run for the pod; computed once per attempt, as all its states share the set. */
+  /** Filters that are not skipped for the pod; cached, since all states of a cycle share the set. */
   private activeFilters({ state: { skippedFilters } }: SchedulingContext) {
     const { skipped, size } = this.active;
     if (skipped !== skippedFilters || size !== skippedFilters.size) {
@@ -164,8 +164,8 @@ export class Framework {
   }
 
   /**
-   * As `filter`, also with the pods of the same or a higher priority that are nominated to the node:
-   * the pod must fit with them, and without them as well, because they may go elsewhere.
+   * Like `filter`, but with the pods of equal or higher priority that are nominated to the node added. The
+   * pod must fit with and without them, since they may be scheduled elsewhere.
    */
   filterWithNominated(context: SchedulingContext, node: NodeInfo): Status | undefined {
     const nominated = this.nominator.podsOn(node.name);
@@ -206,7 +206,7 @@ export class Framework {
     }
   }
 
-  /** Gives each plugin a chance to make the pod schedulable; the first success ends it. */
+  /** Runs PostFilter plugins until one succeeds. */
   async postFilter(context: SchedulingContext, statuses: NodeToStatus): Promise<PostFilterResult> {
     const began = this.metrics.now();
     const result = await this.runPostFilters(context, statuses);
@@ -236,7 +236,7 @@ export class Framework {
     return { ...nominated, status: unschedulable("", ...reasons) };
   }
 
-  /** Weighted sums of the plugins' scores, by index of the node. */
+  /** Weighted total scores, by node index. */
   async score(context: SchedulingContext, nodes: readonly NodeInfo[]): Promise<number[]> {
     await this.preScore(context, nodes);
     const began = this.metrics.now();
@@ -312,7 +312,7 @@ export class Framework {
     });
   }
 
-  /** Undoes `reserve` in reverse order; plugins must bear it without a reservation. */
+  /** Runs Unreserve in reverse order; plugins must tolerate it without a reservation. */
   unreserve(context: SchedulingContext, node: string): void {
     const began = this.metrics.now();
     for (const { name, unreserve } of this.points.reserve.toReversed()) {
@@ -323,7 +323,7 @@ export class Framework {
     this.metrics.point("Unreserve", undefined, began);
   }
 
-  /** Answers a rejection, or the decisions that the binding waits for. */
+  /** Runs Permit plugins. Returns a rejection, or the decisions for which the binding waits. */
   async permit(
     context: SchedulingContext,
     node: string,

@@ -11,7 +11,7 @@ import type { Nominator } from "./nominator.ts";
 import type { PodInfo } from "./pod-info.ts";
 import type { Status } from "./status.ts";
 
-/** Filters of the profile, for plugins that try out other placements. */
+/** Filters of the profile, for plugins that simulate placements. */
 export interface Filters {
   filterWithNominated(context: SchedulingContext, node: NodeInfo): Status | undefined;
   addPod(context: SchedulingContext, other: PodInfo, node: NodeInfo): void;
@@ -22,13 +22,13 @@ export interface Filters {
 export interface PreemptionVictims {
   readonly node: string;
   readonly victims: readonly Pod[];
-  /** Number of victims that no budget allows to evict. */
+  /** Number of victims whose eviction violates a PodDisruptionBudget. */
   readonly violations: number;
 }
 
-/** Extenders as far as they take part in preemption. */
+/** Preemption part of extenders. */
 export interface PreemptionExtenders {
-  /** The candidates that all extenders leave. */
+  /** Returns the candidates that all extenders accept. */
   preempt(
     pod: Pod,
     candidates: readonly PreemptionVictims[],
@@ -36,7 +36,7 @@ export interface PreemptionExtenders {
   ): Promise<readonly PreemptionVictims[]>;
 }
 
-/** Informers that the scheduler shares; it starts once those that plugins name have synced. */
+/** Shared informers; the scheduler starts once those requested by plugins have synced. */
 export interface PluginInformers {
   of<T extends ApiObject>(resource: Handle<T>, selection?: Selection): Informer<T>;
 }
@@ -49,12 +49,12 @@ export interface PodEvent {
   readonly related?: Pod;
 }
 
-/** What plugins are given by the scheduler. */
+/** Dependencies of plugins. */
 export interface PluginHandle {
   readonly domain: Domain;
   readonly client: Client;
   readonly informers: PluginInformers;
-  /** Nodes as the present attempt sees them. */
+  /** Snapshot of the current scheduling cycle. */
   readonly snapshot: Snapshot;
   readonly nominator: Nominator;
   readonly extenders: PreemptionExtenders;
@@ -67,13 +67,13 @@ export interface PluginHandle {
   readonly instruments: Instruments;
   readonly report: (what: string, error: unknown) => void;
   readonly recordEvent: (pod: Pod, event: PodEvent) => void;
-  /** Tries a pod again although nothing has changed for it. */
+  /** Activates a pod without an event. */
   readonly activate: (pod: Pod) => void;
   /** Writes conditions and the nominated node into the status of a pod. */
   readonly patchStatus: (pod: Pod, patch: StatusPatch) => Promise<void>;
-  /** Runs work on a pod after earlier writes of its status. */
+  /** Runs `work` after earlier status writes of the pod. */
   readonly inOrder: <T>(pod: Pod, work: () => Promise<T>) => Promise<T>;
-  /** The pod as the informer shows it now. */
+  /** Current version of the pod in the informer. */
   readonly currentPod: (pod: ApiObject) => Pod | undefined;
 }
 

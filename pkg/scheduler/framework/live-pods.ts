@@ -1,2 +1,2 @@
-/** Selection of the pods that have not ended. */
+/** Selects pods that are not terminal. */
 export const livePods = { fieldSelector: "status.phase!=Succeeded,status.phase!=Failed" } as const;

@@ -13,9 +13,9 @@ export const noImages: ReadonlyMap<string, ImageState> = new Map();
 const noClaims: ReadonlyMap<string, number> = new Map();
 const wildcard = "0.0.0.0";
 
-/** A node with its pods, and sums over them. */
+/** A node with its pods and aggregates over them. */
 export class NodeInfo {
-  /** "" and no labels as long as the node is not known. */
+  /** "" (and no labels) while the Node object is unknown. */
   name = "";
   labels: Readonly<Record<string, string>> = noLabels;
   allocatable = noResources();
@@ -27,12 +27,12 @@ export class NodeInfo {
   pods: PodInfo[] = [];
   podsWithAffinity: PodInfo[] = [];
   podsWithRequiredAntiAffinity: PodInfo[] = [];
-  /** Number of users by `protocol/port`, then by IP address. */
+  /** Number of pods by `protocol/port`, then by host IP. */
   private usedPorts: Map<string, Map<string, number>> | undefined;
   /** Number of pods that use a claim, by `namespace/name`. */
   claims = noClaims;
 
-  /** The node is undefined while pods are known whose node is not, or no longer. */
+  /** `node` is undefined if only pods of the node are known. */
   constructor(
     public node: Node | undefined,
     requested = noResources(),
@@ -57,7 +57,7 @@ export class NodeInfo {
     this.count(info, 1);
   }
 
-  /** Returns whether the pod was there. */
+  /** Removes a pod; returns whether it was present. */
   remove(pod: Pod): boolean {
     const { uid } = pod.metadata;
     const at = this.pods.findIndex((each) => each.pod.metadata.uid === uid);

@@ -3,7 +3,7 @@ import type { PodInfo } from "./pod-info.ts";
 
 const none: readonly PodInfo[] = [];
 
-/** Pending pods by the node that they are expected to get once victims are gone. */
+/** Nominated pods by node: pending pods that wait there for their preemption victims to terminate. */
 export class Nominator {
   private readonly byNode = new Map<string, PodInfo[]>();
   private readonly nodes = new Map<string, string>();
@@ -13,7 +13,7 @@ export class Nominator {
     return this.byNode.get(node) ?? none;
   }
 
-  /** Nominates the pod to the node, or to none for "". */
+  /** Nominates a pod to a node; "" removes the nomination. */
   set(info: PodInfo, node: string): void {
     this.delete(info.pod);
     if (node === "") return;
@@ -24,8 +24,7 @@ export class Nominator {
   }
 
   /**
-   * Takes over a newer version of a pod. A nomination that is not yet in the status is kept: the
-   * update may be older than it.
+   * Updates a pod. Keeps a nomination that is not in the status yet, since the update may predate it.
    */
   update(before: Pod, info: PodInfo): void {
     const told = info.pod.status?.nominatedNodeName ?? "";

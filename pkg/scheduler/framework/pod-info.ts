@@ -27,7 +27,7 @@ export interface WeightedAffinityTerm {
   readonly term: AffinityTerm;
 }
 
-/** Pod affinity terms of a pod; shared by all pods without any. */
+/** Pod affinity terms of a pod; pods without any share one value. */
 export interface AffinityTerms {
   readonly requiredAffinity: readonly AffinityTerm[];
   readonly requiredAntiAffinity: readonly AffinityTerm[];
@@ -41,7 +41,7 @@ export interface HostPort {
   readonly port: number;
 }
 
-/** A pod with what is computed from it once. */
+/** A pod with precomputed properties. */
 export interface PodInfo extends PodResources {
   readonly pod: Pod;
   readonly terms: AffinityTerms;
@@ -69,7 +69,7 @@ export function podInfoOf(pod: Pod): PodInfo {
   };
 }
 
-/** Selector of a LabelSelector; a missing one matches nothing. */
+/** Parses a LabelSelector; an absent one matches nothing. */
 export function selectorOf(selector: LabelSelector | undefined): Selector {
   return selector === undefined ? nothing : selectorFromLabelSelector(selector);
 }

@@ -3,7 +3,7 @@ import type { Container, Pod } from "#kinds";
 import { Quantity } from "#meta";
 import { allocatedPodTotal, type Amounts, plus } from "#quota";
 
-/** Amounts in the units in which the scheduler counts: thousandths of a CPU, bytes, pieces. */
+/** Resource amounts in the scheduler's units: millicores, bytes, counts. */
 export interface Resources {
   milliCpu: number;
   memory: number;
@@ -12,10 +12,10 @@ export interface Resources {
   scalars: ReadonlyMap<string, number>;
 }
 
-/** Most pods and nodes have none: they share this map. */
+/** Shared by all pods and nodes without scalar resources. */
 const noScalars: ReadonlyMap<string, number> = new Map();
 
-/** Requests of containers that state none, for scores only. */
+/** Default requests of containers without any, for scores only. */
 const defaultRequests: Amounts = { cpu: "100m", memory: "200Mi" };
 
 const mostRemembered = 4_096;
@@ -33,7 +33,7 @@ export function noResources(): Resources {
   return { milliCpu: 0, memory: 0, ephemeralStorage: 0, scalars: noScalars };
 }
 
-/** Whether the resource is neither CPU, memory nor ephemeral storage, but counted in pieces. */
+/** Whether a resource is scalar: extended, huge pages or attachable volumes. */
 export function isScalarResource(name: string): boolean {
   return (
     name.includes("/") || name.startsWith("hugepages-") || name.startsWith("attachable-volumes-")
@@ -59,7 +59,7 @@ export function countOf(amounts: Amounts | undefined, name: string): number {
   return text === undefined ? 0 : Number(quantityOf(text).value());
 }
 
-/** Adds `other` times `sign`. */
+/** Adds `sign` times `other` to `sum`. */
 export function addResources(sum: Resources, other: Resources, sign: 1 | -1): void {
   sum.milliCpu += sign * other.milliCpu;
   sum.memory += sign * other.memory;
@@ -69,7 +69,7 @@ export function addResources(sum: Resources, other: Resources, sign: 1 | -1): vo
   }
 }
 
-/** A copy of a small map in which `name` has another count. */
+/** Copies a small map with another count of `name`. */
 function withCount(
   counts: ReadonlyMap<string, number>,
   name: string,
@@ -80,14 +80,14 @@ function withCount(
 
 export interface PodResources {
   readonly requests: Resources;
-  /** Requests in which containers without a request count as 100m and 200Mi; for scores. */
+  /** Requests with defaults (100m, 200Mi) for containers without any; for scores. */
   readonly nonZeroMilliCpu: number;
   readonly nonZeroMemory: number;
 }
 
 /**
- * Resources that the pod needs on its node: containers, sidecars and init containers (in a resize,
- * what the node has allocated), replaced by pod-level requests, plus overhead.
+ * Effective resource requests of a pod: containers, sidecars and init containers (during a resize the
+ * allocated amounts), overridden by pod-level requests, plus overhead.
  */
 export function podResources(pod: Pod): PodResources {
   const requests = resourcesOf(podRequests(pod));

@@ -1,9 +1,9 @@
 /**
- * Outcome of a plugin; undefined stands for success.
+ * Status code of a plugin; undefined = Success.
  *
  * - `Unschedulable`: evicting pods may help.
  * - `UnschedulableAndUnresolvable`: evicting pods does not help.
- * - `Pending`: the pod waits for another component; a change skips the backoff.
+ * - `Pending`: the pod waits for another component; an event requeues it without backoff.
  * - `Skip`: the plugin has nothing to do for this pod.
  * - `Wait`: a Permit plugin delays the binding.
  */
@@ -18,12 +18,12 @@ export type StatusCode =
 export interface Status {
   readonly code: StatusCode;
   readonly reasons: readonly string[];
-  /** Name of the plugin that answered; "" = the framework. */
+  /** Name of the plugin that returned it; "" = the framework. */
   readonly plugin: string;
   readonly error?: unknown;
   /**
-   * A filter has used up its slice of time: the rejection counts only for callers that cannot yield
-   * to the event loop and ask once more.
+   * Whether the filter paused at the end of its time slice. A caller that can yield to the event loop calls
+   * it again; for others the rejection counts.
    */
   readonly isPaused?: boolean;
 }
@@ -43,7 +43,7 @@ export function errorStatus(plugin: string, error: unknown): Status {
   return { code: "Error", reasons: [text], plugin, error };
 }
 
-/** Whether the pod cannot be scheduled for now, as opposed to an error. */
+/** Whether the status is a rejection, not an error. */
 export function isRejected(status: Status): boolean {
   const { code } = status;
   return code === "Unschedulable" || code === "UnschedulableAndUnresolvable" || code === "Pending";

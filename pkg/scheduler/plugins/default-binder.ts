@@ -10,7 +10,7 @@ interface Binding extends ApiObject {
   readonly target: { readonly kind: "Node"; readonly name: string };
 }
 
-/** The subresource `binding` of pods. */
+/** Subresource `binding` of pods. */
 const bindings: Handle<Binding> = {
   group: "",
   version: "v1",
@@ -19,7 +19,7 @@ const bindings: Handle<Binding> = {
   namespaced: true,
 };
 
-/** Binds pods to nodes through the API server. */
+/** DefaultBinder: binds pods by the API. */
 export function defaultBinder({ client, inOrder }: PluginHandle): Plugin {
   return {
     name,

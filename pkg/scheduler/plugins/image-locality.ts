@@ -6,8 +6,8 @@ const minThreshold = 23 * mebibyte;
 const maxContainerThreshold = 1000 * mebibyte;
 
 /**
- * Prefers nodes that have the images of the pod, by size; an image that few nodes have counts less,
- * so that they do not attract all its pods.
+ * ImageLocality: prefers nodes with the pod's images, by size, scaled by the fraction of nodes that have the
+ * image, so that a few nodes do not attract all its pods.
  */
 export function imageLocality({ snapshot }: PluginHandle): Plugin {
   return {
@@ -29,7 +29,7 @@ export function imageLocality({ snapshot }: PluginHandle): Plugin {
   };
 }
 
-/** Adds the tag `latest` to an image without one. */
+/** Normalizes an image name: adds `:latest` if it has no tag. */
 function normalized(image: string): string {
   return image.lastIndexOf(":") <= image.lastIndexOf("/") ? `${image}:latest` : image;
 }

@@ -20,7 +20,7 @@ interface State {
   readonly matches: (node: Node) => boolean;
 }
 
-/** Matches the node selector and node affinity of pods, and the affinity added by the profile. */
+/** NodeAffinity: matches node selector, node affinity, and `addedAffinity` of the profile. */
 export function nodeAffinity(added: NodeAffinity | undefined): Plugin {
   const addedTerms =
     added?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? undefined;
@@ -70,7 +70,7 @@ function preferencesOf({ spec }: Pod) {
   return spec?.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
 }
 
-/** The only nodes that can match, if each term names nodes. */
+/** The only nodes that can match, if every term has `metadata.name` fields. */
 function namedNodes({ spec }: Pod): PreFilterResult | undefined {
   const required = spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   const terms = required?.nodeSelectorTerms ?? [];

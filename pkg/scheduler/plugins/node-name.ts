@@ -5,7 +5,7 @@ import { unresolvable } from "../framework/status.ts";
 const name = "NodeName";
 const rejection = unresolvable(name, "node(s) didn't match the requested node name");
 
-/** Rejects nodes other than the one in `spec.nodeName`. */
+/** NodeName: rejects nodes other than `spec.nodeName`. */
 export function nodeName(): Plugin {
   return {
     name,

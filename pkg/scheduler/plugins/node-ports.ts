@@ -7,7 +7,7 @@ import { skip, unschedulable } from "../framework/status.ts";
 const name = "NodePorts";
 const rejection = unschedulable(name, "node(s) didn't have free ports for the requested pod ports");
 
-/** Rejects nodes where a host port of the pod is in use. */
+/** NodePorts: rejects nodes on which a host port of the pod is in use. */
 export function nodePorts(): Plugin {
   return {
     name,

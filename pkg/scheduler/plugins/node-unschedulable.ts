@@ -7,7 +7,7 @@ import { unresolvable } from "../framework/status.ts";
 const name = "NodeUnschedulable";
 const rejection = unresolvable(name, "node(s) were unschedulable");
 
-/** Rejects cordoned nodes, unless the pod tolerates the taint of cordoned nodes. */
+/** NodeUnschedulable: rejects cordoned nodes unless the pod tolerates the taint `unschedulable`. */
 export function nodeUnschedulable(domain: Domain): Plugin {
   const taint = { key: resolve("node.{label}/unschedulable", domain), effect: "NoSchedule" };
   const isAllowed = ({ spec }: Pod, node: Node) =>

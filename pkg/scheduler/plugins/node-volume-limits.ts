@@ -31,10 +31,10 @@ import { foreignClaim, notFound, usedClaims, usesClaim } from "./helper/pod-clai
 const name = "NodeVolumeLimits";
 const exceeded = unschedulable(name, "node(s) exceed max volume count");
 
-/** Drivers by `driver/handle` of their volumes. */
+/** CSI drivers by unique volume name `driver/handle`. */
 type DriverByVolume = Map<string, string>;
 
-/** Rejects nodes whose CSI drivers cannot attach as many volumes as the pod needs. */
+/** NodeVolumeLimits: rejects nodes whose CSI attach limits the pod would exceed. */
 export function nodeVolumeLimits(handle: PluginHandle): Plugin {
   const volumes = new CsiVolumes(handle);
   const { migration } = volumes;
@@ -81,7 +81,7 @@ export function nodeVolumeLimits(handle: PluginHandle): Plugin {
   };
 }
 
-/** Volumes of CSI drivers that pods need on a node, and what is attached there. */
+/** CSI volumes that pods need on a node, and those attached there. */
 class CsiVolumes {
   readonly migration: CsiMigration;
   private readonly names: VolumeNames;
@@ -90,7 +90,7 @@ class CsiVolumes {
   private readonly volumes: Informer<PersistentVolume>;
   private readonly classes: Informer<StorageClass>;
   private readonly attachments = new Map<string, Map<string, VolumeAttachment>>();
-  /** Stands for the handles of volumes that are not made yet. */
+  /** Prefix of placeholder handles of volumes that are not provisioned yet. */
   private readonly unmade: string;
 
   constructor({ informers, domain, random }: PluginHandle) {
@@ -133,7 +133,7 @@ class CsiVolumes {
     return undefined;
   }
 
-  /** Adds the volumes of the pod; answers why a new pod cannot be placed. */
+  /** Collects the volumes of a pod; returns an error for an unresolvable claim of a new pod. */
   private collect(
     pod: Pod,
     csiNode: CsiNode | undefined,
@@ -159,7 +159,7 @@ class CsiVolumes {
     return undefined;
   }
 
-  /** The volume of a claim, or the one that its class will make. */
+  /** CSI volume of a claim, or a placeholder for the one that its class will provision. */
   private volumeOf(
     claim: PersistentVolumeClaim,
     csiNode: CsiNode | undefined,

@@ -1,7 +1,7 @@
 import { priorityOf } from "#kinds";
 import type { Plugin } from "../framework/contract.ts";
 
-/** Orders the queue by priority, then by the time at which pods were added to it. */
+/** PrioritySort: orders the queue by priority, then by enqueue time. */
 export function prioritySort(): Plugin {
   return {
     name: "PrioritySort",

@@ -23,12 +23,12 @@ import { volumeZone } from "./volume-zone.ts";
 
 type Factory = (handle: PluginHandle, args: PluginArgs) => Plugin;
 
-/** A plugin that a configuration can name. */
+/** A built-in plugin. */
 export interface RegisteredPlugin {
   readonly make: Factory;
-  /** Default weight of its scores; 0 = it gives none. */
+  /** Default score weight; 0 = no score plugin. */
   readonly weight: number;
-  /** Extension points at which a configuration may enable it, as kube-scheduler has them. */
+  /** Extension points that it implements in kube-scheduler. */
   readonly points: readonly ExtensionPoint[];
 }
 
@@ -39,7 +39,7 @@ function plugin(points: readonly ExtensionPoint[], make: Factory, weight = 0): R
   return { make, weight, points };
 }
 
-/** Plugins in the order in which they run by default. */
+/** Built-in plugins in default execution order. */
 export const pluginRegistry: ReadonlyMap<string, RegisteredPlugin> = new Map([
   ["SchedulingGates", plugin(["preEnqueue"], schedulingGates)],
   ["PrioritySort", plugin(["queueSort"], prioritySort)],

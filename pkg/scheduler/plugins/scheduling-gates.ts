@@ -4,7 +4,7 @@ import { unresolvable } from "../framework/status.ts";
 
 const name = "SchedulingGates";
 
-/** Keeps pods out of the queue until their scheduling gates are removed. */
+/** SchedulingGates: gates pods until their scheduling gates are removed. */
 export function schedulingGates(): Plugin {
   return {
     name,

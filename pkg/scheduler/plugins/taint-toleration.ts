@@ -7,7 +7,7 @@ import { scaleScores } from "./helper/normalize.ts";
 const name = "TaintToleration";
 const rejection = unresolvable(name, "node(s) had untolerated taint(s)");
 
-/** Rejects nodes with taints that the pod does not tolerate, prefers those with the fewest. */
+/** TaintToleration: rejects untolerated NoSchedule and NoExecute taints; scores PreferNoSchedule ones. */
 export function taintToleration(): Plugin {
   return {
     name,

@@ -17,7 +17,7 @@ const informer = {
   indexed: () => [],
 };
 
-/** Nodes and pods that change at random, as a plugin sees them from attempt to attempt. */
+/** Randomly changing nodes and pods for consecutive attempts of a plugin. */
 export class RandomCluster {
   readonly snapshot = new Snapshot();
   readonly handle: PluginHandle;

@@ -14,7 +14,7 @@ const claimConflict = unschedulable(
     "in-use by another pod",
 );
 
-/** Claims of one pod at a time, and how often pods on nodes use them. */
+/** ReadWriteOncePod claims of a pod, with their number of users. */
 class ClaimUse {
   constructor(
     readonly claims: ReadonlySet<string>,
@@ -30,7 +30,7 @@ class ClaimUse {
   }
 }
 
-/** Keeps pods apart that cannot mount the same disk, or claim. */
+/** VolumeRestrictions: rejects nodes on which a disk is in use, and claims in use with ReadWriteOncePod. */
 export function volumeRestrictions({ informers, snapshot }: PluginHandle): Plugin {
   const claims = informers.of(persistentVolumeClaims);
   return {
@@ -91,7 +91,7 @@ function sharesDisk(pod: Pod, other: Pod): boolean {
   );
 }
 
-/** Whether the volumes are one disk that cannot be mounted twice; most can if only for reading. */
+/** Whether two volumes are the same disk and cannot both be mounted; most can if both are read-only. */
 function conflicts(a: Volume, b: Volume): boolean {
   const isWritten = (...disks: readonly { readonly readOnly?: boolean }[]) =>
     disks.some(({ readOnly }) => readOnly !== true);

@@ -27,11 +27,11 @@ interface Topology {
   readonly values: readonly string[];
 }
 
-/** Places pods in the zones and regions that the labels of their volumes name. */
+/** VolumeZone: rejects nodes outside the zones and regions in the labels of the pod's volumes. */
 export function volumeZone(handle: PluginHandle): Plugin {
   const { domain, informers } = handle;
   const label = (template: string) => resolve(template, domain);
-  /** Labels of volumes, with the label of nodes to match if a node lacks the same one. */
+  /** Topology labels of volumes; value = label to match if a node lacks the key. */
   const labels: ReadonlyMap<string, string> = new Map([
     [label("failure-domain.beta.{label}/zone"), label("topology.{label}/zone")],
     [label("failure-domain.beta.{label}/region"), label("topology.{label}/region")],
@@ -99,7 +99,7 @@ function eventsOf(
   ];
 }
 
-/** Finds the volume of a claim; undefined for a claim that waits for its first consumer. */
+/** Looks up the volume of a claim; undefined = the claim waits for its first consumer. */
 function volumeLookup({ informers, domain }: PluginHandle) {
   const claims = informers.of(persistentVolumeClaims);
   const volumes = informers.of(persistentVolumes);

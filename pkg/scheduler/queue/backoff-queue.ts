@@ -6,12 +6,12 @@ export interface BackoffTimes {
   readonly maxMs: number;
 }
 
-/** Pods whose backoff ends within the same window are ordered by the queue sort. */
+/** Pods whose backoff expires in the same window are in queue-sort order. */
 const windowMs = 1_000;
 
 /**
- * Pods that wait after a failed attempt. Pods that did not fit may be tried before their backoff
- * ends when nothing else is to be done; pods whose attempt ended with an error may not.
+ * Pods in backoff. When the active queue is empty, unschedulable pods may be popped before their backoff
+ * expires; pods whose attempt failed with an error may not.
  */
 export class BackoffQueue {
   private readonly unfit: Heap<QueuedPod>;
@@ -53,7 +53,7 @@ export class BackoffQueue {
     return this.unfit.delete(key) ?? this.failed.delete(key);
   }
 
-  /** The next pod that did not fit, whether or not its backoff has ended. */
+  /** Pops the next unschedulable pod, even before its backoff expires. */
   popUnfit(): QueuedPod | undefined {
     return this.unfit.pop();
   }
@@ -70,7 +70,7 @@ export class BackoffQueue {
     return this.expiryOf(pod) > now;
   }
 
-  /** End of the backoff, at the start of its window. */
+  /** Expiry of the backoff, rounded down to the window. */
   private expiryOf(pod: QueuedPod): number {
     const count = pod.consecutiveErrors > 0 ? pod.consecutiveErrors : pod.unschedulableCount;
     if (count === 0) return 0;

@@ -1,4 +1,4 @@
-/** A binary heap with access by key. */
+/** Binary heap with access by key. */
 export class Heap<T> {
   private readonly items: T[] = [];
   private readonly positions = new Map<string, number>();
@@ -21,7 +21,7 @@ export class Heap<T> {
     return this.items[0];
   }
 
-  /** Adds the item, or replaces the one with its key. */
+  /** Adds an item, or replaces the one with the same key. */
   set(item: T): void {
     const key = this.keyOf(item);
     const at = this.positions.get(key) ?? this.items.length;

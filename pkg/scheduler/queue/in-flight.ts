@@ -1,14 +1,14 @@
 import type { ClusterChange } from "../framework/cluster-events.ts";
 
 /**
- * Changes that happen while pods are being scheduled. A pod that fails must be woken by a change
- * that its attempt may not have seen.
+ * Cluster changes during scheduling attempts. A failed pod must be requeued by changes that its attempt may
+ * have missed (kube-scheduler's in-flight events).
  */
 export class InFlight {
   private readonly changes: ClusterChange[] = [];
   /** Number of changes that were dropped from the front of `changes`. */
   private dropped = 0;
-  /** First change that concerns a pod, by UID; the oldest pod is first. */
+  /** Index of the first change after the start of an attempt, by pod UID; oldest attempt first. */
   private readonly starts = new Map<string, number>();
 
   has(uid: string): boolean {
@@ -28,7 +28,7 @@ export class InFlight {
     return start === undefined ? [] : this.changes.slice(start - this.dropped);
   }
 
-  /** Numbers of remembered changes by event, and of pods in flight as `PodPopped`. */
+  /** Number of recorded changes by event label, and of in-flight pods as `PodPopped`. */
   counts(): ReadonlyMap<string, number> {
     const counts = new Map([["PodPopped", this.starts.size]]);
     for (const { event } of this.changes) {
@@ -42,7 +42,7 @@ export class InFlight {
     const end = this.dropped + this.changes.length;
     const [oldest = end] = this.starts.values();
     const obsolete = oldest - this.dropped;
-    // Moving the rest to the front costs as much as it frees: not for every pod.
+    // Compacts only if at least half is obsolete, for amortized constant cost.
     if (obsolete === 0 || (oldest < end && obsolete < this.changes.length / 2)) return;
     this.changes.splice(0, obsolete);
     this.dropped = oldest;

@@ -7,7 +7,7 @@ type Observer = (seconds: number) => void;
 /** Metrics of a scheduling queue. */
 export class QueueMetrics {
   private readonly hints = new Map<string, Observer>();
-  /** Labels of gauges that have been set, which must become 0 when nothing is left of them. */
+  /** Labels of gauges that have been set, to reset them to 0. */
   private readonly rejections = new Map<string, readonly [plugin: string, profile: string]>();
   private readonly inFlight = new Set<string>();
 
@@ -20,7 +20,7 @@ export class QueueMetrics {
     this.instruments.add("scheduler_queue_incoming_pods_total", { queue, event }, 1);
   }
 
-  /** Runs a queueing hint of a plugin, and records how long it takes. */
+  /** Runs a queueing hint of a plugin and observes its duration. */
   timedHint(plugin: string, event: string, hint: () => boolean): boolean {
     const began = this.clock.monotonic();
     const isQueued = hint();
@@ -35,7 +35,7 @@ export class QueueMetrics {
     }
   }
 
-  /** Sets the numbers of pods by the plugins that have rejected them. */
+  /** Sets the gauges of unschedulable pods, by rejecting plugin. */
   setRejections(pods: Iterable<QueuedPod>): void {
     const counts = new Map([...this.rejections.keys()].map((key) => [key, 0]));
     for (const { info, unschedulablePlugins } of pods) {
@@ -52,7 +52,7 @@ export class QueueMetrics {
     }
   }
 
-  /** Sets the numbers of events that are remembered for the pods in flight. */
+  /** Sets the gauges of events recorded for in-flight pods. */
   setInFlight(counts: ReadonlyMap<string, number>): void {
     for (const event of counts.keys()) this.inFlight.add(event);
     for (const event of this.inFlight) {

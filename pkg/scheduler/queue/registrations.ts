@@ -20,7 +20,7 @@ export class Registrations {
     );
   }
 
-  /** There are as many different events as resources and actions. */
+  /** Registrations that match an event; cached per event. */
   matching(event: ClusterEvent): readonly NamedRegistration[] {
     const key = `${event.resource} ${event.action}`;
     const known = this.byEvent.get(key);

@@ -23,23 +23,23 @@ export interface QueueOptions {
   readonly less: (a: QueuedPod, b: QueuedPod) => boolean;
   /** Plugins of the profile of a pod. */
   readonly pluginsOf: (pod: Pod) => readonly Plugin[];
-  /** Those of them that may keep the pod out of the queue, in order. */
+  /** PreEnqueue plugins of the profile of a pod, in order. */
   readonly preEnqueuesOf: (pod: Pod) => readonly Plugin[];
 }
 
-/** Labels of metrics for pods that no event of the cluster moves. */
+/** Metric labels of queue moves that are not caused by a cluster event. */
 const attemptFailure = "ScheduleAttemptFailure";
 const backoffComplete = "BackoffComplete";
 const popFromBackoff = "PopFromBackoffQ";
 
-/** Time after which a pod is tried again without a reason. */
+/** kube-scheduler's podMaxInUnschedulablePodsDuration: then a pod is retried without an event. */
 const maxUnschedulableMs = 5 * 60_000;
 
-type Verdict = "skip" | "after-backoff" | "at-once";
+type QueueingStrategy = "skip" | "after-backoff" | "immediately";
 
 /**
- * Pods to schedule: active ones by priority, those in backoff after a failure, and unschedulable
- * ones that wait for a change that concerns the plugins that rejected them.
+ * kube-scheduler's PriorityQueue: active pods in queue-sort order, pods in backoff after a failed attempt,
+ * and unschedulable pods that wait for an event for which a rejecting plugin has registered.
  */
 export class SchedulingQueue {
   private readonly active: Heap<QueuedPod>;
@@ -48,7 +48,7 @@ export class SchedulingQueue {
   private readonly inFlight = new InFlight();
   private readonly waiting: (() => void)[] = [];
   private readonly registrations = new Map<readonly Plugin[], Registrations>();
-  private readonly backoffWakers: (() => void)[] = [];
+  private readonly backoffWaiters: (() => void)[] = [];
   private readonly metrics: QueueMetrics;
   private isClosed = false;
 
@@ -85,7 +85,7 @@ export class SchedulingQueue {
     );
   }
 
-  /** Takes over a newer version of a pod, which the change may make schedulable. */
+  /** Updates a pod, and requeues it if the changes may make it schedulable. */
   update(pod: Pod, changes: readonly ClusterChange[]): PodInfo {
     const { uid } = pod.metadata;
     const info = podInfoOf(pod);
@@ -101,7 +101,7 @@ export class SchedulingQueue {
     known.info = info;
     if (this.active.get(uid) !== undefined) this.active.set(known);
     else if (this.backoff.get(uid) !== undefined) this.backoff.set(known);
-    else this.wake(known, changes);
+    else this.requeueOn(known, changes);
     return info;
   }
 
@@ -111,24 +111,24 @@ export class SchedulingQueue {
     this.unschedulable.delete(uid);
   }
 
-  /** The next pod to schedule, which is in flight from now on; undefined once closed. */
+  /** Waits for the next pod and marks it in flight; undefined = the queue is closed. */
   async pop(): Promise<QueuedPod | undefined> {
     for (;;) {
       if (this.isClosed) return undefined;
       const next = this.active.pop() ?? this.popBackoff();
-      if (next !== undefined) return this.begin(next);
+      if (next !== undefined) return this.markInFlight(next);
       await new Promise<void>((resolve) => this.waiting.push(resolve));
     }
   }
 
-  /** Ends the flight of a pod that does not come back. */
+  /** Ends the in-flight state of a pod that is not requeued. */
   done({ metadata: { uid } }: Pod): void {
     this.inFlight.end(uid);
   }
 
   /**
-   * Puts a pod back whose attempt failed. It is tried again after its backoff if a change during
-   * the attempt may have made it schedulable, or if it failed with an error.
+   * Returns a pod to the queue after a failed attempt: to backoff if a change during the attempt may have
+   * made it schedulable or if it failed with an error, else to the unschedulable pods.
    */
   addUnschedulable(pod: QueuedPod): void {
     const { uid } = pod.info.pod.metadata;
@@ -141,25 +141,25 @@ export class SchedulingQueue {
       pod.consecutiveErrors = 0;
     } else pod.consecutiveErrors++;
     pod.timestamp = this.options.clock.now();
-    const verdict = hasRejectors ? this.verdictOf(pod, changes) : "after-backoff";
-    if (verdict === "skip") {
+    const strategy = hasRejectors ? this.strategyFor(pod, changes) : "after-backoff";
+    if (strategy === "skip") {
       this.unschedulable.set(uid, pod);
       this.metrics.countIncoming("unschedulable", attemptFailure);
-    } else this.requeue(pod, verdict, attemptFailure);
+    } else this.requeue(pod, strategy, attemptFailure);
   }
 
-  /** Wakes unschedulable pods that the change may have made schedulable. */
+  /** Requeues the unschedulable pods that the change may have made schedulable. */
   moveAll(change: ClusterChange, isCandidate: (pod: Pod) => boolean = () => true): void {
     this.inFlight.record(change);
     if (this.unschedulable.size === 0) return;
-    // A pod that stays gated is put back while this loop runs.
+    // A copy, since gated pods are re-added during the loop.
     const pods = [...this.unschedulable.values()];
     for (const pod of pods) {
-      if (isCandidate(pod.info.pod)) this.wake(pod, [change]);
+      if (isCandidate(pod.info.pod)) this.requeueOn(pod, [change]);
     }
   }
 
-  /** Makes a pod active that an asynchronous step of its own has failed. */
+  /** Activates a pod after a failed asynchronous step of its own, e.g. an eviction. */
   forceActivate(pod: Pod): void {
     const { uid } = pod.metadata;
     const change = { event: forceActivate, before: undefined, after: pod };
@@ -170,13 +170,13 @@ export class SchedulingQueue {
     this.activate(known, forceActivate.label);
   }
 
-  /** Resolves when a pod is in backoff, and when the queue is closed. */
+  /** Resolves when a pod is in backoff, or the queue is closed. */
   untilBackoff(): Promise<void> {
     if (this.backoff.size > 0 || this.isClosed) return Promise.resolve();
-    return new Promise((resolve) => this.backoffWakers.push(resolve));
+    return new Promise((resolve) => this.backoffWaiters.push(resolve));
   }
 
-  /** Activates pods whose backoff has ended. */
+  /** Activates pods whose backoff has expired. */
   flushBackoff(): void {
     const now = this.options.clock.now();
     for (let pod = this.backoff.popExpired(now); pod; pod = this.backoff.popExpired(now)) {
@@ -188,34 +188,34 @@ export class SchedulingQueue {
     return this.unschedulable.size > 0;
   }
 
-  /** Wakes pods that have been unschedulable for five minutes. */
+  /** Requeues pods that have been unschedulable for five minutes. */
   flushUnschedulable(): void {
     const now = this.options.clock.now();
     const change = { event: unschedulableTimeout, before: undefined, after: undefined };
     const pods = [...this.unschedulable.values()];
     for (const pod of pods) {
-      if (now - pod.timestamp > maxUnschedulableMs) this.wake(pod, [change]);
+      if (now - pod.timestamp > maxUnschedulableMs) this.requeueOn(pod, [change]);
     }
   }
 
   close(): void {
     this.isClosed = true;
-    for (const wake of this.waiting.splice(0)) wake();
-    for (const wake of this.backoffWakers.splice(0)) wake();
+    for (const requeueOn of this.waiting.splice(0)) requeueOn();
+    for (const requeueOn of this.backoffWaiters.splice(0)) requeueOn();
   }
 
   private find(uid: string): QueuedPod | undefined {
     return this.active.get(uid) ?? this.backoff.get(uid) ?? this.unschedulable.get(uid);
   }
 
-  /** A pod whose backoff has not ended yet, while nothing else is to be done. */
+  /** A pod from backoff before its expiry, if the active queue is empty (SchedulerPopFromBackoffQ). */
   private popBackoff(): QueuedPod | undefined {
     const pod = this.backoff.popUnfit();
     if (pod !== undefined) this.metrics.countIncoming("active", popFromBackoff);
     return pod;
   }
 
-  private begin(pod: QueuedPod): QueuedPod {
+  private markInFlight(pod: QueuedPod): QueuedPod {
     const { uid } = pod.info.pod.metadata;
     this.inFlight.begin(uid);
     pod.attempts++;
@@ -224,22 +224,22 @@ export class SchedulingQueue {
     return pod;
   }
 
-  private wake(pod: QueuedPod, changes: readonly ClusterChange[]): void {
+  private requeueOn(pod: QueuedPod, changes: readonly ClusterChange[]): void {
     if (pod.gatedBy !== "") {
-      if (!this.concernsGate(pod, changes) || this.gateOf(pod) === pod.gatedBy) return;
+      if (!this.concernsGate(pod, changes) || this.gatingPlugin(pod) === pod.gatedBy) return;
     }
-    const verdict = this.verdictOf(pod, changes);
-    if (verdict === "skip") return;
+    const strategy = this.strategyFor(pod, changes);
+    if (strategy === "skip") return;
     this.unschedulable.delete(pod.info.pod.metadata.uid);
-    this.requeue(pod, verdict, changes[0]?.event.label ?? "");
+    this.requeue(pod, strategy, changes[0]?.event.label ?? "");
   }
 
-  private requeue(pod: QueuedPod, verdict: Verdict, event: string): void {
+  private requeue(pod: QueuedPod, strategy: QueueingStrategy, event: string): void {
     const isBackingOff = this.backoff.isBackingOff(pod, this.options.clock.now());
-    if (verdict === "at-once" || !isBackingOff) return this.activate(pod, event);
+    if (strategy === "immediately" || !isBackingOff) return this.activate(pod, event);
     if (this.isGated(pod, event)) return;
     this.backoff.set(pod);
-    for (const wake of this.backoffWakers.splice(0)) wake();
+    for (const requeueOn of this.backoffWaiters.splice(0)) requeueOn();
     this.metrics.countIncoming("backoff", event);
     this.waiting.shift()?.();
   }
@@ -252,15 +252,15 @@ export class SchedulingQueue {
     this.waiting.shift()?.();
   }
 
-  /** Name of the PreEnqueue plugin that keeps the pod out; "" = none. */
-  private gateOf({ info: { pod } }: QueuedPod): string {
+  /** Name of the PreEnqueue plugin that gates the pod; "" = none. */
+  private gatingPlugin({ info: { pod } }: QueuedPod): string {
     const plugins = this.options.preEnqueuesOf(pod);
     return plugins.find(({ preEnqueue }) => preEnqueue?.(pod) !== undefined)?.name ?? "";
   }
 
-  /** Runs PreEnqueue plugins; a pod that one of them keeps out is unschedulable. */
+  /** Runs PreEnqueue plugins; a gated pod moves to the unschedulable ones. */
   private isGated(pod: QueuedPod, event: string): boolean {
-    pod.gatedBy = this.gateOf(pod);
+    pod.gatedBy = this.gatingPlugin(pod);
     if (pod.gatedBy === "") return false;
     pod.unschedulablePlugins = new Set([...pod.unschedulablePlugins, pod.gatedBy]);
     const { uid } = pod.info.pod.metadata;
@@ -277,25 +277,25 @@ export class SchedulingQueue {
     return changes.some(concerns);
   }
 
-  private verdictOf(pod: QueuedPod, changes: readonly ClusterChange[]): Verdict {
+  private strategyFor(pod: QueuedPod, changes: readonly ClusterChange[]): QueueingStrategy {
     if (pod.unschedulablePlugins.size + pod.pendingPlugins.size === 0) return "after-backoff";
-    let verdict: Verdict = "skip";
+    let strategy: QueueingStrategy = "skip";
     for (const change of changes) {
-      const one = this.verdictOn(pod, change);
-      if (one === "at-once") return one;
-      if (one !== "skip") verdict = one;
+      const one = this.strategyForChange(pod, change);
+      if (one === "immediately") return one;
+      if (one !== "skip") strategy = one;
     }
-    return verdict;
+    return strategy;
   }
 
-  private verdictOn(queued: QueuedPod, change: ClusterChange): Verdict {
+  private strategyForChange(queued: QueuedPod, change: ClusterChange): QueueingStrategy {
     const { pod } = queued.info;
     if (isWildcard(change.event)) {
       const { after } = change;
       const isOther = after !== undefined && after.metadata.uid !== pod.metadata.uid;
       return isOther ? "skip" : "after-backoff";
     }
-    let verdict: Verdict = "skip";
+    let strategy: QueueingStrategy = "skip";
     for (const { plugin, hint } of this.registrationsOf(queued).matching(change.event)) {
       const isPending = queued.pendingPlugins.has(plugin);
       if (!isPending && !queued.unschedulablePlugins.has(plugin)) continue;
@@ -303,10 +303,10 @@ export class SchedulingQueue {
         return hint === undefined || hint(pod, change);
       });
       if (!isQueued) continue;
-      if (isPending) return "at-once";
-      verdict = "after-backoff";
+      if (isPending) return "immediately";
+      strategy = "after-backoff";
     }
-    return verdict;
+    return strategy;
   }
 
   private registrationsOf({ info }: QueuedPod): Registrations {
@@ -324,7 +324,7 @@ export class SchedulingQueue {
     yield* this.unschedulable.values();
   }
 
-  /** Numbers of pods by the label `queue` of their metric. */
+  /** Number of pods, by metric label `queue`. */
   private sizes(): Readonly<Record<string, number>> {
     let gated = 0;
     for (const { gatedBy } of this.unschedulable.values()) if (gatedBy !== "") gated++;

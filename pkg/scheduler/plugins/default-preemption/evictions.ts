@@ -6,18 +6,18 @@ import { livePods } from "../../framework/live-pods.ts";
 import type { Candidate } from "./victims.ts";
 
 /**
- * Evicts victims in the background. A pod is not tried again before the last of its victims is seen
- * to be deleted or terminating: until then it would find no room, and preempt other pods.
+ * Evicts victims asynchronously. The preemptor is gated until the informer shows its last victim as deleted
+ * or terminating; before, it would not fit and preempt other pods.
  */
 export class Evictions {
-  /** UIDs of pods whose victims are being evicted, all but the last. */
+  /** UIDs of preemptors whose victims, except the last one, are being evicted. */
   private readonly running = new Set<string>();
-  /** UIDs of last victims by the UID of the pod that waits for it, and the reverse. */
+  /** UID of the last victim by UID of the preemptor. */
   private readonly lastVictims = new Map<string, string>();
   private readonly waiting = new Map<string, Set<string>>();
 
   constructor(private readonly handle: PluginHandle) {
-    // Runs before the queue hears of the event, which wakes the pod.
+    // Subscribed before the queue, which requeues the pod on the same event.
     handle.informers.of(pods, livePods).subscribe(({ type, object: { metadata } }) => {
       if (type === "deleted" || metadata.deletionTimestamp !== undefined) this.seen(metadata.uid);
     });
@@ -81,7 +81,7 @@ export class Evictions {
     if (waiting?.size === 0) this.waiting.delete(victim);
   }
 
-  /** Pods of lower priority may no longer fit on the node that they are nominated to. */
+  /** Clears nominations of lower-priority pods to the node, which may no longer fit there. */
   private async clearNominations(pod: Pod, node: string): Promise<void> {
     const { nominator, patchStatus } = this.handle;
     const lower = nominator.podsOn(node).filter((each) => priorityOf(each.pod) < priorityOf(pod));

@@ -13,12 +13,12 @@ const isRunning = unresolvable(name, "waiting for the preemption for this pod to
 const notHelpful = "Preemption is not helpful for scheduling";
 
 export interface PreemptionArgs {
-  /** Smallest share and number of nodes that are tried for preemption. */
+  /** Minimum percentage of nodes to try for preemption. */
   readonly minCandidateNodesPercentage: number;
   readonly minCandidateNodesAbsolute: number;
 }
 
-/** Evicts pods of lower priority for a pod that fits on no node. */
+/** DefaultPreemption: evicts pods of lower priority in favor of a pod that fits on no node. */
 export function defaultPreemption(handle: PluginHandle, args: PreemptionArgs): Plugin {
   handle.informers.of(podDisruptionBudgets);
   const evictions = new Evictions(handle);
@@ -32,7 +32,7 @@ export function defaultPreemption(handle: PluginHandle, args: PreemptionArgs): P
       const reasons = [`preemption: ${result.status.reasons.join(", ")}`];
       return { ...result, status: { ...result.status, reasons } };
     },
-    // Wakes pods that wait for their preemption; whether they fit is up to the other plugins.
+    // Ungates pods that wait for their preemption; other plugins decide whether they fit.
     events: [{ resource: "Pod", action: actions.delete, hint: () => false }],
   };
 }
@@ -67,7 +67,7 @@ async function preempt(
   return { nominatedNodeName: best.node };
 }
 
-/** Why the pod may not evict others now; undefined = it may. */
+/** Reason why the pod may not preempt now; undefined = eligible. */
 function ineligibility(
   { snapshot }: PluginHandle,
   pod: Pod,
@@ -85,7 +85,7 @@ function ineligibility(
   return isWaiting ? "not eligible due to a terminating pod on the nominated node." : undefined;
 }
 
-/** Whether the pod terminates because a scheduler has evicted it. */
+/** Whether the pod is terminating because a scheduler preempted it. */
 function isPreempted({ metadata, status }: Pod): boolean {
   const target = status?.conditions?.find(({ type }) => type === "DisruptionTarget");
   return (
@@ -98,11 +98,11 @@ function isPreempted({ metadata, status }: Pod): boolean {
 interface Trial {
   readonly context: SchedulingContext;
   readonly potential: readonly NodeInfo[];
-  /** Receives why nodes are no candidates. */
+  /** Collects the status of nodes that are no candidates. */
   readonly refused: NodeToStatus;
 }
 
-/** Candidates from a random node on, until there are enough and one violates no budget. */
+/** Dry-runs preemption from a random node on, until there are enough candidates, one without violations. */
 async function tryOut(
   { informers, random, filters }: PluginHandle,
   args: PreemptionArgs,

@@ -9,13 +9,13 @@ import { type Status, unresolvable } from "../../framework/status.ts";
 export interface Candidate {
   readonly node: string;
   readonly victims: readonly Pod[];
-  /** Number of victims that no budget allows to evict. */
+  /** Number of victims whose eviction violates a PodDisruptionBudget. */
   readonly violations: number;
 }
 
 const noVictims = unresolvable("", "No preemption victims found for incoming pod");
 
-/** A budget with its parsed selector. */
+/** A PodDisruptionBudget with its parsed selector. */
 export interface Budget {
   readonly budget: PodDisruptionBudget;
   readonly selector: Selector;
@@ -26,9 +26,9 @@ export function budgetOf(budget: PodDisruptionBudget): Budget {
 }
 
 /**
- * A smallest set of pods of lower priority without which the pod fits on the node: all are taken
- * off, then put back one after the other, most important first and those that a budget protects
- * before the others, as long as the pod fits. Changes `node` and the state of the context.
+ * Selects victims on a node: removes all pods of lower priority, then reprieves them one by one while the pod
+ * still fits, most important ones first and those protected by a budget before the others. Modifies `node`
+ * and the state of the context.
  */
 export function selectVictims(
   filters: Filters,
@@ -63,17 +63,17 @@ export function selectVictims(
   return { node: node.name, victims: pods, violations };
 }
 
-/** Orders pods by priority, then those that have run for longer first. */
+/** Importance order: higher priority first, then earlier start. */
 function compareImportance(a: Pod, b: Pod): number {
   return priorityOf(b) - priorityOf(a) || startOf(a) - startOf(b);
 }
 
-/** Start of the pod in milliseconds; a pod that has not started counts as starting now. */
+/** Start time of a pod in milliseconds; now if not started. */
 function startOf({ status }: Pod): number {
   return status?.startTime === undefined ? Date.parse("9999-01-01") : Date.parse(status.startTime);
 }
 
-/** Splits pods by whether evicting them, in this order, uses more disruptions than are allowed. */
+/** Partitions pods by whether evicting them in this order violates a budget. */
 function byBudgets(
   infos: readonly PodInfo[],
   budgets: readonly Budget[],
@@ -99,19 +99,19 @@ function byBudgets(
 function protects({ budget, selector }: Budget, pod: Pod): boolean {
   if (Object.keys(labelsOf(pod)).length === 0 || selector.empty) return false;
   if (namespaceOf(budget) !== namespaceOf(pod) || !selector.matches(labelsOf(pod))) return false;
-  // The API server has already counted its disruption.
+  // Its disruption is already counted in `disruptedPods`.
   return !Object.hasOwn(budget.status?.disruptedPods ?? {}, pod.metadata.name);
 }
 
 /**
- * The candidate with the fewest violated budgets; then the lowest highest priority of a victim, the
- * lowest sum of priorities, the fewest victims, the latest start of the most important victims.
+ * Picks the candidate with the fewest budget violations; then the lowest maximum priority, the lowest sum of
+ * priorities, the fewest victims, the latest start of the highest-priority victims.
  */
 export function pickCandidate(candidates: readonly Candidate[]): Candidate | undefined {
   const criteria: readonly ((candidate: Candidate) => number)[] = [
     ({ violations }) => violations,
     ({ victims: [first] }) => (first === undefined ? 0 : priorityOf(first)),
-    // Priorities are shifted above zero, so that more victims are never better.
+    // Priorities are offset to be positive, so that more victims are never better.
     ({ victims }) => victims.reduce((sum, pod) => sum + priorityOf(pod) + 2 ** 31, 0),
     ({ victims }) => victims.length,
     ({ victims }) => -earliestStart(victims),
@@ -126,7 +126,7 @@ export function pickCandidate(candidates: readonly Candidate[]): Candidate | und
   return left[0];
 }
 
-/** Earliest start of the victims of the highest priority. */
+/** Earliest start of the victims with the highest priority. */
 function earliestStart(victims: readonly Pod[]): number {
   const [first] = victims;
   if (first === undefined) return 0;

@@ -1,17 +1,17 @@
-/** Writes of claims while a pod is bound. */
+/** Claim writes of the binding cycle. */
 import { objectKey } from "#client";
 import { claimFinalizer } from "#dynamic-resource-allocation";
 import { type AllocationResult, namespaceOf, type Pod, type ResourceClaim } from "#kinds";
 import { isConflict } from "#meta";
 import type { PluginHandle } from "../../framework/handle.ts";
 
-/** Attempts to write a claim that others write as well, and the pause between them in ms. */
-const mostAttempts = 5;
+/** Maximum attempts of a conflicting claim write. */
+const maxAttempts = 5;
 const pauseMs = 10;
 
 /**
- * Reserves the claim for the pod, and stores its allocation if there is a new one.
- * @throws if the claim is gone or allocated otherwise, or cannot be written
+ * Reserves the claim for the pod, and writes a new allocation if any.
+ * @throws if the claim is deleted, has another allocation, or the write fails
  */
 export async function bindClaim(
   handle: PluginHandle,
@@ -26,7 +26,7 @@ export async function bindClaim(
     try {
       return await write(handle, pod, current, allocation);
     } catch (error) {
-      if (!isConflict((error as Error).cause ?? error) || attempt === mostAttempts) throw error;
+      if (!isConflict((error as Error).cause ?? error) || attempt === maxAttempts) throw error;
     }
     await clock.sleep(pauseMs, signal);
     current = await client.get(devices.claimHandle, at);
@@ -74,7 +74,7 @@ function failed(what: string): (error: unknown) => never {
   };
 }
 
-/** Takes the pod out of the users of a claim. */
+/** Removes the pod from `reservedFor` of a claim. */
 export async function unreserveClaim(
   { client, devices }: PluginHandle,
   pod: Pod,
@@ -87,7 +87,7 @@ export async function unreserveClaim(
   await client.patch(devices.claimHandle, at, { type: "strategic", body });
 }
 
-/** Frees the devices of a claim that no other pod uses. */
+/** Deallocates a claim that no other pod uses. */
 export async function deallocateClaim(
   { client, devices }: PluginHandle,
   claim: ResourceClaim,

@@ -8,7 +8,7 @@ import {
 } from "../../framework/cluster-events.ts";
 import type { DeviceManager } from "../../framework/device-manager.ts";
 
-/** Changes that may make a pod schedulable that waits for devices. */
+/** Events that may make a pod schedulable that waits for devices. */
 export function deviceEvents(devices: DeviceManager): readonly EventRegistration[] {
   const added = actions.add | actions.update;
   const nodeChanges = actions.add | actions.updateNodeLabel | actions.updateNodeAllocatable;
@@ -30,7 +30,7 @@ export function deviceEvents(devices: DeviceManager): readonly EventRegistration
   ];
 }
 
-/** Claims of the pod; undefined if one of them cannot be used yet. */
+/** Claims of the pod; undefined = one is not usable yet. */
 function claimsOf(devices: DeviceManager, pod: Pod): readonly ResourceClaim[] | undefined {
   try {
     return [...claimsOfPod(pod, (key) => devices.claim(key)).values()];
@@ -40,7 +40,7 @@ function claimsOf(devices: DeviceManager, pod: Pod): readonly ResourceClaim[] | 
   }
 }
 
-/** A claim of the pod was created or has another status, or any claim has given up its devices. */
+/** Hint: a claim of the pod was created or changed its status, or any claim was deallocated. */
 function isFreedByClaim(devices: DeviceManager, pod: Pod, change: ClusterChange): boolean {
   const before = change.before as ResourceClaim | undefined;
   const after = change.after as ResourceClaim;

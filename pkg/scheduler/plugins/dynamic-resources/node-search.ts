@@ -2,12 +2,12 @@ import type { Clock } from "#base";
 import { AllocationFault, type Allocator } from "#dynamic-resource-allocation";
 import type { AllocationResult, Node, ResourceClaim } from "#kinds";
 
-/** Longest time in milliseconds that a search runs before other work has its turn. */
+/** Time slice of a search in ms before it yields to the event loop. */
 const sliceMs = 8;
-/** All searches of an attempt together may take this many times the timeout of one. */
+/** Time limit of all searches of a cycle, as multiple of the timeout of one. */
 const timeoutsPerAttempt = 3;
 
-/** Outcome of a search; `paused` = it goes on. */
+/** Outcome of a search; `paused` = unfinished. */
 export type SearchOutcome =
   | { readonly kind: "found"; readonly allocations: readonly AllocationResult[] }
   | { readonly kind: "none" | "paused" | "timeout" }
@@ -17,19 +17,19 @@ export interface SearchesOptions {
   readonly allocator: Allocator;
   readonly claims: readonly ResourceClaim[];
   readonly clock: Clock;
-  /** Longest search on one node in milliseconds; 0 = no bound. */
+  /** Timeout of the search on one node in ms; 0 = none. */
   readonly timeoutMs: number;
 }
 
-/** The searches for devices of one attempt to schedule a pod, by node. */
+/** Device searches of one scheduling cycle, by node. */
 export class NodeSearches {
   private readonly searches = new Map<string, NodeSearch>();
-  /** Time in milliseconds that all searches have taken. */
+  /** Total time of all searches in ms. */
   private spentMs = 0;
 
   constructor(private readonly options: SearchesOptions) {}
 
-  /** Goes on with the search on the node for one slice of time; answers at once what is known. */
+  /** Continues the search on the node for one time slice; returns a known outcome immediately. */
   advance(node: Node): SearchOutcome {
     const { allocator, claims, clock, timeoutMs } = this.options;
     const { name } = node.metadata;
@@ -52,7 +52,7 @@ export class NodeSearches {
     return search.known;
   }
 
-  /** Allocations that were found on the node. */
+  /** Allocations found on the node. */
   foundOn(node: string): readonly AllocationResult[] | undefined {
     const known = this.searches.get(node)?.known;
     return known?.kind === "found" ? known.allocations : undefined;

@@ -23,25 +23,25 @@ import { deviceEvents } from "./hints.ts";
 import { NodeSearches } from "./node-search.ts";
 
 export interface DynamicResourcesArgs {
-  /** Longest search for devices on one node in milliseconds; 0 = no bound. */
+  /** Timeout of the device search on one node in ms; 0 = none. */
   readonly filterTimeoutMs: number;
 }
 
 const name = "DynamicResources";
 
-/** State of one attempt; shared by its copies. */
+/** State of one scheduling cycle; shared by copies. */
 interface State {
   /** Claims of the pod, replaced as they are written. */
   readonly claims: ResourceClaim[];
-  /** Searches for devices of the claims that are not allocated; undefined if there are none. */
+  /** Device searches of unallocated claims; undefined = all are allocated. */
   readonly searches: NodeSearches | undefined;
-  /** Indexes of allocated claims that some node does not reach. */
+  /** Indexes of allocated claims that are unavailable on some node. */
   readonly unavailable: Set<number>;
-  /** New allocations by index of the claim, from Reserve on. */
+  /** New allocations by claim index, since Reserve. */
   readonly allocations: Map<number, AllocationResult>;
 }
 
-/** Allocates devices for the claims of pods. */
+/** DynamicResources: allocates devices for the ResourceClaims of pods. */
 export function dynamicResources(handle: PluginHandle, args: DynamicResourcesArgs): Plugin {
   const plugin = new DynamicResources(handle, args);
   return {
@@ -103,7 +103,7 @@ class DynamicResources {
   /** Deallocates a claim that is allocated for other nodes and that no other pod uses. */
   async postFilter({ state, pod }: SchedulingContext): Promise<Status> {
     const found = state.read<State>(name);
-    // The reference reports its missing state when an earlier plugin has rejected the pod.
+    // kube-scheduler reports its missing state if an earlier plugin rejected the pod.
     if (found === undefined) return errorStatus(name, new Error("not found"));
     if (found.claims.length === 0) return unschedulable(name, "no new claims to deallocate");
     const unused = [...found.unavailable].filter((index) => {
@@ -141,7 +141,7 @@ class DynamicResources {
     for (const [index, claim] of found?.claims.entries() ?? []) {
       if (found!.allocations.has(index)) this.handle.devices.removePending(claim.metadata.uid);
       if (claim.status?.allocation === undefined || !isReservedFor(claim, pod)) continue;
-      // The next attempt reserves the claim again, so it does not matter whether this succeeds.
+      // Best effort: the next attempt reserves the claim again.
       unreserveClaim(this.handle, pod, claim).catch((error: unknown) => {
         if (this.handle.signal.aborted) return;
         this.handle.report(`Failed to unreserve ResourceClaim ${objectKey(claim)}`, error);
@@ -178,7 +178,7 @@ class DynamicResources {
     }
   }
 
-  /** Why the claim cannot be allocated on any node now. */
+  /** Reason why the claim cannot be allocated on any node; undefined = none. */
   private problemOf(claim: ResourceClaim): Status | undefined {
     const { devices } = this.handle;
     const key = objectKey(claim);
@@ -224,7 +224,7 @@ class DynamicResources {
     return new NodeSearches({ allocator, claims, clock: realClock(clock), timeoutMs });
   }
 
-  /** Searches for devices on the node; a long search goes on while others have their turn. */
+  /** Searches for devices on the node for one time slice. */
   private search(searches: NodeSearches, { node }: NodeInfo): Status | undefined {
     const outcome = searches.advance(node!);
     switch (outcome.kind) {
@@ -251,7 +251,7 @@ function newState(claims: ResourceClaim[], searches: NodeSearches | undefined): 
   return { claims, searches, unavailable: new Set(), allocations: new Map() };
 }
 
-/** State of pods without claims, which nothing changes. */
+/** State of pods without claims; never modified. */
 const noClaims = newState([], undefined);
 
 function termsOf({ nodeSelectorTerms = [] }: NodeSelector) {

@@ -1,4 +1,4 @@
-/** Volumes of plugins that were once part of Kubernetes, as the CSI drivers that replace them. */
+/** CSI migration: translates volumes of in-tree plugins to their CSI drivers. */
 import {
   type CsiNode,
   labelsOf,
@@ -18,9 +18,9 @@ interface MigratedPlugin {
   /** Name of the in-tree plugin after `{label}/`. */
   readonly name: string;
   readonly driver: string;
-  /** Label of nodes that the driver sets; absent = the driver has none. */
+  /** Topology label of the driver; absent = none. */
   readonly topologyKey?: string;
-  /** Whether nodes say by an annotation that they have the driver instead of the plugin. */
+  /** Whether the CSINode lists the plugin in the annotation `migrated-plugins`. */
   readonly isAnnounced?: boolean;
   readonly idOf: (source: PersistentVolume["spec"] | Volume) => string | undefined;
 }
@@ -77,12 +77,12 @@ export class CsiMigration {
     return pluginOf(source) !== undefined;
   }
 
-  /** Whether the volume, which a pod declares, is one of the driver where the plugin is migrated. */
+  /** Whether an inline volume belongs to the driver if its plugin is migrated. */
   isOfDriver(volume: Volume, driver: string): boolean {
     return pluginOf(volume)?.driver === driver;
   }
 
-  /** The volume of a driver on the node; undefined if the volume is of no driver there. */
+  /** CSI volume of a PersistentVolume on the node; undefined = not a CSI volume there. */
   csiVolume({ spec, metadata }: PersistentVolume, node: CsiNode | undefined) {
     const { csi } = spec ?? {};
     if (csi !== undefined) return { driver: csi.driver, handle: csi.volumeHandle };
@@ -91,12 +91,12 @@ export class CsiMigration {
     return this.migrated(spec, node, zones);
   }
 
-  /** As `csiVolume`, of a volume that the pod itself declares. */
+  /** Like `csiVolume`, for an inline volume. */
   inlineVolume(volume: Volume, node: CsiNode | undefined): CsiVolume | undefined {
     return this.migrated(volume, node, "");
   }
 
-  /** Driver that makes volumes for a provisioner; undefined if it has none on the node. */
+  /** CSI driver of a provisioner on the node; undefined = none. */
   driverOf(provisioner: string, node: CsiNode | undefined): string | undefined {
     const plugin = plugins.find(({ name }) => `${this.prefix}${name}` === provisioner);
     if (plugin === undefined) return provisioner;
@@ -104,8 +104,8 @@ export class CsiMigration {
   }
 
   /**
-   * Node selector terms of the volume on the node: the zones of a migrated plugin are matched with
-   * the labels of its driver.
+   * Node affinity terms of the volume on the node; zones of a migrated plugin are translated to the topology
+   * label of its driver.
    */
   affinityTerms(
     { spec, metadata }: PersistentVolume,
@@ -130,7 +130,7 @@ export class CsiMigration {
     }));
   }
 
-  /** Whether the plugins that the node has migrated have changed. */
+  /** Whether the migrated plugins of the node have changed. */
   hasChanged(before: CsiNode, after: CsiNode): boolean {
     const [old, now] = [before, after].map(
       ({ metadata }) => metadata.annotations?.[this.annotation] ?? "",
@@ -160,7 +160,7 @@ export class CsiMigration {
   }
 }
 
-/** Zones in a label of a volume, which may be in several. */
+/** Zones in a volume label, `__`-separated. */
 export function zonesIn(label: string): readonly string[] {
   const zones = label.split("__").map((zone) => zone.trim());
   return zones.filter((zone) => zone !== "");
@@ -177,7 +177,7 @@ function renamed(term: NodeSelectorTerm, from: string, to: string): NodeSelector
   return { ...term, matchExpressions };
 }
 
-/** Handle of a persistent disk: zonal, or regional if it is in several zones. */
+/** Volume handle of a GCE persistent disk: zonal, or regional with several zones. */
 function gceHandle(name: string, zones: readonly string[]): string {
   const [first = "UNSPECIFIED"] = zones;
   const place =

@@ -4,8 +4,8 @@ import type { SchedulingContext } from "../../framework/contract.ts";
 import type { NodeInfo } from "../../framework/node-info.ts";
 
 /**
- * Sums over nodes that are kept from one attempt to the next: only nodes that have changed since are
- * counted again. Attempts must not change the sums; they copy them to try other placements.
+ * Incremental sums over nodes, cached across scheduling cycles: only changed nodes are recounted. Read-only:
+ * cycles copy them to simulate placements.
  */
 class FollowedSums<S> {
   private readonly counted = new Map<string, NodeInfo>();
@@ -34,7 +34,7 @@ class FollowedSums<S> {
     this.generation = generation;
   }
 
-  /** Nodes of a snapshot never change, so that the old one tells what it has been counted for. */
+  /** Recounts a node: subtracts the old NodeInfo, which is immutable, and adds the new one. */
   private recount(name: string, now: NodeInfo | undefined): void {
     const before = this.counted.get(name);
     if (before === now) return;
@@ -48,32 +48,32 @@ class FollowedSums<S> {
   }
 }
 
-/** Adds what a node contributes to the sums, or with -1 takes it away. */
+/** Adds (1) or subtracts (-1) the contribution of a node. */
 export type CountNode<S> = (sums: S, node: NodeInfo, sign: 1 | -1) => void;
 
 export interface SumsRequest<S> {
-  /** Sums with the same key are the same. */
+  /** Cache key: requests with equal keys have equal sums. */
   readonly key: string;
   readonly empty: () => S;
   readonly count: CountNode<S>;
-  /** Nodes that contribute to the sums: all of the snapshot unless others do not count. */
+  /** Nodes that may contribute: all of the snapshot, or those known to be relevant. */
   readonly nodes: readonly NodeInfo[];
 }
 
-/** Number of kinds of pods whose sums are kept. */
-const mostKept = 32;
+/** Maximum number of cached sums. */
+const maxCached = 32;
 
-/** Sums over nodes by the properties of pods that they depend on. */
+/** LRU cache of sums over nodes. */
 export class SumsCache<S> {
   private readonly known = new Map<string, FollowedSums<S>>();
 
   constructor(private readonly snapshot: Snapshot) {}
 
-  /** The sums over the present snapshot; they may be shared, and must not be changed. */
+  /** Sums over the current snapshot; shared, must not be modified. */
   async of(request: SumsRequest<S>, rest: SchedulingContext["rest"]): Promise<S> {
     const { key, empty, count, nodes } = request;
     const sums = this.known.get(key) ?? new FollowedSums(empty(), count);
-    setBounded(this.known, [key, sums], mostKept);
+    setBounded(this.known, [key, sums], maxCached);
     await sums.follow(this.snapshot, nodes, rest);
     return sums.sums;
   }

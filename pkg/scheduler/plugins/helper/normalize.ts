@@ -1,6 +1,6 @@
 import { maxNodeScore, type Scores } from "../../framework/contract.ts";
 
-/** Scales scores so that the highest is 100; reversed, so that the highest becomes 0. */
+/** kube-scheduler's DefaultNormalizeScore: scales the maximum to 100; reversed, the maximum to 0. */
 export function scaleScores(scores: Scores, isReversed = false): void {
   const highest = scores.reduce((most, score) => Math.max(most, score), 0);
   for (let at = 0; at < scores.length; at++) {

@@ -3,11 +3,11 @@ import { namespaceOf, type PersistentVolumeClaim, type Pod } from "#kinds";
 /** A claim that a pod uses. */
 export interface UsedClaim {
   readonly name: string;
-  /** Whether it is made for a volume of the pod alone. */
+  /** Whether it belongs to a generic ephemeral volume. */
   readonly isEphemeral: boolean;
 }
 
-/** Claims of the pod's volumes; those of ephemeral volumes are named after pod and volume. */
+/** Claims of the pod's volumes; those of ephemeral volumes are named `<pod>-<volume>`. */
 export function usedClaims({ metadata, spec }: Pod): readonly UsedClaim[] {
   return (spec?.volumes ?? []).flatMap((each): readonly UsedClaim[] => {
     const { name: volume, persistentVolumeClaim, ephemeral } = each;
@@ -19,7 +19,7 @@ export function usedClaims({ metadata, spec }: Pod): readonly UsedClaim[] {
   });
 }
 
-/** Names of the claims that the pod shares with others, which excludes ephemeral volumes. */
+/** Names of the pod's claims, except those of ephemeral volumes. */
 export function sharedClaims(pod: Pod): readonly string[] {
   return usedClaims(pod).flatMap(({ name, isEphemeral }) => (isEphemeral ? [] : [name]));
 }
@@ -33,7 +33,7 @@ export function notFound(name: string): string {
   return `persistentvolumeclaim ${JSON.stringify(name)} not found`;
 }
 
-/** Why a claim of that name is not the one of an ephemeral volume of the pod; undefined = it is. */
+/** Error if a claim does not belong to the pod's ephemeral volume of that name; undefined = it does. */
 export function foreignClaim(pod: Pod, claim: PersistentVolumeClaim): string | undefined {
   const owner = claim.metadata.ownerReferences?.find(({ controller }) => controller === true);
   if (owner?.uid === pod.metadata.uid) return undefined;

@@ -4,12 +4,12 @@ import type { PluginHandle } from "../../framework/handle.ts";
 import type { AffinityTerm } from "../../framework/pod-info.ts";
 
 export interface AffinityArgs {
-  /** Weight of required affinity of other pods in scores. */
+  /** Score weight of existing pods' required affinity terms. */
   readonly hardPodAffinityWeight: number;
   readonly ignorePreferredTermsOfExistingPods: boolean;
 }
 
-/** Replaces namespace selectors of terms by the namespaces that they select now. */
+/** Resolves the namespace selectors of terms to current namespaces. */
 export class NamespaceResolver {
   constructor(private readonly handle: PluginHandle) {
     handle.informers.of(namespaces);
@@ -35,8 +35,7 @@ export class NamespaceResolver {
 }
 
 /**
- * Equal for pods whose terms match the same pods and that the terms of other pods match alike. The
- * terms are those that `resolved` answers.
+ * Key; equal for pods with equivalent terms that other pods' terms match equally. `terms` must be resolved.
  */
 export function matchingKey(
   pod: Pod,

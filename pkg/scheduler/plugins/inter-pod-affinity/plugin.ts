@@ -24,9 +24,9 @@ const existingAntiAffinity = unschedulable(
   "node(s) didn't satisfy existing pods anti-affinity rules",
 );
 
-/** Counts of pods that terms concern. */
+/** Counts of pods by topology, for required terms. */
 interface AffinityCounts {
-  /** Pods whose anti-affinity matches the pod. */
+  /** Existing pods whose required anti-affinity matches the pod. */
   readonly existing: TopologyCounts;
   /** Pods that match all affinity terms of the pod. */
   readonly affinity: TopologyCounts;
@@ -47,7 +47,7 @@ class AffinityState {
     readonly counts: AffinityCounts,
   ) {}
 
-  /** Counts a pod on a node with these labels, or with -1 takes it off. */
+  /** Adds (1) or removes (-1) a pod on a node with these labels. */
   count(other: PodInfo, labels: Labels, sign: number): void {
     this.countExisting(other, labels, sign);
     this.countIncoming(other.pod, labels, sign);
@@ -78,7 +78,7 @@ class AffinityState {
     for (const { pod } of node.pods) this.countIncoming(pod, labels, sign);
   }
 
-  /** Whether affinity of the pod is met; the first of pods with affinity to each other may start. */
+  /** Whether required affinity is satisfied; the first pod of a group with affinity to itself always fits. */
   hasAffinity(labels: Labels): boolean {
     const { affinity } = this.terms;
     let isMet = true;
@@ -107,7 +107,7 @@ function noCounts(): AffinityCounts {
   };
 }
 
-/** Places pods near pods that they have affinity to, and away from those they repel. */
+/** InterPodAffinity: required and preferred pod affinity and anti-affinity. */
 export function interPodAffinity(handle: PluginHandle, args: AffinityArgs): Plugin {
   const resolver = new NamespaceResolver(handle);
   const cache = new SumsCache<AffinityState>(handle.snapshot);
@@ -165,7 +165,7 @@ export function interPodAffinity(handle: PluginHandle, args: AffinityArgs): Plug
 
 function podMayMatter({ terms, pod }: PodInfo, { before, after }: ClusterChange): boolean {
   const [old, now] = [before as Pod | undefined, after as Pod | undefined];
-  // With other labels, anti-affinity of pods on nodes may no longer concern the pod itself.
+  // After a label change, anti-affinity of existing pods may no longer match the pod.
   if (now?.metadata.uid === pod.metadata.uid) return true;
   if ([old, now].some((each) => each !== undefined && !each.spec?.nodeName)) return false;
   const affinity = (other: Pod) => matchesAllTerms(terms.requiredAffinity, other);
@@ -174,7 +174,7 @@ function podMayMatter({ terms, pod }: PodInfo, { before, after }: ClusterChange)
     return (!affinity(old) && affinity(now)) || (anti(old) && !anti(now));
   }
   if (now !== undefined) return affinity(now);
-  // The anti-affinity of the deleted pod may have kept this one away.
+  // Anti-affinity of the deleted pod may have rejected this one.
   const others = podInfoOf(old!).terms.requiredAntiAffinity;
   return anti(old!) || others.length > 0;
 }

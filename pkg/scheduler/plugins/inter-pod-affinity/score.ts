@@ -20,7 +20,7 @@ export interface AffinityScorer {
   readonly resolver: NamespaceResolver;
 }
 
-/** The pod, with terms resolved to namespaces. */
+/** The pod to schedule, with resolved namespaces of its terms. */
 interface Incoming {
   readonly pod: Pod;
   readonly affinity: readonly WeightedAffinityTerm[];
@@ -29,7 +29,7 @@ interface Incoming {
   readonly hardWeight: number;
 }
 
-/** Scores nodes by preferred terms of the pod, and by terms of other pods that match it. */
+/** Scores nodes by the pod's preferred terms, and by terms of existing pods that match it. */
 export function affinityScorer(
   scorer: AffinityScorer,
 ): Required<Pick<Plugin, "preScore" | "score" | "normalizeScore">> {

@@ -1,4 +1,4 @@
-/** Numbers by topology key, then by its value. */
+/** Counts by topology key and value. */
 export class TopologyCounts {
   private readonly counts = new Map<string, Map<string, number>>();
 
@@ -6,7 +6,7 @@ export class TopologyCounts {
     return this.counts.size === 0;
   }
 
-  /** Adds for the domain of a node; nodes without the key are in none. */
+  /** Adds to the domain of a node; ignores nodes without the key. */
   add(labels: Labels, key: string, amount: number): void {
     if (!Object.hasOwn(labels, key)) return;
     const value = labels[key]!;
@@ -22,7 +22,7 @@ export class TopologyCounts {
     return this.counts.get(key)?.get(value) ?? 0;
   }
 
-  /** Whether one of the domains of a node has a positive count. */
+  /** Whether any domain of a node has a positive count. */
   hasAny(labels: Labels): boolean {
     for (const [key, values] of this.counts) {
       if (Object.hasOwn(labels, key) && (values.get(labels[key]!) ?? 0) > 0) return true;
@@ -30,7 +30,7 @@ export class TopologyCounts {
     return false;
   }
 
-  /** Sum over the domains of a node. */
+  /** Sum of the counts of a node's domains. */
   sum(labels: Labels): number {
     let sum = 0;
     for (const [key, values] of this.counts) {

@@ -11,13 +11,12 @@ export interface ResourceSpec {
 export interface ScoringStrategy {
   readonly type: "LeastAllocated" | "MostAllocated" | "RequestedToCapacityRatio";
   readonly resources: readonly ResourceSpec[];
-  /** Scores (0 to 10) by utilization in percent, ascending; linear in between. */
+  /** Score (0 to 10) by ascending utilization in percent; linearly interpolated. */
   readonly shape: readonly { readonly utilization: number; readonly score: number }[];
 }
 
 /**
- * Amount of a resource on the node; undefined where it does not count for the pod. Called for each
- * node, pod and resource, so that nothing is allocated.
+ * Allocatable amount of a resource; undefined = irrelevant for the pod. Hot path: allocates no objects.
  */
 function allocatableOf(node: NodeInfo, info: PodInfo, name: string): number | undefined {
   const { allocatable } = node;
@@ -36,7 +35,7 @@ function allocatableOf(node: NodeInfo, info: PodInfo, name: string): number | un
   }
 }
 
-/** Requested amount with the pod. `isPlain` = containers without a request count as 0. */
+/** Requested amount including the pod. `isPlain` = containers without a request count as 0. */
 function requestedOf(node: NodeInfo, info: PodInfo, name: string, isPlain: boolean): number {
   const { requested } = node;
   const { requests } = info;
@@ -54,7 +53,7 @@ function requestedOf(node: NodeInfo, info: PodInfo, name: string, isPlain: boole
   }
 }
 
-/** Score of a node, 0 to 100, by the strategy. */
+/** Score function of a scoring strategy, 0 to 100. */
 export function strategyScorer(
   strategy: ScoringStrategy,
 ): (node: NodeInfo, info: PodInfo) => number {
@@ -68,7 +67,7 @@ export function strategyScorer(
       const allocatable = allocatableOf(node, info, name);
       if (allocatable === undefined || allocatable === 0) continue;
       const score = scoreOf(requestedOf(node, info, name, false), allocatable);
-      // A ratio of 0 has no weight.
+      // RequestedToCapacityRatio ignores resources with score 0.
       if (isRatio && score <= 0) continue;
       sum += score * weight;
       weights += weight;
@@ -87,7 +86,7 @@ const scorers = {
     Math.trunc((Math.min(requested, allocatable) * maxNodeScore) / allocatable),
 } as const;
 
-/** Scores of shapes go up to 10. */
+/** Scales scores of shapes, which are at most 10. */
 const shapeFactor = maxNodeScore / 10;
 
 function ratioScorer(
@@ -110,13 +109,13 @@ function ratioScorer(
     valueAt(requested > allocatable ? 100 : Math.trunc((requested * 100) / allocatable));
 }
 
-/** Score of a node by how evenly its resources are used: 100 times one minus the deviation. */
+/** Balanced allocation score: 100 * (1 - standard deviation of the used fractions). */
 export function balanceScore(
   node: NodeInfo,
   info: PodInfo,
   resources: readonly ResourceSpec[],
 ): number {
-  // Two resources, the default, need no list.
+  // Fast path of the default, two resources: no array.
   if (resources.length === 2) {
     const [first, second] = resources as readonly [ResourceSpec, ResourceSpec];
     const left = fractionOf(node, info, first.name);
@@ -128,7 +127,7 @@ export function balanceScore(
   return Math.trunc((1 - deviation(fractions)) * maxNodeScore);
 }
 
-/** Used share of a resource, at most 1; undefined where it does not count. */
+/** Used fraction of a resource, at most 1; undefined = irrelevant for the pod. */
 function fractionOf(node: NodeInfo, info: PodInfo, name: string): number | undefined {
   const allocatable = allocatableOf(node, info, name);
   if (allocatable === undefined || allocatable === 0) return undefined;

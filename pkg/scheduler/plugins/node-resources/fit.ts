@@ -17,14 +17,14 @@ import {
 const name = "NodeResourcesFit";
 
 export interface FitArgs {
-  /** Extended resources that are not checked. */
+  /** Extended resources to ignore. */
   readonly ignoredResources: readonly string[];
-  /** Domains of extended resources that are not checked. */
+  /** Domains of extended resources to ignore. */
   readonly ignoredResourceGroups: readonly string[];
   readonly scoringStrategy: ScoringStrategy;
 }
 
-/** Rejects nodes without the resources that the pod requests, and scores by the strategy. */
+/** NodeResourcesFit: rejects nodes with insufficient resources; scores by the scoring strategy. */
 export function nodeResourcesFit({ domain }: PluginHandle, args: FitArgs): Plugin {
   const ignored = new Set(args.ignoredResources);
   const ignoredGroups = new Set(args.ignoredResourceGroups);
@@ -65,7 +65,7 @@ export function nodeResourcesFit({ domain }: PluginHandle, args: FitArgs): Plugi
   };
 }
 
-/** Prefers nodes whose resources would be used evenly. */
+/** NodeResourcesBalancedAllocation: prefers nodes with balanced resource usage. */
 export function nodeResourcesBalancedAllocation(resources: readonly ResourceSpec[]): Plugin {
   return {
     name: "NodeResourcesBalancedAllocation",
@@ -82,13 +82,13 @@ function amountOf(resources: Resources, resource: string): number {
   return resources.scalars.get(resource) ?? 0;
 }
 
-/** The resources that the node lacks; pods that ask for more than an empty node has never fit. */
+/** Insufficient resources of the node; unresolvable if the pod exceeds the allocatable amount. */
 function insufficient(
   { requests }: PodInfo,
   { allocatable, requested, pods, allowedPods }: NodeInfo,
   isIgnored: (resource: string) => boolean,
 ): Status | undefined {
-  // Runs for every node and pod: nothing is allocated for a node that fits.
+  // Hot path: allocates no objects for a node that fits.
   let shortage: Shortage | undefined;
   if (pods.length + 1 > allowedPods) shortage = lacking(shortage, "Too many pods", false);
   const { milliCpu, memory, ephemeralStorage } = requests;
@@ -122,7 +122,7 @@ function insufficient(
 
 interface Shortage {
   readonly reasons: readonly string[];
-  /** Whether the pod asks for more than the empty node has. */
+  /** Whether the pod exceeds the allocatable amount, so that preemption does not help. */
   readonly isHopeless: boolean;
 }
 

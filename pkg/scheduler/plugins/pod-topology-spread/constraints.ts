@@ -27,17 +27,17 @@ export interface SpreadConstraint {
   readonly minDomains: number;
   readonly honorsAffinity: boolean;
   readonly honorsTaints: boolean;
-  /** Equal for constraints that count the same pods in the same domains. */
+  /** Key; equal for constraints that count the same pods in the same domains. */
   readonly identity: string;
 }
 
 export interface SpreadArgs {
   readonly defaultConstraints: readonly TopologySpreadConstraint[];
-  /** `System` = spread over hosts and zones softly. */
+  /** `System` = built-in ScheduleAnyway constraints for hosts and zones. */
   readonly defaultingType: "List" | "System";
 }
 
-/** Computes the constraints of pods, with defaults for those that have none. */
+/** Spread constraints of pods, with defaults for pods without any. */
 export class SpreadConstraints {
   private readonly defaults: readonly TopologySpreadConstraint[];
 
@@ -61,7 +61,7 @@ export class SpreadConstraints {
     }
   }
 
-  /** Whether nodes without one of the topology keys are left out of scores. */
+  /** Whether nodes that lack any of the topology keys are excluded from scoring. */
   requiresAllKeys({ spec }: Pod): boolean {
     const own = spec?.topologySpreadConstraints ?? [];
     return own.length > 0 || this.args.defaultingType === "List";
@@ -82,7 +82,7 @@ export class SpreadConstraints {
     });
   }
 
-  /** Selects the pods of the same services and workload. */
+  /** Selector of the pods of the same Services and workload. */
   private defaultSelector(pod: Pod): {
     readonly selector: Selector;
     readonly identity: string;
@@ -149,7 +149,7 @@ function parsed(constraint: TopologySpreadConstraint, labels: Labels): SpreadCon
   };
 }
 
-/** Equal for pods and constraints for which the same pods on the same nodes count. */
+/** Key; equal if the same pods on the same nodes count. */
 export function countingKey(pod: Pod, constraints: readonly SpreadConstraint[]): string {
   const { nodeSelector, affinity, tolerations } = pod.spec ?? {};
   return JSON.stringify([
@@ -165,7 +165,7 @@ export function hasAllKeys(labels: Labels, constraints: readonly SpreadConstrain
   return constraints.every(({ topologyKey }) => Object.hasOwn(labels, topologyKey));
 }
 
-/** Whether nodes count for a constraint, by its node inclusion policies. */
+/** Predicate by `nodeAffinityPolicy` and `nodeTaintsPolicy`: whether a node counts for a constraint. */
 export function nodeInclusion(pod: Pod): (constraint: SpreadConstraint, node: Node) => boolean {
   const matches = requiredNodeAffinity(pod);
   return ({ honorsAffinity, honorsTaints }, node) =>
@@ -173,7 +173,7 @@ export function nodeInclusion(pod: Pod): (constraint: SpreadConstraint, node: No
     (!honorsTaints || untoleratedTaint(pod, node) === undefined);
 }
 
-/** Number of pods of a namespace on the node that match, without terminating ones. */
+/** Number of matching, non-terminating pods of a namespace on the node. */
 export function countMatching(node: NodeInfo, selector: Selector, namespace: string): number {
   if (selector.empty) return 0;
   let count = 0;
@@ -185,7 +185,7 @@ export function countMatching(node: NodeInfo, selector: Selector, namespace: str
   return count;
 }
 
-/** Whether a change of labels or taints of a node may change how pods are spread. */
+/** Whether a change of a node's labels or taints may affect spreading. */
 export function concernsSpreading(
   constraints: readonly SpreadConstraint[],
   before: Node | undefined,

@@ -14,7 +14,7 @@ interface Domain {
   pods: number;
 }
 
-/** Numbers of matching pods by topology value, for each constraint. */
+/** Number of matching pods per constraint and topology value. */
 export class DomainCounts {
   constructor(private readonly domains: readonly Map<string, Domain>[]) {}
 
@@ -22,7 +22,7 @@ export class DomainCounts {
     return this.domains[at]!.size;
   }
 
-  /** Undefined where no node of the domain counts. */
+  /** Number of pods in a domain; undefined = no eligible node. */
   get(at: number, value: string): number | undefined {
     return this.domains[at]!.get(value)?.pods;
   }
@@ -37,7 +37,7 @@ export class DomainCounts {
     this.add(at, value, { nodes: 0, pods });
   }
 
-  /** A domain exists as long as it has nodes, or pods that were tried out on it. */
+  /** Adds to a domain; it exists while it has nodes, or simulated pods. */
   add(at: number, value: string, { nodes, pods }: Readonly<Domain>): void {
     const domains = this.domains[at]!;
     const known = domains.get(value);
@@ -60,13 +60,13 @@ export class DomainCounts {
 
 interface CountedNodes {
   readonly nodes: readonly NodeInfo[];
-  /** Whether nodes without one of the topology keys are left out. */
+  /** Whether to skip nodes that lack any of the topology keys. */
   readonly requiresAllKeys: boolean;
   /** Which constraints are counted; absent = all. */
   readonly counted?: readonly boolean[];
 }
 
-/** What to count for the constraints of a pod. */
+/** Counts of a pod's constraints, as request to the sums cache. */
 export function domainCounts(
   pod: Pod,
   constraints: readonly SpreadConstraint[],

@@ -26,18 +26,18 @@ const noLabel = unresolvable(
   "node(s) didn't match pod topology spread constraints (missing required label)",
 );
 
-/** The constraints of a pod and the pods that count for them. */
+/** Spread constraints of a pod, with the counts of matching pods. */
 class SpreadState {
   constructor(
     readonly constraints: readonly SpreadConstraint[],
     private readonly counts: DomainCounts,
-    /** Whether the pod itself counts, for each constraint. */
+    /** Per constraint, whether the pod matches its own selector. */
     private readonly isOwn: readonly boolean[],
-    /** Smallest count of each constraint; undefined = to be computed. */
+    /** Minimum count per constraint; undefined = not computed yet. */
     private readonly minima: (number | undefined)[] = [],
   ) {}
 
-  /** Why a node with these labels is rejected; undefined = it is not. */
+  /** Rejection of a node with these labels; undefined = the pod fits. */
   rejectionOf(labels: Labels): Status | undefined {
     for (const [at, { topologyKey, maxSkew }] of this.constraints.entries()) {
       const value = Object.hasOwn(labels, topologyKey) ? labels[topologyKey] : undefined;
@@ -48,7 +48,7 @@ class SpreadState {
     return undefined;
   }
 
-  /** The smallest number of pods in a domain; 0 with fewer domains than required. */
+  /** Minimum number of pods in a domain; 0 if there are fewer than `minDomains`. */
   minimum(at: number): number {
     if (this.counts.size(at) < this.constraints[at]!.minDomains) return 0;
     return (this.minima[at] ??= this.counts.minimum(at));
@@ -64,7 +64,7 @@ class SpreadState {
   }
 }
 
-/** Keeps the numbers of matching pods in topology domains within the constraints of the pod. */
+/** PodTopologySpread: limits the skew of matching pods between topology domains by the pod's constraints. */
 export function podTopologySpread(handle: PluginHandle, args: SpreadArgs): Plugin {
   const constraintsOf = new SpreadConstraints(handle, args);
   const cache = new SumsCache<DomainCounts>(handle.snapshot);

@@ -14,7 +14,7 @@ import {
 
 export interface SpreadScorer {
   readonly name: string;
-  /** Label key of host names, whose pods are counted per node. */
+  /** Label key `hostname`, for which pods are counted per node. */
   readonly hostname: string;
   readonly handle: PluginHandle;
   readonly constraintsOf: SpreadConstraints;
@@ -29,7 +29,7 @@ interface ScoreState {
   readonly weights: readonly number[];
 }
 
-/** Prefers domains with fewer matching pods, by the soft constraints of the pod. */
+/** Prefers domains with fewer matching pods, by the ScheduleAnyway constraints of the pod. */
 export function spreadScorer(
   scorer: SpreadScorer,
 ): Required<Pick<Plugin, "preScore" | "score" | "normalizeScore">> {
@@ -41,7 +41,7 @@ export function spreadScorer(
       const constraints = constraintsOf.of(pod, "ScheduleAnyway");
       if (constraints.length === 0) return skip;
       const requiresAllKeys = constraintsOf.requiresAllKeys(pod);
-      // Host names are counted per node when it is scored.
+      // For `hostname` pods are counted when the node is scored.
       const counted = constraints.map(({ topologyKey }) => topologyKey !== hostname);
       const all = { nodes: handle.snapshot.nodes, requiresAllKeys, counted };
       const counts = counted.includes(true)
@@ -80,7 +80,7 @@ export function spreadScorer(
   };
 }
 
-/** Weights of constraints by the number of their domains, and the nodes that are not scored. */
+/** Weights of constraints by their number of domains, and the nodes excluded from scoring. */
 function weights(
   constraints: readonly SpreadConstraint[],
   nodes: readonly NodeInfo[],

@@ -1,4 +1,4 @@
-/** Writes of the volumes that a pod gets, and the wait for the binder of volumes. */
+/** Writes bindings and provisioning requests of a pod's volumes, and waits for the volume binder. */
 import type { Clock } from "#base";
 import { type ApiObject, objectKey } from "#client";
 import {
@@ -21,9 +21,9 @@ interface Binding {
 }
 
 /**
- * Reserves volumes for the claims of a pod, tells the node to the provisioners of the others, and
- * waits until all are bound.
- * @throws if a write fails, the binding is undone, the pod is gone, or the time is over
+ * Reserves volumes for the claims of a pod, sets the selected node on claims to provision, and waits until
+ * all are bound.
+ * @throws if a write fails, a binding is undone, the pod is deleted, or the timeout expires
  */
 export async function bindVolumes(
   handle: PluginHandle,
@@ -39,7 +39,7 @@ export async function bindVolumes(
   }
 }
 
-/** Sends what was assumed; what is not sent because of an error is free again. */
+/** Writes the assumed objects; after an error the remaining assumptions are reverted. */
 async function write(
   { client }: PluginHandle,
   finder: PodVolumeFinder,
@@ -105,7 +105,7 @@ async function untilBound(
   }
 }
 
-/** Calls `work` every second until the signal aborts: pods are deleted without a change of claims. */
+/** Calls `work` every second until the signal aborts, since a pod's deletion changes no claim. */
 async function everySecond(clock: Clock, signal: AbortSignal, work: () => void): Promise<void> {
   while (!signal.aborted) {
     await clock.sleep(1_000, signal, { background: true }).catch(() => undefined);
@@ -113,7 +113,7 @@ async function everySecond(clock: Clock, signal: AbortSignal, work: () => void):
   }
 }
 
-/** @throws if the binding cannot succeed any more */
+/** Whether all claims are bound. @throws if the binding can no longer succeed */
 function areBound(
   handle: PluginHandle,
   finder: PodVolumeFinder,

@@ -21,19 +21,19 @@ import { isTracked, volumeLimit } from "./storage-capacity.ts";
 const name = "VolumeBinding";
 
 export interface VolumeBindingArgs {
-  /** Time that the claims of a pod may take to be bound. */
+  /** Timeout of binding a pod's claims. */
   readonly bindTimeoutMs: number;
 }
 
-/** Decisions of one attempt. */
+/** State of one scheduling cycle. */
 interface State {
   readonly claims: PodClaims;
   readonly byNode: Map<string, PodVolumes>;
 }
 
 /**
- * Places pods where their volumes are or can be made: matches claims that wait for their first
- * consumer with existing volumes, and tells the node to the provisioners of the others.
+ * VolumeBinding: selects nodes that can access the pod's volumes. Binds claims with WaitForFirstConsumer to
+ * existing volumes, or requests provisioning for the selected node.
  */
 export function volumeBinding(handle: PluginHandle, { bindTimeoutMs }: VolumeBindingArgs): Plugin {
   const finder = new PodVolumeFinder(handle);
@@ -107,7 +107,7 @@ function preFilter(
   }
 }
 
-/** Why the claims of the pod can be used on no node; undefined = they can. */
+/** Reason why the claims of the pod are unusable on every node; undefined = none. */
 function claimFault(finder: PodVolumeFinder, pod: Pod): string | undefined {
   for (const { name: claimName, isEphemeral } of usedClaims(pod)) {
     const claim = finder.claims.informer.get(`${namespaceOf(pod)}/${claimName}`);

@@ -1,4 +1,4 @@
-/** Volumes for the claims of a pod, on each node. */
+/** Finds volumes for the claims of a pod per node. */
 import {
   type CsiNode,
   csiNodes,
@@ -23,17 +23,17 @@ import { CsiMigration } from "../helper/csi-migration.ts";
 import { foreignClaim, usedClaims } from "../helper/pod-claims.ts";
 import { StorageCapacity } from "./storage-capacity.ts";
 
-/** A claim that waits for its node, with the volumes that it could get. */
+/** A claim with WaitForFirstConsumer, and its matching volumes. */
 interface DelayedClaim extends MatchingVolumes {
   readonly claim: PersistentVolumeClaim;
 }
 
-/** Claims of a pod by how they are bound. */
+/** Claims of a pod by binding state. */
 export interface PodClaims {
   readonly bound: readonly PersistentVolumeClaim[];
-  /** Bound or provisioned only once a node is chosen; smallest first. */
+  /** To be bound or provisioned for the selected node; smallest first. */
   readonly delayed: readonly DelayedClaim[];
-  /** Should be bound already. */
+  /** Unbound claims with immediate binding: the pod must wait. */
   readonly immediate: readonly PersistentVolumeClaim[];
 }
 
@@ -42,7 +42,7 @@ export interface VolumeReservation {
   readonly claim: PersistentVolumeClaim;
 }
 
-/** Decisions for the claims of a pod on a node. */
+/** Bindings and provisionings of a pod's claims on a node. */
 export interface PodVolumes {
   readonly bindings: readonly VolumeReservation[];
   readonly provisions: readonly PersistentVolumeClaim[];
@@ -55,7 +55,7 @@ const reasons = {
   noPersistentVolume: "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
 } as const;
 
-/** Finds volumes for pods, and keeps those that other pods are about to get out of the search. */
+/** Finds volumes for pods, excluding those assumed for other pods. */
 export class PodVolumeFinder {
   readonly claims: AssumeCache<PersistentVolumeClaim>;
   readonly volumes: AssumeCache<PersistentVolume>;
@@ -78,7 +78,7 @@ export class PodVolumeFinder {
     this.noProvisioner = resolve("{label}/no-provisioner", domain);
   }
 
-  /** @throws for a class without a binding mode, and a claim of another pod */
+  /** Classifies the claims. @throws for a class without a binding mode, and another pod's claim */
   claimsOf(pod: Pod): PodClaims {
     const bound: PersistentVolumeClaim[] = [];
     const delayed: DelayedClaim[] = [];
@@ -99,12 +99,12 @@ export class PodVolumeFinder {
     return { bound, delayed: delayed.toSorted(bySize), immediate };
   }
 
-  /** Whether the binder of volumes has finished binding the claim. */
+  /** Whether the claim is fully bound. */
   isBound({ spec, metadata }: PersistentVolumeClaim): boolean {
     return !!spec?.volumeName && metadata.annotations?.[this.names.bindCompleted] !== undefined;
   }
 
-  /** Volumes for the pod on the node, or why there are none. */
+  /** Volumes for the pod on the node, or the reasons why there are none. */
   find({ bound, delayed }: PodClaims, node: Node): PodVolumes | readonly string[] {
     const conflict = this.conflictOf(bound, node);
     const found = this.findDelayed(delayed, node);
@@ -119,7 +119,7 @@ export class PodVolumeFinder {
     return terms === undefined || matchesTerms(terms, node);
   }
 
-  /** Counts the volumes as taken; answers them as they are to be written. */
+  /** Assumes the volumes and claims; returns them as they will be written. */
   assume({ bindings, provisions }: PodVolumes, node: string): PodVolumes {
     const assumed: { bindings: VolumeReservation[]; provisions: PersistentVolumeClaim[] } = {
       bindings: [],
@@ -200,7 +200,7 @@ export class PodVolumeFinder {
     return { bindings, provisions };
   }
 
-  /** @throws if the claim has no class, or one that does not exist */
+  /** Reason why the claim cannot be provisioned. @throws if its class does not exist */
   private provisioningRefusal(claim: PersistentVolumeClaim, node: Node): string | undefined {
     const className = this.names.classOf(claim);
     if (className === "") throw new Error(`no class for claim "${objectKey(claim)}"`);
@@ -214,7 +214,7 @@ export class PodVolumeFinder {
   }
 }
 
-/** Topologies in which a class provisions, as terms of a node selector. */
+/** `allowedTopologies` of a class as node selector terms. */
 function topologyTerms({ allowedTopologies = [] }: StorageClass): readonly NodeSelectorTerm[] {
   return allowedTopologies.map(({ matchLabelExpressions = [] }) => ({
     matchExpressions: matchLabelExpressions.map((each) => ({ ...each, operator: "In" })),

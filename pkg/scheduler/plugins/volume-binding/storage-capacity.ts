@@ -11,7 +11,7 @@ import {
 import { Quantity, selectorFromLabelSelector } from "#meta";
 import type { PluginHandle } from "../../framework/handle.ts";
 
-/** Capacity that CSI drivers publish, for those that ask the scheduler to heed it. */
+/** CSIStorageCapacity of drivers with `spec.storageCapacity`. */
 export class StorageCapacity {
   private readonly drivers: Informer<CsiDriver>;
   private readonly capacities: Informer<CsiStorageCapacity>;
@@ -21,7 +21,7 @@ export class StorageCapacity {
     this.capacities = informers.of(csiStorageCapacities(domain));
   }
 
-  /** Whether the driver can make a volume for the claim where the node has access to it. */
+  /** Whether the driver has capacity for the claim in a topology of the node. */
   suffices(
     claim: PersistentVolumeClaim,
     { className, driver }: { readonly className: string; readonly driver: string },
@@ -45,7 +45,7 @@ export function isTracked(driver: CsiDriver | undefined): boolean {
   return driver?.spec?.storageCapacity === true;
 }
 
-/** Largest volume that the driver can make; undefined = it cannot make any. */
+/** Maximum size of a volume; undefined = none can be created. */
 export function volumeLimit(capacity: CsiStorageCapacity): Quantity | undefined {
   const text = capacity.maximumVolumeSize ?? capacity.capacity;
   return text === undefined ? undefined : Quantity.parse(text);
