@@ -40,6 +40,7 @@ export { OpaqueJson, printJson } from "./text/json-text.ts";
 export { parseJsonText } from "./text/parse-json.ts";
 export { CacheBudget, type Evictable } from "./collections/cache-budget.ts";
 export { AsyncQueue } from "./async/queue.ts";
+export { plannedEnd } from "./async/planned-end.ts";
 export { KeyedMutex } from "./async/keyed-mutex.ts";
 export { SortedMap } from "./collections/sorted-map.ts";
 export { setBounded } from "./collections/bounded-map.ts";

@@ -1,4 +1,4 @@
-import { type Clock, realClock } from "#base";
+import { type Clock, plannedEnd, realClock } from "#base";
 
 /** Work that was not done in time. */
 export class DeadlineExceeded extends Error {
@@ -7,9 +7,6 @@ export class DeadlineExceeded extends Error {
     super(`not done within ${ms} ms`);
   }
 }
-
-/** Ends the timer of work that is done; made once, as an abort without a reason makes an error. */
-const done = new Error("done in time");
 
 export interface Deadline {
   readonly clock: Clock;
@@ -37,7 +34,7 @@ export async function withDeadline<T>(
   try {
     return await Promise.race([work(life.signal), rejected(life.signal)]);
   } finally {
-    over.abort(done);
+    over.abort(plannedEnd);
     signal.removeEventListener("abort", leave);
     await timeout;
   }

@@ -1,4 +1,4 @@
-import { type Clock, realClock } from "#base";
+import { type Clock, realClock, plannedEnd } from "#base";
 import { type Instruments, noInstruments } from "#request";
 import { Backoff, TokenBucket } from "./rate-limits.ts";
 
@@ -97,7 +97,7 @@ export class WorkQueue {
     const at = clock.monotonic() + delayMs;
     const known = this.delayed.get(key);
     if (known !== undefined && known.at <= at) return;
-    known?.life.abort();
+    known?.life.abort(plannedEnd);
     const life = new AbortController();
     this.delayed.set(key, { at, life });
     const sleepMs = Math.min(delayMs, longestSleepMs);
@@ -160,7 +160,7 @@ export class WorkQueue {
 
   private wakeAll(): void {
     for (const wake of this.idle.splice(0)) wake();
-    for (const { life } of this.delayed.values()) life.abort();
+    for (const { life } of this.delayed.values()) life.abort(plannedEnd);
     this.delayed.clear();
   }
 

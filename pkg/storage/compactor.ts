@@ -1,4 +1,4 @@
-import type { Clock } from "#base";
+import { type Clock, plannedEnd } from "#base";
 import { StoreFault, type Backend, type TransactionResult } from "./backend.ts";
 
 type CompactedBackend = Pick<Backend, "txn" | "compact" | "revision">;
@@ -32,7 +32,7 @@ export function startCompactor(
   const running = run(backend, options, stop.signal);
   return {
     async [Symbol.asyncDispose]() {
-      stop.abort();
+      stop.abort(plannedEnd);
       await running;
     },
   };

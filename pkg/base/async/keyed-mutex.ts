@@ -1,4 +1,5 @@
 import type { Clock } from "../clock.ts";
+import { plannedEnd } from "./planned-end.ts";
 
 /** A limit on how long one holder keeps a key; without it a holder keeps it until it releases. */
 export interface HoldLimit {
@@ -55,7 +56,7 @@ export class KeyedMutex {
     const { clock, milliseconds } = this.limit;
     const timer = new AbortController();
     const expired = clock.sleep(milliseconds, timer.signal, { background: true });
-    await Promise.race([released, expired]).finally(() => timer.abort());
+    await Promise.race([released, expired]).finally(() => timer.abort(plannedEnd));
   }
 }
 
@@ -66,5 +67,5 @@ async function orAborted(work: Promise<void>, signal: AbortSignal): Promise<void
     const onAbort = (): void => reject(signal.reason);
     signal.addEventListener("abort", onAbort, { once: true, signal: listening.signal });
   });
-  await Promise.race([work, aborted]).finally(() => listening.abort());
+  await Promise.race([work, aborted]).finally(() => listening.abort(plannedEnd));
 }

@@ -1,4 +1,4 @@
-import { idleWhile } from "#base";
+import { idleWhile, plannedEnd } from "#base";
 import {
   type ApiObject,
   type DiscoveredResource,
@@ -38,7 +38,7 @@ export class QuotaMonitor {
   async run(): Promise<void> {
     const { client, signal, clock, report } = this.context;
     let wake = new AbortController();
-    const unsubscribe = client.onServed?.(() => wake.abort());
+    const unsubscribe = client.onServed?.(() => wake.abort(plannedEnd));
     while (!signal.aborted) {
       wake = new AbortController();
       await this.discover().catch((error: unknown) =>
@@ -114,7 +114,7 @@ export class QuotaMonitor {
     const { signal } = this.context;
     const { plural } = resource;
     const life = new AbortController();
-    this.stops.set(identityOf(resource), () => life.abort());
+    this.stops.set(identityOf(resource), () => life.abort(plannedEnd));
     const { freed } = this.observer;
     const sink: ReflectorSink<ApiObject> = {
       replaced: () => freed(evaluator, undefined),

@@ -1,4 +1,4 @@
-import { idleWhile, yieldEvery } from "#base";
+import { idleWhile, yieldEvery, plannedEnd } from "#base";
 import {
   type ApiObject,
   type DiscoveredResource,
@@ -74,7 +74,7 @@ export class ResourceMonitors {
     const isNotified = unsubscribe !== undefined;
     while (!signal.aborted) {
       const waiting = new AbortController();
-      this.triggerDiscovery = () => waiting.abort();
+      this.triggerDiscovery = () => waiting.abort(plannedEnd);
       await this.discover().catch((error: unknown) =>
         report("Failed to discover resources for garbage collection", error),
       );
@@ -162,7 +162,7 @@ export class ResourceMonitors {
   private start(name: string, resource: Handle): void {
     const { signal, clock } = this.context;
     const life = new AbortController();
-    const leave = () => life.abort();
+    const leave = () => life.abort(plannedEnd);
     signal.addEventListener("abort", leave, { once: true });
     const stop = () => {
       signal.removeEventListener("abort", leave);

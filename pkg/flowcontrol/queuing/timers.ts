@@ -1,4 +1,4 @@
-import type { Clock } from "#base";
+import { type Clock, plannedEnd } from "#base";
 import { type HeapElement, IndexedHeap } from "./indexed-heap.ts";
 
 /** A timer of the monotonic clock. */
@@ -32,7 +32,7 @@ export class Timers {
   /** Fires all timers now; timers that are started later fire immediately. */
   close(): void {
     this.isClosed = true;
-    this.sleep?.abort();
+    this.sleep?.abort(plannedEnd);
     this.expire(Infinity);
   }
 
@@ -40,7 +40,7 @@ export class Timers {
   private arm(): void {
     const dueAt = this.heap.first()?.dueAt ?? Infinity;
     if (dueAt >= this.wakeUpAt) return;
-    this.sleep?.abort();
+    this.sleep?.abort(plannedEnd);
     const sleep = new AbortController();
     this.sleep = sleep;
     this.wakeUpAt = dueAt;

@@ -1,4 +1,4 @@
-import { memoize, realClock } from "#base";
+import { memoize, realClock, plannedEnd } from "#base";
 import { expired, type Resource, type Status } from "#meta";
 import { type Change, type Collection, StoreFault, type Subscriber } from "#storage";
 import type { EventBatch, ItemEvent } from "../contract.ts";
@@ -91,7 +91,7 @@ class WatchDispatcher implements Subscriber {
   remove(watcher: CacheWatcher): void {
     const { watcherSet } = watcher;
     this.#bookmarked.delete(watcher);
-    if (this.#bookmarked.size === 0) this.#ticking?.abort();
+    if (this.#bookmarked.size === 0) this.#ticking?.abort(plannedEnd);
     if (!watcherSet.watchers.delete(watcher) || watcherSet.watchers.size > 0) return;
     this.watcherIndex.remove(watcherSet);
     if (this.watcherIndex.empty) this.#end();

@@ -1,4 +1,4 @@
-import { memoize, realClock, yieldEvery } from "#base";
+import { memoize, realClock, yieldEvery, plannedEnd } from "#base";
 import { plainFailure, StatusError, tooLargeResourceVersion } from "#meta";
 import { StoreFault } from "#storage";
 import { dispatcherFor } from "./dispatcher.ts";
@@ -93,7 +93,7 @@ class Watch implements AsyncIterableIterator<EventBatch> {
   }
 
   readonly #end = (): void => {
-    this.#life.abort();
+    this.#life.abort(plannedEnd);
     this.#parts.request.context.signal.removeEventListener("abort", this.#end);
     this.#stay();
     this.#watcher?.end();

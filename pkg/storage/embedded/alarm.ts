@@ -1,4 +1,4 @@
-import { type Clock, realClock } from "#base";
+import { type Clock, realClock, plannedEnd } from "#base";
 
 /**
  * Timers of real time sleep at most this long at a time: the wall clock may jump, and Node's timers
@@ -24,7 +24,7 @@ export class Alarm implements Disposable {
   set(at: number | undefined): void {
     if (at === this.#at) return;
     this.#at = at;
-    this.#sleeping?.abort();
+    this.#sleeping?.abort(plannedEnd);
     this.#sleeping = undefined;
     if (at === undefined) return;
     this.#sleeping = new AbortController();
