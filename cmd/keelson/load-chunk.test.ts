@@ -16,14 +16,22 @@ describe("the code cache of loadChunk", () => {
   });
   after(() => rmSync(folder, { recursive: true }));
 
-  function runVersion(env: NodeJS.ProcessEnv = {}): void {
-    const words = [path.join(folder, "keelson.js"), "version"];
-    const { status, stdout, stderr } = spawnSync(process.execPath, words, {
+  function run(...words: readonly string[]): string {
+    return runWith({}, ...words);
+  }
+
+  function runWith(env: NodeJS.ProcessEnv, ...words: readonly string[]): string {
+    const program = path.join(folder, "keelson.js");
+    const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...words], {
       encoding: "utf8",
       env: { ...process.env, ...env },
     });
     assert.equal(status, 0, stderr);
-    assert.match(stdout, /^keelson v/);
+    return stdout;
+  }
+
+  function runVersion(env: NodeJS.ProcessEnv = {}): void {
+    assert.match(runWith(env, "version"), /^keelson v/);
   }
 
   /** Files of compiled chunks by their names. */
@@ -61,5 +69,19 @@ describe("the code cache of loadChunk", () => {
     runVersion();
     for (const [name, content] of compiled()) assert.notDeepEqual(content, damaged.get(name), name);
     runVersion();
+  });
+
+  it("gets what later commands compile in the chunks that they share", () => {
+    const sizes = () => new Map([...compiled()].map(([name, { length }]) => [name, length]));
+    const before = sizes();
+    run("apiserver", "--help");
+    const after = sizes();
+    const grown = [...before].filter(([name, size]) => after.get(name)! > size);
+    assert.ok(grown.length > 0, "no file has more code than after keelson version");
+    for (const [name, size] of before) assert.ok(after.get(name)! >= size, name);
+    const content = compiled();
+    run("apiserver", "--help");
+    runVersion();
+    assert.deepEqual(compiled(), content);
   });
 });

@@ -12,6 +12,8 @@ interface Chunk {
   readonly script: Script;
   /** Name of the file of compiled code. */
   readonly compiled: string;
+  /** Size in bytes of the compiled code that the process found; 0 = none that V8 accepts. */
+  readonly found: number;
   exports: unknown;
 }
 
@@ -39,9 +41,10 @@ function load(file: string): unknown {
   // esbuild escapes all that is not ASCII.
   const source = `${wrapperStart}${readFileSync(file, "latin1")}\n})`;
   const script = new Script(source, { filename: file, cachedData });
-  const chunk: Chunk = { script, compiled, exports: undefined };
+  const found = script.cachedDataRejected ? 0 : (cachedData?.length ?? 0);
+  const chunk: Chunk = { script, compiled, found, exports: undefined };
   loaded.set(file, chunk);
-  if (isCodeCached && (cachedData === undefined || script.cachedDataRejected)) keepAtExit(chunk);
+  if (isCodeCached && found === 0) keepAtExit();
   const requireOther = createRequire(file);
   const isChunk = (other: string) => other.startsWith("./") && other.endsWith(".cjs");
   const require = Object.assign((other: string) => {
@@ -53,24 +56,31 @@ function load(file: string): unknown {
   return chunk.exports;
 }
 
-const unkept = new Set<Chunk>();
+let isKept = true;
 
-function keepAtExit(chunk: Chunk): void {
-  if (unkept.size === 0) process.once("exit", keepCompiled);
-  unkept.add(chunk);
+function keepAtExit(): void {
+  if (isKept) process.once("exit", keepCompiled);
+  isKept = false;
 }
 
-/** Other flags than at the start would make code that no start accepts. */
+/**
+ * Writes the compiled code of the chunks that have more than was found: `keelson help` leaves chunks
+ * that it shares with servers without the functions that only a server calls, and the first server,
+ * which misses other chunks, adds them. A process that found all its chunks writes nothing.
+ */
 function keepCompiled(): void {
+  // Other flags than at the start would make code that no start accepts.
   if (cachedDataVersionTag() !== tag) return;
   try {
     const folder = path.join(cacheFolder(bundle), version);
     mkdirSync(folder, { recursive: true });
-    for (const { script, compiled } of unkept) {
+    for (const { script, compiled, found } of loaded.values()) {
+      const code = script.createCachedData();
+      if (code.length <= found) continue;
       const file = path.join(folder, compiled);
       // Other processes may read the file, and write the same one.
       const written = `${file}.${process.pid}`;
-      writeFileSync(written, withChecksum(script.createCachedData()), { mode: 0o644 });
+      writeFileSync(written, withChecksum(code), { mode: 0o644 });
       renameSync(written, file);
     }
   } catch (error) {
