@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import {
   type AccessDefault,
-  accessDefaults,
+  accessDefaults as defaultAccess,
   builtinKinds,
   featureGates,
   gatesWithoutEffect,
@@ -18,6 +18,7 @@ import { withFrontProxy } from "../credentials/front-proxy.ts";
 import { encryptAtRest } from "../storage/encryption.ts";
 import { FileReloader } from "../files/file-reloader.ts";
 import type { ResolvedOptions } from "../observability/logging.ts";
+import type { StartOptions } from "../options.ts";
 import { buildMetrics } from "../observability/metrics.ts";
 import { isWildcardAddress } from "../network.ts";
 import type { OpenStorage } from "../storage/open-storage.ts";
@@ -45,6 +46,8 @@ export interface ServerDependencies {
   readonly accessDefaults: readonly AccessDefault[];
   /** Undefined for a server that is not a fork. */
   readonly inherited: Inheritance | undefined;
+  /** Whether it serves, and stores at its start, what every server in memory with default options does. */
+  readonly hasDefaultOptions: boolean;
   readonly metrics: PrometheusMetrics;
   readonly tracer: Tracer;
   readonly closeTracing: () => Promise<void>;
@@ -69,15 +72,19 @@ export interface ServerDependencies {
 
 const storageCheckMs = 2_000;
 
+/** What servers with the same kinds and features share. */
+interface ServedApi {
+  readonly gates: (name: string) => boolean;
+  readonly accessDefaults: readonly AccessDefault[];
+  /** Each server has a copy of its own. */
+  readonly catalog: Catalog;
+}
+
 /**
  * What a fork takes over from the server whose store it copies: values that never change, so that
  * the time of a fork depends on neither the number of kinds nor that of objects.
  */
-export interface Inheritance {
-  readonly gates: (name: string) => boolean;
-  readonly accessDefaults: readonly AccessDefault[];
-  /** The fork has a copy of its own. */
-  readonly catalog: Catalog;
+export interface Inheritance extends ServedApi {
   readonly caches: CacheSnapshot | undefined;
   /** Whether the original listened. */
   readonly hasPort: boolean;
@@ -89,15 +96,18 @@ export interface ServerSettings {
   readonly clock: Clock;
   /** Present if the store is a copy of that of a server with the same kinds and features. */
   readonly inherited: Inheritance | undefined;
+  /** Absent = false. */
+  readonly hasDefaultOptions?: boolean;
 }
 
 export async function buildDependencies(settings: ServerSettings): Promise<ServerDependencies> {
-  const { opened, clock, inherited } = settings;
+  const { opened, clock, inherited, hasDefaultOptions = false } = settings;
   const real = realClock(clock);
   const options = await withFrontProxy(settings.options, real);
   const { report, storageRoot = "/registry" } = options;
-  const gates = inherited?.gates ?? featureGates(options.featureGates ?? new Map());
-  const catalog = inherited?.catalog.builtin() ?? catalogOf(options, gates);
+  const api = inherited ?? (hasDefaultOptions ? (defaultApi ??= apiOf({})) : apiOf(options));
+  const { gates, accessDefaults } = api;
+  const catalog = api.catalog.builtin();
   const unused = gatesWithoutEffect(options.featureGates ?? new Map());
   if (unused.length > 0) {
     options.logger.info(0, `Feature gates without effect in Keelson: ${unused.join(", ")}`);
@@ -114,9 +124,9 @@ export async function buildDependencies(settings: ServerSettings): Promise<Serve
   return {
     ...common,
     ...(await storageOn(opened, { ...common, clock: real, initial: inherited?.caches })),
-    accessDefaults:
-      inherited?.accessDefaults ?? accessDefaults({ domain: catalog.domain, gate: gates }),
+    accessDefaults,
     inherited,
+    hasDefaultOptions,
     gates,
     closeTracing,
     credentials,
@@ -127,10 +137,15 @@ export async function buildDependencies(settings: ServerSettings): Promise<Serve
   };
 }
 
-function catalogOf(options: ResolvedOptions, gates: (name: string) => boolean): Catalog {
-  const { runtimeConfig = new Map() } = options;
-  const domain = domainOf(options.apiDomain, options.labelDomain);
-  return servedCatalog(builtinKinds, domain, { runtimeConfig, gates });
+/** That of servers with default options, made by the first of them. */
+let defaultApi: ServedApi | undefined;
+
+function apiOf(options: StartOptions): ServedApi {
+  const { apiDomain, labelDomain, runtimeConfig = new Map() } = options;
+  const gates = featureGates(options.featureGates ?? new Map());
+  const domain = domainOf(apiDomain, labelDomain);
+  const catalog = servedCatalog(builtinKinds, domain, { runtimeConfig, gates });
+  return { gates, catalog, accessDefaults: defaultAccess({ domain, gate: gates }) };
 }
 
 interface Storing extends Pick<

@@ -2,7 +2,7 @@
 import type { StartOptions } from "../options.ts";
 import type { Inheritance, ServerDependencies } from "./build-dependencies.ts";
 
-/** Options of a fork that change neither what is served nor what is stored at the start. */
+/** Options that change neither what is served nor what is stored at the start. */
 const neutral: ReadonlySet<string> = new Set<keyof StartOptions>([
   "certificateDirectory",
   "clock",
@@ -27,7 +27,7 @@ export function inheritanceOf({
   return { accessDefaults, catalog, gates, caches: store.cacheSnapshot(), hasPort };
 }
 
-/** Whether a fork with these options serves and stores what the original does, and may inherit from it. */
+/** Whether a server with these options serves and stores what one without them does: a fork may inherit. */
 export function isNeutral(changed: StartOptions): boolean {
   return Object.keys(changed).every((name) => neutral.has(name));
 }

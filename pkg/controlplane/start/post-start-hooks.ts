@@ -43,6 +43,11 @@ export class PostStartHooks {
 
   constructor(private readonly options: PostStartHookOptions) {}
 
+  /** Hooks whose work is done. */
+  skip(names: readonly Step[]): void {
+    for (const name of names) this.finished.add(name);
+  }
+
   /** Runs the work of some hooks, and retries it while the store is unavailable. */
   async run(names: readonly Step[], work: () => Promise<unknown>): Promise<void> {
     const { clock, report, signal } = this.options;
@@ -57,7 +62,7 @@ export class PostStartHooks {
       }
       await clock.sleep(pauseMs, signal);
     }
-    for (const name of names) this.finished.add(name);
+    this.skip(names);
   }
 }
 

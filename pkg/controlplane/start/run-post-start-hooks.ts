@@ -7,7 +7,8 @@ import {
 } from "../authorization/bootstrap-roles.ts";
 import type { Assembly } from "./assemble.ts";
 import { announceServer } from "../cluster/server-identity.ts";
-import { bootstrap } from "./bootstrap-objects.ts";
+import { copyBootstrapObjects, keepingBootstrapObjects } from "../bootstrap/bootstrap-copy.ts";
+import { bootstrap } from "../bootstrap/bootstrap-objects.ts";
 import { loadRecording } from "../recording/load-recording.ts";
 import { defaultNetwork, localhost } from "../network.ts";
 
@@ -49,29 +50,31 @@ export async function runPostStartHooks(assembly: Assembly): Promise<void> {
 
 /** A fork has the objects that it needs: a copy of a state changes nothing in it. */
 async function storeBootstrapObjects(assembly: Assembly): Promise<void> {
-  const { registry, catalog, clock, inherited, signal, postStartHooks } = assembly;
-  const unlessFork = (work: () => Promise<void>) => async () => {
-    if (inherited === undefined) await work();
-  };
-  await postStartHooks.run(
-    [
-      "poststarthook/start-system-namespaces-controller",
-      "poststarthook/scheduling/bootstrap-system-priority-classes",
-    ],
-    unlessFork(() => bootstrap(registry, catalog, signal)),
+  const { inherited, postStartHooks } = assembly;
+  if (inherited !== undefined || (await copyBootstrapObjects(assembly))) {
+    postStartHooks.skip(bootstrapHooks);
+  } else {
+    await keepingBootstrapObjects(assembly, () => createBootstrapObjects(assembly));
+  }
+}
+
+const bootstrapHooks = [
+  "poststarthook/start-system-namespaces-controller",
+  "poststarthook/scheduling/bootstrap-system-priority-classes",
+  "poststarthook/rbac/bootstrap-roles",
+  "poststarthook/start-legacy-token-tracking-controller",
+  "poststarthook/priority-and-fairness-config-producer",
+] as const;
+
+async function createBootstrapObjects(assembly: Assembly): Promise<void> {
+  const { registry, catalog, clock, signal, postStartHooks } = assembly;
+  const [namespaces, priorityClasses, roles, tokenTracking, flowControl] = bootstrapHooks;
+  await postStartHooks.run([namespaces, priorityClasses], () =>
+    bootstrap(registry, catalog, signal),
   );
-  const roles = () => reconcileBootstrapRoles(assembly);
-  await postStartHooks.run(["poststarthook/rbac/bootstrap-roles"], unlessFork(roles));
-  const noteTracking = () => recordTokenTrackingDate(assembly, clock.now());
-  await postStartHooks.run(
-    ["poststarthook/start-legacy-token-tracking-controller"],
-    unlessFork(noteTracking),
-  );
-  const objects = () => ensureServerObjects(assembly);
-  await postStartHooks.run(
-    ["poststarthook/priority-and-fairness-config-producer"],
-    unlessFork(objects),
-  );
+  await postStartHooks.run([roles], () => reconcileBootstrapRoles(assembly));
+  await postStartHooks.run([tokenTracking], () => recordTokenTrackingDate(assembly, clock.now()));
+  await postStartHooks.run([flowControl], () => ensureServerObjects(assembly));
 }
 
 /** What the Service `kubernetes` of a server that listens on `port` looks like. */

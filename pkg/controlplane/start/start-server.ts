@@ -1,4 +1,4 @@
-import { realClock, systemClock, VirtualClock } from "#base";
+import { realClock, systemClock, VirtualClock, plannedEnd } from "#base";
 import type { CloseOptions } from "#server";
 import { assemble, type Assembly } from "./assemble.ts";
 import { runBackground } from "./background.ts";
@@ -23,10 +23,13 @@ export async function startServer(options: StartOptions = {}): Promise<RunningSe
   if (clock instanceof VirtualClock && options.storage?.kind === "etcd") {
     throw new StartError("etcd keeps real time: a VirtualClock needs an embedded store");
   }
-  const storage = await openStorage(options.storage ?? { kind: "memory" }, clock);
+  const { storage: storageOptions = { kind: "memory" }, ...others } = options;
+  const storage = await openStorage(storageOptions, clock);
+  const hasDefaultOptions = storageOptions.kind === "memory" && isNeutral(others);
   try {
     const resolved = resolveOptions(options);
-    return await startOn({ opened: storage, options: resolved, clock, inherited: undefined });
+    const settings = { opened: storage, options: resolved, clock, hasDefaultOptions };
+    return await startOn({ ...settings, inherited: undefined });
   } catch (error) {
     await storage.backend[Symbol.asyncDispose]();
     throw error;
@@ -57,7 +60,7 @@ async function startOn(settings: ServerSettings): Promise<RunningServer> {
   try {
     await runPostStartHooks(assembly);
   } catch (error) {
-    assembly.life.abort();
+    assembly.life.abort(plannedEnd);
     await closeServer(assembly, { graceMs: 0 });
     throw error;
   }
@@ -77,11 +80,11 @@ function running(assembly: Assembly, background: Promise<void>): RunningServer {
     snapshot: () => snapshotOf(assembly),
     close: async (closeOptions) => {
       await closeServer(assembly, closeOptions);
-      life.abort();
+      life.abort(plannedEnd);
       const enough = new AbortController();
       const late = realClock(clock).sleep(leavingMs, enough.signal, { background: true });
       await Promise.race([background, late]);
-      enough.abort();
+      enough.abort(plannedEnd);
       // Ends requests to the store that are still pending.
       await storage.backend[Symbol.asyncDispose]();
       await background;
