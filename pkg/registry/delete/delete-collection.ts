@@ -6,13 +6,12 @@ import type { RegistryContext } from "../context.ts";
 import { delivered, list } from "../read/list.ts";
 import { deleteObject } from "./delete.ts";
 
-/** Deletions under way at a time; a durable store makes one group of them. */
-const width = 16;
+/** Concurrent deletions; a durable store commits them as one group. */
+const concurrency = 16;
 
 /**
- * DELETE of a collection: removes what a list with these options shows, and answers that list as it
- * was. What others removed meanwhile counts as removed. Stops at the first deletion that is
- * refused.
+ * Deletes all objects that a list with these options returns, and responds with that list. An object
+ * that was deleted meanwhile is not an error; any other error stops after the current group.
  */
 export async function deleteCollection(
   registry: RegistryContext,
@@ -20,20 +19,20 @@ export async function deleteCollection(
   { list: listOptions, options }: { readonly list: ListOptions; readonly options: DeleteOptions },
 ): Promise<ItemList> {
   const found = await list(registry, request, listOptions);
-  // All that are under way listen to it.
+  // Each concurrent deletion adds a listener.
   setMaxListeners(0, request.context.signal);
   const items: Item[] = [];
   for await (const item of found.items) items.push(item);
   const pause = yieldEvery();
-  for (let start = 0; start < items.length; start += width) {
+  for (let start = 0; start < items.length; start += concurrency) {
     await pause();
     const results = await Promise.allSettled(
       items
-        .slice(start, start + width)
+        .slice(start, start + concurrency)
         .map((item) => deleteItem(registry, request, { item, options })),
     );
-    const refused = results.find((result) => result.status === "rejected");
-    if (refused !== undefined) throw refused.reason;
+    const rejected = results.find((result) => result.status === "rejected");
+    if (rejected !== undefined) throw rejected.reason;
   }
   return { ...found, ...delivered([items]) };
 }

@@ -5,12 +5,13 @@ import { collected, refusal, testRegistry, type TestRegistry } from "../testing.
 
 const maps = "v1/configmaps/ns";
 
-/** `Success uid=…`, or metadata of the object that is answered. */
-function told(answer: DeleteResponse): unknown {
-  if ("status" in answer) return answer.status.status;
-  const { finalizers, deletionTimestamp, deletionGracePeriodSeconds } = answer.item.object.metadata;
-  const at = deletionTimestamp ? "deleting" : "alive";
-  return [answer.pending, at, deletionGracePeriodSeconds, finalizers];
+/** `Success`, or pending, phase, grace period and finalizers of the object in the response. */
+function summaryOf(response: DeleteResponse): unknown {
+  if ("status" in response) return response.status.status;
+  const { metadata } = response.item.object;
+  const { finalizers, deletionTimestamp, deletionGracePeriodSeconds } = metadata;
+  const phase = deletionTimestamp ? "terminating" : "active";
+  return [response.pending, phase, deletionGracePeriodSeconds, finalizers];
 }
 
 describe("registry deletions", () => {
@@ -19,10 +20,10 @@ describe("registry deletions", () => {
     api = await testRegistry();
   });
 
-  it("removes at once what has no finalizers", async () => {
+  it("removes an object without finalizers immediately", async () => {
     const { item } = await api.post(maps, { metadata: { name: "a" } });
-    const answer = await api.remove(`${maps}/a`);
-    assert.deepEqual(answer, {
+    const response = await api.remove(`${maps}/a`);
+    assert.deepEqual(response, {
       status: {
         kind: "Status",
         apiVersion: "v1",
@@ -37,11 +38,11 @@ describe("registry deletions", () => {
     assert.equal(await refusal(api.remove(`${maps}/a`)), gone);
   });
 
-  it("answers the object for kinds that do", async () => {
+  it("responds with the object for kinds such as ServiceAccount", async () => {
     await api.post("v1/serviceaccounts/ns", { metadata: { name: "a" } });
-    const answer = await api.remove("v1/serviceaccounts/ns/a");
-    assert.ok("item" in answer && !answer.pending);
-    assert.equal(answer.item.object.metadata.resourceVersion, String(await api.store.revision()));
+    const response = await api.remove("v1/serviceaccounts/ns/a");
+    assert.ok("item" in response && !response.pending);
+    assert.equal(response.item.object.metadata.resourceVersion, String(await api.store.revision()));
   });
 
   it("checks preconditions", async () => {
@@ -64,7 +65,7 @@ describe("registry deletions", () => {
     );
   });
 
-  it("checks the uid of what it removes, not of what it saw first", async () => {
+  it("checks the uid again when the object changes meanwhile", async () => {
     const store = objectStore(memoryBackend(), { root: "/registry" });
     let beforeDelete = async (): Promise<unknown> => undefined;
     const slow: ObjectStore = Object.assign(Object.create(store), {
@@ -86,31 +87,36 @@ describe("registry deletions", () => {
     const pinned = api.remove(`${maps}/a`, { preconditions: { uid } });
     assert.match(await refusal(pinned), /^409 .*The object might have been deleted and then recre/);
     assert.notEqual((await api.get(`${maps}/a`)).object.metadata.uid, uid);
-    // Without a uid whatever stands there is meant.
+    // Without a uid, the recreated object is deleted.
     beforeDelete = recreate;
-    assert.equal(told(await api.remove(`${maps}/a`)), "Success");
+    assert.equal(summaryOf(await api.remove(`${maps}/a`)), "Success");
     assert.match(await refusal(api.get(`${maps}/a`)), /^404/);
   });
 
-  it("follows the propagation policy", async () => {
+  it("sets the finalizer of the propagation policy", async () => {
     const steps = [
-      [{ orphanDependents: true }, [true, "deleting", 0, ["orphan"]]],
-      [{}, [true, "deleting", 0, ["orphan"]]],
-      [{ propagationPolicy: "Foreground" }, [true, "deleting", 0, ["foregroundDeletion"]]],
-      [{ propagationPolicy: "Orphan" }, [true, "deleting", 0, ["orphan"]]],
+      [{ orphanDependents: true }, [true, "terminating", 0, ["orphan"]]],
+      [{}, [true, "terminating", 0, ["orphan"]]],
+      [{ propagationPolicy: "Foreground" }, [true, "terminating", 0, ["foregroundDeletion"]]],
+      [{ propagationPolicy: "Orphan" }, [true, "terminating", 0, ["orphan"]]],
       [{ propagationPolicy: "Background", dryRun: true }, "Success"],
       [{ propagationPolicy: "Background" }, "Success"],
     ] as const;
     await api.post(maps, { metadata: { name: "a" } });
     for (const [options, wanted] of steps) {
-      assert.deepEqual(told(await api.remove(`${maps}/a`, options)), wanted);
+      assert.deepEqual(summaryOf(await api.remove(`${maps}/a`, options)), wanted);
     }
   });
 
-  it("waits for finalizers, once marked writes nothing, and goes with the last one", async () => {
+  it("marks an object with finalizers once, and removes it with its last finalizer", async () => {
     const finalizers = ["example.com/a", "example.com/b"];
     await api.post(maps, { metadata: { name: "a", finalizers } });
-    assert.deepEqual(told(await api.remove(`${maps}/a`)), [true, "deleting", 0, finalizers]);
+    assert.deepEqual(summaryOf(await api.remove(`${maps}/a`)), [
+      true,
+      "terminating",
+      0,
+      finalizers,
+    ]);
     const marked = await api.get(`${maps}/a`);
     api.clock.advance(5000);
     await api.remove(`${maps}/a`);
@@ -126,13 +132,13 @@ describe("registry deletions", () => {
     assert.match(await refusal(api.get(`${maps}/a`)), /^404/);
   });
 
-  it("lets a replace drop the last finalizer, but not of what lives", async () => {
+  it("does not remove an active object whose last finalizer a replace removes", async () => {
     await api.post(maps, { metadata: { name: "a", finalizers: ["example.com/a"] } });
     await api.put(`${maps}/a`, { metadata: { name: "a" } });
     assert.equal((await api.get(`${maps}/a`)).object.metadata.finalizers, undefined);
   });
 
-  it("removes collections by selector, limit and dry run", async () => {
+  it("deletes collections by selector and limit", async () => {
     for (const name of ["a", "b", "c", "d"]) {
       const labels = { odd: name === "a" || name === "c" ? "y" : "n" };
       await api.post(maps, { metadata: { name, labels } });
@@ -145,12 +151,12 @@ describe("registry deletions", () => {
     assert.deepEqual(await api.names(maps), ["d"]);
   });
 
-  it("takes a namespace down in steps", async () => {
+  it("terminates a namespace until it is finalized", async () => {
     await api.post(maps, { metadata: { name: "inside", finalizers: ["example.com/hold"] } });
-    const answer = await api.remove("v1/namespaces//ns");
-    assert.ok("item" in answer && answer.pending);
-    assert.equal(answer.item.object.status.phase, "Terminating");
-    assert.equal(answer.item.object.metadata.deletionGracePeriodSeconds, undefined);
+    const response = await api.remove("v1/namespaces//ns");
+    assert.ok("item" in response && response.pending);
+    assert.equal(response.item.object.status.phase, "Terminating");
+    assert.equal(response.item.object.metadata.deletionGracePeriodSeconds, undefined);
 
     assert.match(
       await refusal(api.post(maps, { metadata: { name: "late" } })),
@@ -171,14 +177,14 @@ describe("registry deletions", () => {
     assert.equal(await refusal(api.post(maps, { metadata: { name: "new" } })), "accepted");
   });
 
-  it("protects the namespaces that every cluster needs", async () => {
+  it("rejects the deletion of the namespace default", async () => {
     assert.equal(
       await refusal(api.remove("v1/namespaces//default", { dryRun: true })),
       '403 Forbidden namespaces "default" is forbidden: this namespace may not be deleted',
     );
   });
 
-  it("writes status and spec of a namespace through their own paths", async () => {
+  it("writes a namespace's status only through /status, and finalizers through neither", async () => {
     const conditions = [{ type: "X", status: "True", reason: "R", message: "M" }];
     const spec = { finalizers: [] };
     await api.patch("v1/namespaces//ns/status", { status: { conditions }, spec });

@@ -15,22 +15,17 @@ import { encodeStored, storageKey, setResourceVersion, StoredItem } from "../cod
 import { isDecodable, deleteUnreadable } from "./unreadable.ts";
 
 /**
- * Deletion. An object with finalizers is only marked (deletionTimestamp) and goes with its last
- * finalizer, one that goes gracefully stays for its time; all others go at once.
+ * DELETE. An object with finalizers or a grace period is only marked with a deletionTimestamp; it is
+ * removed when its last finalizer is, and its node confirms the end of the grace period. All other
+ * objects are removed immediately.
  */
 
-/**
- * Dependents are left alone; the garbage collector removes this finalizer when it has cut them
- * loose.
- */
+/** Orphan propagation: the garbage collector removes it once no dependent refers to the object. */
 const orphanFinalizer = "orphan";
-/**
- * The object waits for its dependents; the garbage collector removes this finalizer when they are
- * gone.
- */
+/** Foreground propagation: the garbage collector removes it once the dependents are deleted. */
 const foregroundFinalizer = "foregroundDeletion";
 
-/** DELETE of one object, or of one of the objects of a collection. */
+/** Deletes one object. `ofCollection`: the request is a DELETE of the collection. Throws 404 and 409. */
 export async function deleteObject(
   registry: RegistryContext,
   request: ResourceRequest,
@@ -39,11 +34,11 @@ export async function deleteObject(
 ): Promise<DeleteResponse> {
   const { dryRun, ignoreReadError = false } = options;
   checkDeleteOptions({ ...options, dryRun: [], ignoreReadError }, registry.catalog.domain);
-  const asked = { operation: "delete", dryRun, options: deleteOperationOptions(options) } as const;
-  const attributes = { ...asked, request, object: undefined, ofCollection };
-  // Before all others look at it: they are not asked about what cannot be read.
+  const operation = { operation: "delete", options: deleteOperationOptions(options) } as const;
+  const attributes = { ...operation, dryRun, request, object: undefined, ofCollection };
+  // Runs first, and also for unreadable objects, which the other handlers never see.
   await namespaceLifecycle(registry, { ...attributes, old: undefined });
-  // What cannot be read is deleted only as the store has it.
+  // Only a read of the store tells that an object is unreadable.
   const optimistic = !dryRun && !ignoreReadError;
   const target = { key: storageKey(request), context: request.context, optimistic };
   return retryOnConflict(registry, target, async (entry) => {
@@ -74,7 +69,7 @@ async function deleteUnreadableObject(
   return { current };
 }
 
-/** One attempt: what is to go, as it stands in the store. */
+/** One attempt to delete the object as stored. */
 interface Deletion {
   readonly options: DeleteOptions;
   readonly entry: Entry;
@@ -83,6 +78,7 @@ interface Deletion {
 
 type Outcome = AttemptResult<DeleteResponse>;
 
+/** The result of storing an object with a deletionTimestamp. */
 interface Marked {
   readonly response: { readonly item: StoredItem; readonly pending: true };
   readonly isStored: boolean;
@@ -91,37 +87,38 @@ interface Marked {
 function attemptDeletion(
   registry: RegistryContext,
   request: ResourceRequest,
-  removal: Deletion,
+  deletion: Deletion,
 ): Promise<Outcome> {
   const { kind } = request.resource;
-  const isFirst = !removal.current.object.metadata.deletionTimestamp;
-  if (isNamespace(request.resource)) return deleteNamespace(registry, request, removal);
+  const isFirst = !deletion.current.object.metadata.deletionTimestamp;
+  if (isNamespace(request.resource)) return deleteNamespace(registry, request, deletion);
   if (kind.hooks.markDeleting !== undefined && isFirst) {
-    return markOnly(registry, request, removal);
+    return markOnly(registry, request, deletion);
   }
-  return deleteOrMark(registry, request, removal);
+  return deleteOrMark(registry, request, deletion);
 }
 
-/** For kinds whose controller completes the deletion by removing the kind's finalizer. */
+/** First deletion of a kind whose controller completes it by removing the kind's finalizer. */
 function markOnly(
   registry: RegistryContext,
   request: ResourceRequest,
-  removal: Deletion,
+  deletion: Deletion,
 ): Promise<Outcome> {
-  const object = deepClone(removal.current.object);
+  const object = deepClone(deletion.current.object);
   const now = registry.timestamp();
   object.metadata.deletionTimestamp = now;
   const { api } = registry.catalog.domain;
   request.resource.kind.hooks.markDeleting?.(object, { api, now });
-  return storeMarked(registry, request, { ...removal, object });
+  return storeMarked(registry, request, { ...deletion, object });
 }
 
+/** Deletes the object, or marks it if it has finalizers or a grace period. */
 async function deleteOrMark(
   registry: RegistryContext,
   request: ResourceRequest,
-  removal: Deletion,
+  deletion: Deletion,
 ): Promise<Outcome> {
-  const { current, options } = removal;
+  const { current, options } = deletion;
   const { object } = current;
   const graceful = gracefulDeletion(request, object, { options, now: registry.clock.now() });
   if (graceful?.step === "pending") {
@@ -132,51 +129,51 @@ async function deleteOrMark(
     const { finalizers: _before, ...metadata } = graceful.metadata;
     if (finalizers.length > 0) metadata.finalizers = finalizers;
     const marked = { ...object, metadata };
-    const outcome = await storeMarked(registry, request, { ...removal, object: marked });
+    const outcome = await storeMarked(registry, request, { ...deletion, object: marked });
     if (finalizers.length > 0 || graceful.seconds > 0 || "current" in outcome) return outcome;
-    if (!outcome.isStored && !options.dryRun) return deleteFromStore(registry, request, removal);
+    if (!outcome.isStored && !options.dryRun) return deleteFromStore(registry, request, deletion);
     const response = await deleteMarked(registry, request, { options, ...outcome });
     return { response, isStored: outcome.isStored };
   }
-  if (finalizers.length === 0) return deleteFromStore(registry, request, removal);
+  if (finalizers.length === 0) return deleteFromStore(registry, request, deletion);
   const marked = { ...object, metadata: { ...object.metadata, finalizers } };
   markAsDeleting(marked.metadata, registry.clock.now());
-  return storeMarked(registry, request, { ...removal, object: marked });
+  return storeMarked(registry, request, { ...deletion, object: marked });
 }
 
 /**
- * The first deletion of a namespace marks it as terminating; the namespace controller then empties
- * it and finalizes its spec. Kubernetes sets no grace period here.
+ * The first deletion of a Namespace marks it as Terminating; the namespace controller then deletes its
+ * content and removes the finalizers of its spec. It has no deletionGracePeriodSeconds.
  */
 async function deleteNamespace(
   registry: RegistryContext,
   request: ResourceRequest,
-  removal: Deletion,
+  deletion: Deletion,
 ): Promise<Outcome> {
-  const { object } = removal.current;
+  const { object } = deletion.current;
   const { metadata, status } = object;
   if (metadata.deletionTimestamp) {
     const emptied = (object.spec.finalizers ?? []).length === 0;
-    if (emptied) return deleteOrMark(registry, request, removal);
-    return { response: { item: removal.current, pending: true }, isStored: false };
+    if (emptied) return deleteOrMark(registry, request, deletion);
+    return { response: { item: deletion.current, pending: true }, isStored: false };
   }
-  const kept = finalizersFor(request.resource, metadata.finalizers ?? [], removal.options);
+  const wanted = finalizersFor(request.resource, metadata.finalizers ?? [], deletion.options);
   const { finalizers: _finalizers, ...others } = metadata;
   const marked = {
     ...object,
     metadata: {
       ...others,
       deletionTimestamp: registry.timestamp(),
-      ...(kept.length > 0 ? { finalizers: kept } : {}),
+      ...(wanted.length > 0 ? { finalizers: wanted } : {}),
     },
     status: { ...status, phase: "Terminating" },
   };
-  const outcome = await storeMarked(registry, request, { ...removal, object: marked });
+  const outcome = await storeMarked(registry, request, { ...deletion, object: marked });
   registry.namespaces.invalidate(request.name);
   return outcome;
 }
 
-/** Writes the marked object, unless it is as it was. */
+/** Stores the marked object, unless it is unchanged. */
 async function storeMarked(
   registry: RegistryContext,
   request: ResourceRequest,
@@ -196,6 +193,7 @@ async function storeMarked(
   return outcome.done ? respondWith(outcome.entry, true) : { current: outcome.current };
 }
 
+/** Removes the object from the store and releases its allocations. */
 async function deleteFromStore(
   registry: RegistryContext,
   request: ResourceRequest,
@@ -212,8 +210,8 @@ async function deleteFromStore(
 }
 
 /**
- * The second half of a deletion that grants no time: the object is marked and goes, whatever
- * others do to it meanwhile, even if they remove it first.
+ * Removes an object with a grace period of zero, after it was marked; retries if another writer changes
+ * it. That another writer removes it first is a success, too.
  */
 async function deleteMarked(
   registry: RegistryContext,
@@ -234,7 +232,7 @@ async function deleteMarked(
   return deletedResponse(request, item);
 }
 
-/** The object or a Success Status, as the kind has it. */
+/** The response to a completed deletion: a Success Status, or for some kinds the object. */
 function deletedResponse({ resource, name }: ResourceRequest, item: StoredItem): DeleteResponse {
   if (resource.kind.rules.deleteReturnsObject) return { item, pending: false };
   return { status: deletedStatus({ resource, name }, item.object.metadata.uid) };
@@ -255,7 +253,7 @@ function deletedStatus(
   };
 }
 
-/** Finalizers with those that the propagation policy wants and without those that it does not. */
+/** The object's finalizers, with the one of the propagation policy in place of the other's. */
 function finalizersFor(
   { kind }: Resource,
   finalizers: readonly string[],
@@ -263,20 +261,20 @@ function finalizersFor(
 ): readonly string[] {
   const others = finalizers.filter((f) => f !== orphanFinalizer && f !== foregroundFinalizer);
   const wanted = propagationOf(finalizers, options, kind.rules.defaultPropagation);
-  // Events own nothing: no collector would ever take the finalizer away again.
+  // Events have no dependents, so the garbage collector would never remove the finalizer.
   if (kind.rules.expires || wanted === "background") {
     return others.length === finalizers.length ? finalizers : others;
   }
   const one = wanted === "orphan" ? orphanFinalizer : foregroundFinalizer;
-  const asBefore = finalizers.includes(one) && others.length === finalizers.length - 1;
-  return asBefore ? finalizers : [...others, one];
+  const isUnchanged = finalizers.includes(one) && others.length === finalizers.length - 1;
+  return isUnchanged ? finalizers : [...others, one];
 }
 
-/** The client's word, else what the object's finalizers say, else the kind's habit. */
+/** The policy of the options, else of the object's finalizers, else the default of the kind. */
 function propagationOf(
   finalizers: readonly string[],
   { orphanDependents, propagationPolicy }: DeleteOptions,
-  habit: "background" | "orphan",
+  defaultPropagation: "background" | "orphan",
 ): "background" | "orphan" | "foreground" {
   if (orphanDependents !== undefined) return orphanDependents ? "orphan" : "background";
   switch (propagationPolicy) {
@@ -288,11 +286,11 @@ function propagationOf(
       return "foreground";
     default:
       if (finalizers.includes(orphanFinalizer)) return "orphan";
-      return finalizers.includes(foregroundFinalizer) ? "foreground" : habit;
+      return finalizers.includes(foregroundFinalizer) ? "foreground" : defaultPropagation;
   }
 }
 
-/** The deletion counts as a change of the desired state, once. */
+/** Sets the deletionTimestamp, a grace period of zero and, the first time, the next generation. */
 function markAsDeleting(metadata: any, now: number): void {
   const generation = BigInt(metadata.generation ?? 0);
   if (metadata.deletionGracePeriodSeconds === undefined && generation > 0n) {
@@ -303,7 +301,7 @@ function markAsDeleting(metadata: any, now: number): void {
   metadata.deletionGracePeriodSeconds = 0;
 }
 
-/** True when an object that is being deleted has nothing left to wait for. */
+/** Whether a terminating object has no finalizers and no grace period left. */
 export function isReadyToDelete(resource: Resource, object: any): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds, finalizers } = object.metadata;
   if (!deletionTimestamp || (finalizers ?? []).length > 0) return false;
@@ -311,14 +309,14 @@ export function isReadyToDelete(resource: Resource, object: any): boolean {
   return BigInt(deletionGracePeriodSeconds ?? 0) === 0n;
 }
 
-/** Throws 409 in the words that deletions have for it. */
+/** Throws 409 if uid or resourceVersion differ; the message is that of rest.BeforeDelete. */
 export function checkDeletePreconditions(
   { resource, name }: ResourceRequest,
   current: StoredItem,
   { preconditions }: DeleteOptions,
 ): void {
   const uid: string = current.object.metadata.uid ?? "";
-  // Kubernetes names the kind here where it otherwise names the resource.
+  // kube-apiserver names the kind in this message, not the resource.
   const subject = { group: resource.group, plural: resource.kind.kind };
   if (preconditions?.uid !== undefined && preconditions.uid !== uid) {
     throw conflict(
@@ -339,7 +337,7 @@ export function checkDeletePreconditions(
   );
 }
 
-/** Kinds with a terminating phase have their own error texts for failed preconditions. */
+/** As `checkDeletePreconditions`, with the message of kinds that have a Delete method of their own. */
 function checkPreconditions(
   request: ResourceRequest,
   current: StoredItem,

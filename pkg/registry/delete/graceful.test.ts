@@ -7,29 +7,29 @@ describe("graceful deletion", () => {
   beforeEach(async () => {
     test = await testRegistry();
   });
-  const make = (spec: object = {}, metadata: object = {}) =>
+  const create = (spec: object = {}, metadata: object = {}) =>
     test.post("v1/pods/ns", {
       metadata: { name: "p", ...metadata },
       spec: { nodeName: "n", containers: [{ name: "main", image: "a:1" }], ...spec },
     });
   const remove = async (gracePeriodSeconds?: number): Promise<any> => {
     const options = gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds };
-    const answer = await test.remove(path, options);
-    assert.ok("item" in answer);
-    return answer.item.object.metadata;
+    const response = await test.remove(path, options);
+    assert.ok("item" in response);
+    return response.item.object.metadata;
   };
-  const isThere = async () => (await test.names("v1/pods/ns")).includes("p");
+  const exists = async () => (await test.names("v1/pods/ns")).includes("p");
 
-  it("grants the pod's own time and marks when it ends", async () => {
-    await make({ terminationGracePeriodSeconds: 40 });
+  it("sets terminationGracePeriodSeconds and the time at which it ends", async () => {
+    await create({ terminationGracePeriodSeconds: 40 });
     const { deletionTimestamp, deletionGracePeriodSeconds, generation } = await remove();
     assert.deepEqual([deletionGracePeriodSeconds, generation], [40, 2]);
     assert.equal(Date.parse(deletionTimestamp), test.clock.now() + 40_000);
-    assert.equal(await isThere(), true);
+    assert.equal(await exists(), true);
   });
 
-  it("only ever shortens, from the moment of the first deletion", async () => {
-    await make();
+  it("only shortens the grace period, counted from the first deletion", async () => {
+    await create();
     const first = await remove();
     test.clock.advance(5_000);
     assert.deepEqual(await remove(), first);
@@ -38,35 +38,35 @@ describe("graceful deletion", () => {
     assert.deepEqual([deletionGracePeriodSeconds, generation], [10, 2]);
     assert.equal(Date.parse(deletionTimestamp), Date.parse(first.deletionTimestamp) - 20_000);
     await remove(0);
-    assert.equal(await isThere(), false);
+    assert.equal(await exists(), false);
   });
 
-  it("deletes unscheduled pods at once", async () => {
-    await make({ nodeName: "" });
+  it("deletes unscheduled pods immediately", async () => {
+    await create({ nodeName: "" });
     const { deletionGracePeriodSeconds, deletionTimestamp } = await remove(30);
     assert.deepEqual([deletionGracePeriodSeconds, Boolean(deletionTimestamp)], [0, true]);
-    assert.equal(await isThere(), false);
+    assert.equal(await exists(), false);
   });
 
-  it("waits for finalizers, too, and goes with the last when the time is up", async () => {
-    await make({}, { finalizers: ["example.com/hold"] });
+  it("keeps the pod until finalizers are removed and the grace period is zero", async () => {
+    await create({}, { finalizers: ["example.com/hold"] });
     await remove(0);
-    assert.equal(await isThere(), true);
+    assert.equal(await exists(), true);
     await test.patch(path, { metadata: { finalizers: null } });
-    assert.equal(await isThere(), false);
-    await make({}, { finalizers: ["example.com/hold"] });
+    assert.equal(await exists(), false);
+    await create({}, { finalizers: ["example.com/hold"] });
     await remove();
     await test.patch(path, { metadata: { finalizers: null } });
-    assert.equal(await isThere(), true);
+    assert.equal(await exists(), true);
   });
 
-  it("counts less than nothing as a second", async () => {
-    await make();
+  it("treats a negative grace period as one second", async () => {
+    await create();
     assert.equal((await remove(-5)).deletionGracePeriodSeconds, 1);
   });
 
-  it("changes nothing in a dry run", async () => {
-    await make();
+  it("stores nothing in a dry run", async () => {
+    await create();
     const { item } = (await test.remove(path, { dryRun: true })) as any;
     assert.equal(item.object.metadata.deletionGracePeriodSeconds, 30);
     const [{ object }] = (await collected((await test.list("v1/pods/ns")).items)) as [any];

@@ -3,20 +3,20 @@ import type { DeleteOptions, ResourceRequest } from "../contract.ts";
 import { nextGeneration, timestamp } from "../write/metadata.ts";
 
 /**
- * Graceful deletion: the object is marked and stays for the grace period of its kind, until its
- * node deletes it with a grace period of zero. A second deletion may shorten the rest.
+ * Graceful deletion: the object is marked with the grace period of its kind and remains until its node
+ * deletes it with a grace period of zero. Another deletion may only shorten the grace period.
  */
 
-/** What a deletion does to the metadata of an object that goes gracefully. */
+/** The effect of a deletion on the metadata of an object with a grace period. */
 export type GracefulDeletion =
-  /** It is on its way already, and this deletion changes nothing. */
+  /** None: the object is terminating already. */
   | { readonly step: "pending" }
-  /** Marked for the first time, or for less time than before. */
+  /** Sets the deletionTimestamp, or shortens the grace period to `seconds`. */
   | { readonly step: "marked"; readonly metadata: any; readonly seconds: number }
-  /** Marked once by a server that granted no time. */
-  | { readonly step: "at once" };
+  /** The object is terminating without a grace period. */
+  | { readonly step: "immediate" };
 
-/** Undefined where the kind does not go gracefully. */
+/** The effect of a deletion; undefined if the kind has no graceful deletion. */
 export function gracefulDeletion(
   { resource }: ResourceRequest,
   object: any,
@@ -24,11 +24,11 @@ export function gracefulDeletion(
 ): GracefulDeletion | undefined {
   const { gracePeriod } = resource.kind.hooks;
   if (gracePeriod === undefined) return undefined;
-  const asked = requestedGracePeriod(options);
+  const requested = requestedGracePeriod(options);
   const { metadata } = object;
-  if (metadata.deletionTimestamp) return shortened(metadata, asked);
-  const seconds = gracePeriod(object, asked);
-  if (!Number.isSafeInteger(seconds)) throw internalError("a grace period is a whole number");
+  if (metadata.deletionTimestamp) return shortened(metadata, requested);
+  const seconds = gracePeriod(object, requested);
+  if (!Number.isSafeInteger(seconds)) throw internalError("the grace period must be an integer");
   const generation = BigInt(metadata.generation ?? 0);
   return {
     step: "marked",
@@ -42,24 +42,25 @@ export function gracefulDeletion(
   };
 }
 
-/** Less than nothing counts as one second. */
+/** The client's grace period in seconds; a negative one means 1. */
 function requestedGracePeriod({ gracePeriodSeconds }: DeleteOptions): number | undefined {
   if (gracePeriodSeconds === undefined) return undefined;
   return gracePeriodSeconds < 0 ? 1 : gracePeriodSeconds;
 }
 
-function shortened(metadata: any, asked: number | undefined): GracefulDeletion {
-  const granted = metadata.deletionGracePeriodSeconds;
-  if (granted === undefined) return { step: "at once" };
-  if (asked === undefined || asked >= Number(granted)) return { step: "pending" };
-  const end = Date.parse(metadata.deletionTimestamp) - (Number(granted) - asked) * 1000;
+/** The effect of another deletion, counted from the first one. */
+function shortened(metadata: any, requested: number | undefined): GracefulDeletion {
+  const current = metadata.deletionGracePeriodSeconds;
+  if (current === undefined) return { step: "immediate" };
+  if (requested === undefined || requested >= Number(current)) return { step: "pending" };
+  const end = Date.parse(metadata.deletionTimestamp) - (Number(current) - requested) * 1000;
   return {
     step: "marked",
-    seconds: asked,
+    seconds: requested,
     metadata: {
       ...metadata,
       deletionTimestamp: timestamp(end),
-      deletionGracePeriodSeconds: asked,
+      deletionGracePeriodSeconds: requested,
     },
   };
 }

@@ -5,7 +5,7 @@ import type { RegistryContext } from "../context.ts";
 import { isNamespace } from "../admission/namespace-lifecycle.ts";
 import type { StoredItem } from "../codec/stored.ts";
 
-/** Whether the stored value can be opened and decoded. */
+/** Whether the stored value can be decrypted and decoded. */
 export function isDecodable(item: StoredItem): boolean {
   try {
     return item.object !== undefined;
@@ -16,8 +16,8 @@ export function isDecodable(item: StoredItem): boolean {
 }
 
 /**
- * Deletes an undecodable object without admission, finalizers and grace period, which are unknown.
- * The repair loop reclaims its addresses and ports. False when another writer changed it first.
+ * Deletes an undecodable object immediately: its finalizers and grace period are unknown. The repair
+ * loop reclaims its addresses and ports. Returns false if another writer changed it first.
  */
 export async function deleteUnreadable(
   registry: RegistryContext,
