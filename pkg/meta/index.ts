@@ -31,7 +31,7 @@ export {
   parseMicros,
   parseSeconds,
 } from "./scalar/go-time.ts";
-export { Quantity, QuantityFault } from "./scalar/quantity.ts";
+export { Quantity, QuantityFault, quantitySuffix } from "./scalar/quantity.ts";
 export {
   type Condition,
   condition,

@@ -1,3 +1,4 @@
+import { quantitySuffix } from "#meta";
 import { goPodTemplateTypes } from "./go-pod-template-types.ts";
 
 /** Prints a value of one Go type; `typed` prefixes the type in parentheses. */
@@ -130,27 +131,6 @@ function printIntOrString(value: unknown): string {
   return `{Type:(intstr.Type)${isText ? 1 : 0} IntVal:(int32)${number} StrVal:(string)${text}}`;
 }
 
-const decimalScales: Readonly<Record<string, number>> = {
-  n: -9,
-  u: -6,
-  m: -3,
-  "": 0,
-  k: 3,
-  M: 6,
-  G: 9,
-  T: 12,
-  P: 15,
-  E: 18,
-};
-const binaryShifts: Readonly<Record<string, bigint>> = {
-  Ki: 10n,
-  Mi: 20n,
-  Gi: 30n,
-  Ti: 40n,
-  Pi: 50n,
-  Ei: 60n,
-};
-
 interface ParsedQuantity {
   readonly value: bigint;
   readonly scale: number;
@@ -176,21 +156,19 @@ function parseQuantity(text: string): ParsedQuantity {
     /^([+-]?)(\d*)(?:\.(\d*))?(.*)$/.exec(text) ?? [];
   const signed = (value: bigint) => (sign === "-" ? -value : value);
   const integer = whole.replace(/^0+(?=.)/, "");
-  const shift = binaryShifts[suffix];
-  if (shift !== undefined) {
+  const { base, exponent, format } = quantitySuffix(suffix);
+  if (base === 2) {
     const number = BigInt(integer || 0);
     const kept = (number & 7n) === 0n ? "" : text;
-    return { value: signed(number << shift), scale: 0, text: kept, format: "BinarySI" };
+    return { value: signed(number << BigInt(exponent)), scale: 0, text: kept, format };
   }
-  const isExponent = /^[eE]./.test(suffix);
   const digits = integer + fraction;
-  const exponent = isExponent ? Number(suffix.slice(1)) : (decimalScales[suffix] ?? 0);
   const scale = exponent - fraction.length;
   const isCanonical = scale % 3 === 0 && !digits.endsWith("000") && digits[0] !== "0";
   return {
     value: signed(BigInt(digits || 0)),
     scale,
     text: isCanonical ? text : "",
-    format: isExponent ? "DecimalExponent" : "DecimalSI",
+    format,
   };
 }

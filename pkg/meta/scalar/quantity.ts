@@ -58,7 +58,8 @@ const binarySuffixes: ReadonlyMap<string, number> = new Map([
 const decimalNames = new Map([...decimalSuffixes].map(([name, power]) => [power, name]));
 const binaryNames = new Map([...binarySuffixes].map(([name, power]) => [power, name]));
 
-interface Suffix {
+/** What a suffix multiplies by: `base ** exponent`. */
+interface QuantitySuffix {
   readonly base: 2 | 10;
   readonly exponent: number;
   readonly format: QuantityFormat;
@@ -111,14 +112,14 @@ export class Quantity {
     if (text === "") throw new QuantityFault(WRONG_FORM);
     if (text.length > LONGEST_TEXT) throw new QuantityFault(WRONG_NUMBER);
     const parts = split(text);
-    const suffix = suffixOf(parts.suffix);
+    const suffix = quantitySuffix(parts.suffix);
     return fits(parts, suffix)
       ? Quantity.plain(parts, suffix, text)
       : Quantity.capped(parts, suffix);
   }
 
   /** The usual case: the digits as written, shifted by the suffix. */
-  private static plain(parts: Parts, suffix: Suffix, text: string): Quantity {
+  private static plain(parts: Parts, suffix: QuantitySuffix, text: string): Quantity {
     const digits = BigInt(parts.whole + parts.fraction);
     const signed = parts.negative ? -digits : digits;
     if (suffix.base === 2) {
@@ -136,7 +137,7 @@ export class Quantity {
   }
 
   /** Long numbers: rounded to the finest place, and capped where the suffix is binary. */
-  private static capped(parts: Parts, suffix: Suffix): Quantity {
+  private static capped(parts: Parts, suffix: QuantitySuffix): Quantity {
     if (!/\d/.test(parts.written)) throw new QuantityFault(WRONG_NUMBER);
     const digits = BigInt(parts.whole + parts.fraction);
     const scaled = suffix.base === 2 ? digits << BigInt(suffix.exponent) : digits;
@@ -263,7 +264,8 @@ function split(text: string): Parts {
   };
 }
 
-function suffixOf(text: string): Suffix {
+/** @throws QuantityFault */
+export function quantitySuffix(text: string): QuantitySuffix {
   const power = decimalSuffixes.get(text);
   if (power !== undefined) return { base: 10, exponent: power, format: "DecimalSI" };
   const binary = binarySuffixes.get(text);
@@ -276,7 +278,7 @@ function suffixOf(text: string): Suffix {
   return { base: 10, exponent, format: "DecimalExponent" };
 }
 
-function fits(parts: Parts, suffix: Suffix): boolean {
+function fits(parts: Parts, suffix: QuantitySuffix): boolean {
   if (suffix.base === 2) {
     const room = 14 - parts.whole.length - Math.trunc((suffix.exponent * 3) / 10);
     return parts.fraction === "" && room >= 0;

@@ -1,5 +1,5 @@
 /** Kubernetes' quantity library, with exact arithmetic. */
-import { Quantity, QuantityFault } from "#meta";
+import { Quantity, QuantityFault, quantitySuffix } from "#meta";
 import { define, type Library, overload } from "../../check/declare.ts";
 import { toInt } from "../../value/numbers.ts";
 import { CelFault, Double, Opaque, type Value } from "../../value/values.ts";
@@ -50,34 +50,19 @@ export function quantityValue(text: string): Value {
   return opaque({ quantity, exact: exactOf(text), isComputed: false });
 }
 
-const binary = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
-const decimal: Readonly<Record<string, number>> = {
-  n: -9,
-  u: -6,
-  m: -3,
-  "": 0,
-  k: 3,
-  M: 6,
-  G: 9,
-  T: 12,
-  P: 15,
-  E: 18,
-};
-
 /** The int64Amount of a text; undefined if it has too many digits, depending on the suffix. */
 function exactOf(text: string): ScaledInteger | undefined {
   const [, sign = "", digits = "", fraction = "", suffix = ""] =
     /^([+-]?)0*(\d*)(?:\.(\d*))?(.*)$/.exec(text) ?? [];
   const whole = digits === "" ? "0" : digits;
-  const shift = binary.indexOf(suffix) * 10;
-  const isBinary = shift > 0;
-  const power = isBinary ? 0 : (decimal[suffix] ?? Number(suffix.slice(1)));
+  const { base, exponent } = quantitySuffix(suffix);
+  const isBinary = base === 2;
   const precision = isBinary
-    ? 15 - whole.length - Math.trunc((shift * 3) / 10) - 1
+    ? 15 - whole.length - Math.trunc((exponent * 3) / 10) - 1
     : 18 - whole.length - fraction.length;
-  const scale = power - fraction.length;
+  const scale = (isBinary ? 0 : exponent) - fraction.length;
   if (precision < 0 || scale < -9 || (isBinary && fraction !== "")) return undefined;
-  const value = BigInt(whole + fraction) << BigInt(isBinary ? shift : 0);
+  const value = BigInt(whole + fraction) << BigInt(isBinary ? exponent : 0);
   return withinInt64({ value: sign === "-" ? -value : value, scale });
 }
 
