@@ -1,6 +1,6 @@
 /** What both kinds of bindings are made of. */
 import { deepEqual } from "#base";
-import { required, type Infer, Path, value, type Problems, string, structs } from "#schema";
+import { required, type Infer, list, Path, value, type Problems, string, structs } from "#schema";
 import { type HookContext, isDns1123Subdomain, isPathSegmentName, resolve } from "#meta";
 import type { Cell, Column, KindHooks, RowContext } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
@@ -10,7 +10,7 @@ const v1 = structs("api/rbac/v1");
 
 export const RBAC_GROUP = "rbac.authorization.{api}";
 
-export const subject = v1(
+const subject = v1(
   "Subject",
   "User, group or service account that receives the permissions of a role.",
   {
@@ -25,6 +25,13 @@ export const subject = v1(
     namespace: value(4, string, "Namespace of a ServiceAccount. Must be empty for User and Group."),
   },
   { atomic: true },
+);
+
+export const subjects = value(
+  2,
+  list(subject),
+  "Users, groups and service accounts that receive the permissions.",
+  { listType: "atomic" },
 );
 
 export const roleRef = v1(

@@ -1,4 +1,4 @@
-import { required, list, value, structs } from "#schema";
+import { required, value, structs } from "#schema";
 import { kind, objectMeta } from "#meta";
 import {
   bindingColumns,
@@ -6,7 +6,7 @@ import {
   bindingRow,
   RBAC_GROUP,
   roleRef,
-  subject,
+  subjects,
 } from "./bindings.ts";
 
 const v1 = structs("api/rbac/v1");
@@ -16,12 +16,7 @@ const clusterRoleBindingV1 = v1(
   "ClusterRoleBinding grants the permissions of a ClusterRole in the whole cluster.",
   {
     metadata: value(1, objectMeta, "Standard object metadata."),
-    subjects: value(
-      2,
-      list(subject),
-      "Users, groups and service accounts that receive the permissions.",
-      { listType: "atomic" },
-    ),
+    subjects,
     roleRef: required(
       3,
       roleRef,

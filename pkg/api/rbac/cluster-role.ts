@@ -2,7 +2,7 @@ import { required, type Infer, list, pointer, Path, value, type Problems, struct
 import { kind, labelSelector, objectMeta } from "#meta";
 import { checkLabelSelector } from "../label-selector.ts";
 import { plainColumns, plainRow } from "../printing.ts";
-import { checkPolicyRules, policyRule } from "./rules.ts";
+import { checkPolicyRules, policyRule, roleHooks } from "./rules.ts";
 
 const v1 = structs("api/rbac/v1");
 
@@ -71,14 +71,7 @@ export const clusterRole = kind(clusterRoleV1, {
     name: "path-segment",
     createOnUpdate: true,
   },
-  hooks: {
-    validate,
-    // Kubernetes checks a changed role twice, and tells of everything twice.
-    validateUpdate: (object, _old, problems) => {
-      validate(object, problems);
-      validate(object, problems);
-    },
-  },
+  hooks: roleHooks(validate),
   columns: plainColumns,
   row: plainRow,
 });

@@ -1,7 +1,7 @@
 import { required, type Infer, list, value, type Problems, structs } from "#schema";
 import { kind, objectMeta } from "#meta";
 import { plainColumns, plainRow } from "../printing.ts";
-import { checkPolicyRules, policyRule } from "./rules.ts";
+import { checkPolicyRules, policyRule, roleHooks } from "./rules.ts";
 
 const v1 = structs("api/rbac/v1");
 
@@ -32,14 +32,7 @@ export const role = kind(roleV1, {
     name: "path-segment",
     createOnUpdate: true,
   },
-  hooks: {
-    validate,
-    // Kubernetes checks a changed role twice, and tells of everything twice.
-    validateUpdate: (object, _old, problems) => {
-      validate(object, problems);
-      validate(object, problems);
-    },
-  },
+  hooks: roleHooks(validate),
   columns: plainColumns,
   row: plainRow,
 });

@@ -1,5 +1,6 @@
 /** What roles are made of. */
 import { required, type Infer, list, Path, value, type Problems, string, structs } from "#schema";
+import type { KindHooks } from "#meta";
 
 const v1 = structs("api/rbac/v1");
 
@@ -87,4 +88,16 @@ export function checkPolicyRules(
       problems.required(path.child("resources"), detail);
     }
   }
+}
+
+/** Hooks of a kind of role. */
+export function roleHooks<R>(validate: (role: R, problems: Problems) => void): KindHooks<R> {
+  return {
+    validate,
+    // Kubernetes checks a changed role twice, and tells of everything twice.
+    validateUpdate: (object, _old, problems) => {
+      validate(object, problems);
+      validate(object, problems);
+    },
+  };
 }
