@@ -42,7 +42,8 @@ describe("streams", () => {
         received.push({ request, body });
         if (request.url === "/away") response.setHeader("location", "/home?x=1");
         response.setHeader("content-type", "text/plain");
-        response.setHeader("connection", "close");
+        response.setHeader("connection", "close, X-Hop");
+        response.setHeader("x-hop", "1");
         response.statusCode = request.url === "/away" ? 302 : request.url === "/gone" ? 404 : 200;
         response.end(`${request.method} ${request.url}`);
       });
@@ -122,6 +123,16 @@ describe("streams", () => {
     assert.equal(request.headers["authorization"], undefined);
     assert.equal(request.headers["x-remote-user"], undefined);
     assert.equal(asked[0]!.target.name, "https:p:8443");
+  });
+
+  it("drops headers that a Connection header names", async () => {
+    const headers = { connection: "close, X-Own", "x-own": "1", "x-other": "1" };
+    const request = http.get(url(`${proxy}/`), { headers });
+    const [response] = (await once(request, "response")) as [IncomingMessage];
+    response.resume();
+    assert.equal(response.headers["x-hop"], undefined);
+    const [{ request: forwarded }] = received as [(typeof received)[0]];
+    assert.deepEqual([forwarded.headers["x-own"], forwarded.headers["x-other"]], [undefined, "1"]);
   });
 
   it("keeps redirections behind the proxy and sends bare paths to the root", async () => {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { withoutBearerProtocol } from "#authn";
-import { hopByHopHeaders } from "#base";
+import { connectionOptions, hopByHopHeaders } from "#base";
 import {
   badRequest,
   type Catalog,
@@ -136,8 +136,9 @@ function forwarded(
   { exchange, to, prefix }: Passing,
   domain: Domain,
 ): Record<string, string | string[]> {
+  const named = connectionOptions(exchange.header("connection"));
   const isOwn = (name: string) =>
-    ownHeaders.has(name) || ownPrefixes.some((start) => name.startsWith(start));
+    ownHeaders.has(name) || named.has(name) || ownPrefixes.some((start) => name.startsWith(start));
   const headers = collectHeaders(exchange.rawHeaders ?? [], isOwn);
   const protocols = headers["sec-websocket-protocol"];
   if (protocols !== undefined) {
@@ -179,13 +180,13 @@ function logHeaders({ headers }: IncomingMessage): Record<string, string> {
 }
 
 function returned(message: IncomingMessage, passing: Passing): Record<string, string | string[]> {
+  const { connection, location } = message.headers;
+  const named = connectionOptions(connection);
   const headers: Record<string, string | string[]> = {};
   for (const [name, value] of Object.entries(message.headers)) {
-    if (value !== undefined && (!ownHeaders.has(name) || name === "trailer")) headers[name] = value;
+    if (value !== undefined && !ownHeaders.has(name) && !named.has(name)) headers[name] = value;
   }
-  const { location } = message.headers;
   if (location !== undefined) headers["location"] = relocated(location, passing);
-  delete headers["trailer"];
   return headers;
 }
 
