@@ -14,7 +14,7 @@ function refusal(text: string): string {
 }
 
 describe("continue token", () => {
-  it("makes continue tokens that Kubernetes reads", () => {
+  it("is encoded as by kube-apiserver", () => {
     const token = encodeContinue({ revision: 7, after: "ns/a" }, domain);
     assert.equal(
       Buffer.from(token, "base64url").toString(),
@@ -23,7 +23,7 @@ describe("continue token", () => {
     assert.deepEqual(decodeContinue(token, domain), { revision: 7, after: "ns/a" });
   });
 
-  it("goes on in the newest state for any negative version", () => {
+  it("continues at the newest revision if rv is negative", () => {
     for (const rv of [-1, -5]) {
       const text = JSON.stringify({ v: "meta.k8s.io/v1", rv, start: "/ns/a\0" });
       const token = Buffer.from(text).toString("base64url");
@@ -39,7 +39,7 @@ describe("continue token", () => {
     ["YWJjZ", `${invalid}: illegal base64 data at input byte 4`],
   ];
   for (const [token, message] of texts) {
-    it(`refuses ${token}`, () => assert.equal(refusal(token), message));
+    it(`is rejected as malformed: ${token}`, () => assert.equal(refusal(token), message));
   }
 
   const member = "Go struct field continueToken";
@@ -79,7 +79,7 @@ describe("continue token", () => {
     ['{"v":"meta.k8s.io/v1","rv":1,"start":"//a\\u0000"}', `${invalid}: //a\0`],
   ];
   for (const [body, message] of bodies) {
-    it(`refuses ${body}`, () => {
+    it(`is rejected as malformed: ${body}`, () => {
       assert.equal(refusal(Buffer.from(body).toString("base64url")), message);
     });
   }

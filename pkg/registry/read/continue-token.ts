@@ -3,48 +3,48 @@ import { JsonFault, parseJson, withWritten, Written } from "#schema";
 import { jsonType } from "../codec/json-type.ts";
 
 /**
- * Where a list goes on: after which key, and in which state of the store. The text is base64url of
- * `{"v":"meta.k8s.io/v1","rv":123,"start":"default/a\u0000"}`, the form of Kubernetes, so that a
- * client may be handed on between servers in the middle of a list.
+ * The position of a paged list: last key and revision. Encoded as in apiserver's storage package, as
+ * base64url of `{"v":"meta.k8s.io/v1","rv":123,"start":"default/a\u0000"}`, so that a client can
+ * continue a list at another API server.
  */
 export interface ContinueToken {
-  /** The state that the list shows; undefined = the newest (an inconsistent continuation). */
+  /** The revision of the list; undefined = the newest (an inconsistent continuation). */
   readonly revision: number | undefined;
-  /** The last key that was looked at, relative to the collection's prefix. */
+  /** The last key that was read, relative to the collection's prefix. */
   readonly after: string;
 }
 
-/** How the token says "the newest state". */
+/** `rv` of an inconsistent continuation. */
 const inconsistent = -1;
 
-function formOf(domain: Domain): string {
+function tokenVersion(domain: Domain): string {
   return resolve("meta.{api}/v1", domain);
 }
 
 export function encodeContinue({ revision, after }: ContinueToken, domain: Domain): string {
-  const token = { v: formOf(domain), rv: revision ?? inconsistent, start: `${after}\0` };
+  const token = { v: tokenVersion(domain), rv: revision ?? inconsistent, start: `${after}\0` };
   return Buffer.from(JSON.stringify(token)).toString("base64url");
 }
 
-/** Throws 400 in the words of Kubernetes for anything that no server would make. */
+/** Throws 400 with kube-apiserver's message for a malformed token. */
 export function decodeContinue(text: string, domain: Domain): ContinueToken {
-  const { v, rv, start } = parsed(text);
-  const form = formOf(domain);
-  if (v !== form) throw malformed(`server does not recognize this encoded version ${v}`);
-  if (rv === 0n) throw malformed(`incorrect encoded start resourceVersion (version ${form})`);
-  if (start === "") throw malformed(`encoded start key empty (version ${form})`);
+  const { v, rv, start } = parseToken(text);
+  const version = tokenVersion(domain);
+  if (v !== version) throw malformed(`server does not recognize this encoded version ${v}`);
+  if (rv === 0n) throw malformed(`incorrect encoded start resourceVersion (version ${version})`);
+  if (start === "") throw malformed(`encoded start key empty (version ${version})`);
   if (!start.endsWith("\0") || !isClean(start)) throw malformed(start);
   const after = (start.startsWith("/") ? start.slice(1) : start).slice(0, -1);
   return { revision: rv < 0n ? undefined : Number(rv), after };
 }
 
-interface Parsed {
+interface TokenMembers {
   readonly v: string;
   readonly rv: bigint;
   readonly start: string;
 }
 
-function parsed(text: string): Parsed {
+function parseToken(text: string): TokenMembers {
   const fault = illegalByte(text);
   if (fault !== undefined) throw malformed(`illegal base64 data at input byte ${fault}`);
   try {
@@ -56,7 +56,7 @@ function parsed(text: string): Parsed {
   }
 }
 
-function membersOf(token: unknown): Parsed {
+function membersOf(token: unknown): TokenMembers {
   if (typeof token !== "object" || token === null || Array.isArray(token)) {
     throw mismatch(token, "value of type storage.continueToken");
   }
@@ -88,7 +88,7 @@ function mismatch(value: unknown, into: string): JsonFault {
   return new JsonFault(`json: cannot unmarshal ${type} into Go ${into}`);
 }
 
-/** The byte at which Go's unpadded base64url decoder gives up; it skips line breaks. */
+/** Offset of the byte that Go's unpadded base64url decoder rejects; it skips line breaks. */
 function illegalByte(text: string): number | undefined {
   const bytes = Buffer.from(text);
   let inGroup = 0;
@@ -100,7 +100,7 @@ function illegalByte(text: string): number | undefined {
   return inGroup === 1 ? bytes.length - 1 : undefined;
 }
 
-/** A forged key must not lead out of the collection. */
+/** Whether a key has no empty, `.` or `..` segment: a forged key must not leave the collection. */
 function isClean(key: string): boolean {
   const parts = (key.startsWith("/") ? key.slice(1) : key).split("/");
   return !parts.some((part) => part === "" || part === "." || part === "..");

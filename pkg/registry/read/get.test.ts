@@ -9,7 +9,7 @@ describe("get", () => {
     api = await testRegistry({ namespaces: ["ns", "other"] });
   });
 
-  it("gets by version", async () => {
+  it("accepts past resourceVersions and rejects future and malformed ones", async () => {
     const { item } = await api.post(maps, { metadata: { name: "a" } });
     for (const version of ["", "0", "1", String(item.revision)]) {
       assert.equal((await api.get(`${maps}/a`, version)).revision, item.revision);

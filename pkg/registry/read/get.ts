@@ -5,31 +5,31 @@ import { storageKey, StoredItem } from "../codec/stored.ts";
 import { parseResourceVersion, resourceVersionFault } from "../write/preconditions.ts";
 
 /**
- * GET of one object: the newest state; with a version one that is not older, 0 being any.
- * Throws 404, 504 for a version from the future, 500 for one that is no number.
+ * Reads one object: the newest version, or one not older than `resourceVersion` ("0" = any cached one).
+ * Throws 404, 504 for a future resourceVersion, and 500 for a malformed one.
  */
 export async function get(
   registry: RegistryContext,
   request: ResourceRequest,
   { resourceVersion, ownWrites = false }: GetOptions,
 ): Promise<Item> {
-  const asked = resourceVersion === "" ? 0n : parseResourceVersion(resourceVersion);
-  if (asked === undefined) throw plainFailure(malformedVersion(resourceVersion));
+  const minimum = resourceVersion === "" ? 0n : parseResourceVersion(resourceVersion);
+  if (minimum === undefined) throw plainFailure(malformedVersion(resourceVersion));
   const key = storageKey(request);
   const { resource } = request;
   const collection = registry.store.collection(resource.keyPrefix);
   const consistent = resourceVersion === "" && !ownWrites;
-  const least = ownWrites ? collection.written : Number(asked);
+  const least = ownWrites ? collection.written : Number(minimum);
   const atLeast = consistent ? {} : { atLeast: least };
   const { entry, revision } = await collection.get(key, atLeast);
-  if (asked > BigInt(revision)) throw tooLargeResourceVersion(asked, revision);
+  if (minimum > BigInt(revision)) throw tooLargeResourceVersion(minimum, revision);
   if (entry === undefined) throw notFound(resource, request.name);
   return StoredItem.shared(registry, resource, entry);
 }
 
 /**
- * The object as the cache shows it, without waiting; undefined unless the cache has it and
- * everything that this process wrote to the collection.
+ * The cached object, without waiting; undefined unless the cache has it and contains all writes of this
+ * process to the collection.
  */
 export function cached(registry: RegistryContext, request: ResourceRequest): Item | undefined {
   const { store } = registry;
@@ -39,7 +39,7 @@ export function cached(registry: RegistryContext, request: ResourceRequest): Ite
   return entry && StoredItem.shared(registry, request.resource, entry);
 }
 
-/** How Kubernetes tells that a version is no number where it expects one. */
+/** kube-apiserver's message for a resourceVersion that is not an unsigned integer. */
 export function malformedVersion(text: string): string {
   return `resourceVersion: Invalid value: ${JSON.stringify(text)}: ${resourceVersionFault(text)}`;
 }

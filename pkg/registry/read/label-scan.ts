@@ -1,6 +1,6 @@
 /**
- * What can be seen of a stored object without decoding it. A selector over many objects looks at
- * their labels only, which stand near the front of the bytes.
+ * Reads the labels of a stored object without decoding it: a label selector over many objects needs
+ * only these, and they are near the start of the bytes.
  */
 
 import { parseJsonText } from "#base";
@@ -21,8 +21,8 @@ const METADATA = Buffer.from('"metadata":{');
 const NEAR = 200;
 
 /**
- * The labels of an object that is stored as JSON without white space, as all servers write it;
- * undefined where only the decoder can tell.
+ * The labels of an object that is stored as JSON without white space, as API servers write it;
+ * undefined for other encodings and malformed labels, which the caller must decode.
  */
 export function labelsIn(bytes: Uint8Array): Labels | undefined {
   if (bytes[0] !== OPEN) return undefined;
@@ -45,7 +45,7 @@ export function labelsIn(bytes: Uint8Array): Labels | undefined {
   }
 }
 
-/** Undefined for what are no labels, such as null. */
+/** Parses the value of `labels`; undefined unless it is a map of strings. */
 function parseLabels(text: string): Labels | undefined {
   try {
     const value: unknown = parseJsonText(text);
@@ -61,7 +61,7 @@ function parseLabels(text: string): Labels | undefined {
 function endOfValue(text: Buffer, start: number): number {
   const first = text[start];
   if (first === QUOTE) return endOfString(text, start);
-  if (first !== OPEN && first !== OPEN_LIST) return endOfPlain(text, start);
+  if (first !== OPEN && first !== OPEN_LIST) return endOfLiteral(text, start);
   let depth = 0;
   for (let at = start; at < text.length; at++) {
     const byte = text[at];
@@ -84,15 +84,15 @@ function endOfString(text: Buffer, start: number): number {
   return end < 0 ? -1 : end + 1;
 }
 
-/** Whether an odd number of backslashes stands before. */
+/** Whether an odd number of backslashes precedes the offset. */
 function isEscaped(text: Buffer, at: number): boolean {
   let before = at - 1;
   while (text[before] === BACKSLASH) before -= 1;
   return (at - before) % 2 === 0;
 }
 
-/** A number or a word. */
-function endOfPlain(text: Buffer, start: number): number {
+/** Offset after a number, boolean or null. */
+function endOfLiteral(text: Buffer, start: number): number {
   for (let at = start; at < text.length; at++) {
     const byte = text[at];
     if (byte === COMMA || byte === CLOSE) return at > start ? at : -1;

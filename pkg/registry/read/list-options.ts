@@ -7,7 +7,7 @@ import { malformedVersion } from "./get.ts";
 const matchPath = Path.of("resourceVersionMatch");
 const notOlderThan = "NotOlderThan";
 
-/** Throws 422 for combinations of list parameters that Kubernetes refuses. */
+/** Throws 422 for combinations of list parameters that kube-apiserver rejects (ValidateListOptions). */
 export function checkListOptions(options: ListOptions, domain: Domain): void {
   const problems = new Problems();
   const { resourceVersion, resourceVersionMatch: match, continueToken } = options;
@@ -28,10 +28,10 @@ export function checkListOptions(options: ListOptions, domain: Domain): void {
   if (options.sendInitialEvents !== undefined) {
     problems.forbidden(Path.of("sendInitialEvents"), "sendInitialEvents is forbidden for list");
   }
-  refuse(problems, domain);
+  throwIfInvalid(problems, domain);
 }
 
-/** Throws 422 for combinations of watch parameters that Kubernetes refuses. */
+/** Throws 422 for combinations of watch parameters that kube-apiserver rejects. */
 export function checkWatchOptions(options: WatchOptions, domain: Domain): void {
   const problems = new Problems();
   const { continueToken } = options;
@@ -51,12 +51,12 @@ export function checkWatchOptions(options: WatchOptions, domain: Domain): void {
       forbid(problems, "resourceVersionMatch is forbidden when continue is provided");
     }
   }
-  refuse(problems, domain);
+  throwIfInvalid(problems, domain);
 }
 
 type WatchStart = Pick<WatchOptions, "resourceVersionMatch" | "sendInitialEvents">;
 
-/** A watch that names no version, or "0", asks for initial events unless it says otherwise. */
+/** A watch without resourceVersion, or from "0", defaults to initial events (SetListOptionsDefaults). */
 function withWatchDefaults(options: WatchOptions): WatchStart {
   const { resourceVersion, resourceVersionMatch, sendInitialEvents } = options;
   const isStated = resourceVersionMatch !== "" || sendInitialEvents !== undefined;
@@ -68,7 +68,7 @@ function forbid(problems: Problems, detail: string): void {
   problems.forbidden(matchPath, detail);
 }
 
-/** In Kubernetes' own order, which is not sorted. */
+/** Lists the supported values in kube-apiserver's order, which is not sorted. */
 function unsupportedMatch(problems: Problems, value: string, supported: readonly string[]): void {
   const list = supported.map((each) => JSON.stringify(each)).join(", ");
   const detail = `supported values: ${list}`;
@@ -76,20 +76,19 @@ function unsupportedMatch(problems: Problems, value: string, supported: readonly
   problems.add({ type: "FieldValueNotSupported", field, value, detail });
 }
 
-function refuse(problems: Problems, domain: Domain): void {
+function throwIfInvalid(problems: Problems, domain: Domain): void {
   if (problems.empty) return;
   throw invalid({ group: `meta.${domain.api}`, kind: "ListOptions" }, "", problems);
 }
 
-/** Which state of the store a list shows. */
+/** The revision that a list returns. */
 export type ListVersion =
-  | { readonly kind: "newest"; /** Not older than this. */ readonly least: bigint }
+  | { readonly kind: "newest"; /** Lowest acceptable revision. */ readonly least: bigint }
   | { readonly kind: "exact"; readonly revision: bigint };
 
 /**
- * Kubernetes' table of resourceVersion and resourceVersionMatch, for lists without a continue
- * token. A version with a limit and no match means exactly that version. Throws 400 for malformed
- * versions.
+ * The semantics of resourceVersion and resourceVersionMatch for lists without a continue token. With a
+ * limit and without resourceVersionMatch, a resourceVersion is exact. Throws 400 if it is malformed.
  */
 export function listVersion(options: ListOptions): ListVersion {
   const { resourceVersion, resourceVersionMatch, limit } = options;

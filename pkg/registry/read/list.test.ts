@@ -16,7 +16,7 @@ describe("list", () => {
       await api.post(maps, { metadata: { name, labels }, data: { k: name } });
     }
   };
-  it("lists what matches, in order of key", async () => {
+  it("returns matching objects in key order", async () => {
     await fill("gcaebdf");
     await api.post("v1/configmaps/other", { metadata: { name: "a", labels: { odd: "y" } } });
     const cases: readonly (readonly [string, Partial<ListOptions>, string])[] = [
@@ -42,7 +42,7 @@ describe("list", () => {
     }
   });
 
-  it("lists more than one page of the store without a limit", async () => {
+  it("returns all chunks of the store without a limit", async () => {
     const value = Buffer.from('{"kind":"ConfigMap","apiVersion":"v1","metadata":{}}');
     for (let index = 0; index < 2500; index++) {
       await api.store.create(`/configmaps/ns/n${index}`, value);
@@ -53,7 +53,7 @@ describe("list", () => {
     assert.equal(next, undefined);
   });
 
-  it("lists a moment of the past", async () => {
+  it("returns an exact past revision until it is compacted", async () => {
     await fill("a");
     const then = await api.store.revision();
     await fill("b");
@@ -71,7 +71,7 @@ describe("list", () => {
     assert.match(await refusal(api.list(maps, exact)), /^410 Expired/);
   });
 
-  it("refuses list options", async () => {
+  it("rejects invalid list options with kube-apiserver's messages", async () => {
     const invalid = '^422 Invalid ListOptions.meta.k8s.io "" is invalid: ';
     const cases: readonly (readonly [Partial<ListOptions>, string])[] = [
       [
@@ -110,7 +110,7 @@ describe("list", () => {
     );
   });
 
-  it("pages through one moment while objects change", async () => {
+  it("pages through one revision while objects change", async () => {
     await fill("abcdefg");
     const first = await api.list(maps, { limit: 3 });
     assert.equal(first.next?.remaining, 4);
@@ -130,7 +130,7 @@ describe("list", () => {
     assert.notEqual(odd.next?.continueToken, undefined);
   });
 
-  it("goes on inconsistently when the moment is gone", async () => {
+  it("returns 410 with an inconsistent continue token once the revision is compacted", async () => {
     await fill("abcd");
     const first = await api.list(maps, { limit: 2 });
     const continueToken = first.next?.continueToken ?? "";

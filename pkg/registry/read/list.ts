@@ -10,15 +10,14 @@ import { type Selection, selectionOf } from "./selection.ts";
 import { collectionPrefix, isReadable, StoredItem } from "../codec/stored.ts";
 import { parseResourceVersion } from "../write/preconditions.ts";
 
-/** Entries looked at in one go. */
+/** Entries per read of the store. */
 const chunk = 500;
-/** Lists with a selector look at up to so many in one go, as it thins out. */
-const largestChunk = 10_000;
+/** Limit of entries per read for lists with a selector, whose reads grow. */
+const maxChunk = 10_000;
 
 /**
- * GET of a collection: one state of the store, page by page. A list without a limit is never whole
- * in memory; one with a limit holds no more than the limit. Throws 400, 410, 422 and 504 as
- * Kubernetes does.
+ * Lists a collection at one revision, in chunks: a list without a limit is never in memory as a whole,
+ * one with a limit holds at most `limit` items. Throws 400, 410, 422 and 504 as kube-apiserver does.
  */
 export async function list(
   registry: RegistryContext,
@@ -27,16 +26,16 @@ export async function list(
 ): Promise<ItemList> {
   const selection = selectionOf(request, options);
   checkListOptions(options, registry.catalog.domain);
-  const walk = planList(registry, request, { options, selection });
-  const snapshot = await snapshotOf(walk);
+  const plan = planList(registry, request, { options, selection });
+  const snapshot = await snapshotOf(plan);
   if (
     selection.name !== undefined &&
     options.continueToken === "" &&
     isOneKey(request, selection)
   ) {
-    return one(walk, snapshot, selection.name);
+    return listByName(plan, snapshot, selection.name);
   }
-  return walk.limit > 0 ? page(walk, snapshot) : everything(walk, snapshot);
+  return plan.limit > 0 ? listPage(plan, snapshot) : listAll(plan, snapshot);
 }
 
 /** What to read from which snapshot of the store. */
@@ -60,8 +59,8 @@ function planList(
   const namespace = selection.namespace ?? request.namespace;
   const prefix = collectionPrefix({ ...request, namespace });
   const common = { registry, request, options, selection, prefix };
-  // "Any version" comes from a cache in Kubernetes, which answers whole lists; events have no
-  // cache.
+  // kube-apiserver serves resourceVersion "0" from its watch cache, which ignores the limit; it has no
+  // watch cache for Events.
   const any = parseResourceVersion(options.resourceVersion) === 0n;
   const cached = any && !request.resource.kind.rules.expires;
   const limit = cached ? 0 : Math.max(0, options.limit);
@@ -83,9 +82,9 @@ function isOneKey({ resource, namespace }: ResourceRequest, selection: Selection
   return resource.kind.scope === "Cluster" || (selection.namespace ?? namespace) !== "";
 }
 
-/** The state that the list shows. */
-async function snapshotOf(walk: ListPlan): Promise<Snapshot> {
-  const { registry, version, request, options } = walk;
+/** The snapshot of the store that the list returns. */
+async function snapshotOf(plan: ListPlan): Promise<Snapshot> {
+  const { registry, version, request, options } = plan;
   const { signal } = request.context;
   const collection = registry.store.collection(request.resource.keyPrefix);
   const exact = exactRevision(version);
@@ -99,20 +98,20 @@ async function snapshotOf(walk: ListPlan): Promise<Snapshot> {
   return snapshot;
 }
 
-/** The entries that follow `after`. */
-async function read(
-  walk: ListPlan,
+/** Reads entries after the key `after`. */
+async function readEntries(
+  plan: ListPlan,
   snapshot: Snapshot,
   { limit, after }: { readonly limit: number; readonly after: string | undefined },
 ): Promise<Page> {
   try {
-    return await snapshot.page(walk.prefix, { limit, after, signal: walk.request.context.signal });
+    return await snapshot.page(plan.prefix, { limit, after, signal: plan.request.context.signal });
   } catch (fault) {
-    throw fault instanceof StoreFault ? clientFacing(walk, fault, after) : fault;
+    throw fault instanceof StoreFault ? listError(plan, fault, after) : fault;
   }
 }
 
-/** Versions beyond what a store can ever reach are as far in the future as any. */
+/** The revision of `resourceVersionMatch=Exact`, at most the largest safe integer. */
 function exactRevision(version: ListVersion): number | undefined {
   if (version.kind !== "exact") return undefined;
   return Number(
@@ -120,8 +119,9 @@ function exactRevision(version: ListVersion): number | undefined {
   );
 }
 
-function clientFacing(walk: ListPlan, fault: StoreFault, after: string | undefined): Error {
-  const { version, token } = walk;
+/** Translates compacted and future revisions into 410 and 504; a 410 has a new continue token. */
+function listError(plan: ListPlan, fault: StoreFault, after: string | undefined): Error {
+  const { version, token } = plan;
   if (fault.detail.kind === "future-revision" && version.kind === "exact") {
     return tooLargeResourceVersion(version.revision, fault.detail.current);
   }
@@ -129,8 +129,8 @@ function clientFacing(walk: ListPlan, fault: StoreFault, after: string | undefin
   if (token === undefined) {
     return expired("The resourceVersion for the provided list is too old.");
   }
-  const last = after?.slice(walk.prefix.length) ?? token.after;
-  const { domain } = walk.registry.catalog;
+  const last = after?.slice(plan.prefix.length) ?? token.after;
+  const { domain } = plan.registry.catalog;
   return expired(
     "The provided continue parameter is too old to display a consistent list result. You can " +
       "start a new list without the continue parameter, or use the continue token in this " +
@@ -141,16 +141,20 @@ function clientFacing(walk: ListPlan, fault: StoreFault, after: string | undefin
   );
 }
 
+/** The key after which the continue token resumes. */
 function startOf({ token, prefix }: ListPlan): string | undefined {
   return token === undefined ? undefined : prefix + token.after;
 }
 
-/** At most one object, by its key. */
-async function one(walk: ListPlan, snapshot: Snapshot, name: string): Promise<ItemList> {
-  const { prefix, selection, registry, request } = walk;
+/** A list that can match one name only: reads one key. */
+async function listByName(plan: ListPlan, snapshot: Snapshot, name: string): Promise<ItemList> {
+  const { prefix, selection, registry, request } = plan;
   const key = prefix + name;
-  // Keys that begin with `key` follow it, so that it is the first of them if it exists.
-  const { runs } = await read({ ...walk, prefix: key }, snapshot, { limit: 1, after: undefined });
+  // `key` sorts before all longer keys with this prefix, so it is the first entry if it exists.
+  const { runs } = await readEntries({ ...plan, prefix: key }, snapshot, {
+    limit: 1,
+    after: undefined,
+  });
   const found = runs.flat().filter((entry) => entry.key === key && isReadable(entry));
   const items = found.map((entry) => StoredItem.shared(registry, request.resource, entry));
   const { revision } = snapshot;
@@ -158,20 +162,20 @@ async function one(walk: ListPlan, snapshot: Snapshot, name: string): Promise<It
 }
 
 /**
- * A list with a limit: walks until so many objects match, in growing steps where a selector thins
- * out.
+ * A list with a limit: reads until `limit` objects match. Reads grow, as a selector may match few of
+ * the entries.
  */
-async function page(walk: ListPlan, snapshot: Snapshot): Promise<ItemList> {
-  const { limit, registry, request, selection, prefix } = walk;
+async function listPage(plan: ListPlan, snapshot: Snapshot): Promise<ItemList> {
+  const { limit, registry, request, selection, prefix } = plan;
   const { revision } = snapshot;
   const select = selectorOf(registry, request.resource, selection);
   const chunks: (readonly Item[])[] = [];
   let missing = limit;
   const pause = yieldEvery();
-  let step = Math.min(limit, largestChunk);
-  let after = startOf(walk);
+  let step = Math.min(limit, maxChunk);
+  let after = startOf(plan);
   for (;;) {
-    const found = await read(walk, snapshot, { limit: step, after });
+    const found = await readEntries(plan, snapshot, { limit: step, after });
     for (const [index, run] of found.runs.entries()) {
       const wait = pause();
       if (wait !== undefined) await wait;
@@ -180,41 +184,41 @@ async function page(walk: ListPlan, snapshot: Snapshot): Promise<ItemList> {
       missing -= items.length;
       if (missing > 0) continue;
       const last = chunks.at(-1)!.at(-1)!.key;
-      const behind = entriesBehind(last, found.runs.slice(index)) + found.remaining;
-      if (behind === 0) break;
+      const rest = entriesAfter(last, found.runs.slice(index)) + found.remaining;
+      if (rest === 0) break;
       const token = { revision, after: last.slice(prefix.length) };
       const continueToken = encodeContinue(token, registry.catalog.domain);
-      const remaining = selection.empty ? behind : undefined;
+      const remaining = selection.empty ? rest : undefined;
       return { revision, next: { continueToken, remaining }, ...delivered(chunks) };
     }
     after = found.runs.at(-1)?.at(-1)?.key;
     if (found.remaining === 0 || after === undefined) {
       return { revision, next: undefined, ...delivered(chunks) };
     }
-    step = Math.min(step * 2, largestChunk);
+    step = Math.min(step * 2, maxChunk);
   }
 }
 
-/** How many entries follow that of the key, which is in the first run. */
-function entriesBehind(key: string, runs: readonly (readonly Entry[])[]): number {
+/** Number of entries after the key, which is in the first run. */
+function entriesAfter(key: string, runs: readonly (readonly Entry[])[]): number {
   const total = runs.reduce((sum, { length }) => sum + length, 0);
   return total - 1 - runs[0]!.findIndex((entry) => entry.key === key);
 }
 
-/** A list without a limit: only the first chunk is read before the response starts. */
-async function everything(walk: ListPlan, snapshot: Snapshot): Promise<ItemList> {
-  const first = await read(walk, snapshot, { limit: chunk, after: startOf(walk) });
-  const chunks = chunksOf(walk, snapshot, first);
+/** A list without a limit: the response starts when the first chunk has been read. */
+async function listAll(plan: ListPlan, snapshot: Snapshot): Promise<ItemList> {
+  const first = await readEntries(plan, snapshot, { limit: chunk, after: startOf(plan) });
+  const chunks = chunksOf(plan, snapshot, first);
   return { items: flat(chunks), chunks, revision: snapshot.revision, next: undefined };
 }
 
 async function* chunksOf(
-  walk: ListPlan,
+  plan: ListPlan,
   snapshot: Snapshot,
   first: Page,
 ): AsyncGenerator<readonly Item[], void, undefined> {
   const pause = yieldEvery();
-  const { registry, request, selection } = walk;
+  const { registry, request, selection } = plan;
   const select = selectorOf(registry, request.resource, selection);
   let step = chunk;
   for (let found = first; ;) {
@@ -227,12 +231,12 @@ async function* chunksOf(
     }
     const after = found.runs.at(-1)?.at(-1)?.key;
     if (found.remaining === 0 || after === undefined) return;
-    if (!selection.empty) step = Math.min(step * 2, largestChunk);
-    found = await read(walk, snapshot, { limit: step, after });
+    if (!selection.empty) step = Math.min(step * 2, maxChunk);
+    found = await readEntries(plan, snapshot, { limit: step, after });
   }
 }
 
-/** Items that are all there already. */
+/** A list of items in memory. */
 export function delivered(
   chunks: readonly (readonly Item[])[],
 ): Pick<ItemList, "items" | "chunks"> {

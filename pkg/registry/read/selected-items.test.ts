@@ -44,7 +44,7 @@ function caseOf(random: Random): Case {
   return cases[random.below(cases.length)]!;
 }
 
-const shown = (items: readonly Item[]): string =>
+const summaryOf = (items: readonly Item[]): string =>
   items.map(({ key, revision }) => `${key.split("/").at(-1)}@${revision}`).join(" ");
 
 const collectionOf = async (api: TestRegistry, options: Partial<ListOptions>) => {
@@ -63,7 +63,7 @@ async function write(api: TestRegistry, random: Random): Promise<void> {
 }
 
 describe("selection of items by a field", () => {
-  it("is the same as a filter of all items, at every revision and page by page", async () => {
+  it("equals a filter of all items, at every revision and page by page", async () => {
     const seed = Date.now() % 1_000_000_007;
     const random = seededRandom(seed);
     const api = await testRegistry({ namespaces: ["ns"] });
@@ -77,10 +77,10 @@ describe("selection of items by a field", () => {
       const version = [{}, { resourceVersion: "0" }, exact][random.below(3)]!;
       const { options, wanted } = caseOf(random);
       const all = await collectionOf(api, version);
-      const expected = shown(all.items.filter(({ object }) => wanted(object)));
+      const expected = summaryOf(all.items.filter(({ object }) => wanted(object)));
       const at = `${JSON.stringify({ ...options, ...version })}, seed ${seed}`;
       assert.equal(
-        shown((await collectionOf(api, { ...options, ...version })).items),
+        summaryOf((await collectionOf(api, { ...options, ...version })).items),
         expected,
         at,
       );
@@ -98,11 +98,11 @@ describe("selection of items by a field", () => {
           continueToken: page.next.continueToken,
         });
       }
-      assert.equal(shown(paged), expected, `limit ${limit}, ${at}`);
+      assert.equal(summaryOf(paged), expected, `limit ${limit}, ${at}`);
     }
   });
 
-  it("gives a watch its initial events", async () => {
+  it("selects the initial events of a watch", async () => {
     const random = seededRandom(7);
     const api = await testRegistry({ namespaces: ["ns"] });
     for (let n = 0; n < 400; n++) await write(api, random);
@@ -113,6 +113,6 @@ describe("selection of items by a field", () => {
       if (event.type === "ADDED") found.push(event.item);
       if (found.length === items.length) break;
     }
-    assert.equal(shown(found), shown(items));
+    assert.equal(summaryOf(found), summaryOf(items));
   });
 });

@@ -5,13 +5,13 @@ import { isReadable, StoredItem } from "../codec/stored.ts";
 import type { RegistryContext } from "../context.ts";
 import type { Selection, Trigger } from "./selection.ts";
 
-/** Picks the readable items of a run of entries that a selection matches. */
+/** Returns the readable items of a run of entries that match a selection. */
 export type Select = (run: readonly Entry[]) => readonly StoredItem[];
 
 /**
- * Selects from the runs of snapshots. Without a selector all callers share one array per run. A
- * selector that requires one value of a field compares the column of that field, and evaluates the
- * rest of the selection only for items that have the value.
+ * The filter of a selection over the runs of snapshots. Without a selector all callers share one array
+ * per run. A selector that requires one value of a field scans the column of that field, and evaluates
+ * the rest of the selection only for items that have the value.
  */
 export function selectorOf(
   registry: RegistryContext,
@@ -37,8 +37,8 @@ export function selectorOf(
 }
 
 /**
- * The items of one run. Runs are leaves of the cached map, which versions of the map share until an
- * entry of the leaf changes. What is derived from a run is therefore right for every snapshot that
+ * The items of one run. Runs are leaves of the persistent map of the watch cache; snapshots share a leaf
+ * until one of its entries changes. So items derived from a run are valid in every snapshot that
  * contains it, and a write costs nothing until the next read of its leaf.
  */
 class RunItems {

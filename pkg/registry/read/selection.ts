@@ -2,21 +2,22 @@ import { badRequest, parseFieldSelector, parseLabelSelector, type Resource } fro
 import type { ListOptions, ResourceRequest } from "../contract.ts";
 import type { StoredItem } from "../codec/stored.ts";
 
-/** Which objects of a collection a client wants. */
+/** The compiled label and field selector of a list or watch. */
 export interface Selection {
   /** True when no selector is set, so that every item matches. */
   readonly empty: boolean;
   readonly matches: (item: StoredItem) => boolean;
-  /** The one name that can match, where the selector says so. */
+  /** The only name that can match, if the selector requires one. */
   readonly name: string | undefined;
-  /** The one namespace that can match, where the selector says so. */
+  /** The only namespace that can match, if the selector requires one. */
   readonly namespace: string | undefined;
-  /** The same text means the same selection. */
+  /** Equal for requests with the same selectors. */
   readonly id: string;
-  /** A field that must have exactly this value. */
+  /** A field that the selector requires to have one value. */
   readonly trigger: Trigger | undefined;
 }
 
+/** A required field value, which indexes watchers like the IndexerFuncs of apiserver's cacher. */
 export interface Trigger {
   readonly field: string;
   readonly value: string;
@@ -26,7 +27,7 @@ export interface Trigger {
 type Fields = Readonly<Record<string, (object: any) => string>>;
 type ItemFields = Readonly<Record<string, (item: StoredItem) => string>>;
 
-/** The storage key holds these two fields, so objects need not be decoded. */
+/** The fields that are part of the storage key: objects need not be decoded. */
 const keyFields: ItemFields = {
   "metadata.name": ({ key }) => key.slice(key.lastIndexOf("/") + 1),
   "metadata.namespace": ({ key, resource }) => {
@@ -35,7 +36,7 @@ const keyFields: ItemFields = {
   },
 };
 
-const everything: Selection = {
+const allItems: Selection = {
   empty: true,
   matches: () => true,
   name: undefined,
@@ -45,36 +46,39 @@ const everything: Selection = {
 };
 
 /**
- * Throws 400 for selectors that cannot be parsed and for fields that the kind does not select by.
+ * Compiles the selectors of a request. Throws 400 if they are malformed, and for fields that the kind
+ * does not support.
  */
 export function selectionOf(request: ResourceRequest, options: ListOptions): Selection {
-  const { resource, name: ownName } = request;
-  if (ownName + options.labelSelector + options.fieldSelector === "") return everything;
+  const { resource, name: requestName } = request;
+  if (requestName + options.labelSelector + options.fieldSelector === "") return allItems;
   const labels = parseLabelSelector(options.labelSelector);
   const fields = parseFieldSelector(options.fieldSelector);
-  const own = resource.served.selectableFields ?? resource.kind.selectableFields;
+  const selectable = resource.served.selectableFields ?? resource.kind.selectableFields;
   const known = (field: string) =>
-    Object.hasOwn(own, field) || (Object.hasOwn(keyFields, field) && isKeyed(field, resource));
+    Object.hasOwn(selectable, field) ||
+    (Object.hasOwn(keyFields, field) && isKeyed(field, resource));
   for (const { field } of fields.requirements) {
-    if (!known(field)) throw unknownField(field, own, resource);
+    if (!known(field)) throw unknownField(field, selectable, resource);
   }
-  const reader = (field: string) => keyFields[field] ?? ((item) => item.field(field, own[field]!));
+  const reader = (field: string) =>
+    keyFields[field] ?? ((item) => item.field(field, selectable[field]!));
   const tests = fields.requirements.map(({ field, operator, value }) => {
     const [read, wanted] = [reader(field), operator !== "!="];
     return (item: StoredItem): boolean => (read(item) === value) === wanted;
   });
   if (!labels.empty) tests.push((item) => labels.matches(item.labels));
-  if (ownName !== "") tests.push((item) => keyFields["metadata.name"]!(item) === ownName);
+  if (requestName !== "") tests.push((item) => keyFields["metadata.name"]!(item) === requestName);
   const exactly = (label: string): string | undefined =>
     fields.requirements.find(({ field, operator }) => field === label && operator === "=")?.value;
-  const name = ownName === "" ? exactly("metadata.name") : ownName;
+  const name = requestName === "" ? exactly("metadata.name") : requestName;
   const exact = fields.requirements.find(({ operator }) => operator === "=");
   return {
     empty: tests.length === 0,
     matches: (item) => tests.every((test) => test(item)),
     name: name === "" ? undefined : name,
     namespace: namespaceOf(request, exactly("metadata.namespace")),
-    id: JSON.stringify([options.labelSelector, options.fieldSelector, ownName]),
+    id: JSON.stringify([options.labelSelector, options.fieldSelector, requestName]),
     trigger: exact && {
       field: exact.field,
       value: exact.value,
@@ -83,7 +87,7 @@ export function selectionOf(request: ResourceRequest, options: ListOptions): Sel
   };
 }
 
-/** Narrows only lists over all namespaces; a name with a slash is no part of a key. */
+/** The namespace that restricts a list of all namespaces; never one with a slash, as in a forged key. */
 function namespaceOf(request: ResourceRequest, namespace: string | undefined): string | undefined {
   if (request.namespace !== "" || request.resource.kind.scope === "Cluster") return undefined;
   return namespace === undefined || namespace === "" || namespace.includes("/")
@@ -91,19 +95,19 @@ function namespaceOf(request: ResourceRequest, namespace: string | undefined): s
     : namespace;
 }
 
-/** Custom resources of cluster scope have no namespace to select by; built-in kinds' is "". */
+/** Cluster-scoped custom resources do not support metadata.namespace; for built-in kinds it is "". */
 function isKeyed(field: string, { kind }: Resource): boolean {
-  const isNowhere = kind.custom !== undefined && kind.scope === "Cluster";
-  return !isNowhere || field !== "metadata.namespace";
+  const isClusterScopedCustom = kind.custom !== undefined && kind.scope === "Cluster";
+  return !isClusterScopedCustom || field !== "metadata.namespace";
 }
 
-/** Custom resources and kinds with fields of their own have another message than the rest. */
-function unknownField(field: string, own: Fields, resource: Resource): Error {
-  if (Object.keys(own).length === 0 && resource.kind.custom === undefined) {
+/** The 400 for an unsupported field; its message depends on whether the kind has selectable fields. */
+function unknownField(field: string, selectable: Fields, resource: Resource): Error {
+  if (Object.keys(selectable).length === 0 && resource.kind.custom === undefined) {
     const known = 'only "metadata.name", "metadata.namespace"';
     return badRequest(`${JSON.stringify(field)} is not a known field selector: ${known}`);
   }
   const { kind, groupVersion } = resource;
-  const whose = kind.rules.namedInFieldFaults ? ` for ${groupVersion}, Kind=${kind.kind}` : "";
-  return badRequest(`field label not supported${whose}: ${field}`);
+  const ofKind = kind.rules.namedInFieldFaults ? ` for ${groupVersion}, Kind=${kind.kind}` : "";
+  return badRequest(`field label not supported${ofKind}: ${field}`);
 }
