@@ -1,4 +1,4 @@
-import { idleWhile, plannedEnd } from "#base";
+import { plannedEnd } from "#base";
 import {
   type ApiObject,
   type DiscoveredResource,
@@ -9,11 +9,7 @@ import {
 import { groupVersionOf } from "#meta";
 import { type Evaluator, evaluatorFor } from "#quota";
 import type { ControllerContext } from "../controller-context.ts";
-
-/** Discovery interval. */
-const discoveryMs = 30_000;
-/** Discovery interval if the client notifies of changes of the served resources. */
-const notifiedDiscoveryMs = 600_000;
+import { DiscoveryLoop } from "../discovery-loop.ts";
 
 export interface QuotaMonitorObserver {
   /** Resource names that any quota limits. */
@@ -28,34 +24,19 @@ export interface QuotaMonitorObserver {
 export class QuotaMonitor {
   private served: readonly DiscoveredResource[] | undefined;
   private readonly stops = new Map<string, () => void>();
+  private readonly discovery: DiscoveryLoop;
 
   constructor(
     private readonly context: ControllerContext,
     private readonly observer: QuotaMonitorObserver,
-  ) {}
+  ) {
+    const discover = () => this.discover();
+    this.discovery = new DiscoveryLoop(context, { purpose: "quotas", discover });
+  }
 
   /** Discovers resources and keeps their watches running until the signal aborts. */
   async run(): Promise<void> {
-    const { client, signal, clock, report } = this.context;
-    let wake = new AbortController();
-    const unsubscribe = client.onServed?.(() => wake.abort(plannedEnd));
-    while (!signal.aborted) {
-      wake = new AbortController();
-      await this.discover().catch((error: unknown) =>
-        report("Failed to discover resources for quotas", error),
-      );
-      const either = AbortSignal.any([signal, wake.signal]);
-      const isNotified = unsubscribe !== undefined && this.served !== undefined;
-      const ms = isNotified ? notifiedDiscoveryMs : discoveryMs;
-      await clock
-        .sleep(
-          ms,
-          either,
-          idleWhile(() => isNotified),
-        )
-        .catch(() => undefined);
-    }
-    unsubscribe?.();
+    await this.discovery.run();
     for (const stop of this.stops.values()) stop();
   }
 

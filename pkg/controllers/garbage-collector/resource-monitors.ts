@@ -1,4 +1,4 @@
-import { idleWhile, yieldEvery, plannedEnd } from "#base";
+import { plannedEnd, yieldEvery } from "#base";
 import {
   type ApiObject,
   type DiscoveredResource,
@@ -8,13 +8,8 @@ import {
 } from "#client";
 import { groupVersionOf } from "#meta";
 import type { ControllerContext } from "../controller-context.ts";
+import { DiscoveryLoop } from "../discovery-loop.ts";
 
-/** Discovery interval if the client does not notify of changes of the served resources. */
-const discoveryMs = 30_000;
-/** Discovery interval if the client does. */
-const notifiedDiscoveryMs = 600_000;
-/** Debounces discovery: changes of the served resources come in bursts. */
-const debounceMs = 100;
 /** Resources whose changes may change the served resources. */
 const discoverySources: ReadonlySet<string> = new Set(["customresourcedefinitions", "apiservices"]);
 /** Time after which a monitor that cannot list its resource no longer delays deletions. */
@@ -44,13 +39,15 @@ export class ResourceMonitors {
   /** By group, version and kind, and by group and kind (in the preferred version). */
   private kinds: ReadonlyMap<string, Handle> = new Map();
   private discovered = false;
-  /** Triggers discovery. */
-  private triggerDiscovery: (() => void) | undefined;
+  private readonly discovery: DiscoveryLoop;
 
   constructor(
     private readonly context: ControllerContext,
     private readonly observer: ResourceMonitorObserver,
-  ) {}
+  ) {
+    const discover = () => this.discover();
+    this.discovery = new DiscoveryLoop(context, { purpose: "garbage collection", discover });
+  }
 
   /** Whether discovery succeeded and every monitor has synced or has exceeded `syncTimeoutMs`. */
   get isSynced(): boolean {
@@ -69,28 +66,7 @@ export class ResourceMonitors {
 
   /** Discovers resources and keeps their monitors running until the signal aborts. */
   async run(): Promise<void> {
-    const { client, signal, clock, report } = this.context;
-    const unsubscribe = client.onServed?.(() => this.triggerDiscovery?.());
-    const isNotified = unsubscribe !== undefined;
-    while (!signal.aborted) {
-      const waiting = new AbortController();
-      this.triggerDiscovery = () => waiting.abort(plannedEnd);
-      await this.discover().catch((error: unknown) =>
-        report("Failed to discover resources for garbage collection", error),
-      );
-      const either = AbortSignal.any([signal, waiting.signal]);
-      const isCurrent = isNotified && this.discovered;
-      const ms = isCurrent ? notifiedDiscoveryMs : discoveryMs;
-      await clock
-        .sleep(
-          ms,
-          either,
-          idleWhile(() => isCurrent),
-        )
-        .catch(() => undefined);
-      await clock.sleep(debounceMs, signal).catch(() => undefined);
-    }
-    unsubscribe?.();
+    await this.discovery.run();
     for (const { stop } of this.monitors.values()) stop();
   }
 
@@ -183,7 +159,7 @@ export class ResourceMonitors {
         },
         changed: (type, object) => {
           sink.changed(type, object);
-          if (discoverySources.has(resource.plural)) this.triggerDiscovery?.();
+          if (discoverySources.has(resource.plural)) this.discovery.trigger();
         },
       },
     });
