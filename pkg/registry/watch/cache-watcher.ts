@@ -4,7 +4,7 @@ import type { Selection } from "../read/selection.ts";
 import type { EventBatch, ItemEvent } from "../contract.ts";
 import { faultError } from "../codec/faults.ts";
 
-/** Watches of one selection: events are selected and encoded once for all of them. */
+/** All watchers with equal selectors: an event is matched and encoded once for them. */
 export interface WatcherSet {
   readonly id: string;
   readonly resource: Resource;
@@ -13,7 +13,7 @@ export interface WatcherSet {
   readonly watchers: Set<CacheWatcher>;
 }
 
-/** Events that a busy watcher has not seen yet. */
+/** Events that a busy watcher has not received yet. */
 export interface MissedEvents {
   readonly events: readonly ItemEvent[];
   /** Revision up to which the events are complete. */
@@ -22,36 +22,36 @@ export interface MissedEvents {
   readonly committedAt: number | undefined;
 }
 
-/** What delivers events to watchers: the dispatcher of a collection. */
+/** The dispatcher of a collection, as its watchers use it. */
 interface EventSource {
   /** Revision up to which changes have been delivered. */
   readonly cursor: number;
-  /** False when the changes after `position` are no longer at hand. */
+  /** False if the watch cache no longer holds all changes after `position`. */
   add(watcher: CacheWatcher, position: number): boolean;
   remove(watcher: CacheWatcher): void;
-  /** At most about `most` of the changes after `position`. */
+  /** The events of at most about `most` changes after `position`. */
   missed(set: WatcherSet, position: number, most: number): MissedEvents;
 }
 
 type Step = IteratorResult<EventBatch, undefined>;
 
 const done: Step = { done: true, value: undefined };
-/** Approximate number of changes that a lagging watcher reads at a time. */
-const mostMissed = 1000;
+/** Approximate limit of changes that a lagging watcher reads at a time. */
+const maxMissed = 1000;
 
 interface CacheWatcherOptions {
   readonly watcherSet: WatcherSet;
-  /** Revision up to which the watcher has seen all events. */
+  /** Revision up to which the watcher has received all events. */
   readonly position: number;
   readonly bookmarks: Bookmarks | undefined;
 }
 
 export interface Bookmarks {
-  /** When the next one is due after `now`; both in milliseconds since 1970. */
+  /** Time at which the next one is due after `now`; both in ms of the monotonic clock. */
   next(now: number): number;
 }
 
-/** One watch, once it has delivered its initial events or its history. */
+/** One watch after its initial events or its history: waits for events of the dispatcher. */
 export class CacheWatcher {
   readonly watcherSet: WatcherSet;
   readonly bookmarks: boolean;
@@ -75,7 +75,7 @@ export class CacheWatcher {
   }
 
   next(): Promise<Step> {
-    if (this.#fault !== undefined) return Promise.resolve(this.#lastWords(this.#fault));
+    if (this.#fault !== undefined) return Promise.resolve(this.#errorEvent(this.#fault));
     if (this.#ended) return Promise.resolve(done);
     const missed = this.#missed();
     if (missed !== undefined) return Promise.resolve(missed);
@@ -87,7 +87,7 @@ export class CacheWatcher {
   /** Delivers the events of the WatcherSet after revision `after`, up to and including `to`. */
   deliver(batch: EventBatch, after: number, to: number): void {
     const waiting = this.#waiting;
-    // A busy watcher reads the batch later; one that was added since has already seen it.
+    // A busy watcher reads the batch later; one added since the changes has received them already.
     if (waiting === undefined || this.#position >= to) return;
     if (this.#position > after) {
       // The watch started from a later revision: it gets only part of the batch.
@@ -102,14 +102,14 @@ export class CacheWatcher {
     waiting({ done: false, value: batch });
   }
 
-  /** Sends a bookmark if one is due: an idle watcher has seen everything up to `revision`. */
+  /** Sends a bookmark if one is due and the watcher is idle: it has all events up to `revision`. */
   bookmark(now: number, revision: number): void {
     const waiting = this.#waiting;
     if (waiting === undefined || now < this.#bookmarkAt || this.#position > revision) return;
     this.#bookmarkAt = this.#bookmarks!.next(now);
     this.#waiting = undefined;
     this.#position = revision;
-    waiting(alone([{ type: "BOOKMARK", revision, initialEventsEnd: false }]));
+    waiting(singleBatch([{ type: "BOOKMARK", revision, initialEventsEnd: false }]));
   }
 
   /** Ends the watch with an error. */
@@ -119,9 +119,10 @@ export class CacheWatcher {
     this.#fault = status;
     const waiting = this.#waiting;
     this.#waiting = undefined;
-    waiting?.(this.#lastWords(status));
+    waiting?.(this.#errorEvent(status));
   }
 
+  /** Ends the watch without an event. */
   end(): void {
     this.#source.remove(this);
     this.#ended = true;
@@ -131,10 +132,10 @@ export class CacheWatcher {
     waiting?.(done);
   }
 
-  #lastWords(status: Status): Step {
+  #errorEvent(status: Status): Step {
     this.#fault = undefined;
     this.#ended = true;
-    return alone([{ type: "ERROR", status }]);
+    return singleBatch([{ type: "ERROR", status }]);
   }
 
   /** The missed events; undefined = none, and the position has reached the cursor. */
@@ -144,22 +145,22 @@ export class CacheWatcher {
         const { events, position, committedAt } = this.#source.missed(
           this.watcherSet,
           this.#position,
-          mostMissed,
+          maxMissed,
         );
         this.#position = position;
-        if (events.length > 0) return alone(events, committedAt);
+        if (events.length > 0) return singleBatch(events, committedAt);
       } catch (fault) {
         if (!(fault instanceof StoreFault)) throw fault;
         this.#source.remove(this);
-        return this.#lastWords(faultError(fault).status);
+        return this.#errorEvent(faultError(fault).status);
       }
     }
     return undefined;
   }
 }
 
-/** A batch for one watch only. */
-export function alone(
+/** A batch for one watch only, without a cache of encoded events. */
+export function singleBatch(
   events: readonly ItemEvent[],
   committedAt?: number,
 ): { done: false; value: EventBatch } {

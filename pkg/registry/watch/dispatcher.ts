@@ -8,10 +8,10 @@ import type { CacheWatcher, MissedEvents, WatcherSet } from "./cache-watcher.ts"
 import { WatcherIndex } from "./watcher-set.ts";
 import { isReadable, StoredItem } from "../codec/stored.ts";
 
-/** Watchers that are served before the dispatcher yields to the event loop. */
-const slice = 256;
-/** Interval in ms at which the dispatcher looks for watchers that are due for a bookmark. */
-const tickMilliseconds = 1000;
+/** Watchers that receive a batch before the dispatcher yields to the event loop. */
+const sliceSize = 256;
+/** Interval in ms at which the dispatcher checks whether watchers are due for a bookmark. */
+const bookmarkTickMs = 1000;
 
 /** A batch that is being delivered to the watchers of a WatcherSet. */
 interface Delivery {
@@ -43,8 +43,8 @@ export function dispatcherFor(registry: RegistryContext, { keyPrefix }: Resource
  * dropped those changes.
  *
  *     changes      7 8 9        cursor = 9
- *     watcher A    idle         receives the changes after 9 together with its WatcherSet
- *     watcher B    busy, at 7   reads 8 and 9 on its own, then is idle
+ *     watcher A    idle         receives the next batch together with its WatcherSet
+ *     watcher B    busy, at 7   reads 8 and 9 from the watch cache, then is idle
  */
 class WatchDispatcher implements Subscriber {
   readonly watcherIndex = new WatcherIndex();
@@ -53,9 +53,10 @@ class WatchDispatcher implements Subscriber {
   /** Revision up to which idle watchers have seen the changes. */
   #cursor = 0;
   #deliveries: Delivery[] = [];
-  #changedMeanwhile = false;
+  /** The collection changed during a delivery. */
+  #hasMoreChanges = false;
   #unsubscribe: (() => void) | undefined;
-  /** Watchers that asked for bookmarks. */
+  /** Watchers with `allowWatchBookmarks`. */
   readonly #bookmarked = new Set<CacheWatcher>();
   #ticking: AbortController | undefined;
 
@@ -64,6 +65,7 @@ class WatchDispatcher implements Subscriber {
     this.#collection = collection;
   }
 
+  /** Revision up to which idle watchers have received all events. */
   get cursor(): number {
     return this.#cursor;
   }
@@ -97,9 +99,10 @@ class WatchDispatcher implements Subscriber {
     if (this.watcherIndex.empty) this.#end();
   }
 
+  /** Delivers the changes after the cursor, or remembers to do so after the current delivery. */
   changed(): void {
     if (this.#deliveries.length > 0) {
-      this.#changedMeanwhile = true;
+      this.#hasMoreChanges = true;
       return;
     }
     const { span } = this.#collection;
@@ -109,13 +112,14 @@ class WatchDispatcher implements Subscriber {
     if (after < span.from) return this.#failAll(tooSlow());
     const changes = this.#collection.changesAfter(after);
     const committedAt = this.#committedAt(changes);
-    for (const [watcherSet, events] of this.#distributed(changes)) {
+    for (const [watcherSet, events] of this.#eventsByWatcherSet(changes)) {
       const batch = { events, encoded: new Map(), committedAt };
       this.#deliveries.push({ batch, watchers: watcherSet.watchers.values(), after, to: span.to });
     }
     this.#deliver();
   }
 
+  /** Ends all watches with 410: the watch cache was reset. */
   lost(): void {
     this.#end();
     this.#failAll(expired("too old resource version: the watch cache was reset").status);
@@ -136,9 +140,9 @@ class WatchDispatcher implements Subscriber {
       if (event !== undefined) events.push(event);
     }
     const last = changes.at(-1)?.revision ?? 0;
-    const whole = changes.length < most || last > this.#cursor;
+    const isComplete = changes.length < most || last > this.#cursor;
     const committedAt = this.#committedAt(changes);
-    return { events, position: whole ? this.#cursor : last, committedAt };
+    return { events, position: isComplete ? this.#cursor : last, committedAt };
   }
 
   #committedAt([oldest]: readonly Change[]): number | undefined {
@@ -147,7 +151,7 @@ class WatchDispatcher implements Subscriber {
 
   #end(): void {
     this.#deliveries = [];
-    this.#changedMeanwhile = false;
+    this.#hasMoreChanges = false;
     this.#unsubscribe?.();
     this.#unsubscribe = undefined;
   }
@@ -160,27 +164,28 @@ class WatchDispatcher implements Subscriber {
   /** Delivers batches in order, to one slice of watchers per turn of the event loop. */
   #deliver(): void {
     this.#registry.clock.note?.("watch events");
-    let told = 0;
+    let delivered = 0;
     for (let next = this.#deliveries[0]; next !== undefined; next = this.#deliveries[0]) {
       const { watchers, batch, after, to } = next;
       for (let step = watchers.next(); !step.done; step = watchers.next()) {
         step.value.deliver(batch, after, to);
-        told += 1;
-        if (told < slice) continue;
+        delivered += 1;
+        if (delivered < sliceSize) continue;
         setImmediate(() => this.#deliver());
         return;
       }
       this.#deliveries.shift();
     }
-    if (!this.#changedMeanwhile) return;
-    this.#changedMeanwhile = false;
+    if (!this.#hasMoreChanges) return;
+    this.#hasMoreChanges = false;
     this.changed();
   }
 
-  #distributed(changes: readonly Change[]): Map<WatcherSet, ItemEvent[]> {
+  /** The events of the changes, by WatcherSet. */
+  #eventsByWatcherSet(changes: readonly Change[]): Map<WatcherSet, ItemEvent[]> {
     const found = new Map<WatcherSet, ItemEvent[]>();
     for (const change of changes) {
-      this.watcherIndex.concerned(
+      this.watcherIndex.forEachCandidate(
         change,
         ({ resource, valueOf }, entry) => {
           if (!isReadable(entry)) return "";
@@ -203,7 +208,7 @@ class WatchDispatcher implements Subscriber {
     return selectedEvent(this.#registry, watcherSet, change);
   }
 
-  /** Sends bookmarks to idle watchers only, since these have seen every change. */
+  /** Sends due bookmarks to idle watchers, which have received every change, until it is aborted. */
   async #tick(): Promise<void> {
     const ticking = new AbortController();
     this.#ticking = ticking;
@@ -211,7 +216,7 @@ class WatchDispatcher implements Subscriber {
     const { signal } = ticking;
     for (;;) {
       try {
-        await clock.sleep(tickMilliseconds, signal, { background: true });
+        await clock.sleep(bookmarkTickMs, signal, { background: true });
       } catch {
         break;
       }

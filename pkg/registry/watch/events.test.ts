@@ -5,7 +5,7 @@ import { refusal, testRegistry, type TestRegistry } from "../testing.ts";
 const maps = "v1/configmaps/ns";
 
 /** `ADDED a@7`, `BOOKMARK @9 end`, `ERROR 410 Expired`. */
-function told(event: ItemEvent): string {
+function summaryOf(event: ItemEvent): string {
   switch (event.type) {
     case "BOOKMARK":
       return `BOOKMARK @${event.revision}${event.initialEventsEnd ? " end" : ""}`;
@@ -39,13 +39,13 @@ describe("watch events", () => {
     const events: string[] = [];
     if (count === 0) return events;
     for await (const event of api.watch(path, options)) {
-      events.push(told(event));
+      events.push(summaryOf(event));
       if (events.length === count || event.type === "ERROR") break;
     }
     return events;
   };
 
-  it("watches from a version; selectors turn changes into arrivals and departures", async () => {
+  it("are ADDED and DELETED when an object begins and ceases to match the selector", async () => {
     const from = String(await api.store.revision());
     const x = `${maps}/x`;
     const labelled = (app: string, n: string) => ({ metadata: { labels: { app } }, data: { n } });
@@ -80,7 +80,7 @@ describe("watch events", () => {
     }
   });
 
-  it("starts with the existing objects", async () => {
+  it("begin with the existing objects and an annotated bookmark", async () => {
     await fill("ab");
     const b = await api.store.revision();
     const initial = [`ADDED a@${b - 1}`, `ADDED b@${b}`];
@@ -103,13 +103,13 @@ describe("watch events", () => {
     assert.deepEqual(await seen(maps, later, 1), ["ERROR 504 Timeout"]);
   });
 
-  it("tells of a version that is gone by an event", async () => {
+  it("end with ERROR 410 for a compacted resourceVersion", async () => {
     await fill("abc");
     await api.backend.compact(await api.store.revision());
     assert.deepEqual(await seen(maps, { resourceVersion: "1" }, 1), ["ERROR 410 Expired"]);
   });
 
-  it("refuses watch options at once", async () => {
+  it("are not sent for invalid options, which are rejected immediately", async () => {
     const cases: readonly (readonly [Partial<WatchOptions>, RegExp])[] = [
       [{ resourceVersion: "abc" }, /^500 - resourceVersion: Invalid value: "abc"/],
       [{ continueToken: "x" }, /resourceVersionMatch is forbidden when continue is provided/],

@@ -7,9 +7,9 @@ import type { Selection } from "../read/selection.ts";
 import { isReadable, StoredItem } from "../codec/stored.ts";
 
 /**
- * A change as a selection sees it: what comes into it is ADDED, what leaves it is DELETED. The same
- * event of the same change is one object for all. Throws 410 if the state before is forgotten and
- * matters.
+ * The event of a change for a selection: an object that begins to match is ADDED, one that no longer
+ * matches is DELETED. Undefined if it matches neither before nor after. Equal events of a change are one
+ * shared object. Throws 410 if the previous state is needed and was compacted.
  */
 export function selectedEvent(
   registry: RegistryContext,
@@ -23,7 +23,7 @@ export function selectedEvent(
     isReadable(stored) &&
     (selection.empty || selection.matches(itemOf(stored)));
   const now = matches(entry);
-  const before = isUnknown(change) ? beforeUnknown(selection, now) : matches(previous);
+  const before = isPreviousUnknown(change) ? matchedUnknown(selection, now) : matches(previous);
   if (now) return sharedEvent(resource, change, { type: typeOf(before), item: itemOf(entry!) });
   if (!before) return undefined;
   const known = knownEvent(resource, change, "DELETED");
@@ -36,19 +36,19 @@ function typeOf(before: boolean): ObjectEvent["type"] {
   return before ? "MODIFIED" : "ADDED";
 }
 
-/** There was a state before, but the store has forgotten it. */
-function isUnknown({ entry, previous }: Change): boolean {
+/** Whether the object existed before the change, but its previous state was compacted. */
+function isPreviousUnknown({ entry, previous }: Change): boolean {
   if (previous !== undefined) return false;
   return entry === undefined || entry.createRevision !== entry.modRevision;
 }
 
-/** Without a selector an existing object is known to have matched before; else the client relists. */
-function beforeUnknown(selection: Selection, now: boolean): boolean {
+/** True without a selector, which matches every state; otherwise throws 410, so that the client relists. */
+function matchedUnknown(selection: Selection, now: boolean): boolean {
   if (selection.empty && now) return true;
   throw expired("too old resource version: the state before a change is gone");
 }
 
-/** The events of a change, each made once. */
+/** Linked list of the events of a change, one per resource and type. */
 interface SharedEvents {
   readonly resource: Resource;
   readonly event: ObjectEvent;
@@ -80,9 +80,9 @@ function sharedEvent(
   return event;
 }
 
-/** Why a watch ends whose store fails it. */
-export function endOf(fault: StoreFault, asked: bigint): StatusError {
+/** The ERROR event's Status for a failure of the store; 410 if `startRevision` was compacted. */
+export function watchError(fault: StoreFault, startRevision: bigint): StatusError {
   const { detail } = fault;
   if (detail.kind !== "compacted") return faultError(fault);
-  return expired(`too old resource version: ${asked} (${detail.oldest})`);
+  return expired(`too old resource version: ${startRevision} (${detail.oldest})`);
 }

@@ -4,8 +4,8 @@ import { StoreFault } from "#storage";
 import { dispatcherFor } from "./dispatcher.ts";
 import type { EventBatch, ItemEvent, ResourceRequest, WatchOptions } from "../contract.ts";
 import type { RegistryContext } from "../context.ts";
-import { endOf, selectedEvent } from "./events.ts";
-import { alone, type Bookmarks, CacheWatcher } from "./cache-watcher.ts";
+import { watchError, selectedEvent } from "./events.ts";
+import { singleBatch, type Bookmarks, CacheWatcher } from "./cache-watcher.ts";
 import { checkWatchOptions } from "../read/list-options.ts";
 import { malformedVersion } from "../read/get.ts";
 import { type Selection, selectionOf } from "../read/selection.ts";
@@ -16,8 +16,8 @@ import { parseResourceVersion } from "../write/preconditions.ts";
 const bookmarkIntervalMs = 60_000;
 /** The last bookmark is sent this long before the deadline of the watch. */
 const lastBookmarkMs = 2_000;
-/** The longest delay of a Node timer in ms; a longer one would fire at once. */
-const longestTimerMs = 2 ** 31 - 1;
+/** Limit of a Node timer in ms; a longer one fires immediately. */
+const maxTimerMs = 2 ** 31 - 1;
 /** Initial events per batch. */
 const initialBatch = 500;
 
@@ -31,10 +31,9 @@ export async function* watch(
 }
 
 /**
- * The changes of a collection, in order of revision. Invalid options are thrown by this call as a
- * StatusError 400, 422 or 500; every later failure is an ERROR event that ends the watch, as in
- * kube-apiserver. The watch ends without an event at its deadline, which only this file sets, and
- * when the target's signal aborts.
+ * Watches a collection; events are in order of revision. Throws 400, 422 or 500 for invalid options;
+ * every later failure is an ERROR event that ends the watch, as in kube-apiserver. The watch ends
+ * without an event at its deadline, when the request is aborted, and when the resource is removed.
  */
 export function watchBatches(
   registry: RegistryContext,
@@ -44,11 +43,11 @@ export function watchBatches(
   const selection = selectionOf(request, options);
   checkWatchOptions(options, registry.catalog.domain);
   const { resourceVersion } = options;
-  const asked = resourceVersion === "" ? 0n : parseResourceVersion(resourceVersion);
-  if (asked === undefined) throw plainFailure(malformedVersion(resourceVersion));
+  const startRevision = resourceVersion === "" ? 0n : parseResourceVersion(resourceVersion);
+  if (startRevision === undefined) throw plainFailure(malformedVersion(resourceVersion));
   const namespace = selection.namespace ?? request.namespace;
   const prefix = collectionPrefix({ ...request, namespace });
-  return new Watch({ registry, request, options, selection, prefix, asked });
+  return new Watch({ registry, request, options, selection, prefix, startRevision });
 }
 
 interface WatchParts {
@@ -57,13 +56,13 @@ interface WatchParts {
   readonly options: WatchOptions;
   readonly selection: Selection;
   readonly prefix: string;
-  /** The client's resourceVersion; 0 where it sent none. */
-  readonly asked: bigint;
+  /** The resourceVersion of the request; 0 if absent. */
+  readonly startRevision: bigint;
 }
 
 /**
- * A running watch. It first delivers the initial events or the history that the client asked for,
- * then the changes that the dispatcher of the collection delivers.
+ * A running watch. It delivers the initial events, or the changes since its resourceVersion, then those
+ * of the collection's dispatcher.
  */
 class Watch implements AsyncIterableIterator<EventBatch> {
   readonly #parts: WatchParts;
@@ -72,15 +71,15 @@ class Watch implements AsyncIterableIterator<EventBatch> {
   #past: AsyncGenerator<EventBatch, number, undefined> | undefined;
   #watcher: CacheWatcher | undefined;
   #deadline = 0;
-  /** Removes the callback for the removal of the resource. */
-  #stay: () => void = () => undefined;
+  /** Unsubscribes from the removal of the resource. */
+  #unsubscribe: () => void = () => undefined;
 
   constructor(parts: WatchParts) {
     this.#parts = parts;
   }
 
   next(): Promise<Step> {
-    return this.#watcher === undefined ? this.#first() : this.#watcher.next();
+    return this.#watcher === undefined ? this.#nextPast() : this.#watcher.next();
   }
 
   return(): Promise<Step> {
@@ -95,23 +94,23 @@ class Watch implements AsyncIterableIterator<EventBatch> {
   readonly #end = (): void => {
     this.#life.abort(plannedEnd);
     this.#parts.request.context.signal.removeEventListener("abort", this.#end);
-    this.#stay();
+    this.#unsubscribe();
     this.#watcher?.end();
   };
 
-  /** The next batch of the past; after the last one the CacheWatcher takes over. */
-  async #first(): Promise<Step> {
+  /** The next batch of initial events or history; after the last one the CacheWatcher takes over. */
+  async #nextPast(): Promise<Step> {
     if (this.#past === undefined) this.#start();
     if (this.#life.signal.aborted) return { done: true, value: undefined };
     try {
       const step = await this.#past!.next();
       if (this.#life.signal.aborted) return { done: true, value: undefined };
       if (!step.done) return step;
-      this.#follow(step.value);
+      this.#startWatcher(step.value);
     } catch (fault) {
       if (this.#life.signal.aborted) return { done: true, value: undefined };
       this.#end();
-      return alone([{ type: "ERROR", status: this.#errorOf(fault).status }]);
+      return singleBatch([{ type: "ERROR", status: this.#errorOf(fault).status }]);
     }
     return this.#watcher!.next();
   }
@@ -121,17 +120,17 @@ class Watch implements AsyncIterableIterator<EventBatch> {
     const clock = realClock(registry.clock);
     const timeoutMs = watchTimeoutMs(registry, options);
     this.#deadline = clock.monotonic() + timeoutMs;
-    // The sleep rejects only when the watch has ended before.
+    // The sleep rejects only if the watch ends before its deadline.
     clock.sleep(timeoutMs, this.#life.signal).then(this.#end, () => undefined);
-    this.#stay = registry.catalog.whenGone(request.resource, this.#end);
-    // A negative timeoutSeconds has passed before the watch starts.
+    this.#unsubscribe = registry.catalog.whenGone(request.resource, this.#end);
+    // The deadline of a negative timeoutSeconds has passed already.
     const isOver = request.context.signal.aborted || timeoutMs <= 0;
     if (isOver || !isServed(registry, request)) this.#end();
     else request.context.signal.addEventListener("abort", this.#end, { once: true });
     this.#past = this.#pastOf();
   }
 
-  #follow(position: number): void {
+  #startWatcher(position: number): void {
     const { registry, request, options, selection, prefix } = this.#parts;
     const dispatcher = dispatcherFor(registry, request.resource);
     const watcherSet = dispatcher.watcherIndex.find(request.resource, prefix, selection);
@@ -141,37 +140,37 @@ class Watch implements AsyncIterableIterator<EventBatch> {
     options.initialized?.();
   }
 
-  /** The initial events or the history up to now; returns the revision it reached. */
+  /** The initial events, or the history since `startRevision`; returns the revision that they reach. */
   async *#pastOf(): AsyncGenerator<EventBatch, number, undefined> {
-    const { registry, request, options, asked } = this.#parts;
+    const { registry, request, options, startRevision } = this.#parts;
     const { signal } = this.#life;
     const collection = registry.store.collection(request.resource.keyPrefix);
     await collection.filled(signal);
     const { sendInitialEvents, allowBookmarks, resourceVersion } = options;
-    if (sendInitialEvents ?? asked === 0n) {
+    if (sendInitialEvents ?? startRevision === 0n) {
       const revision = yield* this.#initialEvents();
       // kube-apiserver also sends this bookmark to a watch from resourceVersion 0.
-      const marked = sendInitialEvents === true || resourceVersion !== "";
-      if (allowBookmarks && marked) {
-        yield alone([{ type: "BOOKMARK", revision, initialEventsEnd: true }]).value;
+      const isMarked = sendInitialEvents === true || resourceVersion !== "";
+      if (allowBookmarks && isMarked) {
+        yield singleBatch([{ type: "BOOKMARK", revision, initialEventsEnd: true }]).value;
       }
       return revision;
     }
-    if (asked === 0n) return (await collection.newest({ signal })).revision;
+    if (startRevision === 0n) return (await collection.newest({ signal })).revision;
     const largest = BigInt(Number.MAX_SAFE_INTEGER - 1);
-    return yield* this.#history(Number(asked < largest ? asked : largest));
+    return yield* this.#history(Number(startRevision < largest ? startRevision : largest));
   }
 
-  /** All selected objects as of one revision, which is returned. */
+  /** ADDED events of all matching objects at one revision, which is returned. */
   async *#initialEvents(): AsyncGenerator<EventBatch, number, undefined> {
-    const { registry, request, options, selection, prefix, asked } = this.#parts;
+    const { registry, request, options, selection, prefix, startRevision } = this.#parts;
     const { signal } = this.#life;
     const { resource } = request;
-    const any = options.resourceVersion !== "" && asked === 0n;
+    const any = options.resourceVersion !== "" && startRevision === 0n;
     const collection = registry.store.collection(resource.keyPrefix);
     const snapshot = await collection.newest(any ? { signal, atLeast: 0 } : { signal });
     const { revision } = snapshot;
-    if (asked > BigInt(revision)) throw tooLargeResourceVersion(asked, revision);
+    if (startRevision > BigInt(revision)) throw tooLargeResourceVersion(startRevision, revision);
     const select = selectorOf(registry, resource, selection);
     const pause = yieldEvery();
     let after: string | undefined;
@@ -187,19 +186,19 @@ class Watch implements AsyncIterableIterator<EventBatch> {
         if (wait !== undefined) await wait;
         events.push(...select(run).map(addedEvent));
       }
-      if (events.length > 0) yield alone(events).value;
+      if (events.length > 0) yield singleBatch(events).value;
       after = runs.at(-1)?.at(-1)?.key;
       if (remaining === 0 || after === undefined) return revision;
     }
   }
 
-  /** Changes after `asked` that are older than the watch cache, read from the store. */
-  async *#history(asked: number): AsyncGenerator<EventBatch, number, undefined> {
+  /** Changes after `startRevision` that the watch cache no longer holds, read from the store. */
+  async *#history(startRevision: number): AsyncGenerator<EventBatch, number, undefined> {
     const { registry, request, selection, prefix } = this.#parts;
     const { signal } = this.#life;
     const { resource } = request;
     const collection = registry.store.collection(resource.keyPrefix);
-    let position = asked;
+    let position = startRevision;
     for (;;) {
       if (signal.aborted) return position;
       if (collection.span === undefined) await collection.filled(signal);
@@ -209,7 +208,7 @@ class Watch implements AsyncIterableIterator<EventBatch> {
           return selectedEvent(registry, { resource, selection }, change) ?? [];
         });
         position = batch.revision;
-        if (events.length > 0) yield alone(events).value;
+        if (events.length > 0) yield singleBatch(events).value;
         if (position >= (collection.span?.from ?? Infinity)) break;
       }
     }
@@ -217,7 +216,7 @@ class Watch implements AsyncIterableIterator<EventBatch> {
 
   #errorOf(fault: unknown): StatusError {
     if (fault instanceof StatusError) return fault;
-    if (fault instanceof StoreFault) return endOf(fault, this.#parts.asked);
+    if (fault instanceof StoreFault) return watchError(fault, this.#parts.startRevision);
     throw fault;
   }
 }
@@ -233,20 +232,20 @@ function watchTimeoutMs(
   const wanted = timeoutSeconds
     ? timeoutSeconds * 1_000
     : minRequestTimeoutMs * (1 + identities.chance());
-  return Math.min(Math.max(wanted, 0), longestTimerMs);
+  return Math.min(Math.max(wanted, 0), maxTimerMs);
 }
 
-/** The initial event of an object, one for all watches: what one of them encodes, all send. */
+/** The initial event of an object, shared by all watches, so that it is encoded once. */
 const addedEvent = memoize((item: StoredItem): ItemEvent => {
   return { type: "ADDED", item, encoded: undefined };
 });
 
-/** A custom resource may have been removed since the request arrived. */
+/** False for a custom resource whose definition was deleted since the request arrived. */
 function isServed({ catalog }: RegistryContext, { resource }: ResourceRequest): boolean {
   return resource.kind.custom === undefined || catalog.serves(resource);
 }
 
-/** A bookmark about every minute, and one shortly before the deadline. */
+/** One bookmark per minute, and one 2 s before the deadline, as kube-apiserver's cacher sends them. */
 function bookmarksUntil(deadline: number): Bookmarks {
   const last = deadline - lastBookmarkMs;
   return {

@@ -5,8 +5,9 @@ import type { Selection, Trigger } from "../read/selection.ts";
 
 /** The WatcherSets of one key prefix. */
 interface PrefixEntry {
-  readonly plain: Set<WatcherSet>;
-  /** WatcherSets that select one value of a field, by field: most changes match few of them. */
+  /** WatcherSets without a trigger: each change may match them. */
+  readonly untriggered: Set<WatcherSet>;
+  /** WatcherSets that require one value of a field, by field: a change matches few of them. */
   readonly triggered: Map<string, Triggered>;
 }
 
@@ -20,8 +21,8 @@ type ValueOf = (triggered: Triggered, entry: NonNullable<Change["entry"]>) => st
 
 /**
  * Finds the WatcherSets that a change may match without evaluating every selector: those of its
- * namespace and of all namespaces, and among these the ones whose trigger field has the value that
- * the object has or had.
+ * namespace or of all namespaces whose trigger field, if any, has the value of the object before or
+ * after the change.
  */
 export class WatcherIndex {
   readonly #byId = new Map<string, WatcherSet>();
@@ -39,37 +40,37 @@ export class WatcherIndex {
   find(resource: Resource, prefix: string, selection: Selection): WatcherSet {
     const id = `${resource.groupVersion} ${prefix} ${selection.id}`;
     const known = this.#byId.get(id);
-    // A kind can be replaced by one of the same name.
+    // A changed CustomResourceDefinition is a new Resource of the same name.
     if (known !== undefined && known.resource === resource) return known;
     return { id, resource, prefix, selection, watchers: new Set() };
   }
 
   add(watcherSet: WatcherSet): void {
     this.#byId.set(watcherSet.id, watcherSet);
-    const entry = found(this.#byPrefix, watcherSet.prefix, () => ({
-      plain: new Set(),
+    const entry = getOrCreate(this.#byPrefix, watcherSet.prefix, () => ({
+      untriggered: new Set(),
       triggered: new Map(),
     }));
     const { resource, selection } = watcherSet;
     const { trigger } = selection;
     if (trigger === undefined) {
-      entry.plain.add(watcherSet);
+      entry.untriggered.add(watcherSet);
       return;
     }
     const { valueOf, value } = trigger;
-    const triggered = found(entry.triggered, triggerName(watcherSet, trigger), () => ({
+    const triggered = getOrCreate(entry.triggered, triggerName(watcherSet, trigger), () => ({
       resource,
       valueOf,
       byValue: new Map<string, Set<WatcherSet>>(),
     }));
-    found(triggered.byValue, value, () => new Set<WatcherSet>()).add(watcherSet);
+    getOrCreate(triggered.byValue, value, () => new Set<WatcherSet>()).add(watcherSet);
   }
 
   remove(watcherSet: WatcherSet): void {
     if (this.#byId.get(watcherSet.id) === watcherSet) this.#byId.delete(watcherSet.id);
     const entry = this.#byPrefix.get(watcherSet.prefix);
     if (entry === undefined) return;
-    entry.plain.delete(watcherSet);
+    entry.untriggered.delete(watcherSet);
     const { trigger } = watcherSet.selection;
     if (trigger !== undefined) {
       const name = triggerName(watcherSet, trigger);
@@ -79,35 +80,40 @@ export class WatcherIndex {
       if (watcherSets?.size === 0) byValue?.delete(trigger.value);
       if (byValue?.size === 0) entry.triggered.delete(name);
     }
-    if (entry.plain.size + entry.triggered.size === 0) this.#byPrefix.delete(watcherSet.prefix);
+    if (entry.untriggered.size + entry.triggered.size === 0)
+      this.#byPrefix.delete(watcherSet.prefix);
   }
 
-  /** Calls `look` once for each WatcherSet that the change may match. */
-  concerned(change: Change, valueOf: ValueOf, look: (watcherSet: WatcherSet) => void): void {
+  /** Calls `visit` once for each WatcherSet that the change may match. */
+  forEachCandidate(
+    change: Change,
+    valueOf: ValueOf,
+    visit: (watcherSet: WatcherSet) => void,
+  ): void {
     const { key } = change;
-    // `/pods/` and `/pods/default/`: prefixes end with a slash, and a key has few of those.
+    // The prefixes of `/pods/default/a` are `/pods/` and `/pods/default/`.
     for (let end = key.indexOf("/", 1); end > 0; end = key.indexOf("/", end + 1)) {
       const entry = this.#byPrefix.get(key.slice(0, end + 1));
       if (entry === undefined) continue;
-      for (const watcherSet of entry.plain) look(watcherSet);
+      for (const watcherSet of entry.untriggered) visit(watcherSet);
       for (const triggered of entry.triggered.values()) {
         const now = change.entry && valueOf(triggered, change.entry);
         const before = change.previous && valueOf(triggered, change.previous);
         if (now !== undefined)
-          for (const watcherSet of triggered.byValue.get(now) ?? []) look(watcherSet);
+          for (const watcherSet of triggered.byValue.get(now) ?? []) visit(watcherSet);
         if (before === undefined || before === now) continue;
-        for (const watcherSet of triggered.byValue.get(before) ?? []) look(watcherSet);
+        for (const watcherSet of triggered.byValue.get(before) ?? []) visit(watcherSet);
       }
     }
   }
 }
 
-/** Versions may read a field of the same name differently. */
+/** Includes the version, as versions may read a field of the same name differently. */
 function triggerName({ resource }: WatcherSet, { field }: Trigger): string {
   return `${resource.groupVersion} ${field}`;
 }
 
-function found<V>(map: Map<string, V>, key: string, make: () => V): V {
+function getOrCreate<V>(map: Map<string, V>, key: string, make: () => V): V {
   let value = map.get(key);
   if (value === undefined) {
     value = make();
