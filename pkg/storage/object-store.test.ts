@@ -58,6 +58,20 @@ describe("object store", () => {
     assert.equal(outcome(await store.update("/a/x", second.revision, bytes("4"))), "stands none");
   });
 
+  it("shares one object per version that it writes with the cache", async () => {
+    const things = store.collection("/a/");
+    await things.filled();
+    const cached = async () => (await things.get("/a/x", {})).entry;
+    const created = await create("/a/x", "1");
+    assert.equal(await cached(), created);
+    const updated = await store.update("/a/x", created.modRevision, bytes("2"));
+    assert.ok(updated.done);
+    assert.equal(await cached(), updated.entry);
+    assert.equal(show(updated.entry), "/a/x=2");
+    assert.equal(updated.entry.createRevision, created.modRevision);
+    assert.deepEqual(store.known("/a/x"), { entry: updated.entry });
+  });
+
   it("finds what was deleted also on a backend that does not tell", async () => {
     const silent = new Proxy(backend, {
       get(target, name) {

@@ -1,4 +1,4 @@
-import { assert } from "#base";
+import { assert, ownBytes } from "#base";
 import { Cache, type CacheOptions } from "./cache/index.ts";
 import { prefixEnd } from "./backend.ts";
 import type { Backend, Entry, Transaction, TransactionResult } from "./backend.ts";
@@ -16,7 +16,7 @@ interface ObjectStoreOptions extends CacheOptions {
   readonly root: string;
 }
 
-/** Size of the versions that are kept of recent updates, in bytes. */
+/** Size of the versions that are kept of recent writes, in bytes. */
 const recentBytes = 4 * 2 ** 20;
 
 /**
@@ -28,8 +28,9 @@ export function objectStore(backend: Backend, options: ObjectStoreOptions): Fork
   const { root } = options;
   assert(root === "" || /^\/.*[^/]$/s.test(root), `storage root ${JSON.stringify(root)}`);
   const relative = (entry: Entry): Entry => stripped(entry, root.length);
-  const cache = new Cache(backend, options);
   const recent = new RecentWrites(recentBytes);
+  const cache = new Cache(backend, options, recent);
+  const known = { cache, recent };
   return {
     collection: (prefix) => cache.collection(prefix),
     statistics: () => cache.statistics,
@@ -56,8 +57,9 @@ export function objectStore(backend: Backend, options: ObjectStoreOptions): Fork
 
     async create(key, value, writeOptions) {
       const result = await put(backend, { key: root + key, expected: 0, value, writeOptions });
-      if (result.succeeded) cache.holding(key)?.noteWrite(result.revision);
-      return result.succeeded ? written(key, value, result.revision) : undefined;
+      if (!result.succeeded) return undefined;
+      const { revision } = result;
+      return written(known, { key, value, createRevision: revision, modRevision: revision });
     },
 
     async update(key, expected, value, writeOptions): Promise<WriteOutcome> {
@@ -65,12 +67,10 @@ export function objectStore(backend: Backend, options: ObjectStoreOptions): Fork
       const put$ = { key: root + key, expected, value, writeOptions, otherwise: [root + key] };
       const result = await put(backend, put$);
       if (result.succeeded) {
-        cache.holding(key)?.noteWrite(result.revision);
+        const { revision } = result;
         // The creation revision is not in the answer and callers do not need it: the wire has none.
-        const version = { createRevision: 0, modRevision: result.revision, derived: undefined };
-        const entry = { key, value, ...version };
-        recent.add(entry);
-        return { done: true, entry, revision: result.revision };
+        const entry = written(known, { key, value, createRevision: 0, modRevision: revision });
+        return { done: true, entry, revision };
       }
       recent.delete(key);
       return { done: false, current: result.read[0] && relative(result.read[0]) };
@@ -160,8 +160,18 @@ async function before(backend: Backend, key: string, revision: number): Promise<
   return entry;
 }
 
-function written(key: string, value: Uint8Array, revision: number): Entry {
-  return { key, value, createRevision: revision, modRevision: revision };
+/** The version that was just written: the same object as the cache has or will have. */
+function written(
+  { cache, recent }: { readonly cache: Cache; readonly recent: RecentWrites },
+  { key, value, createRevision, modRevision }: Omit<Entry, "derived" | "encryption">,
+): Entry {
+  const cacher = cache.holding(key);
+  cacher?.noteWrite(modRevision);
+  const cached = cacher?.known(key)?.entry;
+  if (cached?.modRevision === modRevision) return cached;
+  const own = { key, value: ownBytes(value), createRevision, modRevision, derived: undefined };
+  recent.add(own);
+  return own;
 }
 
 function stripped(entry: Entry, length: number): Entry {

@@ -28,6 +28,26 @@ describe("recent writes", () => {
     assert.deepEqual(known(recent, "/a", "/b", "/c", "/d"), [4, undefined, 3, 5]);
   });
 
+  it("hand over the version that the store reports, and keep newer ones", () => {
+    const recent = new RecentWrites(10_000);
+    const own = entry("/a", 7);
+    recent.add(own);
+    assert.equal(recent.take("/a", { ...entry("/a", 6), createRevision: 2 }), undefined);
+    assert.equal(recent.take("/a", { ...entry("/a", 7), createRevision: 2 }), own);
+    assert.equal(own.createRevision, 2);
+    assert.equal(recent.take("/a", entry("/a", 7)), undefined);
+  });
+
+  it("drop a version that another writer replaced, or that the store reports as encrypted", () => {
+    const recent = new RecentWrites(10_000);
+    recent.add(entry("/a", 7));
+    assert.equal(recent.take("/a", entry("/a", 8)), undefined);
+    recent.add(entry("/b", 7));
+    const encryption = { stale: true };
+    assert.equal(recent.take("/b", { ...entry("/b", 7), encryption }), undefined);
+    assert.deepEqual(known(recent, "/a", "/b"), [undefined, undefined]);
+  });
+
   it("keep no version that is larger than the limit", () => {
     const recent = new RecentWrites(3_000);
     recent.add(entry("/a", 1));

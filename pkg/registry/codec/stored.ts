@@ -131,6 +131,8 @@ type Addressed = Pick<ResourceRequest, "resource" | "subresource">;
 
 const addressed = memoize((resource: Resource): Addressed => ({ resource, subresource: "" }));
 
+type SharedEntry = Pick<Entry, "key" | "value" | "modRevision" | "encryption" | "derived">;
+
 interface KnownState {
   /** Differs from the entry's in the event of a deletion. */
   readonly revision?: number;
@@ -175,7 +177,7 @@ export class StoredItem implements Item, Evictable {
    * The item of an entry that all its readers share, so that what one of them found out the others
    * need not. Entries that are not shared get an item of their own.
    */
-  static shared(registry: RegistryContext, resource: Resource, entry: Entry): StoredItem {
+  static shared(registry: RegistryContext, resource: Resource, entry: SharedEntry): StoredItem {
     const first = entry.derived as StoredItem | undefined;
     for (let item = first; item !== undefined; item = item.other) {
       if (item.request.resource === resource) return item;
@@ -192,12 +194,14 @@ export class StoredItem implements Item, Evictable {
   static written(
     registry: RegistryContext,
     { resource }: Addressed,
-    entry: Pick<Entry, "key" | "value" | "modRevision" | "derived">,
+    entry: SharedEntry,
     object: any,
   ): StoredItem {
-    const item = new StoredItem(registry, addressed(resource), entry, { object });
-    entry.derived = item;
-    decodedOf(registry).add(item, entry.value.byteLength * objectFactor);
+    const item = StoredItem.shared(registry, resource, entry);
+    if (item.#object === undefined) {
+      item.#object = object;
+      decodedOf(registry).add(item, entry.value.byteLength * objectFactor);
+    }
     return item;
   }
 

@@ -95,7 +95,9 @@ function itemOf(write: Write, entry: StoredEntry): StoredItem {
     return new StoredItem(registry, request, entry);
   }
   setResourceVersion(object, entry.modRevision);
-  return write.stored && "derived" in entry && isSameAsDecoded(write)
+  // An object that was changed is likely to be changed again; most new ones are not read soon.
+  const isShared = write.stored && write.current !== undefined && "derived" in entry;
+  return isShared && isSameAsDecoded(write)
     ? StoredItem.written(registry, request, entry, object)
     : new StoredItem(registry, request, entry, { object });
 }

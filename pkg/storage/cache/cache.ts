@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from "#base";
 import type { Backend } from "../backend.ts";
+import type { RecentWrites } from "../recent-writes.ts";
 import type { CachedState, CacheSnapshot, CollectionStatistics } from "../store.ts";
 import { Cacher } from "./cacher.ts";
 import { CommitTimes } from "./commit-times.ts";
@@ -28,14 +29,17 @@ const defaultReflector: ReflectorLimits = { waitMs: 3_000, nudgeMs: 20 };
 export class Cache {
   readonly #backend: Backend;
   readonly #options: CacheOptions;
+  readonly #recentWrites: RecentWrites;
   readonly #reflector: StoreReflector;
   readonly #cachers = new PrefixRouter<Cacher>();
   readonly #commitTimes = new CommitTimes();
   #pending: (() => void)[] = [];
 
-  constructor(backend: Backend, options: CacheOptions) {
+  /** `recentWrites`: what this process has written and the cache may not have yet. */
+  constructor(backend: Backend, options: CacheOptions, recentWrites: RecentWrites) {
     this.#backend = backend;
     this.#options = options;
+    this.#recentWrites = recentWrites;
     const limits = { ...defaultReflector, ...options.reflector };
     const { clock = systemClock, initial } = options;
     const handlers = this.#cachers;
@@ -70,6 +74,7 @@ export class Cache {
       root,
       prefix,
       commitTimes: this.#commitTimes,
+      recentWrites: this.#recentWrites,
       limits: { ...defaultWatchCache, ...this.#options.watchCache },
       later: (work) => this.#later(work),
       waited: this.#options.readWait?.(prefix) ?? (() => undefined),

@@ -10,6 +10,7 @@ import type {
   Span,
   Subscriber,
 } from "../store.ts";
+import type { RecentWrites } from "../recent-writes.ts";
 import type { CommitTimes } from "./commit-times.ts";
 import { type StoreReflector, type EventHandler, keyOf } from "./store-reflector.ts";
 import { cachedSnapshot, storedSnapshot } from "./snapshot.ts";
@@ -22,6 +23,7 @@ interface CacherOptions {
   readonly root: string;
   readonly prefix: string;
   readonly commitTimes: CommitTimes;
+  readonly recentWrites: RecentWrites;
   readonly limits: WatchCacheLimits;
   /** Runs what was given to it once, later in this turn of the event loop. */
   readonly later: (work: () => void) => void;
@@ -227,15 +229,16 @@ export class Cacher implements Collection, EventHandler {
   }
 
   #apply(watchCache: WatchCache, event: StoreEvent): void {
-    const { length } = this.#options.root;
+    const { recentWrites, root } = this.#options;
+    const key = keyOf(event).slice(root.length);
     if (event.type === "delete") {
-      if (event.revision > this.#filledAt) {
-        watchCache.apply(event.key.slice(length), event.revision, undefined);
-      }
+      if (event.revision > this.#filledAt) watchCache.apply(key, event.revision, undefined);
       return;
     }
-    const entry = cachedEntry(event.entry, length);
-    if (entry.modRevision > this.#filledAt) watchCache.apply(entry.key, entry.modRevision, entry);
+    const { modRevision } = event.entry;
+    if (modRevision <= this.#filledAt) return;
+    const entry = recentWrites.take(key, event.entry) ?? cachedEntry(event.entry, root.length);
+    watchCache.apply(entry.key, modRevision, entry);
   }
 
   /** The watch cache if it has reached the revision; without one the store has to be asked. */
