@@ -205,8 +205,7 @@ async function deleteFromStore(
   if (!outcome.done) return { current: outcome.current };
   if (isNamespace(request.resource)) registry.namespaces.invalidate(request.name);
   await releaseAllocations(registry, request, current.object);
-  const item = current.deletedAt(outcome.revision);
-  return { response: deletedResponse(request, item), isStored: true };
+  return { response: deletedResponse(request, current, outcome.revision), isStored: true };
 }
 
 /**
@@ -224,7 +223,7 @@ async function deleteMarked(
     const outcome = await registry.store.delete(item.key, revision, request.context);
     if (outcome.done) {
       await releaseAllocations(registry, request, item.object);
-      return deletedResponse(request, item.deletedAt(outcome.revision));
+      return deletedResponse(request, item, outcome.revision);
     }
     if (outcome.current === undefined) break;
     revision = outcome.current.modRevision;
@@ -232,10 +231,20 @@ async function deleteMarked(
   return deletedResponse(request, item);
 }
 
-/** The response to a completed deletion: a Success Status, or for some kinds the object. */
-function deletedResponse({ resource, name }: ResourceRequest, item: StoredItem): DeleteResponse {
-  if (resource.kind.rules.deleteReturnsObject) return { item, pending: false };
-  return { status: deletedStatus({ resource, name }, item.object.metadata.uid) };
+/**
+ * The response to a deletion: a Success Status, or for some kinds the object, at the revision of
+ * its deletion if it is gone.
+ */
+function deletedResponse(
+  { resource, name }: ResourceRequest,
+  item: StoredItem,
+  deletedAt?: number,
+): DeleteResponse {
+  if (!resource.kind.rules.deleteReturnsObject) {
+    return { status: deletedStatus({ resource, name }, item.object.metadata.uid) };
+  }
+  const deleted = deletedAt === undefined ? item : item.deletedAt(deletedAt);
+  return { item: deleted, pending: false };
 }
 
 function deletedStatus(
