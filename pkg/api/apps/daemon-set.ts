@@ -1,4 +1,4 @@
-import { assign, deepEqual } from "#base";
+import { assign } from "#base";
 import {
   required,
   type Infer,
@@ -11,6 +11,7 @@ import {
   Path,
   value,
   type Problems,
+  semanticEquality,
   string,
   structs,
 } from "#schema";
@@ -286,6 +287,8 @@ const divided = dividedBySubresource(() => ({
 
 const count = (name: string, doc: string) => column(name, doc, { type: "integer" });
 
+const sameTemplate = semanticEquality(podTemplateSpec);
+
 export const daemonSet = kind(daemonSetV1, {
   group: "apps",
   kind: "DaemonSet",
@@ -307,7 +310,7 @@ export const daemonSet = kind(daemonSetV1, {
     prepareUpdate: (object, old, context) => {
       divided.prepareUpdate(object, old, context);
       dropGatedPodFields(object.spec.template.spec, old.spec.template.spec, context.gate);
-      const isChanged = !deepEqual(object.spec.template, old.spec.template);
+      const isChanged = !sameTemplate(object.spec.template, old.spec.template);
       setGeneration(object, generationOf(old) + (isChanged ? 1n : 0n));
     },
     validate,

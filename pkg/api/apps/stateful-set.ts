@@ -1,5 +1,4 @@
-import { deepEqual } from "#base";
-import { dropGated, type Infer, Path, Problems } from "#schema";
+import { dropGated, type Infer, Path, Problems, semanticEquality } from "#schema";
 import { type HookContext, isDns1123Label, kind } from "#meta";
 import { roundAmounts } from "../core/shared/resource-amounts.ts";
 import { defaultClaimSpec, defaultPodTemplate } from "../core/pod/spec/pod-defaults.ts";
@@ -174,12 +173,11 @@ const changeable = [
   "minReadySeconds",
 ] as const;
 
+const sameStatefulSet = semanticEquality(statefulSetV1);
+
 function checkUnchanged(now: StatefulSet, before: StatefulSet, problems: Problems): void {
-  const rest = ({ spec }: StatefulSet) =>
-    Object.fromEntries(
-      Object.entries(spec).filter(([field]) => !changeable.some((name) => name === field)),
-    );
-  if (deepEqual(rest(now), rest(before))) return;
+  const kept = Object.fromEntries(changeable.map((field) => [field, before.spec[field]]));
+  if (sameStatefulSet({ ...before, spec: { ...now.spec, ...kept } }, before)) return;
   const names = changeable.map((name) => `'${name}'`);
   const all = `${names.slice(0, -1).join(", ")} and ${names.at(-1) ?? ""}`;
   const detail = `updates to statefulset spec for fields other than ${all} are forbidden`;

@@ -107,6 +107,7 @@ export const quantity: ScalarType<string> = scalar<string>({
     return canonicalQuantity(typeof value === "string" ? value : printJson(value));
   },
   fromNumber: canonicalQuantity,
+  equals: (left, right) => left === right || Quantity.parse(left).equals(Quantity.parse(right)),
   wire: structs(RESOURCE)("Quantity", "Decimal or binary amount in text form on the wire.", {
     string: value(1, string, "Text of the quantity, `500m` or `2Gi` for example."),
   }),

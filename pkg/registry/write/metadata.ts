@@ -1,8 +1,7 @@
-import { certainlyDiffer, type Clock, deepClone, deepEqual } from "#base";
+import { type Clock, deepEqual } from "#base";
 import { badRequest, type KindRules, type ObjectMeta, type Resource } from "#meta";
-import { toJson } from "#schema";
+import { semanticEquality } from "#schema";
 import type { ResourceRequest } from "../contract.ts";
-import { nullEmptyCollections } from "../codec/null-empty-collections.ts";
 import type { RegistryContext } from "../context.ts";
 
 /** Removes the fields of a new object that only the server sets. */
@@ -120,7 +119,7 @@ function copy(metadata: any, old: any, field: string): void {
 
 /**
  * Increments the generation if anything but metadata and status changes, unless a hook has set it.
- * Empty and absent lists are equal, as they are in the store.
+ * Quantities compare by their value, and an empty list equals an absent one.
  */
 export function updateGeneration({ kind, hub }: Resource, object: any, old: any): void {
   if (!kind.rules.generation) return;
@@ -128,12 +127,7 @@ export function updateGeneration({ kind, hub }: Resource, object: any, old: any)
   if (BigInt(object.metadata.generation ?? 0) !== before) return;
   const { metadata, status } = old;
   const desired = { ...object, metadata, status };
-  if (deepEqual(desired, old)) return;
-  if (!certainlyDiffer(desired, old)) {
-    const stored = deepClone(desired);
-    nullEmptyCollections(hub.struct, stored);
-    if (toJson(hub.struct, stored) === toJson(hub.struct, old)) return;
-  }
+  if (deepEqual(desired, old) || semanticEquality(hub.struct)(desired, old)) return;
   object.metadata.generation = nextGeneration(before);
 }
 

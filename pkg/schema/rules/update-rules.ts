@@ -1,5 +1,6 @@
-import { deepEqual, memoize } from "#base";
+import { memoize } from "#base";
 import { jsonFields, resolved } from "../struct/layout.ts";
+import { fieldEquality } from "../struct/semantic-equality.ts";
 import type { Path, Problems } from "./problems.ts";
 import type { Infer, StructType } from "../struct/types.ts";
 
@@ -45,7 +46,7 @@ function compareStruct(struct: StructType<any>): Compare {
       const before = (old as Shape)[field.name];
       const at = path.child(field.name);
       if (field.immutable) {
-        if (!deepEqual(value ?? undefined, before ?? undefined)) {
+        if (!fieldEquality(field)(value, before)) {
           problems.invalid(at, value, "field is immutable");
         }
         continue;

@@ -85,6 +85,8 @@ export interface ScalarType<T = unknown> extends Shaped<T> {
    * will not do.
    */
   readonly fromNumber?: (literal: string) => T;
+  /** Whether two canonical values mean the same; absent = they are the same JSON. */
+  readonly equals?: (left: T, right: T) => boolean;
   /** Absent = values lie in memory as they are in JSON. The result is not to be changed. */
   readonly toJson?: (value: T) => unknown;
   readonly wire: StructType;

@@ -1,5 +1,5 @@
 import { resourceList } from "../shared/resources.ts";
-import { deepClone, deepEqual } from "#base";
+import { deepClone } from "#base";
 import { changedFields } from "../shared/changed-fields.ts";
 import {
   required,
@@ -11,6 +11,7 @@ import {
   Path,
   value,
   type Problems,
+  semanticEquality,
   string,
   structs,
 } from "#schema";
@@ -287,7 +288,7 @@ function checkUpdate(
     problems.invalid(path, is, FIELD_IMMUTABLE);
   }
   const kept = withoutAllowedChanges(claim, old);
-  if (!deepEqual(kept, old.spec)) {
+  if (!semanticEquality(persistentVolumeClaimSpec)(kept, old.spec)) {
     const detail =
       "spec is immutable after creation except resources.requests and volumeAttributesClassName " +
       "for bound claims";

@@ -1,11 +1,12 @@
 /** What a resize may change: requests and limits of cpu and memory. */
-import { deepClone, deepEqual } from "#base";
-import { Path, type Problems } from "#schema";
+import { deepClone } from "#base";
+import { Path, type Problems, semanticEquality } from "#schema";
 import { entry } from "../../strategy.ts";
 import type { Container } from "./container/containers.ts";
 import { qualityClassOf } from "./qos-class.ts";
-import type { PodSpec } from "./spec/pod-spec.ts";
+import { podSpec, type PodSpec } from "./spec/pod-spec.ts";
 import type { Pod } from "./pod-types.ts";
+import { resourceRequirements } from "../shared/resources.ts";
 import { isSidecar } from "../shared/resource-amounts.ts";
 
 const specPath = Path.of("spec");
@@ -46,6 +47,9 @@ export function checkResize(
   checkContainers(pod.spec, old.spec, problems);
 }
 
+const sameSpec = semanticEquality(podSpec);
+const sameResources = semanticEquality(resourceRequirements);
+
 function checkContainers(spec: PodSpec, old: PodSpec, problems: Problems): void {
   const kept = deepClone(spec);
   let fixed = false;
@@ -54,7 +58,7 @@ function checkContainers(spec: PodSpec, old: PodSpec, problems: Problems): void 
       const before = old[field]?.[index];
       if (before === undefined) continue;
       if (field === "initContainers" && !isSidecar(before)) {
-        fixed ||= !deepEqual(container.resources, before.resources);
+        fixed ||= !sameResources(container.resources ?? {}, before.resources ?? {});
         container.resources = before.resources;
         continue;
       }
@@ -67,7 +71,7 @@ function checkContainers(spec: PodSpec, old: PodSpec, problems: Problems): void 
     const detail = "resources for non-sidecar init containers are immutable";
     problems.forbidden(specPath, detail);
   }
-  if (deepEqual(kept, old)) return;
+  if (sameSpec(kept, old)) return;
   problems.forbidden(specPath, "only cpu and memory resources are mutable");
 }
 

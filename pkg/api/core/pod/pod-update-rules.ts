@@ -1,10 +1,10 @@
 /** What may change in a pod, and where. */
 import { deepClone, deepEqual } from "#base";
 import { changedFields } from "../shared/changed-fields.ts";
-import { Path, type Problems } from "#schema";
+import { Path, type Problems, semanticEquality } from "#schema";
 import { entry, firstByName, memberOf, sortedKeys } from "../../strategy.ts";
 import { checkImageSpace } from "./container/container-rules.ts";
-import type { PodSpec } from "./spec/pod-spec.ts";
+import { podSpec, type PodSpec } from "./spec/pod-spec.ts";
 import { checkToleration } from "./spec/toleration.ts";
 
 const specPath = Path.of("spec");
@@ -18,6 +18,8 @@ const changeable = [
   "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)",
 ].join(",");
 
+const sameSpec = semanticEquality(podSpec);
+
 /** Changes of the spec through the pod itself. */
 export function checkSpecChange(spec: PodSpec, old: PodSpec, problems: Problems): void {
   for (const field of ["containers", "initContainers"] as const) {
@@ -26,10 +28,10 @@ export function checkSpecChange(spec: PodSpec, old: PodSpec, problems: Problems)
   if (!checkDeadline(spec, old, problems)) return;
   checkTolerations(spec, old, problems);
   checkGates(spec, old, problems);
-  if (deepEqual(spec, old)) return;
+  if (sameSpec(spec, old)) return;
   const kept = withChangeable(spec, old);
   if ((old.schedulingGates ?? []).length > 0) checkGatedChange(kept, old, problems);
-  if (deepEqual(kept, old)) return;
+  if (sameSpec(kept, old)) return;
   const detail = `pod updates may not change fields other than ${changeable}`;
   problems.forbidden(specPath, `${detail}\n${changedFields(kept, old)}`);
 }
