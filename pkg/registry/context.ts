@@ -17,36 +17,34 @@ export interface RegistryOptions {
   readonly store: ObjectStore;
   readonly catalog: Catalog;
   readonly clock: Clock;
-  /**
-   * Uids, generated names and jitter come from here; absent = the operating system's randomness.
-   */
+  /** Source of uids, generated names and jitter; default: the operating system's. */
   readonly random?: Random;
-  /** Whether containers may ask to be privileged (`--allow-privileged`). */
+  /** Whether containers may be privileged (`--allow-privileged`). */
   readonly allowPrivileged?: boolean;
   /** Whether a feature gate is on. */
   readonly gates: (name: string) => boolean;
-  /** How values are written; both forms are always readable. */
+  /** Encoding of stored values; both encodings can always be read. */
   readonly storageMediaType: "json" | "protobuf";
-  /** Life of an Event without another write. */
+  /** Lifetime of an Event after its last write (`--event-ttl`). */
   readonly eventTtlSeconds: number;
   /**
    * Shortest lifetime in ms of a watch without timeoutSeconds (`--min-request-timeout`); it ends
    * after up to twice as long.
    */
   readonly minRequestTimeoutMs: number;
-  /** The store's root as messages show it, default `/registry`. */
+  /** Root of the keys in error messages; default `/registry`. */
   readonly storageRoot?: string;
-  /** May change what is written; runs in order. */
+  /** Mutating admission, in order. */
   readonly mutating?: readonly AdmissionHandler[];
-  /** May refuse the object that is about to be stored. */
+  /** Validating admission, in order. */
   readonly validating?: readonly AdmissionHandler[];
   /** Ranges of service addresses and node ports; absent = none are allocated. */
   readonly serviceNetwork?: ServiceNetwork;
   /** Handlers of creates that are not stored, by key prefix of the kind and subresource. */
   readonly createHandlers?: ReadonlyMap<string, CreateHandler>;
-  /** Whether the controllers run in this process, which is then their health. */
+  /** Whether controllers run in this process, whose health is then theirs (ComponentStatus). */
   readonly runsControllers?: boolean;
-  /** Resolves names of nodes for proxies; absent = as the operating system does. */
+  /** Resolves node names for proxies; default: the operating system's resolver. */
   readonly resolveHost?: ResolveHost;
   /** Types of node addresses for connections to kubelets (`--kubelet-preferred-address-types`). */
   readonly kubeletAddressTypes?: readonly string[];
@@ -56,10 +54,10 @@ export interface RegistryOptions {
 export interface RegistryContext {
   readonly store: ObjectStore;
   readonly catalog: Catalog;
-  /** Kinds that only appear as bodies of subresources. */
+  /** Kinds that are only bodies of subresources, such as Scale. */
   readonly subresourceKinds: Catalog;
   readonly clock: Clock;
-  /** The time of the clock as objects have it: RFC 3339 in whole seconds. */
+  /** The current time in RFC 3339 with whole seconds, as metav1.Time. */
   readonly timestamp: () => string;
   readonly identities: Identities;
   readonly allowPrivileged?: boolean;

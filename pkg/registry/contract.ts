@@ -5,29 +5,28 @@ import type { CachedSize } from "#storage";
 import type { ConnectRequest, Destination } from "./connect/destination.ts";
 
 /**
- * What the server asks of the registry. Answers stay close to the stored bytes: the server copies
- * bytes when it can and parses only where someone must look inside.
+ * The verbs of all kinds, below HTTP. Results stay close to the stored bytes: the server copies bytes
+ * and decodes an object only if a step needs it.
  */
 export interface Registry {
   get(request: ResourceRequest, options: GetOptions): Promise<Item>;
   /**
-   * The object as the cache shows it, without waiting; undefined unless the cache has it and
-   * everything that this process wrote to the collection.
+   * The cached object, without waiting; undefined unless the cache has it and contains all writes of
+   * this process to the collection.
    */
   cached(request: ResourceRequest): Item | undefined;
   list(request: ResourceRequest, options: ListOptions): Promise<ItemList>;
   /** Whether the cache knows, without waiting, that the collection is empty. */
   isKnownEmpty(request: Pick<ResourceRequest, "resource" | "namespace">): boolean;
-  /** Size of a collection in the cache; undefined while the cache is not filled. */
+  /** Size of a collection in the cache; undefined until the cache is filled. */
   cachedSize(request: Pick<ResourceRequest, "resource" | "namespace">): CachedSize | undefined;
   watch(request: ResourceRequest, options: WatchOptions): AsyncIterable<ItemEvent>;
   /** As `watch`, in batches: events that arrive together are delivered and encoded together. */
   watchBatches(request: ResourceRequest, options: WatchOptions): AsyncIterableIterator<EventBatch>;
   create(request: ResourceRequest, body: Body, options: WriteOptions): Promise<WriteResponse>;
   /**
-   * Stores an object as another cluster had it, with its uid, times, status and managedFields. No
-   * admission runs and nothing is allocated. Throws a StatusError for an object that is not valid,
-   * and for a name that is taken.
+   * Stores an object of another cluster with its uid, times, status and managedFields, without
+   * admission and allocation. Throws 422 for an invalid object and 409 if the name is taken.
    */
   restore(request: ResourceRequest, body: Body): Promise<WriteResponse>;
   update(request: ResourceRequest, body: Body, options: WriteOptions): Promise<WriteResponse>;
@@ -38,7 +37,7 @@ export interface Registry {
     list: ListOptions,
     options: DeleteOptions,
   ): Promise<ItemList>;
-  /** Where a stream leads (log, exec, attach, portforward, proxy); undefined for an empty log. */
+  /** The destination of log, exec, attach, portforward or proxy; undefined for an empty log. */
   connect(
     request: ResourceRequest,
     connectRequest: ConnectRequest,
@@ -81,7 +80,7 @@ export interface RequestContext {
   readonly signal: AbortSignal;
 }
 
-/** A stored object: its bytes as they lie in the store, parsed on demand. */
+/** A stored object: the bytes in the store, decoded on demand. */
 export interface Item {
   readonly resource: Resource;
   readonly key: string;
@@ -92,26 +91,26 @@ export interface Item {
   readonly object: any;
   /** The bytes were encoded from the object, by its schema of now. */
   readonly isEncoded?: boolean;
-  /** Cache of the encoders, shared with the item. */
+  /** Cache of the response encoders. */
   encoded?: unknown;
 }
 
 export interface ItemList {
   /** Delivered in order; the server writes one while the next is fetched. */
   readonly items: AsyncIterable<Item>;
-  /** The same, many at a time. Either may be walked once. */
+  /** The same items in chunks. Only one of the two may be iterated, once. */
   readonly chunks: AsyncIterable<readonly Item[]>;
   readonly revision: number;
-  /** Known when the first item is asked for; undefined when the list is complete. */
+  /** The position of the next page; undefined if the list is complete. */
   readonly next:
     | { readonly continueToken: string; readonly remaining: number | undefined }
     | undefined;
 }
 
-/** Events that reach a watcher together; one object for all watchers that see the same. */
+/** Events that are sent together; one object for all watchers with equal selectors. */
 export interface EventBatch {
   readonly events: readonly ItemEvent[];
-  /** Cache of the encoders; absent when the batch has one watcher only. */
+  /** Cache of the response encoders; absent if the batch has one watcher only. */
   readonly encoded: Map<string, Uint8Array> | undefined;
   /** When the oldest of the changes was committed, as `performance.now()`; absent if unknown. */
   readonly committedAt?: number | undefined;
@@ -120,7 +119,7 @@ export interface EventBatch {
 export interface ObjectEvent {
   readonly type: "ADDED" | "MODIFIED" | "DELETED";
   readonly item: Item;
-  /** Cache of the encoders, shared with the event. */
+  /** Cache of the response encoders. */
   encoded?: unknown;
 }
 
@@ -139,7 +138,7 @@ type BodyFormat = "json" | "yaml" | "protobuf" | "cbor";
 export interface Body {
   readonly bytes: Uint8Array;
   readonly format: BodyFormat;
-  /** Bounds what list elements and map entries weigh; default `requestBounds.weight`. */
+  /** Limit of the total weight of list elements and map entries; default `requestBounds.weight`. */
   readonly maxWeight?: number;
 }
 
@@ -150,8 +149,8 @@ export interface GetOptions extends ReadConsistency {
 
 interface ReadConsistency {
   /**
-   * Without a version: not older than what this process has written, which needs no question to
-   * the store. For the server itself; what others wrote may not be seen for an instant.
+   * Without a resourceVersion: a cached state that contains all writes of this process, without a read
+   * of the store. For the server's own reads; writes of other replicas may not be visible yet.
    */
   readonly ownWrites?: boolean;
 }
@@ -163,7 +162,7 @@ export interface ListOptions extends ReadConsistency {
   readonly resourceVersionMatch: string;
   readonly limit: number;
   readonly continueToken: string;
-  /** Sent to a plain list it is refused. */
+  /** Only for watches: a list with it is rejected. */
   readonly sendInitialEvents?: boolean | undefined;
 }
 
@@ -171,14 +170,14 @@ export interface WatchOptions extends ListOptions {
   readonly allowBookmarks: boolean;
   readonly sendInitialEvents: boolean | undefined;
   readonly timeoutSeconds: number | undefined;
-  /** Called once when the initial events, or the past changes, have been delivered. */
+  /** Called once, when the initial events or the changes since resourceVersion are delivered. */
   readonly initialized?: (() => void) | undefined;
 }
 
 export interface WriteOptions {
   readonly dryRun: boolean;
   readonly fieldManager: string;
-  /** Strict: 400 on unknown or duplicate fields; Warn: warnings; Ignore: silence. */
+  /** Effect of unknown and duplicate fields: 400, warnings, or none. */
   readonly fieldValidation: "Strict" | "Warn" | "Ignore";
 }
 
@@ -193,7 +192,7 @@ export interface DeleteOptions {
   readonly propagationPolicy: "Orphan" | "Background" | "Foreground" | undefined;
   readonly orphanDependents: boolean | undefined;
   readonly preconditions: { readonly uid?: string; readonly resourceVersion?: string } | undefined;
-  /** An object whose stored value cannot be read goes at once, whatever would wait for it. */
+  /** Deletes an object whose stored value cannot be read, without finalizers and grace period. */
   readonly ignoreReadError?: boolean;
 }
 
@@ -224,15 +223,15 @@ export interface AdmissionAttributes {
   readonly ofCollection?: boolean;
   readonly dryRun: boolean;
   /**
-   * What would be written; undefined for a deletion; of a stream, what is asked of it as JSON.
-   * Mutating steps may change it in place.
+   * The object to be written, which mutating handlers change in place; undefined for a delete; for a
+   * connect, its options as JSON.
    */
   readonly object: any;
-  /** What is there now, with its resourceVersion; undefined for a creation. Not to be changed. */
+  /** The stored object with its resourceVersion, read-only; undefined for a create. */
   readonly old: any;
-  /** The kind of the object where a subresource takes another than its parent's. */
+  /** The kind of the object, if a subresource takes another than its parent's. */
   readonly bodyResource?: Resource;
-  /** As the client gave them; absent where a subresource has none of its own. */
+  /** The options of the client; absent for subresources without options. */
   readonly options?: OperationOptions | undefined;
 }
 
@@ -243,14 +242,14 @@ export interface OperationOptions {
 }
 
 /**
- * A step of admission: answers warnings for the client, or rejects with a StatusError to refuse.
- * Most steps have nothing to do with most writes, and say so at once: undefined.
+ * A step of admission: resolves to warnings for the client, or rejects with the StatusError of the
+ * request. Returns undefined if it does not apply, which is by far the most frequent case.
  */
 export type AdmissionHandler = (
   attributes: AdmissionAttributes,
 ) => Promise<readonly string[]> | undefined;
 
-/** What a write took outside its object (addresses, ports) while its end is not known. */
+/** Addresses and ports that are reserved for a write until it succeeds or fails. */
 export interface Reservation {
   /** After a successful write: releases what the object no longer uses. */
   commit(): Promise<void>;
@@ -258,52 +257,52 @@ export interface Reservation {
   cancel(): Promise<void>;
 }
 
-/** Hands out what objects of one kind need beside themselves. */
+/** Allocates the addresses and ports of the objects of one kind. */
 export interface Allocator {
   /**
-   * Takes what the object needs beyond what the old one holds and writes it into the object; a dry
-   * run chooses without taking. Throws a StatusError when there is nothing left, or not that.
+   * Reserves what the object needs beyond what the old one holds and sets it in the object; a dry run
+   * sets it without a reservation. Throws a StatusError if a range is full or a requested value taken.
    */
   reserve(attributes: AdmissionAttributes): Promise<Reservation>;
   /** Releases all allocations of a deleted object. */
   release(request: ResourceRequest, object: any): Promise<void>;
 }
 
-/** An object in another version; what is not known yet ends the work that asks for it. */
+/** Converts an object to a version; throws to restart the work once the webhook has converted it. */
 export type ConvertObject = (object: JsonObject, apiVersion: string) => JsonObject;
 
-/** A POST whose object is answered and never stored: a review, or a request for a token. */
+/** A create that is not stored, such as a SubjectAccessReview or TokenRequest. */
 export interface VirtualCreate {
   readonly request: ResourceRequest;
-  /** What the client sent, in hub form and defaulted; may be changed. */
+  /** The object of the client in hub form with defaults; may be changed. */
   readonly object: any;
   readonly dryRun: boolean;
   readonly context: HookContext;
-  /** Tells the client something beside the answer. */
+  /** Adds a Warning header to the response. */
   readonly warn: (text: string) => void;
 }
 
 /** Handler of a kind that is created without being stored, such as a review. */
 export interface CreateHandler {
-  /** The kind of bodies where it is not that of the path: `TokenRequest`. */
+  /** The kind of the body, if it is not that of the path: `TokenRequest`. */
   readonly bodyKind?: { readonly groupVersion: string; readonly kind: string };
-  /** Answers the object with what was asked for, or throws a StatusError. */
-  readonly handle: (question: VirtualCreate) => Promise<any>;
+  /** Returns the object with its status, or throws a StatusError. */
+  readonly handle: (create: VirtualCreate) => Promise<any>;
 }
 
-/** Where services get their addresses and node ports from. */
+/** Ranges of service addresses and node ports. */
 export interface ServiceNetwork {
-  /** Networks in the form `10.0.0.0/24`, the preferred family first; at most one of each. */
+  /** CIDRs such as `10.0.0.0/24`, at most one of each IP family, the preferred family first. */
   readonly cidrs: readonly string[];
   readonly nodePorts: PortRange;
 }
 
-/** What a round found and mended. */
+/** The result of one run of the repair loop. */
 export interface RepairReport {
-  /** Released: no service had them. */
+  /** Allocated without a service; released. */
   readonly leakedAddresses: readonly string[];
   readonly leakedPorts: readonly number[];
-  /** Taken for services that had them without their being taken. */
+  /** Used by a service without an allocation; allocated. */
   readonly missingAddresses: readonly string[];
   readonly missingPorts: readonly number[];
   /** Used by a service but allocated to another owner; needs an operator. */

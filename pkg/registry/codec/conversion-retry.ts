@@ -4,7 +4,7 @@ import { type ObjectConversion, printJson, StatusError } from "#meta";
 import type { ResourceRequest, ConvertObject } from "../contract.ts";
 import type { RegistryContext } from "../context.ts";
 
-/** Control flow: the work needs a conversion that the webhook has not made yet. */
+/** Control flow: the work needs a conversion that has not been requested from the webhook yet. */
 class ConversionNeeded extends Error {
   constructor(
     readonly object: JsonObject,
@@ -17,10 +17,9 @@ class ConversionNeeded extends Error {
 type SlicedWork<Input, T> = (input: Input) => Slices<T>;
 
 /**
- * Runs work that compares objects in the versions of their field managers. Where a webhook
- * converts, the work restarts after each conversion until none is missing; each object is converted
- * once. The work must have no side effects before it returns. Work on a large object is done in turns
- * with other requests.
+ * Runs work that compares objects in the versions of their field managers. If a webhook converts the
+ * kind, the work restarts after each conversion that it lacks; each object is converted once. The work
+ * must have no side effects before it returns. Work on a large object yields to other requests.
  */
 export function withConvertedObjects<T>(
   registry: RegistryContext,
@@ -39,21 +38,21 @@ async function retryUntilConverted<T>(
   signal: AbortSignal,
   work: SlicedWork<ConvertObject, T>,
 ): Promise<T> {
-  const known = new Map<string, JsonObject | ManagedFieldsError>();
+  const converted = new Map<string, JsonObject | ManagedFieldsError>();
   const cacheKey = (object: JsonObject, apiVersion: string) => `${apiVersion} ${printJson(object)}`;
   for (;;) {
     try {
       const slices = work((object, apiVersion) => {
-        const found = known.get(cacheKey(object, apiVersion));
+        const found = converted.get(cacheKey(object, apiVersion));
         if (found === undefined) throw new ConversionNeeded(object, apiVersion);
         if (found instanceof ManagedFieldsError) throw found;
         return found;
       });
       return await inTurns(slices);
-    } catch (lack) {
-      if (!(lack instanceof ConversionNeeded)) throw lack;
-      const { object, apiVersion } = lack;
-      known.set(cacheKey(object, apiVersion), await convertOne(conversion, lack, signal));
+    } catch (error) {
+      if (!(error instanceof ConversionNeeded)) throw error;
+      const { object, apiVersion } = error;
+      converted.set(cacheKey(object, apiVersion), await convertOne(conversion, error, signal));
     }
   }
 }

@@ -3,19 +3,20 @@ import { groupVersionOf, type ObjectConversion, printJson, type Resource } from 
 import { fromJson, parseJson, toJson } from "#schema";
 import type { Change, Entry } from "#storage";
 
-/** Objects go to the webhook so many at a time, and about so many bytes. */
-const mostObjects = 500;
-const mostBytes = 2 ** 20;
+/** Limit of objects per ConversionReview. */
+const maxObjects = 500;
+/** Approximate limit of bytes per ConversionReview. */
+const maxBytes = 2 ** 20;
 
 /**
- * Entries of one collection in the version of `resource`, whatever version they are stored in. An
- * entry of the cache is converted once.
+ * Converts entries of one collection to the version of `resource`. An entry of the cache is converted
+ * once.
  */
 export class ConvertedEntries {
   readonly #resource: Resource;
   readonly #conversion: ObjectConversion;
-  /** By the stored entry. */
-  readonly #known = new WeakMap<Entry, Entry>();
+  /** Converted entries, by the stored entry. */
+  readonly #converted = new WeakMap<Entry, Entry>();
 
   constructor(resource: Resource, conversion: ObjectConversion) {
     this.#resource = resource;
@@ -27,7 +28,7 @@ export class ConvertedEntries {
     return converted as Entry;
   }
 
-  /** In the same order. Throws StatusError when the webhook fails. */
+  /** The converted entries in the same order. Throws StatusError if the webhook fails. */
   async all(entries: readonly Entry[], signal: AbortSignal | undefined): Promise<readonly Entry[]> {
     let batch: Entry[] = [];
     let size = 0;
@@ -38,18 +39,18 @@ export class ConvertedEntries {
       if (sent.length > 0) await this.#convert(sent, signal);
     };
     for (const entry of entries) {
-      if (this.#known.has(entry)) continue;
+      if (this.#converted.has(entry)) continue;
       // The reader of an undecodable entry reports the error.
-      if (entry.encryption?.fault !== undefined || this.#isOwn(entry.value)) {
-        this.#known.set(entry, entry);
+      if (entry.encryption?.fault !== undefined || this.#hasVersion(entry.value)) {
+        this.#converted.set(entry, entry);
         continue;
       }
       batch.push(entry);
       size += entry.value.byteLength;
-      if (batch.length >= mostObjects || size >= mostBytes) await flush();
+      if (batch.length >= maxObjects || size >= maxBytes) await flush();
     }
     await flush();
-    return entries.map((entry) => this.#known.get(entry) as Entry);
+    return entries.map((entry) => this.#converted.get(entry) as Entry);
   }
 
   async changes(
@@ -62,7 +63,7 @@ export class ConvertedEntries {
       signal,
     );
     const converted = (entry: Entry | undefined): Entry | undefined =>
-      entry && this.#known.get(entry);
+      entry && this.#converted.get(entry);
     return changes.map((change) => ({
       ...change,
       entry: converted(change.entry),
@@ -71,44 +72,44 @@ export class ConvertedEntries {
     }));
   }
 
-  /** What is to be stored of an object in the version of the resource. */
+  /** Converts an object in the version of the resource to the storage version. */
   async stored(value: Uint8Array, signal: AbortSignal | undefined): Promise<Uint8Array> {
     const { group, kind, groupVersion } = this.#resource;
     const storage = groupVersionOf(group, kind.custom?.storageVersion ?? "");
     if (storage === groupVersion) return value;
-    const [converted] = await this.#conversion.convert([objectIn(value)], storage, signal);
-    return bytesOf(converted as JsonObject);
+    const [converted] = await this.#conversion.convert([parseObject(value)], storage, signal);
+    return encode(converted as JsonObject);
   }
 
-  /** Whether the value is already in this version, by its first bytes or by its parsed apiVersion. */
-  #isOwn(value: Uint8Array): boolean {
+  /** Whether the value is in the version of the resource, by its first bytes or parsed apiVersion. */
+  #hasVersion(value: Uint8Array): boolean {
     const { kind, groupVersion } = this.#resource;
     const head = `{"kind":"${kind.kind}","apiVersion":"${groupVersion}"`;
     if (Buffer.from(value.subarray(0, head.length)).toString("latin1") === head) return true;
-    return objectIn(value)["apiVersion"] === groupVersion;
+    return parseObject(value)["apiVersion"] === groupVersion;
   }
 
   async #convert(entries: readonly Entry[], signal: AbortSignal | undefined): Promise<void> {
     const { struct, groupVersion, kind } = this.#resource;
-    const objects = entries.map(({ value }) => objectIn(value));
+    const objects = entries.map(({ value }) => parseObject(value));
     const converted = await this.#conversion.convert(objects, groupVersion, signal);
     for (const [index, entry] of entries.entries()) {
-      // In normal form, so that writing the object as it is changes nothing.
+      // In normal form, so that an unchanged update stores the same bytes.
       const object = fromJson(struct, converted[index], { root: true });
       const typeMeta = { kind: kind.kind, apiVersion: groupVersion };
       const value = Buffer.from(toJson(struct, object, typeMeta));
       const { derived: _derived, ...rest } = entry;
       const shared = "derived" in entry ? { derived: undefined } : {};
-      this.#known.set(entry, { ...rest, ...shared, value });
+      this.#converted.set(entry, { ...rest, ...shared, value });
     }
   }
 }
 
-function objectIn(value: Uint8Array): JsonObject {
+function parseObject(value: Uint8Array): JsonObject {
   return parseJson(value).value as JsonObject;
 }
 
-/** Kind, version and metadata first, as all stored objects have them. */
-function bytesOf({ kind, apiVersion, metadata, ...rest }: JsonObject): Uint8Array {
+/** Encodes a converted object with kind, apiVersion and metadata first, like all stored objects. */
+function encode({ kind, apiVersion, metadata, ...rest }: JsonObject): Uint8Array {
   return Buffer.from(printJson({ kind, apiVersion, metadata, ...rest }));
 }

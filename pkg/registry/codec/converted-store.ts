@@ -14,13 +14,13 @@ import type {
 } from "#storage";
 import { ConvertedEntries } from "./converted-entries.ts";
 
-interface Asking {
+interface ReadOptions {
   readonly signal?: AbortSignal;
 }
 
 /**
- * A store whose entries of one resource all have the version of that resource: entries that need a
- * conversion webhook are converted on reads and writes, transparently to the registry.
+ * A store that converts the entries of one resource by its conversion webhook: reads return them in the
+ * version of the resource, writes store them in the storage version. Other entries pass unchanged.
  */
 export function convertedStore(
   store: ObjectStore,
@@ -28,17 +28,17 @@ export function convertedStore(
   entries: ConvertedEntries,
 ): ObjectStore {
   const { keyPrefix } = resource;
-  const isConcerned = (key: string): boolean => key.startsWith(keyPrefix);
+  const isOfResource = (key: string): boolean => key.startsWith(keyPrefix);
   const converted = async <T extends Entry | undefined>(
     entry: T,
-    { signal }: Asking = {},
+    { signal }: ReadOptions = {},
   ): Promise<T> => {
-    if (entry === undefined || !isConcerned(entry.key)) return entry;
+    if (entry === undefined || !isOfResource(entry.key)) return entry;
     return (await entries.one(entry, signal)) as T;
   };
-  const toStore = (key: string, value: Uint8Array, { signal }: Asking = {}) =>
-    isConcerned(key) ? entries.stored(value, signal) : Promise.resolve(value);
-  const outcome = async (written: WriteOutcome, options?: Asking): Promise<WriteOutcome> =>
+  const toStore = (key: string, value: Uint8Array, { signal }: ReadOptions = {}) =>
+    isOfResource(key) ? entries.stored(value, signal) : Promise.resolve(value);
+  const outcome = async (written: WriteOutcome, options?: ReadOptions): Promise<WriteOutcome> =>
     written.done
       ? { ...written, entry: await converted(written.entry, options) }
       : { ...written, current: await converted(written.current, options) };
@@ -46,19 +46,19 @@ export function convertedStore(
   return {
     statistics: () => store.statistics(),
     collection: (prefix) => {
-      const own = store.collection(prefix);
-      if (prefix !== keyPrefix) return own;
-      return (collection ??= new ConvertedCollection(own, entries));
+      const base = store.collection(prefix);
+      if (prefix !== keyPrefix) return base;
+      return (collection ??= new ConvertedCollection(base, entries));
     },
     get: async (key, options) => {
       const found = await store.get(key, options);
       return { ...found, entry: await converted(found.entry, options) };
     },
-    // Entries of the resource are converted asynchronously.
-    known: (key) => (isConcerned(key) ? undefined : store.known(key)),
+    // The webhook converts asynchronously, so entries of the resource are never known without waiting.
+    known: (key) => (isOfResource(key) ? undefined : store.known(key)),
     list: async (prefix, options) => {
       const page = await store.list(prefix, options);
-      if (!isConcerned(prefix)) return page;
+      if (!isOfResource(prefix)) return page;
       return { ...page, entries: await entries.all(page.entries, options.signal) };
     },
     create: async (key, value, options?: WriteOptions) => {
@@ -75,13 +75,13 @@ export function convertedStore(
   };
 }
 
-/** Changes converted in one go. */
-const mostChanges = 500;
+/** Changes that are converted at a time. */
+const maxChanges = 500;
 
 /**
- * A collection in another version. Subscribers are notified of changes once they are
- * converted, from a change log of its own, which starts with the first subscriber and is as long as
- * that of the underlying collection.
+ * A collection in another version. Its change log holds converted changes: it starts with the first
+ * subscriber and is as long as that of the underlying collection. Subscribers are notified after the
+ * conversion.
  */
 class ConvertedCollection implements Collection, Subscriber {
   readonly #base: Collection;
@@ -122,7 +122,7 @@ class ConvertedCollection implements Collection, Subscriber {
     return this.#view(await this.#base.newest(options));
   }
 
-  async at(revision: number, options: Asking): Promise<Snapshot> {
+  async at(revision: number, options: ReadOptions): Promise<Snapshot> {
     return this.#view(await this.#base.at(revision, options));
   }
 
@@ -174,9 +174,9 @@ class ConvertedCollection implements Collection, Subscriber {
   }
 
   lost(): void {
-    const told = [...this.#subscribers];
+    const subscribers = [...this.#subscribers];
     this.#stop();
-    for (const subscriber of told) subscriber.lost();
+    for (const subscriber of subscribers) subscriber.lost();
   }
 
   #stop(): void {
@@ -197,37 +197,38 @@ class ConvertedCollection implements Collection, Subscriber {
     };
   }
 
-  /** Converts what has happened, in order; who follows loses the thread where that fails. */
+  /** Converts new changes in order; if the conversion fails, all subscribers are told to relist. */
   async #catchUp(): Promise<void> {
     this.#converting = true;
     const subscription = this.#unsubscribe;
     try {
       while (this.#unsubscribe !== undefined && this.#unsubscribe === subscription) {
-        const below = this.#base.span;
-        const own = this.#span;
-        if (below === undefined || own === undefined || own.to < below.from) return this.lost();
-        if (own.to >= below.to) return;
-        const changes = this.#base.changesAfter(own.to, mostChanges);
-        const whole = changes.length < mostChanges;
+        const base = this.#base.span;
+        const span = this.#span;
+        if (base === undefined || span === undefined || span.to < base.from) return this.lost();
+        if (span.to >= base.to) return;
+        const changes = this.#base.changesAfter(span.to, maxChanges);
+        const isComplete = changes.length < maxChanges;
         const converted = await this.#entries.changes(changes, undefined);
         if (this.#unsubscribe !== subscription) return;
-        const to = whole ? below.to : (changes.at(-1)?.revision ?? below.to);
+        const to = isComplete ? base.to : (changes.at(-1)?.revision ?? base.to);
         this.#log.push(...converted);
-        this.#forget(below.from);
-        this.#span = { from: Math.max(own.from, below.from), to };
+        this.#trimLog(base.from);
+        this.#span = { from: Math.max(span.from, base.from), to };
         for (const subscriber of this.#subscribers) subscriber.changed();
       }
     } catch {
-      // A client that lists again gets the reason why objects cannot be converted.
+      // A client that relists receives the error of the conversion.
       if (this.#unsubscribe === subscription) this.lost();
     } finally {
       this.#converting = false;
     }
   }
 
-  #forget(before: number): void {
-    const kept = this.#log.findIndex((change) => change.revision > before);
-    if (kept > 0) this.#log.splice(0, kept);
-    else if (kept < 0) this.#log = [];
+  /** Drops changes up to the revision from the log. */
+  #trimLog(revision: number): void {
+    const first = this.#log.findIndex((change) => change.revision > revision);
+    if (first > 0) this.#log.splice(0, first);
+    else if (first < 0) this.#log = [];
   }
 }

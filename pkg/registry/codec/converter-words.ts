@@ -1,12 +1,12 @@
 /**
- * Kubernetes brings documents that it has merged into Go structs without a detour over JSON text,
- * by a converter that speaks of Go's kinds where the JSON decoder speaks of fields.
+ * kube-apiserver decodes merged documents by runtime.DefaultUnstructuredConverter, without JSON text.
+ * Its errors name Go kinds where those of the JSON decoder name fields.
  */
 
 const mismatch =
   /^json: cannot unmarshal (\w+)(?: (\S+))? into Go (?:struct field \S+|value) of type (\S+)$/;
 
-/** What the JSON decoder says of a value, in the words of that converter. */
+/** Translates an error of the JSON decoder into that of the converter. */
 export function converterMessage(message: string): string {
   if (message.startsWith("illegal base64 data")) return `error decoding from json: ${message}`;
   const [, json = "", digits = "", goType = ""] = mismatch.exec(message) ?? [];
@@ -22,7 +22,7 @@ export function converterMessage(message: string): string {
   return isConvertible ? `cannot convert ${kind} to ${basic}` : `unrecognized type: ${basic}`;
 }
 
-/** The kind of the Go value that a JSON value is held in. */
+/** The Go kind of an unstructured JSON value. */
 function goKind(json: string, digits: string): string {
   switch (json) {
     case "array":

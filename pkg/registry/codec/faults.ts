@@ -27,12 +27,12 @@ function errorOf(detail: StoreFaultDetail): StatusError {
     case "too-slow":
       return expired("too old resource version: the watcher did not keep up with the changes");
     case "no-space":
-      // The sentence that runbooks for a full etcd look for.
+      // etcd's message, which alerts and runbooks search for.
       return plainFailure("etcdserver: mvcc: database space exceeded");
     case "unavailable":
       return serviceUnavailable(`the store is unavailable: ${detail.message}`);
     case "timeout":
-      return timeout(`the store did not answer in time: ${detail.message}`);
+      return timeout(`the store did not respond in time: ${detail.message}`);
     case "corrupt":
       return internalError(`a stored value cannot be read: ${detail.message}`);
     case "closed":

@@ -1,4 +1,4 @@
-/** The type of a JSON value as Go's decoder names it in faults. */
+/** The type of a JSON value in error messages of Go's encoding/json. */
 export function jsonType(value: unknown): string {
   if (Array.isArray(value)) return "array";
   if (value === null) return "null";

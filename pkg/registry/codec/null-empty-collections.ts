@@ -2,9 +2,9 @@ import { memoize } from "#base";
 import { jsonFields, type JsonField, resolved, type StructType, type Type } from "#schema";
 
 /**
- * Kubernetes keeps built-in kinds as Protobuf, which has no empty list or map: one that JSON always
- * shows is null once it was stored, and so in every answer to a write. Objects here are stored as
- * JSON as well, so that the difference is taken out before. Changes the object in place.
+ * Sets empty lists and maps without `omitempty` to null, in place. kube-apiserver stores built-in kinds
+ * as Protobuf, which cannot represent an empty list, so its responses to writes have null; an object
+ * stored as JSON must have the same value.
  */
 export function nullEmptyCollections(struct: StructType<any>, object: any): void {
   nullerOf(struct)?.(object);
@@ -12,7 +12,7 @@ export function nullEmptyCollections(struct: StructType<any>, object: any): void
 
 type Nuller = (value: any) => void;
 
-/** Undefined for types that hold no such field, which are most. */
+/** Undefined for types without such a field, which are most. */
 const nullerOf: (type: Type) => Nuller | undefined = memoize((type: Type): Nuller | undefined => {
   switch (type.tag) {
     case "list":
@@ -22,7 +22,7 @@ const nullerOf: (type: Type) => Nuller | undefined = memoize((type: Type): Nulle
     case "struct":
       return onFields(jsonFields(type));
     case "lazy":
-      // Resolved when it is met, since the type may contain itself.
+      // Resolved on use, since the type may be recursive.
       return (value) => nullerOf(type.resolve())?.(value);
     default:
       return undefined;
@@ -39,14 +39,14 @@ function onMembers(work: Nuller | undefined): Nuller | undefined {
 function onFields(fields: readonly JsonField[]): Nuller | undefined {
   const steps = fields.flatMap(({ name, type, presence }): Nuller[] => {
     const { tag } = resolved(type);
-    const shown = !presence.omitEmpty && !presence.pointer && (tag === "list" || tag === "map");
+    const isNulled = !presence.omitEmpty && !presence.pointer && (tag === "list" || tag === "map");
     const inner = nullerOf(type);
-    if (!shown && inner === undefined) return [];
+    if (!isNulled && inner === undefined) return [];
     return [
       (object) => {
         const value = object[name];
         if (value === undefined || value === null) return;
-        if (shown && Object.keys(value).length === 0) object[name] = null;
+        if (isNulled && Object.keys(value).length === 0) object[name] = null;
         else inner?.(value);
       },
     ];

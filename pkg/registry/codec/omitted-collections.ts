@@ -2,8 +2,8 @@ import { memoize } from "#base";
 import { jsonFields, type JsonField, resolved, type StructType, type Type } from "#schema";
 
 /**
- * Whether an object has an empty list or map that its JSON omits, so that the object differs from
- * what is decoded from that JSON.
+ * Whether an object has an empty list or map with `omitempty`: its JSON omits the field, so decoding
+ * the JSON gives a different object.
  */
 export function hasOmittedCollections(struct: StructType<any>, object: any): boolean {
   return finderOf(struct)?.(object) ?? false;
@@ -11,7 +11,7 @@ export function hasOmittedCollections(struct: StructType<any>, object: any): boo
 
 type Finder = (value: any) => boolean;
 
-/** Undefined for types that hold no list or map. */
+/** Undefined for types without lists and maps. */
 const finderOf: (type: Type) => Finder | undefined = memoize((type: Type): Finder | undefined => {
   switch (type.tag) {
     case "list":
@@ -21,7 +21,7 @@ const finderOf: (type: Type) => Finder | undefined = memoize((type: Type): Finde
     case "struct":
       return inFields(jsonFields(type));
     case "lazy":
-      // Resolved when it is met, since the type may contain itself.
+      // Resolved on use, since the type may be recursive.
       return (value) => finderOf(type.resolve())?.(value) ?? false;
     default:
       return undefined;

@@ -17,7 +17,7 @@ describe("bodies in removed versions", () => {
     ["rbac.authorization.k8s.io/v1/roles/ns", "rbac.authorization.k8s.io/v1beta1", "Role"],
   ];
   for (const [path, apiVersion, kind] of rows) {
-    it(`refuses ${kind} of ${apiVersion} for its version`, async () => {
+    it(`are rejected for their version: ${kind} of ${apiVersion}`, async () => {
       const api = await testRegistry();
       const expected = path.split("/").slice(0, 2).join("/");
       assert.equal(
@@ -28,7 +28,7 @@ describe("bodies in removed versions", () => {
     });
   }
 
-  it("refuses another kind of a removed version as one that cannot be converted", async () => {
+  it("are rejected as not convertible if the kind is another one", async () => {
     const api = await testRegistry();
     const body = { apiVersion: "apps/v1beta1", kind: "Deployment", metadata: { name: "a" } };
     assert.match(

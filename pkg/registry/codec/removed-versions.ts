@@ -1,8 +1,8 @@
 import { type Catalog, type Resource, resolve } from "#meta";
 
 /**
- * Versions that Kubernetes 1.34 does not serve, or not by default, but whose kinds its scheme knows:
- * bodies in them are refused for their version, not as unknown.
+ * Versions that are registered in the scheme of Kubernetes 1.34 but not served, or not by default: a
+ * body in such a version is rejected for its version, not for an unknown kind.
  */
 const removed: readonly (readonly [groupVersion: string, kinds: string])[] = [
   ["apps/v1beta1", "Deployment StatefulSet ControllerRevision"],
@@ -48,7 +48,7 @@ interface NamedKind {
   readonly kind: string;
 }
 
-/** The resource of today whose kind was served in the version that an object names. */
+/** The served resource of a kind whose body has a removed version. */
 export function removedResource(catalog: Catalog, named: NamedKind): Resource | undefined {
   const { domain } = catalog;
   const isKnown = removed.some(

@@ -12,7 +12,7 @@ const catalog = new Catalog(builtinKinds, kubernetes, () => true);
 const everyGate = () => true;
 const clock = { now: () => 0 };
 
-/** Random objects come through all forms unharmed: a seed for each kind and version. */
+/** Random objects are equal after a round trip through each encoding; seeded per kind and version. */
 describe("random objects of every kind", () => {
   for (const resource of catalog.resources) {
     const { struct, groupVersion, kind } = resource;
@@ -22,16 +22,16 @@ describe("random objects of every kind", () => {
       return Array.from({ length: count }, () => arbitrary(struct, random));
     };
 
-    it(`${title} in YAML`, () => {
+    it(`${title} survives a round trip through YAML`, () => {
       for (const object of objects(3)) {
         const { value } = parseYaml(printYaml(toJsonValue(struct, object)));
-        // Keys are sorted in YAML.
+        // printYaml sorts keys.
         const again = toJson(struct, fromJson(struct, value));
         assert.deepEqual(JSON.parse(again), JSON.parse(toJson(struct, object)));
       }
     });
 
-    it(`${title} in the store`, () => {
+    it(`${title} survives a round trip through the store`, () => {
       for (const object of objects(3)) {
         const { convert } = resource.served;
         const hub = convert === "hub" ? object : convert.up(object);
@@ -41,7 +41,7 @@ describe("random objects of every kind", () => {
           const registry = { storageMediaType, catalog, clock, gates: everyGate } as never;
           const read = (written: any) => stored(registry, resource, written);
           const first = read(hub);
-          // Defaults are filled in on the first read, and nothing changes any more.
+          // The first read applies defaults; further ones change nothing.
           assert.equal(textOf(resource, read(first)), textOf(resource, first));
           return first;
         });
@@ -49,7 +49,7 @@ describe("random objects of every kind", () => {
       }
     });
 
-    it(`${title} applied to nothing`, () => {
+    it(`${title} is created by server-side apply`, () => {
       const timestamp = () => "2030-01-01T00:00:00Z";
       const registry = { catalog, timestamp } as never;
       const request = { resource, subresource: "" } as never;

@@ -19,10 +19,9 @@ import { faultError } from "./faults.ts";
 import { type Labels, labelsIn } from "../read/label-scan.ts";
 
 /**
- * A stored value is the object in the hub version, as JSON
- * (`{"kind":..,"apiVersion":..,"metadata":..`) or in the `k8s\0` Protobuf envelope, without
- * resourceVersion and selfLink. Both forms are always readable, and so are values that another
- * server wrote in another served version or key order.
+ * Encodes an object for the store: in the stored version, without resourceVersion and selfLink, as JSON
+ * (`{"kind":..,"apiVersion":..,"metadata":..`) or in the `k8s\0` Protobuf envelope. Both forms can
+ * always be decoded, and so can values of other API servers in another served version or key order.
  */
 export function encodeStored(
   registry: RegistryContext,
@@ -31,14 +30,14 @@ export function encodeStored(
 ): Uint8Array {
   const { struct, groupVersion, convert } = resource.stored;
   const typeMeta = { kind: resource.kind.kind, apiVersion: groupVersion };
-  const own = withoutVersion(object);
-  const stored = convert === "hub" ? own : convert.down(own);
+  const unversioned = withoutVersion(object);
+  const stored = convert === "hub" ? unversioned : convert.down(unversioned);
   return registry.storageMediaType === "protobuf" && struct.open === undefined
     ? wrapEnvelope(typeMeta, toProtobuf(struct, stored))
     : Buffer.from(toJson(struct, stored, typeMeta));
 }
 
-/** New objects have no version yet, and need no copy. */
+/** The object without resourceVersion and selfLink; not copied if it has neither. */
 function withoutVersion(object: any): any {
   if (object.metadata.resourceVersion === undefined && object.metadata.selfLink === undefined) {
     return object;
@@ -48,8 +47,8 @@ function withoutVersion(object: any): any {
 }
 
 /**
- * The object in hub form with its resourceVersion, defaulted. Throws a StatusError for bytes that
- * are none.
+ * Decodes a stored value into hub form, with defaults and resourceVersion. Throws StatusError 500 for a
+ * corrupt value.
  */
 function decodeStored(
   registry: RegistryContext,
@@ -87,7 +86,7 @@ interface StoredVersion {
   readonly up?: (object: any) => any;
 }
 
-/** The hub, unless the value says that it was written in another version of the kind. */
+/** The version in which a value was stored; the hub if it names no known version of the kind. */
 function storedVersion(resource: Resource, apiVersion: string, domain: Domain): StoredVersion {
   const { struct, groupVersion } = resource.hub;
   if (apiVersion === "" || apiVersion === groupVersion) return { struct };
@@ -103,7 +102,7 @@ function storedVersion(resource: Resource, apiVersion: string, domain: Domain): 
   return readable ?? { struct };
 }
 
-/** Into the hub version, with defaults. */
+/** Applies defaults and converts to the hub version. */
 function toHubVersion(
   resource: Resource,
   from: StoredVersion,
@@ -116,17 +115,18 @@ function toHubVersion(
   return hub;
 }
 
+/** Sets metadata.resourceVersion; revision 0 (a dry run) deletes it. */
 export function setResourceVersion(object: any, revision: number): void {
   if (revision > 0) assign(object.metadata, "resourceVersion", String(revision));
   else delete object.metadata.resourceVersion;
 }
 
-/** False for values whose key is lost: they are in no list and no watch, and a GET tells why. */
+/** False for a value that cannot be decrypted: lists and watches omit it, and GET returns the error. */
 export function isReadable({ encryption }: Pick<Entry, "encryption">): boolean {
   return encryption?.fault === undefined;
 }
 
-/** As much of a request as the decoder needs. */
+/** The part of a request that the decoder needs. */
 type Addressed = Pick<ResourceRequest, "resource" | "subresource">;
 
 const addressed = memoize((resource: Resource): Addressed => ({ resource, subresource: "" }));
@@ -134,7 +134,7 @@ const addressed = memoize((resource: Resource): Addressed => ({ resource, subres
 type SharedEntry = Pick<Entry, "key" | "value" | "modRevision" | "encryption" | "derived">;
 
 interface KnownState {
-  /** Differs from the entry's in the event of a deletion. */
+  /** The revision of a deletion, which differs from the entry's. */
   readonly revision?: number;
   /** The object that the entry was encoded from, with its resourceVersion. */
   readonly object?: any;
@@ -142,16 +142,13 @@ interface KnownState {
   readonly other?: StoredItem | undefined;
 }
 
-/** Decoded objects of entries that live on are kept up to about so many bytes. */
-const keptBytes = 32 * 2 ** 20;
-/** A decoded object takes about so many times the bytes of its encoding. */
+/** Approximate limit in bytes of the decoded objects of cached entries. */
+const maxDecodedBytes = 32 * 2 ** 20;
+/** Approximate size of a decoded object, as a multiple of its encoding. */
 const objectFactor = 3;
-const decodedOf = memoize((_environment: RegistryContext) => new CacheBudget(keptBytes));
+const decodedOf = memoize((_registry: RegistryContext) => new CacheBudget(maxDecodedBytes));
 
-/**
- * An entry of the store as the server gets it: decoded only when someone looks inside, and then
- * once.
- */
+/** An entry of the store, decoded once, when a reader needs the object. */
 export class StoredItem implements Item, Evictable {
   readonly revision: number;
   encoded: unknown = undefined;
@@ -174,15 +171,15 @@ export class StoredItem implements Item, Evictable {
   }
 
   /**
-   * The item of an entry that all its readers share, so that what one of them found out the others
-   * need not. Entries that are not shared get an item of their own.
+   * The item that all readers of a cached entry share, so that it is decoded once. An entry outside of
+   * the cache has no shared item: each call returns a new one.
    */
   static shared(registry: RegistryContext, resource: Resource, entry: SharedEntry): StoredItem {
     const first = entry.derived as StoredItem | undefined;
     for (let item = first; item !== undefined; item = item.other) {
       if (item.request.resource === resource) return item;
     }
-    // A kind has few versions; items of a kind that was replaced must not pile up.
+    // A kind has few versions. The bound drops items of replaced CustomResourceDefinitions.
     const other = first?.other?.other === undefined ? first : undefined;
     const request = addressed(resource);
     const item = new StoredItem(registry, request, entry, { other });
@@ -205,7 +202,7 @@ export class StoredItem implements Item, Evictable {
     return item;
   }
 
-  /** The shared item of a cached entry; an item of its own for an entry that was read. */
+  /** The shared item of a cached entry; a new item for an entry read from the store. */
   static of(registry: RegistryContext, request: Addressed, entry: Entry): StoredItem {
     return "derived" in entry
       ? StoredItem.shared(registry, request.resource, entry)
@@ -223,7 +220,7 @@ export class StoredItem implements Item, Evictable {
     return this.entry.value;
   }
   get object(): any {
-    this.#object ??= this.#decoded();
+    this.#object ??= this.#decode();
     return this.#object;
   }
   get labels(): Labels {
@@ -233,8 +230,8 @@ export class StoredItem implements Item, Evictable {
     return this.#labels!;
   }
   /**
-   * The value of a field that lists are selected by: read from the object once, so that the lists
-   * of a thousand kubelets look at each pod's bytes once and at a short text from then on.
+   * The value of a selectable field, cached: the lists of a thousand kubelets by spec.nodeName decode
+   * each pod once.
    */
   field(name: string, read: (object: any) => string): string {
     const known = this.#fields?.get(name);
@@ -248,7 +245,7 @@ export class StoredItem implements Item, Evictable {
   evict(): void {
     this.#object = undefined;
   }
-  /** The same state under the version of its deletion; the decoded object is not shared. */
+  /** The item with the revision of its deletion as resourceVersion; it is decoded separately. */
   deletedAt(revision: number): StoredItem {
     return new StoredItem(this.registry, this.request, this.entry, { revision });
   }
@@ -256,7 +253,7 @@ export class StoredItem implements Item, Evictable {
     const fault = this.entry.encryption?.fault;
     if (fault !== undefined) throw faultError(new StoreFault({ kind: "corrupt", message: fault }));
   }
-  #decoded(): any {
+  #decode(): any {
     this.#checkReadable();
     const { key, value } = this.entry;
     const { resource } = this.request;
@@ -275,9 +272,8 @@ export class StoredItem implements Item, Evictable {
 }
 
 /**
- * The key of the request's object, or of `name` where that was made up. Throws 400 for a name that
- * is no part of a path, whatever the kind thinks of names: a key must not lead out of its
- * collection.
+ * The key of the request's object; `name` if it was generated. Throws 400 for a name that is not a path
+ * segment, for every kind: a key must not leave its collection.
  */
 export function storageKey(request: ResourceRequest, name: string = request.name): string {
   if (name === "") throw badRequest("Name parameter required.");

@@ -4,18 +4,18 @@ import type { RegistryContext } from "../context.ts";
 import { jsonType } from "./json-type.ts";
 import { removedResource } from "./removed-versions.ts";
 
-/** What an object says that it is. */
+/** apiVersion and kind as an object has them; "" if absent. */
 export interface TypeMeta {
   readonly apiVersion: string;
   readonly kind: string;
 }
 
-/** How Go prints the struct that reads these two fields. */
+/** The type of apiserver's `findKind` struct in Go's error messages. */
 const goStruct =
   'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; ' +
   'Kind string "json:\\"kind,omitempty\\"" }';
 
-/** Throws DecodeFault in Go's words if the value is no object or the fields are no strings. */
+/** Throws DecodeFault with Go's message unless the value is an object and the fields are strings. */
 export function jsonTypeMeta(value: unknown): TypeMeta {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw fault(`Go value of type ${goStruct}`, value);
@@ -35,61 +35,65 @@ function fault(into: string, value: unknown): DecodeFault {
   return new DecodeFault(`couldn't get version/kind; json parse error: ${message}`);
 }
 
-/** Throws 400 unless the body is an object of the kind and version that the path leads to. */
+/** Throws 400 unless the body has the kind and version of the resource. */
 export function checkTypeMeta(
   registry: RegistryContext,
   resource: Resource,
-  named: TypeMeta,
+  typeMeta: TypeMeta,
 ): void {
-  if (named.kind === resource.kind.kind && named.apiVersion === resource.groupVersion) return;
-  const found = knownKind(registry, named);
+  if (typeMeta.kind === resource.kind.kind && typeMeta.apiVersion === resource.groupVersion) return;
+  const found = knownKind(registry, typeMeta);
   if (found === undefined) {
-    const [kind, version] = [named.kind, named.apiVersion].map((text) => JSON.stringify(text));
+    const [kind, version] = [typeMeta.kind, typeMeta.apiVersion].map((text) =>
+      JSON.stringify(text),
+    );
     const scheme = '"pkg/api/legacyscheme/scheme.go:30"';
     const why = `no kind ${kind} is registered for version ${version} in scheme ${scheme}`;
-    throw cannotHandle(resource, named, why);
+    throw cannotHandle(resource, typeMeta, why);
   }
   if (found !== "list" && found.kind === resource.kind) {
     throw badRequest(
-      `the API version in the data (${named.apiVersion}) does not match ` +
+      `the API version in the data (${typeMeta.apiVersion}) does not match ` +
         `the expected API version (${resource.groupVersion})`,
     );
   }
-  const version = named.apiVersion.split("/").at(-1) ?? "";
-  const own = resource.hub.group === "" ? "core" : (resource.hub.group.split(".")[0] ?? "");
-  const types = `(${version}.${named.kind}) to (${own}.${resource.kind.kind})`;
-  throw cannotHandle(resource, named, `converting ${types}: unknown conversion`);
+  const version = typeMeta.apiVersion.split("/").at(-1) ?? "";
+  const goPackage = resource.hub.group === "" ? "core" : (resource.hub.group.split(".")[0] ?? "");
+  const types = `(${version}.${typeMeta.kind}) to (${goPackage}.${resource.kind.kind})`;
+  throw cannotHandle(resource, typeMeta, `converting ${types}: unknown conversion`);
 }
 
+/** The resource of a registered type, in any current or former version; "list" for list types. */
 function knownKind(
   { catalog, subresourceKinds }: RegistryContext,
-  named: TypeMeta,
+  typeMeta: TypeMeta,
 ): Resource | "list" | undefined {
-  const { apiVersion, kind: name } = named;
+  const { apiVersion, kind: name } = typeMeta;
   const found = catalog.findKind(apiVersion, name) ?? subresourceKinds.findKind(apiVersion, name);
   if (found !== undefined) return found;
   const [group = ""] = apiVersion.includes("/") ? apiVersion.split("/") : [];
   const related = catalog.inGroup(group);
   const former =
-    related.find((resource) => wasServed(resource, named)) ?? removedResource(catalog, named);
+    related.find((resource) => wasServed(resource, typeMeta)) ?? removedResource(catalog, typeMeta);
   if (former !== undefined) return former;
   const ofLists = related.some(
-    ({ groupVersion, kind }) => groupVersion === named.apiVersion && kind.listKind === named.kind,
+    ({ groupVersion, kind }) =>
+      groupVersion === typeMeta.apiVersion && kind.listKind === typeMeta.kind,
   );
-  return ofLists || (named.kind === "List" && named.apiVersion === "v1") ? "list" : undefined;
+  return ofLists || (typeMeta.kind === "List" && typeMeta.apiVersion === "v1") ? "list" : undefined;
 }
 
-function wasServed({ group, kind }: Resource, named: TypeMeta): boolean {
-  if (kind.kind !== named.kind) return false;
+function wasServed({ group, kind }: Resource, typeMeta: TypeMeta): boolean {
+  if (kind.kind !== typeMeta.kind) return false;
   const { formerVersions = [] } = kind;
-  return formerVersions.some((version) => groupVersionOf(group, version) === named.apiVersion);
+  return formerVersions.some((version) => groupVersionOf(group, version) === typeMeta.apiVersion);
 }
 
-/** 400: the body is of a kind, but cannot be read as the one that the path leads to. */
-export function cannotHandle({ kind }: Resource, named: TypeMeta, why: string): Error {
-  const version = named.apiVersion.split("/").at(-1) ?? "";
+/** 400: the body cannot be decoded as, or converted to, the kind of the path. */
+export function cannotHandle({ kind }: Resource, typeMeta: TypeMeta, why: string): Error {
+  const version = typeMeta.apiVersion.split("/").at(-1) ?? "";
   return badRequest(
-    `${named.kind} in version ${JSON.stringify(version)} ` +
+    `${typeMeta.kind} in version ${JSON.stringify(version)} ` +
       `cannot be handled as a ${kind.kind}: ${why}`,
   );
 }
