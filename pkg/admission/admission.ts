@@ -17,15 +17,14 @@ import { type MutationHandler, runInOrder, runWithReinvocation } from "./reinvoc
 import { timedPhase, timedPlugin } from "./timing.ts";
 import { Webhooks } from "./webhooks/index.ts";
 
-/** The two phases of admission, which the registry calls at their steps of a write. */
+/** The two phases of admission, which are steps of the registry's write pipeline. */
 export interface Admission {
-  /** May change the object, or refuse the request. */
+  /** May modify the object or reject the request. */
   readonly mutating: AdmissionHandler;
-  /** May refuse the object as it would be stored. */
+  /** May reject the object as it would be stored. */
   readonly validating: AdmissionHandler;
   /**
-   * Starts to watch the configurations of webhooks and policies; resolves when those that are stored
-   * now are in force.
+   * Starts to watch webhook configurations and policies; resolves when the stored ones are in force.
    */
   readonly follow: (options: Pick<ServerAccess, "signal" | "report">) => Promise<void>;
 }
@@ -48,8 +47,8 @@ export interface AdmissionOptions extends ObjectReaderOptions {
 interface EnabledPlugin extends PluginHandlers, Pick<AdmissionPlugin, "name" | "resources"> {}
 
 /**
- * Builds the enabled plugins and joins their handlers in the order of order.ts.
- * @throws AdmissionPluginError for a plugin without the configuration that it requires
+ * Creates the enabled plugins and chains their handlers in the order of order.ts.
+ * @throws AdmissionPluginError for a plugin that lacks its required configuration
  */
 export function createAdmission(options: AdmissionOptions): Admission {
   const { plugins, configuration = new Map(), instruments = noInstruments } = options;

@@ -1,7 +1,7 @@
-/** Which plugins are enabled, from `--enable-admission-plugins` and `--disable-admission-plugins`. */
+/** Enabled plugins by `--enable-admission-plugins` and `--disable-admission-plugins`. */
 import { admissionOrder } from "./order.ts";
 
-/** A mistake in the flags or the configuration of admission plugins, in one sentence. */
+/** Invalid flags or configuration of admission plugins; the message is one sentence. */
 export class AdmissionPluginError extends Error {
   override readonly name = "AdmissionPluginError";
 }
@@ -33,8 +33,7 @@ export function checkConfigured(
 
 /**
  * Names of the enabled plugins.
- * @throws AdmissionPluginError for a name that is unknown, in both flags, unsupported, or cannot be
- * disabled
+ * @throws AdmissionPluginError for a name that is unknown, in both flags, unsupported, or not disableable
  */
 export function enabledPlugins({
   enable = [],
@@ -50,7 +49,7 @@ export function enabledPlugins({
     throw new AdmissionPluginError(`${both.join(", ")} in ${flags} overlapped`);
   }
   checkSupported("enable-admission-plugins", enable);
-  // The registry relies on it: without it, objects could be created in namespaces that are gone.
+  // The registry depends on it: otherwise objects could be created in deleted namespaces.
   if (disable.includes("NamespaceLifecycle")) {
     throw new AdmissionPluginError(
       'disable-admission-plugins plugin "NamespaceLifecycle" cannot be switched off',
@@ -63,7 +62,7 @@ export function enabledPlugins({
   );
 }
 
-/** Plugins of the deprecated `--admission-control`, which replaces the default ones. */
+/** Plugins of the deprecated flag `--admission-control`, which replaces the defaults. */
 function onlyPlugins(only: readonly string[], others: readonly string[]): ReadonlySet<string> {
   const flag = "admission-control";
   if (others.length > 0) {

@@ -1,4 +1,4 @@
-/** A handler, and the resources whose writes it handles. */
+/** A handler and its resources. */
 export interface ResourceHandler<Handler> {
   /** Plural names; undefined = all resources. */
   readonly resources: readonly string[] | undefined;
@@ -6,8 +6,8 @@ export interface ResourceHandler<Handler> {
 }
 
 /**
- * The handlers of a resource, by its plural name, in order. Most plugins handle one resource; a write
- * of any other resource never calls them.
+ * Indexes handlers by resource (plural name), in order. Most plugins handle one resource; writes of other
+ * resources never call them.
  */
 export function handlersByResource<Handler>(
   all: readonly ResourceHandler<Handler>[],

@@ -1,4 +1,4 @@
-/** admission: what the server itself does to writes, and which of them it refuses. */
+/** admission: admission plugins, webhooks and policies, which mutate or reject writes. */
 export { type Admission, type AdmissionOptions, createAdmission } from "./admission.ts";
 export {
   type AdmissionConfiguration,

@@ -1,4 +1,4 @@
-/** Metrics of admission, with the names, labels and buckets of kube-apiserver. */
+/** Metrics of admission; names, labels and buckets are kube-apiserver's. */
 import type { Instruments, MetricDefinition } from "#request";
 
 /** Mutating (`admit`) and validating admission. */
@@ -89,12 +89,12 @@ export const admissionMetrics: readonly MetricDefinition[] = [
   ...Object.values(policies).flatMap(({ total, time }) => [total, time]),
 ];
 
-/** Highest value of the `code` label: larger codes from webhooks are counted as this one. */
+/** Maximum value of the label `code`; larger codes of webhooks are reported as this one. */
 const highestCode = 600;
 
 export interface AskedWebhook {
   readonly name: string;
-  /** Values of the `type` label in Kubernetes, which differ from AdmissionType. */
+  /** Value of the label `type`, which differs from AdmissionType. */
   readonly type: "admit" | "validating";
   readonly operation: string;
   readonly seconds: number;

@@ -9,16 +9,16 @@ import {
   type ResourceRequest,
 } from "#registry";
 
-/** What plugins are given. */
+/** Dependencies of the object reader. */
 export interface ObjectReaderOptions {
   readonly catalog: Catalog;
-  /** Asked for when the first request comes: the registry is made with its admission. */
+  /** Called on the first request, since the registry is created after its admission. */
   readonly registry: () => Registry;
-  /** Whether a feature gate is on. */
+  /** Whether a feature gate is enabled. */
   readonly gates: (name: string) => boolean;
 }
 
-/** Where an object is that a plugin looks at: group (a template), plural, namespace. */
+/** A collection that a plugin reads: group (a template), plural, namespace. */
 export interface Collection {
   readonly group: string;
   readonly plural: string;
@@ -32,15 +32,15 @@ export interface Collection {
 const ownWrites: Parameters<Registry["get"]>[1] = { resourceVersion: "", ownWrites: true };
 
 /**
- * Reads other objects while a request is being admitted: from the cache, with all that was written
- * through this process. What another replica wrote an instant ago may be missing, as in Kubernetes.
+ * Reads other objects during admission from the cache, which includes all writes of this process. Very recent
+ * writes of other replicas may be missing, as in Kubernetes' informers.
  */
 export class ObjectReader {
   constructor(private readonly parts: ObjectReaderOptions) {}
 
   /**
-   * Undefined when there is none, or no such kind. An object that the cache does not have is read
-   * from the store: another replica may have created it.
+   * Returns an object; undefined = not found, or the kind is not served. An object that is not cached is read
+   * from the store, since another replica may have created it.
    */
   find(where: Collection, name: string, life: RequestContext): Awaitable<any> {
     const target = this.target(where, life, name);
@@ -57,17 +57,17 @@ export class ObjectReader {
   }
 
   /**
-   * Whether the cache shows none, which spares most requests a list. What other replicas have just
-   * made is not in it before its event has come, as in the informers of Kubernetes.
+   * Whether the cached collection is empty, which saves most requests a list. Very recent objects of other
+   * replicas may be missing, as in Kubernetes' informers.
    */
-  areKnownToBeNone({ group, plural, version = "v1", namespace = "" }: Collection): boolean {
+  isCachedEmpty({ group, plural, version = "v1", namespace = "" }: Collection): boolean {
     const { catalog, registry } = this.parts;
     const resource = catalog.find(resolve(group, catalog.domain), version, plural);
     return resource === undefined || registry().isKnownEmpty({ resource, namespace });
   }
 
   async list(where: Collection, life: RequestContext): Promise<readonly any[]> {
-    if (this.areKnownToBeNone(where)) return [];
+    if (this.isCachedEmpty(where)) return [];
     const target = this.target(where, life, "");
     if (target === undefined) return [];
     const labelSelector = resolve(where.labelSelector ?? "", this.parts.catalog.domain);
@@ -81,7 +81,7 @@ export class ObjectReader {
     return objects;
   }
 
-  /** What an annotation of the target's namespace says; undefined where it has none. */
+  /** Annotation of the request's namespace; undefined = none. */
   async annotationOfNamespace(
     { namespace, context }: Pick<ResourceRequest, "namespace" | "context">,
     key: string,
@@ -101,21 +101,21 @@ export class ObjectReader {
   }
 }
 
-/** True for the main resource of that kind. */
+/** Whether a request is for this resource, not a subresource. */
 export function isFor({ request }: AdmissionAttributes, group: string, plural: string): boolean {
   const { resource, subresource } = request;
   return subresource === "" && resource.plural === plural && resource.kind.group === group;
 }
 
-/** 403 that names the object, by its generateName if it has no name yet. */
-export function refuse(attributes: AdmissionAttributes, why: string): StatusError {
+/** 403 Forbidden with the object's name, or its generateName. */
+export function forbiddenRequest(attributes: AdmissionAttributes, why: string): StatusError {
   const { request, object, ofCollection = false } = attributes;
   const { name = "", generateName = "" } = object?.metadata ?? {};
   const requested = ofCollection ? "" : request.name;
   return forbidden(request.resource, requested || name || generateName || "Unknown", why);
 }
 
-/** Joins messages, each once, as Go prints an aggregate of errors. */
+/** Joins distinct messages like Kubernetes' aggregate errors. */
 export function aggregate(messages: readonly string[]): string {
   const once = [...new Set(messages)];
   return once.length === 1 ? once[0]! : `[${once.join(", ")}]`;

@@ -1,4 +1,4 @@
-/** The order in which a write meets admission. */
+/** Execution order of admission plugins. */
 import type { AdmissionPlugin } from "./plugin.ts";
 import { mutatingAdmissionPolicy } from "./policies/mutating-admission-policy.ts";
 import { validatingAdmissionPolicy } from "./policies/validating-admission-policy.ts";
@@ -47,17 +47,16 @@ import { mutatingAdmissionWebhook } from "./webhooks/mutating-admission-webhook.
 import { validatingAdmissionWebhook } from "./webhooks/validating-admission-webhook.ts";
 
 /**
- * Every admission plugin, in the order of execution: the mutating phase runs the `mutate` handlers
- * from top to bottom (and once more where a plugin requests reinvocation), the validating phase the
- * `validate` handlers from top to bottom. Source: `AllOrderedPlugins` of kube-apiserver 1.34.
+ * All admission plugins in execution order: the mutating phase runs the `mutate` handlers from top to bottom
+ * (and again if a plugin requests reinvocation), the validating phase the `validate` handlers. Source:
+ * `AllOrderedPlugins` of kube-apiserver 1.34.
  *
- * Three checks (`enabled: "always"`) are no plugins there:
- * - createByUpdateAuthorization comes as early as the namespace is known to exist, so that no webhook
- *   receives an object that the user may not create. kube-apiserver makes it after field validation.
- * - draAdminAccess comes first in the validating phase, since kube-apiserver makes it in field
- *   validation.
- * - rbacEscalation ends the mutating phase: it judges roles and bindings as mutated, as
- *   kube-apiserver does, whose RBAC storage makes it between mutating admission and validation.
+ * Three checks (`enabled: "always"`) are not plugins in kube-apiserver:
+ * - createByUpdateAuthorization runs right after the namespace is known to exist, so that no webhook receives
+ *   an object that the user may not create. In kube-apiserver it runs after field validation.
+ * - draAdminAccess is first in the validating phase; in kube-apiserver it is part of field validation.
+ * - rbacEscalation ends the mutating phase, since it checks mutated roles and bindings; in kube-apiserver it
+ *   is part of RBAC storage, between mutating admission and validation.
  */
 export const admissionOrder: readonly AdmissionPlugin[] = [
   draAdminAccess,

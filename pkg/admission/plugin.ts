@@ -8,37 +8,36 @@ import type { MutatingPolicies, ValidatingPolicies } from "./policies/index.ts";
 import type { MutationHandler } from "./reinvocation.ts";
 import type { Webhooks } from "./webhooks/index.ts";
 
-/** The handlers of one plugin. Either may be missing. */
+/** Handlers of one plugin; both are optional. */
 export interface PluginHandlers {
-  /** Runs in the mutating phase: may change `attributes.object` in place, or refuse the request. */
+  /** Mutating phase: may modify `attributes.object` in place, or reject the request. */
   readonly mutate?: MutationHandler;
-  /** Runs in the validating phase, on the object as it would be stored. */
+  /** Validating phase: gets the object as it would be stored. */
   readonly validate?: AdmissionHandler;
 }
 
-/** One admission plugin. Its place in the order of execution is its place in order.ts. */
+/** An admission plugin; order.ts determines its position. */
 export interface AdmissionPlugin<Configuration = unknown> {
-  /** As in `--enable-admission-plugins`. */
+  /** Name in `--enable-admission-plugins`. */
   readonly name: string;
   /**
-   * `default`: on unless disabled by flag. `optional`: off unless enabled by flag. `always`: not a
-   * plugin of kube-apiserver but a check that it makes elsewhere; flags do not know its name.
-   * `unsupported`: known to the flags, which refuse to enable it.
+   * `default`: enabled unless disabled by flag. `optional`: disabled unless enabled by flag. `always`: a
+   * check that is not a plugin in kube-apiserver, and unknown to the flags. `unsupported`: known to the
+   * flags, but cannot be enabled.
    */
   readonly enabled: "default" | "optional" | "always" | "unsupported";
   /**
-   * Plural names of the resources that the plugin handles; absent = all. A request for any other
-   * resource never calls it.
+   * Plural names of the handled resources; absent = all. Requests for others never call the plugin.
    */
   readonly resources?: readonly string[];
-  /** The plugin cannot start without its part of `--admission-control-config-file`. */
+  /** Whether the plugin requires its part of `--admission-control-config-file`. */
   readonly requiresConfiguration?: boolean;
   /**
-   * Reads the plugin's part of `--admission-control-config-file`.
+   * Parses the plugin's part of `--admission-control-config-file`.
    * @throws AdmissionConfigurationFault, or what `place.readFile` throws
    */
   parseConfiguration?(value: unknown, place: ConfigurationPlace): Configuration;
-  /** Absent = accepted by the flags, without effect. */
+  /** Creates the handlers; absent = the plugin has no effect. */
   create?(
     dependencies: PluginDependencies,
     configuration: Configuration | undefined,
@@ -53,7 +52,7 @@ export interface PluginDependencies extends ObjectReaderOptions {
   readonly webhooks: Webhooks;
   readonly validatingPolicies: ValidatingPolicies;
   readonly mutatingPolicies: MutatingPolicies;
-  /** Checks of pkg/authz, which pkg/admission may not import; absent = not made. */
+  /** Checks of pkg/authz, which pkg/admission may not import; absent = disabled. */
   readonly accessChecks?: AccessChecks | undefined;
   readonly tracer?: Tracer | undefined;
   /** Aborts when the server shuts down: closes idle connections to webhooks. */

@@ -8,7 +8,7 @@ export type MutationHandler = (
   reinvocation: ReinvocationContext,
 ) => ReturnType<AdmissionHandler>;
 
-/** The one or two rounds of a request through the mutating phase. */
+/** State of the mutating phase of a request: one round, or two with reinvocation. */
 export class ReinvocationContext {
   #round = 0;
   #requested = false;
@@ -24,12 +24,12 @@ export class ReinvocationContext {
     return this.#requested && this.#round === 0;
   }
 
-  /** Called by a plugin that has changed the object after others have seen it. */
+  /** Called by a plugin that changed the object after other plugins have processed it. */
   requestReinvocation(): void {
     this.#requested = true;
   }
 
-  /** What that plugin notes of the first round. */
+  /** State of a plugin from the first round. */
   stateOf(plugin: string): PluginReinvocation {
     const state = this.#states.get(plugin) ?? new PluginReinvocation();
     this.#states.set(plugin, state);
@@ -44,18 +44,18 @@ export class ReinvocationContext {
   }
 }
 
-/** Which webhooks or policies (`entry`) of a plugin are to be called again in the second round. */
+/** Webhooks or policies (`entry`) of a plugin to reinvoke in the second round. */
 class PluginReinvocation {
   readonly #called = new Set<object>();
   #due = new Set<object>();
   #output: unknown;
 
-  /** The entry was called and has reinvocationPolicy IfNeeded. */
+  /** Records the call of an entry with reinvocationPolicy IfNeeded. */
   called(entry: object): void {
     this.#called.add(entry);
   }
 
-  /** The object has changed: all entries called so far are due again. */
+  /** Marks all entries called so far for reinvocation, since the object has changed. */
   objectChanged(): void {
     this.#due = new Set([...this.#due, ...this.#called]);
     this.#called.clear();
@@ -65,21 +65,21 @@ class PluginReinvocation {
     return this.#due.has(entry);
   }
 
-  /** At the end of the plugin's first round: remembers the object as the plugin left it. */
+  /** Records the object at the end of the plugin's first round. */
   endRound(object: unknown): void {
     if (this.#called.size > 0) this.#output = deepClone(object);
   }
 
-  /** At the start of the second: changes that other plugins made since count, too. */
+  /** Starts the second round: changes by later plugins also cause reinvocation. */
   startRound(object: unknown): void {
     if (this.#called.size > 0 && !deepEqual(this.#output, object)) this.objectChanged();
   }
 }
 
-/** The handlers of a resource, by its plural name. */
+/** Handlers of a resource, by plural name. */
 type HandlersOf<Handler> = (plural: string) => readonly Handler[];
 
-/** Runs the mutating phase: all handlers in order, and once more where one requests it. */
+/** Runs the mutating phase: all handlers in order, and a second time if one requests reinvocation. */
 export function runWithReinvocation(handlersOf: HandlersOf<MutationHandler>): AdmissionHandler {
   return (attributes) => {
     const reinvocation = new ReinvocationContext();
@@ -87,7 +87,7 @@ export function runWithReinvocation(handlersOf: HandlersOf<MutationHandler>): Ad
     const handlers = handlersOf(attributes.request.resource.plural);
     const round = () => runEach(handlers, (handler) => handler(attributes, reinvocation), warnings);
     const first = round();
-    // Reinvocation is requested by webhooks and policies only, which return promises.
+    // Only webhooks and policies request reinvocation, and these return promises.
     if (first === undefined) return undefined;
     const all = async (): Promise<void> => {
       await first;
@@ -107,7 +107,7 @@ export function runInOrder(handlersOf: HandlersOf<AdmissionHandler>): AdmissionH
   };
 }
 
-/** Adds the warnings collected before a refusal to it. */
+/** Adds the warnings collected so far to a rejection. */
 export async function withEarlierWarnings(
   warnings: readonly string[],
   work: () => Promise<void>,

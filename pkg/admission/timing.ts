@@ -7,7 +7,7 @@ type Handler<Rest extends readonly unknown[]> = (
   ...rest: Rest
 ) => ReturnType<AdmissionHandler>;
 
-/** A phase of admission as a whole, timed. */
+/** Measures the duration of an admission phase. */
 export function timedPhase(
   type: AdmissionType,
   handler: AdmissionHandler,
@@ -18,7 +18,7 @@ export function timedPhase(
   );
 }
 
-/** The handler of one plugin, timed. */
+/** Measures the duration of one plugin's handler. */
 export function timedPlugin<Rest extends readonly unknown[]>(
   handler: Handler<Rest>,
   { name, type }: { readonly name: string; readonly type: AdmissionType },

@@ -3,11 +3,11 @@ import type { Domain } from "#meta";
 import { admissionOrder } from "../order.ts";
 import { AdmissionConfigurationFault, known, listIn, parsed, recordOf, typed } from "./fields.ts";
 
-/** What each plugin parsed from its part of the file, by the name of the plugin. */
+/** Parsed configuration of each plugin, by plugin name. */
 export type AdmissionConfiguration = ReadonlyMap<string, unknown>;
 
 /**
- * Parses an AdmissionConfiguration, YAML or JSON; `readFile` reads the files that it names.
+ * Parses an AdmissionConfiguration (YAML or JSON); `readFile` reads the files that it references.
  * @throws AdmissionConfigurationFault, or what `readFile` throws
  */
 export function parseAdmissionConfiguration(

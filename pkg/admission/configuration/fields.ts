@@ -1,16 +1,16 @@
-/** Reading what a configuration file says, one field after another. */
+/** Reads fields of configuration files. */
 import { isJsonObject, type JsonObject } from "#base";
 import { parseYaml, resolve, type Domain, YamlFault } from "#meta";
 
-/** A configuration that cannot be used, in one sentence. */
+/** An invalid configuration; the message is one sentence. */
 export class AdmissionConfigurationFault extends Error {
   override readonly name = "AdmissionConfigurationFault";
 }
 
-/** Where plugins find the rest of what configures them. */
+/** Context of a plugin's configuration. */
 export interface ConfigurationPlace {
   readonly domain: Domain;
-  /** Reads what a configuration refers to by path. */
+  /** Reads a file that the configuration references. */
   readonly readFile: (path: string) => string;
 }
 
@@ -31,7 +31,7 @@ interface Type {
 
 const versions = ["v1", "v1beta1", "v1alpha1"];
 
-/** The fields of a value that says what it is. */
+/** Fields of a value with the expected apiVersion and kind. */
 export function typed(value: unknown, { group, kind }: Type, domain: Domain): JsonObject {
   const fields = recordOf(value, kind);
   const named = `${String(fields["apiVersion"])}, Kind=${String(fields["kind"])}`;
@@ -40,7 +40,7 @@ export function typed(value: unknown, { group, kind }: Type, domain: Domain): Js
   throw new AdmissionConfigurationFault(`expected ${resolved}/v1, Kind=${kind}, got ${named}`);
 }
 
-/** Throws for unknown fields. */
+/** @throws AdmissionConfigurationFault for unknown fields */
 export function known(fields: JsonObject, names: readonly string[], what: string): void {
   const odd = Object.keys(fields).find((name) => !names.includes(name));
   if (odd === undefined) return;
@@ -58,7 +58,7 @@ export function listIn(fields: JsonObject, key: string): readonly unknown[] {
   throw new AdmissionConfigurationFault(`${key} must be a list`);
 }
 
-/** A whole number within bounds. */
+/** An integer within bounds. */
 export function numberIn(
   fields: JsonObject,
   key: string,

@@ -3,7 +3,7 @@ import type { AdmissionAttributes } from "#registry";
 import type { VersionedAttributes } from "./versioned-attributes.ts";
 import type { Json } from "./versions.ts";
 
-/** An AdmissionRequest without uid and objects, its fields in the order of the wire. */
+/** Head of an AdmissionRequest (without uid and objects), fields in wire order. */
 export function admissionRequest(reviewed: VersionedAttributes, as: Resource): Json {
   const { attributes, resource, subresource, name, namespace, operation } = reviewed;
   const below = subresource === "" ? {} : { subResource: subresource };
@@ -22,7 +22,7 @@ export function admissionRequest(reviewed: VersionedAttributes, as: Resource): J
   };
 }
 
-/** The rest of the request, behind its objects. */
+/** Tail of an AdmissionRequest, after the objects. */
 export function requestTail({ attributes }: VersionedAttributes, api: string): Json {
   const { dryRun, options } = attributes;
   if (options === undefined) return { dryRun, options: null };

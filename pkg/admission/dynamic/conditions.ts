@@ -12,12 +12,12 @@ export function expressionOf(
   return { text: source, program, fault: error };
 }
 
-/** Whether all conditions hold, or the errors on the way to knowing it. */
+/** Result of match conditions: whether all are true, or the evaluation errors. */
 type Met =
   | { readonly met: boolean; readonly error?: undefined }
   | { readonly met?: undefined; readonly error: string };
 
-/** A condition that does not hold decides, whatever is wrong with others. */
+/** Evaluates match conditions; a false one takes precedence over errors of others. */
 export async function meetsConditions(
   conditions: readonly Expression[],
   evaluation: Evaluation,

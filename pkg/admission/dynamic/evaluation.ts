@@ -11,7 +11,7 @@ import {
 import { type Authorizer, nonResourceRequestInfo, resourceRequestInfo, type User } from "#request";
 import type { VersionedAttributes } from "./versioned-attributes.ts";
 
-/** A compiled expression, or why it is none. */
+/** A compiled expression, or its compile error. */
 export interface Expression {
   readonly text: string;
   readonly program?: Program | undefined;
@@ -22,7 +22,7 @@ export interface Variable extends Expression {
   readonly name: string;
 }
 
-/** The expressions of one configuration have spent together what they may. */
+/** The expressions of a configuration exceeded their total cost budget. */
 export class CostBudgetError extends Error {
   override readonly name = "CostBudgetError";
   constructor() {
@@ -33,7 +33,7 @@ export class CostBudgetError extends Error {
   }
 }
 
-/** What an expression came to; errors are in words for clients. */
+/** Result of an expression; error messages are for clients. */
 export type Result =
   | { readonly value: Value; readonly error?: undefined }
   | { readonly value?: undefined; readonly error: string };
@@ -47,8 +47,8 @@ interface Scope {
 }
 
 /**
- * Expressions about one request with one budget, and the variables that they share: each is
- * evaluated once, on first use, and charged to the expression that uses it first.
+ * Evaluates expressions on one request with a common cost budget and lazy variables: each variable is
+ * evaluated on first use, and its cost charged to that expression.
  */
 export class Evaluation {
   #left: number;
@@ -60,10 +60,10 @@ export class Evaluation {
     this.#bindings =
       variables === undefined
         ? scope.bindings
-        : { ...scope.bindings, variables: this.#lazily(variables) };
+        : { ...scope.bindings, variables: this.#lazyVariables(variables) };
   }
 
-  /** Evaluates an expression. Throws CostBudgetError. */
+  /** Evaluates an expression. @throws CostBudgetError */
   async run({ text, program, fault }: Expression): Promise<Result> {
     if (program === undefined) return { error: `compilation error: ${fault ?? ""}` };
     const { inquiry } = this.scope;
@@ -82,14 +82,14 @@ export class Evaluation {
     if (this.#left < 0) throw new CostBudgetError();
   }
 
-  #lazily(variables: readonly Variable[]): object {
+  #lazyVariables(variables: readonly Variable[]): object {
     const shape: object = Object.create(null);
     for (const variable of variables) {
       let known: { readonly value: Value } | { readonly fault: string } | undefined;
       Object.defineProperty(shape, variable.name, {
         enumerable: true,
         get: (): Value => {
-          known ??= this.#evaluated(variable);
+          known ??= this.#evaluateVariable(variable);
           if ("fault" in known) throw new CelFault(known.fault);
           return known.value;
         },
@@ -98,8 +98,8 @@ export class Evaluation {
     return shape;
   }
 
-  /** A question to the authorizer passes through, and brings the evaluation back here. */
-  #evaluated({ name, program, fault }: Variable) {
+  /** Evaluates a variable. An authorizer call throws through, and the whole expression is re-run later. */
+  #evaluateVariable({ name, program, fault }: Variable) {
     const called = `composited variable ${JSON.stringify(name)}`;
     if (program === undefined) return { fault: `${called} fails to compile: ${fault ?? ""}` };
     const { value, error, cost } = program.evaluate(this.#bindings, costLimits.call);
@@ -108,7 +108,7 @@ export class Evaluation {
   }
 }
 
-/** Questions of expressions, asked for the user of the request. */
+/** Authorization request of an expression's authorizer call, for the user of the request. */
 export function authorizationRequest(
   { attributes }: VersionedAttributes,
   authorizer: Authorizer,
@@ -137,7 +137,7 @@ function accountUser({ namespace, name }: { readonly namespace: string; readonly
   return { name: `${prefix}:${namespace}:${name}`, uid: "", groups, extra: new Map() };
 }
 
-/** `authorizer` and `authorizer.requestResource`. */
+/** Variables `authorizer` and `authorizer.requestResource`. */
 export function authorizerBindings({ authorizer }: AccessEvaluator, reviewed: VersionedAttributes) {
   const { resource, subresource, namespace, name } = reviewed;
   const { group, plural } = resource;

@@ -2,18 +2,18 @@ import { type ApiObject, followStored, type ReflectorSink } from "#client";
 import { resolve } from "#meta";
 import type { ServerAccess } from "#registry";
 
-/** The configurations of one kind as they are stored, sorted by name. */
+/** Stored configurations of one kind, sorted by name. */
 export class FollowedKind<T extends ApiObject> {
   readonly #objects = new Map<string, T>();
   #sorted: readonly T[] | undefined;
 
   constructor(
     private readonly plural: string,
-    /** In order of preference. */
+    /** Versions in order of preference. */
     private readonly versions: readonly string[],
   ) {}
 
-  /** The same array until something changes. */
+  /** All configurations; the same array until a change. */
   get all(): readonly T[] {
     this.#sorted ??= [...this.#objects.values()].sort((left, right) =>
       left.metadata.name < right.metadata.name ? -1 : 1,
@@ -21,7 +21,7 @@ export class FollowedKind<T extends ApiObject> {
     return this.#sorted;
   }
 
-  /** Goes on until the signal aborts; resolves once what is stored now is known. */
+  /** Watches until the signal aborts; resolves when the stored objects are known. */
   async follow(access: ServerAccess): Promise<void> {
     const { catalog } = access;
     const group = resolve("admissionregistration.{api}", catalog.domain);

@@ -1,4 +1,4 @@
-/** dynamic: what webhooks and policies that are configured at run time have in common. */
+/** dynamic: common parts of webhooks and policies. */
 export { admissionRequest, requestTail } from "./admission-request.ts";
 export { expressionOf, meetsConditions } from "./conditions.ts";
 export {
@@ -10,8 +10,8 @@ export {
   type Variable,
 } from "./evaluation.ts";
 export { FollowedKind } from "./followed-kind.ts";
-export { matchedAs, type Matching, MatchIndex } from "./match-index.ts";
+export { matchedAs, type MatchConstraints, MatchIndex } from "./match-index.ts";
 export { VersionedAttributes, type VersionedAttributesOptions } from "./versioned-attributes.ts";
 export type { Rule } from "./rules.ts";
-export { type Json, shown } from "./versions.ts";
+export { type Json, convertTo } from "./versions.ts";
 export { namespacesSelect, objectsSelect, type Selectors, selectorsOf } from "./selectors.ts";

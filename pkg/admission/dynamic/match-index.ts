@@ -1,34 +1,34 @@
 import { type Catalog, type Resource, resolve } from "#meta";
-import { type Aim, type Rule, ruleCovers } from "./rules.ts";
+import { type RequestPattern, type Rule, ruleCovers } from "./rules.ts";
 
-/** What one configuration is about. */
-export interface Matching {
+/** Match constraints of a configuration. */
+export interface MatchConstraints {
   readonly rules: readonly Rule[];
-  /** Win over `rules`. */
+  /** excludeResourceRules, which take precedence over `rules`. */
   readonly excluded?: readonly Rule[];
-  /** Whether no rules at all mean everything; else they mean nothing. */
+  /** Whether absent rules match everything; otherwise nothing. */
   readonly anyWithoutRules?: boolean;
-  /** Requests by way of another group or version of the same objects count, too. */
+  /** matchPolicy Equivalent: also matches requests by another group or version. */
   readonly equivalent: boolean;
 }
 
-/** How a rule comes to be about a request. */
-interface Hit {
-  /** The resource as the rule has it: its version is the one that the object is shown in. */
+/** A match of a rule. */
+interface RuleMatch {
+  /** The matched resource; the object is converted to its version. */
   readonly as: Resource;
-  /** Objects that are meant; empty = all. */
+  /** resourceNames; empty = all. */
   readonly names: readonly string[];
 }
 
 interface Match {
-  readonly hits: readonly Hit[];
-  readonly exclusions: readonly Hit[];
+  readonly hits: readonly RuleMatch[];
+  readonly exclusions: readonly RuleMatch[];
 }
 
-/** What is to be looked at for one sort of request; only names are left to be compared. */
+/** A configuration that may match; only resourceNames remain to be checked. */
 interface Candidate<T> {
   readonly entry: T;
-  /** Resource rules of each of the entry's matches. */
+  /** Matched rules of each of the entry's constraints. */
   readonly matches: readonly Match[];
 }
 
@@ -39,10 +39,9 @@ const admissionPlurals = ["validating", "mutating"].flatMap((sort) => [
 ]);
 
 /**
- * Finds the configurations that match a request. Matches are computed for the first request of each
- * sort and cached, so that the cost of a request does not depend on unrelated configurations.
- * Admission configurations themselves match no configuration, since a faulty one could otherwise
- * not be deleted.
+ * Finds the configurations that match a request. Matches are cached per operation and resource, so that the
+ * cost of a request does not depend on unrelated configurations. Requests for admission configurations match
+ * nothing, since otherwise a broken one could not be deleted.
  */
 export class MatchIndex<T> {
   readonly #known = new Map<string, readonly Candidate<T>[]>();
@@ -50,14 +49,14 @@ export class MatchIndex<T> {
 
   constructor(
     private readonly entries: readonly T[],
-    /** All of which must be about a request. */
-    private readonly matchingsOf: (entry: T) => readonly Matching[],
+    /** Constraints of an entry, all of which must match. */
+    private readonly matchingsOf: (entry: T) => readonly MatchConstraints[],
     private readonly catalog: Catalog,
   ) {}
 
-  candidates(aim: Aim): readonly Candidate<T>[] {
+  candidates(aim: RequestPattern): readonly Candidate<T>[] {
     if (this.entries.length === 0) return none;
-    // Which resources are equivalent changes with what is served.
+    // Equivalent resources change with the served resources.
     if (this.#content !== this.catalog.content) {
       this.#known.clear();
       this.#content = this.catalog.content;
@@ -78,12 +77,12 @@ export class MatchIndex<T> {
     return group === own && admissionPlurals.includes(plural);
   }
 
-  #candidate(entry: T, aim: Aim): readonly Candidate<T>[] {
+  #candidate(entry: T, aim: RequestPattern): readonly Candidate<T>[] {
     const matches = this.matchingsOf(entry).map((matching) => this.#match(matching, aim));
     return matches.includes(undefined) ? [] : [{ entry, matches: matches as readonly Match[] }];
   }
 
-  #match(matching: Matching, aim: Aim): Match | undefined {
+  #match(matching: MatchConstraints, aim: RequestPattern): Match | undefined {
     const everything = matching.anyWithoutRules === true && matching.rules.length === 0;
     const hits = everything
       ? [{ as: aim.resource, names: [] }]
@@ -93,8 +92,12 @@ export class MatchIndex<T> {
     return exclusions.some(({ names }) => names.length === 0) ? undefined : { hits, exclusions };
   }
 
-  /** Rules that name the resource itself come before those that name it in other words. */
-  #hits(rules: readonly Rule[], { equivalent }: Matching, aim: Aim): readonly Hit[] {
+  /** Exact matches precede equivalent ones. */
+  #hits(
+    rules: readonly Rule[],
+    { equivalent }: MatchConstraints,
+    aim: RequestPattern,
+  ): readonly RuleMatch[] {
     const { resource } = aim;
     const own = this.#hitsAs(rules, aim, [resource]);
     if (!equivalent) return own;
@@ -104,7 +107,11 @@ export class MatchIndex<T> {
     return [...own, ...this.#hitsAs(rules, aim, others)];
   }
 
-  #hitsAs(rules: readonly Rule[], aim: Aim, resources: readonly Resource[]): readonly Hit[] {
+  #hitsAs(
+    rules: readonly Rule[],
+    aim: RequestPattern,
+    resources: readonly Resource[],
+  ): readonly RuleMatch[] {
     return rules.flatMap((rule) => {
       const as = resources.find((resource) => ruleCovers(rule, aim, resource));
       return as === undefined ? [] : [{ as, names: rule.resourceNames ?? [] }];
@@ -115,11 +122,10 @@ export class MatchIndex<T> {
 const none: readonly never[] = [];
 
 /**
- * The resource as the first rule of the first matching has it that means this object; undefined =
- * not all mean it.
+ * Resource of the first rule that matches the object's name; undefined = not all constraints match.
  */
 export function matchedAs({ matches }: Candidate<unknown>, name: string): Resource | undefined {
-  const means = ({ names }: Hit): boolean => names.length === 0 || names.includes(name);
+  const means = ({ names }: RuleMatch): boolean => names.length === 0 || names.includes(name);
   const found = matches.map(({ hits, exclusions }) =>
     exclusions.some(means) ? undefined : hits.find(means)?.as,
   );

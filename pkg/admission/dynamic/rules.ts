@@ -1,6 +1,6 @@
 import type { Resource } from "#meta";
 
-/** Which operations on which resources are meant, as configurations say it. */
+/** A rule of a configuration: operations and resources. */
 export interface Rule {
   readonly operations?: readonly string[];
   readonly apiGroups?: readonly string[];
@@ -12,15 +12,19 @@ export interface Rule {
   readonly resourceNames?: readonly string[];
 }
 
-/** What requests have in common that rules cannot tell apart but by names of objects. */
-export interface Aim {
+/** Attributes of a request that rules can match, except the object's name. */
+export interface RequestPattern {
   readonly operation: string;
   readonly resource: Resource;
   readonly subresource: string;
 }
 
-/** Whether the rule is about such requests, seen as those of the resource `as`. */
-export function ruleCovers(rule: Rule, { operation, subresource }: Aim, as: Resource): boolean {
+/** Whether the rule matches such requests, considered as requests for resource `as`. */
+export function ruleCovers(
+  rule: Rule,
+  { operation, subresource }: RequestPattern,
+  as: Resource,
+): boolean {
   return (
     includes(rule.operations, operation) &&
     includes(rule.apiGroups, as.group) &&
@@ -34,7 +38,7 @@ function includes(values: readonly string[] = [], value: string): boolean {
   return values.includes("*") || values.includes(value);
 }
 
-/** Namespaces are objects of the cluster. */
+/** Whether the scope matches; Namespaces are cluster-scoped. */
 function scopeCovers(scope: string | undefined, { kind }: Resource): boolean {
   return scope === undefined || scope === "*" || scope === kind.scope;
 }

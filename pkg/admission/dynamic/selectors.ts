@@ -2,7 +2,7 @@ import { type LabelSelector, notFound, selectorFromLabelSelector } from "#meta";
 import type { ObjectReader } from "../objects.ts";
 import type { VersionedAttributes } from "./versioned-attributes.ts";
 
-/** Label selectors of a configuration, ready for use. */
+/** Parsed label selectors of a configuration. */
 export interface Selectors {
   readonly namespaces: ReturnType<typeof selectorFromLabelSelector>;
   readonly objects: ReturnType<typeof selectorFromLabelSelector>;
@@ -13,7 +13,7 @@ interface Selecting {
   readonly objectSelector?: LabelSelector | undefined;
 }
 
-/** An absent selector matches everything. */
+/** Parses selectors; an absent one matches everything. */
 export function selectorsOf({ namespaceSelector, objectSelector }: Selecting): Selectors {
   return {
     namespaces: selectorFromLabelSelector(namespaceSelector ?? {}),
@@ -36,8 +36,8 @@ export function objectsSelect({ objects }: Selectors, reviewed: VersionedAttribu
 }
 
 /**
- * Whether the labels of the object's namespace match, or those of a Namespace that is written.
- * Cluster-scoped objects always match. @throws 404 for a namespace that does not exist
+ * Whether the labels of the object's namespace match; for a Namespace its own labels. Cluster-scoped objects
+ * always match. @throws 404 if the namespace does not exist
  */
 export async function namespacesSelect(
   { namespaces }: Selectors,

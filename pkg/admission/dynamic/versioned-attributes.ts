@@ -4,10 +4,10 @@ import type { AdmissionAttributes } from "#registry";
 import {
   type GroupVersionKind,
   type Json,
-  printed,
-  readBack,
-  shown,
-  spokenKind,
+  encodeIn,
+  decodeFrom,
+  convertTo,
+  kindOfSubresource,
 } from "./versions.ts";
 
 export interface VersionedAttributesOptions {
@@ -20,9 +20,8 @@ export interface VersionedAttributesOptions {
 export type Side = "object" | "old";
 
 /**
- * One write as webhooks and policies receive it: with its names on the wire, and its objects in the
- * version that each asks for. An object is converted and printed once per version, and again after
- * a change.
+ * A write in the form that webhooks and policies receive, with objects in their requested versions. An object
+ * is converted and encoded once per version, and again after a change.
  */
 export class VersionedAttributes {
   readonly operation: string;
@@ -47,7 +46,7 @@ export class VersionedAttributes {
     this.namespace = isNamespaces(request.resource) ? name : request.namespace;
   }
 
-  /** The object that webhooks and policies receive is a Scale. */
+  /** Whether webhooks and policies receive a Scale as object. */
   get isScale(): boolean {
     return this.#scaleAccess() !== undefined;
   }
@@ -56,11 +55,11 @@ export class VersionedAttributes {
     return isNamespaces(this.resource);
   }
 
-  /** Type of the object in the version of `as`. */
+  /** GroupVersionKind of the object in the version of `as`. */
   kindIn(as: Resource): GroupVersionKind {
     const { bodyResource } = this.attributes;
     if (bodyResource === undefined)
-      return spokenKind(as, this.subresource, this.parts.catalog.domain);
+      return kindOfSubresource(as, this.subresource, this.parts.catalog.domain);
     return {
       group: bodyResource.group,
       version: bodyResource.version,
@@ -73,20 +72,20 @@ export class VersionedAttributes {
     return kept(this.#texts, `${side} ${as.groupVersion}`, () => this.#print(side, as));
   }
 
-  /** The same as a value; undefined if the object is absent. */
+  /** JSON value in the version of `as`; undefined if the object is absent. */
   async value(side: Side, as: Resource): Promise<Json | undefined> {
     if (this.attributes[side] === undefined) return undefined;
     return kept(this.#values, `${side} ${as.groupVersion}`, async () => {
       const scale = this.#scale(side);
       if (scale !== undefined) return scale;
       if (this.operation === "CONNECT") return this.#streamed(as);
-      return shown(this.attributes[side], this.#conversion(as));
+      return convertTo(this.attributes[side], this.#conversion(as));
     });
   }
 
   /**
-   * Replaces the object by changed JSON in the version of `as`.
-   * @throws DecodeFault where the JSON does not fit the kind, or StatusError
+   * Replaces the object by modified JSON in the version of `as`.
+   * @throws DecodeFault if the JSON does not match the schema, or StatusError
    */
   async change(json: unknown, as: Resource): Promise<void> {
     const { object } = this.attributes;
@@ -95,13 +94,13 @@ export class VersionedAttributes {
       const { replicas } = (json as { readonly spec?: { readonly replicas?: number } }).spec ?? {};
       scale.set(object, Number(replicas ?? 0));
     } else if (this.operation !== "CONNECT") {
-      become(object, await readBack(json, this.#conversion(as), this.#context(as)));
+      replaceContents(object, await decodeFrom(json, this.#conversion(as), this.#context(as)));
     }
-    this.touched();
+    this.invalidate();
   }
 
-  /** Drops converted copies after a change of the object. */
-  touched(): void {
+  /** Invalidates converted copies after a change of the object. */
+  invalidate(): void {
     this.#texts = new Map();
     this.#values = new Map();
   }
@@ -109,7 +108,7 @@ export class VersionedAttributes {
   async #print(side: Side, as: Resource): Promise<string> {
     if (this.attributes[side] === undefined) return "null";
     const isPlain = this.#scaleAccess() === undefined && this.operation !== "CONNECT";
-    if (isPlain) return printed(this.attributes[side], this.#conversion(as));
+    if (isPlain) return encodeIn(this.attributes[side], this.#conversion(as));
     return JSON.stringify(await this.value(side, as));
   }
 
@@ -172,7 +171,7 @@ function kept<T>(made: Map<string, Promise<T>>, key: string, make: () => Promise
 }
 
 /** Replaces the contents of an object in place. */
-function become(object: any, other: any): void {
+function replaceContents(object: any, other: any): void {
   for (const key of Object.keys(object)) if (!Object.hasOwn(other, key)) delete object[key];
   for (const [key, value] of Object.entries(other)) assign(object, key, value);
 }

@@ -1,18 +1,18 @@
-/** Objects as clients of one version see them, and the way back. */
+/** Converts objects between hub and served versions. */
 import { type Domain, type HookContext, type KindVersion, type Resource, resolve } from "#meta";
 import { applyDefaults, fromJson, parseJson, toJson, toJsonValue } from "#schema";
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** One object in the hub version of `from`, seen in the version of `to`. */
-interface Seen {
+/** Conversion of an object from the hub version of `from` to the version of `to`. */
+interface Conversion {
   readonly from: Resource;
   readonly to: Resource;
   readonly signal: AbortSignal;
 }
 
-/** JSON text of a hub object in another version of its kind. Throws StatusError. */
-export async function printed(hub: any, { from, to, signal }: Seen): Promise<string> {
+/** Encodes a hub object as JSON in another version. @throws StatusError */
+export async function encodeIn(hub: any, { from, to, signal }: Conversion): Promise<string> {
   const conversion = from === to ? undefined : from.kind.custom?.conversion;
   if (conversion !== undefined) {
     const value = toJsonValue(from.struct, hub, typeMetaOf(from)) as Json;
@@ -23,21 +23,25 @@ export async function printed(hub: any, { from, to, signal }: Seen): Promise<str
   return toJson(struct, convert === "hub" ? hub : convert.down(hub), typeMetaOf(to));
 }
 
-/** The same as a value. */
-export async function shown(hub: any, seen: Seen): Promise<Json> {
-  return parseJson(Buffer.from(await printed(hub, seen))).value as Json;
+/** The same as parsed value. */
+export async function convertTo(hub: any, seen: Conversion): Promise<Json> {
+  return parseJson(Buffer.from(await encodeIn(hub, seen))).value as Json;
 }
 
 /**
- * The hub object of JSON in the version of `to`, defaulted, without what its schema does not know.
- * Throws DecodeFault, or StatusError.
+ * Decodes JSON in the version of `to` to a hub object: applies defaults, drops unknown fields.
+ * @throws DecodeFault, or StatusError
  */
-export async function readBack(json: unknown, seen: Seen, context: HookContext): Promise<any> {
+export async function decodeFrom(
+  json: unknown,
+  seen: Conversion,
+  context: HookContext,
+): Promise<any> {
   const { from, to, signal } = seen;
   const conversion = from === to ? undefined : from.kind.custom?.conversion;
   if (conversion !== undefined) {
     const [converted] = await conversion.convert([json as Json], from.groupVersion, signal);
-    return readBack(converted, { ...seen, to: from }, context);
+    return decodeFrom(converted, { ...seen, to: from }, context);
   }
   const { convert, struct } = versionIn(from, to);
   const object: any = fromJson(struct, json, { root: true });
@@ -47,7 +51,7 @@ export async function readBack(json: unknown, seen: Seen, context: HookContext):
   return hub;
 }
 
-/** Each version of a custom resource is a kind of its own, which knows the others. */
+/** Version `to` of a kind; each version of a custom resource is a separate kind. */
 function versionIn({ kind }: Resource, to: Resource): Pick<KindVersion, "convert" | "struct"> {
   if (kind === to.kind) return to.served;
   return kind.versions.find(({ version }) => version === to.version) ?? to.served;
@@ -63,8 +67,8 @@ export interface GroupVersionKind {
   readonly kind: string;
 }
 
-/** The kind that a subresource takes, which need not be its parent's. */
-export function spokenKind(
+/** Kind of a subresource's objects, which may differ from its parent's. */
+export function kindOfSubresource(
   { group, version, kind }: Resource,
   subresource: string,
   domain: Domain,

@@ -1,12 +1,11 @@
-/** An annotation's value; undefined if there is none. */
+/** Value of an annotation; undefined = none. */
 export function annotation(metadata: any, key: string): string | undefined {
   const { annotations } = metadata;
   return annotations && Object.hasOwn(annotations, key) ? annotations[key] : undefined;
 }
 
 /**
- * The class that one of the annotations marks as the default; of several the newest, and of equally
- * old ones the first by name.
+ * The class marked as default by an annotation; of several the newest, on a tie the first by name.
  */
 export function defaultClassOf(classes: readonly any[], marks: readonly string[]): any {
   const [first] = classes

@@ -6,9 +6,8 @@ import type { AdmissionPlugin } from "../plugin.ts";
 const namespaces = { group: "", plural: "namespaces" };
 
 /**
- * Dynamic resource allocation: requests with `adminAccess`, which reach devices that are in use by
- * others, are allowed only in namespaces with the admin-access label. kube-apiserver makes this check
- * in the validation of ResourceClaims and ResourceClaimTemplates.
+ * Dynamic resource allocation: allows `adminAccess`, i.e. access to devices in use, only in namespaces with
+ * the admin-access label. In kube-apiserver part of the validation of ResourceClaims and their templates.
  */
 export const draAdminAccess: AdmissionPlugin = {
   name: "DRAAdminAccess",

@@ -1,4 +1,4 @@
-/** Secrets that a pod refers to, and whether its service account lists them. */
+/** Secret references of pods, for `enforce-mountable-secrets` and mirror pods. */
 
 interface Container {
   readonly name: string;
@@ -21,7 +21,7 @@ interface Use {
   readonly by: string;
 }
 
-/** Why a secret reference of a pod is not allowed; undefined if all are. */
+/** Error of the first secret reference that the service account does not list; undefined = none. */
 export function checkSecretUse(spec: any, account: any): string | undefined {
   const { name } = account.metadata;
   const secrets = namesOf(account.secrets);
@@ -41,7 +41,7 @@ export function checkSecretUse(spec: any, account: any): string | undefined {
   return `imagePullSecrets[${index}].name=${quoted} ${not("imagePullSecret")}`;
 }
 
-/** Whether a pod refers to any secret: in a volume, a variable or as a pull secret. */
+/** Whether a pod references any Secret: volumes, env, envFrom or image pull secrets. */
 export function usesSecrets(spec: any): boolean {
   const ofVolumes = (spec.volumes ?? []).flatMap(volumeSecrets);
   const ofContainers = containerUses(spec).map(({ secret }) => secret);
@@ -49,7 +49,7 @@ export function usesSecrets(spec: any): boolean {
   return [...ofVolumes, ...ofContainers, ...pulls].some(Boolean);
 }
 
-/** Every name of a secret in a volume, by the types of volumes that Kubernetes reads secrets for. */
+/** Names of Secrets in a volume source. */
 function volumeSecrets(volume: any): readonly unknown[] {
   const { azureFile, secret, projected, csi } = volume;
   const referring = ["cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "storageos"];

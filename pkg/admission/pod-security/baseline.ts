@@ -1,4 +1,4 @@
-/** The standard `baseline`: prevents known privilege escalations. */
+/** Standard `baseline`: prevents known privilege escalations. */
 import { type Domain, goQuote, resolve } from "#meta";
 import { containersText, plural, quotedList, settersText, type Violation } from "./quoted.ts";
 
@@ -6,21 +6,21 @@ import { containersText, plural, quotedList, settersText, type Violation } from 
 export interface CheckedPod {
   readonly spec: any;
   readonly annotations: Readonly<Record<string, string>>;
-  /** Init containers, containers, ephemeral containers: the order of messages. */
+  /** Init containers, containers, ephemeral containers, in the order of messages. */
   readonly containers: readonly any[];
   readonly domain: Domain;
-  /** Minor version of Kubernetes whose standard is applied; Infinity = the latest. */
+  /** Minor version of the standard; Infinity = latest. */
   readonly minor: number;
   /**
-   * The pod has a user namespace of its own, and the gate UserNamespacesPodSecurityStandards is on:
-   * checks of procMount, runAsNonRoot and runAsUser do not apply.
+   * Whether the pod has hostUsers false and the gate UserNamespacesPodSecurityStandards is enabled: checks of
+   * procMount, runAsNonRoot and runAsUser do not apply.
    */
   readonly hasUserNamespace: boolean;
 }
 
 export type Check = (pod: CheckedPod) => Violation | undefined;
 
-/** Names of the containers that pass the test. */
+/** Names of the containers that match a predicate. */
 export function those(
   { containers }: CheckedPod,
   test: (container: any) => boolean,
@@ -107,7 +107,7 @@ function hostPorts(pod: CheckedPod): Violation | undefined {
 
 const probes = ["livenessProbe", "readinessProbe", "startupProbe"];
 
-/** Probes and lifecycle handlers run on the node: a host would be reached from its network. */
+/** Hosts of probes and lifecycle handlers, which the kubelet would connect to from the node's network. */
 function probedHosts(pod: CheckedPod): Violation | undefined {
   if (pod.minor < 34) return undefined;
   const hosts = (container: any): readonly string[] =>
@@ -175,7 +175,7 @@ function seLinux(pod: CheckedPod): Violation | undefined {
   return { reason: "seLinuxOptions", detail: `${setters} ${what}` };
 }
 
-/** Up to v1.18 a profile was an annotation; since v1.19 it is a field. */
+/** Seccomp profiles: annotations up to v1.18, fields since v1.19. */
 function seccomp(pod: CheckedPod): Violation | undefined {
   return pod.minor < 19 ? seccompAnnotations(pod) : seccompFields(pod);
 }
@@ -253,10 +253,10 @@ function hostProcess(pod: CheckedPod): Violation | undefined {
   return { reason: "hostProcess", detail: `${setters} ${what}` };
 }
 
-/** Checks that checks of `restricted` replace, and the seccomp check that both share. */
+/** Checks replaced by checks of `restricted`, and the shared seccomp check. */
 export { capabilities, hostPaths, seccomp, seccompFields };
 
-/** In the order of messages. */
+/** Checks in the order of messages. */
 export const baseline: readonly Check[] = [
   appArmor,
   capabilities,

@@ -1,7 +1,7 @@
 import { type Standard, standardText } from "./policy.ts";
 import { type ViolationOptions, violations } from "./violations.ts";
 
-/** Pods evaluated when the level changes. Source: Kubernetes. */
+/** Maximum number of pods evaluated when the level changes (source: Kubernetes). */
 const maxPods = 3000;
 
 interface NewStandard extends ViolationOptions {
@@ -33,7 +33,7 @@ export function existingPods(
   ];
 }
 
-/** One pod of each controller first: the others are likely to be alike. */
+/** Sorts one pod per controller first, since the others are likely equal. */
 function prioritized(pods: readonly any[]): readonly any[] {
   const controllers = new Set<string>();
   const [first, others]: [any[], any[]] = [[], []];

@@ -2,7 +2,7 @@ import { deepEqual, memoize } from "#base";
 import { type Domain, goQuote, invalid, resolve } from "#meta";
 import type { AdmissionAttributes } from "#registry";
 import { Path, Problems } from "#schema";
-import { isFor, type ObjectReader, refuse } from "../objects.ts";
+import { isFor, type ObjectReader, forbiddenRequest } from "../objects.ts";
 import type { AdmissionPlugin } from "../plugin.ts";
 import { type PodSecurityDefaults, podSecurityIn, privilegedDefaults } from "./configuration.ts";
 import { existingPods } from "./existing-pods.ts";
@@ -25,13 +25,13 @@ interface PodSecurityParts {
   readonly defaults: PodSecurityDefaults;
   /** Gate UserNamespacesPodSecurityStandards. */
   readonly relaxesUserNamespaces: boolean;
-  /** The policy of a stored namespace, whose labels never change; read once per version. */
+  /** Policy of a stored namespace; cached per (immutable) labels object. */
   readonly policyOfLabels: (labels: Labels) => ReturnType<typeof policyOf>;
 }
 
 const noLabels: Labels = {};
 
-/** The pod template of each workload, by key prefix. */
+/** Pod template of workloads, by key prefix. */
 const templates: Readonly<Record<string, (object: any) => Template | undefined>> = {
   "/podtemplates/": (object) => object.template,
   "/controllers/": (object) => object.spec.template,
@@ -43,12 +43,12 @@ const templates: Readonly<Record<string, (object: any) => Template | undefined>>
   "/cronjobs/": (object) => object.spec.jobTemplate?.spec?.template,
 };
 
-/** Subresources of pods that cannot change a spec. Any other is evaluated. */
+/** Subresources of pods that cannot change the spec; others are evaluated. */
 const ignoredSubresources = "exec attach binding eviction log portforward proxy status".split(" ");
 
 /**
- * Enforces the Pod Security Standards that the labels of the namespace name: refuses pods, warns of
- * pods and of workloads with pod templates, and validates the labels themselves.
+ * Enforces Pod Security Standards by namespace labels: rejects pods, warns about pods and workloads with pod
+ * templates, and validates the labels.
  */
 export const podSecurity: AdmissionPlugin<PodSecurityDefaults> = {
   name: "PodSecurity",
@@ -81,8 +81,8 @@ function evaluate(
 }
 
 /**
- * Whether an update adds or removes a container or changes an image: the only changes of a pod that
- * are evaluated, so that a pod from before the policy can still be labelled, tolerated and resized.
+ * Whether an update adds or removes a container or changes an image. Other updates are not evaluated, so that
+ * pods created before the policy can still be labeled and resized.
  */
 function changesImages({ object, old }: AdmissionAttributes): boolean {
   const images = (pod: any, field: string): readonly string[] =>
@@ -128,7 +128,7 @@ async function judge(
   if (recorded !== "") note("audit-violations", would(policy.audit, recorded));
   if (refused !== "") {
     const standard = JSON.stringify(standardText(policy.enforce));
-    throw refuse(attributes, `violates PodSecurity ${standard}: ${refused}`);
+    throw forbiddenRequest(attributes, `violates PodSecurity ${standard}: ${refused}`);
   }
   const warned = check(policy.warn);
   return warned === "" ? [] : [would(policy.warn, warned)];
@@ -147,7 +147,7 @@ function would(standard: Standard, violated: string): string {
   return `would violate PodSecurity ${JSON.stringify(standardText(standard))}: ${violated}`;
 }
 
-/** Refuses new invalid labels of a namespace, and warns of existing pods that violate a new level. */
+/** Rejects new invalid labels of a namespace, and warns about existing pods that violate a new level. */
 async function namespaceLabels(
   parts: PodSecurityParts,
   attributes: AdmissionAttributes,
@@ -174,13 +174,13 @@ async function namespaceLabels(
   return existingPods(name, checked, { ...parts, standard: policy.enforce });
 }
 
-/** Whether existing pods that conform to the old standard conform to the new one as well. */
+/** Whether the new standard is not stricter than the old one. */
 function isRelaxed(now: Standard, before: Standard): boolean {
   if (now.level === "privileged") return true;
   return now.minor === before.minor && compareLevels(now, before) <= 0;
 }
 
-/** Labels of an exempt namespace have no effect. */
+/** Warnings that labels of an exempt namespace have no effect. */
 function exemptWarnings(
   { domain, defaults }: PodSecurityParts,
   {

@@ -10,7 +10,7 @@ export interface Standard {
   readonly minor: number;
 }
 
-/** Standards of a namespace: violating pods are refused, noted in the audit log, or warned about. */
+/** Standards of a namespace by mode: violations are rejected, added to the audit log, or warned about. */
 export interface NamespacePolicy {
   readonly enforce: Standard;
   readonly audit: Standard;
@@ -47,10 +47,9 @@ interface Labelled {
 export type Labels = Readonly<Record<string, string>>;
 
 /**
- * The policy that the labels of a namespace select, over the defaults. An invalid level means
- * `restricted` for enforcement and `privileged` for audit and warnings; an invalid version means the
- * latest. A namespace that enforces a stricter level than it warns about, without a label for
- * warnings, warns about that level too, so that pod templates are not accepted silently.
+ * Policy by the labels of a namespace, with defaults. An invalid level means `restricted` for enforce and
+ * `privileged` for audit and warn; an invalid version means latest. Without a warn label, the enforced level
+ * is also warned about if it is stricter, so that violating pod templates are not accepted silently.
  */
 export function policyOf(labels: Labels, defaults: NamespacePolicy, domain: Domain): Labelled {
   const faults: LabelFault[] = [];
@@ -80,17 +79,17 @@ export function policyOf(labels: Labels, defaults: NamespacePolicy, domain: Doma
   return { policy, faults };
 }
 
-/** Positive where the first level is the stricter one. */
+/** Compares strictness; positive = `left` is stricter. */
 export function compareLevels(left: Standard, right: Standard): number {
   return levels.indexOf(left.level) - levels.indexOf(right.level);
 }
 
-/** True where no mode has any effect. */
+/** Whether all modes are `privileged`. */
 export function isPrivileged(policy: NamespacePolicy): boolean {
   return modes.every((mode) => policy[mode].level === "privileged");
 }
 
-/** Undefined for a text that is neither `latest` nor `v1.` and a number. */
+/** Minor version of `latest` or `v1.<n>`; undefined = invalid. */
 export function minorOf(version: string): number | undefined {
   if (version === "latest") return Infinity;
   const [, minor] = /^v1\.(0|[1-9]\d{0,14})$/.exec(version) ?? [];

@@ -1,9 +1,9 @@
-/** Wording of violations, as in Kubernetes. */
+/** Messages of violations, as in Kubernetes. */
 
 /** One check of a standard that a pod fails. */
 export interface Violation {
   readonly reason: string;
-  /** Empty where the reason is sufficient. */
+  /** Detail; "" if the reason is sufficient. */
   readonly detail: string;
 }
 
@@ -11,7 +11,7 @@ export function plural(one: string, many: string, count: number): string {
   return count === 1 ? one : many;
 }
 
-/** `"a", "b"`: between quotes as they are, without escapes, as Kubernetes prints them. */
+/** `"a", "b"`: quoted without escapes, as in Kubernetes. */
 export function quotedList(names: Iterable<string>): string {
   return [...names].map((name) => `"${name}"`).join(", ");
 }

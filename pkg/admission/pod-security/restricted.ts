@@ -1,4 +1,4 @@
-/** The standard `restricted`: current best practice of hardening, on top of `baseline`. */
+/** Standard `restricted`: pod hardening best practices, in addition to `baseline`. */
 import {
   baseline,
   capabilities as baselineCapabilities,
@@ -11,7 +11,7 @@ import {
 } from "./baseline.ts";
 import { containersText, plural, quotedList, settersText, type Violation } from "./quoted.ts";
 
-/** Skips pods for Windows since v1.25: they have no such settings. */
+/** Skips Windows pods since v1.25, which have no such settings. */
 function forLinux(check: Check): Check {
   return (pod) => (pod.minor >= 25 && pod.spec.os?.name === "windows" ? undefined : check(pod));
 }
@@ -84,7 +84,7 @@ function nonRoot(pod: CheckedPod): Violation | undefined {
   const reason = "runAsNonRoot != true";
   const valueOf = ({ securityContext }: any): unknown => securityContext?.runAsNonRoot ?? undefined;
   const refusing = those(pod, (container) => valueOf(container) === false);
-  // False at the level of the pod is a violation even where every container overrides it.
+  // False at pod level is a violation even if every container overrides it.
   const setters = settersText(valueOf(pod.spec) === false, refusing);
   if (setters !== "") {
     return { reason, detail: `${setters} must not set securityContext.runAsNonRoot=false` };
@@ -125,7 +125,7 @@ interface RestrictedCheck {
   readonly replaces?: Check;
 }
 
-/** In the order of messages. */
+/** Checks in the order of messages. */
 const stricter: readonly RestrictedCheck[] = [
   { check: forLinux(escalation), since: 8 },
   { check: forLinux(capabilities), since: 22, replaces: baselineCapabilities },
@@ -135,7 +135,7 @@ const stricter: readonly RestrictedCheck[] = [
   { check: forLinux(seccomp), since: 19, replaces: baselineSeccomp },
 ];
 
-/** The checks of `restricted` in a minor version: those of `baseline` first. */
+/** Checks of `restricted` in a minor version, starting with those of `baseline`. */
 export function restricted(minor: number): readonly Check[] {
   const added = stricter.filter(({ since }) => minor >= since);
   const replaced = new Set(added.map(({ replaces }) => replaces));

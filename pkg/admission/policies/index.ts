@@ -1,4 +1,4 @@
-/** policies: rules in CEL that clusters configure as objects. */
+/** policies: ValidatingAdmissionPolicies and MutatingAdmissionPolicies. */
 export type { PolicyParts } from "./input.ts";
 export { MutatingPolicies } from "./mutating.ts";
 export { ValidatingPolicies } from "./validating.ts";

@@ -25,12 +25,12 @@ export interface PolicyParts extends VersionedAttributesOptions {
   readonly instruments?: Instruments;
 }
 
-/** A bound policy that is about a request, with the object in the version of `as`. */
+/** A bound policy that matches a request, with the object in the version of `as`. */
 export interface MatchedPolicy<P extends Policy> extends BoundPolicy<P> {
   readonly as: Resource;
 }
 
-/** One request as the expressions of policies see it. */
+/** Inputs of policy expressions for one request. */
 export class PolicyInput {
   readonly reviewed: VersionedAttributes;
   readonly #inquiry: AccessEvaluator;
@@ -43,8 +43,8 @@ export class PolicyInput {
     this.#inquiry = authorizationRequest(this.reviewed, parts.authorizer);
   }
 
-  /** Undefined where the policy or its binding is not about the request. Throws StatusError. */
-  async concerned<P extends Policy>(
+  /** Undefined if the policy or its binding does not match the request. @throws StatusError */
+  async match<P extends Policy>(
     candidate: Candidates<P>[number],
   ): Promise<MatchedPolicy<P> | undefined> {
     const { reviewed, parts } = this;
@@ -58,15 +58,15 @@ export class PolicyInput {
     return { ...entry, as };
   }
 
-  /** What the match conditions say, with a budget of their own. */
-  async meets({ conditions }: CompiledPolicy, bindings: Json) {
+  /** Evaluates the match conditions, which have a separate cost budget. */
+  async evaluateConditions({ conditions }: CompiledPolicy, bindings: Json) {
     if (conditions.length === 0) return { met: true } as const;
     const budget = costLimits.matchConditions;
     const evaluation = new Evaluation({ bindings, inquiry: this.#inquiry, budget });
     return meetsConditions(conditions, evaluation);
   }
 
-  /** All further expressions of a policy. */
+  /** Evaluation of all other expressions of a policy. */
   evaluation({ variables }: CompiledPolicy, bindings: Json): Evaluation {
     const inquiry = this.#inquiry;
     const scope = { bindings, inquiry, budget: costLimits.object };
@@ -82,7 +82,7 @@ export class PolicyInput {
         ...admissionRequest(reviewed, as),
         ...requestTail(reviewed, parts.catalog.domain.api),
       },
-      // Its times are texts when an expression runs, whatever their declared types.
+      // Timestamps of the namespace are strings at run time, regardless of their declared type.
       namespaceObject: adapt(await this.#namespace(), dyn),
       params,
       ...authorizerBindings(this.#inquiry, reviewed),

@@ -1,4 +1,4 @@
-/** Policies in CEL that change objects (MutatingAdmissionPolicy). */
+/** Evaluates MutatingAdmissionPolicies. */
 import {
   atomicUnits,
   configurationFault,
@@ -56,7 +56,7 @@ const compiledMutation = memoize((policy: MutatingPolicy) => {
   return { ...common, mutations };
 });
 
-/** A mutation cannot be carried out. */
+/** A mutation that cannot be applied. */
 class MutationFault extends Error {
   override readonly name = "MutationFault";
 }
@@ -68,12 +68,12 @@ export class MutatingPolicies {
     this.#set = new PolicySet("mutating", ["v1beta1", "v1alpha1"], parts.catalog);
   }
 
-  /** Follows what is configured; resolves once what is stored now is known. */
+  /** Watches policies and bindings; resolves when the stored ones are known. */
   follow(options: ServerAccess): Promise<void> {
     return this.#set.follow(options);
   }
 
-  /** One after another, each seeing what those before have made of the object. */
+  /** Applies all policies sequentially, each to the result of the previous one. */
   mutate(
     attributes: AdmissionAttributes,
     reinvocation: ReinvocationContext,
@@ -96,7 +96,7 @@ export class MutatingPolicies {
     if (reinvocation.round > 0) state.startRound(object);
     const input = new PolicyInput(attributes, this.parts);
     for (const candidate of candidates) {
-      const concerned = await input.concerned(candidate);
+      const concerned = await input.match(candidate);
       if (concerned === undefined) continue;
       const { policy, binding } = concerned;
       if (reinvocation.round > 0 && !state.isDue(binding)) continue;
@@ -141,19 +141,19 @@ export class MutatingPolicies {
   }
 }
 
-/** With one parameter, or none. */
+/** Evaluates a policy with one parameter, or none. */
 async function mutateWith(
   { policy, as }: Mutating,
   params: Json | null,
   input: PolicyInput,
 ): Promise<boolean> {
   const compiled = compiledMutation(policy);
-  const { met, error } = await input.meets(compiled, await input.bindings(as, params));
+  const { met, error } = await input.evaluateConditions(compiled, await input.bindings(as, params));
   if (error !== undefined) throw new MutationFault(error);
   if (!met) return false;
   let changed = false;
   for (const { place, expression } of compiled.mutations) {
-    // Each mutation sees what the one before has made.
+    // Each mutation applies to the result of the previous one.
     const evaluation = input.evaluation(compiled, await input.bindings(as, params));
     const before = (await input.reviewed.value("object", as)) ?? {};
     try {
@@ -169,7 +169,7 @@ async function mutateWith(
       await input.reviewed.change(after, as);
       changed = true;
     } catch (fault) {
-      // What a patch has made of the object is not the client's fault.
+      // An object that a patch made invalid is not the client's error.
       if (fault instanceof DecodeFault && place === "jsonPatch") throw internalError(fault.message);
       throw inWords(fault);
     }
@@ -177,7 +177,7 @@ async function mutateWith(
   return changed;
 }
 
-/** Constructed objects are named by where they stand in the whole, or in a patch's value. */
+/** Checks the type names of constructed objects: their path in the object, or in a patch's value. */
 function checkTypeNames(value: Value, place: Mutation["place"]): void {
   const isPatch = place === "jsonPatch" && value instanceof ListValue;
   const roots = isPatch ? [...value].map((patch) => patchValue(patch)) : [value];
@@ -191,7 +191,7 @@ function patchValue(patch: Value): Value {
   return patch instanceof MapValue ? (patch.field("value") ?? null) : null;
 }
 
-/** A patch whose test fails changes nothing. */
+/** Applies a JSON patch; a failing `test` operation leaves the object unchanged. */
 function patched(before: Json, patch: readonly object[]): Json {
   try {
     return jsonPatch(before, patch) as Json;
@@ -202,7 +202,7 @@ function patched(before: Json, patch: readonly object[]): Json {
   }
 }
 
-/** Unlike those of validating policies, refusals are 403 whatever their reason. */
+/** Status of a denial: always 403, unlike that of validating policies. */
 function mutationDenied(
   attributes: AdmissionAttributes,
   denial: { readonly message: string; readonly reason: string },
@@ -211,7 +211,7 @@ function mutationDenied(
   return new StatusError({ ...status, message: denial.message, code: 403 });
 }
 
-/** As server-side apply merges, but without owners: nothing is ever taken away. */
+/** Merges like server-side apply, but without managed fields: never removes fields. */
 function merged(as: Resource, before: Json, wanted: Json): Json {
   const shape = rootShape(as.struct);
   const { kind, apiVersion, ...object } = before;

@@ -1,26 +1,26 @@
 import { memoize } from "#base";
 import { type Resource, selectorFromLabelSelector } from "#meta";
 import type { Json, VersionedAttributes } from "../dynamic/index.ts";
-import { shown } from "../dynamic/index.ts";
+import { convertTo } from "../dynamic/index.ts";
 import type { ObjectReader } from "../objects.ts";
 import type { BoundPolicy, Policy } from "./policy.ts";
 
-/** A policy or binding is misconfigured; the message starts with which of the two. */
+/** A misconfigured policy or binding; the message starts with which of the two. */
 export class ParamsFault extends Error {
   override readonly name = "ParamsFault";
 }
 
-/** As JSON in the version that the policy names; shown once per state of the object. */
+/** Parameter object in the version of paramKind; converted once per state of the object. */
 const paramsIn = memoize((resource: Resource) =>
   memoize((hub: object): Promise<Json> => {
     const { signal } = new AbortController();
-    return shown(hub, { from: resource, to: resource, signal });
+    return convertTo(hub, { from: resource, to: resource, signal });
   }),
 );
 
 /**
- * The parameters that a bound policy is evaluated with, once each; null = once without any. Throws
- * ParamsFault.
+ * Parameters of a bound policy, which is evaluated once per parameter; null = once without parameters.
+ * @throws ParamsFault
  */
 export async function paramsOf(
   { policy, binding }: BoundPolicy<Policy>,

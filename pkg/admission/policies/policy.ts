@@ -1,4 +1,4 @@
-/** What policies of both sorts and their bindings have in common. */
+/** Common parts of both policy kinds and their bindings. */
 import { type ExpressionScope, variableTypes } from "#api";
 import { type Catalog, type LabelSelector, type Resource } from "#meta";
 import type { ApiObject } from "#client";
@@ -8,7 +8,7 @@ import {
   expressionOf,
   FollowedKind,
   MatchIndex,
-  type Matching,
+  type MatchConstraints,
   type Rule,
   type Selectors,
   selectorsOf,
@@ -35,7 +35,7 @@ interface Named {
   readonly expression: string;
 }
 
-/** As much of a policy as both sorts have. */
+/** Common fields of both policy kinds. */
 export interface Policy extends ApiObject {
   readonly spec: {
     readonly paramKind?: { readonly apiVersion?: string; readonly kind?: string };
@@ -55,7 +55,7 @@ export interface Binding extends ApiObject {
   };
 }
 
-/** A policy with one of its bindings, ready for use. */
+/** A policy with one of its bindings, with parsed selectors. */
 export interface BoundPolicy<P extends Policy> {
   readonly policy: P;
   readonly binding: Binding;
@@ -63,10 +63,10 @@ export interface BoundPolicy<P extends Policy> {
   readonly selectors: readonly Selectors[];
 }
 
-/** Bound policies with how each of them may be about a request. */
+/** Bound policies that may match a request. */
 export type Candidates<P extends Policy> = ReturnType<MatchIndex<BoundPolicy<P>>["candidates"]>;
 
-/** The policies of one sort that are bound, by their names and those of their bindings. */
+/** Bound policies of one kind, sorted by names of policies and bindings. */
 export class PolicySet<P extends Policy> {
   readonly #policies: FollowedKind<P>;
   readonly #bindings: FollowedKind<Binding>;
@@ -86,7 +86,7 @@ export class PolicySet<P extends Policy> {
     await Promise.all([this.#policies.follow(options), this.#bindings.follow(options)]);
   }
 
-  /** What may be about the request. */
+  /** Bound policies that may match the request. */
   candidates({ operation, request }: AdmissionAttributes): Candidates<P> {
     const { resource, subresource } = request;
     const aim = { operation: operation.toUpperCase(), resource, subresource };
@@ -122,7 +122,7 @@ export class PolicySet<P extends Policy> {
   }
 }
 
-function matchingsOf({ policy, binding }: BoundPolicy<Policy>): readonly Matching[] {
+function matchingsOf({ policy, binding }: BoundPolicy<Policy>): readonly MatchConstraints[] {
   const all = [policy.spec.matchConstraints ?? {}, binding.spec.matchResources];
   return all.flatMap((resources) => {
     if (resources === undefined) return [];
@@ -132,7 +132,7 @@ function matchingsOf({ policy, binding }: BoundPolicy<Policy>): readonly Matchin
   });
 }
 
-/** What all expressions of a policy share. */
+/** Shared parts of a policy's expressions. */
 export interface CompiledPolicy {
   readonly conditions: readonly Expression[];
   readonly variables: readonly Variable[];
@@ -155,7 +155,7 @@ export function compiledPolicy({ spec }: Policy): CompiledPolicy {
   };
 }
 
-/** The resource of a policy's paramKind; "unknown" when the API server does not serve it. */
+/** Resource of a policy's paramKind; "unknown" = not served. */
 export function paramResource(
   { spec }: Policy,
   catalog: Catalog,
@@ -165,7 +165,7 @@ export function paramResource(
   return catalog.findKind(apiVersion, kind) ?? "unknown";
 }
 
-/** The error message for a policy whose paramKind is not served. */
+/** Error message for a paramKind that is not served. */
 export function unknownKind({ spec }: Policy): string {
   const { apiVersion = "", kind = "" } = spec.paramKind ?? {};
   const [group, version] = apiVersion.includes("/") ? apiVersion.split("/") : ["", apiVersion];

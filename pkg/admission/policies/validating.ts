@@ -1,4 +1,4 @@
-/** Policies in CEL that refuse requests (ValidatingAdmissionPolicy). */
+/** Evaluates ValidatingAdmissionPolicies. */
 import type { AdmissionAttributes, AdmissionHandler, ServerAccess } from "#registry";
 import { type Instruments, noInstruments } from "#request";
 import { countPolicy } from "../metrics.ts";
@@ -13,7 +13,7 @@ import {
   notedBy,
   type ValidatingPolicy,
 } from "./validation.ts";
-import { PolicyVerdict } from "./verdict.ts";
+import { PolicyDecision } from "./verdict.ts";
 
 type Validating = MatchedPolicy<ValidatingPolicy>;
 
@@ -24,12 +24,12 @@ export class ValidatingPolicies {
     this.#set = new PolicySet("validating", ["v1"], parts.catalog);
   }
 
-  /** Follows what is configured; resolves once what is stored now is known. */
+  /** Watches policies and bindings; resolves when the stored ones are known. */
   follow(options: ServerAccess): Promise<void> {
     return this.#set.follow(options);
   }
 
-  /** Evaluates all policies; of several denials the first is reported. */
+  /** Evaluates all policies; reports the first of several denials. */
   validate(attributes: AdmissionAttributes): ReturnType<AdmissionHandler> {
     const candidates = this.#set.candidates(attributes);
     return candidates.length === 0 ? undefined : this.#validateBy(candidates, attributes);
@@ -40,18 +40,18 @@ export class ValidatingPolicies {
     attributes: AdmissionAttributes,
   ): Promise<readonly string[]> {
     const input = new PolicyInput(attributes, this.parts);
-    const verdict = new PolicyVerdict();
+    const verdict = new PolicyDecision();
     await withEarlierWarnings(verdict.warnings, async () => {
       for (const candidate of candidates) {
-        const concerned = await input.concerned(candidate);
+        const concerned = await input.match(candidate);
         if (concerned !== undefined) await this.#judge(concerned, input, verdict);
       }
-      verdict.pronounce(attributes, this.parts.catalog.domain.api);
+      verdict.finish(attributes, this.parts.catalog.domain.api);
     });
     return verdict.warnings;
   }
 
-  async #judge(concerned: Validating, input: PolicyInput, verdict: PolicyVerdict): Promise<void> {
+  async #judge(concerned: Validating, input: PolicyInput, verdict: PolicyDecision): Promise<void> {
     const { policy, binding } = concerned;
     const { catalog, objects, instruments = noInstruments } = this.parts;
     const resource = paramResource(policy, catalog);
@@ -80,11 +80,11 @@ function isLenient({ spec }: ValidatingPolicy): boolean {
 
 interface Judging {
   readonly input: PolicyInput;
-  readonly verdict: PolicyVerdict;
+  readonly verdict: PolicyDecision;
   readonly instruments: Instruments;
 }
 
-/** With one parameter, or none. */
+/** Evaluates a policy with one parameter, or none. */
 async function evaluate(
   concerned: Validating,
   bindings: Readonly<Record<string, unknown>>,
@@ -102,7 +102,7 @@ async function evaluate(
     const seconds = (performance.now() - started) / 1000;
     countFailure(instruments, concerned, { failure, actions, seconds });
   };
-  const { met, error } = await input.meets(compiled, bindings);
+  const { met, error } = await input.evaluateConditions(compiled, bindings);
   if (error !== undefined) {
     return fail({ index: 0, message: error, reason: "Invalid", isError: true });
   }
@@ -123,7 +123,7 @@ interface CountedFailure {
   readonly seconds: number;
 }
 
-/** As in Kubernetes, what holds is not counted. */
+/** Counts a failed validation; as in Kubernetes, passed ones are not counted. */
 function countFailure(
   instruments: Instruments,
   { policy, binding }: Validating,

@@ -39,7 +39,7 @@ interface Compiled extends CompiledPolicy {
   readonly annotations: readonly Annotation[];
 }
 
-/** Compiled when the first request needs it, and again only when the policy has changed. */
+/** Compiled on first use; cached until the policy changes. */
 export const compiledValidation = memoize((policy: ValidatingPolicy): Compiled => {
   const common = compiledPolicy(policy);
   const { scope } = common;
@@ -62,20 +62,20 @@ export const compiledValidation = memoize((policy: ValidatingPolicy): Compiled =
   };
 });
 
-/** A validation that did not hold, or could not be told. */
+/** A failed validation, or an error of its evaluation. */
 export interface Failure {
   /** Index of the validation in `spec.validations`. */
   readonly index: number;
   readonly message: string;
-  /** A Status' reason. */
+  /** Reason of the Status. */
   readonly reason: string;
-  /** The expression failed rather than the object: what that means is the policy's to say. */
+  /** Whether the expression itself failed: then failurePolicy applies. */
   readonly isError: boolean;
 }
 
 const longestMessage = 5 * 1024;
 
-/** All validations in order; when the budget is spent, that is the only failure. */
+/** Evaluates all validations in order. An exceeded cost budget is returned as the only failure. */
 export async function failuresOf(
   { validations }: Compiled,
   evaluation: Evaluation,
@@ -109,7 +109,7 @@ async function failureOf(
 ): Promise<Failure> {
   const { message, reason, condition } = validation;
   try {
-    const made = await madeMessage(validation, evaluation);
+    const made = await evaluateMessage(validation, evaluation);
     const told = made || message || `failed expression: ${condition.text.trim()}`;
     return { index, message: told, reason, isError: false };
   } catch (fault) {
@@ -118,8 +118,8 @@ async function failureOf(
   }
 }
 
-/** "" for what is no good message. */
-async function madeMessage(
+/** Evaluates messageExpression; "" = invalid message. */
+async function evaluateMessage(
   { messageExpression }: Validation,
   evaluation: Evaluation,
 ): Promise<string> {
@@ -129,13 +129,16 @@ async function madeMessage(
   return text.includes("\n") || Buffer.byteLength(text) > longestMessage ? "" : text;
 }
 
-/** Values to note by key, and what went wrong on the way. */
-export interface Noted {
+/** Audit annotations by key, and evaluation errors. */
+export interface AuditAnnotations {
   readonly values: readonly (readonly [string, string])[];
   readonly errors: readonly string[];
 }
 
-export async function notedBy({ annotations }: Compiled, evaluation: Evaluation): Promise<Noted> {
+export async function notedBy(
+  { annotations }: Compiled,
+  evaluation: Evaluation,
+): Promise<AuditAnnotations> {
   const values: [string, string][] = [];
   const errors: string[] = [];
   for (const { key, value: expression } of annotations) {

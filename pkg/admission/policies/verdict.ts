@@ -1,6 +1,6 @@
 import { StatusError } from "#meta";
 import type { AdmissionAttributes } from "#registry";
-import { refuse } from "../objects.ts";
+import { forbiddenRequest } from "../objects.ts";
 import type { BoundPolicy } from "./policy.ts";
 import type { Failure, ValidatingPolicy } from "./validation.ts";
 
@@ -11,22 +11,22 @@ const codes: Readonly<Record<string, number>> = {
   Invalid: 422,
 };
 
-/** As Kubernetes cuts them. */
-const longestAnnotation = 10 * 1024;
+/** Maximum length of an audit annotation's value, from Kubernetes. */
+const maxAnnotationLength = 10 * 1024;
 
 interface Denial {
   readonly message: string;
   readonly reason: string;
 }
 
-/** What all policies together have to say of one request. */
-export class PolicyVerdict {
+/** Combined decision of all policies on a request. */
+export class PolicyDecision {
   readonly warnings: string[] = [];
   readonly #denials: Denial[] = [];
   readonly #recorded: object[] = [];
   readonly #annotations = new Map<string, Set<string>>();
 
-  /** A policy or binding that cannot be used denies, whatever its actions are. */
+  /** Records a misconfigured policy or binding, which denies regardless of validationActions. */
   misconfigured(policy: string, binding: string | undefined, message: string): void {
     const bound = binding === undefined ? "" : ` with binding '${binding}'`;
     const denied = `ValidatingAdmissionPolicy '${policy}'${bound} denied request: ${message}`;
@@ -60,8 +60,8 @@ export class PolicyVerdict {
     this.#annotations.set(key, values.add(cut(value)));
   }
 
-  /** Writes down what is to be recorded. Throws StatusError where the request is denied. */
-  pronounce(attributes: AdmissionAttributes, api: string): void {
+  /** Adds warnings and audit annotations. @throws StatusError if the request is denied */
+  finish(attributes: AdmissionAttributes, api: string): void {
     const { notes } = attributes.request;
     for (const [key, values] of this.#annotations) notes?.annotate(key, [...values].join(", "));
     if (this.#recorded.length > 0) {
@@ -75,16 +75,16 @@ export class PolicyVerdict {
 
 function cut(text: string): string {
   const bytes = Buffer.from(text);
-  if (bytes.byteLength <= longestAnnotation) return text;
-  return bytes.subarray(0, longestAnnotation).toString("utf8");
+  if (bytes.byteLength <= maxAnnotationLength) return text;
+  return bytes.subarray(0, maxAnnotationLength).toString("utf8");
 }
 
-/** The refusal of a policy as its client sees it. */
+/** Status of a denial by a policy. */
 export function deniedBy(
   attributes: AdmissionAttributes,
   { message, reason }: Denial,
 ): StatusError {
-  const { status } = refuse(attributes, message);
+  const { status } = forbiddenRequest(attributes, message);
   const code = codes[reason] ?? 422;
   const details = { ...status.details, causes: [{ message }] };
   return new StatusError({ ...status, reason, details, code });

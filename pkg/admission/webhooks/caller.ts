@@ -14,9 +14,9 @@ import type { VersionedAttributes } from "../dynamic/index.ts";
 import type { ObjectReader } from "../objects.ts";
 import type { Hook } from "./hook.ts";
 import { webhookRejection } from "./refusal.ts";
-import { decodeReview, reviewOf, type Verdict, verdictOf } from "./review.ts";
+import { decodeReview, reviewOf, type WebhookResponse, validateResponse } from "./review.ts";
 
-/** A call failed, or its response is invalid: subject to the failurePolicy of the webhook. */
+/** A failed call or an invalid response: failurePolicy of the webhook applies. */
 export class CallingFault extends Error {
   override readonly name = "CallingFault";
 }
@@ -29,10 +29,10 @@ export interface CallerParts {
 }
 
 const usualTimeoutSeconds = 10;
-/** Connections to one webhook; further calls queue until their timeout. */
-const mostConnections = 256;
-/** Idle connections kept to one webhook. */
-const mostIdle = 8;
+/** Maximum number of connections to one webhook; further calls queue until their timeout. */
+const maxConnections = 256;
+/** Maximum number of idle connections to one webhook. */
+const maxIdle = 8;
 const idleMs = 60_000;
 const withoutSideEffects = ["None", "NoneOnDryRun"];
 
@@ -40,18 +40,18 @@ const withoutSideEffects = ["None", "NoneOnDryRun"];
 export class Caller {
   readonly #agent = new Agent({
     keepAlive: true,
-    maxSockets: mostConnections,
-    maxFreeSockets: mostIdle,
+    maxSockets: maxConnections,
+    maxFreeSockets: maxIdle,
     timeout: idleMs,
   });
 
   constructor(private readonly parts: CallerParts) {}
 
   /**
-   * The response of a webhook that allows the request.
-   * @throws StatusError where it refuses the request, CallingFault where the call fails
+   * Calls a webhook; returns the response if it allows the request.
+   * @throws StatusError if it rejects the request, CallingFault if the call fails
    */
-  async ask(hook: Hook, reviewed: VersionedAttributes, as: Resource): Promise<Verdict> {
+  async call(hook: Hook, reviewed: VersionedAttributes, as: Resource): Promise<WebhookResponse> {
     const { dryRun, request } = reviewed.attributes;
     if (dryRun && !withoutSideEffects.includes(hook.spec.sideEffects ?? "")) {
       throw badRequest(`admission webhook ${quoted(hook)} does not support dry run`);
@@ -69,7 +69,7 @@ export class Caller {
     this.#agent.destroy();
   }
 
-  async #called(hook: Hook, reviewed: VersionedAttributes, as: Resource): Promise<Verdict> {
+  async #called(hook: Hook, reviewed: VersionedAttributes, as: Resource): Promise<WebhookResponse> {
     const { clientConfig, timeoutSeconds = usualTimeoutSeconds } = hook.spec;
     const { context } = reviewed.attributes.request;
     const { signal } = context;
@@ -89,7 +89,7 @@ export class Caller {
       );
       const decoded = decodeReview(answer, review.apiVersion);
       received = true;
-      return verdictOf(decoded, {
+      return validateResponse(decoded, {
         ...review,
         mayPatch: hook.spec.reinvocationPolicy !== undefined,
       });

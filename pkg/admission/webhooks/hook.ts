@@ -10,7 +10,7 @@ import {
   selectorsOf,
 } from "../dynamic/index.ts";
 
-/** One webhook of a configuration, as both sorts of configurations have it. */
+/** Common fields of mutating and validating webhooks. */
 interface WebhookSpec {
   readonly name: string;
   readonly clientConfig: WebhookClientConfig;
@@ -26,12 +26,12 @@ interface WebhookSpec {
   readonly reinvocationPolicy?: string;
 }
 
-/** Either of ValidatingWebhookConfiguration and MutatingWebhookConfiguration. */
+/** A ValidatingWebhookConfiguration or MutatingWebhookConfiguration. */
 export interface WebhookConfiguration extends ApiObject {
   readonly webhooks?: readonly WebhookSpec[];
 }
 
-/** A webhook, ready for use. */
+/** A webhook with parsed selectors and compiled match conditions. */
 export class Hook {
   readonly selectors: Selectors;
   #conditions: readonly Expression[] | undefined;
@@ -51,7 +51,7 @@ export class Hook {
     return this.spec.failurePolicy === "Ignore";
   }
 
-  /** Compiled when the first request needs them. */
+  /** Match conditions, compiled on first use. */
   get conditions(): readonly Expression[] {
     this.#conditions ??= (this.spec.matchConditions ?? []).map(({ expression }) =>
       expressionOf(expression, "condition", { authorizer: true }),

@@ -1,2 +1,2 @@
-/** webhooks: servers elsewhere that change or refuse requests. */
+/** webhooks: dynamic admission webhooks. */
 export { Webhooks } from "./webhooks.ts";

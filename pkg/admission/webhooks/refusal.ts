@@ -1,11 +1,10 @@
 import { type Status, type StatusCause, StatusError } from "#meta";
 
-/** A webhook was asked, and said no. */
+/** Rejection of a request by a webhook. */
 export class WebhookRejection extends StatusError {}
 
 /**
- * The refusal of a webhook as its client sees it. Only what a Status has is taken over, and it is
- * always a failure.
+ * Status of a webhook's rejection. Takes only Status fields of its response, and is always a failure.
  */
 export function webhookRejection(
   webhook: string,
@@ -29,7 +28,7 @@ export function webhookRejection(
   return new WebhookRejection(status, {}, warnings);
 }
 
-/** Codes beyond what HTTP has could not be sent. */
+/** Whether a code is an HTTP error code. */
 function isFailure(code: unknown): code is number {
   return typeof code === "number" && Number.isInteger(code) && code >= 400 && code <= 599;
 }

@@ -1,4 +1,4 @@
-/** The response half of AdmissionReview, as far as the server reads it. */
+/** Response fields of AdmissionReview that the server reads. */
 import { bool, bytes, int32, list, map, pointer, string, structs, value } from "#schema";
 
 const meta = structs("meta/v1");

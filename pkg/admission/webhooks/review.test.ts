@@ -2,14 +2,14 @@
 import assert from "node:assert/strict";
 import { CallFault } from "#request";
 import { DecodeFault, JsonFault } from "#schema";
-import { decodeReview, operationsIn, verdictOf } from "./review.ts";
+import { decodeReview, operationsIn, validateResponse } from "./review.ts";
 
 describe("AdmissionReview of a webhook", () => {
   const outcome = (review: object, { version = "v1", mayPatch = true } = {}): unknown => {
     const apiVersion = `admission.k8s.io/${version}`;
     try {
       const found = decodeReview({ apiVersion, kind: "AdmissionReview", ...review }, apiVersion);
-      const verdict = verdictOf(found, { apiVersion, uid: "u", body: "", mayPatch });
+      const verdict = validateResponse(found, { apiVersion, uid: "u", body: "", mayPatch });
       const { allowed, warnings, patch } = verdict;
       return { allowed, warnings, patch: patch && [patch.type, operationsIn(patch)] };
     } catch (fault) {

@@ -5,7 +5,7 @@ import { DecodeFault, fromJson, parseJson } from "#schema";
 import { type DecodedReview, type Response, reviewV1, reviewV1beta1 } from "./review-types.ts";
 import { admissionRequest, requestTail, type VersionedAttributes } from "../dynamic/index.ts";
 
-/** An AdmissionReview that is to be sent. */
+/** An AdmissionReview to send. */
 export interface Review {
   /** `admission.k8s.io/v1` */
   readonly apiVersion: string;
@@ -14,10 +14,10 @@ export interface Review {
 }
 
 const spokenVersions = ["v1", "v1beta1"];
-/** Warnings taken from a response; more would not fit into the headers of the answer. */
-const mostWarnings = 256;
+/** Maximum number of warnings taken from a response; more would not fit into response headers. */
+const maxWarnings = 256;
 
-/** In the first version that both sides know. @throws CallFault if there is none */
+/** AdmissionReview in the first version that both sides support. @throws CallFault if there is none */
 export async function reviewOf(
   reviewed: VersionedAttributes,
   as: Resource,
@@ -42,12 +42,12 @@ function membersOf(value: object): string {
   return escapeHtml(JSON.stringify(value)).slice(1, -1);
 }
 
-/** The response of a webhook, checked. */
-export interface Verdict {
+/** Validated response of a webhook. */
+export interface WebhookResponse {
   readonly allowed: boolean;
-  /** The Status of a refusal. */
+  /** Status of a rejection. */
   readonly result: Readonly<Record<string, unknown>> | undefined;
-  /** Absent where nothing is to be changed. */
+  /** Undefined = no changes. */
   readonly patch: ReviewPatch | undefined;
   readonly warnings: readonly string[];
   readonly annotations: readonly (readonly [string, string])[];
@@ -74,8 +74,8 @@ export function decodeReview(review: unknown, apiVersion: string): DecodedReview
   return { ...decoded, apiVersion: String(version), kind: String(kind) };
 }
 
-/** @throws CallFault for a response that contradicts the request or the API */
-export function verdictOf(review: DecodedReview, expected: Expected): Verdict {
+/** @throws CallFault for a response that does not match the request, or violates the API */
+export function validateResponse(review: DecodedReview, expected: Expected): WebhookResponse {
   const { response } = review;
   if (response === undefined) throw new CallFault("webhook response was absent");
   const isLatest = expected.apiVersion.endsWith("/v1");
@@ -85,7 +85,7 @@ export function verdictOf(review: DecodedReview, expected: Expected): Verdict {
     allowed,
     result: status,
     patch: patchIn(response, { ...expected, isLatest }),
-    warnings: warnings.slice(0, mostWarnings),
+    warnings: warnings.slice(0, maxWarnings),
     annotations: Object.entries(auditAnnotations),
   };
 }
@@ -127,7 +127,7 @@ function patchIn(
 }
 
 /**
- * The operations of a patch; empty for `null` and `[]`.
+ * Operations of a JSON patch; empty for `null` and `[]`.
  * @throws JsonFault for invalid JSON, DecodeFault for JSON that is not a list of operations
  */
 export function operationsIn({ text }: ReviewPatch): readonly object[] {

@@ -1,6 +1,6 @@
 import type { AdmissionPlugin } from "../plugin.ts";
 
-/** Calls the webhooks of ValidatingWebhookConfigurations, all at the same time. */
+/** Calls the webhooks of ValidatingWebhookConfigurations concurrently. */
 export const validatingAdmissionWebhook: AdmissionPlugin = {
   name: "ValidatingAdmissionWebhook",
   enabled: "default",

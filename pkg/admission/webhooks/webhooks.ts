@@ -1,4 +1,4 @@
-/** Webhooks at work (MutatingAdmissionWebhook, ValidatingAdmissionWebhook). */
+/** Calls webhooks (plugins MutatingAdmissionWebhook and ValidatingAdmissionWebhook). */
 import { costLimits } from "#cel";
 import { compareUtf8, deepEqual, heldDuring } from "#base";
 import {
@@ -28,13 +28,13 @@ import {
   VersionedAttributes,
   type VersionedAttributesOptions,
 } from "../dynamic/index.ts";
-import { type ObjectReader, refuse } from "../objects.ts";
+import { type ObjectReader, forbiddenRequest } from "../objects.ts";
 import { type AskedWebhook, countWebhook } from "../metrics.ts";
 import { withEarlierWarnings, type ReinvocationContext } from "../reinvocation.ts";
 import { Caller, CallingFault } from "./caller.ts";
 import { type Hook, hooksOf, type WebhookConfiguration } from "./hook.ts";
 import { WebhookRejection } from "./refusal.ts";
-import { operationsIn, type Verdict } from "./review.ts";
+import { operationsIn, type WebhookResponse } from "./review.ts";
 
 export interface WebhookParts extends VersionedAttributesOptions {
   readonly objects: ObjectReader;
@@ -44,22 +44,22 @@ export interface WebhookParts extends VersionedAttributesOptions {
   readonly instruments?: Instruments;
 }
 
-/** A webhook with its index among all, which annotations contain. */
-interface Placed {
+/** A webhook with its index among all webhooks, for audit annotations. */
+interface IndexedHook {
   readonly hook: Hook;
   readonly index: number;
 }
 
-/** A webhook that is to be called, with the object in the version of `as`. */
-interface Due extends Placed {
+/** A webhook to call, with the object in the version of `as`. */
+interface MatchedHook extends IndexedHook {
   readonly as: Resource;
 }
 
-/** All mutating or all validating webhooks, in the order of the names of their configurations. */
+/** All mutating or all validating webhooks, sorted by names of their configurations. */
 class HookSet {
   readonly followed: FollowedKind<WebhookConfiguration>;
   #from: readonly WebhookConfiguration[] | undefined;
-  #index: MatchIndex<Placed> | undefined;
+  #index: MatchIndex<IndexedHook> | undefined;
 
   constructor(
     plural: string,
@@ -68,7 +68,7 @@ class HookSet {
     this.followed = new FollowedKind(plural, ["v1"]);
   }
 
-  get index(): MatchIndex<Placed> {
+  get index(): MatchIndex<IndexedHook> {
     const { all } = this.followed;
     if (this.#index === undefined || this.#from !== all) {
       const placed = all.flatMap(hooksOf).map((hook, index) => ({ hook, index }));
@@ -79,7 +79,7 @@ class HookSet {
   }
 }
 
-function matchingsOf({ hook }: Placed) {
+function matchingsOf({ hook }: IndexedHook) {
   const { rules = [], matchPolicy } = hook.spec;
   return [{ rules, equivalent: matchPolicy !== "Exact" }];
 }
@@ -96,14 +96,14 @@ export class Webhooks {
     this.#caller = new Caller({ objects, api: catalog.domain.api, tracer });
   }
 
-  /** Watches the configurations; resolves when those that are stored now are in force. */
+  /** Watches the configurations; resolves when the stored ones are in force. */
   async follow(options: ServerAccess): Promise<void> {
     options.signal.addEventListener("abort", () => this.#caller.close(), { once: true });
     const sets = [this.#mutating, this.#validating];
     await Promise.all(sets.map(({ followed }) => followed.follow(options)));
   }
 
-  /** Calls the webhooks one after another, each with the object as patched so far. */
+  /** Calls the webhooks sequentially, each with the object as patched so far. */
   mutate(
     attributes: AdmissionAttributes,
     reinvocation: ReinvocationContext,
@@ -126,9 +126,9 @@ export class Webhooks {
     await withEarlierWarnings(warnings, async () => {
       for (const candidate of candidates) {
         const { hook } = candidate.entry;
-        const due = await this.#due(candidate, reviewed);
+        const due = await this.#match(candidate, reviewed);
         if (due === undefined || (reinvocation.round > 0 && !state.isDue(hook))) continue;
-        if (await this.#change(due, reviewed, { reinvocation, warnings })) {
+        if (await this.#callAndPatch(due, reviewed, { reinvocation, warnings })) {
           state.objectChanged();
           reinvocation.requestReinvocation();
         }
@@ -139,7 +139,7 @@ export class Webhooks {
     return warnings;
   }
 
-  /** Calls all webhooks concurrently; of several refusals, that of the first webhook is reported. */
+  /** Calls all webhooks concurrently; of several rejections reports that of the first webhook. */
   validate(attributes: AdmissionAttributes): ReturnType<AdmissionHandler> {
     const candidates = candidatesFor(this.#validating, attributes);
     return candidates.length === 0 ? undefined : this.#validateBy(candidates, attributes);
@@ -150,15 +150,15 @@ export class Webhooks {
     attributes: AdmissionAttributes,
   ): Promise<readonly string[]> {
     const reviewed = new VersionedAttributes(attributes, this.parts);
-    const due: Due[] = [];
+    const due: MatchedHook[] = [];
     for (const candidate of candidates) {
-      const found = await this.#due(candidate, reviewed);
+      const found = await this.#match(candidate, reviewed);
       if (found !== undefined) due.push(found);
     }
     const warnings: string[] = [];
     const asked = due.map(async ({ hook, index, as }) => {
       const asking = { type: "validating", round: 0 } as const;
-      await this.#asked({ hook, index, as }, reviewed, asking, async (verdict) => {
+      await this.#call({ hook, index, as }, reviewed, asking, async (verdict) => {
         warnings.push(...verdict.warnings);
       });
     });
@@ -170,11 +170,11 @@ export class Webhooks {
     return warnings;
   }
 
-  /** Undefined where the webhook does not match the request. @throws StatusError */
-  async #due(
+  /** Matches a webhook; undefined = no match. @throws StatusError */
+  async #match(
     candidate: Candidates[number],
     reviewed: VersionedAttributes,
-  ): Promise<Due | undefined> {
+  ): Promise<MatchedHook | undefined> {
     const { hook, index } = candidate.entry;
     const as = matchedAs(candidate, reviewed.name);
     if (as === undefined || !objectsSelect(hook.selectors, reviewed)) return undefined;
@@ -197,12 +197,12 @@ export class Webhooks {
     const { met, error } = await meetsConditions(hook.conditions, evaluation);
     if (error === undefined) return met;
     if (hook.failsOpen) return false;
-    throw refuse(reviewed.attributes, error);
+    throw forbiddenRequest(reviewed.attributes, error);
   }
 
   /** Calls a webhook and applies its patch; returns whether the object has changed. */
-  async #change(
-    due: Due,
+  async #callAndPatch(
+    due: MatchedHook,
     reviewed: VersionedAttributes,
     {
       reinvocation,
@@ -217,7 +217,7 @@ export class Webhooks {
     const named = { configuration: hook.configuration, webhook: hook.name };
     let mutated = false;
     try {
-      await this.#asked(due, reviewed, { type: "admit", round }, async (verdict) => {
+      await this.#call(due, reviewed, { type: "admit", round }, async (verdict) => {
         warnings.push(...verdict.warnings);
         const patch = patchOf(hook, verdict);
         mutated = await this.#patch(hook, reviewed, { as, patch });
@@ -230,12 +230,12 @@ export class Webhooks {
     }
   }
 
-  /** Calls a webhook and applies its verdict. A failed call is ignored where failurePolicy is Ignore. */
-  async #asked(
-    { hook, index, as }: Due,
+  /** Calls a webhook. With failurePolicy Ignore a failed call is ignored. */
+  async #call(
+    { hook, index, as }: MatchedHook,
     reviewed: VersionedAttributes,
     { type, round }: Asking,
-    apply: (verdict: Verdict) => Promise<void>,
+    apply: (verdict: WebhookResponse) => Promise<void>,
   ): Promise<void> {
     const { instruments = noInstruments, catalog, clock } = this.parts;
     const { operation, request } = reviewed.attributes;
@@ -245,7 +245,7 @@ export class Webhooks {
       countWebhook(instruments, { name: hook.name, type, operation, seconds, ...outcome });
     };
     try {
-      const ask = async () => this.#caller.ask(hook, reviewed, as);
+      const ask = async () => this.#caller.call(hook, reviewed, as);
       await apply(await heldDuring(clock, `calls of webhook ${hook.name}`, ask));
       count({ code: 200 });
     } catch (error) {
@@ -296,17 +296,17 @@ type Outcome = Pick<AskedWebhook, "code" | "refusal" | "failedOpen">;
 
 function outcomeOf(error: unknown, { failsOpen }: Hook): Outcome {
   if (error instanceof CallingFault) {
-    const code = unreachable;
+    const code = failedCallCode;
     return failsOpen ? { code, failedOpen: true } : { code, refusal: "calling_webhook_error" };
   }
   if (error instanceof WebhookRejection) return { code: error.code, refusal: "no_error" };
   return { code: 0, refusal: "apiserver_internal_error" };
 }
 
-/** Code in metrics for a failed call. */
-const unreachable = 503;
+/** Metric label `code` of a failed call. */
+const failedCallCode = 503;
 
-/** Members of operations are in the order of Go's maps. */
+/** Patch as JSON for the audit annotation; keys are sorted as in Go's maps. */
 function patchText({ patch, ...named }: PatchRecord): string {
   const sorted = patch.map((operation) =>
     Object.fromEntries(Object.entries(operation).sort(([a], [b]) => compareUtf8(a, b))),
@@ -328,10 +328,10 @@ function candidatesFor(set: HookSet, { operation, request }: AdmissionAttributes
 }
 
 /**
- * The operations of a verdict's patch.
- * @throws CallingFault where the patch cannot be decoded, or has another type than JSONPatch
+ * Operations of a response's patch.
+ * @throws CallingFault if the patch cannot be decoded, or its type is not JSONPatch
  */
-function patchOf({ name }: Hook, { patch }: Verdict): readonly object[] {
+function patchOf({ name }: Hook, { patch }: WebhookResponse): readonly object[] {
   if (patch === undefined) return [];
   const failed = `failed calling webhook ${JSON.stringify(name)}`;
   try {
@@ -353,7 +353,7 @@ interface PatchedKind {
   readonly group: string;
 }
 
-/** A patch may remove kind and apiVersion, but not change them. @throws 500 */
+/** Checks that a patch does not change kind and apiVersion; it may remove them. @throws 500 */
 function checkSameKind({ before, after, catalog, group }: PatchedKind): void {
   const { kind = before.kind, apiVersion = before.apiVersion } = after ?? {};
   if (kind === before.kind && apiVersion === before.apiVersion) return;

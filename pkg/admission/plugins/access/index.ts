@@ -1,4 +1,4 @@
-/** plugins/access: checks of permissions, and the plugins that admit or deny everything. */
+/** plugins/access: permission checks, AlwaysAdmit and AlwaysDeny. */
 export { alwaysAdmit } from "./always-admit.ts";
 export { alwaysDeny } from "./always-deny.ts";
 export { createByUpdateAuthorization } from "./create-by-update-authorization.ts";

@@ -1,7 +1,7 @@
 import { deepEqual } from "#base";
 import type { AdmissionAttributes } from "#registry";
 import { resourceRequestInfo } from "#request";
-import { refuse } from "../../objects.ts";
+import { forbiddenRequest } from "../../objects.ts";
 import type { AdmissionPlugin, PluginDependencies } from "../../plugin.ts";
 
 type OwnerPermissionParts = Pick<PluginDependencies, "authorizer" | "catalog">;
@@ -66,7 +66,7 @@ async function mayDelete(
   const { verdict, reason, error = "<nil>" } = await authorizer.authorize({ user, request });
   if (verdict === "allow") return;
   const story = "cannot set an ownerRef on a resource you can't delete";
-  throw refuse(attributes, `${story}: ${reason}, ${error}`);
+  throw forbiddenRequest(attributes, `${story}: ${reason}, ${error}`);
 }
 
 async function mayBlock(
@@ -82,7 +82,7 @@ async function mayBlock(
     const missing = `cannot find RESTMapping for APIVersion ${apiVersion} Kind ${kind}`;
     const matches = `no matches for kind ${JSON.stringify(kind)} in version`;
     const why = `${missing}: ${matches} ${JSON.stringify(apiVersion)}`;
-    throw refuse(attributes, `cannot set blockOwnerDeletion in this case because ${why}`);
+    throw forbiddenRequest(attributes, `cannot set blockOwnerDeletion in this case because ${why}`);
   }
   const request = resourceRequestInfo({
     verb: "update",
@@ -98,5 +98,5 @@ async function mayBlock(
   const story =
     "cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set " +
     "finalizers on";
-  throw refuse(attributes, `${story}: ${reason}, ${error}`);
+  throw forbiddenRequest(attributes, `${story}: ${reason}, ${error}`);
 }

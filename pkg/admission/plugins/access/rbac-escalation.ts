@@ -2,8 +2,7 @@ import type { AdmissionPlugin } from "../../plugin.ts";
 
 /**
  * RBAC privilege-escalation check: a user may grant only permissions that they hold, or needs the
- * verb `escalate` (roles) or `bind` (bindings). Skipped in a first round that will be repeated: the
- * last round has the object as it would be stored.
+ * verb `escalate` (roles) or `bind` (bindings). Runs in the last round only, which has the final object.
  */
 export const rbacEscalation: AdmissionPlugin = {
   name: "RBACEscalation",

@@ -1,12 +1,12 @@
 import { parseRequest } from "#api";
 import { resolve } from "#meta";
-import { isFor, refuse } from "../../objects.ts";
+import { isFor, forbiddenRequest } from "../../objects.ts";
 import type { AdmissionPlugin } from "../../plugin.ts";
 import { certificatesGroup } from "./signer-permission.ts";
 
 const superuserGroup = "system:masters";
 
-/** Refuses requests for client certificates of the API in the group `system:masters`. */
+/** Rejects requests for `kube-apiserver-client` certificates in group `system:masters`. */
 export const certificateSubjectRestriction: AdmissionPlugin = {
   name: "CertificateSubjectRestriction",
   enabled: "default",
@@ -20,10 +20,11 @@ export const certificateSubjectRestriction: AdmissionPlugin = {
         const { spec } = attributes.object;
         if (spec.signerName !== signer) return undefined;
         const parsed = parseRequest(Buffer.from(spec.request ?? "", "base64").toString("latin1"));
-        if ("fault" in parsed) throw refuse(attributes, `failed to parse CSR: ${parsed.fault}`);
+        if ("fault" in parsed)
+          throw forbiddenRequest(attributes, `failed to parse CSR: ${parsed.fault}`);
         if (!parsed.organizations.includes(superuserGroup)) return undefined;
         const subject = `use of ${signer} signer with ${superuserGroup} group`;
-        throw refuse(attributes, `${subject} is not allowed`);
+        throw forbiddenRequest(attributes, `${subject} is not allowed`);
       },
     };
   },

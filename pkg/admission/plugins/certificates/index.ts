@@ -1,4 +1,4 @@
-/** plugins/certificates: who may approve, sign and attest certificates. */
+/** plugins/certificates: permissions to approve, sign and attest certificates. */
 export { certificateApproval } from "./certificate-approval.ts";
 export { certificateSigning } from "./certificate-signing.ts";
 export { certificateSubjectRestriction } from "./certificate-subject-restriction.ts";

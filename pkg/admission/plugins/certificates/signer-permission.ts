@@ -1,7 +1,7 @@
 import { resolve } from "#meta";
 import type { AdmissionAttributes } from "#registry";
 import { resourceRequestInfo, type User } from "#request";
-import { refuse } from "../../objects.ts";
+import { forbiddenRequest } from "../../objects.ts";
 import type { PluginDependencies } from "../../plugin.ts";
 
 export const certificatesGroup = "certificates.{api}";
@@ -19,7 +19,7 @@ interface SignerUse {
   readonly signerName: string;
 }
 
-/** @throws 403 where the user lacks the verb for the signer and for all signers of its domain */
+/** @throws 403 if the user lacks the verb both for the signer and for all signers of its domain */
 export async function checkSigner(
   parts: SignerParts,
   attributes: AdmissionAttributes,
@@ -31,7 +31,7 @@ export async function checkSigner(
     if (await mayUse(parts, user, { verb, signerName: name })) return [];
   }
   const whose = `signerName ${JSON.stringify(signerName)}`;
-  throw refuse(attributes, `user not permitted to ${deeds[verb]} ${whose}`);
+  throw forbiddenRequest(attributes, `user not permitted to ${deeds[verb]} ${whose}`);
 }
 
 async function mayUse(
@@ -49,7 +49,7 @@ async function mayUse(
   return (await authorizer.authorize({ user, request })).verdict === "allow";
 }
 
-/** True for an update of that subresource of a CertificateSigningRequest. */
+/** Whether a request updates this subresource of a CertificateSigningRequest. */
 export function isRequestUpdate(
   { request, operation }: AdmissionAttributes,
   subresource: string,

@@ -13,7 +13,7 @@ import {
 import { aggregate } from "../../objects.ts";
 import type { AdmissionPlugin } from "../../plugin.ts";
 
-/** The bucket of an Event, by type of limit. */
+/** Bucket key of an Event, by type of limit. */
 const keys: Readonly<Record<string, (attributes: AdmissionAttributes) => string>> = {
   Server: () => "",
   Namespace: ({ request }) => request.namespace,
@@ -26,11 +26,11 @@ const keys: Readonly<Record<string, (attributes: AdmissionAttributes) => string>
 };
 
 interface EventLimit {
-  /** A key of `keys`. */
+  /** Server, Namespace, User or SourceAndObject. */
   readonly type: string;
   readonly perSecond: number;
   readonly burst: number;
-  /** Buckets kept; the least recently used is evicted. */
+  /** Maximum number of buckets; the least recently used is evicted. */
   readonly capacity: number;
 }
 

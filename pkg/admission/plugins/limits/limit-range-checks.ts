@@ -15,7 +15,7 @@ export interface Usage {
   readonly limits: Amounts | undefined;
 }
 
-/** Violations of a rule, in Kubernetes' words: minimum, maximum, ratio, each by resource name. */
+/** Violations of a rule, with Kubernetes' messages: minimum, maximum, ratio, each sorted by resource. */
 export function checkLimits(rule: LimitRule, usage: Usage): readonly string[] {
   return [
     ...each(rule.min, (name, bound) => minimum(rule.type, name, { bound, usage })),

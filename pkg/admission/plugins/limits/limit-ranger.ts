@@ -1,7 +1,13 @@
 import { resolve } from "#meta";
 import { type Amounts, podTotal } from "#quota";
 import type { AdmissionAttributes } from "#registry";
-import { aggregate, type Collection, isFor, type ObjectReader, refuse } from "../../objects.ts";
+import {
+  aggregate,
+  type Collection,
+  isFor,
+  type ObjectReader,
+  forbiddenRequest,
+} from "../../objects.ts";
 import type { AdmissionPlugin } from "../../plugin.ts";
 import { checkLimits } from "./limit-range-checks.ts";
 
@@ -12,8 +18,8 @@ interface Limit {
 }
 
 /**
- * Sets default requests and limits of the namespace's LimitRanges in new pods, notes them in an
- * annotation, and refuses pods and claims outside the bounds of the LimitRanges.
+ * Sets default requests and limits of the namespace's LimitRanges in new pods, records them in an annotation,
+ * and rejects pods and claims that violate a LimitRange.
  */
 export const limitRanger: AdmissionPlugin = {
   name: "LimitRanger",
@@ -24,29 +30,29 @@ export const limitRanger: AdmissionPlugin = {
     return {
       mutate: (attributes) => {
         if (!isNewPod(attributes) && !isResize(attributes)) return undefined;
-        if (objects.areKnownToBeNone(rangesIn(attributes))) return undefined;
-        return setDefaults(objects, attributes, key);
+        if (objects.isCachedEmpty(rangesIn(attributes))) return undefined;
+        return applyDefaults(objects, attributes, key);
       },
       validate: (attributes) => {
         const isClaim =
           isFor(attributes, "", "persistentvolumeclaims") && attributes.operation !== "delete";
         if (!isNewPod(attributes) && !isClaim && !isResize(attributes)) return undefined;
         if (attributes.old?.metadata.deletionTimestamp) return undefined;
-        if (objects.areKnownToBeNone(rangesIn(attributes))) return undefined;
+        if (objects.isCachedEmpty(rangesIn(attributes))) return undefined;
         return checkBounds(objects, attributes, isClaim ? claimFaults : podFaults);
       },
     };
   },
 };
 
-async function setDefaults(
+async function applyDefaults(
   objects: ObjectReader,
   attributes: AdmissionAttributes,
   key: string,
 ): Promise<readonly string[]> {
   const { metadata, spec } = attributes.object;
   for (const range of await rangesOf(objects, attributes)) {
-    const set = giveDefaults(spec, range.spec.limits ?? []);
+    const set = setDefaults(spec, range.spec.limits ?? []);
     if (set.length === 0) continue;
     const text = `LimitRanger plugin set: ${set.join("; ")}`;
     const all = { __proto__: null, ...metadata.annotations, [key]: text };
@@ -64,7 +70,7 @@ async function checkBounds(
     const faults = (range.spec.limits ?? []).flatMap((limit: any) =>
       faultsOf(limit, attributes.object.spec),
     );
-    if (faults.length > 0) throw refuse(attributes, aggregate(faults));
+    if (faults.length > 0) throw forbiddenRequest(attributes, aggregate(faults));
   }
   return [];
 }
@@ -86,8 +92,8 @@ function rangesOf(objects: ObjectReader, attributes: AdmissionAttributes): Promi
   return objects.list(rangesIn(attributes), attributes.request.context);
 }
 
-/** Sets missing requests and limits in place; returns what it set, for the annotation. */
-function giveDefaults(spec: any, limits: readonly Limit[]): readonly string[] {
+/** Sets missing requests and limits in place; returns descriptions of them for the annotation. */
+function setDefaults(spec: any, limits: readonly Limit[]): readonly string[] {
   const ofContainers = limits.filter(({ type }) => type === "Container");
   const requests: Amounts = Object.assign({}, ...ofContainers.map((each) => each.defaultRequest));
   const ceilings: Amounts = Object.assign({}, ...ofContainers.map((each) => each.default));
@@ -134,7 +140,7 @@ function podFaults(limit: any, spec: any): readonly string[] {
 
 const podLevelResources = ["cpu", "memory"];
 
-/** CPU and memory at the level of the pod replace the sums of its containers. */
+/** Total of a pod's containers; pod-level CPU and memory override it. */
 function podAmounts(spec: any, field: "requests" | "limits"): Amounts {
   const ofPod: Amounts = spec.resources?.[field] ?? {};
   const replaced = Object.entries(ofPod).filter(([name]) => podLevelResources.includes(name));

@@ -1,4 +1,4 @@
-/** `limitedResources` of the ResourceQuota plugin: what may be used only where a quota covers it. */
+/** `limitedResources` of the ResourceQuota plugin: resources that may be used only if a quota covers them. */
 import { isJsonObject, type JsonObject } from "#base";
 import { type Domain, plainFailure, Quantity, resolve } from "#meta";
 import { type Amounts, type Evaluator, inScope, type ScopeSelector, scopesOf } from "#quota";
@@ -10,14 +10,14 @@ import {
   recordOf,
   typed,
 } from "../../configuration/fields.ts";
-import { refuse } from "../../objects.ts";
+import { forbiddenRequest } from "../../objects.ts";
 
 export interface LimitedResource {
   readonly group: string;
   readonly plural: string;
-  /** Parts of names of quota resources; usage under such a name needs a quota of that name. */
+  /** matchContains: substrings of quota resource names whose usage requires a covering quota. */
   readonly contains: readonly string[];
-  /** Objects in such a scope need a quota with that scope. */
+  /** matchScopes: scopes whose objects require a quota with that scope. */
   readonly scopes: readonly ScopeSelector[];
 }
 
@@ -28,7 +28,7 @@ export function limitedResourcesIn(value: unknown, domain: Domain): readonly Lim
   return listIn(fields, "limitedResources").map((each) => limitedIn(each));
 }
 
-/** Old configurations are of a group of their own. */
+/** Expected type; old configurations have another group. */
 function typeIn(value: unknown, domain: Domain) {
   const group = "resourcequota.admission.{api}";
   const named = isJsonObject(value) ? String(value["apiVersion"]) : "";
@@ -66,7 +66,7 @@ function textIn(fields: JsonObject, key: string): string {
   throw new AdmissionConfigurationFault(`${key} must be a string`);
 }
 
-/** The limits that concern a resource. */
+/** Limits that apply to a resource. */
 export function limitsOn(
   limited: readonly LimitedResource[],
   resource: { readonly group: string; readonly plural: string },
@@ -80,13 +80,13 @@ interface Coverage {
   readonly limited: readonly LimitedResource[];
   /** All quotas of the namespace. */
   readonly all: readonly any[];
-  /** Those that count the object. */
+  /** Quotas that match the object. */
   readonly quotas: readonly any[];
   readonly usage: Amounts;
   readonly evaluator: Evaluator;
 }
 
-/** @throws where a limited resource or scope is used that no quota covers */
+/** @throws 403 if the object uses a limited resource or scope that no quota covers */
 export function checkCovered(
   attributes: AdmissionAttributes,
   { limited, all, quotas, usage, evaluator }: Coverage,
@@ -102,7 +102,10 @@ export function checkCovered(
       !(covered.has(name) && evaluator.matches(name)),
   );
   if (uncovered.length > 0) {
-    throw refuse(attributes, `insufficient quota to consume: ${uncovered.sort().join(",")}`);
+    throw forbiddenRequest(
+      attributes,
+      `insufficient quota to consume: ${uncovered.sort().join(",")}`,
+    );
   }
   const isIn = (scope: ScopeSelector) => inScope(scope, request.resource.plural, object);
   const scopes = new Set(

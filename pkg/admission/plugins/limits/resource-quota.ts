@@ -21,7 +21,7 @@ import {
   defaultWriteOptions,
   type ResourceRequest,
 } from "#registry";
-import { type Collection, refuse } from "../../objects.ts";
+import { type Collection, forbiddenRequest } from "../../objects.ts";
 import type { AdmissionPlugin, PluginDependencies } from "../../plugin.ts";
 import {
   checkCovered,
@@ -37,13 +37,13 @@ interface QuotaParts extends Pick<
   readonly limited: readonly LimitedResource[];
 }
 
-/** Attempts to write the usage when other servers change the same quotas. */
+/** Maximum attempts to write the usage on conflicts with other servers. */
 const attempts = 10;
 
 /**
- * Refuses objects that exceed a ResourceQuota of the namespace, and adds those that it admits to the
- * status of the quota. Runs last, so that a request refused for another reason uses no quota. Usage
- * is lowered by the quota controller only, after deletions as after updates.
+ * Rejects objects that exceed a ResourceQuota of the namespace, and charges admitted ones to `status.used`.
+ * Runs last, so that requests rejected for another reason use no quota. Only the quota controller lowers
+ * usage, after deletions and updates.
  */
 export const resourceQuota: AdmissionPlugin<readonly LimitedResource[]> = {
   name: "ResourceQuota",
@@ -51,7 +51,7 @@ export const resourceQuota: AdmissionPlugin<readonly LimitedResource[]> = {
   parseConfiguration: (value, { domain }) => limitedResourcesIn(value, domain),
   create(dependencies, limited = []) {
     const parts: QuotaParts = { ...dependencies, limited };
-    // Charges of one namespace run one after another, which avoids conflicts in the store.
+    // Charges of one namespace are serialized, which avoids write conflicts.
     const mutex = new KeyedMutex();
     const charged = async (attributes: AdmissionAttributes): Promise<readonly string[]> => {
       const { resource, namespace } = attributes.request;
@@ -68,7 +68,7 @@ export const resourceQuota: AdmissionPlugin<readonly LimitedResource[]> = {
         if (request.namespace === "" || !mayCharge(attributes)) return undefined;
         const isFree =
           limitsOn(limited, request.resource).length === 0 &&
-          parts.objects.areKnownToBeNone(quotasOf(request));
+          parts.objects.isCachedEmpty(quotasOf(request));
         return isFree ? undefined : charged(attributes);
       },
     };
@@ -83,7 +83,7 @@ function quotasFor({ objects }: QuotaParts, { request }: AdmissionAttributes) {
   return objects.list(quotasOf(request), request.context);
 }
 
-/** Whether such a write can raise the usage of a quota. */
+/** Whether a write can increase the usage of a quota. */
 function mayCharge({ request, operation, object, old }: AdmissionAttributes): boolean {
   const { resource, subresource } = request;
   if (operation !== "create" && operation !== "update") return false;
@@ -92,7 +92,10 @@ function mayCharge({ request, operation, object, old }: AdmissionAttributes): bo
     case "services":
       return subresource === "";
     case "persistentvolumeclaims":
-      return subresource === "" || (subresource === "status" && isUpdate && moves(object, old));
+      return (
+        subresource === "" ||
+        (subresource === "status" && isUpdate && changesVolumeAttributesClass(object, old))
+      );
     case "pods":
       if (subresource === "resize") return true;
       if (isUpdate && isTerminating(object.spec) !== isTerminating(old.spec)) {
@@ -102,8 +105,8 @@ function mayCharge({ request, operation, object, old }: AdmissionAttributes): bo
   return subresource === "" && operation === "create" && !resource.kind.rules.expires;
 }
 
-/** Whether the status of a claim moves it to other VolumeAttributesClasses, which are scopes. */
-function moves(claim: any, old: any): boolean {
+/** Whether a claim's status changes its VolumeAttributesClasses, which are quota scopes. */
+function changesVolumeAttributesClass(claim: any, old: any): boolean {
   const [now, before] = [claim, old].map((each) => [...new Set(attributesClassesOf(each))].sort());
   return String(now) !== String(before);
 }
@@ -113,14 +116,14 @@ async function charge(
   attributes: AdmissionAttributes,
   evaluator: Evaluator,
 ): Promise<void> {
-  // A quota that has been charged is not charged again when another one conflicts.
+  // After a conflict only the quotas that have not been charged are retried.
   let remaining: ReadonlySet<string> | undefined;
   for (let attempt = 1; ; attempt++) {
     const charges = await chargesOf(parts, attributes, { evaluator, remaining });
     if (attributes.dryRun) return;
-    remaining = await noteAll(parts, attributes, charges);
+    remaining = await writeUsage(parts, attributes, charges);
     if (remaining.size === 0) return;
-    if (attempt === attempts) throw refuse(attributes, "the quotas change too often");
+    if (attempt === attempts) throw forbiddenRequest(attributes, "the quotas change too often");
   }
 }
 
@@ -131,11 +134,11 @@ interface Charge {
 
 interface ChargeOptions {
   readonly evaluator: Evaluator;
-  /** Names of the quotas that are still to be charged; undefined = all. */
+  /** Names of the quotas yet to be charged; undefined = all. */
   readonly remaining: ReadonlySet<string> | undefined;
 }
 
-/** @throws 403 where a quota does not allow the object */
+/** Charges of all matching quotas. @throws 403 if a quota does not allow the object */
 async function chargesOf(
   parts: QuotaParts,
   attributes: AdmissionAttributes,
@@ -180,7 +183,7 @@ function concerns(quota: any, { plural, object, evaluator }: Concerned): boolean
   return names.some(evaluator.matches) && inScopes(quota, plural, object);
 }
 
-/** The object has all values that the quota requires, and the quota has been counted. */
+/** @throws 403 if the object lacks a constrained value, or the quota has no usage yet */
 function checkComplete(
   attributes: AdmissionAttributes,
   evaluator: Evaluator,
@@ -188,18 +191,22 @@ function checkComplete(
 ): void {
   const names = Object.keys(status.hard).filter(evaluator.matches);
   const missing = evaluator.missingResources?.(attributes.object, names);
-  if (missing !== undefined) throw refuse(attributes, `failed quota: ${metadata.name}: ${missing}`);
+  if (missing !== undefined)
+    throw forbiddenRequest(attributes, `failed quota: ${metadata.name}: ${missing}`);
   const isKnown = names.every((name) => Object.hasOwn(status.used ?? {}, name));
   if (isKnown) return;
   const list = [...names].sort().join(",");
-  throw refuse(attributes, `status unknown for quota: ${metadata.name}, resources: ${list}`);
+  throw forbiddenRequest(
+    attributes,
+    `status unknown for quota: ${metadata.name}, resources: ${list}`,
+  );
 }
 
 function checkNotNegative(attributes: AdmissionAttributes, usage: Amounts): void {
   const negative = Object.keys(usage).filter((name) => Quantity.parse(usage[name]!).sign < 0);
   if (negative.length === 0) return;
   const list = negative.sort().join(",");
-  throw refuse(attributes, `quota usage is negative for resource(s): ${list}`);
+  throw forbiddenRequest(attributes, `quota usage is negative for resource(s): ${list}`);
 }
 
 function withoutZeros(amounts: Amounts): Amounts {
@@ -207,7 +214,7 @@ function withoutZeros(amounts: Amounts): Amounts {
   return Object.fromEntries(entries.filter(([, amount]) => !Quantity.parse(amount).isZero));
 }
 
-/** The usage of a quota with the charge. @throws 403 where it exceeds the quota */
+/** Usage of a quota including the charge. @throws 403 if it exceeds the quota */
 function usageWith(attributes: AdmissionAttributes, quota: any, requested: Amounts): Amounts {
   const { metadata, status } = quota;
   const hard: Amounts = status.hard;
@@ -217,10 +224,10 @@ function usageWith(attributes: AdmissionAttributes, quota: any, requested: Amoun
       (name) => amountOf(used, name)!.compare(amountOf(hard, name)!) > 0,
     ),
   );
-  // A controller may note in the status of a claim what has already happened.
+  // Status updates of claims record completed changes, and are always allowed.
   if (exceeded.size === 0 || attributes.request.subresource === "status") return used;
   const show = (amounts: Amounts) => printed(masked(amounts, exceeded));
-  throw refuse(
+  throw forbiddenRequest(
     attributes,
     `exceeded quota: ${metadata.name}, requested: ${show(requested)}, ` +
       `used: ${show(status.used ?? {})}, limited: ${show(hard)}`,
@@ -234,8 +241,8 @@ function printed(amounts: Amounts): string {
     .join(",");
 }
 
-/** Writes the usage; returns the names of quotas that have changed since they were read. */
-async function noteAll(
+/** Writes the usage; returns the names of conflicting quotas. */
+async function writeUsage(
   parts: QuotaParts,
   attributes: AdmissionAttributes,
   charges: readonly Charge[],

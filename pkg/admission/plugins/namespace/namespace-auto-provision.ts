@@ -2,7 +2,7 @@ import { ignoreConflict } from "#meta";
 import { bodyOf, defaultWriteOptions, loopbackRequest } from "#registry";
 import type { AdmissionPlugin } from "../../plugin.ts";
 
-/** Creates the namespace of an object that is created in a namespace that does not exist. */
+/** Creates the missing namespace of a created object. */
 export const namespaceAutoProvision: AdmissionPlugin = {
   name: "NamespaceAutoProvision",
   enabled: "optional",

@@ -1,7 +1,7 @@
 import type { AdmissionPlugin } from "../../plugin.ts";
 
 /**
- * Refuses requests in namespaces that do not exist. NamespaceLifecycle, which is always on, does
- * that already, so this plugin has nothing left to do.
+ * Rejects requests in namespaces that do not exist. Without effect, since NamespaceLifecycle is always
+ * enabled and does the same.
  */
 export const namespaceExists: AdmissionPlugin = { name: "NamespaceExists", enabled: "optional" };

@@ -6,7 +6,7 @@ import { annotation, defaultClassOf } from "../default-class.ts";
 
 const group = "networking.{api}";
 
-/** Sets ingressClassName to the default IngressClass in new Ingresses that name no class. */
+/** Sets ingressClassName of new Ingresses without a class to the default IngressClass. */
 export const defaultIngressClass: AdmissionPlugin = {
   name: "DefaultIngressClass",
   enabled: "default",

@@ -1,8 +1,8 @@
 import type { AdmissionAttributes } from "#registry";
-import { isFor, refuse } from "../../objects.ts";
+import { isFor, forbiddenRequest } from "../../objects.ts";
 import type { AdmissionPlugin } from "../../plugin.ts";
 
-/** Refuses external IPs that a service did not have before. */
+/** Rejects new external IPs of Services. */
 export const denyServiceExternalIPs: AdmissionPlugin = {
   name: "DenyServiceExternalIPs",
   enabled: "optional",
@@ -17,5 +17,5 @@ function validate(attributes: AdmissionAttributes): undefined {
   );
   const known = new Set(held);
   if (wanted.every((address) => known.has(address))) return;
-  throw refuse(attributes, "Use of external IPs is denied by admission control");
+  throw forbiddenRequest(attributes, "Use of external IPs is denied by admission control");
 }

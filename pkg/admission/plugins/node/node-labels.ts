@@ -1,7 +1,7 @@
-/** Which labels a node may give itself. */
+/** Labels that a kubelet may set on its Node. */
 import { type Domain, resolve } from "#meta";
 
-/** Labels that kubelets are known to set on their Nodes (source: Kubernetes). */
+/** Labels in Kubernetes' domains that kubelets may set (source: Kubernetes' `IsKubeletLabel`). */
 const ownLabels = [
   "{label}/hostname",
   "{label}/arch",
@@ -21,7 +21,7 @@ interface Labelled {
   readonly metadata: { readonly labels?: Readonly<Record<string, string>> };
 }
 
-/** Keys of labels that differ, in order. */
+/** Sorted keys of labels that differ. */
 export function changedLabels(object: Labelled, old: Labelled | undefined): readonly string[] {
   const now = new Map(Object.entries(object.metadata.labels ?? {}));
   const before = new Map(Object.entries(old?.metadata.labels ?? {}));
@@ -30,8 +30,7 @@ export function changedLabels(object: Labelled, old: Labelled | undefined): read
 }
 
 /**
- * Those that are the cluster's to set: with them a node could draw workloads to itself that are
- * meant for others.
+ * Label keys that a kubelet must not set, since a compromised node could attract workloads with them.
  */
 export function forbiddenNodeLabels(keys: readonly string[], domain: Domain): readonly string[] {
   const own = ownLabels.map((label) => resolve(label, domain));

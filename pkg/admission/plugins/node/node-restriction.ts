@@ -3,7 +3,7 @@ import { deepEqual } from "#base";
 import { goQuote, notFound, resolve } from "#meta";
 import type { AdmissionAttributes } from "#registry";
 import type { User } from "#request";
-import { refuse } from "../../objects.ts";
+import { forbiddenRequest } from "../../objects.ts";
 import type { AdmissionPlugin } from "../../plugin.ts";
 import { changedLabels, forbiddenNodeLabels } from "./node-labels.ts";
 import { checkNodeToken } from "./node-tokens.ts";
@@ -14,7 +14,7 @@ type Check = (write: NodeWrite) => Promise<void> | void;
 
 const userPrefix = "system:node:";
 
-/** By group (a template) and plural. */
+/** Checks by group (a template) and plural. */
 const checks: ReadonlyMap<string, Check> = new Map<string, Check>([
   ["/pods", checkPods],
   ["/nodes", checkNode],
@@ -28,8 +28,8 @@ const checks: ReadonlyMap<string, Check> = new Map<string, Check>([
 ]);
 
 /**
- * A kubelet may write only its own Node, the pods that run on it, its Lease and the like. Requests of
- * other users are none of its business and cost one comparison.
+ * Restricts kubelets to writes of their own Node, the pods bound to it, its Lease, etc. Ignores requests of
+ * other users, at the cost of one comparison.
  */
 export const nodeRestriction: AdmissionPlugin = {
   name: "NodeRestriction",
@@ -45,12 +45,13 @@ export const nodeRestriction: AdmissionPlugin = {
 async function checked(write: NodeWrite): Promise<readonly string[]> {
   const { attributes, node } = write;
   const { resource, user } = attributes.request;
-  if (node === "") throw refuse(attributes, `could not determine node from user ${q(user.name)}`);
+  if (node === "")
+    throw forbiddenRequest(attributes, `could not determine node from user ${q(user.name)}`);
   await checks.get(`${resource.kind.group}/${resource.plural}`)?.(write);
   return [];
 }
 
-/** Undefined for users other than nodes. */
+/** Node name of a user; undefined = not a node. */
 function nodeNameOf({ name, groups }: User): string | undefined {
   const isNode = name.startsWith(userPrefix) && groups.includes("system:nodes");
   return isNode ? name.slice(userPrefix.length) : undefined;
@@ -58,8 +59,8 @@ function nodeNameOf({ name, groups }: User): string | undefined {
 
 const q = goQuote;
 
-/** `"CREATE"`, `"UPDATE"`, …, quoted as in messages of Kubernetes. */
-function shownOperation({ operation }: AdmissionAttributes): string {
+/** Quoted operation of messages: `"CREATE"`, `"UPDATE"`, …. */
+function quotedOperation({ operation }: AdmissionAttributes): string {
   return q(operation.toUpperCase());
 }
 
@@ -74,7 +75,7 @@ async function checkPods(write: NodeWrite): Promise<void> {
       return checkEviction(write);
     default: {
       const which = `unexpected pod subresource ${q(attributes.request.subresource)}`;
-      throw refuse(attributes, `${which}, only 'status' and 'eviction' are allowed`);
+      throw forbiddenRequest(attributes, `${which}, only 'status' and 'eviction' are allowed`);
     }
   }
 }
@@ -84,28 +85,32 @@ async function checkPod(write: NodeWrite): Promise<void> {
   if (attributes.operation === "create") return checkMirrorPod(write);
   if (attributes.operation === "delete") {
     if (attributes.old.spec.nodeName === node) return;
-    const story = `node ${q(node)} can only delete pods with spec.nodeName set to itself`;
-    throw refuse(attributes, story);
+    const message = `node ${q(node)} can only delete pods with spec.nodeName set to itself`;
+    throw forbiddenRequest(attributes, message);
   }
-  const which = `unexpected operation ${shownOperation(attributes)}`;
-  throw refuse(attributes, `${which}, node ${q(node)} can only create and delete mirror pods`);
+  const which = `unexpected operation ${quotedOperation(attributes)}`;
+  throw forbiddenRequest(
+    attributes,
+    `${which}, node ${q(node)} can only create and delete mirror pods`,
+  );
 }
 
-/** A node may create mirror pods for its static pods, which may not reference other objects. */
+/** Checks a created pod: must be a mirror pod on the node without references to other objects. */
 async function checkMirrorPod(write: NodeWrite): Promise<void> {
   const { attributes, node, parts } = write;
   const { metadata, spec } = attributes.object;
   const mirror = resolve("{label}/config.mirror", parts.domain);
   if (!Object.hasOwn(metadata.annotations ?? {}, mirror)) {
-    const story = `pod does not have ${q(mirror)} annotation`;
-    throw refuse(attributes, `${story}, node ${q(node)} can only create mirror pods`);
+    const message = `pod does not have ${q(mirror)} annotation`;
+    throw forbiddenRequest(attributes, `${message}, node ${q(node)} can only create mirror pods`);
   }
-  const only = (what: string) => refuse(attributes, `node ${q(node)} can only create pods ${what}`);
+  const only = (what: string) =>
+    forbiddenRequest(attributes, `node ${q(node)} can only create pods ${what}`);
   if (spec.nodeName !== node) throw only("with spec.nodeName set to itself");
   await checkOwner(write, only);
   const used = usedByPod(spec);
   if (used === undefined) return;
-  throw refuse(attributes, `node ${q(node)} can not create pods that reference ${used}`);
+  throw forbiddenRequest(attributes, `node ${q(node)} can not create pods that reference ${used}`);
 }
 
 async function checkOwner(
@@ -120,17 +125,17 @@ async function checkOwner(
   if (!isNode) throw only("with an owner reference set to itself");
   if (!owner.controller) throw only("with a controller owner reference set to itself");
   if (owner.blockOwnerDeletion) {
-    const story = `node ${q(node)} must not set blockOwnerDeletion on an owner reference`;
-    throw refuse(attributes, story);
+    const message = `node ${q(node)} must not set blockOwnerDeletion on an owner reference`;
+    throw forbiddenRequest(attributes, message);
   }
   const own = await parts.objects.find({ group: "", plural: "nodes" }, node, request.context);
   if (own === undefined) throw notFound({ group: "", plural: "nodes" }, node);
   if (owner.uid === own.metadata.uid) return;
   const uids = `expected ${owner.uid} got ${own.metadata.uid}`;
-  throw refuse(attributes, `node ${node} UID mismatch: ${uids}`);
+  throw forbiddenRequest(attributes, `node ${node} UID mismatch: ${uids}`);
 }
 
-/** The first sort of object that a mirror pod may not reference, but does; else undefined. */
+/** First forbidden reference of a mirror pod; undefined = none. */
 function usedByPod(spec: any): string | undefined {
   const volumes: readonly any[] = spec.volumes ?? [];
   const sources = volumes.flatMap(({ projected }) => projected?.sources ?? []);
@@ -151,7 +156,7 @@ function usedByPod(spec: any): string | undefined {
   return (spec.resourceClaims ?? []).length > 0 ? "resourceclaims" : undefined;
 }
 
-/** Many kinds of volumes name a Secret with which they are mounted. */
+/** Whether a volume source has a secretRef for mounting. */
 function mountsBySecret(volume: any): boolean {
   return Object.values<any>(volume).some(
     (source) => source?.secretRef ?? source?.secretName ?? source?.nodePublishSecretRef,
@@ -163,9 +168,10 @@ function checkPodStatus({ attributes, node }: NodeWrite): void {
   if (operation !== "update") throw unexpected(attributes);
   if (old.spec.nodeName !== node) {
     const whose = "for pods with spec.nodeName set to itself";
-    throw refuse(attributes, `node ${q(node)} can only update pod status ${whose}`);
+    throw forbiddenRequest(attributes, `node ${q(node)} can only update pod status ${whose}`);
   }
-  const cannot = (what: string) => refuse(attributes, `node ${q(node)} cannot update ${what}`);
+  const cannot = (what: string) =>
+    forbiddenRequest(attributes, `node ${q(node)} cannot update ${what}`);
   if (changedLabels(object, old).length > 0) throw cannot("labels through pod status");
   const [now = {}, before = {}] = [object.status, old.status];
   if (!deepEqual(now.resourceClaimStatuses ?? [], before.resourceClaimStatuses ?? [])) {
@@ -177,7 +183,7 @@ function checkPodStatus({ attributes, node }: NodeWrite): void {
 }
 
 function unexpected(attributes: AdmissionAttributes): Error {
-  return refuse(attributes, `unexpected operation ${shownOperation(attributes)}`);
+  return forbiddenRequest(attributes, `unexpected operation ${quotedOperation(attributes)}`);
 }
 
 async function checkEviction({ attributes, node, parts }: NodeWrite): Promise<void> {
@@ -185,14 +191,15 @@ async function checkEviction({ attributes, node, parts }: NodeWrite): Promise<vo
   const pod = await parts.objects.find({ group: "", plural: "pods", namespace }, name, context);
   if (pod === undefined) throw notFound({ group: "", plural: "pods" }, name);
   if (pod.spec.nodeName === node) return;
-  const story = `node ${node} can only evict pods with spec.nodeName set to itself`;
-  throw refuse(attributes, story);
+  const message = `node ${node} can only evict pods with spec.nodeName set to itself`;
+  throw forbiddenRequest(attributes, message);
 }
 
 function checkNode({ attributes, node, parts }: NodeWrite): void {
   const { request, object, old, operation } = attributes;
   const name: string = request.name || (object?.metadata.name ?? "");
-  const mayNot = (what: string) => refuse(attributes, `node ${q(node)} is not allowed to ${what}`);
+  const mayNot = (what: string) =>
+    forbiddenRequest(attributes, `node ${q(node)} is not allowed to ${what}`);
   if (name !== node) throw mayNot(`modify node ${q(name)}`);
   if (operation === "delete") return;
   const { configSource } = object.spec ?? {};
@@ -211,10 +218,11 @@ function checkNode({ attributes, node, parts }: NodeWrite): void {
     old.metadata.ownerReferences,
   ];
   if (!deepEqual(owners, before)) throw mayNot("modify ownerReferences");
-  if (labels !== "") throw refuse(attributes, `is not allowed to modify labels: ${labels}`);
+  if (labels !== "")
+    throw forbiddenRequest(attributes, `is not allowed to modify labels: ${labels}`);
 }
 
-/** Fields of a claim's status that a kubelet writes when it has resized the volume. */
+/** Fields of a claim's status that a kubelet may write after resizing a volume. */
 const claimStatus: ReadonlySet<string> = new Set([
   "capacity",
   "conditions",
@@ -224,11 +232,15 @@ const claimStatus: ReadonlySet<string> = new Set([
 
 function checkClaim({ attributes, node }: NodeWrite): void {
   const { request, object, old, operation } = attributes;
-  if (request.subresource !== "status") throw refuse(attributes, "may only update PVC status");
+  if (request.subresource !== "status")
+    throw forbiddenRequest(attributes, "may only update PVC status");
   if (operation !== "update") throw unexpected(attributes);
   if (deepEqual(withoutStatus(object), withoutStatus(old))) return;
   const fields = "status.capacity and status.conditions";
-  throw refuse(attributes, `node ${q(node)} is not allowed to update fields other than ${fields}`);
+  throw forbiddenRequest(
+    attributes,
+    `node ${q(node)} is not allowed to update fields other than ${fields}`,
+  );
 }
 
 function withoutStatus({ metadata, status = {}, ...claim }: any): unknown {
@@ -239,35 +251,41 @@ function withoutStatus({ metadata, status = {}, ...claim }: any): unknown {
 
 function checkLease({ attributes, node }: NodeWrite): void {
   if (attributes.request.namespace !== "kube-node-lease") {
-    throw refuse(attributes, 'can only access leases in the "kube-node-lease" system namespace');
+    throw forbiddenRequest(
+      attributes,
+      'can only access leases in the "kube-node-lease" system namespace',
+    );
   }
   if (nameOf(attributes) === node) return;
-  const story = "can only access node lease with the same name as the requesting node";
-  throw refuse(attributes, story);
+  const message = "can only access node lease with the same name as the requesting node";
+  throw forbiddenRequest(attributes, message);
 }
 
 function checkStorageNode({ attributes, node }: NodeWrite): void {
   if (nameOf(attributes) === node) return;
-  throw refuse(attributes, "can only access CSINode with the same name as the requesting node");
+  throw forbiddenRequest(
+    attributes,
+    "can only access CSINode with the same name as the requesting node",
+  );
 }
 
-/** The path of a POST has no name; the object does. */
+/** Name in the path, or for a POST in the object. */
 function nameOf({ request, object }: AdmissionAttributes): string {
   return request.name || (object?.metadata.name ?? "");
 }
 
-/** The owner of a slice cannot be changed, so updates need no look. */
+/** Checks a created ResourceSlice; its node is immutable, so updates need no check. */
 function checkSlice({ attributes, node }: NodeWrite): void {
   const { operation, object, old } = attributes;
   const slice = operation === "create" ? object : old;
   if (operation === "update" || slice.spec.nodeName === node) return;
-  const story = `can only ${operation} ResourceSlice with the same NodeName as the requesting node`;
-  throw refuse(attributes, story);
+  const message = `can only ${operation} ResourceSlice with the same NodeName as the requesting node`;
+  throw forbiddenRequest(attributes, message);
 }
 
 const kubeletSigners = ["{label}/kubelet-serving", "{label}/kube-apiserver-client-kubelet"];
 
-/** Certificates of kubelets name the node that asks for them. */
+/** Checks that a kubelet certificate request has the node's own name. */
 function checkCertificate({ attributes, node, parts }: NodeWrite): void {
   const { operation, object } = attributes;
   const insecure = "AllowInsecureKubeletCertificateSigningRequests";
@@ -276,20 +294,20 @@ function checkCertificate({ attributes, node, parts }: NodeWrite): void {
   if (!signers.includes(object.spec.signerName)) return;
   const pem = Buffer.from(object.spec.request ?? "", "base64").toString("latin1");
   const parsed = parseRequest(pem);
-  if ("fault" in parsed) throw refuse(attributes, `unable to parse csr: ${parsed.fault}`);
+  if ("fault" in parsed) throw forbiddenRequest(attributes, `unable to parse csr: ${parsed.fault}`);
   if (parsed.commonName === `${userPrefix}${node}`) return;
   const own = `can only create a node CSR with CN=${userPrefix}${node}`;
-  throw refuse(attributes, own);
+  throw forbiddenRequest(attributes, own);
 }
 
-/** Certificates of pods are asked for by the node that runs the pod. */
+/** Checks that a PodCertificateRequest is for a pod on the node. */
 async function checkPodCertificate({ attributes, node, parts }: NodeWrite): Promise<void> {
   const { request, object, operation } = attributes;
   if (operation !== "create") return;
   const { nodeName, podName, podUID, serviceAccountName } = object.spec;
   if (nodeName !== node) {
-    const story = `PodCertificateRequest.Spec.NodeName=${q(nodeName)}, which is not the `;
-    throw refuse(attributes, `${story}requesting node ${q(node)}`);
+    const message = `PodCertificateRequest.Spec.NodeName=${q(nodeName)}, which is not the `;
+    throw forbiddenRequest(attributes, `${message}requesting node ${q(node)}`);
   }
   const pods = { group: "", plural: "pods", namespace: request.namespace };
   const pod = await parts.objects.find(pods, podName, request.context);
@@ -299,5 +317,8 @@ async function checkPodCertificate({ attributes, node, parts }: NodeWrite): Prom
     metadata.uid === podUID &&
     spec.serviceAccountName === serviceAccountName;
   if (isOwn) return;
-  throw refuse(attributes, `pod ${q(podName)} does not run on node ${q(node)} as it is described`);
+  throw forbiddenRequest(
+    attributes,
+    `pod ${q(podName)} does not run on node ${q(node)} as it is described`,
+  );
 }

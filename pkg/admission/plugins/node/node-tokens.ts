@@ -1,11 +1,11 @@
-/** Tokens that nodes ask for on behalf of their pods. */
+/** Token requests of kubelets on behalf of pods. */
 import { goQuote, notFound, type StatusError } from "#meta";
 import type { RequestContext } from "#registry";
 import { resourceRequestInfo } from "#request";
 import type { NodeRestrictionParts, NodeWrite } from "./node-write.ts";
-import { refuse } from "../../objects.ts";
+import { forbiddenRequest } from "../../objects.ts";
 
-/** A token for a node is bound to a pod that runs there, and for whom that pod wants it. */
+/** Checks a token request: bound to a pod on the node, with an audience that the pod uses. */
 export async function checkNodeToken(write: NodeWrite): Promise<void> {
   const { attributes, parts } = write;
   const { request, object, operation } = attributes;
@@ -13,19 +13,20 @@ export async function checkNodeToken(write: NodeWrite): Promise<void> {
   const pod = await boundPod(write);
   if (!parts.gates("ServiceAccountNodeAudienceRestriction")) return;
   const audiences: readonly string[] = object.spec.audiences ?? [];
-  if (audiences.length > 1) throw refuse(attributes, "node may only request 0 or 1 audiences");
+  if (audiences.length > 1)
+    throw forbiddenRequest(attributes, "node may only request 0 or 1 audiences");
   const [audience = ""] = audiences;
   if (await wants(parts, pod, { audience, life: request.context })) return;
   if (await mayAskFor(write, audience)) return;
   const story =
     `audience ${goQuote(audience)} not found in pod spec volume, ` +
     `${request.user.name} is not authorized to request tokens for this audience`;
-  throw refuse(attributes, story);
+  throw forbiddenRequest(attributes, story);
 }
 
 async function boundPod({ attributes, node, parts }: NodeWrite): Promise<any> {
   const { request, object } = attributes;
-  const forbid = (why: string): StatusError => refuse(attributes, why);
+  const forbid = (why: string): StatusError => forbiddenRequest(attributes, why);
   const { apiVersion, kind, name, uid } = object.spec.boundObjectRef ?? {};
   if (apiVersion !== "v1" || kind !== "Pod" || !name) {
     throw forbid("node requested token not bound to a pod");
@@ -47,12 +48,12 @@ async function boundPod({ attributes, node, parts }: NodeWrite): Promise<any> {
 }
 
 interface Wanted {
-  /** "" = that of the API itself. */
+  /** "" = the API server's. */
   readonly audience: string;
   readonly life: RequestContext;
 }
 
-/** Whether a volume of the pod carries such a token, itself or for its driver. */
+/** Whether a volume of the pod requests such a token, directly or for its CSI driver. */
 async function wants(parts: NodeRestrictionParts, pod: any, wanted: Wanted): Promise<boolean> {
   const volumes: readonly any[] = pod.spec.volumes ?? [];
   const tokens = volumes.flatMap(({ projected }) => projected?.sources ?? []);
@@ -67,7 +68,7 @@ async function wants(parts: NodeRestrictionParts, pod: any, wanted: Wanted): Pro
   return false;
 }
 
-/** The storage driver behind a volume, if it has one: directly, or through its claim. */
+/** CSI driver of a volume, inline or of its claim; undefined = none. */
 async function driverOf(
   { objects }: NodeRestrictionParts,
   { metadata }: any,
@@ -97,7 +98,7 @@ async function driverWants(
   return requests.some((request) => (request.audience ?? "") === audience);
 }
 
-/** The verb stands for the audience, which takes the place of a resource. */
+/** Whether the node has verb `request-serviceaccounts-token-audience` on the audience as resource. */
 async function mayAskFor({ attributes, parts }: NodeWrite, audience: string): Promise<boolean> {
   const { user, namespace, name } = attributes.request;
   const verb = "request-serviceaccounts-token-audience";

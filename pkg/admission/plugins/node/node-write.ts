@@ -6,10 +6,10 @@ export type NodeRestrictionParts = Pick<
   "objects" | "domain" | "authorizer" | "gates"
 >;
 
-/** One write of a kubelet. */
+/** A write request of a kubelet. */
 export interface NodeWrite {
   readonly attributes: AdmissionAttributes;
-  /** Name of the node that writes. */
+  /** Name of the kubelet's node. */
   readonly node: string;
   readonly parts: NodeRestrictionParts;
 }

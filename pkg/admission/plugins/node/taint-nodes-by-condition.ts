@@ -4,7 +4,7 @@ import type { AdmissionPlugin } from "../../plugin.ts";
 
 const effect = "NoSchedule";
 
-/** Taints a new node as not ready; the node controller removes the taint when the node is ready. */
+/** Adds the not-ready taint to new nodes; the node lifecycle controller removes it. */
 export const taintNodesByCondition: AdmissionPlugin = {
   name: "TaintNodesByCondition",
   enabled: "default",

@@ -1,12 +1,11 @@
 import type { AdmissionAttributes } from "#registry";
-import { isFor, refuse } from "../../objects.ts";
+import { isFor, forbiddenRequest } from "../../objects.ts";
 import type { AdmissionPlugin } from "../../plugin.ts";
 import { containerFields, containersOf } from "../containers.ts";
 
 /**
- * Sets imagePullPolicy to Always in every container, so that a pod can use an image only with its own
- * credentials, even where the image is already on the node. The validating phase refuses what later
- * plugins set to another policy.
+ * Sets imagePullPolicy Always in all containers, so that a pod can use images only with its own credentials,
+ * even if they are already on the node. The validating phase rejects other policies set by later plugins.
  */
 export const alwaysPullImages: AdmissionPlugin = {
   name: "AlwaysPullImages",
@@ -30,11 +29,14 @@ function checkPullPolicies(attributes: AdmissionAttributes): undefined {
     if (index < 0) continue;
     const value = JSON.stringify(containers[index].imagePullPolicy ?? "");
     const path = `spec.${field}[${index}].imagePullPolicy`;
-    throw refuse(attributes, `${path}: Unsupported value: ${value}: supported values: "Always"`);
+    throw forbiddenRequest(
+      attributes,
+      `${path}: Unsupported value: ${value}: supported values: "Always"`,
+    );
   }
 }
 
-/** False for an update in which every image was there before. */
+/** Whether a write adds images; false for an update with known images only. */
 function bringsImages(attributes: AdmissionAttributes): boolean {
   const { object, old, operation } = attributes;
   if (!isFor(attributes, "", "pods") || operation === "delete") return false;

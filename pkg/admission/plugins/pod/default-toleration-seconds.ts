@@ -6,8 +6,7 @@ import type { Toleration } from "./tolerations.ts";
 const defaultSeconds = 300;
 
 /**
- * A pod without tolerations for the taints not-ready:NoExecute and unreachable:NoExecute gets them,
- * for 300 seconds each.
+ * Adds tolerations of not-ready:NoExecute and unreachable:NoExecute for 300 seconds to pods without them.
  */
 export const defaultTolerationSeconds: AdmissionPlugin = {
   name: "DefaultTolerationSeconds",

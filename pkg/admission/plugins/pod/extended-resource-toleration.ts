@@ -3,8 +3,8 @@ import type { AdmissionPlugin } from "../../plugin.ts";
 import type { Toleration } from "./tolerations.ts";
 
 /**
- * A pod that requests extended resources (devices) tolerates the NoSchedule taints whose key is the
- * resource name, which keep other pods off the nodes that have the devices.
+ * Adds tolerations of taints whose key is an extended resource that the pod requests. Such taints reserve
+ * nodes with the device.
  */
 export const extendedResourceToleration: AdmissionPlugin = {
   name: "ExtendedResourceToleration",
@@ -25,7 +25,7 @@ export const extendedResourceToleration: AdmissionPlugin = {
   }),
 };
 
-/** Extended resources that containers and init containers request, in order of name. */
+/** Sorted names of extended resources requested by containers and init containers. */
 function extendedResourcesOf({ containers = [], initContainers = [] }: any): readonly string[] {
   const names: readonly string[] = [...containers, ...initContainers].flatMap(({ resources }) =>
     Object.keys(resources?.requests ?? {}),
@@ -33,7 +33,7 @@ function extendedResourcesOf({ containers = [], initContainers = [] }: any): rea
   return [...new Set(names)].filter(isExtendedName).sort();
 }
 
-/** Equal but for the duration. */
+/** Whether two tolerations are equal, ignoring tolerationSeconds. */
 function isSameMatch(left: Toleration, right: Toleration): boolean {
   const fields = ["key", "operator", "value", "effect"] as const;
   return fields.every((field) => (left[field] ?? "") === (right[field] ?? ""));

@@ -17,7 +17,7 @@ import {
   numberIn,
   recordOf,
 } from "../../configuration/fields.ts";
-import { refuse } from "../../objects.ts";
+import { forbiddenRequest } from "../../objects.ts";
 import type { AdmissionPlugin } from "../../plugin.ts";
 
 interface ImagePolicy {
@@ -28,7 +28,7 @@ interface ImagePolicy {
   readonly deniedMs: number;
   /** Delay before the first retry, in milliseconds. */
   readonly backoffMs: number;
-  /** Fails open when the webhook cannot be reached. */
+  /** Whether to fail open if the webhook is unreachable. */
   readonly allowsByDefault: boolean;
 }
 
@@ -61,7 +61,7 @@ function endpointIn(path: unknown, readFile: (path: string) => string): Endpoint
   }
 }
 
-/** The file has seconds: 0 = the default, -1 = no caching. */
+/** Parses seconds: 0 = default, -1 = no caching. */
 function millisecondsIn(fields: JsonObject, key: string, usual: number): number {
   const seconds = numberIn(fields, key, { least: -1, most: 1800, usual }) || usual;
   return Math.max(0, seconds) * 1000;
@@ -72,7 +72,7 @@ interface ImagePolicyParts {
   readonly domain: Domain;
   readonly clock: Clock;
   readonly tracer: Tracer | undefined;
-  /** Ends connections that are kept open. */
+  /** Closes idle connections when aborted. */
   readonly life: AbortSignal | undefined;
 }
 
@@ -88,11 +88,11 @@ interface CachedVerdict {
   readonly until: number;
 }
 
-/** Cached reviews, and the timeout of one call in milliseconds. */
+/** Maximum number of cached reviews. */
 const capacity = 1024;
 const timeoutMs = 30_000;
 
-/** Asks a webhook whether the images of a pod may be used (ImageReview). */
+/** Reviews the images of a pod by a webhook (ImageReview). */
 export const imagePolicyWebhook: AdmissionPlugin<ImagePolicy> = {
   name: "ImagePolicyWebhook",
   enabled: "optional",
@@ -125,7 +125,7 @@ export const imagePolicyWebhook: AdmissionPlugin<ImagePolicy> = {
   },
 };
 
-/** By subresource, the lists whose images are asked about. */
+/** Container lists to review, by subresource. */
 const containerLists: Readonly<Record<string, readonly string[]>> = {
   "": ["containers", "initContainers"],
   ephemeralcontainers: ["ephemeralContainers"],
@@ -152,7 +152,7 @@ class ImageReviews {
       verdict = await this.#ask(spec, context.signal);
     } catch (error) {
       if (!(error instanceof WebhookFault)) throw error;
-      if (!this.parts.policy.allowsByDefault) throw refuse(attributes, error.message);
+      if (!this.parts.policy.allowsByDefault) throw forbiddenRequest(attributes, error.message);
       notes?.annotate(key("failed-open"), "true");
       return [];
     }
@@ -163,7 +163,7 @@ class ImageReviews {
     const { reason } = verdict;
     const denied = "image policy webhook backend denied one or more images";
     const unsaid = "one or more images rejected by webhook backend";
-    throw refuse(attributes, reason === "" ? unsaid : `${denied}: ${reason}`);
+    throw forbiddenRequest(attributes, reason === "" ? unsaid : `${denied}: ${reason}`);
   }
 
   async #ask(spec: object, signal: AbortSignal): Promise<Verdict> {

@@ -1,8 +1,8 @@
 import { resolve } from "#meta";
-import { isFor, refuse } from "../../objects.ts";
+import { isFor, forbiddenRequest } from "../../objects.ts";
 import type { AdmissionPlugin } from "../../plugin.ts";
 
-/** Required pod anti-affinity may use no topology key but the host name. */
+/** Rejects required pod anti-affinity with topology keys other than the host name. */
 export const limitPodHardAntiAffinityTopology: AdmissionPlugin = {
   name: "LimitPodHardAntiAffinityTopology",
   enabled: "optional",
@@ -19,7 +19,7 @@ export const limitPodHardAntiAffinityTopology: AdmissionPlugin = {
         if (other === undefined) return undefined;
         const field = "affinity.PodAntiAffinity.RequiredDuringScheduling";
         const detail = `has TopologyKey ${other.topologyKey} but only key ${allowed} is allowed`;
-        throw refuse(attributes, `${field} ${detail}`);
+        throw forbiddenRequest(attributes, `${field} ${detail}`);
       },
     };
   },

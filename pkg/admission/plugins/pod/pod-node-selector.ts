@@ -28,8 +28,8 @@ interface NodeSelectorParts {
 }
 
 /**
- * Merges the node selector of the namespace (annotation, else configuration) into that of a new pod,
- * and refuses pods whose selector conflicts with it or with the namespace's whitelist.
+ * Merges the namespace's node selector (annotation, else configuration) into a new pod, and rejects pods
+ * whose selector conflicts with it or with the namespace's whitelist.
  */
 export const podNodeSelector: AdmissionPlugin<NodeSelectors> = {
   name: "PodNodeSelector",
@@ -75,7 +75,7 @@ function isNewPod(attributes: AdmissionAttributes): boolean {
   return isFor(attributes, "", "pods") && attributes.operation === "create";
 }
 
-/** The selector of the namespace. @throws 403 where that of the pod conflicts with it */
+/** Node selector of the namespace. @throws 403 if the pod's selector conflicts with it */
 async function namespaceSelector(
   parts: NodeSelectorParts,
   attributes: AdmissionAttributes,

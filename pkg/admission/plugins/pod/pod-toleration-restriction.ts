@@ -7,10 +7,10 @@ import { isFor, type ObjectReader } from "../../objects.ts";
 import type { AdmissionPlugin } from "../../plugin.ts";
 import { Coverage, mergeTolerations, type Toleration } from "./tolerations.ts";
 
-/** For namespaces without annotations of their own. */
+/** Cluster defaults, for namespaces without annotations. */
 interface PodTolerations {
   readonly defaults: readonly Toleration[];
-  /** Tolerations that pods may have; empty = any. */
+  /** Allowed tolerations; empty = all. */
   readonly whitelist: readonly Toleration[];
 }
 
@@ -31,8 +31,8 @@ interface PodTolerationParts {
 }
 
 /**
- * Merges default tolerations (namespace annotation, else configuration) into those of a pod, and
- * refuses tolerations outside the whitelist.
+ * Merges default tolerations (namespace annotation, else configuration) into a pod, and rejects tolerations
+ * outside the whitelist.
  */
 export const podTolerationRestriction: AdmissionPlugin<PodTolerations> = {
   name: "PodTolerationRestriction",
@@ -96,7 +96,7 @@ async function defaultsFor(
   return named ?? parts.configured.defaults;
 }
 
-/** The tolerations in an annotation of the namespace; undefined without the annotation. */
+/** Tolerations in a namespace annotation; undefined = no annotation. */
 async function namespaceTolerations(
   { objects, domain }: PodTolerationParts,
   { request }: AdmissionAttributes,

@@ -3,9 +3,8 @@ import type { AdmissionAttributes } from "#registry";
 import type { AdmissionPlugin } from "../../plugin.ts";
 
 /**
- * Copies the zone and region labels of a node to pods on it: to a Binding, whose labels the registry
- * copies to the pod, and to a pod that is created with a node name. Needs the feature gate
- * PodTopologyLabelsAdmission; a node that does not exist is ignored.
+ * Copies zone and region labels of a node to a Binding (the registry copies them to the pod), and to a pod
+ * created with a node name. Feature gate PodTopologyLabelsAdmission. Ignores unknown nodes.
  */
 export const podTopologyLabels: AdmissionPlugin = {
   name: "PodTopologyLabels",
@@ -37,7 +36,7 @@ export const podTopologyLabels: AdmissionPlugin = {
   },
 };
 
-/** The node that a new pod or a binding of a pod names. */
+/** Node of a new pod or a Binding; undefined = none. */
 function nodeOf({ request, operation, object }: AdmissionAttributes): string | undefined {
   const { resource, subresource } = request;
   if (operation !== "create" || resource.keyPrefix !== "/pods/") return undefined;

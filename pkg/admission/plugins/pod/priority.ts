@@ -1,5 +1,5 @@
 import type { AdmissionAttributes, RequestContext } from "#registry";
-import { isFor, type ObjectReader, refuse } from "../../objects.ts";
+import { isFor, type ObjectReader, forbiddenRequest } from "../../objects.ts";
 import type { AdmissionPlugin } from "../../plugin.ts";
 
 const group = "scheduling.{api}";
@@ -8,9 +8,8 @@ const usualPolicy = "PreemptLowerPriority";
 const systemClasses = ["system-cluster-critical", "system-node-critical"];
 
 /**
- * Sets the priority and preemption policy of a new pod from its PriorityClass, and keeps them where
- * an update leaves them out. Refuses a second global default among PriorityClasses, and the deletion
- * of the system classes.
+ * Sets priority and preemption policy of a new pod from its PriorityClass, and preserves them in updates that
+ * omit them. Rejects a second global default PriorityClass, and the deletion of system classes.
  */
 export const priority: AdmissionPlugin = {
   name: "Priority",
@@ -28,7 +27,7 @@ export const priority: AdmissionPlugin = {
   }),
 };
 
-/** Clients that do not know the fields do not send them. */
+/** Preserves the fields in updates of old clients, which omit them. */
 function keepPriority({ object, old }: AdmissionAttributes): void {
   if (old.spec.priority !== undefined) object.spec.priority ??= old.spec.priority;
   if (old.spec.preemptionPolicy !== undefined) {
@@ -48,28 +47,34 @@ async function setPriority(
   const computed = "must not be provided in pod spec; priority admission controller computed";
   if (spec.priority !== undefined && spec.priority !== value) {
     const given = `the integer value of priority (${spec.priority})`;
-    throw refuse(attributes, `${given} ${computed} ${value} from the given PriorityClass name`);
+    throw forbiddenRequest(
+      attributes,
+      `${given} ${computed} ${value} from the given PriorityClass name`,
+    );
   }
   if (spec.preemptionPolicy !== undefined && spec.preemptionPolicy !== policy) {
     const given = `the string value of PreemptionPolicy (${spec.preemptionPolicy})`;
-    throw refuse(attributes, `${given} ${computed} ${policy} from the given PriorityClass name`);
+    throw forbiddenRequest(
+      attributes,
+      `${given} ${computed} ${policy} from the given PriorityClass name`,
+    );
   }
   spec.priority = value;
   spec.preemptionPolicy = policy;
   return [];
 }
 
-/** The class that the pod names, or the global default; undefined where there is none. */
+/** PriorityClass of the pod, or the global default; undefined = none. */
 async function classOf(objects: ObjectReader, attributes: AdmissionAttributes): Promise<any> {
   const { request, object } = attributes;
   const name: string = object.spec.priorityClassName ?? "";
   if (name === "") return defaultClass(objects, request.context);
   const found = await objects.find(classes, name, request.context);
   if (found !== undefined) return found;
-  throw refuse(attributes, `no PriorityClass with name ${name} was found`);
+  throw forbiddenRequest(attributes, `no PriorityClass with name ${name} was found`);
 }
 
-/** Default PriorityClass: of several, the one with the lowest value; undefined without any. */
+/** Global default PriorityClass, of several the one with the lowest value; undefined = none. */
 async function defaultClass(objects: ObjectReader, life: RequestContext): Promise<any> {
   const all = await objects.list(classes, life);
   const [lowest] = all
@@ -85,7 +90,7 @@ function checkClass(
   const { request, object, operation } = attributes;
   if (operation === "delete") {
     if (!systemClasses.includes(request.name)) return undefined;
-    throw refuse(attributes, "this is a system priority class and cannot be deleted");
+    throw forbiddenRequest(attributes, "this is a system priority class and cannot be deleted");
   }
   return object.globalDefault ? checkOnlyDefault(objects, attributes) : undefined;
 }
@@ -100,5 +105,5 @@ async function checkOnlyDefault(
   const { name } = other.metadata;
   if (operation === "update" && name === object.metadata.name) return [];
   const already = `PriorityClass ${name} is already marked as default`;
-  throw refuse(attributes, `${already}. Only one default can exist`);
+  throw forbiddenRequest(attributes, `${already}. Only one default can exist`);
 }

@@ -1,6 +1,6 @@
 import { Quantity } from "#meta";
 import type { AdmissionAttributes } from "#registry";
-import { isFor, type ObjectReader, refuse } from "../../objects.ts";
+import { isFor, type ObjectReader, forbiddenRequest } from "../../objects.ts";
 import type { AdmissionPlugin } from "../../plugin.ts";
 import { mergeTolerations } from "./tolerations.ts";
 
@@ -10,8 +10,8 @@ const classes = { group: "node.{api}", plural: "runtimeclasses" };
 const mismatch = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead";
 
 /**
- * Sets the overhead of a new pod and merges in the node selector and tolerations of its
- * RuntimeClass. The validating phase refuses an overhead other than that of the class.
+ * Sets overhead, node selector and tolerations of a new pod from its RuntimeClass. The validating phase
+ * rejects an overhead that differs from the class.
  */
 export const runtimeClass: AdmissionPlugin = {
   name: "RuntimeClass",
@@ -56,22 +56,25 @@ async function checkOverhead(
     if (overhead === undefined) return [];
     throw unexpectedOverhead(attributes);
   }
-  if (!sameAmounts(fixed, overhead ?? {})) throw refuse(attributes, mismatch);
+  if (!sameAmounts(fixed, overhead ?? {})) throw forbiddenRequest(attributes, mismatch);
   return [];
 }
 
 function unexpectedOverhead(attributes: AdmissionAttributes): Error {
   const without = "without corresponding RuntimeClass defined Overhead";
-  return refuse(attributes, `pod rejected: Pod Overhead set ${without}`);
+  return forbiddenRequest(attributes, `pod rejected: Pod Overhead set ${without}`);
 }
 
-/** @throws 403 where the class does not exist */
+/** RuntimeClass of a pod. @throws 403 if it does not exist */
 async function classOf(objects: ObjectReader, attributes: AdmissionAttributes): Promise<any> {
   const { request, object } = attributes;
   const name: string = object.spec.runtimeClassName;
   const found = await objects.find(classes, name, request.context);
   if (found !== undefined) return found;
-  throw refuse(attributes, `pod rejected: RuntimeClass ${JSON.stringify(name)} not found`);
+  throw forbiddenRequest(
+    attributes,
+    `pod rejected: RuntimeClass ${JSON.stringify(name)} not found`,
+  );
 }
 
 function setOverhead(attributes: AdmissionAttributes, { overhead }: any): void {
@@ -79,7 +82,7 @@ function setOverhead(attributes: AdmissionAttributes, { overhead }: any): void {
   if (overhead === undefined) return;
   const fixed: Amounts = overhead.podFixed ?? {};
   if (spec.overhead !== undefined && !sameAmounts(fixed, spec.overhead)) {
-    throw refuse(attributes, mismatch);
+    throw forbiddenRequest(attributes, mismatch);
   }
   spec.overhead = { ...fixed };
 }
@@ -92,7 +95,10 @@ function setScheduling(attributes: AdmissionAttributes, { scheduling }: any): vo
   for (const [key, value] of Object.entries(required)) {
     if (!Object.hasOwn(own, key) || own[key] === value) continue;
     const theirs = `runtimeClass.scheduling.nodeSelector[${key}] = ${value}`;
-    throw refuse(attributes, `conflict: ${theirs}; pod.spec.nodeSelector[${key}] = ${own[key]}`);
+    throw forbiddenRequest(
+      attributes,
+      `conflict: ${theirs}; pod.spec.nodeSelector[${key}] = ${own[key]}`,
+    );
   }
   if (Object.keys(required).length > 0) {
     const both = { __proto__: null, ...own, ...required };

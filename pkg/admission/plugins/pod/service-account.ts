@@ -2,18 +2,18 @@ import { cryptoRandom, heldDuring, randomText, realClock } from "#base";
 import { type Domain, resolve } from "#meta";
 import type { AdmissionAttributes } from "#registry";
 import { annotation } from "../default-class.ts";
-import { isFor, refuse } from "../../objects.ts";
+import { isFor, forbiddenRequest } from "../../objects.ts";
 import type { AdmissionPlugin, PluginDependencies } from "../../plugin.ts";
 import { checkSecretUse, usesSecrets } from "../secret-references.ts";
 
 const defaultAccount = "default";
-/** The controller may not have created the default account of a new namespace yet. */
+/** Attempts to read the default account, which the controller may not have created yet. */
 const attempts = 10;
 const waitMs = 100;
 
 const volumePrefix = "kube-api-access-";
 const mountPath = "/var/run/secrets/{label}/serviceaccount";
-/** Without vowels and look-alikes, so that suffixes do not spell words (source: Kubernetes). */
+/** Alphabet of Kubernetes' `rand.String`: no vowels and no digits that look like them. */
 const suffixAlphabet = "bcdfghjklmnpqrstvwxz2456789";
 const suffixLength = 5;
 const fileMode = 0o644;
@@ -23,9 +23,8 @@ const tokenSeconds = 3607;
 type ServiceAccountParts = Pick<PluginDependencies, "objects" | "domain" | "clock">;
 
 /**
- * Sets the service account of a new pod (default: `default`), mounts its API token and copies its
- * image pull secrets. Mirror pods, which a kubelet creates for static pods, stay as they are and may
- * use neither service accounts nor secrets.
+ * Sets the service account of a new pod (default: `default`), mounts its API token and copies its image pull
+ * secrets. Mirror pods are not modified, and may use neither service accounts nor Secrets.
  */
 export const serviceAccount: AdmissionPlugin = {
   name: "ServiceAccount",
@@ -84,7 +83,7 @@ async function checkAccount(
   const pod = attributes.object;
   if (!pod.spec.serviceAccountName) {
     const which = `${attributes.request.namespace}/${pod.metadata.name ?? ""}`;
-    throw refuse(attributes, `no service account specified for pod ${which}`);
+    throw forbiddenRequest(attributes, `no service account specified for pod ${which}`);
   }
   return checkUse(parts.domain, attributes, await accountOf(parts, attributes));
 }
@@ -95,7 +94,7 @@ function isMirror(domain: Domain, { metadata }: any): boolean {
 
 function checkMirror(attributes: AdmissionAttributes): void {
   const { spec } = attributes.object;
-  const forbid = (what: string) => refuse(attributes, `a mirror pod may not ${what}`);
+  const forbid = (what: string) => forbiddenRequest(attributes, `a mirror pod may not ${what}`);
   if (spec.serviceAccountName) throw forbid("reference service accounts");
   if (usesSecrets(spec)) throw forbid("reference secrets");
   for (const { projected } of spec.volumes ?? []) {
@@ -121,7 +120,10 @@ async function accountOf(
     await heldDuring(clock, "waits for service accounts", wait);
   }
   const missing = `serviceaccount ${JSON.stringify(name)} not found`;
-  throw refuse(attributes, `error looking up service account ${namespace}/${name}: ${missing}`);
+  throw forbiddenRequest(
+    attributes,
+    `error looking up service account ${namespace}/${name}: ${missing}`,
+  );
 }
 
 function checkUse(
@@ -132,11 +134,11 @@ function checkUse(
   const key = resolve("{label}/enforce-mountable-secrets", domain);
   if (!isTrue(annotation(account.metadata, key))) return [];
   const why = checkSecretUse(attributes.object.spec, account);
-  if (why !== undefined) throw refuse(attributes, why);
+  if (why !== undefined) throw forbiddenRequest(attributes, why);
   return [];
 }
 
-/** The texts that Go's strconv.ParseBool takes for true. */
+/** Whether Go's strconv.ParseBool parses the text as true. */
 function isTrue(text = ""): boolean {
   return ["1", "t", "T", "TRUE", "true", "True"].includes(text);
 }

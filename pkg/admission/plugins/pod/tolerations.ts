@@ -8,7 +8,7 @@ export interface Toleration {
   readonly tolerationSeconds?: number | bigint;
 }
 
-/** Both lists, without entries that another entry covers. */
+/** Merges tolerations; drops entries that are covered by others. */
 export function mergeTolerations(
   first: readonly Toleration[],
   second: readonly Toleration[],
@@ -32,7 +32,7 @@ export function mergeTolerations(
 }
 
 interface Reach {
-  /** The same for equal tolerations. */
+  /** Equal for equal tolerations. */
   readonly identity: unknown;
   readonly seconds: number | bigint;
 }
@@ -40,9 +40,9 @@ interface Reach {
 const forever = Number.POSITIVE_INFINITY;
 
 /**
- * Tolerations, indexed for the question whether one of them covers another: matches every taint that
- * the other one matches, for at least as long. Tolerations that differ in duration only share an
- * entry, in which the two longest are kept, so that a question costs the same for any number.
+ * Index of tolerations that finds whether one covers another, i.e. matches all its taints for at least as
+ * long. Tolerations that differ only in duration share an entry with the two longest, so that lookups take
+ * constant time.
  */
 export class Coverage {
   readonly #identities = new Set<unknown>();
@@ -67,10 +67,10 @@ export class Coverage {
     return this.#identities.has(identity(narrow)) || this.coversDifferently(narrow);
   }
 
-  /** Whether a toleration that is not equal to it covers it. */
+  /** Whether another, unequal toleration covers it. */
   coversDifferently(narrow: Toleration): boolean {
     const { key = "", operator, value = "", effect = "", tolerationSeconds: least } = narrow;
-    // As in Kubernetes, an absent operator of the narrow one is not taken for Equal.
+    // As in Kubernetes, an absent operator of the covered one is not treated as Equal.
     const isEqual = operator === "Equal";
     const own = identity(narrow);
     const seconds = least ?? forever;
@@ -87,7 +87,7 @@ export class Coverage {
   }
 }
 
-/** Key of the index; undefined stands for any key, and any value. */
+/** Index key; undefined = any key or any value. */
 function placeOf(key: string | undefined, effect: string, value: string | undefined): string {
   return JSON.stringify([key ?? 0, effect, value ?? 0]);
 }

@@ -4,7 +4,7 @@ import { isFor } from "../../objects.ts";
 import type { AdmissionPlugin } from "../../plugin.ts";
 import { annotation, defaultClassOf } from "../default-class.ts";
 
-/** Sets storageClassName to the default StorageClass in new claims that name no class. */
+/** Sets storageClassName of new claims without a class to the default StorageClass. */
 export const defaultStorageClass: AdmissionPlugin = {
   name: "DefaultStorageClass",
   enabled: "default",

@@ -1,12 +1,12 @@
 import { Quantity, resolve } from "#meta";
 import type { AdmissionAttributes } from "#registry";
-import { isFor, refuse } from "../../objects.ts";
+import { isFor, forbiddenRequest } from "../../objects.ts";
 import type { AdmissionPlugin } from "../../plugin.ts";
 import { annotation } from "../default-class.ts";
 
 const classes = { group: "storage.{api}", plural: "storageclasses" };
 
-/** A claim may grow only while it is bound and if its StorageClass allows volume expansion. */
+/** Rejects growth of claims that are not bound, or whose StorageClass does not allow volume expansion. */
 export const persistentVolumeClaimResize: AdmissionPlugin = {
   name: "PersistentVolumeClaimResize",
   enabled: "default",
@@ -19,7 +19,7 @@ export const persistentVolumeClaimResize: AdmissionPlugin = {
       const name = annotation(metadata, classAnnotation) ?? spec.storageClassName ?? "";
       const found = name === "" ? undefined : await objects.find(classes, name, request.context);
       if (found?.allowVolumeExpansion) return [];
-      throw refuse(
+      throw forbiddenRequest(
         attributes,
         "only dynamically provisioned pvc can be resized and the storageclass that provisions " +
           "the pvc must support resize",
@@ -31,7 +31,7 @@ export const persistentVolumeClaimResize: AdmissionPlugin = {
         if (!isFor(attributes, "", "persistentvolumeclaims")) return undefined;
         if (operation !== "update" || sizeOf(object).compare(sizeOf(old)) <= 0) return undefined;
         if (old.status?.phase !== "Bound") {
-          throw refuse(attributes, "Only bound persistent volume claims can be expanded");
+          throw forbiddenRequest(attributes, "Only bound persistent volume claims can be expanded");
         }
         return checkClass(attributes);
       },
