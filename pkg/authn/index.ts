@@ -1,4 +1,4 @@
-/** authn: who is asking. */
+/** authn: authenticators, tokens and reviews. */
 export {
   CertificateAuthorities,
   parseCertificates,

@@ -1,7 +1,7 @@
 import type { CreateHandler } from "#registry";
 import type { User } from "#request";
 
-/** A user as reviews show it. */
+/** UserInfo of a user. */
 export function userInfoOf({ name, uid, groups, extra }: User): object {
   return {
     ...(name === "" ? {} : { username: name }),
@@ -11,7 +11,7 @@ export function userInfoOf({ name, uid, groups, extra }: User): object {
   };
 }
 
-/** SelfSubjectReview: who the client is. */
+/** SelfSubjectReview: returns the user of the request. */
 export const selfSubjectReview: CreateHandler = {
   handle: async ({ request, context }) => {
     const creationTimestamp = new Date(context.now).toISOString().replace(/\.\d+Z$/, "Z");

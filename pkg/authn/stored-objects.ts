@@ -8,10 +8,10 @@ export interface ObjectName {
   readonly name: string;
 }
 
-/** Reads the objects that credentials live and die with. */
+/** Reads objects on which the validity of credentials depends. */
 export type ReadObject = (name: ObjectName) => Promise<any>;
 
-/** Undefined = there is no such object, or its kind is not served. */
+/** Reader of stored objects; undefined = not found, or the kind is not served. */
 export function storedObjects(registry: () => Registry, catalog: Catalog): ReadObject {
   return async ({ plural, namespace, name }) => {
     const resource = catalog.find("", "v1", plural);
@@ -33,7 +33,7 @@ export type LabelSecret = (
   label: { readonly key: string; readonly value: string },
 ) => void;
 
-/** What goes wrong is reported: the token is good all the same. */
+/** Reports errors, which do not affect the validity of the token. */
 export function secretLabels(
   registry: () => Registry,
   catalog: Catalog,

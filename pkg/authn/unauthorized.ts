@@ -1,6 +1,6 @@
 import { StatusError } from "#meta";
 
-/** The 401 for invalid credentials, which never says why they are invalid. */
+/** 401 for invalid credentials, without the reason. */
 export function unauthorized(): StatusError {
   return new StatusError({
     kind: "Status",

@@ -6,13 +6,13 @@ import { anonymousUser, withAuthenticatedGroup } from "./authenticated-group.ts"
 
 export interface UnionAuthenticatorOptions {
   readonly authenticators: readonly Authenticator[];
-  /** Whether requests without any credential become `system:anonymous` on this path. */
+  /** Whether requests without credentials are `system:anonymous` on this path. */
   readonly anonymous: (path: string) => boolean;
 }
 
 /**
- * The first authenticator that knows the user decides. A request with a credential that no
- * authenticator accepts is rejected; it never becomes anonymous.
+ * Tries authenticators in order. A request whose credential no authenticator accepts is rejected, and never
+ * becomes anonymous.
  */
 export class UnionAuthenticator implements Authenticator {
   constructor(private readonly options: UnionAuthenticatorOptions) {}

@@ -1,4 +1,4 @@
-/** The file that says which authorizers decide, in order: an AuthorizationConfiguration. */
+/** AuthorizationConfiguration: the file of `--authorization-config`, an ordered list of authorizers. */
 import type { Program } from "#cel";
 import {
   decodeConfiguration,
@@ -74,15 +74,15 @@ export interface WebhookSettings {
   readonly kubeconfigFile: string;
   readonly version: "v1" | "v1beta1";
   readonly timeoutMs: number;
-  /** 0 = not remembered. */
+  /** Cache TTL of allowed requests; 0 = not cached. */
   readonly authorizedMs: number;
-  /** 0 = not remembered. */
+  /** Cache TTL of others; 0 = not cached. */
   readonly unauthorizedMs: number;
   readonly onFailure: "no-opinion" | "deny";
   readonly conditions: readonly Program[];
 }
 
-/** One authorizer of a configuration that has been checked. */
+/** An authorizer in a validated configuration. */
 export type ConfiguredAuthorizer =
   | { readonly type: Exclude<AuthorizationMode, "Webhook">; readonly name: string }
   | { readonly type: "Webhook"; readonly name: string; readonly webhook: WebhookSettings };
@@ -109,7 +109,7 @@ const longestCallMs = 30_000;
 const defaultAuthorizedMs = 300_000;
 const defaultUnauthorizedMs = 30_000;
 
-/** Rules and words are those of Kubernetes. */
+/** Validates with Kubernetes' rules and messages. */
 class Check {
   readonly problems = new Problems();
 

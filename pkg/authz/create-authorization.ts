@@ -2,16 +2,16 @@ import { forbidden } from "#meta";
 import type { AdmissionHandler, ResourceRequest } from "#registry";
 import { type Authorizer, resourceRequestInfo } from "#request";
 
-/** A PUT or an apply that creates needs the right to create, besides that of its own verb. */
+/** A PUT or server-side apply that creates an object also requires the verb `create`. */
 export function authorizeCreateByUpdate(authorizer: Authorizer): AdmissionHandler {
   return ({ request, operation }) => {
-    // The path of a POST names no object.
+    // Only PUT and PATCH have a name in the path; POST is authorized already.
     const isOther = operation === "create" && request.name !== "" && request.subresource === "";
     return isOther ? mayCreate(authorizer, request) : undefined;
   };
 }
 
-/** Checks that the user may create the object. Throws StatusError 403. */
+/** @throws StatusError 403 if the user may not create the object */
 async function mayCreate(
   authorizer: Authorizer,
   target: ResourceRequest,
@@ -23,8 +23,8 @@ async function mayCreate(
   const { verdict, reason } = await authorizer.authorize({ user, request });
   if (verdict === "allow") return [];
   const where = namespace === "" ? "at the cluster scope" : `in the namespace "${namespace}"`;
-  const story =
+  const message =
     `User ${JSON.stringify(user.name)} cannot create resource "${plural}" ` +
     `in API group "${group}" ${where}`;
-  throw forbidden(resource, name, reason === "" ? story : `${story}: ${reason}`);
+  throw forbidden(resource, name, reason === "" ? message : `${message}: ${reason}`);
 }

@@ -1,4 +1,4 @@
-/** authz: who may do what. */
+/** authz: authorizers and access reviews. */
 export {
   type AuthorizationMode,
   authorizationModes,

@@ -4,7 +4,7 @@ import { aggregate } from "./rbac/rbac-authorizer.ts";
 
 const noOpinion: Decision = { verdict: "no-opinion", reason: "" };
 
-/** Everything is allowed (`--authorization-mode=AlwaysAllow`). */
+/** Allows everything (`--authorization-mode=AlwaysAllow`). */
 export const alwaysAllow: Authorizer = {
   authorize: () => ({ verdict: "allow", reason: "" }),
   rules: () => ({
@@ -17,18 +17,18 @@ export const alwaysAllow: Authorizer = {
   }),
 };
 
-/** Nothing is allowed (`--authorization-mode=AlwaysDeny`). */
+/** Denies everything (`--authorization-mode=AlwaysDeny`). */
 export const alwaysDeny: Authorizer = {
   authorize: () => ({ verdict: "no-opinion", reason: "Everything is forbidden." }),
 };
 
-/** Members of `system:masters` may do everything, in every mode. */
+/** Allows everything to group `system:masters`, in every mode. */
 export const superuserAuthorizer: Authorizer = {
   authorize: ({ user }) =>
     user.groups.includes("system:masters") ? { verdict: "allow", reason: "" } : noOpinion,
 };
 
-/** The first authorizer with an opinion decides; without one the answer is no. */
+/** The first authorizer with an opinion decides; without any, the request is denied. */
 export function unionAuthorizer(authorizers: readonly Authorizer[]): Authorizer {
   return {
     authorize(attributes) {

@@ -9,7 +9,7 @@ export interface ObjectIndex {
   readonly keys: () => Iterable<string>;
 }
 
-/** A kind that an authorizer follows: `rbac.authorization.k8s.io`, `v1`, `roles`. */
+/** A kind that an authorizer watches: `rbac.authorization.k8s.io`, `v1`, `roles`. */
 export interface FollowedKind {
   readonly group: string;
   readonly version: string;
@@ -18,8 +18,8 @@ export interface FollowedKind {
 }
 
 /**
- * Keeps the indexes in sync with the store until the signal aborts. Resolves when they contain all
- * objects that are stored now; kinds that are not served are skipped.
+ * Keeps indexes in sync with the store until the signal aborts. Resolves when they contain all stored
+ * objects. Skips kinds that are not served.
  */
 export async function followKinds(
   all: readonly FollowedKind[],

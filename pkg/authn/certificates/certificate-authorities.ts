@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 import type { Clock } from "#base";
 import type { PeerCertificate } from "#request";
 
-/** Both ends of a time, in milliseconds since 1970. */
+/** Validity period in milliseconds since 1970. */
 interface Period {
   readonly from: number;
   readonly until: number;
@@ -11,7 +11,7 @@ interface Period {
 const never: Period = { from: Infinity, until: -Infinity };
 const block = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
 
-/** Every certificate of a PEM text. @throws Error when there is none or one cannot be read. */
+/** All certificates of a PEM text. @throws Error if there is none or one is invalid */
 export function parseCertificates(pem: string): readonly X509Certificate[] {
   const found = pem.match(block) ?? [];
   if (found.length === 0) throw new Error("no PEM block with a certificate");
@@ -19,10 +19,9 @@ export function parseCertificates(pem: string): readonly X509Certificate[] {
 }
 
 /**
- * Authorities whose word is taken for client certificates. The TLS layer has verified the chain to
- * any authority that the server knows, with all rules of RFC 5280; what is found out here is
- * whether it leads to one of these. Paths are walked once per connection and authority set, since
- * every link costs the check of a signature.
+ * Set of trusted CAs of client certificates. The TLS layer has verified the chain to any CA of the server by
+ * RFC 5280; this class checks whether it leads to one of these CAs. Chains are walked once per connection and
+ * CA set, since every link costs a signature verification.
  */
 export class CertificateAuthorities {
   private anchors: readonly X509Certificate[] = [];
@@ -31,8 +30,8 @@ export class CertificateAuthorities {
   constructor(private readonly clock: Clock) {}
 
   /**
-   * From now on these count, for open connections too.
-   * @throws Error for a text without certificates, or with one that cannot be read
+   * Replaces the CAs, also for open connections.
+   * @throws Error for a text without certificates, or with an invalid one
    */
   replace(...pems: readonly string[]): void {
     this.anchors = pems.flatMap(parseCertificates);
@@ -42,7 +41,9 @@ export class CertificateAuthorities {
   vouchFor(peer: PeerCertificate): boolean {
     let period = this.known.get(peer);
     if (period === undefined) {
-      period = peer.isVerified ? this.path(peer.chain) : this.ownPeriod(peer.chain[0]);
+      period = peer.isVerified
+        ? this.chainValidity(peer.chain)
+        : this.anchorValidity(peer.chain[0]);
       this.known.set(peer, period);
     }
     const now = this.clock.now();
@@ -50,10 +51,10 @@ export class CertificateAuthorities {
   }
 
   /**
-   * Validity of a certificate that is itself one of the anchors, which OpenSSL does not verify in
-   * servers. The handshake has proved that the client holds its key.
+   * Validity of a client certificate that is itself a trust anchor, which OpenSSL does not verify in servers.
+   * The handshake has proved possession of its key.
    */
-  private ownPeriod(own: X509Certificate | undefined): Period {
+  private anchorValidity(own: X509Certificate | undefined): Period {
     if (own === undefined || !allowsClients(own) || !this.isAnchor(own)) return never;
     return overlap({ from: -Infinity, until: Infinity }, own);
   }
@@ -62,8 +63,8 @@ export class CertificateAuthorities {
     return this.anchors.some((anchor) => anchor.fingerprint256 === fingerprint256);
   }
 
-  /** When the way from the client's certificate to one of the anchors is good. */
-  private path([own, ...more]: readonly X509Certificate[]): Period {
+  /** Validity of the chain from the client certificate to a trust anchor. */
+  private chainValidity([own, ...more]: readonly X509Certificate[]): Period {
     let current = own;
     const left = new Set(more);
     let period: Period = { from: -Infinity, until: Infinity };
@@ -89,7 +90,7 @@ function overlap({ from, until }: Period, certificate: X509Certificate): Period 
 const clientAuth = "1.3.6.1.5.5.7.3.2";
 const anyUsage = "2.5.29.37.0";
 
-/** Whether the extended key usage, if there is one, includes TLS clients. */
+/** Whether the extended key usage, if any, includes client authentication. */
 function allowsClients({ keyUsage }: X509Certificate): boolean {
   return !keyUsage || keyUsage.includes(clientAuth) || keyUsage.includes(anyUsage);
 }
@@ -98,12 +99,12 @@ function isAuthority({ ca }: X509Certificate): boolean {
   return ca;
 }
 
-/** Certificates of X.509 version 1 have no basic constraints; as anchors they may sign, as in Go. */
+/** Whether an anchor may sign certificates: by basic constraints, or X.509 version 1, as in Go. */
 function maySign(anchor: X509Certificate): boolean {
   return anchor.ca || isVersion1(anchor);
 }
 
-/** The version is the first field of a certificate, and absent in version 1 (RFC 5280, 4.1). */
+/** Whether a certificate is of version 1, in which the version field is absent (RFC 5280, 4.1). */
 function isVersion1({ raw }: X509Certificate): boolean {
   const toBeSigned = contentOf(raw, 0);
   return raw[contentOf(raw, toBeSigned)] !== versionTag;
@@ -118,7 +119,7 @@ function contentOf(der: Uint8Array, offset: number): number {
   return offset + 2 + (length < 0x80 ? 0 : length & 0x7f);
 }
 
-/** One of `candidates` that did sign the certificate. */
+/** The candidate that signed the certificate; undefined = none. */
 function issuerAmong(
   candidates: Iterable<X509Certificate>,
   certificate: X509Certificate,

@@ -5,12 +5,12 @@ import type { Authenticator, Credentials, User } from "#request";
 import type { CertificateAuthorities } from "./certificate-authorities.ts";
 import { unauthorized } from "../unauthorized.ts";
 
-/** The attribute of a subject that is the user's uid. */
+/** Object identifier of the subject attribute for the user's uid. */
 const uidAttribute = "1.3.6.1.4.1.57683.2";
 
-/** What a certificate says of whom it was made for. */
+/** Subject of a client certificate. */
 export interface Subject {
-  /** The last one if there are several; "" if there is none. */
+  /** Common name, the last one of several; "" = none. */
   readonly commonName: string;
   readonly organizations: readonly string[];
   readonly uids: readonly string[];
@@ -36,8 +36,8 @@ export interface ClientCertificateOptions {
 }
 
 /**
- * Users with certificates: the common name is the user, organizations are groups. A certificate of
- * an unknown authority is a wrong credential and never becomes anonymous.
+ * x509 authenticator: the common name is the user name, organizations are groups. A certificate of an unknown
+ * CA is an invalid credential, and never becomes anonymous.
  */
 export class ClientCertificateAuthenticator implements Authenticator {
   constructor(private readonly options: ClientCertificateOptions) {}

@@ -3,9 +3,9 @@ import { parseJsonText } from "#base";
 import { parseCertificates } from "./certificate-authorities.ts";
 import type { RequestHeaderNames } from "./front-proxy.ts";
 
-/** Certificate authorities and headers by which a server authenticates clients. */
+/** Client CAs and request headers by which a server authenticates clients. */
 export interface ClusterAuthenticationInfo {
-  /** PEM of the authorities of client certificates. */
+  /** CA certificates of client certificates (PEM). */
   readonly clientCa: string;
   readonly frontProxy:
     | {
@@ -19,10 +19,9 @@ export interface ClusterAuthenticationInfo {
 type Data = Readonly<Record<string, string>>;
 
 /**
- * The ConfigMap `extension-apiserver-authentication`, by which extension servers know the same
- * clients. It says what all servers of the cluster trust: what others have put there stays, except
- * certificates that have expired.
- * @param present what is there now
+ * Merges into the ConfigMap `extension-apiserver-authentication`, by which aggregated API servers
+ * authenticate the same clients. Keeps entries of other servers, except expired certificates.
+ * @param present current data
  * @param now milliseconds since 1970
  */
 export function mergedAuthenticationInfo(
@@ -50,7 +49,7 @@ export function mergedAuthenticationInfo(
   };
 }
 
-/** No names are all names: who allows any allows any, whatever others say. */
+/** Merged allowed names; an empty list allows all names, and takes precedence. */
 function allowed(present: string | undefined, own: readonly string[]): Data {
   const key = "requestheader-allowed-names";
   const known = listOf(present);
@@ -58,7 +57,7 @@ function allowed(present: string | undefined, own: readonly string[]): Data {
   return { [key]: JSON.stringify(isAny ? [] : [...new Set([...known, ...own])]) };
 }
 
-/** An unparsable list counts as empty, so that it is rewritten. */
+/** Parses a JSON list; an invalid one is empty, so that it is rewritten. */
 function listOf(text: string | undefined): readonly string[] {
   try {
     const list: unknown = parseJsonText(text ?? "[]");

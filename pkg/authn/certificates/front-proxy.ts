@@ -3,7 +3,7 @@ import type { CertificateAuthorities } from "./certificate-authorities.ts";
 import { subjectOf } from "./client-certificates.ts";
 import { unauthorized } from "../unauthorized.ts";
 
-/** Names of the headers in which a proxy in front of the server says who its client is. */
+/** Names of the headers in which a front proxy sends the user. */
 export interface RequestHeaderNames {
   readonly username: readonly string[];
   readonly uid: readonly string[];
@@ -13,14 +13,14 @@ export interface RequestHeaderNames {
 
 export interface RequestHeaderOptions {
   readonly authorities: CertificateAuthorities;
-  /** Common names that the proxy's certificate may have; empty = any. */
+  /** Allowed common names of the proxy's certificate; empty = all. */
   readonly allowedNames: readonly string[];
   readonly headers: RequestHeaderNames;
 }
 
 /**
- * Users whom a proxy in front of the server has authenticated. The headers count only beside a
- * certificate of the proxy's own authorities; from anybody else they are ignored.
+ * Request header authenticator (front proxy). The headers are trusted only with a client certificate of the
+ * request header CA, and ignored otherwise.
  */
 export class RequestHeaderAuthenticator implements Authenticator {
   private readonly headers: RequestHeaderNames;
@@ -37,8 +37,8 @@ export class RequestHeaderAuthenticator implements Authenticator {
   }
 
   /**
-   * Undefined = the client is not the front proxy, or its headers name no user.
-   * @throws StatusError 401 for a certificate that is not the proxy's; others may still take it.
+   * Undefined = the client is not the front proxy, or sent no user.
+   * @throws StatusError 401 for another certificate, which other authenticators may still accept
    */
   authenticate(credentials: Credentials): User | undefined {
     const { certificate } = credentials;
@@ -59,7 +59,7 @@ export class RequestHeaderAuthenticator implements Authenticator {
   }
 }
 
-/** All values that are not empty, those of the first name first. */
+/** Non-empty values of the headers, in the order of names. */
 function valuesOf({ headersBelow }: Credentials, names: readonly string[]): readonly string[] {
   return names.flatMap((name) => headersBelow(name).get(name) ?? []).filter(Boolean);
 }

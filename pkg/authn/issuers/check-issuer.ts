@@ -9,7 +9,7 @@ interface Checking {
   readonly ownIssuers: readonly string[];
 }
 
-/** Rules about the issuer of an AuthenticationConfiguration's entry. */
+/** Validates the issuer of a JWT authenticator in an AuthenticationConfiguration. */
 export function checkIssuer(issuer: JwtConfiguration["issuer"], checking: Checking): void {
   const { path, problems, ownIssuers } = checking;
   const { url = "", discoveryURL = "", certificateAuthority = "" } = issuer;

@@ -1,4 +1,4 @@
-/** From the claims of a token whose signature is good to the user that it stands for. */
+/** Maps the claims of a verified token to a user. */
 import type { Program, Value } from "#cel";
 import { ListValue, plainJson } from "#cel";
 import { type Domain, goQuote, resolve } from "#meta";
@@ -8,11 +8,11 @@ import { userInfoOf } from "../self-subject-review.ts";
 import { InvalidTokenError } from "../tokens/token-authenticator.ts";
 import type { ClaimMapping } from "./configuration-structs.ts";
 import type { JwtIssuerOptions } from "./configuration.ts";
-import { evaluated, type Rule } from "./expressions.ts";
+import { evaluate, type Rule } from "./expressions.ts";
 
 /**
- * The user by the mappings and rules of the configuration.
- * @throws InvalidTokenError that names the first rule that the claims break, worded as Kubernetes words it
+ * User by the mappings and rules of the configuration.
+ * @throws InvalidTokenError for the first violated rule, with Kubernetes' message
  */
 export function userOfClaims(claims: Claims, options: JwtIssuerOptions, domain: Domain): User {
   const { configuration, rules } = options;
@@ -46,11 +46,11 @@ function usernameOf(claims: Claims, { configuration, rules }: JwtIssuerOptions):
 }
 
 function groupsOf(claims: Claims, { configuration, rules }: JwtIssuerOptions): readonly string[] {
-  if (rules.groups !== undefined) return textsFrom(rules.groups, claims, "group");
+  if (rules.groups !== undefined) return stringsFrom(rules.groups, claims, "group");
   const { claim = "", prefix }: ClaimMapping = configuration.claimMappings.groups;
   if (claim === "" || !Object.hasOwn(claims, claim)) return [];
   const value = claims[claim] ?? [];
-  // Some issuers have one role rather than a list of groups.
+  // Some issuers send a single string instead of a list.
   const listed: readonly unknown[] = Array.isArray(value) ? value : [value];
   return listed.map((each) => {
     if (typeof each === "string") return `${prefix ?? ""}${each}`;
@@ -66,19 +66,19 @@ function uidOf(claims: Claims, { configuration, rules }: JwtIssuerOptions): stri
 
 function extraOf(claims: Claims, { rules }: JwtIssuerOptions): User["extra"] {
   const found = rules.extra.map(
-    ({ key, program }) => [key, textsFrom(program, claims, `extra ${goQuote(key)}`)] as const,
+    ({ key, program }) => [key, stringsFrom(program, claims, `extra ${goQuote(key)}`)] as const,
   );
   return new Map(found.filter(([, values]) => values.length > 0));
 }
 
-/** The id of the token, by which audit logs tell it from others of the same user. */
+/** Extra with the credential id (`jti`), which identifies the token in audit logs. */
 function credentialOf({ jti }: Claims, domain: Domain): User["extra"] {
   if (typeof jti !== "string" || jti === "") return new Map();
   const key = resolve("authentication.{label}/credential-id", domain);
   return new Map([[key, [`JTI=${jti}`]]]);
 }
 
-/** Only texts can be required. */
+/** Checks a required claim; only strings are supported. */
 function checkRequired(claims: Claims, claim: string, wanted: string): void {
   if (!Object.hasOwn(claims, claim)) {
     throw fault(`required claim ${claim} not present in ID token`);
@@ -94,7 +94,7 @@ function checkRules(
   what: string,
 ): void {
   for (const { expression, message, program } of rules) {
-    const value = attempt(what, () => evaluated(program, variables));
+    const value = attempt(what, () => evaluate(program, variables));
     if (value === true) continue;
     throw fault(
       `error evaluating ${what}: validation expression '${expression}' failed: ${message}`,
@@ -104,16 +104,16 @@ function checkRules(
 
 function textFrom(program: Program, claims: Claims, what: string): string {
   const place = `${what} claim expression`;
-  const value = attempt(place, () => evaluated(program, { claims }));
+  const value = attempt(place, () => evaluate(program, { claims }));
   if (typeof value === "string") return value;
   throw fault(`error evaluating ${place}: ${place} must return a string`);
 }
 
-/** A text, or a list of texts; empty ones and null count as nothing. */
-function textsFrom(program: Program, claims: Claims, what: string): readonly string[] {
+/** Evaluates to a string or a list of strings; drops empty ones and null. */
+function stringsFrom(program: Program, claims: Claims, what: string): readonly string[] {
   const place = `${what} claim expression`;
   return attempt(place, () => {
-    const value: Value = evaluated(program, { claims });
+    const value: Value = evaluate(program, { claims });
     const listed: unknown = value instanceof ListValue ? plainJson(value) : (value ?? []);
     const texts: readonly unknown[] = Array.isArray(listed) ? listed : [listed];
     return texts.filter((each): each is string => {

@@ -4,23 +4,23 @@ import { configurationStruct, type JwtConfiguration } from "./configuration-stru
 import { compileRules, Environments, type Rules } from "./expressions.ts";
 import { checkIssuer } from "./check-issuer.ts";
 
-/** An issuer of tokens with its expressions compiled. */
+/** A token issuer with compiled expressions. */
 export interface JwtIssuerOptions {
   readonly configuration: JwtConfiguration;
   readonly rules: Rules;
-  /** Algorithms that tokens may be signed with; absent = all that are known and not symmetric. */
+  /** Allowed signing algorithms; absent = all supported asymmetric ones. */
   readonly algorithms?: readonly string[];
 }
 
 export interface AnonymousOptions {
   readonly enabled: boolean;
-  /** Where it is; empty = everywhere. */
+  /** Paths with anonymous access; empty = all. */
   readonly paths: readonly string[];
 }
 
 export interface AuthenticationConfiguration {
   readonly issuers: readonly JwtIssuerOptions[];
-  /** Absent = as `--anonymous-auth` says. */
+  /** Undefined = by `--anonymous-auth`. */
   readonly anonymous: AnonymousOptions | undefined;
 }
 
@@ -31,13 +31,12 @@ const mostIssuers = 64;
 
 export interface CheckOptions {
   readonly domain: Domain;
-  /** Issuers of service account tokens, which no file may claim to be. */
+  /** Issuers of service account tokens, which the file must not contain. */
   readonly ownIssuers: readonly string[];
 }
 
 /**
- * Reads the text of an AuthenticationConfiguration: YAML or JSON, without unknown or repeated
- * fields.
+ * Strictly parses an AuthenticationConfiguration (YAML or JSON).
  * @throws ConfigurationFault
  */
 export function readAuthenticationConfiguration(
@@ -58,7 +57,7 @@ export function readAuthenticationConfiguration(
 }
 
 /**
- * One issuer, as flags describe it.
+ * Issuer of the `--oidc-*` flags.
  * @throws ConfigurationFault
  */
 export function jwtIssuerOptions(

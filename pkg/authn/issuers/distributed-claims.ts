@@ -5,14 +5,14 @@ import { InvalidTokenError } from "../tokens/token-authenticator.ts";
 /** Endpoint of a distributed claim. */
 interface ClaimSource {
   readonly url: string;
-  /** Access token for the endpoint; "" = none is needed. */
+  /** Access token for the endpoint; "" = none. */
   readonly accessToken: string;
 }
 
 /**
- * The endpoint of a distributed claim (OpenID Connect Core 1.0, section
- * 5.6.2): `{"_claim_names":{"groups":"s"},"_claim_sources":{"s":{"endpoint":"https://…"}}}`.
- * Undefined when the claim is not distributed, or has no endpoint.
+ * Endpoint of a distributed claim (OpenID Connect Core 1.0, section 5.6.2):
+ * `{"_claim_names":{"groups":"s"},"_claim_sources":{"s":{"endpoint":"https://…"}}}`. Undefined = not
+ * distributed, or without endpoint.
  * @throws InvalidTokenError
  */
 export function sourceOf(claims: Claims, claim: string): ClaimSource | undefined {

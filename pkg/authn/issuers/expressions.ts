@@ -1,4 +1,4 @@
-/** The CEL expressions of an issuer, and the rules about where which may stand. */
+/** CEL expressions of an issuer, and their validation. */
 import {
   bool,
   compile,
@@ -23,7 +23,7 @@ export interface Rule {
   readonly program: Program;
 }
 
-/** Programs where the configuration has expressions. */
+/** Compiled expressions of an issuer. */
 export interface Rules {
   readonly claims: readonly Rule[];
   readonly username: Program | undefined;
@@ -40,7 +40,7 @@ interface Checking {
   readonly environments: Environments;
 }
 
-/** Compiles and checks all that stands beside the issuer. */
+/** Compiles and validates claim and user rules and mappings. */
 export function compileRules(configuration: JwtConfiguration, checking: Checking): Rules {
   const { claimMappings: mappings } = configuration;
   const compiler = new Compiler(checking.environments, checking.problems);
@@ -57,14 +57,14 @@ export function compileRules(configuration: JwtConfiguration, checking: Checking
   return rules;
 }
 
-/** The value of an expression; throws Error with the reason when there is none. */
-export function evaluated(program: Program, variables: Readonly<Record<string, unknown>>): Value {
+/** Evaluates an expression. @throws Error with the evaluation error */
+export function evaluate(program: Program, variables: Readonly<Record<string, unknown>>): Value {
   const outcome = program.evaluate(variables, costLimits.call);
   if (outcome.error !== undefined) throw new Error(outcome.error);
   return outcome.value;
 }
 
-/** What expressions are about; made for the first expression, since that is costly. */
+/** CEL environments of `claims` and `user`; created lazily, since that is expensive. */
 export class Environments {
   private known: Environment | undefined;
 
@@ -216,7 +216,7 @@ class Compiler {
   }
 }
 
-/** `example.org/department`, in lower case, of a domain that is not Kubernetes' own. */
+/** Validates a key of extra: `example.org/department`, lower case, not in Kubernetes' domains. */
 function checkExtraKey(
   key: string,
   path: Path,

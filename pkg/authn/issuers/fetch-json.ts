@@ -4,17 +4,17 @@ import { textWithin, trustServers } from "#base";
 import { parseJson } from "#schema";
 
 export interface FetchOptions {
-  /** PEM of the authorities that may vouch for the place; absent = those of the system. */
+  /** CA certificates of the server (PEM); undefined = those of the system. */
   readonly ca: string | undefined;
   readonly signal: AbortSignal;
-  /** Shown to the place; absent or "" = nothing is. */
+  /** Bearer token; absent or "" = none. */
   readonly token?: string;
 }
 
 const timeoutMs = 10_000;
 const longestDocument = 1024 * 1024;
 
-/** A small JSON document; otherwise like `fetchText`. */
+/** Fetches a JSON document, like `fetchText`. */
 export async function fetchJson(url: string, options: FetchOptions): Promise<unknown> {
   const text = await fetchText(url, options);
   try {
@@ -25,9 +25,8 @@ export async function fetchJson(url: string, options: FetchOptions): Promise<unk
 }
 
 /**
- * A small document over HTTPS. Redirections are not followed: keys come from where the
- * configuration says.
- * @throws Error in one sentence that names the place
+ * Fetches a small document over HTTPS. Does not follow redirects: keys must come from the configured URL.
+ * @throws Error in one sentence with the URL
  */
 export async function fetchText(url: string, options: FetchOptions): Promise<string> {
   const limit = new AbortController();
@@ -56,7 +55,7 @@ export async function fetchText(url: string, options: FetchOptions): Promise<str
 function begin(url: string, { ca, signal, token = "" }: FetchOptions): Promise<IncomingMessage> {
   const authorization = token === "" ? {} : { authorization: `Bearer ${token}` };
   const headers = { accept: "application/json, application/jwt", ...authorization };
-  // Keys are fetched so seldom that no connection is kept for them.
+  // Fetches are rare: no keep-alive.
   return new Promise((resolve, reject) => {
     const outgoing = request(url, { headers, signal, agent: false, ...trustServers(ca) }, resolve);
     outgoing.once("error", reject);

@@ -4,26 +4,26 @@ import { webKeys } from "./json-web-keys.ts";
 
 export interface IssuerKeysOptions {
   readonly issuer: string;
-  /** Where the discovery document is; "" = below the issuer. */
+  /** URL of the discovery document; "" = default below the issuer. */
   readonly discoveryUrl: string;
   readonly algorithms: readonly string[];
   readonly fetch: (url: string) => Promise<unknown>;
   readonly clock: Clock;
-  /** Told why keys could not be fetched. */
+  /** Called with errors of fetching keys. */
   readonly report: (error: unknown) => void;
 }
 
-/** Between two fetches for tokens that no known key verifies: anybody can make such tokens. */
-const betweenFetchesMs = 2_000;
-/** After a fetch that failed. */
-const betweenFailuresMs = 10_000;
-/** Keys that an issuer has withdrawn are forgotten after so long. */
-const freshMs = 10 * 60_000;
+/** Minimum interval of fetches for tokens with unknown keys, which any client can send. */
+const minFetchIntervalMs = 2_000;
+/** Minimum interval after a failed fetch. */
+const minRetryIntervalMs = 10_000;
+/** TTL of keys, after which withdrawn ones are dropped. */
+const ttlMs = 10 * 60_000;
 
 /**
- * The public keys of an issuer, found through its discovery document (OpenID Connect Discovery 1.0,
- * section 4). They are fetched for the first token, again when a token names an unknown key (after
- * a rotation), and when they have expired; if a refresh fails, the previous keys stay in use.
+ * Public keys of an issuer, by its discovery document (OpenID Connect Discovery 1.0, section 4). Fetched for
+ * the first token, for a token with an unknown key (rotation), and after expiry; if a refresh fails, the
+ * previous keys remain in use.
  */
 export class IssuerKeys {
   private keys: readonly VerifyingKey[] | undefined;
@@ -34,22 +34,22 @@ export class IssuerKeys {
 
   constructor(private readonly options: IssuerKeysOptions) {}
 
-  /** Undefined = none are known yet. */
+  /** Known keys; undefined = none yet. */
   async known(): Promise<readonly VerifyingKey[] | undefined> {
-    const isOld = this.options.clock.monotonic() - this.fetchedAt > freshMs;
+    const isOld = this.options.clock.monotonic() - this.fetchedAt > ttlMs;
     if (this.keys === undefined) await this.fetch();
     // Expired keys are refreshed in the background.
     else if (isOld) void this.fetch();
     return this.keys;
   }
 
-  /** The keys of this moment, for a token that none of those known verified. */
-  async renewed(): Promise<readonly VerifyingKey[]> {
+  /** Refreshed keys, for a token that no known key verifies. */
+  async refreshed(): Promise<readonly VerifyingKey[]> {
     await this.fetch();
     return this.keys ?? [];
   }
 
-  /** Fetches are coalesced and have a minimum interval. Never rejects. */
+  /** Fetches keys, coalesced and rate-limited. Never rejects. */
   private fetch(): Promise<void> {
     if (this.fetching !== undefined) return this.fetching;
     const { clock, report } = this.options;
@@ -59,10 +59,10 @@ export class IssuerKeys {
         (keys) => {
           this.keys = keys;
           this.fetchedAt = clock.monotonic();
-          this.notBefore = clock.monotonic() + betweenFetchesMs;
+          this.notBefore = clock.monotonic() + minFetchIntervalMs;
         },
         (error: unknown) => {
-          this.notBefore = clock.monotonic() + betweenFailuresMs;
+          this.notBefore = clock.monotonic() + minRetryIntervalMs;
           // The issuer may have moved its keys.
           this.keysUrl = undefined;
           report(error);

@@ -4,10 +4,9 @@ import { algorithmsOf, type VerifyingKey } from "../jwt/signing-keys.ts";
 const mostKeys = 100;
 
 /**
- * The keys of a JSON Web Key Set (RFC 7517), one entry for each algorithm that tokens may name with
- * them. Keys that cannot verify tokens are left out, symmetric ones among them: a token signed with
- * a text that everybody can read proves nothing.
- * @throws Error for what is no key set
+ * Verifying keys of a JSON Web Key Set (RFC 7517), one per key and allowed algorithm. Skips keys that cannot
+ * verify tokens, including symmetric ones, since the key set is public.
+ * @throws Error for an invalid key set
  */
 export function webKeys(document: unknown, allowed: readonly string[]): readonly VerifyingKey[] {
   const { keys } = (document ?? {}) as { readonly keys?: unknown };
@@ -26,7 +25,7 @@ function verifyingKeys(key: unknown, allowed: readonly string[]): readonly Verif
       .filter((name) => allowed.includes(name) && (alg === undefined || alg === name))
       .map((algorithm) => ({ id, algorithm, publicKey }));
   } catch {
-    // A key of a kind that Node does not know, or a weak one: others of the set may be good.
+    // Skips an unsupported or weak key; others of the set may be usable.
     return [];
   }
 }

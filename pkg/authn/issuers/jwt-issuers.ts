@@ -23,7 +23,7 @@ export interface JwtAuthenticatorOptions {
   readonly report: (error: unknown) => void;
 }
 
-/** Clocks of issuers may be ahead of ours. */
+/** Leeway of `nbf` for clock skew of issuers. */
 const notBeforeLeewaySeconds = 300;
 
 /** Authenticates JWTs of external issuers, such as OpenID Connect providers. */
@@ -48,12 +48,12 @@ export class JwtAuthenticator implements TokenAuthenticator {
   }
 }
 
-/** Issuers of distributed claims whose keys are kept, of one issuer of tokens. */
-const mostOthers = 10;
+/** Maximum number of cached key sets of distributed claims' issuers, per issuer. */
+const maxOtherIssuers = 10;
 
 class IssuerAuthenticator {
   private readonly url: string;
-  /** By issuer: its own, and those of others that its tokens have led to. */
+  /** Keys by issuer: its own, and those of its distributed claims' issuers. */
   private readonly keys = new Map<string, IssuerKeys>();
 
   constructor(
@@ -66,16 +66,16 @@ class IssuerAuthenticator {
   }
 
   async authenticateToken(token: string): Promise<TokenIdentity> {
-    const claims = await this.trusted(token, this.url);
+    const claims = await this.verify(token, this.url);
     const { claim = "" } = this.issuer.configuration.claimMappings.groups;
     const source = claim === "" ? undefined : sourceOf(claims, claim);
-    const groups = source && (await this.told(claim, source));
+    const groups = source && (await this.resolveDistributed(claim, source));
     const all = groups === undefined ? claims : { ...claims, [claim]: groups };
     return { user: userOfClaims(all, this.issuer, this.options.domain) };
   }
 
-  /** The claims of a token that the issuer signed, for this server and for now. */
-  private async trusted(token: string, issuer: string): Promise<Claims> {
+  /** Claims of a token after verification of signature, audience and times. */
+  private async verify(token: string, issuer: string): Promise<Claims> {
     const claims = await this.verified(token, issuer);
     this.checkTimes(claims);
     this.checkAudience(claims);
@@ -83,11 +83,14 @@ class IssuerAuthenticator {
   }
 
   /**
-   * A distributed claim, read from a token at another endpoint. A signed token of this issuer may
-   * name any endpoint; the TLS certificates of the endpoint and of the issuer of its token must be
-   * trusted by the certificate authorities that are configured for this issuer.
+   * Resolves a distributed claim by a token from another endpoint. A signed token may contain any endpoint,
+   * but the TLS certificates of the endpoint and of its token's issuer must be signed by the CAs configured
+   * for this issuer.
    */
-  private async told(claim: string, source: NonNullable<ReturnType<typeof sourceOf>>) {
+  private async resolveDistributed(
+    claim: string,
+    source: NonNullable<ReturnType<typeof sourceOf>>,
+  ) {
     const { certificateAuthority: ca } = this.issuer.configuration.issuer;
     const { signal } = this.options;
     const options = { ca: ca || undefined, signal, token: source.accessToken };
@@ -100,7 +103,7 @@ class IssuerAuthenticator {
     if (issuer === undefined) {
       throw new InvalidTokenError(`oidc: endpoint ${source.url} has no token for claim "${claim}"`);
     }
-    const claims = await this.trusted(token.trim(), issuer);
+    const claims = await this.verify(token.trim(), issuer);
     if (Object.hasOwn(claims, claim)) return claims[claim];
     const story = `did not contain claim: ${claim}`;
     throw new InvalidTokenError(
@@ -124,11 +127,11 @@ class IssuerAuthenticator {
   private async verified(token: string, issuer: string): Promise<Claims> {
     const kept = this.keys.get(issuer) ?? this.keysOf(issuer);
     const others = [...this.keys.keys()].filter((each) => each !== this.url);
-    if (!this.keys.has(issuer) && others.length >= mostOthers) this.keys.delete(others[0]!);
+    if (!this.keys.has(issuer) && others.length >= maxOtherIssuers) this.keys.delete(others[0]!);
     this.keys.set(issuer, kept);
     const keys = await kept.known();
     if (keys === undefined) throw new InvalidTokenError("oidc: authenticator not initialized");
-    const claims = verifyToken(token, keys) ?? verifyToken(token, await kept.renewed());
+    const claims = verifyToken(token, keys) ?? verifyToken(token, await kept.refreshed());
     if (claims !== undefined) return claims;
     throw new InvalidTokenError("oidc: verify token: failed to verify id token signature");
   }

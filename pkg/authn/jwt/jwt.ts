@@ -5,8 +5,8 @@ import { schemes, type SigningKey, type VerifyingKey } from "./signing-keys.ts";
 
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** Tokens are read before they are believed. */
-const longestToken = 64 * 1024;
+/** Maximum token length: tokens are parsed before they are verified. */
+const maxTokenLength = 64 * 1024;
 
 export function signToken(claims: Claims, key: SigningKey): string {
   const { algorithm, id, privateKey } = key;
@@ -16,14 +16,14 @@ export function signToken(claims: Claims, key: SigningKey): string {
   return `${payload}.${signature.toString("base64url")}`;
 }
 
-/** The claims of a token without any check, to see whose it would be; undefined = no such token. */
+/** Claims of an unverified token, to find its issuer; undefined = not a JWT. */
 export function unverifiedClaims(token: string): Claims | undefined {
   return readParts(token)?.claims;
 }
 
 /**
- * The claims of a token that one of `keys` signed, else undefined. The algorithm is the key's: what
- * the token's head says must agree with it and decides nothing.
+ * Claims of a token signed by one of `keys`; undefined = none. The key determines the algorithm; that in the
+ * token's header must be equal.
  */
 export function verifyToken(token: string, keys: readonly VerifyingKey[]): Claims | undefined {
   const parts = readParts(token);
@@ -49,7 +49,7 @@ interface Parts {
 }
 
 function readParts(token: string): Parts | undefined {
-  if (token.length > longestToken) return undefined;
+  if (token.length > maxTokenLength) return undefined;
   const [first = "", second = "", third = "", ...more] = token.split(".");
   if (more.length > 0 || third === "") return undefined;
   const head = decode(first);
@@ -72,7 +72,7 @@ function decode(text: string): Claims | undefined {
   }
 }
 
-/** Only the one spelling of the bytes counts, so that no two tokens are the same. */
+/** Decodes canonical base64url only, so that a token has one spelling. */
 function bytesOf(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, "base64url");
   return bytes.toString("base64url") === text ? bytes : undefined;

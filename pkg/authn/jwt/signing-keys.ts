@@ -1,4 +1,4 @@
-/** Keys that sign and verify the tokens of service accounts. */
+/** Keys that sign and verify service account tokens. */
 import {
   constants,
   createHash,
@@ -16,7 +16,7 @@ const pss = {
   saltLength: constants.RSA_PSS_SALTLEN_DIGEST,
 };
 
-/** How Node signs by each algorithm of RFC 7518 that takes a pair of keys. */
+/** Node.js signature options of the asymmetric algorithms of RFC 7518. */
 export const schemes = {
   RS256: { hash: "sha256", options: {} },
   RS384: { hash: "sha384", options: {} },
@@ -29,9 +29,9 @@ export const schemes = {
   ES512: { hash: "sha512", options: { dsaEncoding: "ieee-p1363" } },
 } as const;
 
-/** A public key with the one algorithm that it is used with: no token can choose another. */
+/** A public key with its only algorithm, so that a token cannot choose another one. */
 export interface VerifyingKey {
-  /** Follows from the key: base64url of the SHA-256 of its DER form. */
+  /** Key id: base64url of the SHA-256 of the DER-encoded key. */
   readonly id: string;
   readonly algorithm: Algorithm;
   readonly publicKey: KeyObject;
@@ -61,13 +61,13 @@ export async function generateSigningKey(algorithm: "ES256" | "RS256"): Promise<
   return privateKey.export({ type: "pkcs8", format: "pem" }) as string;
 }
 
-/** @throws Error for text that is no private key, or one of a kind that is not used for tokens. */
+/** @throws Error for an invalid or unsupported private key */
 export function parseSigningKey(pem: string): SigningKey {
   const privateKey = createPrivateKey(pem);
   return { ...verifyingKey(createPublicKey(privateKey)), privateKey };
 }
 
-/** Every key of a PEM text; private keys count as their public halves. */
+/** All keys of a PEM text; of private keys the public ones. */
 export function parseVerifyingKeys(pem: string): readonly VerifyingKey[] {
   const block = /-----BEGIN ([A-Z0-9 ]+)-----[\s\S]*?-----END \1-----/g;
   const blocks = [...pem.matchAll(block)].filter(([, label]) => label !== "EC PARAMETERS");
@@ -83,8 +83,8 @@ function verifyingKey(publicKey: KeyObject): VerifyingKey {
 }
 
 /**
- * What a key can be used with, the usual algorithm first.
- * @throws Error for a key that is too weak, or of a kind that is not used for tokens
+ * Algorithms of a key, the default first.
+ * @throws Error for a key that is too weak or of an unsupported type
  */
 export function algorithmsOf({
   asymmetricKeyType,

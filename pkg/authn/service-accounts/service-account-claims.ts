@@ -1,14 +1,14 @@
-/** What the tokens of service accounts say. */
+/** Claims of service account tokens. */
 import { isJsonObject } from "#base";
 import { type Claims, unverifiedClaims } from "../jwt/jwt.ts";
 
-/** An object that a token names: it lives as long as that. */
+/** An object to which a token is bound. */
 export interface NamedObject {
   readonly name: string;
   readonly uid: string;
 }
 
-/** Account of a token and the objects it is bound to; times in seconds since 1970. */
+/** ServiceAccount and bound objects of a token; times in seconds since 1970. */
 export interface AccountClaims {
   readonly namespace: string;
   readonly account: NamedObject;
@@ -19,7 +19,7 @@ export interface AccountClaims {
   readonly audiences: readonly string[];
   readonly notBefore: number;
   readonly expires: number;
-  /** Seconds since 1970; a client that renews its tokens never shows one that is older. */
+  /** `warnafter` in seconds since 1970: later use shows that the client does not reload its token. */
   readonly staleAfter: number | undefined;
 }
 
@@ -37,7 +37,7 @@ export function issuerOf(token: string): string | undefined {
   return typeof issuer === "string" ? issuer : undefined;
 }
 
-/** `label` is the label domain, the key of the private claims. Undefined = malformed. */
+/** Reads claims; `label` = label domain, the key of the private claims. Undefined = malformed. */
 export function readClaims(claims: Claims, label: string): AccountClaims | undefined {
   const own = record(claims[label]);
   const namespace = text(own["namespace"]);

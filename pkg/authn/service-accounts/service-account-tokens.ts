@@ -22,18 +22,18 @@ export interface ServiceAccountTokenOptions {
   readonly issuers: readonly string[];
   readonly keys: readonly VerifyingKey[];
   readonly read: ReadObject;
-  /** Sets a label of a Secret; what goes wrong on the way is its own affair. */
+  /** Sets a label of a Secret in the background; reports errors itself. */
   readonly labelSecret: LabelSecret;
   readonly clock: Clock;
   readonly domain: Domain;
 }
 
-/** Objects on their way out count for so long. */
-const leewayMilliseconds = 60_000;
+/** Time for which tokens bound to a deleted object remain valid, from Kubernetes. */
+const deletionLeewayMs = 60_000;
 
 /**
- * Tokens of service accounts. A token is good while its signature, issuer, audience and times are,
- * and while the account and the object that it is bound to are the ones that it was made for.
+ * Service account token authenticator. A token is valid if its signature, issuer, audience and times are, and
+ * while its ServiceAccount and bound object exist with the same uid.
  */
 export class ServiceAccountTokenAuthenticator implements TokenAuthenticator {
   constructor(private readonly options: ServiceAccountTokenOptions) {}
@@ -97,7 +97,7 @@ export class ServiceAccountTokenAuthenticator implements TokenAuthenticator {
       const place = { plural: "pods", namespace, name: pod.name } as const;
       await this.checkSame(place, pod, "pod");
     }
-    // The node of a pod-bound token is informational; only a node-bound token requires the node.
+    // For a pod-bound token the node is informational; only a node-bound token requires it to exist.
     if (node !== undefined && pod === undefined) {
       await this.checkSame({ plural: "nodes", namespace: "", name: node.name }, node, "node");
     }
@@ -117,11 +117,11 @@ export class ServiceAccountTokenAuthenticator implements TokenAuthenticator {
   private checkStays({ metadata }: any): void {
     const { deletionTimestamp } = metadata;
     if (!deletionTimestamp) return;
-    const end = Date.parse(deletionTimestamp) + leewayMilliseconds;
+    const end = Date.parse(deletionTimestamp) + deletionLeewayMs;
     if (end < this.options.clock.now()) throw invalidated();
   }
 
-  /** A legacy token is valid as long as its Secret exists and holds it. */
+  /** A legacy token is valid while its Secret exists and contains it. */
   private async legacy(token: string): Promise<TokenIdentity | undefined> {
     const { keys, domain, read } = this.options;
     const verified = verifyToken(token, keys);
@@ -132,23 +132,23 @@ export class ServiceAccountTokenAuthenticator implements TokenAuthenticator {
     const stored = Buffer.from(secret?.data?.token ?? "", "base64").toString("utf8");
     if (!constantTimeEqual(stored, token) || secret.metadata.deletionTimestamp) throw invalidated();
     await this.checkAccount(namespace, account);
-    this.noteUse(secret);
-    this.checkMarked(secret, account);
+    this.labelLastUse(secret);
+    this.checkInvalidSince(secret, account);
     const user = accountUser(namespace, account, new Map());
     const key = resolve("authentication.{api}/legacy-token", domain);
     return { user: { ...user, remarks: new Map([[key, user.name]]) } };
   }
 
-  /** Secrets show the day on which their token was last used; those without use are removed. */
-  private noteUse({ metadata }: any): void {
+  /** Labels the Secret with the day of last use, for the legacy token cleaner. */
+  private labelLastUse({ metadata }: any): void {
     const { clock, domain, labelSecret } = this.options;
     const key = resolve("{label}/legacy-token-last-used", domain);
     const today = new Date(clock.now()).toISOString().slice(0, "2006-01-02".length);
     if (metadata.labels?.[key] !== today) labelSecret(metadata, { key, value: today });
   }
 
-  /** A token that was not used for long is first marked, then removed. */
-  private checkMarked({ metadata }: any, account: NamedObject): void {
+  /** Rejects a token whose Secret the legacy token cleaner has marked invalid. */
+  private checkInvalidSince({ metadata }: any, account: NamedObject): void {
     const { namespace, name, labels } = metadata;
     const key = resolve("{label}/legacy-token-invalid-since", this.options.domain);
     if (!labels?.[key]) return;
@@ -163,21 +163,21 @@ export class ServiceAccountTokenAuthenticator implements TokenAuthenticator {
   private userOf(claims: AccountClaims): TokenIdentity["user"] {
     const { namespace, account, id, pod, node, staleAfter = Infinity } = claims;
     const extra = new Map<string, readonly string[]>();
-    const tell = (key: string, value: string | undefined) => {
+    const addExtra = (key: string, value: string | undefined) => {
       const name = resolve(`authentication.{label}/${key}`, this.options.domain);
       if (value) extra.set(name, [value]);
     };
-    tell("credential-id", id && `JTI=${id}`);
-    tell("node-name", node?.name);
-    tell("node-uid", node?.uid);
-    tell("pod-name", pod?.name);
-    tell("pod-uid", pod?.uid);
+    addExtra("credential-id", id && `JTI=${id}`);
+    addExtra("node-name", node?.name);
+    addExtra("node-uid", node?.uid);
+    addExtra("pod-name", pod?.name);
+    addExtra("pod-uid", pod?.uid);
     const user = accountUser(namespace, account, extra);
     const late = Math.floor(this.options.clock.now() / 1000 - staleAfter);
     if (late <= 0) return user;
     const key = resolve("authentication.{api}/stale-token", this.options.domain);
-    const story = `subject: ${user.name}, seconds after warning threshold: ${late}`;
-    return { ...user, remarks: new Map([[key, story]]) };
+    const message = `subject: ${user.name}, seconds after warning threshold: ${late}`;
+    return { ...user, remarks: new Map([[key, message]]) };
   }
 }
 

@@ -1,4 +1,4 @@
-/** TokenRequest: a new token of a service account. */
+/** TokenRequest: issues a service account token. */
 import { randomUUID } from "node:crypto";
 import { badRequest, conflict, type Domain, invalid, notFound, resolve } from "#meta";
 import type { CreateHandler, VirtualCreate } from "#registry";
@@ -10,11 +10,11 @@ import type { ReadObject } from "../stored-objects.ts";
 export interface TokenRequestOptions {
   readonly issuer: string;
   readonly key: SigningKey;
-  /** What tokens are for where the request does not say. */
+  /** Default audiences of tokens. */
   readonly audiences: readonly string[];
-  /** Tokens that shall live longer are cut to this; absent = no such bound. */
+  /** Maximum lifetime in seconds; longer requests are shortened; absent = no limit. */
   readonly mostSeconds?: number;
-  /** Whether old clients that read their token once get one for a year. */
+  /** `--service-account-extend-token-expiration`: tokens for a year for clients that never reload them. */
   readonly extends: boolean;
   readonly read: ReadObject;
   readonly domain: Domain;
@@ -23,13 +23,13 @@ export interface TokenRequestOptions {
 const leastSeconds = 600;
 const mostRequested = 2 ** 32;
 /**
- * Expiration in seconds that kubelets request by default. Such tokens are extended to a year,
- * because old clients read them only once; use after the requested hour is reported as stale.
+ * Expiration in seconds of tokens that ServiceAccount admission requests. They are extended to a year, since
+ * old clients read them only once; use after the requested hour is reported as stale.
  */
 const extendedSeconds = 3607;
 const yearSeconds = 365 * 24 * 3600;
 
-/** The private claims about the object that a token is bound to. */
+/** Private claims of the bound object. */
 type BoundClaims = Readonly<Record<string, { readonly name: string; readonly uid?: string }>>;
 
 export function tokenRequest(options: TokenRequestOptions): CreateHandler {
@@ -78,7 +78,7 @@ class Issue {
     };
   }
 
-  /** In seconds; shortened if need be. */
+  /** Lifetime in seconds, limited to the maximum. */
   private lifetime(): number {
     const { object, warn } = this.question;
     const wanted = Number(object.spec.expirationSeconds);
@@ -116,7 +116,7 @@ class Issue {
     if (!problems.empty) throw invalid(kind, metadata.name ?? "", problems);
   }
 
-  /** The claims about the object that the token is to live with. */
+  /** Claims of the object to which the token is bound. */
   private async bind(): Promise<BoundClaims> {
     const { boundObjectRef } = this.question.object.spec;
     if (boundObjectRef === null || boundObjectRef === undefined) return {};
@@ -155,7 +155,7 @@ class Issue {
     return object;
   }
 
-  /** The node of a pod is an informational claim, also if the Node does not exist. */
+  /** Informational claim of the pod's node, even if the Node does not exist. */
   private async nodeOf(pod: any): Promise<BoundClaims> {
     const name: string | undefined = pod.spec.nodeName;
     if (!name) return {};

@@ -2,9 +2,9 @@ import type { Credentials } from "#request";
 import { unauthorized } from "../unauthorized.ts";
 
 /**
- * The token of the Authorization header: the word after `Bearer` and one space. Undefined when
- * there is none: other schemes, a bare token and an empty one count as no credential at all.
- * @throws StatusError 401 when several Authorization headers came.
+ * Token of the Authorization header after `Bearer` and one space. Undefined = none: other schemes, a bare
+ * token and an empty one are no credentials.
+ * @throws StatusError 401 for several Authorization headers
  */
 export function bearerToken({ authorization }: Credentials): string | undefined {
   if (authorization.length > 1) throw unauthorized();

@@ -14,7 +14,7 @@ const shape = /^([a-z0-9]{6})\.([a-z0-9]{16})$/;
 const groupShape = /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/;
 const rfc3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
 
-/** Tokens with which nodes join; each is backed by a Secret of kube-system. */
+/** Bootstrap token authenticator: tokens of joining nodes, stored in Secrets of kube-system. */
 export class BootstrapTokenAuthenticator implements TokenAuthenticator {
   constructor(private readonly options: BootstrapTokenOptions) {}
 
@@ -29,7 +29,7 @@ export class BootstrapTokenAuthenticator implements TokenAuthenticator {
     const data = (key: string) => textOf(object.data, key);
     if (!constantTimeEqual(data("token-secret"), secret) || data("token-id") !== id)
       return undefined;
-    if (this.isOver(data("expiration"))) return undefined;
+    if (this.isExpired(data("expiration"))) return undefined;
     if (data("usage-bootstrap-authentication") !== "true") return undefined;
     const groups = groupsOf(data("auth-extra-groups"));
     if (groups === undefined) return undefined;
@@ -43,15 +43,15 @@ export class BootstrapTokenAuthenticator implements TokenAuthenticator {
     };
   }
 
-  /** A time that cannot be read has passed. */
-  private isOver(expiration: string): boolean {
+  /** Whether a token has expired; an invalid time counts as expired. */
+  private isExpired(expiration: string): boolean {
     if (expiration === "") return false;
     const end = rfc3339.test(expiration) ? Date.parse(expiration) : Number.NaN;
     return !(end > this.options.clock.now());
   }
 }
 
-/** Sorted; undefined when one of the extra groups must not be given. */
+/** Sorted groups; undefined = an extra group is not allowed. */
 function groupsOf(extra: string): readonly string[] | undefined {
   const named = extra === "" ? [] : extra.split(",");
   if (!named.every((group) => groupShape.test(group))) return undefined;

@@ -9,11 +9,11 @@ import { webSocketToken } from "./websocket-bearer-token.ts";
 /** User that a token authenticates. */
 export interface TokenIdentity {
   readonly user: User;
-  /** Those asked for that the token is meant for; absent = whatever the API server stands for. */
+  /** Requested audiences for which the token is valid; absent = those of the API server. */
   readonly audiences?: readonly string[];
 }
 
-/** A token is of this kind, and no good; the message may be told to reviewers. */
+/** An invalid token of this kind; TokenReviews may report the message. */
 export class InvalidTokenError extends Error {
   override readonly name = "InvalidTokenError";
 }
@@ -21,7 +21,7 @@ export class InvalidTokenError extends Error {
 export interface TokenAuthenticator {
   /**
    * Undefined = not a token of this kind.
-   * @param audiences who is about to take the token
+   * @param audiences requested audiences
    * @throws InvalidTokenError
    */
   authenticateToken(
@@ -32,13 +32,13 @@ export interface TokenAuthenticator {
 
 export interface TokenReviewResult {
   readonly owner: { readonly user: User; readonly audiences: readonly string[] } | undefined;
-  /** What authenticators found wrong with it. */
+  /** Errors of authenticators. */
   readonly faults: readonly string[];
 }
 
-/** All kinds of bearer tokens, tried in order. */
+/** Tries token authenticators in order. */
 export class UnionTokenAuthenticator implements Authenticator {
-  /** `audiences` are those that the API server stands for. */
+  /** `audiences` are those of the API server. */
   constructor(
     private readonly kinds: readonly TokenAuthenticator[],
     private readonly audiences: readonly string[],
@@ -54,7 +54,7 @@ export class UnionTokenAuthenticator implements Authenticator {
     });
   }
 
-  /** Judges a token for others; no audiences = those of the API server. */
+  /** Authenticates a token for a TokenReview; no audiences = those of the API server. */
   review(token: string, wanted: readonly string[]): Awaitable<TokenReviewResult> {
     const audiences = wanted.length > 0 ? wanted : this.audiences;
     const faults: string[] = [];
@@ -65,7 +65,7 @@ export class UnionTokenAuthenticator implements Authenticator {
     };
     const ask = (kind: TokenAuthenticator) => {
       const found = rescued(() => kind.authenticateToken(token, audiences), note);
-      return whenThere(found, (owner) => owner && this.meant(owner, audiences));
+      return whenThere(found, (owner) => owner && this.acceptedBy(owner, audiences));
     };
     return whenThere(firstAnswer(this.kinds, ask), (owner) => ({
       owner,
@@ -73,8 +73,8 @@ export class UnionTokenAuthenticator implements Authenticator {
     }));
   }
 
-  /** Undefined = the token is for none of the requested audiences. */
-  private meant(found: TokenIdentity, asking: readonly string[]): TokenReviewResult["owner"] {
+  /** User and accepted audiences; undefined = valid for none of the requested audiences. */
+  private acceptedBy(found: TokenIdentity, asking: readonly string[]): TokenReviewResult["owner"] {
     const audiences = found.audiences ?? asking.filter((each) => this.audiences.includes(each));
     if (audiences.length === 0) return undefined;
     return { user: withAuthenticatedGroup(found.user), audiences };

@@ -6,9 +6,9 @@ import type { TokenAuthenticator, TokenIdentity } from "./token-authenticator.ts
 export interface CacheOptions {
   readonly clock: Clock;
   readonly metrics: TokenCacheMetrics;
-  /** How long a successful authentication is cached, in milliseconds. */
+  /** Cache TTL of authenticated tokens in ms. */
   readonly goodMs: number;
-  /** How long an unknown token is cached, in milliseconds; default 0 = not cached. */
+  /** Cache TTL of unknown tokens in ms; default 0 = not cached. */
   readonly badMs?: number;
 }
 
@@ -25,13 +25,13 @@ interface Answer {
   readonly until: number;
 }
 
-/** Entries for known and for unknown tokens each: a flood of invalid tokens evicts no valid ones. */
+/** Maximum entries, separately for known and unknown tokens, so that invalid tokens evict no valid ones. */
 const capacity = 10_000;
 
 /**
- * Caches token authentications for a short time and coalesces concurrent requests for the same
- * token. Errors are not cached. Keys of the cache are digests of the tokens, keyed with a random
- * secret of this process, so that its memory does not reveal them.
+ * Caches token authentications for a short time and coalesces concurrent requests with the same token. Does
+ * not cache errors. Cache keys are digests keyed with a random secret of the process, so that memory does
+ * not reveal tokens.
  */
 export class TokenCache implements TokenAuthenticator {
   private readonly good = new Map<string, Answer>();
@@ -50,7 +50,7 @@ export class TokenCache implements TokenAuthenticator {
   ): Awaitable<TokenIdentity | undefined> {
     const { clock, metrics } = this.options;
     const begun = clock.monotonic();
-    // JSON delimits the list of audiences, so no two pairs of audiences and token collide.
+    // JSON delimits the audiences, so that pairs of audiences and token are unambiguous.
     const digest = hash("sha256", `${this.key}${JSON.stringify(audiences)}${token}`, "base64");
     const known = this.good.get(digest) ?? this.bad.get(digest);
     if (known !== undefined && known.until > begun) {

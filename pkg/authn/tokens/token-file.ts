@@ -2,18 +2,17 @@ import { withAuthenticatedGroup } from "../authenticated-group.ts";
 import type { TokenAuthenticator, TokenIdentity } from "./token-authenticator.ts";
 
 /**
- * Users by bearer token, from a CSV file of `token,user,uid,"group1,group2"` lines (`--token-auth-
- * file`).
+ * Static token authenticator: CSV file of `token,user,uid,"group1,group2"` lines (`--token-auth-file`).
  */
 export class TokenFileAuthenticator implements TokenAuthenticator {
   /**
-   * By token, as in kube-apiserver. A map compares a guess with a stored token only if their hashes
-   * are equal, which an attacker cannot arrange, since V8 seeds its hashes per process. The lookup
-   * time therefore does not reveal how much of a guessed token is correct.
+   * Users by token. A Map compares a guess with a stored token only if their hashes are equal, which an
+   * attacker cannot achieve, since V8 seeds hashes per process. So the lookup time does not reveal a
+   * matching prefix.
    */
   private readonly owners: ReadonlyMap<string, TokenIdentity>;
 
-  /** @throws Error naming the line that is malformed. */
+  /** @throws Error with the number of the malformed line */
   constructor(csv: string) {
     this.owners = new Map(parseCsv(csv).map((record, index) => tokenOwner(record, index + 1)));
   }
@@ -36,7 +35,7 @@ function tokenOwner(record: readonly string[], line: number): readonly [string, 
   return [token, { user }];
 }
 
-/** Records of RFC 4180; blank lines are skipped. */
+/** Parses RFC 4180 records; skips blank lines. */
 function parseCsv(text: string): string[][] {
   return text
     .split(/\r?\n/)

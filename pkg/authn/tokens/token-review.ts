@@ -3,7 +3,7 @@ import type { CreateHandler } from "#registry";
 import { userInfoOf } from "../self-subject-review.ts";
 import type { UnionTokenAuthenticator } from "./token-authenticator.ts";
 
-/** TokenReview: whether a token is good, and whose it is. */
+/** TokenReview: authenticates a token for another server. */
 export function tokenReview(tokens: UnionTokenAuthenticator): CreateHandler {
   return {
     handle: async ({ object }) => {

@@ -10,13 +10,13 @@ import {
 export interface WebhookTokenOptions {
   readonly client: WebhookClient;
   readonly domain: Domain;
-  /** Version of the TokenReview that it is sent. */
+  /** Version of TokenReview to send. */
   readonly version: "v1" | "v1beta1";
-  /** Told of calls that came to nothing. */
+  /** Called with errors of failed calls. */
   readonly report: (error: unknown) => void;
 }
 
-/** Asks another server whose a token is (`--authentication-token-webhook-config-file`). */
+/** Webhook token authenticator (`--authentication-token-webhook-config-file`). */
 export class WebhookTokenAuthenticator implements TokenAuthenticator {
   constructor(private readonly options: WebhookTokenOptions) {}
 
@@ -32,13 +32,13 @@ export class WebhookTokenAuthenticator implements TokenAuthenticator {
     }
     const user = userOf(fields(status["user"]));
     const named = texts(status["audiences"]);
-    // A server that does not know of audiences speaks for those of the API server.
+    // A webhook that does not support audiences authenticates for those of the API server.
     if (named.length === 0) return { user };
     const common = audiences.filter((audience) => named.includes(audience));
     return common.length === 0 ? undefined : { user, audiences: common };
   }
 
-  /** @throws InvalidTokenError when the call fails; a reviewer may learn why. */
+  /** @throws InvalidTokenError if the call fails; TokenReviews report the error */
   private async review(token: string, audiences: readonly string[]): Promise<JsonObject> {
     const { client, domain, version, report } = this.options;
     const question = {

@@ -3,10 +3,9 @@ import type { Credentials } from "#request";
 import { unauthorized } from "../unauthorized.ts";
 
 /**
- * The token among the subprotocols that a client offers. Browsers can set no header but this one:
- * `Sec-WebSocket-Protocol: base64url.bearer.authorization.<domain>.<token>, <what is spoken>`.
- * @throws StatusError 401 for several tokens, a malformed one, and one without another subprotocol,
- * which the server would have to choose
+ * Bearer token among the offered WebSocket subprotocols, the only header that browsers can set:
+ * `Sec-WebSocket-Protocol: base64url.bearer.authorization.<domain>.<token>, <protocol>`.
+ * @throws StatusError 401 for several tokens, a malformed one, or one without another subprotocol
  */
 export function webSocketToken({ headersBelow }: Credentials, domain: Domain): string | undefined {
   const offered = headersBelow(header).get(header);
@@ -22,7 +21,7 @@ export function webSocketToken({ headersBelow }: Credentials, domain: Domain): s
   return token;
 }
 
-/** The subprotocols without the token, for those to whom a request is passed on. */
+/** Subprotocols without the token, for proxied requests. */
 export function withoutBearerProtocol(protocols: string, domain: Domain): string {
   const offered = protocols.split(",").map((each) => each.trim());
   return offered.filter((each) => !each.startsWith(prefixOf(domain))).join(", ");
@@ -42,7 +41,7 @@ function asksForWebSocket(headersBelow: Credentials["headersBelow"]): boolean {
   return says("upgrade", "websocket") && says("connection", "upgrade");
 }
 
-/** Undefined for what is not base64url without padding, or not UTF-8 below it. */
+/** Decodes unpadded base64url to UTF-8; undefined = invalid. */
 function decoded(text: string): string | undefined {
   const bytes = Buffer.from(text, "base64url");
   if (bytes.toString("base64url") !== text) return undefined;

@@ -1,10 +1,10 @@
-/** Authorizes by a file of policies, one per line (`--authorization-mode=ABAC`). */
+/** ABAC authorizer: a file with one policy per line (`--authorization-mode=ABAC`). */
 import { isJsonObject, type JsonObject } from "#base";
 import { ConfigurationFault, type Domain, resolve } from "#meta";
 import { JsonFault, parseJson } from "#schema";
 import type { AuthorizationAttributes, Authorizer, KnownRules, User } from "#request";
 
-/** Empty texts match nothing, `*` everything. */
+/** A policy; "" matches nothing, `*` everything. */
 interface Policy {
   readonly user: string;
   readonly group: string;
@@ -20,7 +20,7 @@ const authenticated = "system:authenticated";
 const reading: ReadonlySet<string> = new Set(["get", "list", "watch"]);
 
 /**
- * The authorizer of such a file. Empty lines and those that begin with `#` mean nothing.
+ * Parses an ABAC policy file. Skips empty lines and comments (`#`).
  * @throws ConfigurationFault that names the line
  */
 export function abacAuthorizer(text: string, domain: Domain): Authorizer {
@@ -63,7 +63,7 @@ function policyOf(line: string, domain: Domain): Policy {
   };
 }
 
-/** The first form of such lines: what it leaves out is meant to match. */
+/** Parses the unversioned format, in which omitted fields match everything. */
 function unversioned(fields: JsonObject): Policy {
   const [namespace, resource] = [textOf(fields["namespace"]), textOf(fields["resource"])];
   const subject = subjectOf(fields);
@@ -79,7 +79,7 @@ function unversioned(fields: JsonObject): Policy {
   };
 }
 
-/** Everybody is everybody who is known. */
+/** User and group; `*` for both means group `system:authenticated`. */
 function subjectOf(fields: JsonObject): Pick<Policy, "user" | "group"> {
   const [user, group] = [textOf(fields["user"]), textOf(fields["group"])];
   return user === "*" || group === "*" ? { user: "", group: authenticated } : { user, group };
@@ -105,7 +105,7 @@ function allows(policy: Policy, { user, request }: AuthorizationAttributes): boo
   );
 }
 
-/** A policy that names both a user and a group is about that user as a member of that group. */
+/** Whether a policy matches a user; with both user and group, both must match. */
 function isAbout({ user: name, group }: Policy, user: User): boolean {
   if (name === "" && group === "") return false;
   return (name === "" || name === user.name) && (group === "" || user.groups.includes(group));

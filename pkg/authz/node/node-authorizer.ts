@@ -20,13 +20,13 @@ const owning = ["get", "create", "update", "patch", "delete"];
 
 export interface NodeAuthorizerOptions {
   readonly domain: Domain;
-  /** What every node may do: the rules of `system:node`. */
+  /** Rules of every node: ClusterRole `system:node`. */
   readonly rules: readonly PolicyRule[];
 }
 
 /**
- * Allows kubelets what they need: their own Node, their own pods, and what those pods refer to.
- * Without an opinion on everybody else.
+ * Node authorizer: allows kubelets access to their own Node, the pods bound to it, and the objects that those
+ * reference. No opinion on other users.
  */
 export class NodeAuthorizer implements Authorizer {
   private readonly graph = new NodeGraph();
@@ -55,7 +55,7 @@ export class NodeAuthorizer implements Authorizer {
     return { rules: [], incomplete, error };
   }
 
-  /** Why not; "" = allowed, undefined = as for every node. */
+  /** Reason of a denial; "" = allowed, undefined = the rules of every node apply. */
   private objection(node: string, attributes: AuthorizationAttributes): string | undefined {
     const { request } = attributes;
     const { group, resource, subresource } = request;
@@ -118,7 +118,7 @@ export class NodeAuthorizer implements Authorizer {
 
   private statusObjection(node: string, request: RequestInfo): string {
     if (request.verb !== "update" && request.verb !== "patch") {
-      // The text is that of Kubernetes, which refuses to get the status as well.
+      // Kubernetes' message, although `get` of the status is denied, too.
       return "can only get/update/patch this type";
     }
     return this.needObjection(node, "persistentvolumeclaims", request);
@@ -144,7 +144,7 @@ export class NodeAuthorizer implements Authorizer {
     return "can only list/watch pods with spec.nodeName field selector";
   }
 
-  /** Objections by the node of a ResourceSlice; admission checks the slices that are written. */
+  /** Objection by the node of a ResourceSlice; admission checks written slices. */
   private sliceObjection(
     node: string,
     { request, fieldTerms = [] }: AuthorizationAttributes,
@@ -167,7 +167,7 @@ export class NodeAuthorizer implements Authorizer {
     return this.options.rules.some(({ resources = [] }) => resources.includes(resource));
   }
 
-  /** Nodes have rules about these only while their feature gate is on. */
+  /** Objection to certificate requests; nodes have rules for them only if the feature gate is enabled. */
   private certificateObjection(
     node: string,
     attributes: AuthorizationAttributes,
@@ -186,13 +186,13 @@ export class NodeAuthorizer implements Authorizer {
   }
 }
 
-/** The name of the node that a user is; "" when it says it is one, but not which. */
+/** Node name of a user; "" = in group `system:nodes` without a node name. */
 function nodeOf({ name, groups }: User): string | undefined {
   const [, node] = /^system:node:(.*)$/s.exec(name) ?? [];
   return groups.includes("system:nodes") ? node : undefined;
 }
 
-/** Narrowed to what is for one node. */
+/** Whether selector terms restrict the request to one node. */
 function selectsNode(terms: readonly SelectorTerm[], node: string): boolean {
   return terms.some(
     ({ key, operator, values }) =>

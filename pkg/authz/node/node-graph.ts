@@ -2,7 +2,7 @@ import { type Domain, resolve } from "#meta";
 import type { FollowedKind } from "../stored-objects.ts";
 import { objectKey } from "../rbac/rbac-index.ts";
 
-/** Kinds that nodes may see as far as their pods need them. */
+/** Kinds that a node may read if its pods reference them. */
 export type NeededKind =
   | "secrets"
   | "configmaps"
@@ -15,36 +15,36 @@ export type NeededKind =
   | "podcertificaterequests"
   | "pods";
 
-/** Kinds whose objects name the node that they are for. */
+/** Kinds whose objects name their node. */
 const owned = ["volumeattachments", "resourceslices", "podcertificaterequests"] as const;
 
 type OwnedKind = (typeof owned)[number];
 
-/** A pod as the graph keeps it. */
+/** A pod in the graph. */
 interface Placed {
   readonly node: string;
-  /** `kind namespace/name` of everything that the pod needs, itself among it. */
+  /** `kind namespace/name` of all objects that the pod references, including itself. */
   readonly needs: ReadonlySet<string>;
 }
 
 interface Volume {
-  /** `namespace/name` of the claim; "" while it has none. */
+  /** `namespace/name` of the bound claim; "" = none. */
   readonly claim: string;
-  /** Secrets for mounting it. */
+  /** Secrets for mounting the volume. */
   readonly secrets: ReadonlySet<string>;
 }
 
 /**
- * What each node needs. Example: the pod "p" in "ns" on "n1" mounts the Secret "s" and the claim
- * "c", which the volume "v" is bound to; so "n1" needs the pod, "s", "c", "v", and the Secrets
- * that "v" names.
+ * Graph of the objects that each node may access. Example: pod "p" in "ns" on "n1" mounts Secret "s" and
+ * claim "c", which is bound to volume "v"; so "n1" may access the pod, "s", "c", "v", and the Secrets that
+ * "v" references.
  */
 export class NodeGraph {
   private readonly pods = new Map<string, Placed>();
-  /** Need -> node -> number of its pods that have it. */
+  /** Object -> node -> number of pods that reference it. */
   private readonly counts = new Map<string, Map<string, number>>();
   private readonly volumes = new Map<string, Volume>();
-  /** Secret -> volumes that are mounted with it. */
+  /** Secret -> volumes that use it for mounting. */
   private readonly mounting = new Map<string, Set<string>>();
   /** Object -> its node. */
   private readonly nodes: Readonly<Record<OwnedKind, Map<string, string>>> = {
@@ -63,7 +63,7 @@ export class NodeGraph {
     return Array.from(volumes).some((volume) => this.needsVolume(node, volume));
   }
 
-  /** What is to be followed to know of changes. */
+  /** Kinds to watch. */
   followed(domain: Domain): readonly FollowedKind[] {
     const group = (template: string) => resolve(template, domain);
     return [
@@ -174,7 +174,7 @@ function keyOf({ metadata }: any): string {
 function volumeOf({ spec }: any): Volume {
   const { claimRef, azureFile, csi, ...sources } = spec;
   if (!claimRef) return { claim: "", secrets: new Set() };
-  // Secrets for the controller of a volume are no business of nodes.
+  // Controller secrets of a CSI volume are not accessible to nodes.
   const { nodePublishSecretRef, nodeStageSecretRef, nodeExpandSecretRef } = csi ?? {};
   const references: readonly any[] = [
     ...Object.values<any>(sources).map((source) => source?.secretRef),
@@ -190,7 +190,7 @@ function volumeOf({ spec }: any): Volume {
   return { claim: objectKey(claimRef.namespace, claimRef.name ?? ""), secrets: new Set(secrets) };
 }
 
-/** The pod itself and all that it names; a mirror pod names what the node knows already. */
+/** The pod itself and all objects that it references; for a mirror pod only itself. */
 function needsOf(pod: any): ReadonlySet<string> {
   const { namespace, name, annotations = {} } = pod.metadata;
   const needs = new Set<string>();
@@ -227,7 +227,7 @@ function addVolume(volume: any, pod: string, add: Add): void {
   add("secrets", secret?.secretName);
   add("secrets", azureFile?.secretName);
   add("secrets", csi?.nodePublishSecretRef?.name);
-  // Other kinds of volumes name their Secret alike.
+  // All other volume types use `secretRef`.
   for (const source of Object.values<any>(volume)) add("secrets", source?.secretRef?.name);
 }
 
@@ -242,7 +242,7 @@ function addContainer({ env, envFrom }: any, add: Add): void {
   }
 }
 
-/** Claims for devices: named, made from a template, or made for what containers ask for. */
+/** ResourceClaims: by name, from templates, and for extended resources. */
 function addClaims({ spec, status = {} }: any, add: Add): void {
   const made = new Map<string, string>();
   for (const { name, resourceClaimName } of status.resourceClaimStatuses ?? []) {

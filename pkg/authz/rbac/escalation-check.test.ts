@@ -4,7 +4,7 @@ import { rbacEscalationCheck } from "./escalation-check.ts";
 
 describe("the privilege-escalation check of bindings", () => {
   const check = rbacEscalationCheck({
-    rbac: { referred: () => undefined } as any,
+    rbac: { rulesOfRole: () => undefined } as any,
     authorizer: { authorize: () => ({ verdict: "noOpinion", reason: "" }) } as any,
     domain: kubernetes,
   });

@@ -23,20 +23,20 @@ import { listRules, uncoveredRules, quoteList } from "./policy-rules.ts";
 
 export interface EscalationOptions {
   readonly rbac: RbacAuthorizer;
-  /** Decides on the verbs `escalate` and `bind`. */
+  /** Authorizer of the verbs `escalate` and `bind`. */
   readonly authorizer: Authorizer;
   readonly domain: Domain;
 }
 
-/** All permissions: an aggregated role may come to hold any. */
+/** All permissions: an aggregated role may get any. */
 const fullAuthority: readonly PolicyRule[] = [
   { verbs: ["*"], apiGroups: ["*"], resources: ["*"] },
   { verbs: ["*"], nonResourceURLs: ["*"] },
 ];
 
 /**
- * Refuses roles and bindings that would grant permissions that the user does not hold. Runs on the
- * mutated object, before validation.
+ * Rejects roles and bindings that would grant permissions that the user does not hold. Runs after mutating
+ * admission, before validation.
  */
 export function rbacEscalationCheck(options: EscalationOptions): AdmissionHandler {
   const group = resolve("rbac.authorization.{api}", options.domain);
@@ -93,12 +93,12 @@ class Check {
       throw plainFailure(`unsupported role reference kind: ${goQuote(kind)}`);
     }
     if (await this.may("bind", { resource, name })) return;
-    // The lookup of the role fails before validation refuses the binding.
+    // As in Kubernetes, the role lookup fails before validation rejects the binding.
     if (kind === "Role" && request.namespace === "") {
       throw badRequest("Namespace parameter required.");
     }
     if (name === "") throw badRequest("Name parameter required.");
-    const rules = this.options.rbac.referred(object.roleRef, request.namespace);
+    const rules = this.options.rbac.rulesOfRole(object.roleRef, request.namespace);
     if (rules === undefined) throw notFound(request.resource, name);
     this.refuse(rules);
   }
@@ -119,16 +119,16 @@ class Check {
     if (problem !== "") throw this.refusal(problem);
   }
 
-  /** Why the user may not grant these rules; "" if they may. */
+  /** Error if the user may not grant these rules; "" = allowed. */
   private problem(wanted: readonly PolicyRule[]): string {
     const held = this.options.rbac.rules(this.user, this.attributes.request.namespace);
     const missing = uncoveredRules(held.rules, wanted);
     if (missing.length === 0) return "";
     const { name, groups } = this.user;
-    const story =
+    const message =
       `user ${goQuote(name)} (groups=${quoteList(groups)}) is attempting to grant ` +
       `RBAC permissions not currently held:\n${listRules(missing)}`;
-    return held.error === "" ? story : `${story}; resolution errors: ${held.error}`;
+    return held.error === "" ? message : `${message}; resolution errors: ${held.error}`;
   }
 
   private refusal(problem: string): StatusError {

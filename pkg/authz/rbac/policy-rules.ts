@@ -1,19 +1,19 @@
-/** What rules allow, and whether some rules include others. */
+/** Matching and coverage of PolicyRules. */
 import { goQuote } from "#meta";
 import type { PolicyRule, RequestInfo } from "#request";
 
-/** What a path must begin with; undefined when it must be the same. */
+/** Prefix of a path pattern that ends in `*`; undefined = exact match. */
 export function pathPrefix(pattern: string): string | undefined {
   return pattern.endsWith("*") ? pattern.replace(/\*+$/, "") : undefined;
 }
 
-/** A path covers itself; one that ends in `*` covers every path with the prefix before the `*`. */
+/** Whether a path pattern covers a path or pattern. */
 function pathCovers(pattern: string, path: string): boolean {
   const prefix = pathPrefix(pattern);
   return prefix === undefined ? path === pattern : path.startsWith(prefix);
 }
 
-/** Whether a rule about resources allows a request about one. */
+/** Whether a rule allows a resource request. */
 export function allowsResource(rule: PolicyRule, request: RequestInfo): boolean {
   const { group, resource, subresource, verb, name } = request;
   const whole = subresource === "" ? resource : `${resource}/${subresource}`;
@@ -26,13 +26,13 @@ export function allowsResource(rule: PolicyRule, request: RequestInfo): boolean 
   );
 }
 
-/** Whether a rule about paths allows a request for one. */
+/** Whether a rule allows a non-resource request. */
 export function allowsPath(rule: PolicyRule, { path, verb }: RequestInfo): boolean {
   const patterns = rule.nonResourceURLs ?? [];
   return holds(rule.verbs, [verb]) && patterns.some((pattern) => pathCovers(pattern, path));
 }
 
-/** A rule as rules of one verb for one thing each. */
+/** Breaks a rule down into atoms: one verb on one resource or path each. */
 function breakDown(rule: PolicyRule): readonly PolicyRule[] {
   return (rule.verbs ?? []).flatMap((verb) => atoms(rule, verb));
 }
@@ -53,17 +53,17 @@ function atoms(rule: PolicyRule, verb: string): readonly PolicyRule[] {
   return [...resources, ...paths];
 }
 
-/** Rules that come to more atoms are taken whole: three lists of a thousand make a billion. */
-const mostAtoms = 10_000;
+/** Rules with more atoms are not broken down: three lists of a thousand make a billion. */
+const maxAtoms = 10_000;
 
-/** The atoms of `wanted` that `held` does not include. */
+/** Atoms of `wanted` that `held` does not cover. */
 export function uncoveredRules(
   held: readonly PolicyRule[],
   wanted: readonly PolicyRule[],
 ): readonly PolicyRule[] {
   const isHeld = (atom: PolicyRule) => held.some((rule) => includes(rule, atom));
   const rest = wanted.filter((rule) => !isHeld(rule));
-  let room = mostAtoms;
+  let room = maxAtoms;
   const parts = rest.flatMap((rule) => {
     room -= ruleSize(rule);
     return room < 0 ? [rule] : breakDown(rule);
@@ -71,17 +71,17 @@ export function uncoveredRules(
   return parts.filter((atom) => !isHeld(atom));
 }
 
-/** How many atoms a rule comes to. */
+/** Number of atoms of a rule. */
 export function ruleSize(rule: PolicyRule): number {
   const lengths = [rule.apiGroups, rule.resources].map((list) => list?.length ?? 0);
   const [groups = 0, resources = 0] = lengths;
   const names = Math.max(rule.resourceNames?.length ?? 0, 1);
   const paths = rule.nonResourceURLs?.length ?? 0;
-  // What has not been validated may lack its verbs.
+  // Verbs may be absent before validation.
   return (rule.verbs?.length ?? 0) * (groups * resources * names + paths);
 }
 
-/** Whether a rule allows everything that an atom allows. */
+/** Whether a rule covers an atom. */
 function includes(rule: PolicyRule, atom: PolicyRule): boolean {
   return (
     holds(rule.verbs, atom.verbs) &&
@@ -112,7 +112,7 @@ function holdsNames(owned: readonly string[], wanted: readonly string[]): boolea
   return wanted.length > 0 && wanted.every((name) => owned.includes(name));
 }
 
-/** Atoms as Kubernetes lists them: those of one resource together, in order of their text. */
+/** Lists atoms like Kubernetes: merged per resource, sorted by their text. */
 export function listRules(missing: readonly PolicyRule[]): string {
   const merged = new Map<string, PolicyRule>();
   for (const atom of missing) {
@@ -138,7 +138,7 @@ function ruleText(rule: PolicyRule): string {
   return `{${shown.join(", ")}}`;
 }
 
-/** As Go prints a slice of strings with `%q`. */
+/** Prints strings like Go's `%q` of a slice. */
 export function quoteList(words: readonly string[]): string {
   return `[${words.map(goQuote).join(" ")}]`;
 }

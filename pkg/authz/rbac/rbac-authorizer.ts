@@ -23,7 +23,7 @@ interface AccessObject {
   readonly rules?: readonly PolicyRule[] | null;
 }
 
-/** Allows what roles and their bindings say; knows them from memory and never reads a store. */
+/** RBAC authorizer; uses an in-memory index and never reads the store. */
 export class RbacAuthorizer implements Authorizer {
   private readonly index: RbacIndex;
 
@@ -43,7 +43,7 @@ export class RbacAuthorizer implements Authorizer {
     else this.index.deleteBinding(kind, key);
   }
 
-  /** What is to be followed to know of all changes. */
+  /** Kinds to watch. */
   followed(): readonly FollowedKind[] {
     const kinds: readonly (readonly [string, AccessKind])[] = [
       ["clusterroles", "ClusterRole"],
@@ -65,8 +65,8 @@ export class RbacAuthorizer implements Authorizer {
 
   authorize({ user, request }: AuthorizationAttributes): Decision {
     const found = this.index.find(user, request);
-    if ("story" in found) {
-      return { verdict: "allow", reason: `RBAC: allowed by ${found.story}` };
+    if ("reason" in found) {
+      return { verdict: "allow", reason: `RBAC: allowed by ${found.reason}` };
     }
     return { verdict: "no-opinion", reason: found.length === 0 ? "" : `RBAC: ${aggregate(found)}` };
   }
@@ -76,8 +76,8 @@ export class RbacAuthorizer implements Authorizer {
     return { rules, incomplete: false, error: aggregate(dangling) };
   }
 
-  /** The rules of the role that a binding in `namespace` refers to; undefined = not there. */
-  referred(
+  /** Rules of the role that a binding in `namespace` references; undefined = not found. */
+  rulesOfRole(
     reference: { readonly kind: string; readonly name: string },
     namespace: string,
   ): readonly PolicyRule[] | undefined {
@@ -89,7 +89,7 @@ function isRole(kind: AccessKind): kind is RoleKind {
   return kind === "ClusterRole" || kind === "Role";
 }
 
-/** Several errors as Kubernetes joins them. */
+/** Joins errors like Kubernetes' aggregate errors. */
 export function aggregate(errors: readonly string[]): string {
   const different = [...new Set(errors)];
   return different.length > 1 ? `[${different.join(", ")}]` : (different[0] ?? "");

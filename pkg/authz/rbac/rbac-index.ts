@@ -2,12 +2,12 @@ import { goQuote } from "#meta";
 import type { PolicyRule, RequestInfo, User } from "#request";
 import { allowsPath, allowsResource, pathPrefix, ruleSize } from "./policy-rules.ts";
 
-/** A role as the index keeps it. */
+/** A Role or ClusterRole in the index. */
 interface Role {
   readonly rules: readonly PolicyRule[];
 }
 
-/** A binding of one role, as stored. */
+/** A stored RoleBinding or ClusterRoleBinding. */
 export interface Binding {
   readonly metadata: { readonly name: string; readonly namespace?: string };
   readonly subjects?: readonly Subject[];
@@ -20,19 +20,19 @@ interface Subject {
   readonly namespace?: string;
 }
 
-/** A binding as it concerns one of its subjects. */
+/** A binding for one of its subjects. */
 interface Bound {
   /** Key of the role, see `roleKey`. */
   readonly role: string;
-  /** What a decision says: `RoleBinding "b/ns" of Role "r" to User "u"`. */
-  readonly story: string;
-  /** `role.rbac.authorization.k8s.io "r" not found`. */
+  /** Reason of a decision: `RoleBinding "b/ns" of Role "r" to User "u"`. */
+  readonly reason: string;
+  /** Error if the role is missing: `role.rbac.authorization.k8s.io "r" not found`. */
   readonly danglingText: string;
 }
 
-/** A rule that one binding gives. */
+/** A rule granted by a binding. */
 interface Grant {
-  /** Undefined = any. */
+  /** resourceNames; undefined = all. */
   readonly names: ReadonlySet<string> | undefined;
   readonly bound: Bound;
 }
@@ -48,20 +48,20 @@ interface WideGrant {
   readonly grant: Grant;
 }
 
-/** What one subject got in one scope, ready for look-ups. */
+/** Rules of one subject in one scope, indexed for lookup. */
 interface Compiled {
-  /** By `ruleKey`, as the rules spell it. */
+  /** Grants by `ruleKey`. */
   readonly resources: ReadonlyMap<string, readonly Grant[]>;
-  /** By verb and path. */
+  /** Grants by verb and exact path. */
   readonly paths: ReadonlyMap<string, Grant>;
-  /** Verbs, and the path without the star at the end. */
+  /** Grants of path patterns, without the trailing `*`. */
   readonly prefixes: readonly PrefixGrant[];
-  /** Rules that come to so many keys that each is looked at instead. */
+  /** Rules with more than `maxKeys` keys, which are checked one by one. */
   readonly wide: readonly WideGrant[];
   readonly dangling: readonly string[];
 }
 
-/** The bindings of one subject in one scope; compiled when first asked after a change. */
+/** Bindings of one subject in one scope; compiled lazily after a change. */
 class Grants {
   readonly bounds = new Map<string, Bound>();
   compiled: Compiled | undefined;
@@ -74,18 +74,17 @@ export type BindingKind = "ClusterRoleBinding" | "RoleBinding";
 export type RoleKind = "ClusterRole" | "Role";
 
 /**
- * Roles and bindings indexed by subject, so that a question touches only the bindings of who asks,
- * and of those only rules about the resource and the verb in question. Example: with a RoleBinding
- * "b" in "ns" of the Role "r" (get pods) to the user "u", `scopes.get("ns").get("user u")` holds
- * one bound, and its compiled form one grant under get, "", pods. A change of "r" drops just that
- * compiled form.
+ * Index of roles and bindings by subject, so that a decision looks up only the user's bindings, and of those
+ * only rules with the request's verb and resource. Example: for RoleBinding "b" in "ns" of Role "r" (get
+ * pods) to user "u", `scopes.get("ns").get("user u")` has one bound, whose compiled form has one grant under
+ * get, "", pods. A change of "r" invalidates only that compiled form.
  */
 export class RbacIndex {
   private readonly roles = new Map<string, Role>();
   private readonly scopes: Scopes = new Map();
-  /** By binding: where it was entered. */
-  private readonly entered = new Map<string, readonly (readonly [string, string])[]>();
-  /** By role: whose compiled forms are made from it. */
+  /** Namespace and subject of each entry of a binding, by kind and key. */
+  private readonly entries = new Map<string, readonly (readonly [string, string])[]>();
+  /** Grants whose compiled form depends on a role, by role key. */
   private readonly dependents = new Map<string, Set<Grants>>();
 
   /** `group` is the resolved API group of roles, for messages. */
@@ -93,12 +92,12 @@ export class RbacIndex {
 
   setRole(key: string, rules: readonly PolicyRule[] | null | undefined): void {
     this.roles.set(key, { rules: rules ?? [] });
-    this.forgetCompiled(key);
+    this.invalidate(key);
   }
 
   deleteRole(key: string): void {
     this.roles.delete(key);
-    this.forgetCompiled(key);
+    this.invalidate(key);
   }
 
   roleRules(key: string): readonly PolicyRule[] | undefined {
@@ -121,29 +120,29 @@ export class RbacIndex {
       this.dependentsOf(bound.role).add(grants);
       places.push([namespace, who]);
     }
-    this.entered.set(`${kind} ${key}`, places);
+    this.entries.set(`${kind} ${key}`, places);
   }
 
   deleteBinding(kind: BindingKind, key: string): void {
-    const places = this.entered.get(`${kind} ${key}`);
+    const places = this.entries.get(`${kind} ${key}`);
     if (places === undefined) return;
-    this.entered.delete(`${kind} ${key}`);
-    for (const [namespace, who] of places) this.leave(namespace, who, key);
+    this.entries.delete(`${kind} ${key}`);
+    for (const [namespace, who] of places) this.removeEntry(namespace, who, key);
   }
 
-  /** All keys of a kind, to find what is gone after a new look at everything. */
+  /** All keys of a kind, to find deleted objects after a relist. */
   keys(kind: BindingKind | RoleKind): readonly string[] {
     if (kind === "ClusterRole" || kind === "Role") {
       const clusterWide = kind === "ClusterRole";
       return [...this.roles.keys()].filter((key) => key.startsWith("/") === clusterWide);
     }
     const prefix = `${kind} `;
-    const all = [...this.entered.keys()].filter((key) => key.startsWith(prefix));
+    const all = [...this.entries.keys()].filter((key) => key.startsWith(prefix));
     return all.map((key) => key.slice(prefix.length));
   }
 
-  /** The binding that allows a request, in words; else the roles that are bound but not there. */
-  find(user: User, request: RequestInfo): { readonly story: string } | readonly string[] {
+  /** The binding that allows a request; otherwise the errors of bound but missing roles. */
+  find(user: User, request: RequestInfo): { readonly reason: string } | readonly string[] {
     const dangling: string[] = [];
     const keys = request.isResource ? resourceKeys(request) : [];
     for (const compiled of this.compiledOf(user, request.isResource ? request.namespace : "")) {
@@ -157,7 +156,7 @@ export class RbacIndex {
     return dangling;
   }
 
-  /** All rules that apply to a user in a namespace, in the order of the bindings. */
+  /** All rules of a user in a namespace, in the order of bindings. */
   rulesOf(
     user: User,
     namespace: string,
@@ -208,7 +207,7 @@ export class RbacIndex {
     const whom = subject.kind === "ServiceAccount" ? account : subject.name;
     return {
       role: roleKey(roleRef, namespace),
-      story:
+      reason:
         `${kind} ${goQuote(shown)} of ${roleRef.kind} ${goQuote(roleRef.name)} ` +
         `to ${subject.kind} ${goQuote(whom)}`,
       danglingText: `${roleRef.kind.toLowerCase()}.${this.group} ${goQuote(roleRef.name)} not found`,
@@ -224,7 +223,7 @@ export class RbacIndex {
     return orMake(this.dependents, role, () => new Set<Grants>());
   }
 
-  private leave(namespace: string, who: string, key: string): void {
+  private removeEntry(namespace: string, who: string, key: string): void {
     const bySubject = this.scopes.get(namespace);
     const grants = bySubject?.get(who);
     const bound = grants?.bounds.get(key);
@@ -238,7 +237,7 @@ export class RbacIndex {
     if (bySubject.size === 0) this.scopes.delete(namespace);
   }
 
-  private forgetCompiled(role: string): void {
+  private invalidate(role: string): void {
     for (const grants of this.dependents.get(role) ?? []) grants.compiled = undefined;
   }
 }
@@ -248,12 +247,12 @@ function uses({ bounds }: Grants, role: string): boolean {
   return false;
 }
 
-/** `namespace/name`; the namespace of cluster-wide objects is "". */
+/** `namespace/name`; the namespace of cluster-scoped objects is "". */
 export function objectKey(namespace: string | undefined, name: string): string {
   return `${namespace ?? ""}/${name}`;
 }
 
-/** Where the role of a reference is kept; `namespace` is that of the binding. */
+/** Key of the referenced role; `namespace` is that of the binding. */
 export function roleKey(
   { kind, name }: { readonly kind: string; readonly name: string },
   namespace: string,
@@ -261,7 +260,7 @@ export function roleKey(
   return objectKey(kind === "Role" ? namespace : "", name);
 }
 
-/** Undefined for unknown subject kinds. A service account is keyed by its user name. */
+/** Key of a subject; undefined = unknown kind. A ServiceAccount has the key of its user. */
 function subjectKey({ kind, name, namespace }: Subject, own: string): string | undefined {
   if (kind === "User") return `user ${name}`;
   if (kind === "Group") return `group ${name}`;
@@ -270,8 +269,8 @@ function subjectKey({ kind, name, namespace }: Subject, own: string): string | u
   return `user system:serviceaccount:${home}:${name}`;
 }
 
-/** Three lists of a thousand words each would make a billion keys. */
-const mostKeys = 10_000;
+/** Maximum number of keys per rule: three lists of a thousand would make a billion. */
+const maxKeys = 10_000;
 
 function compile(grants: Grants, roles: ReadonlyMap<string, Role>): Compiled {
   const resources = new Map<string, Grant[]>();
@@ -285,7 +284,7 @@ function compile(grants: Grants, roles: ReadonlyMap<string, Role>): Compiled {
     for (const rule of role?.rules ?? []) {
       const names = rule.resourceNames ?? [];
       const grant: Grant = { names: names.length === 0 ? undefined : new Set(names), bound };
-      if (ruleSize({ ...rule, resourceNames: [] }) > mostKeys) {
+      if (ruleSize({ ...rule, resourceNames: [] }) > maxKeys) {
         wide.push({ rule, grant });
         continue;
       }
@@ -306,7 +305,7 @@ function ruleKeys({ verbs, apiGroups = [], resources = [] }: PolicyRule): readon
   );
 }
 
-/** Where the rules stand that would allow a request. */
+/** Keys of all rules that would allow a resource request. */
 function resourceKeys({ verb, group, resource, subresource }: RequestInfo): readonly string[] {
   const whole = subresource === "" ? resource : `${resource}/${subresource}`;
   const named = subresource === "" ? [whole, "*"] : [whole, "*", `*/${subresource}`];
@@ -316,7 +315,7 @@ function resourceKeys({ verb, group, resource, subresource }: RequestInfo): read
   );
 }
 
-/** A separator that no part contains, so that no group can pass for part of a resource. */
+/** Index key of a rule; the separator cannot occur in the parts, so keys are unambiguous. */
 function ruleKey(verb: string, group: string, resource: string): string {
   return `${verb}\n${group}\n${resource}`;
 }

@@ -1,4 +1,4 @@
-/** What an access review must look like; words and order are those of Kubernetes. */
+/** Validation of access reviews; messages and order are Kubernetes'. */
 import { invalid, isLabelValue, isQualifiedName } from "#meta";
 import { Path, Problems } from "#schema";
 import type { SelectorAttributes } from "./selector-requirements.ts";
@@ -8,19 +8,19 @@ const spec = Path.of("spec");
 export interface ReviewChecks {
   /** Resolved group of the reviews. */
   readonly group: string;
-  /** The user is named in the spec. */
+  /** Whether the spec has the user. */
   readonly namesUser: boolean;
-  /** Asks about one namespace, that of the object. */
+  /** LocalSubjectAccessReview: namespace must be that of the object. */
   readonly isLocal: boolean;
 }
 
-/** Throws 422 with every problem. Metadata must be empty but for what the server keeps there. */
+/** Metadata must be empty, except managedFields. @throws 422 with all problems */
 export function checkReview(review: any, checks: ReviewChecks): void {
   const problems = new Problems();
   checkSpec(review.spec, checks, problems);
   checkMetadata(review.metadata, checks, problems);
   if (checks.isLocal) checkLocal(review, problems);
-  // Kubernetes forgets to name the kind here.
+  // The error has no kind, as in Kubernetes.
   if (!problems.empty) throw invalid({ group: checks.group, kind: "" }, "", problems);
 }
 
@@ -47,7 +47,7 @@ function checkSpec(review: any, { namesUser }: ReviewChecks, problems: Problems)
   checkSelector(labelSelector, place.child("labelSelector"), { problems, ofLabels: true });
 }
 
-/** As Go's field names have it. */
+/** Prints nonResourceAttributes like Go's `%v`. */
 function shownPath({ path = "", verb = "" }: { readonly path?: string; readonly verb?: string }) {
   return { Path: path, Verb: verb };
 }
@@ -78,7 +78,7 @@ function checkLocal({ spec: asked, metadata }: any, problems: Problems): void {
 
 interface SelectorChecks {
   readonly problems: Problems;
-  /** Keys and values obey the rules of labels. */
+  /** Whether keys and values must be valid label keys and values. */
   readonly ofLabels: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Access reviews (SubjectAccessReview and its variants): they report what a user may do. */
+/** Access reviews: SubjectAccessReview, its variants, and SelfSubjectRulesReview. */
 import { badRequest, type Domain, resolve } from "#meta";
 import type { CreateHandler, VirtualCreate } from "#registry";
 import {
@@ -17,7 +17,7 @@ import {
   readLabelSelector,
 } from "./selector-requirements.ts";
 
-/** By the key prefix of the kinds, as the registry wants them. */
+/** Create handlers of access reviews, by key prefix of the kind. */
 export function accessReviews(
   authorizer: Authorizer,
   domain: Domain,
@@ -45,7 +45,7 @@ export function accessReviews(
   ];
 }
 
-/** Without a namespace, the one of the request is meant. */
+/** Defaults the namespace of the attributes to that of the request. */
 function defaultNamespace({ metadata, spec }: any): void {
   const { resourceAttributes } = spec;
   if (resourceAttributes !== undefined) resourceAttributes.namespace ||= metadata.namespace;
@@ -62,7 +62,7 @@ async function judge(authorizer: Authorizer, user: User, spec: any): Promise<obj
     const request = nonResourceRequestInfo(verb, path);
     return statusOf(await authorizer.authorize({ user, request }), []);
   }
-  // Without a version, all are meant.
+  // The default version is "*".
   const { verb = "", version } = resourceAttributes;
   const field = readFieldSelector(resourceAttributes.fieldSelector);
   const label = readLabelSelector(resourceAttributes.labelSelector);
@@ -90,7 +90,7 @@ function statusOf({ verdict, reason, error = "" }: Decision, left: readonly stri
   };
 }
 
-/** Answers a fresh object: nothing that the client sent comes back. */
+/** Responds to a rules review with a new object, without the client's fields. */
 async function listRules(
   authorizer: Authorizer,
   { request, object }: VirtualCreate,

@@ -1,7 +1,7 @@
 import { parseFieldSelector, parseLabelSelector, StatusError } from "#meta";
 import type { SelectorTerm } from "#request";
 
-/** As reviews carry selectors: one of the two, or neither. */
+/** Selector in a review: raw or parsed, or neither. */
 export interface SelectorAttributes {
   readonly rawSelector?: string;
   readonly requirements?: readonly SelectorRequirement[];
@@ -14,15 +14,15 @@ interface SelectorRequirement {
 }
 
 export interface ReadSelector {
-  /** Undefined = unrestricted; the request may be judged without what could not be read. */
+  /** Parsed terms; undefined = unrestricted. Dropping unparsable parts only widens the request. */
   readonly terms: readonly SelectorTerm[] | undefined;
-  /** "" or what was left out, in the words of Kubernetes. */
+  /** What was dropped, for Kubernetes' message; "" = nothing. */
   readonly left: "" | "ignored" | "partially ignored";
 }
 
 const unrestricted: ReadSelector = { terms: undefined, left: "" };
 
-/** The text of a field selector. */
+/** Parses a field selector. */
 export function fieldTermsOf(text: string): readonly SelectorTerm[] {
   return parseFieldSelector(text).requirements.map(({ field, operator, value }) => ({
     key: field,
@@ -41,7 +41,7 @@ const labelOperators: Readonly<Record<string, SelectorTerm["operator"]>> = {
   "!": "DoesNotExist",
 };
 
-/** The text of a label selector; comparisons of numbers have no term and are left out. */
+/** Parses a label selector; drops numeric comparisons, which terms cannot represent. */
 export function labelTermsOf(text: string): readonly SelectorTerm[] {
   return parseLabelSelector(text).requirements.flatMap(({ key, operator, values }) => {
     const named = labelOperators[operator];
@@ -49,7 +49,7 @@ export function labelTermsOf(text: string): readonly SelectorTerm[] {
   });
 }
 
-/** Fields take one value for `In` and `NotIn` and have no other operators (source: Kubernetes). */
+/** Field selectors support only `In` and `NotIn` with one value (source: Kubernetes). */
 export function readFieldSelector(selector: SelectorAttributes | undefined): ReadSelector {
   return readSelector(
     selector,

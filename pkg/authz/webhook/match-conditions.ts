@@ -1,4 +1,4 @@
-/** Conditions in CEL under which a webhook is asked at all. */
+/** Match conditions (CEL) of authorization webhooks. */
 import {
   bool,
   type CelType,
@@ -15,12 +15,12 @@ import {
 /** The spec of a SubjectAccessReview as JSON. */
 export type ReviewSpec = Readonly<Record<string, unknown>>;
 
-/** Compiles a condition; `fault` is what is wrong with it, in the words of Kubernetes. */
+/** Compiles a condition; `fault` is the compile error with Kubernetes' message. */
 export type CompileCondition = (
   expression: string,
 ) => { readonly program: Program } | { readonly program?: undefined; readonly fault: string };
 
-/** Names stand as they are: `namespace`, which elsewhere has to be escaped, is one of them. */
+/** Declares a type with unescaped field names: `namespace` is not escaped here. */
 function fields(name: string, types: Readonly<Record<string, CelType>>): CelType {
   const known = new Map(Object.entries(types).map(([key, type]) => [key, { key, type }]));
   return objectOf({ name, field: (key) => known.get(key) });
@@ -50,7 +50,7 @@ const requestType = fields("kubernetes.SubjectAccessReviewSpec", {
   extra: mapOf(string, listOf(string)),
 });
 
-/** Makes a compiler of conditions about `request`, the spec of a SubjectAccessReview. */
+/** Creates a compiler of conditions on `request`, the spec of a SubjectAccessReview. */
 export function conditionCompiler(): CompileCondition {
   const environment = Environment.kubernetes({ variables: { request: requestType } });
   return (expression) => {
@@ -62,8 +62,8 @@ export function conditionCompiler(): CompileCondition {
 }
 
 /**
- * Whether a request meets every condition. One that is false decides, whatever else fails;
- * otherwise the failures are answered.
+ * Whether a request meets all conditions. A false one takes precedence over errors of others; otherwise
+ * returns the errors.
  */
 export function meetsConditions(
   conditions: readonly Program[],

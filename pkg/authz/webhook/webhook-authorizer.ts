@@ -17,36 +17,36 @@ export interface WebhookAuthorizerOptions {
   readonly client: WebhookClient;
   readonly clock: Clock;
   readonly domain: Domain;
-  /** Version of the SubjectAccessReview that it is sent. */
+  /** Version of SubjectAccessReview to send. */
   readonly version: "v1" | "v1beta1";
-  /** How long what was allowed stays allowed, in milliseconds; 0 = ask each time. */
+  /** Cache TTL of allowed requests in ms; 0 = not cached. */
   readonly authorizedMs: number;
-  /** How long what was not allowed stays so, in milliseconds; 0 = ask each time. */
+  /** Cache TTL of other decisions in ms; 0 = not cached. */
   readonly unauthorizedMs: number;
-  /** What it means that the webhook cannot be asked. */
+  /** failurePolicy: decision if the call fails. */
   readonly onFailure: "no-opinion" | "deny";
-  /** Only requests that meet all of them are asked about. */
+  /** matchConditions: the webhook is called only if all are true. */
   readonly conditions: readonly Program[];
-  /** Told of calls that came to nothing. */
+  /** Called with errors of failed calls. */
   readonly report: (error: unknown) => void;
 }
 
-interface Answer {
+interface CachedDecision {
   readonly decision: Decision;
-  /** When it has to be asked for again; milliseconds since 1970. */
+  /** Expiry by the monotonic clock in ms. */
   readonly until: number;
 }
 
-/** Answers kept at a time; the eldest makes room. */
+/** Maximum number of cached decisions; the oldest is evicted. */
 const capacity = 8192;
-/** A client must not fill the memory with long names (source: Kubernetes). */
-const longestKept = 10_000;
+/** Maximum length of client-controlled attributes of cached decisions (source: Kubernetes). */
+const maxCachedLength = 10_000;
 
-/** Asks another server (`--authorization-webhook-config-file`), and remembers its answers. */
+/** Webhook authorizer (`--authorization-webhook-config-file`); caches decisions. */
 export class WebhookAuthorizer implements Authorizer {
-  private readonly answers = new Map<string, Answer>();
-  /** Questions under way: who asks the same waits for the same answer. */
-  private readonly asked = new Map<string, Promise<Decision>>();
+  private readonly decisions = new Map<string, CachedDecision>();
+  /** Pending calls by key: concurrent equal requests share one call. */
+  private readonly pendingCalls = new Map<string, Promise<Decision>>();
 
   constructor(private readonly options: WebhookAuthorizerOptions) {}
 
@@ -59,15 +59,17 @@ export class WebhookAuthorizer implements Authorizer {
     }
     const spec = specOf(attributes);
     const key = createHash("sha256").update(JSON.stringify(spec)).digest("base64");
-    const known = this.answers.get(key);
+    const known = this.decisions.get(key);
     if (known !== undefined && known.until > this.options.clock.monotonic()) return known.decision;
-    let question = this.asked.get(key);
-    if (question === undefined) {
-      const mayKeep = lengthOf(attributes) < longestKept;
-      question = this.ask(spec, mayKeep ? key : undefined).finally(() => this.asked.delete(key));
-      this.asked.set(key, question);
+    let call = this.pendingCalls.get(key);
+    if (call === undefined) {
+      const isCacheable = lengthOf(attributes) < maxCachedLength;
+      call = this.review(spec, isCacheable ? key : undefined).finally(() =>
+        this.pendingCalls.delete(key),
+      );
+      this.pendingCalls.set(key, call);
     }
-    return question;
+    return call;
   }
 
   rules(): KnownRules {
@@ -75,7 +77,7 @@ export class WebhookAuthorizer implements Authorizer {
     return { rules: [], incomplete: true, error };
   }
 
-  private async ask(spec: ReviewSpec, key: string | undefined): Promise<Decision> {
+  private async review(spec: ReviewSpec, key: string | undefined): Promise<Decision> {
     const { client, clock, domain, version, authorizedMs, unauthorizedMs, report } = this.options;
     const review = {
       kind: "SubjectAccessReview",
@@ -93,10 +95,10 @@ export class WebhookAuthorizer implements Authorizer {
       return this.failed(error.message);
     }
     const decision = decisionOf(answer);
-    const keptMs = decision.verdict === "allow" ? authorizedMs : unauthorizedMs;
-    if (key !== undefined && keptMs > 0) {
-      const kept = { decision, until: clock.monotonic() + keptMs };
-      setBounded(this.answers, [key, kept], capacity);
+    const ttlMs = decision.verdict === "allow" ? authorizedMs : unauthorizedMs;
+    if (key !== undefined && ttlMs > 0) {
+      const kept = { decision, until: clock.monotonic() + ttlMs };
+      setBounded(this.decisions, [key, kept], capacity);
     }
     return decision;
   }
@@ -106,35 +108,35 @@ export class WebhookAuthorizer implements Authorizer {
   }
 }
 
-/** What the client made up of a question. */
+/** Length of client-controlled attributes. */
 function lengthOf({ request }: AuthorizationAttributes): number {
   const { namespace, verb, group, version, resource, subresource, name, path } = request;
   return [namespace, verb, group, version, resource, subresource, name, path].join("").length;
 }
 
-/** The question as it is sent: what is empty is left out. */
+/** Spec of the SubjectAccessReview to send, without empty fields. */
 function specOf(attributes: AuthorizationAttributes): ReviewSpec {
   const { user, request } = attributes;
   const { path, verb } = request;
-  const asked = request.isResource
+  const requestSpec = request.isResource
     ? { resourceAttributes: withoutEmpty(resourceAttributes(attributes)) }
     : { nonResourceAttributes: withoutEmpty({ path, verb }) };
   const { name, groups, uid } = user;
   return {
-    ...asked,
+    ...requestSpec,
     ...withoutEmpty({ user: name, groups, extra: Object.fromEntries(user.extra), uid }),
   };
 }
 
-/** The question as conditions see it: texts are there even if they are empty. */
+/** Spec for match conditions, including empty strings. */
 function completeSpec(attributes: AuthorizationAttributes): ReviewSpec {
   const { user, request } = attributes;
   const { path, verb } = request;
-  const asked = request.isResource
+  const requestSpec = request.isResource
     ? { resourceAttributes: resourceAttributes(attributes) }
     : { nonResourceAttributes: { path, verb } };
   const { name, groups, uid } = user;
-  return { user: name, groups, uid, extra: Object.fromEntries(user.extra), ...asked };
+  return { user: name, groups, uid, extra: Object.fromEntries(user.extra), ...requestSpec };
 }
 
 function resourceAttributes(
@@ -169,7 +171,7 @@ function withoutEmpty(fields: Readonly<Record<string, unknown>>): object {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => isFull(value)));
 }
 
-/** The one field that was called otherwise. */
+/** Spec in v1beta1, in which `groups` is named `group`. */
 function oldSpec({ groups, ...spec }: ReviewSpec): ReviewSpec {
   return groups === undefined ? spec : { ...spec, group: groups };
 }
