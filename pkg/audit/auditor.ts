@@ -20,19 +20,19 @@ import { RequestAudit } from "./trail.ts";
 import { type TruncateOptions, truncating } from "./truncate.ts";
 import { WebhookBackend } from "./webhook.ts";
 
-/** How long requests wait for their events, and what a lost event means for them. */
+/** `--audit-log-mode`: whether requests wait for their events, and fail if an event is lost. */
 export type AuditMode = "batch" | "blocking" | "blocking-strict";
 
 interface Delivery {
   readonly mode: AuditMode;
-  /** For the mode `batch`. */
+  /** Options of mode `batch`. */
   readonly batch: BatchOptions;
-  /** Absent = events of any size are kept. */
+  /** Undefined = no truncation. */
   readonly truncate?: TruncateOptions | undefined;
 }
 
 export interface LogDelivery extends Delivery {
-  /** A file, or a stream to write to. */
+  /** Path of a file, or a stream. */
   readonly to: string | NodeJS.WritableStream;
   readonly format: "json" | "legacy";
   readonly rotation: RotationOptions;
@@ -51,7 +51,7 @@ export interface AuditorOptions {
   readonly domain: Domain;
   readonly clock: Clock;
   readonly instruments: Instruments;
-  /** Told of events that were lost, and of old logs that could not be tidied up. */
+  /** Called with errors of lost events, and of rotating log files. */
   readonly report: (error: unknown) => void;
   /** Records calls to the webhook. */
   readonly tracer?: Tracer;
@@ -98,8 +98,8 @@ export const auditMetrics: readonly MetricDefinition[] = [
 ];
 
 /**
- * Starts to audit requests by a policy.
- * @throws ConfigurationFault; and what the file system throws when the log cannot be opened
+ * Starts auditing by a policy.
+ * @throws ConfigurationFault, or a file system error if the log cannot be opened
  */
 export async function startAuditor(options: AuditorOptions): Promise<RunningAuditor> {
   const { clock, domain, instruments } = options;

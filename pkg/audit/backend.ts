@@ -1,17 +1,17 @@
 import type { AuditEvent } from "./event.ts";
 
-/** A destination of audit events. */
+/** An audit backend. */
 export interface Backend {
   /**
-   * Takes events. A promise resolves when they are kept and rejects when they are not; undefined
-   * means that they are taken and nothing needs to be waited for.
+   * Writes events. A promise resolves when they are stored, and rejects if they are lost; undefined =
+   * accepted without waiting.
    */
   write(events: readonly AuditEvent[]): Promise<void> | undefined;
-  /** Keeps what it has taken and frees everything. */
+  /** Writes all accepted events and releases resources. */
   close(): Promise<void>;
 }
 
-/** Told of events that were lost, by the name of who lost them. */
+/** Called with lost events, and the name of the backend. */
 export type OnLoss = (plugin: string, error: unknown, count: number) => void;
 
 /** Ignores write errors of a backend, which reports its losses itself. */
@@ -22,7 +22,7 @@ export function ignoringErrors(backend: Backend): Backend {
   };
 }
 
-/** All of them get every event. */
+/** Sends every event to all backends. */
 export function unionBackend(backends: readonly Backend[]): Backend {
   const [only] = backends;
   if (only !== undefined && backends.length === 1) return only;

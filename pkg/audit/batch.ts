@@ -3,27 +3,27 @@ import type { Backend, OnLoss } from "./backend.ts";
 import type { AuditEvent } from "./event.ts";
 
 export interface BatchOptions {
-  /** Events that may wait; more are lost. */
+  /** Maximum number of buffered events; excess ones are dropped. */
   readonly bufferSize: number;
-  /** Events that leave together. */
+  /** Maximum number of events per batch. */
   readonly maxSize: number;
-  /** Milliseconds after which a smaller batch leaves, too; 0 = at once. */
+  /** Maximum time in ms before an incomplete batch is sent; 0 = immediately. */
   readonly maxWaitMs: number;
-  /** Batches per second, and how many may leave at once after a rest; absent = no bound. */
+  /** Rate limit and burst of batches; undefined = none. */
   readonly throttle?: { readonly perSecond: number; readonly burst: number } | undefined;
 }
 
-/** Bytes of bodies that may wait; events beyond that are lost. */
-const mostBytes = 256 * 1024 * 1024;
-/** Batches on their way at a time. */
-const mostAtOnce = 32;
+/** Maximum bytes of buffered bodies; excess events are dropped. */
+const maxBytes = 256 * 1024 * 1024;
+/** Maximum number of concurrent batches. */
+const maxConcurrent = 32;
 
 interface BatchParts {
   readonly clock: Clock;
   readonly onLoss: OnLoss;
 }
 
-/** Lets requests go on at once: events wait in memory until a batch is full or old enough. */
+/** Backend of mode `batch`: buffers events until a batch is full or due, without delaying requests. */
 export class BufferedBackend implements Backend {
   private waiting: AuditEvent[] = [];
   private waitingBytes = 0;
@@ -46,7 +46,7 @@ export class BufferedBackend implements Backend {
     for (const event of events) {
       const bytes = bodyBytes(event);
       const isFull = this.waiting.length >= this.options.bufferSize;
-      if (this.closed || isFull || this.waitingBytes + bytes > mostBytes) {
+      if (this.closed || isFull || this.waitingBytes + bytes > maxBytes) {
         const story = this.closed ? "the server is shutting down" : "audit buffer queue blocked";
         this.parts.onLoss("buffered", new Error(story), 1);
         continue;
@@ -57,7 +57,7 @@ export class BufferedBackend implements Backend {
     this.sendFull();
   }
 
-  /** What waits still leaves, unthrottled. */
+  /** Sends all buffered events without throttling. */
   async close(): Promise<void> {
     this.closed = true;
     clearTimeout(this.timer);
@@ -69,11 +69,12 @@ export class BufferedBackend implements Backend {
   private sendFull(): void {
     if (this.closed) return;
     while (this.waiting.length >= this.options.maxSize) if (!this.sendOne()) return;
-    if (this.waiting.length > 0 && this.timer === undefined) this.wake(this.options.maxWaitMs);
+    if (this.waiting.length > 0 && this.timer === undefined)
+      this.scheduleFlush(this.options.maxWaitMs);
   }
 
-  /** Comes back for what waits, full batch or not. */
-  private wake(ms: number): void {
+  /** Schedules a flush, also of an incomplete batch. */
+  private scheduleFlush(ms: number): void {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
       this.timer = undefined;
@@ -81,18 +82,18 @@ export class BufferedBackend implements Backend {
     }, ms).unref();
   }
 
-  /** False when a batch has to wait for the rate limit or for a batch in flight. */
+  /** Sends a batch; returns false if it must wait for the rate limit or another batch. */
   private sendOne(): boolean {
-    if (this.underWay.size >= mostAtOnce) return false;
-    const wait = this.untilTurn();
-    if (wait > 0) this.wake(wait);
+    if (this.underWay.size >= maxConcurrent) return false;
+    const wait = this.takeToken();
+    if (wait > 0) this.scheduleFlush(wait);
     else void this.send(this.take());
     return wait === 0;
   }
 
   private send(batch: readonly AuditEvent[]): Promise<void> {
     const sent = (this.next.write(batch) ?? Promise.resolve())
-      // The backend has told of its loss.
+      // The backend has reported the loss.
       .catch(() => undefined)
       .finally(() => {
         this.underWay.delete(sent);
@@ -108,8 +109,8 @@ export class BufferedBackend implements Backend {
     return batch;
   }
 
-  /** Takes a token; milliseconds until there is one if there is none. */
-  private untilTurn(): number {
+  /** Takes a token of the rate limit; returns the milliseconds until the next one if there is none. */
+  private takeToken(): number {
     const { throttle } = this.options;
     if (throttle === undefined) return 0;
     const now = this.parts.clock.monotonic();

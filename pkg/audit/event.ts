@@ -2,22 +2,22 @@ import { escapeHtml, formatMicros, goQuote, type Status } from "#meta";
 import type { RequestInfo, User } from "#request";
 import type { Level, Stage } from "./policy-file.ts";
 
-/** One moment of a request, as audit backends keep it. Never changed once it is made. */
+/** An audit event: one stage of a request. Immutable. */
 export interface AuditEvent {
   readonly level: Level;
   readonly stage: Stage;
   readonly id: string;
   readonly url: string;
   readonly info: RequestInfo;
-  /** undefined = authentication has failed. */
+  /** Undefined = authentication failed. */
   readonly user: User | undefined;
   readonly actingAs: User | undefined;
   readonly sourceAddresses: readonly string[];
   readonly userAgent: string;
-  /** What the path does not tell of the object, or "". */
+  /** objectRef fields that the path lacks, or "". */
   readonly object: ObjectNames;
   readonly response: EventResponse | undefined;
-  /** The request body as JSON text. */
+  /** Request body as JSON text. */
   readonly requestObject: string | undefined;
   readonly responseObject: string | undefined;
   /** Time of the request's arrival, in microseconds since 1970. */
@@ -33,17 +33,17 @@ export interface ObjectNames {
   readonly resourceVersion: string;
 }
 
-/** `code` only, unless the answer was a Status. */
+/** responseStatus; only `code` unless the response is a Status. */
 export type EventResponse =
   | { readonly [K in "status" | "message" | "reason" | "details" | "code"]: Status[K] | undefined }
   | {
       readonly code: number;
     };
 
-/** Says that an event has lost its bodies; resolved by `resolve`. */
+/** Annotation of truncated events; resolved by `resolve`. */
 export const truncatedKey = "audit.{api}/truncated";
 
-/** The event as one line of JSON without its end; a member of a list goes without `typeMeta`. */
+/** Encodes an event as one line of JSON; items of an EventList omit apiVersion and kind. */
 export function eventJson(event: AuditEvent, apiVersion: string | undefined): string {
   const typeMeta = apiVersion === undefined ? {} : { kind: "Event", apiVersion };
   const { requestObject, responseObject } = event;
@@ -100,7 +100,7 @@ function reference({ info, object }: AuditEvent): object | undefined {
   };
 }
 
-/** With keys in order, as Go prints maps; undefined when there are none. */
+/** Object with sorted keys, as in Go's maps; undefined = empty. */
 function sorted(entries: ReadonlyMap<string, unknown>): object | undefined {
   if (entries.size === 0) return undefined;
   const object: Record<string, unknown> = Object.create(null);
@@ -113,7 +113,7 @@ function timestamp(micros: number): string {
   return formatMicros({ seconds, nanos: (micros - seconds * 1_000_000) * 1000 });
 }
 
-/** The event in the format that came before JSON: one line of `name="value"`. */
+/** Formats an event as legacy text (`--audit-log-format=legacy`): one line of `name="value"`. */
 export function eventLine(event: AuditEvent): string {
   const { user, actingAs, info, object } = event;
   const quotedList = (list: readonly string[]) => list.map(goQuote).join(",");

@@ -1,4 +1,4 @@
-/** audit: the record of requests: policies, events, and where they are kept. */
+/** audit: audit policies, events and backends. */
 export {
   type AuditMode,
   auditMetrics,

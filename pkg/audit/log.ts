@@ -1,9 +1,9 @@
 import type { Backend, OnLoss } from "./backend.ts";
 import { type AuditEvent, eventJson, eventLine } from "./event.ts";
 
-/** Where lines go: a file, or a stream. */
+/** Destination of log lines: a file or a stream. */
 export interface LineSink {
-  /** Resolves when the lines are written; each ends with a line break. */
+  /** Resolves when the newline-terminated lines are written. */
   append(lines: Buffer): Promise<void>;
   close(): Promise<void>;
 }
@@ -14,7 +14,7 @@ export interface LogOptions {
   readonly onLoss: OnLoss;
 }
 
-/** Writes a line per event. */
+/** Log backend: writes one line per event. */
 export class LogBackend implements Backend {
   constructor(
     private readonly sink: LineSink,
@@ -39,9 +39,9 @@ export class LogBackend implements Backend {
   }
 }
 
-/** Standard output, which is never closed. */
+/** Sink of a stream, e.g. standard output, which is never closed. */
 export function streamSink(stream: NodeJS.WritableStream): LineSink {
-  // Errors reach the callback of the write; without a listener they would end the process.
+  // The write callback gets the error; without a listener it would end the process.
   stream.on("error", () => undefined);
   return {
     append: (lines) =>

@@ -52,7 +52,7 @@ export type PolicyRule = Infer<typeof policyRule>;
 export type Policy = Infer<typeof policyV1>;
 
 /**
- * Reads the text of an `audit.k8s.io/v1` policy: YAML or JSON, without unknown or repeated fields.
+ * Strictly parses an `audit.k8s.io/v1` Policy (YAML or JSON).
  * @throws ConfigurationFault
  */
 export function readPolicy(text: string, domain: Domain): Policy {

@@ -1,11 +1,11 @@
 import type { RequestInfo, User } from "#request";
 import { type Level, levels, type Policy, type PolicyRule, type Stage } from "./policy-file.ts";
 
-/** How much is kept of one request. */
+/** Audit level and options of one request. */
 export interface AuditDecision {
   readonly level: Level;
   readonly omitted: ReadonlySet<Stage>;
-  /** Bodies are kept without managed fields. */
+  /** Whether to omit managedFields from bodies. */
   readonly omitsManagedFields: boolean;
 }
 
@@ -27,7 +27,7 @@ interface ReadyResources {
   readonly names: Names;
 }
 
-/** The verdict on a request: that of the first rule that matches, else None. */
+/** Decision of the first matching rule; without one, level None. */
 export function policyEvaluator(
   policy: Policy,
 ): (info: RequestInfo, user: User | undefined) => AuditDecision {
@@ -36,8 +36,8 @@ export function policyEvaluator(
   return (info, user) => rules.find((rule) => matches(rule, info, user))?.verdict ?? nothing;
 }
 
-/** Whether a level keeps what another one keeps. */
-export function reaches(level: Level, least: Level): boolean {
+/** Whether a level is at least `least`. */
+export function isAtLeast(level: Level, least: Level): boolean {
   return levels.indexOf(level) >= levels.indexOf(least);
 }
 
@@ -78,7 +78,7 @@ function matches(rule: ReadyRule, info: RequestInfo, user: User | undefined): bo
   return !info.isResource && rule.paths.some((pattern) => matchesPath(pattern, info.path));
 }
 
-/** What has no namespace is in the namespace "". */
+/** Whether a rule matches a resource request; cluster-scoped objects have namespace "". */
 function matchesResource({ namespaces, resources }: ReadyRule, info: RequestInfo): boolean {
   if (namespaces !== undefined && !namespaces.has(info.namespace)) return false;
   if (resources.length === 0) return true;
@@ -90,7 +90,7 @@ function matchesResource({ namespaces, resources }: ReadyRule, info: RequestInfo
   });
 }
 
-/** `pods`, `pods/log`, `pods/*` (its subresources and the pods themselves), `*\/log`, `*`. */
+/** Matches `pods`, `pods/log`, `pods/*` (pods and their subresources), `*\/log`, `*`. */
 function matchesPlural(pattern: string, { resource, subresource }: RequestInfo): boolean {
   const combined = subresource === "" ? resource : `${resource}/${subresource}`;
   if (pattern === "*" || pattern === combined) return true;

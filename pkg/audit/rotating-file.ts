@@ -7,26 +7,26 @@ import type { Clock } from "#base";
 import type { LineSink } from "./log.ts";
 
 export interface RotationOptions {
-  /** Bytes after which a new file is begun; 0 = 100 MiB. */
+  /** Maximum file size in bytes before rotation; 0 = 100 MiB. */
   readonly maxBytes: number;
-  /** Days after which an old file is removed; 0 = never. */
+  /** Maximum age of rotated files in days; 0 = unlimited. */
   readonly maxAgeDays: number;
-  /** Old files that are kept; 0 = all. */
+  /** Maximum number of rotated files; 0 = unlimited. */
   readonly maxBackups: number;
-  /** Old files are compressed. */
+  /** Whether to gzip rotated files. */
   readonly compress: boolean;
 }
 
 interface RotationParts {
   readonly clock: Clock;
-  /** Told when old files cannot be compressed or removed. */
+  /** Called with errors of compressing and removing rotated files. */
   readonly onFault: (error: unknown) => void;
 }
 
 const defaultBytes = 100 * 1024 * 1024;
 const dayMs = 86_400_000;
-/** Bytes that one call to the file system writes. */
-const mostAtOnce = 4 * 1024 * 1024;
+/** Maximum number of bytes per write call. */
+const maxWriteBytes = 4 * 1024 * 1024;
 
 interface Waiting {
   readonly lines: Buffer;
@@ -35,9 +35,8 @@ interface Waiting {
 }
 
 /**
- * A log file with a bounded size. Old files stand beside it as `audit-2026-01-02T03-04-05.678.log`,
- * the names that tools for Kubernetes' audit log know. Lines that come while others are written
- * leave together.
+ * A log file with rotation. Rotated files are named `audit-2026-01-02T03-04-05.678.log`, like those of
+ * kube-apiserver (lumberjack). Lines that arrive during a write are written together.
  */
 export class RotatingFile implements LineSink {
   private waiting: Waiting[] = [];
@@ -54,7 +53,7 @@ export class RotatingFile implements LineSink {
     this.size = parts.size;
   }
 
-  /** Opens or makes the file, and its folder; throws what the file system throws. */
+  /** Opens the file; creates it and its folder if missing. @throws file system errors */
   static async open(
     file: string,
     options: RotationOptions,
@@ -98,7 +97,7 @@ export class RotatingFile implements LineSink {
         for (const { resolve } of batch) resolve();
       } catch (error) {
         for (const { reject } of batch) reject(error);
-        // Half a line would spoil the next one.
+        // Removes a partly written line.
         await this.parts.handle.truncate(this.size).catch(this.parts.onFault);
       }
     }
@@ -109,9 +108,9 @@ export class RotatingFile implements LineSink {
     return this.options.maxBytes || defaultBytes;
   }
 
-  /** As many as fit into the file, one at least. */
+  /** Takes the waiting lines that fit into the file, at least one. */
   private take(): readonly Waiting[] {
-    const room = Math.min(this.most - this.size, mostAtOnce);
+    const room = Math.min(this.most - this.size, maxWriteBytes);
     let bytes = 0;
     let count = 0;
     for (const { lines } of this.waiting) {
@@ -122,7 +121,7 @@ export class RotatingFile implements LineSink {
     return this.waiting.splice(0, count);
   }
 
-  /** The file gets the name of a backup and a new one takes its place. */
+  /** Renames the file to a backup name and opens a new one. */
   private async rotate(): Promise<void> {
     const { parts, file } = this;
     await rename(file, await this.nextBackupName());
@@ -133,7 +132,7 @@ export class RotatingFile implements LineSink {
     this.tidying = this.tidying.then(() => this.tidy()).catch(parts.onFault);
   }
 
-  /** Names keep the order of the files, also of two in one millisecond. */
+  /** Backup name; unique and ordered, also within one millisecond. */
   private async nextBackupName(): Promise<string> {
     const [youngest] = await this.backups();
     const time = Math.max(this.parts.clock.now(), (youngest?.time ?? 0) + 1);
@@ -172,12 +171,12 @@ function linesOf({ lines }: Waiting): Buffer {
   return lines;
 }
 
-/** What is logged is for the owner only. */
+/** Opens the log with permissions for its owner only. */
 function openLog(file: string): Promise<FileHandle> {
   return open(file, "a", 0o600);
 }
 
-/** `2026-01-02T03-04-05.678` */
+/** Formats a time for backup names: `2026-01-02T03-04-05.678`. */
 function stamp(time: number): string {
   return new Date(time).toISOString().slice(0, -1).replaceAll(":", "-");
 }

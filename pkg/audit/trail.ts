@@ -11,7 +11,7 @@ import {
 import { parseJson } from "#schema";
 import type { Backend } from "./backend.ts";
 import { type AuditEvent, type EventResponse, truncatedKey } from "./event.ts";
-import { reaches, type AuditDecision } from "./policy.ts";
+import { isAtLeast, type AuditDecision } from "./policy.ts";
 import type { Stage } from "./policy-file.ts";
 
 export interface TrailParts {
@@ -22,19 +22,19 @@ export interface TrailParts {
   readonly onRefusal: () => void;
 }
 
-const longestUserAgent = 1024;
-/** Requests that take longer say so. */
-const slowMicros = 500_000;
+const maxUserAgentLength = 1024;
+/** Latency in microseconds above which events have latency annotations. */
+const slowThresholdMicros = 500_000;
 const nothing: ReadonlyMap<string, string> = new Map();
 
-/** What an event says before anything has happened. */
-function beginning(
+/** Initial event of a request. */
+function initialEvent(
   request: AuditedRequest,
   { level }: AuditDecision,
   received: number,
 ): AuditEvent {
   const { id, url, info, user, userAgent, sourceAddresses } = request;
-  const isLong = userAgent.length > longestUserAgent;
+  const isLong = userAgent.length > maxUserAgentLength;
   return {
     level,
     stage: "RequestReceived",
@@ -44,7 +44,7 @@ function beginning(
     user,
     actingAs: undefined,
     sourceAddresses,
-    userAgent: isLong ? `${userAgent.slice(0, longestUserAgent)}...TRUNCATED` : userAgent,
+    userAgent: isLong ? `${userAgent.slice(0, maxUserAgentLength)}...TRUNCATED` : userAgent,
     object: { namespace: "", name: "", uid: "", resourceVersion: "" },
     response: undefined,
     requestObject: undefined,
@@ -55,12 +55,12 @@ function beginning(
   };
 }
 
-/** The record of one request. */
+/** Audit trail of one request. */
 export class RequestAudit implements AuditTrail {
   readonly keepsAnswer: boolean;
   private event: AuditEvent;
   private readonly annotations = new Map<string, string>();
-  /** Writes of ResponseStarted events, which the start of a response cannot wait for. */
+  /** Pending writes of ResponseStarted events, for which the response does not wait. */
   private pending: Promise<void> | undefined;
   private isLong = false;
   private queuedMs = 0;
@@ -70,8 +70,8 @@ export class RequestAudit implements AuditTrail {
     private readonly verdict: AuditDecision,
     private readonly parts: TrailParts,
   ) {
-    this.keepsAnswer = reaches(verdict.level, "RequestResponse");
-    this.event = beginning(request, verdict, parts.clock.nowMicros());
+    this.keepsAnswer = isAtLeast(verdict.level, "RequestResponse");
+    this.event = initialEvent(request, verdict, parts.clock.nowMicros());
     for (const [key, value] of request.user?.remarks ?? nothing) this.annotate(key, value);
   }
 
@@ -80,7 +80,7 @@ export class RequestAudit implements AuditTrail {
   }
 
   annotateContent(key: string, value: () => string): void {
-    if (reaches(this.verdict.level, "Request")) this.annotate(key, value());
+    if (isAtLeast(this.verdict.level, "Request")) this.annotate(key, value());
   }
 
   actsAs(user: User): void {
@@ -90,7 +90,7 @@ export class RequestAudit implements AuditTrail {
   sent({ metadata = {}, json }: SentBody): void {
     const { namespace = "", name = "", uid = "", resourceVersion = "" } = metadata;
     const object = { namespace, name, uid, resourceVersion };
-    const keepsBody = reaches(this.verdict.level, "Request");
+    const keepsBody = isAtLeast(this.verdict.level, "Request");
     const body = keepsBody ? json() : undefined;
     const requestObject = body === undefined ? undefined : this.shown(body);
     this.event = { ...this.event, object, requestObject };
@@ -114,7 +114,7 @@ export class RequestAudit implements AuditTrail {
   started(code: number): void {
     this.isLong = true;
     this.setCode(code);
-    this.pending = this.write("ResponseStarted")?.catch(lost);
+    this.pending = this.write("ResponseStarted")?.catch(ignoreLoss);
   }
 
   async completed({ code, status, body, cut = false }: AuditedAnswer): Promise<void> {
@@ -127,14 +127,14 @@ export class RequestAudit implements AuditTrail {
     }
     if (cut) this.annotate(resolve(truncatedKey, this.parts.domain), "true");
     this.noteSlowness();
-    await this.write("ResponseComplete")?.catch(lost);
+    await this.write("ResponseComplete")?.catch(ignoreLoss);
   }
 
   async panicked(message: string): Promise<void> {
     await this.pending;
     const failure = { status: "Failure", reason: "InternalError", code: 500 } as const;
     this.setResponse({ ...failure, message: `APIServer panic'd: ${message}` });
-    await this.write("Panic")?.catch(lost);
+    await this.write("Panic")?.catch(ignoreLoss);
   }
 
   private setCode(code: number): void {
@@ -147,7 +147,7 @@ export class RequestAudit implements AuditTrail {
 
   private noteSlowness(): void {
     const micros = this.parts.clock.nowMicros() - this.event.received;
-    if (this.isLong || micros <= slowMicros) return;
+    if (this.isLong || micros <= slowThresholdMicros) return;
     const key = resolve("apiserver.latency.{api}/total", this.parts.domain);
     this.annotate(key, formatDuration(BigInt(Math.round(micros)) * 1000n));
     if (this.queuedMs === 0) return;
@@ -175,17 +175,17 @@ const closedEarly: EventResponse = {
   code: 200,
 };
 
-/** What is lost now has been counted, and the answer is on its way already. */
-function lost(): void {}
+/** Ignores a lost event: it has been counted, and the response is already being sent. */
+function ignoreLoss(): void {}
 
-/** Parameters of paths behind a proxy that carry credentials. */
+/** Query parameters with credentials, which are redacted. */
 const secretParameter = /([?&](?:access_token|id_token|token)=)[^&]*/gi;
 
 function withoutTokens(url: string): string {
   return url.replace(secretParameter, "$1REDACTED");
 }
 
-/** Removes managedFields of an object, of a list's members and of a table's objects. */
+/** Removes managedFields from an object, a list's items and a table's objects. */
 function withoutManagedFields(json: string): string {
   if (!json.includes('"managedFields"')) return json;
   const { value } = parseJson(json);

@@ -3,13 +3,13 @@ import type { Backend, OnLoss } from "./backend.ts";
 import { type AuditEvent, eventJson, truncatedKey } from "./event.ts";
 
 export interface TruncateOptions {
-  /** In bytes; a larger event loses its bodies, and is dropped if it still is too large. */
+  /** In bytes; a larger event loses its bodies, and is dropped if still too large. */
   readonly maxEventSize: number;
-  /** In bytes; events that are larger together are handed on one batch after another. */
+  /** In bytes; larger batches are split. */
   readonly maxBatchSize: number;
 }
 
-/** Keeps events and batches below a size. */
+/** Backend that truncates events and splits batches by size. */
 export function truncating(
   backend: Backend,
   options: TruncateOptions,

@@ -2,7 +2,7 @@ import type { WebhookClient } from "#request";
 import type { Backend, OnLoss } from "./backend.ts";
 import { type AuditEvent, eventJson } from "./event.ts";
 
-/** Sends events as an EventList. */
+/** Webhook backend: POSTs an EventList. */
 export class WebhookBackend implements Backend {
   constructor(
     private readonly client: WebhookClient,
@@ -27,7 +27,7 @@ export class WebhookBackend implements Backend {
 interface WebhookBackendOptions {
   readonly apiVersion: string;
   readonly onLoss: OnLoss;
-  /** Aborts when what is not sent yet is to be given up. */
+  /** Aborts pending calls and retries. */
   readonly signal: AbortSignal;
 }
 

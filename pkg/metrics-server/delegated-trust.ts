@@ -33,9 +33,8 @@ export interface DelegatedTrustOptions {
 }
 
 /**
- * Believes the `X-Remote-*` headers beside a client certificate of the authorities that the ConfigMap
- * `extension-apiserver-authentication` names, and asks the API server by SubjectAccessReview what the
- * user may do.
+ * Delegated authentication and authorization: trusts the `X-Remote-*` headers with a client certificate of
+ * the CAs in the ConfigMap `extension-apiserver-authentication`, and authorizes by SubjectAccessReview.
  */
 export class DelegatedTrust {
   private readonly trust: Informer<ConfigMap>;
@@ -48,7 +47,7 @@ export class DelegatedTrust {
     this.trust = options.informers.of(configMaps, { namespace, fieldSelector });
   }
 
-  /** Calls the listener with the authorities of client certificates (PEM) whenever they change. */
+  /** Calls `listener` with the CAs of client certificates (PEM) whenever they change. */
   follow(listener: (authorities: string) => void): void {
     this.trust.subscribe(({ type, object }) => {
       if (type === "deleted") return;
@@ -60,7 +59,7 @@ export class DelegatedTrust {
   }
 
   /**
-   * Undefined = the request does not come through the API server.
+   * Undefined = the request was not proxied by the API server.
    * @throws StatusError 401 for another certificate
    */
   authenticate(credentials: Credentials): User | undefined {
@@ -69,7 +68,7 @@ export class DelegatedTrust {
     return { ...user, groups: [...new Set([...user.groups, "system:authenticated"])] };
   }
 
-  /** Whether the user may do what the attributes of a SubjectAccessReview say. */
+  /** Whether a SubjectAccessReview allows the attributes. */
   isAllowed(user: User, attributes: AccessAttributes): Promise<boolean> {
     const { name: userName, uid, groups, extra } = user;
     const identity = { user: userName, uid, groups, extra: Object.fromEntries(extra) };
@@ -94,7 +93,7 @@ export class DelegatedTrust {
   }
 }
 
-/** A list of texts as JSON; anything else is none. */
+/** Parses a JSON list of strings; [] if invalid. */
 function namesIn(text = "[]"): readonly string[] {
   const wrapped = parseJsonText(`{"names":${text}}`) as unknown;
   const names = isJsonObject(wrapped) ? wrapped["names"] : undefined;

@@ -22,7 +22,7 @@ export const resources: readonly MetricsResource[] = [
 
 const verbs = ["get", "list"];
 
-/** The documents by path, as JSON text. */
+/** Documents by path, as JSON text. */
 export function documentsOf(domain: Domain): ReadonlyMap<string, string> {
   const group = groupOf(domain);
   const groupVersion = `${group}/${version}`;
@@ -97,7 +97,7 @@ const metadata = {
   },
 };
 
-/** Schemas by name; `reference` makes the reference of the dialect. */
+/** Schemas by name; `reference` creates a $ref of the OpenAPI version. */
 function schemasOf(domain: Domain, reference: (name: string) => object): Schemas {
   const name = (kind: string) => `io.k8s.metrics.pkg.apis.metrics.v1beta1.${kind}`;
   const meta = {

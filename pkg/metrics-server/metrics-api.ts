@@ -14,7 +14,7 @@ import { isMeasured } from "#nodes";
 import { aggregatedDiscovery, documentsOf, groupOf, resources, version } from "./documents.ts";
 import { containerUsage, type Moment, nodeUsage, sum, type Usage } from "./usage.ts";
 
-/** Interval that samples claim to cover. */
+/** `window` of samples. */
 const window = "15s";
 const windowMs = 15_000;
 const byNode = "metrics-by-node";
@@ -44,7 +44,7 @@ interface Sample extends ApiObject {
   readonly containers?: readonly { readonly name: string; readonly usage: Usage }[];
 }
 
-/** Answers requests for `metrics.k8s.io/v1beta1` from the nodes and pods that informers hold. */
+/** Serves `metrics.k8s.io/v1beta1` from informers of nodes and pods. */
 export class MetricsApi {
   private readonly documents: ReadonlyMap<string, string>;
   private readonly nodes: Informer<Node>;
@@ -58,12 +58,12 @@ export class MetricsApi {
     this.pods.addIndex(byNode, ({ spec }) => [spec?.nodeName ?? ""]);
   }
 
-  /** Whether nodes and pods are known. */
+  /** Whether the informers have synced. */
   get isReady(): boolean {
     return this.nodes.synced && this.pods.synced;
   }
 
-  /** The response to a GET; failures are responses, too. */
+  /** Response to a GET, also for errors. */
   respond(request: MetricsRequest): MetricsResponse {
     try {
       return this.found(request) ?? failure(genericFailure(404).status);
@@ -163,7 +163,7 @@ export class MetricsApi {
 
   private head({ metadata: { name, namespace, labels } }: ApiObject): Sample {
     const now = this.options.clock.now();
-    // Samples are taken at the end of an interval.
+    // Samples are taken at the end of each window.
     const at = Math.floor(now / windowMs) * windowMs;
     const metadata = {
       name,
@@ -179,7 +179,7 @@ function timeText(ms: number): string {
   return formatSeconds({ seconds: Math.floor(ms / 1000), nanos: 0 });
 }
 
-/** Columns as those of metrics-server. */
+/** Table with metrics-server's columns. */
 function tableOf(samples: readonly Sample[], domain: Domain): object {
   const column = (name: string, type: string, format: string, description: string) => ({
     name,
@@ -212,7 +212,7 @@ function tableOf(samples: readonly Sample[], domain: Domain): object {
   };
 }
 
-/** `metadata.name=x`, the only field that can be selected. */
+/** Name in a field selector `metadata.name=x`, the only supported field. */
 function nameIn(selector: string): string | undefined {
   if (selector === "") return undefined;
   const [, name] = /^metadata\.name==?([^,=!]+)$/.exec(selector) ?? [];

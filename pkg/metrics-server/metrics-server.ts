@@ -16,23 +16,22 @@ import { registerMetricsServer } from "./registration.ts";
 export interface MetricsServerOptions {
   readonly client: Client;
   readonly clock: Clock;
-  /** Ends it. */
+  /** Aborts to stop the server. */
   readonly signal: AbortSignal;
   readonly report: (what: string, error: unknown) => void;
 }
 
 const namespace = "kube-system";
 const name = "metrics-server";
-/** The certificate is new at each start. */
+/** Validity of the serving certificate, which is issued at each start. */
 const validDays = 365;
 const longestChain = 10;
 const retryMs = 1_000;
 const healthPaths = new Set(["/healthz", "/livez", "/readyz"]);
 
 /**
- * Serves `metrics.k8s.io/v1beta1` with simulated usage of the nodes and pods of the cluster, as a
- * server of its own behind the API server: it registers its Service and APIService, and takes
- * requests that the API server has authenticated. Until the signal aborts.
+ * Runs an aggregated API server of `metrics.k8s.io/v1beta1` with simulated usage of nodes and pods, until the
+ * signal aborts. Registers its Service and APIService, and accepts requests authenticated by the API server.
  */
 export async function runMetricsServer(options: MetricsServerOptions): Promise<void> {
   const { client, clock, signal, report } = options;
@@ -81,7 +80,7 @@ class MetricsServer {
   constructor(private readonly parts: Parts) {
     const { trust, serving, signal } = parts;
     const own = { cert: serving.certificate, key: serving.privateKey };
-    // Without authorities Node would take those of the system.
+    // Without explicit CAs Node.js would trust those of the system.
     const server = createServer(
       { ...own, ca: serving.certificate, requestCert: true, rejectUnauthorized: false },
       (request, response) => void this.answer(request, response),
@@ -97,7 +96,7 @@ class MetricsServer {
     else signal.addEventListener("abort", close, { once: true });
   }
 
-  /** Listens on a free port of this machine alone. */
+  /** Listens on a free port of the loopback interface. Returns the port. */
   async listen(): Promise<number> {
     await new Promise<void>((resolve, reject) => {
       this.server.once("error", reject);

@@ -17,15 +17,15 @@ const services: Handle<Spec> = {
 export interface Registration {
   readonly namespace: string;
   readonly name: string;
-  /** Port of localhost. */
+  /** Port on localhost. */
   readonly port: number;
-  /** Base64 of PEM. */
+  /** CA certificates: base64 of PEM. */
   readonly caBundle: string;
 }
 
 /**
- * Creates the Service and the APIService, or brings them up to date. The Service is an ExternalName of
- * this machine, since EndpointSlices must not name addresses of the loopback interface.
+ * Creates or updates the Service and the APIService. The Service is an ExternalName of localhost, since
+ * EndpointSlices must not contain loopback addresses.
  */
 export async function registerMetricsServer(
   client: Client,

@@ -1,4 +1,4 @@
-/** Simulated usage of nodes and pods, as metrics-server would measure it. */
+/** Simulated usage of nodes and pods in metrics-server's units. */
 import type { Pod } from "#kinds";
 import { type Domain, Quantity } from "#meta";
 import { isMeasured, nodeItself, podUsage } from "#nodes";
@@ -23,7 +23,7 @@ export function containerUsage(pod: Pod, moment: Moment) {
   return podUsage(pod, moment).map((usage) => ({ name: usage.name, usage: printed(usage) }));
 }
 
-/** Usage of a node: that of the pods on it, and of the node itself. */
+/** Usage of a node: its pods and system overhead. */
 export function nodeUsage(onNode: readonly Pod[], moment: Moment): Usage {
   const all = onNode.filter(isMeasured).flatMap((pod) => podUsage(pod, moment));
   const total = (resource: "cpu" | "memory") =>
@@ -31,7 +31,7 @@ export function nodeUsage(onNode: readonly Pod[], moment: Moment): Usage {
   return printed({ cpu: total("cpu"), memory: total("memory") });
 }
 
-/** Nanocores and kibibytes, as cAdvisor's figures reach metrics-server. */
+/** Formats usage in nanocores and kibibytes, like metrics-server. */
 function printed({ cpu, memory }: Amounts): Usage {
   return {
     cpu: Quantity.parse(`${Math.round(cpu * 1e9)}n`).canonical(),

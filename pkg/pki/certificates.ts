@@ -37,11 +37,11 @@ export interface KeyPair {
 
 export interface LeafOptions {
   readonly commonName: string;
-  /** Become organizations of the subject: the groups of a client certificate. */
+  /** Organizations of the subject: groups of a client certificate. */
   readonly organizations?: readonly string[];
   /** DNS names and IP addresses of a serving certificate. */
   readonly hosts?: readonly string[];
-  /** A peer is both, as a member of an etcd cluster is. */
+  /** `peer` = server and client, e.g. a member of an etcd cluster. */
   readonly usage: "server" | "client" | "peer";
   readonly validDays: number;
   readonly now: number;
@@ -75,14 +75,14 @@ const usages = {
   peer: [ids.serverAuth, ids.clientAuth],
 } as const;
 const dayMs = 86_400_000;
-/** Clocks of clients may be behind: certificates are valid a little before they are made. */
+/** notBefore is this many ms in the past, to allow for clock skew. */
 const backdateMs = 5 * 60_000;
-/** Version of certificates with extensions, which counts from 0. */
+/** X.509 version 3, encoded as 2. */
 const version3 = Buffer.from([2]);
 
 const generateKeys = promisify(generateKeyPair);
 
-/** A new self-signed certificate authority on P-256. */
+/** Creates a self-signed CA with a P-256 key. */
 export async function createAuthority(
   commonName: string,
   validity: { readonly validDays: number; readonly now: number },
@@ -106,7 +106,7 @@ export async function createAuthority(
   return pemTexts(certificate, privateKey);
 }
 
-/** A certificate signed by `authority`, with a key of its own. */
+/** Issues a certificate signed by `authority`, with a new key. */
 export async function issueCertificate(authority: KeyPair, options: LeafOptions): Promise<KeyPair> {
   const { publicKey, privateKey } = await generateKeys("ec", { namedCurve: "P-256" });
   const { hosts = [], usage } = options;
@@ -160,7 +160,7 @@ function extension(id: string, value: Der, { critical = false } = {}): Der {
   return sequence(objectIdentifier(id), ...members, octetString(value));
 }
 
-/** Organizations, then the common name. */
+/** Distinguished name: organizations, then the common name. */
 function nameOf({
   organizations = [],
   commonName,
@@ -179,7 +179,7 @@ function generalName(host: string): Der {
 }
 
 interface Issuer {
-  /** The name as the certificate encodes it. */
+  /** DER-encoded subject. */
   readonly subject: Der;
   readonly keyIdentifier: Uint8Array;
 }
@@ -187,7 +187,7 @@ interface Issuer {
 function issuerOf(certificate: string): Issuer {
   const { raw } = new X509Certificate(certificate);
   const [signed = raw] = membersOf(raw);
-  // A certificate of version 1 has no version, and no extensions.
+  // A version 1 certificate has neither a version field nor extensions.
   const members = membersOf(signed).filter((member) => !isExplicit(member, 0));
   const [_serialNumber, _algorithm, _issuer, _validity, subject = raw, publicKeyInfo = raw] =
     members;
@@ -196,7 +196,7 @@ function issuerOf(certificate: string): Issuer {
   return { subject, keyIdentifier: own ?? keyIdentifier(publicKeyInfo) };
 }
 
-/** The identifier that an authority gives to its key, which RFC 5280, 4.2.1.1 asks for. */
+/** subjectKeyIdentifier of a CA, for the authorityKeyIdentifier (RFC 5280, 4.2.1.1). */
 function subjectKeyIdentifier(extensions: Der): Uint8Array | undefined {
   const wanted = objectIdentifier(ids.subjectKeyIdentifier);
   const [list = extensions] = membersOf(extensions);
@@ -207,7 +207,7 @@ function subjectKeyIdentifier(extensions: Der): Uint8Array | undefined {
   return value && contentOf(contentOf(value));
 }
 
-/** SHA-1 of the key itself: method 1 of RFC 5280, section 4.2.1.2. */
+/** SHA-1 of the public key: method 1 of RFC 5280, section 4.2.1.2. */
 function keyIdentifier(publicKeyInfo: Der): Uint8Array {
   const key = membersOf(publicKeyInfo).at(-1) ?? publicKeyInfo;
   // The first byte of a bit string counts unused bits.
@@ -215,7 +215,7 @@ function keyIdentifier(publicKeyInfo: Der): Uint8Array {
 }
 
 export interface SigningAlgorithm {
-  /** The name by which WebCrypto imports the key. */
+  /** WebCrypto algorithm of the key. */
   readonly name: "ECDSA" | "RSASSA-PKCS1-v1_5";
   readonly namedCurve?: string;
   readonly hash: string;
@@ -227,7 +227,7 @@ function ecdsa(namedCurve: string, hash: string, id: string): SigningAlgorithm {
   return { name: "ECDSA", namedCurve, hash, identifier: sequence(objectIdentifier(id)) };
 }
 
-/** By the curve of the key, as Node names curves. */
+/** Signing algorithms by Node.js' curve name. */
 const curves: ReadonlyMap<string | undefined, SigningAlgorithm> = new Map([
   ["prime256v1", ecdsa("P-256", "SHA-256", ids.ecdsaWithSha256)],
   ["secp384r1", ecdsa("P-384", "SHA-384", ids.ecdsaWithSha384)],
@@ -240,7 +240,7 @@ const rsa: SigningAlgorithm = {
   identifier: sequence(objectIdentifier(ids.sha256WithRsa), nullValue()),
 };
 
-/** How a key signs. Throws an Error for keys of other kinds. */
+/** Signing algorithm of a key. @throws Error for unsupported key types */
 export function signingAlgorithmOf(key: KeyObject): SigningAlgorithm {
   const { asymmetricKeyType: type, asymmetricKeyDetails } = key;
   const algorithm = type === "ec" ? curves.get(asymmetricKeyDetails?.namedCurve) : undefined;
@@ -263,7 +263,7 @@ function validPeriod(options: { readonly validDays: number; readonly now: number
   };
 }
 
-/** 127 random bits, positive: RFC 5280 section 4.1.2.2 asks for a unique positive integer. */
+/** Random serial number of 127 bits: RFC 5280 section 4.1.2.2 requires a unique positive integer. */
 export function serialNumber(): string {
   const random = randomBytes(16);
   random[0] = (random[0] ?? 0) & 0x7f || 1;

@@ -19,7 +19,7 @@ const universal = {
 
 const contextPrimitive = 0x80;
 const contextConstructed = 0xa0;
-/** Lengths from here on are written as a count of bytes with this bit, then the bytes. */
+/** Minimum length in long form, and its marker bit in the byte count. */
 const longLength = 0x80;
 
 function encode(tag: number, ...content: readonly Uint8Array[]): Der {
@@ -41,7 +41,7 @@ export function sequence(...members: readonly Der[]): Der {
   return encode(universal.sequence, ...members);
 }
 
-/** A SET of one member; more would have to be sorted. */
+/** A SET of one member; several would have to be sorted. */
 export function setOf(member: Der): Der {
   return encode(universal.set, member);
 }
@@ -50,7 +50,7 @@ export function boolean(value: boolean): Der {
   return encode(universal.boolean, Buffer.from([value ? 0xff : 0]));
 }
 
-/** An integer that is not negative, from its bytes: big-endian, the first one not zero. */
+/** A non-negative INTEGER from big-endian bytes without leading zeros. */
 export function positiveInteger(bytes: Uint8Array): Der {
   const sign = (bytes[0] ?? 0) < 0x80 ? [] : [0];
   return encode(universal.integer, Buffer.from(sign), bytes);
@@ -60,12 +60,12 @@ export function octetString(bytes: Uint8Array): Der {
   return encode(universal.octetString, bytes);
 }
 
-/** `unused` bits at the end of the last byte do not count. */
+/** A BIT STRING; `unused` = number of unused bits in the last byte. */
 export function bitString(bytes: Uint8Array, unused = 0): Der {
   return encode(universal.bitString, Buffer.from([unused]), bytes);
 }
 
-/** A named bit list, the first bit of which is the highest: without trailing zeros. */
+/** A named bit list: most significant bit first, without trailing zeros. */
 export function namedBits(bits: readonly number[]): Der {
   const last = Math.max(...bits);
   const bytes = Buffer.alloc(Math.floor(last / 8) + 1);
@@ -77,7 +77,7 @@ export function nullValue(): Der {
   return encode(universal.null);
 }
 
-/** An object identifier in dotted form. */
+/** An OBJECT IDENTIFIER from its dotted form. */
 export function objectIdentifier(dotted: string): Der {
   const [first = 0, second = 0, ...others] = dotted.split(".").map(Number);
   return encode(
@@ -86,7 +86,7 @@ export function objectIdentifier(dotted: string): Der {
   );
 }
 
-/** Seven bits per byte; all bytes but the last have the highest bit. */
+/** Base 128: seven bits per byte; all bytes except the last have the high bit set. */
 function base128(value: number): readonly number[] {
   const bytes = [value & 0x7f];
   for (let rest = value >>> 7; rest > 0; rest >>>= 7) bytes.unshift(0x80 | (rest & 0x7f));
@@ -110,12 +110,12 @@ export function explicit(number: number, member: Der): Der {
   return encode(contextConstructed | number, member);
 }
 
-/** An implicitly tagged value that is not constructed: `[number] IMPLICIT`. */
+/** An implicitly tagged primitive value: `[number] IMPLICIT`. */
 export function implicit(number: number, content: Uint8Array): Der {
   return encode(contextPrimitive | number, content);
 }
 
-/** The members of a constructed value, which must be well-formed, as what OpenSSL has parsed is. */
+/** Members of a constructed value, which must be well-formed, e.g. already parsed by OpenSSL. */
 export function membersOf(value: Der): readonly Der[] {
   const members: Der[] = [];
   for (let rest = contentOf(value); rest.length > 0;) {
@@ -126,7 +126,7 @@ export function membersOf(value: Der): readonly Der[] {
   return members;
 }
 
-/** The content of a well-formed value. */
+/** Content of a well-formed value. */
 export function contentOf(value: Der): Buffer {
   const { start, size } = headerOf(value);
   return value.subarray(start, start + size);

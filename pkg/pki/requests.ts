@@ -10,7 +10,7 @@ export interface RequestedNames {
   readonly alternativeNames: readonly { readonly type: string; readonly value: string }[];
 }
 
-/** The names in a request (PEM). Throws an Error for what cannot be read. */
+/** Reads the names of a certificate request (PEM). @throws Error if it is invalid */
 export function readRequest(text: string): RequestedNames {
   const { subjectName, alternativeNames } = parse(text);
   return {
@@ -24,11 +24,11 @@ export function readRequest(text: string): RequestedNames {
 }
 
 export interface SigningOptions {
-  /** The request (PEM), whose subject, key and alternative names the certificate takes over. */
+  /** Certificate request (PEM); the certificate gets its subject, key and alternative names. */
   readonly request: string;
-  /** As certificate signing requests name them: `digital signature`, `client auth`, … */
+  /** Usages of a CertificateSigningRequest: `digital signature`, `client auth`, … */
   readonly usages: readonly string[];
-  /** In milliseconds since 1970; no certificate outlives its authority. */
+  /** In milliseconds since 1970; limited by the validity of the CA. */
   readonly notBefore: number;
   readonly notAfter: number;
 }
@@ -43,7 +43,7 @@ const extendedUsages: ReadonlyMap<string, string> = new Map([
   ["server auth", ExtendedKeyUsage.serverAuth],
 ]);
 
-/** The certificate (PEM) that a request asks for. Usages that are not known here are left out. */
+/** Signs a request; returns the certificate (PEM). Ignores unknown usages. */
 export async function signRequest(authority: KeyPair, options: SigningOptions): Promise<string> {
   const { subjectName, publicKey, alternativeNames } = parse(options.request);
   const issuer = new x509.X509Certificate(authority.certificate);
@@ -63,7 +63,7 @@ export async function signRequest(authority: KeyPair, options: SigningOptions): 
     signingAlgorithm,
     extensions: [
       new x509.BasicConstraintsExtension(false, undefined, true),
-      // Without a usage there is no extension: an empty one would allow nothing (RFC 5280, 4.2.1.3).
+      // No extension without usages: an empty one is invalid (RFC 5280, 4.2.1.3).
       ...(flags === 0 ? [] : [new x509.KeyUsagesExtension(flags, true)]),
       ...(extended.length === 0 ? [] : [new x509.ExtendedKeyUsageExtension(extended)]),
       await x509.AuthorityKeyIdentifierExtension.create(issuer.publicKey),
@@ -73,7 +73,7 @@ export async function signRequest(authority: KeyPair, options: SigningOptions): 
   return `${certificate.toString("pem")}\n`;
 }
 
-/** The key of an authority (PEM), and how it signs. Throws an Error for keys of other kinds. */
+/** Imports a CA's key (PEM) and its algorithm. @throws Error for unsupported key types */
 export async function importSigningKey(pemText: string) {
   const privateKey = createPrivateKey(pemText);
   const der = privateKey.export({ type: "pkcs8", format: "der" });

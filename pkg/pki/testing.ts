@@ -10,7 +10,7 @@ interface RequestOptions {
   readonly hosts?: readonly string[];
 }
 
-/** A certificate request and its key (PEM), as clients make them. */
+/** Creates a certificate request and its key (PEM). */
 export async function makeRequest({
   commonName,
   organizations = [],
@@ -30,7 +30,7 @@ export async function makeRequest({
   return { request: request.toString("pem"), privateKey };
 }
 
-/** An authority that `issuer` signed, valid for a day around now. */
+/** Issues an intermediate CA signed by `issuer`, valid for a day around now. */
 export async function issueAuthority(issuer: KeyPair, commonName: string): Promise<KeyPair> {
   const named = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
   const keys = await webcrypto.subtle.generateKey(named, true, ["sign", "verify"]);

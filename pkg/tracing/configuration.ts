@@ -1,11 +1,11 @@
 import { decodeConfiguration, kubernetes, refuseProblems, resolve } from "#meta";
 import { int32, pointer, Path, Problems, string, structs } from "#schema";
 
-/** What is recorded of requests, and where it is sent. */
+/** Collector endpoint and sampling rate. */
 export interface TracingConfiguration {
-  /** `http://host:port` of a collector that takes OTLP over gRPC, without TLS. */
+  /** `http://host:port` of a collector with OTLP over gRPC, without TLS. */
   readonly endpoint: string;
-  /** Sampling rate of requests whose clients have not decided. */
+  /** Sampling rate of requests without a sampling decision of the client. */
   readonly samplingRatePerMillion: number;
 }
 
@@ -23,7 +23,7 @@ const defaultEndpoint = "localhost:4317";
 const most = 1_000_000;
 
 /**
- * Parses and checks the text of the file.
+ * Parses and validates a TracingConfiguration.
  * @throws ConfigurationFault
  */
 export function parseTracingConfiguration(text: string): TracingConfiguration {
@@ -36,7 +36,7 @@ export function parseTracingConfiguration(text: string): TracingConfiguration {
   return { endpoint: url, samplingRatePerMillion };
 }
 
-/** Names as gRPC writes them: `host:port` and `dns://[authority]/host:port`. */
+/** URL of a gRPC target: `host:port` or `dns://[authority]/host:port`. */
 function urlOf(endpoint: string, path: Path, problems: Problems): string {
   const [, scheme = "dns", place = endpoint] = /^([\w-]+):\/\/(.*)$/.exec(endpoint) ?? [];
   if (scheme !== "dns") {

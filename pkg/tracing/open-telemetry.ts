@@ -32,7 +32,7 @@ import {
 } from "#request";
 import type { RunningTracer, TracingOptions } from "./tracer-options.ts";
 
-/** How long a collector may take for what it is sent; then it is lost. */
+/** Export timeout, after which spans are lost. */
 const exportTimeoutMs = 5_000;
 const waitingSpans = 8192;
 const sentTogether = 512;
@@ -76,7 +76,7 @@ export function openTelemetryTracer(options: TracingOptions): RunningTracer {
   };
 }
 
-/** The exporter, with its failures told. */
+/** Wraps an exporter to report its errors. */
 function reporting(exporter: SpanExporter, report: (error: unknown) => void): SpanExporter {
   return {
     export: (spans, done) =>
@@ -99,7 +99,7 @@ class OpenTelemetryTracer implements Tracer {
 
   constructor(
     private readonly tracer: OpenTracer,
-    /** Whether this process starts traces, rather than only continuing those of clients. */
+    /** Whether this process starts traces, instead of only continuing those of clients. */
     private readonly begins: boolean,
   ) {}
 

@@ -5,12 +5,12 @@ export interface TracingOptions extends TracingConfiguration {
   /** service.name and service.instance.id of the resource. */
   readonly service: string;
   readonly instance: string;
-  /** Reports spans that could not be exported. */
+  /** Called with export errors. */
   readonly report: (error: unknown) => void;
 }
 
 export interface RunningTracer {
   readonly tracer: Tracer;
-  /** Exports the remaining spans, for a few seconds at most. */
+  /** Exports the remaining spans within a few seconds. */
   readonly close: () => Promise<void>;
 }
