@@ -76,6 +76,8 @@ export interface RegistryContext {
   /** Families of the addresses of services, the preferred one first. */
   readonly ipFamilies: readonly string[];
   readonly createHandlers: ReadonlyMap<string, CreateHandler>;
+  /** Decoded objects of entries that were not read yet, by key. */
+  readonly adopted: Map<string, any>;
   readonly runsControllers?: boolean;
   readonly resolveHost?: ResolveHost;
   readonly kubeletAddressTypes?: readonly string[];

@@ -29,6 +29,11 @@ export interface Registry {
    * admission and allocation. Throws 422 for an invalid object and 409 if the name is taken.
    */
   restore(request: ResourceRequest, body: Body): Promise<WriteResponse>;
+  /**
+   * Takes decoded objects, in hub form with their resourceVersion, by the keys of entries that were
+   * stored as copies of others: readers of these entries need not decode them.
+   */
+  adopt(objects: ReadonlyMap<string, any>): void;
   update(request: ResourceRequest, body: Body, options: WriteOptions): Promise<WriteResponse>;
   patch(request: ResourceRequest, body: Body, options: PatchOptions): Promise<WriteResponse>;
   delete(request: ResourceRequest, options: DeleteOptions): Promise<DeleteResponse>;

@@ -61,6 +61,9 @@ export function createRegistry(options: RegistryOptions): Registry {
         verbs(request).create(of(request), request, { body, options: writeOptions }),
       ),
     restore: (request, body) => withStatusErrors(() => restore(of(request), request, body)),
+    adopt: (objects) => {
+      for (const [key, object] of objects) common.adopted.set(key, object);
+    },
     update: (request, body, writeOptions) =>
       withStatusErrors(() =>
         verbs(request).update(of(request), request, { body, options: writeOptions }),
@@ -120,6 +123,7 @@ function createContext(options: RegistryOptions): RegistryContext {
     timestamp: secondTimestamps(clock),
     allocators,
     createHandlers,
+    adopted: new Map(),
     namespaces,
     mutex: writeMutex(clock),
     identities,

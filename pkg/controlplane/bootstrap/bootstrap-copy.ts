@@ -1,23 +1,28 @@
 /**
- * Copies of bootstrap objects. The first server of a process with default options creates them one by
- * one; servers that start later in an empty store store the same, with uids and times of their own.
+ * Copies of bootstrap objects. The first two servers of a process with default options create them one
+ * by one; servers that start later in an empty store store the same as the second, with uids and times
+ * of their own. The first keeps nothing, as most processes start one server.
  */
 import { randomUUID } from "node:crypto";
-import { parseJsonText } from "#base";
+import type { Resource } from "#meta";
+import { type Item, listAll, loopbackRequest } from "#registry";
 import { prefixEnd, type WriteOperation } from "#storage";
 import type { Assembly } from "../start/assemble.ts";
 
 type CopyContext = Pick<
   Assembly,
-  "clock" | "hasDefaultOptions" | "inherited" | "storage" | "storageRoot"
+  "catalog" | "clock" | "hasDefaultOptions" | "registry" | "signal" | "storage" | "storageRoot"
 >;
 
-/** A stored object as JSON, in pieces: what differs between servers stands between them. */
+/** A stored object: as JSON in pieces, between which stands what differs between servers, and decoded. */
 interface Template {
+  /** Without the storage root. */
   readonly key: string;
   readonly pieces: readonly string[];
   /** What follows each piece but the last. */
   readonly gaps: readonly ("uid" | "time" | "date")[];
+  /** In hub form; absent if it differs in more than its metadata. */
+  readonly object?: any;
 }
 
 let templates: readonly Template[] | undefined;
@@ -25,30 +30,62 @@ let templates: readonly Template[] | undefined;
 /** Stores them in one transaction; false where they have to be created one by one. */
 export async function copyBootstrapObjects(context: CopyContext): Promise<boolean> {
   if (templates === undefined || !(await canShare(context))) return false;
-  const { clock, storage } = context;
+  const { clock, registry, storage, storageRoot } = context;
   const time = `${new Date(clock.now()).toISOString().slice(0, "2006-01-02T15:04:05".length)}Z`;
-  const then = templates.map(({ key, pieces, gaps }): WriteOperation => {
-    const filling = { uid: randomUUID(), time, date: dateOf(time) };
-    const text = pieces.map((piece, n) => piece + (n < gaps.length ? filling[gaps[n]!] : ""));
-    return { put: key, value: Buffer.from(text.join("")) };
+  const copies = templates.map((template) => {
+    return { ...template, values: { uid: randomUUID(), time, date: dateOf(time) } };
   });
-  const compare = templates.map(({ key }) => ({ key, modRevision: 0 }));
-  return (await storage.backend.txn({ compare, then, otherwise: [] })).succeeded;
+  const then = copies.map(({ key, pieces, gaps, values }): WriteOperation => {
+    const text = pieces.map((piece, n) => piece + (n < gaps.length ? values[gaps[n]!] : ""));
+    return { put: storageRoot + key, value: Buffer.from(text.join("")) };
+  });
+  const compare = copies.map(({ key }) => ({ key: storageRoot + key, modRevision: 0 }));
+  const { succeeded, revision } = await storage.backend.txn({ compare, then, otherwise: [] });
+  if (!succeeded) return false;
+  const decoded = copies.flatMap(({ key, object, values: { uid } }) =>
+    object === undefined ? [] : [[key, objectOf(object, { uid, time, revision })] as const],
+  );
+  registry.adopt(new Map(decoded));
+  return true;
 }
 
-/**
- * Runs `create`, which creates the bootstrap objects, and keeps them for `copyBootstrapObjects` if this
- * is the first server whose objects are the same in others.
- */
-export async function keepingBootstrapObjects(
-  context: CopyContext,
-  create: () => Promise<void>,
-): Promise<void> {
-  const isFirst = templates === undefined && (await canShare(context));
-  await create();
-  if (!isFirst) return;
-  const { entries } = await context.storage.backend.range(rangeOf(context));
-  templates ??= entries.map(({ key, value }) => templateOf(key, Buffer.from(value).toString()));
+interface Identity {
+  readonly uid: string;
+  readonly time: string;
+  readonly revision: number;
+}
+
+function objectOf({ metadata, ...rest }: any, { uid, time, revision }: Identity): any {
+  const managedFields = metadata.managedFields.map((entry: any) => ({ ...entry, time }));
+  const identity = { uid, creationTimestamp: time, resourceVersion: String(revision) };
+  return { ...rest, metadata: { ...metadata, ...identity, managedFields } };
+}
+
+let created = 0;
+
+/** Whether later servers shall have copies of the objects that this one is to create. */
+export async function isOriginalOfCopies(context: CopyContext): Promise<boolean> {
+  if (templates !== undefined || !(await canShare(context))) return false;
+  created += 1;
+  return created > 1;
+}
+
+/** Keeps the objects that were created for `copyBootstrapObjects`; nothing else is stored yet. */
+export async function keepBootstrapObjects(context: CopyContext): Promise<void> {
+  const { catalog, registry, signal, storage, storageRoot } = context;
+  const { entries } = await storage.backend.range(rangeOf(context));
+  const isStored = ({ keyPrefix }: Resource) =>
+    entries.some(({ key }) => key.startsWith(storageRoot + keyPrefix));
+  const resources = new Map(
+    catalog.resources.filter(isStored).map((each) => [each.keyPrefix, each]),
+  );
+  const found: Template[] = [];
+  for (const resource of resources.values()) {
+    const request = loopbackRequest(resource, {}, { signal });
+    const { items } = await registry.list(request, { ...listAll, resourceVersion: "0" });
+    for await (const item of items) found.push(templateOf(item));
+  }
+  templates ??= found;
 }
 
 async function canShare(context: CopyContext): Promise<boolean> {
@@ -63,18 +100,18 @@ function rangeOf({ storageRoot }: CopyContext): { readonly from: string; readonl
 }
 
 /** Uids, times and dates are whole strings; no bootstrap object has a date that does not change. */
-function templateOf(key: string, text: string): Template {
-  const { uid } = (parseJsonText(text) as any).metadata;
+function templateOf({ key, bytes, object }: Item): Template {
+  const { uid } = object.metadata;
   const values = new RegExp(`(?<=")(${uid}|\\d{4}-\\d{2}-\\d{2}(?:T\\d{2}:\\d{2}:\\d{2}Z)?)(?=")`);
   // Every second part is what the group has matched.
-  const parts = text.split(values);
+  const parts = Buffer.from(bytes).toString().split(values);
   const pieces = parts.filter((_part, n) => n % 2 === 0);
   const found = parts.filter((_part, n) => n % 2 === 1);
   const gaps = found.map((value) => {
     if (value === uid) return "uid";
     return value === dateOf(value) ? "date" : "time";
   });
-  return { key, pieces, gaps };
+  return gaps.includes("date") ? { key, pieces, gaps } : { key, pieces, gaps, object };
 }
 
 function dateOf(time: string): string {

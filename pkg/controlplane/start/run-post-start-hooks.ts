@@ -7,7 +7,11 @@ import {
 } from "../authorization/bootstrap-roles.ts";
 import type { Assembly } from "./assemble.ts";
 import { announceServer } from "../cluster/server-identity.ts";
-import { copyBootstrapObjects, keepingBootstrapObjects } from "../bootstrap/bootstrap-copy.ts";
+import {
+  copyBootstrapObjects,
+  isOriginalOfCopies,
+  keepBootstrapObjects,
+} from "../bootstrap/bootstrap-copy.ts";
 import { bootstrap } from "../bootstrap/bootstrap-objects.ts";
 import { loadRecording } from "../recording/load-recording.ts";
 import { defaultNetwork, localhost } from "../network.ts";
@@ -21,6 +25,7 @@ export async function runPostStartHooks(assembly: Assembly): Promise<void> {
     assembly;
   const { from } = assembly.options;
   if (from !== undefined) await loadRecording(assembly, from);
+  const isOriginal = inherited === undefined && (await isOriginalOfCopies(assembly));
   await storeBootstrapObjects(assembly);
   const followed = [
     followKinds(
@@ -30,6 +35,7 @@ export async function runPostStartHooks(assembly: Assembly): Promise<void> {
     admission.follow(assembly),
   ];
   await postStartHooks.run(["informer-sync"], () => Promise.all(followed));
+  if (isOriginal) await keepBootstrapObjects(assembly);
   await postStartHooks.run(
     ["poststarthook/start-apiextensions-controllers", "poststarthook/crd-informer-synced"],
     () => definitions.ready,
@@ -54,7 +60,7 @@ async function storeBootstrapObjects(assembly: Assembly): Promise<void> {
   if (inherited !== undefined || (await copyBootstrapObjects(assembly))) {
     postStartHooks.skip(bootstrapHooks);
   } else {
-    await keepingBootstrapObjects(assembly, () => createBootstrapObjects(assembly));
+    await createBootstrapObjects(assembly);
   }
 }
 

@@ -38,7 +38,8 @@ describe("random objects of every kind", () => {
         delete hub.metadata.resourceVersion;
         delete hub.metadata.selfLink;
         const [json, protobuf] = (["json", "protobuf"] as const).map((storageMediaType) => {
-          const registry = { storageMediaType, catalog, clock, gates: everyGate } as never;
+          const adopted = new Map();
+          const registry = { storageMediaType, catalog, clock, adopted, gates: everyGate } as never;
           const read = (written: any) => stored(registry, resource, written);
           const first = read(hub);
           // The first read applies defaults; further ones change nothing.

@@ -263,11 +263,20 @@ export class StoredItem implements Item, Evictable {
       }
     }
     const entry = { key, value, modRevision: this.revision };
-    const object = decodeStored(this.registry, this.request, entry);
+    const object = this.#adopted() ?? decodeStored(this.registry, this.request, entry);
     if ((this.entry as Entry).derived !== undefined) {
       decodedOf(this.registry).add(this, value.byteLength * objectFactor);
     }
     return object;
+  }
+  /** Each object is taken once: from then on it is kept, or decoded again, as all others. */
+  #adopted(): any {
+    const { adopted } = this.registry;
+    const { key } = this.entry;
+    const object = adopted.size === 0 ? undefined : adopted.get(key);
+    if (object === undefined) return undefined;
+    adopted.delete(key);
+    return object.metadata.resourceVersion === String(this.revision) ? object : undefined;
   }
 }
 
