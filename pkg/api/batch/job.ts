@@ -221,6 +221,7 @@ export const job = kind(jobV1, {
   rules: {
     metadataOnUpdate: { "": ["object", "change"] },
     generation: true,
+    namedInFieldFaults: "kind",
     defaultPropagation: "orphan",
     deletionWarning:
       "child pods are preserved by default when jobs are deleted; " +

@@ -212,8 +212,8 @@ export interface KindRules {
   readonly metadataOnUpdate?: Readonly<Record<string, readonly MetadataCheck[]>>;
   /** Finalizers without a slash need not be standard ones. */
   readonly freeFinalizers?: boolean;
-  /** Kind that errors about unsupported field selectors name. */
-  readonly namedInFieldFaults?: boolean;
+  /** How errors about unsupported field selectors name the kind; absent = not at all. */
+  readonly namedInFieldFaults?: "kind" | "groupVersionKind";
   /** Made up on every read; nothing is stored. */
   readonly computed?: boolean;
   /**

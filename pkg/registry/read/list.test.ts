@@ -108,6 +108,16 @@ describe("list", () => {
       await refusal(api.list("v1/namespaces", { fieldSelector: "name=x" })),
       "400 BadRequest field label not supported: name",
     );
+    const jobs = api.list("batch/v1/jobs/ns", { fieldSelector: "spec.parallelism=1" });
+    assert.equal(
+      await refusal(jobs),
+      '400 BadRequest field label "spec.parallelism" not supported for Job',
+    );
+    const slices = api.list("resource.k8s.io/v1/resourceslices", { fieldSelector: "spec.x=1" });
+    assert.equal(
+      await refusal(slices),
+      "400 BadRequest field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: spec.x",
+    );
   });
 
   it("pages through one revision while objects change", async () => {

@@ -1,4 +1,4 @@
-import { badRequest, parseFieldSelector, parseLabelSelector, type Resource } from "#meta";
+import { badRequest, goQuote, parseFieldSelector, parseLabelSelector, type Resource } from "#meta";
 import type { ListOptions, ResourceRequest } from "../contract.ts";
 import type { StoredItem } from "../codec/stored.ts";
 
@@ -108,6 +108,10 @@ function unknownField(field: string, selectable: Fields, resource: Resource): Er
     return badRequest(`${JSON.stringify(field)} is not a known field selector: ${known}`);
   }
   const { kind, groupVersion } = resource;
-  const ofKind = kind.rules.namedInFieldFaults ? ` for ${groupVersion}, Kind=${kind.kind}` : "";
+  const naming = kind.rules.namedInFieldFaults;
+  if (naming === "kind") {
+    return badRequest(`field label ${goQuote(field)} not supported for ${kind.kind}`);
+  }
+  const ofKind = naming === undefined ? "" : ` for ${groupVersion}, Kind=${kind.kind}`;
   return badRequest(`field label not supported${ofKind}: ${field}`);
 }

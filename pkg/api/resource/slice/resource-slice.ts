@@ -22,7 +22,7 @@ export const resourceSlice = kind(sliceV1beta2, {
       convert: { up: sliceUp, down: sliceDown },
     },
   ],
-  rules: { generation: true, deleteReturnsObject: true, namedInFieldFaults: true },
+  rules: { generation: true, deleteReturnsObject: true, namedInFieldFaults: "groupVersionKind" },
   hooks: {
     default: ({ spec }, context) => {
       for (const { taints = [] } of spec.devices ?? []) {
