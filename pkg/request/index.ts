@@ -12,6 +12,7 @@ export {
 export { Query, unescapeKey } from "./query.ts";
 export {
   nonResourceRequestInfo,
+  lacksResource,
   parseRequestInfo,
   parseTarget,
   pathParts,

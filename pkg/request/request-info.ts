@@ -72,6 +72,12 @@ export function parseRequestInfo(method: string, target: RequestTarget): Request
   return info.name === "" ? collectionInfo(info, target.query) : info;
 }
 
+/** True for `/api/v1/watch` and the like: a special verb that no resource follows. */
+export function lacksResource({ isResource, apiPrefix, path, resource }: RequestInfo): boolean {
+  if (!isResource || !specialVerbs.has(resource)) return false;
+  return pathParts(path).length === (apiPrefix === "apis" ? 4 : 3);
+}
+
 /** The parts of a path between its slashes; those at both ends do not count. */
 export function pathParts(path: string): string[] {
   let [start, end] = [0, path.length];

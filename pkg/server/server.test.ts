@@ -147,6 +147,14 @@ describe("server", () => {
       ["DELETE", "/api/v1/configmaps", 405, /"reason":"MethodNotAllowed"/],
       ["GET", "/apis/example.com/v1/things", 404, /^404 page not found\n$/],
       ["GET", "/nowhere", 404, /^404 page not found\n$/],
+      [
+        "GET",
+        "/api/v1/watch",
+        500,
+        /^Internal Server Error: "\/api\/v1\/watch": failed to create /,
+      ],
+      ["PUT", "/apis/apps/v1/proxy/", 500, / from url, \/apis\/apps\/v1\/proxy\/\n$/],
+      ["GET", "/api/v1/namespaces/n/watch", 404, /"reason":"NotFound"/],
     ];
     for (const [method, url, status, body] of cases) {
       const response = await ask(server, { method, url });
@@ -233,8 +241,9 @@ describe("server", () => {
   it("says who may not do what", async () => {
     const authorize = async () => ({ verdict: "deny", reason: "" }) as const;
     const server = serverOf({}, { authorizer: { authorize } });
-    const { status, text } = await ask(server, { url: OBJECT });
+    const { status, headers, text } = await ask(server, { url: OBJECT });
     assert.equal(status, 403);
+    assert.equal(headers["x-content-type-options"], "nosniff");
     assert.equal(
       JSON.parse(text).message,
       'configmaps "a" is forbidden: User "ada" cannot get resource "configmaps" in API group "" ' +

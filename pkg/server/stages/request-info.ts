@@ -1,4 +1,5 @@
-import { parseRequestInfo, parseTarget } from "#request";
+import { lacksResource, parseRequestInfo, parseTarget } from "#request";
+import { internalErrorText } from "../response/failures.ts";
 import { sendText } from "../response/response-writer.ts";
 import type { Stage } from "./middleware-chain.ts";
 import type { Arrived, Parsed } from "./state.ts";
@@ -16,6 +17,12 @@ export function requestInfo({ catalog, aggregation }: ServerParts): Stage<Arrive
         return sendText(exchange, 400, "400 Bad Request");
       }
       const info = parseRequestInfo(exchange.method, target);
+      if (lacksResource(info)) {
+        record.code = 500;
+        const fault = `unable to determine kind and namespace from url, ${exchange.url}`;
+        const text = internalErrorText(exchange.url, `failed to create RequestInfo: ${fault}`);
+        return sendText(exchange, 500, text);
+      }
       const { query } = target;
       const { isResource, group, version, resource: plural } = info;
       const resource = isResource ? catalog.find(group, version, plural) : undefined;
