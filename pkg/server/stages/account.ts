@@ -15,7 +15,7 @@ interface AccountParts {
 /** Code of a request whose client closed the connection before a response was sent. */
 const clientClosedRequest = 499;
 
-/** Counts and logs every request when it is over; later stages never reject beyond this one. */
+/** Records every request in metrics and the access log at its end. Never rejects. */
 export function account(parts: AccountParts): Stage<Nothing, Arrived> {
   return {
     name: "account",
@@ -31,20 +31,20 @@ export function account(parts: AccountParts): Stage<Nothing, Arrived> {
         exchange.response.destroy();
       }
       finish(parts, { exchange, record, milliseconds: performance.now() - started });
-      // Koa must not respond on a connection that speaks another protocol now.
+      // Koa must not respond on a connection that was upgraded to another protocol.
       if (exchange.response.handedOver) context.respond = false;
       else if (!exchange.response.closed) exchange.response.destroy();
     },
   };
 }
 
-interface Finished {
+interface FinishedRequest {
   readonly exchange: Exchange;
   readonly record: RequestRecord;
   readonly milliseconds: number;
 }
 
-function finish({ metrics, logger }: AccountParts, finished: Finished): void {
+function finish({ metrics, logger }: AccountParts, finished: FinishedRequest): void {
   const { exchange, record, milliseconds } = finished;
   const { status, sent } = exchange.response;
   record.code ||= status ?? clientClosedRequest;

@@ -12,7 +12,7 @@ interface ShutdownParts {
   readonly retryAfterWhenClosing: boolean;
 }
 
-/** Refuses requests during shutdown, where the server is configured to. */
+/** Rejects requests during shutdown with 429, if the server is configured to (WithRetryAfter). */
 export function refuseDuringShutdown(parts: ShutdownParts): Stage<Arrived, Nothing> {
   const { closing, retryAfterWhenClosing } = parts;
   return {
@@ -32,8 +32,8 @@ function isHealthCheck({ url }: Exchange): boolean {
 }
 
 /**
- * Starts requests for a bounded time per turn of the event loop, and a bounded number of writes;
- * health checks at once. A request whose client has left by then is not served at all.
+ * Limits the time that starting requests takes per turn of the event loop, and the number of writes
+ * that start; health checks are exempt. A request whose client disconnects meanwhile is not served.
  */
 export function limitStarts(): Stage<Arrived, Nothing> {
   const starts = new StartLimiter();

@@ -39,8 +39,8 @@ async function heard(get: () => Promise<never>, refuses = false): Promise<readon
   return [...lines, `answered ${response.status} ${text.split("\n")[0]!.slice(0, 99)}`];
 }
 
-describe("the record of a request", () => {
-  it("tells failures from bugs", async () => {
+describe("the audit event of a request", () => {
+  it("completes with a Status, and panics for unexpected exceptions", async () => {
     const failed = await heard(() => Promise.reject(failure));
     assert.deepEqual(failed.slice(0, -1), ["status 404", "completed 404"]);
     const broken = await heard(() => Promise.reject(new TypeError("oops")));
@@ -48,7 +48,7 @@ describe("the record of a request", () => {
     assert.match(broken.at(-1)!, /^answered 500 /);
   });
 
-  it("may be what a request depends on", async () => {
+  it("fails the request with 500 if a blocking backend cannot write it", async () => {
     const refused = await heard(() => assert.fail("the request must not be served"), true);
     const path = '"/api/v1/namespaces/n/configmaps/a"';
     assert.deepEqual(refused, [`answered 500 Internal Server Error: ${path}: no room`]);
@@ -56,7 +56,7 @@ describe("the record of a request", () => {
 });
 
 describe("the start of a server", () => {
-  it("may take its time before livez minds, readyz minds at once", async () => {
+  it("fails readyz immediately, and livez only after its grace period", async () => {
     let now = 0;
     const server = createServer({
       catalog: new Catalog(builtinKinds, domainOf()),

@@ -30,7 +30,7 @@ interface AuditParts {
 
 const unaudited: Audited = { trail: undefined };
 
-/** Audit events begin here: the user is known, nothing has been decided. */
+/** Begins and completes the audit event of a request, after authentication. */
 export function audit(parts: AuditParts): Stage<Auditable & { readonly user: User }, Audited> {
   const { auditor } = parts;
   if (auditor === undefined) return { name: "audit", run: (_, next) => next(unaudited) };
@@ -40,7 +40,7 @@ export function audit(parts: AuditParts): Stage<Auditable & { readonly user: Use
     run: async ({ state: context }, next) => {
       const trail = begin(auditor, context, context.user);
       if (trail === undefined) return next(unaudited);
-      if (!(await isReceived(trail, context))) return;
+      if (!(await recordReceived(trail, context))) return;
       const { exchange, record, info } = context;
       const isLong = record.longRunning;
       const keepsBody = trail.keepsAnswer && isApiPath(info);
@@ -54,13 +54,13 @@ export function audit(parts: AuditParts): Stage<Auditable & { readonly user: Use
         throw error;
       } finally {
         exchange.response.observer = undefined;
-        recorder.forget();
+        recorder.release();
       }
     },
   };
 }
 
-/** Records a request whose client is not who it says; returns the refusal. */
+/** Audits a request that failed authentication; returns its error. */
 export function auditRefusal(
   { auditor }: AuditParts,
   context: Auditable,
@@ -90,7 +90,7 @@ function begin(
   user: User | undefined,
 ): AuditTrail | undefined {
   const userAgent = exchange.header("user-agent") ?? "";
-  const sourceAddresses = addressesOf(exchange);
+  const sourceAddresses = sourceAddressesOf(exchange);
   return auditor.begin({
     id: exchange.auditId,
     url: exchange.url,
@@ -101,8 +101,8 @@ function begin(
   });
 }
 
-/** False when the request has been answered because its record cannot be kept. */
-async function isReceived(
+/** Stage RequestReceived. Responds 500 and returns false if the event cannot be written. */
+async function recordReceived(
   trail: AuditTrail,
   { exchange, info, record }: Auditable,
 ): Promise<boolean> {
@@ -112,8 +112,8 @@ async function isReceived(
   } catch (error) {
     if (!(error instanceof AuditFault)) throw error;
     record.code = 500;
-    const story = `${goQuote(info.path)}: ${error.message}`;
-    sendText(exchange, 500, `Internal Server Error: ${story}\n`);
+    const message = `${goQuote(info.path)}: ${error.message}`;
+    sendText(exchange, 500, `Internal Server Error: ${message}\n`);
     return false;
   }
 }
@@ -158,13 +158,13 @@ function noteDeprecation(
   trail.annotate(resolve("{api}/removed-release", domain), removedRelease);
 }
 
-/** Whether the response is an API object. Other documents are not recorded. */
+/** Whether the response is an API object; other responses are not recorded. */
 function isApiPath({ isResource, path }: RequestInfo): boolean {
   return isResource || /^\/apis?(?:\/|$)/.test(path);
 }
 
-/** Proxies first, in the order in which they say so; who holds the connection is the last. */
-function addressesOf(exchange: Exchange): readonly string[] {
+/** Source addresses: those of X-Forwarded-For, then X-Real-Ip, then the connection's peer. */
+function sourceAddressesOf(exchange: Exchange): readonly string[] {
   const forwarded = (exchange.header("x-forwarded-for") ?? "").split(",");
   const addresses = forwarded.flatMap((part) => addressIn(part) ?? []);
   const real = addressIn(exchange.header("x-real-ip") ?? "");

@@ -6,7 +6,8 @@ import { requestTimeout } from "./request-timeout.ts";
 import type { ServerParts } from "./server-parts.ts";
 
 /**
- * Gives every request but watches an end; the client may ask for an earlier one with `?timeout=`.
+ * Aborts a request at its timeout with 504: `--request-timeout`, or the shorter one of `?timeout=`.
+ * Long-running requests have none.
  */
 export function deadline({ limits, clock }: ServerParts): Stage<Arrived & Parsed, Timed> {
   return {

@@ -24,7 +24,7 @@ export function dispatch(parts: ServerParts): Stage<RequestState, Nothing> {
       return runRoutes(api, context, () => {
         // The router adds its own members to Koa's context before it calls a handler.
         const routed = context as RouterContext<RequestState>;
-        // The path is parsed once, and routed by as it was authorized.
+        // Routes by the path that was parsed and authorized.
         routed.newRouterPath = state.info.path;
         return documents(routed, async () => notFound(parts.catalog, state));
       });

@@ -46,7 +46,7 @@ async function run(
 }
 
 describe("middleware chain", () => {
-  it("runs stages around each other, each with the state of those before it", async () => {
+  it("nests stages, each with the state that earlier ones add", async () => {
     const log = await run((chain) => chain.use(name).use(greet));
     assert.deepEqual(log, ["name in", "hello Ada", "name out"]);
   });
@@ -57,7 +57,7 @@ describe("middleware chain", () => {
     assert.deepEqual(log, ["hello undefined"]);
   });
 
-  it("ends where a stage does not call next, and times every stage it entered once", async () => {
+  it("ends at a stage that does not call next, and times each started stage once", async () => {
     const timed: string[] = [];
     const observer = (stage: string) => () => void timed.push(stage);
     const log = await run((chain) => chain.use(name).use(stop).use(greet), observer);
@@ -70,7 +70,7 @@ describe("middleware chain", () => {
     assert.deepEqual(log, []);
   });
 
-  it("hands errors outwards, whether thrown at once or later", async () => {
+  it("propagates synchronous and asynchronous errors", async () => {
     for (const fail of [() => Promise.reject(new Error("broken")), () => assert.fail("broken")]) {
       const broken: Stage<Start, object> = { name: "broken", run: fail };
       assert.deepEqual(await run((chain) => chain.use(broken)), ["error broken"]);

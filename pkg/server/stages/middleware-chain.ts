@@ -4,16 +4,16 @@ import type { Span } from "#request";
 import { nothing } from "./state.ts";
 
 /**
- * A named Koa middleware. Its type names what it needs of the context's state and what it adds to
- * it, so that a chain in which something is needed before it was added does not compile.
+ * A named Koa middleware, typed by the state that it needs and adds: a chain in which a stage precedes
+ * the one that adds its state does not compile.
  */
 export interface Stage<Needs extends object, Adds extends object> {
   readonly name: string;
-  /** The stage would do nothing on this server: it is not installed, and adds nothing. */
+  /** The stage has no effect on this server: it is not installed. */
   readonly isIdle?: boolean;
   /**
-   * Calls `next` with what it adds to `context.state` to run all later stages. A stage that does
-   * not call it ends the request.
+   * Runs all later stages by calling `next` with the members to add to `context.state`. A stage that
+   * does not call it ends the request.
    */
   readonly run: (
     context: StageContext<Needs>,
@@ -23,25 +23,25 @@ export interface Stage<Needs extends object, Adds extends object> {
 
 export type StageContext<State extends object> = Koa.ParameterizedContext<State>;
 
-/** A state with a span has each later stage recorded as a child span. */
+/** State of a traced request: each later stage is recorded as a child of the span. */
 export interface Traced {
   readonly span?: Span;
 }
 
 /**
- * Receives the milliseconds from entering a stage until it called `next`, or until its end if it
- * did not.
+ * Receives the time in ms from the start of a stage until it calls `next`, or until its end if it does
+ * not.
  */
 export type StageObserver = (milliseconds: number) => void;
 
-/** Installs stages on a Koa application in their order, each timed, counted and traced. */
+/** Installs stages on a Koa application in order; each is timed and traced. */
 export class MiddlewareChain<Have extends object> {
   private constructor(
     private readonly app: Koa,
     private readonly observerOf: (stage: string) => StageObserver | undefined,
   ) {}
 
-  /** `observerOf` returns the observer of a stage; undefined = its time is not measured. */
+  /** `observerOf` returns the observer of a stage; undefined = the stage is not timed. */
   static on<Base extends object>(
     app: Koa,
     observerOf: (stage: string) => StageObserver | undefined,
@@ -64,7 +64,7 @@ function middlewareOf(
     const { state } = context;
     const span = (state as Traced).span?.child(name);
     if (observer !== undefined || span !== undefined) {
-      return new Passage(context, next, { observer, span }).through(run);
+      return new ObservedRun(context, next, { observer, span }).start(run);
     }
     return run(context, (added) => {
       if (added !== nothing) Object.assign(state, added);
@@ -73,51 +73,51 @@ function middlewareOf(
   };
 }
 
-interface PassageObservers {
+interface RunObservers {
   readonly observer: StageObserver | undefined;
   readonly span: Span | undefined;
 }
 
-/** One request in a stage that is timed or traced. */
-class Passage {
-  private readonly entered = performance.now();
-  private hasLeft = false;
+/** The run of a timed or traced stage for one request. */
+class ObservedRun {
+  private readonly startedAt = performance.now();
+  private isFinished = false;
 
   constructor(
     private readonly context: StageContext<any>,
     private readonly next: () => Promise<void>,
-    private readonly observers: PassageObservers,
+    private readonly observers: RunObservers,
   ) {}
 
-  through(run: Stage<any, any>["run"]): Promise<void> {
+  start(run: Stage<any, any>["run"]): Promise<void> {
     const { span } = this.observers;
-    const pass = (added: object): Promise<void> => this.pass(added);
+    const callNext = (added: object): Promise<void> => this.callNext(added);
     const work =
       span === undefined
-        ? started(run, this.context, pass)
-        : span.run(() => started(run, this.context, pass));
-    // Most stages call `next` at once, and then there is nothing left to wait for here.
-    return this.hasLeft ? work : afterwards(work, () => this.leave());
+        ? runStage(run, this.context, callNext)
+        : span.run(() => runStage(run, this.context, callNext));
+    // Most stages call `next` synchronously, so that their time is recorded already.
+    return this.isFinished ? work : afterwards(work, () => this.finish());
   }
 
-  private pass(added: object): Promise<void> {
-    this.leave();
+  private callNext(added: object): Promise<void> {
+    this.finish();
     if (added !== nothing) Object.assign(this.context.state, added);
     return this.next();
   }
 
-  private leave(): void {
-    if (this.hasLeft) return;
-    this.hasLeft = true;
-    this.observers.observer?.(performance.now() - this.entered);
+  private finish(): void {
+    if (this.isFinished) return;
+    this.isFinished = true;
+    this.observers.observer?.(performance.now() - this.startedAt);
     this.observers.span?.end();
   }
 }
 
 const done = Promise.resolve();
 
-/** A stage may end at once, and may also throw before its first wait. */
-function started(
+/** Runs a stage; it may return synchronously, and a synchronous exception becomes a rejection. */
+function runStage(
   run: Stage<any, any>["run"],
   context: StageContext<any>,
   next: (added: object) => Promise<void>,

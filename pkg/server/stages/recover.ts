@@ -6,7 +6,7 @@ import { ClientGone } from "../transport/exchange.ts";
 import { sendFailure } from "../response/failure-response.ts";
 import type { ServerParts } from "./server-parts.ts";
 
-/** Turns whatever is thrown further in into a response, once. */
+/** Translates exceptions of later stages into an error response, if none has started. */
 export function recover({ logger }: ServerParts): Stage<Arrived, Nothing> {
   return {
     name: "recover",
@@ -18,17 +18,17 @@ export function recover({ logger }: ServerParts): Stage<Arrived, Nothing> {
           return response.destroy();
         }
         const failure =
-          error instanceof StatusError ? error : unexpected(error, exchange.auditId, logger);
+          error instanceof StatusError ? error : unexpectedError(error, exchange.auditId, logger);
         record.code = failure.code;
-        // A half-sent response cannot be corrected, only cut off.
+        // A response that has started can only be aborted.
         if (response.started) return response.destroy();
         sendFailure(exchange, failure);
       }),
   };
 }
 
-/** A bug or a broken store: the client learns an id, the log the rest. */
-function unexpected(error: unknown, id: string, logger: Logger): StatusError {
+/** Logs an unexpected exception; the client receives only the audit ID of the log entry. */
+function unexpectedError(error: unknown, id: string, logger: Logger): StatusError {
   const stack = error instanceof Error ? (error.stack ?? "") : "";
   logger.error("Request failed", error, { "audit-ID": id, stack });
   return internalError(`the request failed, its log entry is ${id}`);

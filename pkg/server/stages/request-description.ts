@@ -4,21 +4,21 @@ import { streamMethods } from "#registry";
 import type { Exchange } from "../transport/exchange.ts";
 import type { RequestRecord } from "../metrics/requests.ts";
 
-interface Reading {
+interface ParsedRequest {
   readonly info: RequestInfo;
   readonly query: Query;
   readonly resource: Resource | undefined;
-  /** Whether another API server serves it. */
+  /** Whether an aggregated API server serves it. */
   readonly isRemote: boolean;
 }
 
 /**
- * Notes what metrics and logs call the request. Only names from the catalog become labels: what
- * clients make up must not grow the metrics.
+ * Sets the labels of the request in metrics and logs. Only names from the catalog become labels, so
+ * that clients cannot create an unbounded number of them.
  */
 export function describeRequest(
   { exchange, record }: { readonly exchange: Exchange; readonly record: RequestRecord },
-  { info, query, resource, isRemote }: Reading,
+  { info, query, resource, isRemote }: ParsedRequest,
 ): void {
   describe(record, info, resource);
   if (isRemote) record.longRunning ||= mayLastRemotely(exchange, info);
@@ -42,7 +42,7 @@ function describe(record: RequestRecord, info: RequestInfo, resource: Resource |
   if (warning !== undefined) record.removedRelease = removedIn.exec(warning)?.[1] ?? "";
 }
 
-/** Server-side apply is counted apart from other patches. */
+/** Whether a PATCH is a server-side apply, which has a verb of its own in metrics. */
 function applies(exchange: Exchange): boolean {
   return exchange.header("content-type")?.startsWith("application/apply-patch+") ?? false;
 }
@@ -54,24 +54,24 @@ function scopeOf({ name, verb, namespace }: RequestInfo): RequestRecord["scope"]
   return namespace !== "" ? "namespace" : "cluster";
 }
 
-/** Logs are read, all other streams are connections. */
+/** Whether the verb in metrics is "connect": all streams but log. */
 function connects(resource: Resource, subresource: string): boolean {
   return subresource !== "log" && streamMethods(resource, subresource) !== undefined;
 }
 
-/** Health is asked for often enough to be told apart from other documents. */
+/** Health checks are frequent, so their path is a label; other documents have none. */
 function healthPathOf(path: string): string {
   return ["/livez", "/readyz", "/healthz"].includes(path) ? path : "";
 }
 
 const remoteStreams = new Set(["attach", "exec", "log", "portforward", "proxy"]);
 
-/** Of another server only names are known, and that the client asks for another protocol. */
+/** Whether a proxied request may be long-running, by its name or protocol upgrade. */
 function mayLastRemotely({ upgrade }: Exchange, { verb, subresource }: RequestInfo): boolean {
   return upgrade !== undefined || verb === "proxy" || remoteStreams.has(subresource);
 }
 
-/** Takes as long as it takes. */
+/** Whether the request has no deadline: watches and streams. */
 function isLongRunning({ verb, subresource }: RequestInfo, resource?: Resource): boolean {
   if (verb === "watch") return true;
   if (resource === undefined || subresource === "") return false;

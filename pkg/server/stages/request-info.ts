@@ -6,7 +6,7 @@ import type { Arrived, Parsed } from "./state.ts";
 import { describeRequest } from "./request-description.ts";
 import type { ServerParts } from "./server-parts.ts";
 
-/** Reads the path, once for all that follows. */
+/** Parses path and query into RequestInfo, once for all later stages. Responds 400 if it cannot. */
 export function requestInfo({ catalog, aggregation }: ServerParts): Stage<Arrived, Parsed> {
   return {
     name: "requestInfo",

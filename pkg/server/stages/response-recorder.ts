@@ -18,37 +18,38 @@ import {
 import type { ResponseHeaders, ResponseObserver } from "../transport/exchange.ts";
 import { mediaTypes } from "../response/negotiation.ts";
 
-/** Bytes of one response that are kept for its record. */
+/** Limit in bytes of one recorded response. */
 const maxResponseBytes = 10 * 1024 * 1024;
-/** Bound of the bytes of all responses that are being recorded. */
-const mostBytes = 128 * 1024 * 1024;
+/** Limit in bytes of all responses that are being recorded. */
+const maxTotalBytes = 128 * 1024 * 1024;
 
-/** Memory for the responses that are being recorded. */
+/** Limits the memory of the responses that are being recorded for the audit log. */
 export class RecordingBudget {
-  private taken = 0;
+  private reserved = 0;
 
-  take(bytes: number): boolean {
-    if (this.taken + bytes > mostBytes) return false;
-    this.taken += bytes;
+  /** False if the budget does not suffice. */
+  reserve(bytes: number): boolean {
+    if (this.reserved + bytes > maxTotalBytes) return false;
+    this.reserved += bytes;
     return true;
   }
 
-  give(bytes: number): void {
-    this.taken -= bytes;
+  release(bytes: number): void {
+    this.reserved -= bytes;
   }
 }
 
 interface RecorderOptions {
   readonly trail: AuditTrail;
-  /** The response has no end of its own: only its beginning is recorded. */
+  /** The request is long-running: only the start of its response is recorded. */
   readonly isLong: boolean;
   readonly keepsBody: boolean;
   readonly memory: RecordingBudget;
 }
 
-/** Listens to a response and tells the record of its request. */
+/** Records a response for the audit event of its request. */
 export class ResponseRecorder implements ResponseObserver {
-  /** There was a response to keep, but no room for it. */
+  /** The body is not recorded because it exceeds a limit. */
   cut = false;
   private headers: ResponseHeaders = {};
   private chunks: Uint8Array[] = [];
@@ -65,20 +66,20 @@ export class ResponseRecorder implements ResponseObserver {
     const { isLong, keepsBody, memory } = this.options;
     if (isLong || !keepsBody || this.cut) return;
     const isTooLong = this.size + chunk.byteLength > maxResponseBytes;
-    if (isTooLong || !memory.take(chunk.byteLength)) {
+    if (isTooLong || !memory.reserve(chunk.byteLength)) {
       this.cut = true;
-      return this.forget();
+      return this.release();
     }
     this.size += chunk.byteLength;
     this.chunks.push(Uint8Array.from(chunk));
   }
 
-  /** What was answered, as JSON without line breaks; undefined for what is no object. */
+  /** The response object as JSON in one line; undefined if the body is not an object. */
   async json(domain: Domain, resource: Resource | undefined): Promise<string | undefined> {
     if (this.size === 0) return undefined;
     const sent = concatBytes(this.chunks);
-    const isPacked = this.headers["content-encoding"] === "gzip";
-    const bytes = isPacked ? await promisify(gunzip)(sent) : sent;
+    const isCompressed = this.headers["content-encoding"] === "gzip";
+    const bytes = isCompressed ? await promisify(gunzip)(sent) : sent;
     const type = String(this.headers["content-type"] ?? "");
     if (type.startsWith(mediaTypes.json)) return compact(Buffer.from(bytes).toString("utf8"));
     if (type.startsWith(mediaTypes.yaml)) {
@@ -87,14 +88,15 @@ export class ResponseRecorder implements ResponseObserver {
     return type.startsWith(mediaTypes.protobuf) ? messageJson(bytes, domain, resource) : undefined;
   }
 
-  forget(): void {
-    this.options.memory.give(this.size);
+  /** Drops the recorded body. */
+  release(): void {
+    this.options.memory.release(this.size);
     this.chunks = [];
     this.size = 0;
   }
 }
 
-/** Only what was made pretty has line breaks. */
+/** JSON in one line; only pretty-printed responses have line breaks. */
 function compact(text: string): string {
   const trimmed = text.trimEnd();
   return trimmed.includes("\n") ? printJson(parseJson(trimmed).value) : trimmed;
@@ -112,13 +114,13 @@ function messageJson(
   return struct && toJson(struct, fromProtobuf(struct, raw), { kind, apiVersion });
 }
 
-interface Named {
+interface TypeMeta {
   readonly kind: string;
   readonly apiVersion: string;
 }
 
 function structOf(
-  { kind, apiVersion }: Named,
+  { kind, apiVersion }: TypeMeta,
   domain: Domain,
   resource: Resource | undefined,
 ): StructType<any> | undefined {
@@ -132,12 +134,14 @@ function structOf(
   }
   if (kind === resource?.kind.kind) return resource.struct;
   if (kind === resource?.kind.listKind) return listOf(resource.struct);
-  const isMeant = (each: Resource) => each.kind.kind === kind && each.groupVersion === apiVersion;
-  return spokenKinds(domain).find(isMeant)?.struct;
+  const matches = (each: Resource) => each.kind.kind === kind && each.groupVersion === apiVersion;
+  return kindsOfSubresources(domain).find(matches)?.struct;
 }
 
-/** Kinds that only subresources speak. */
-const spokenKinds = memoize((domain: Domain) => new Catalog(subresourceKinds, domain).resources);
+/** Kinds that are only bodies of subresources. */
+const kindsOfSubresources = memoize(
+  (domain: Domain) => new Catalog(subresourceKinds, domain).resources,
+);
 
 const made = structs("made/v1");
 

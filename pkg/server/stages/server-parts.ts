@@ -13,20 +13,20 @@ import type { AggregatedDocuments, ServerDocument } from "../routes/document-rou
 import type { Aggregation } from "../proxy/aggregated.ts";
 import type { Tunnels } from "../proxy/tunnels.ts";
 
-/** What the stages work with; made once per server. */
+/** Dependencies of the stages, one object per server. */
 export interface ServerParts {
   readonly catalog: Catalog;
   readonly registry: Registry;
   readonly authenticator: Authenticator;
   readonly authorizer: Authorizer;
-  /** Absent = nothing is recorded. */
+  /** Absent = requests are not audited. */
   readonly auditor?: Auditor | undefined;
   readonly tracer: Tracer;
   readonly clock: Clock;
   readonly limits: Limits;
   /** Absent = API Priority and Fairness is off, and the limits bound the requests in flight. */
   readonly flowControl: FlowController | undefined;
-  /** Absent = requests reach authorization as they are. */
+  /** Absent = requests are not intercepted. */
   readonly interceptor: RequestInterceptor | undefined;
   readonly metrics: PrometheusMetrics;
   readonly health: Health;
@@ -39,6 +39,6 @@ export interface ServerParts {
   readonly aggregation: Aggregation | undefined;
   readonly aggregated: AggregatedDocuments;
   readonly tunnels: Tunnels;
-  /** Absent = the inside of the server is not shown. */
+  /** Absent = `/debug` is not served. */
   readonly debugging: Debugging | undefined;
 }

@@ -17,7 +17,7 @@ import { impersonate } from "./access/impersonate.ts";
 import { intercept } from "./access/intercept.ts";
 import { authorize } from "./access/authorize.ts";
 
-/** Installs the path of every request, top to bottom. */
+/** Installs the stages that every request passes, in order: apiserver's DefaultBuildHandlerChain. */
 export function installStages(app: Koa, parts: ServerParts): void {
   MiddlewareChain.on(app, (stage) => parts.metrics.stage(stage))
     .use(account(parts))
@@ -36,7 +36,7 @@ export function installStages(app: Koa, parts: ServerParts): void {
     .use(dispatch(parts));
 }
 
-/** Gives the request seats, or rejects it with 429. */
+/** Admits the request, possibly after it has waited in a queue, or rejects it with 429. */
 function flowControl(
   parts: ServerParts,
 ): Stage<Arrived & Parsed & Timed & Authenticated & Audited, Admitted> {

@@ -7,21 +7,21 @@ import type { Exchange } from "../transport/exchange.ts";
 /** State of every request from the first stage on. */
 export interface Arrived {
   readonly exchange: Exchange;
-  /** What metrics and the access log report when the request is over. */
+  /** Labels and figures that metrics and the access log report at the end of the request. */
   readonly record: RequestRecord;
 }
 
 export interface Parsed {
   readonly info: RequestInfo;
   readonly query: Query;
-  /** Undefined when the path names no resource that is served. */
+  /** Undefined if the path is not that of a served resource. */
   readonly resource: Resource | undefined;
 }
 
 export interface Timed {
-  /** Time in ms that the request has; for a long-running one, that of an ordinary request. */
+  /** Timeout of the request in ms; for a long-running one, that of an ordinary request. */
   readonly timeoutMs: number;
-  /** `Clock.monotonic()` in ms at which that time began. */
+  /** `Clock.monotonic()` in ms at which the request arrived. */
   readonly received: number;
 }
 
@@ -30,7 +30,7 @@ export interface Authenticated {
 }
 
 export interface Audited {
-  /** Undefined when the audit policy does not record the request. */
+  /** Undefined if the audit policy does not record the request. */
   readonly trail: AuditTrail | undefined;
 }
 
@@ -40,13 +40,13 @@ export interface Admitted {
 }
 
 export interface Intercepted {
-  /** Absent = the events of a watch are sent as they are. */
+  /** Filters the events of a watch; absent = all are sent. */
   readonly watchFilter?: WatchFilter;
 }
 
 /** State of a request that reaches a route. */
 export type RequestState = Arrived & Parsed & Authenticated & Audited & Intercepted & Admitted;
 
-/** What a stage adds that adds nothing. */
+/** The addition of a stage that adds nothing. */
 export type Nothing = Readonly<Record<never, never>>;
 export const nothing: Nothing = {};

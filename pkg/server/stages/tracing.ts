@@ -1,4 +1,4 @@
-/** Requests as traces tell of them. */
+/** Traces of requests (KEP-647). */
 import { StatusError } from "#meta";
 import type { RequestInfo, Span, TraceHeaders, Tracer, User } from "#request";
 import type { Stage, Traced } from "./middleware-chain.ts";
@@ -10,11 +10,11 @@ interface Traceable {
   readonly user: User;
 }
 
-/** Their members may have their requests recorded; others could make the server busy with it. */
+/** Groups whose `traceparent` decides about sampling; other clients could overload the server. */
 const trustedGroups = ["system:masters", "system:monitoring"];
-const clientLeft = 499;
+const clientClosedRequest = 499;
 
-/** From here on the request is recorded: who is known decides whether it has a say in that. */
+/** Starts the span of the request, after authentication: only trusted users decide about sampling. */
 export function trace(tracer: Tracer): Stage<Traceable, Traced> {
   return {
     name: "trace",
@@ -29,16 +29,16 @@ export function trace(tracer: Tracer): Stage<Traceable, Traced> {
       });
       try {
         await span.run(() => next({ span }));
-        ended(span, exchange.response.status ?? clientLeft);
+        endSpan(span, exchange.response.status ?? clientClosedRequest);
       } catch (error) {
-        ended(span, codeOf(exchange, error));
+        endSpan(span, codeOf(exchange, error));
         throw error;
       }
     },
   };
 }
 
-/** `GET /api/v1/namespaces/{:namespace}/configmaps/{:name}`: as many names as there are routes. */
+/** The route, such as `GET /api/v1/namespaces/{:namespace}/configmaps/{:name}`: few distinct names. */
 function spanName(method: string, info: RequestInfo): string {
   if (!info.isResource) return method;
   const { apiPrefix, group, version, namespace, resource, name, subresource } = info;
@@ -75,12 +75,12 @@ function traceHeaders(exchange: Exchange): TraceHeaders {
 }
 
 function codeOf({ response, reason }: Exchange, error: unknown): number {
-  if (error instanceof ClientGone || reason instanceof ClientGone) return clientLeft;
+  if (error instanceof ClientGone || reason instanceof ClientGone) return clientClosedRequest;
   if (response.status !== undefined) return response.status;
   return error instanceof StatusError ? error.code : 500;
 }
 
-function ended(span: Span, code: number): void {
+function endSpan(span: Span, code: number): void {
   span.set({ "http.response.status_code": code });
   if (code >= 500) span.failed(`response code ${code}`);
   span.end();

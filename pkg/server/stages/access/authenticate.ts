@@ -16,15 +16,15 @@ export function authenticate(parts: ServerParts): Stage<Arrived & Parsed, Authen
       const { authorization, certificate } = exchange;
       const headersBelow = (prefix: string) => exchange.headersBelow(prefix);
       const credentials = { authorization, certificate, headersBelow, path: info.path };
-      let refusal: StatusError | undefined;
-      let why: "failure" | "error" = "failure";
+      let rejection: StatusError | undefined;
+      let outcome: "failure" | "error" = "failure";
       const started = performance.now();
-      const tell = (result: { readonly user: User } | "failure" | "error") =>
+      const record = (result: { readonly user: User } | "failure" | "error") =>
         metrics.access.authenticated(result, (performance.now() - started) / 1000);
-      const refuse = (error: unknown) => {
-        if (error instanceof StatusError) refusal = error;
+      const onError = (error: unknown) => {
+        if (error instanceof StatusError) rejection = error;
         else {
-          why = "error";
+          outcome = "error";
           logger.error("Unable to authenticate the request", error, {
             "audit-ID": exchange.auditId,
           });
@@ -33,14 +33,14 @@ export function authenticate(parts: ServerParts): Stage<Arrived & Parsed, Authen
       };
       const found = rescued<User | undefined>(
         () => authenticator.authenticate(credentials),
-        refuse,
+        onError,
       );
       return whenThere(found, (user) => {
         if (user === undefined) {
-          tell(why);
-          throw auditRefusal(parts, state, refusal ?? unauthorized());
+          record(outcome);
+          throw auditRefusal(parts, state, rejection ?? unauthorized());
         }
-        tell({ user });
+        record({ user });
         if (certificate !== undefined)
           metrics.access.certificate(certificate, realClock(clock).now());
         return next({ user });

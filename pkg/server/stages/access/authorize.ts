@@ -16,7 +16,7 @@ import {
 import { accessDenied, internalErrorText } from "../../response/failures.ts";
 import type { ServerParts } from "../server-parts.ts";
 
-/** Asks whether the user may do this. */
+/** Responds 403 unless the authorizer allows the request; 500 if an authorizer failed. */
 export function authorize({
   authorizer,
   catalog,
@@ -41,7 +41,7 @@ export function authorize({
   };
 }
 
-/** What narrows a list; what cannot be read narrows nothing, and is refused later. */
+/** Selectors as authorization attributes (KEP-4601); a malformed one is omitted and rejected later. */
 function selectorsOf(
   { isResource, verb }: RequestInfo,
   query: Query,

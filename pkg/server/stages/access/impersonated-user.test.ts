@@ -6,14 +6,14 @@ import { actingUser } from "./impersonated-user.ts";
 
 describe("impersonation", () => {
   const admin: User = { name: "admin", uid: "", groups: ["g"], extra: new Map() };
-  let asked: string[];
+  let authorized: string[];
   let denied: string | undefined;
-  let answered: string | undefined;
+  let response: string | undefined;
 
   beforeEach(() => {
-    asked = [];
+    authorized = [];
     denied = undefined;
-    answered = undefined;
+    response = undefined;
   });
 
   const authorizer: Authorizer = {
@@ -21,7 +21,7 @@ describe("impersonation", () => {
       const { verb, group, resource, subresource, namespace, name } = request;
       const what = [group, resource, subresource, namespace, name].filter(Boolean).join(" ");
       assert.deepEqual([user, verb], [admin, "impersonate"]);
-      asked.push(what);
+      authorized.push(what);
       return { verdict: what === denied ? "no-opinion" : "allow", reason: "" };
     },
   };
@@ -36,21 +36,21 @@ describe("impersonation", () => {
         ),
       header: () => undefined,
       response: {
-        start: (status: number) => void (answered = String(status)),
-        end: (chunk: Uint8Array) => void (answered += ` ${Buffer.from(chunk).toString("utf8")}`),
+        start: (status: number) => void (response = String(status)),
+        end: (chunk: Uint8Array) => void (response += ` ${Buffer.from(chunk).toString("utf8")}`),
       },
     } as unknown as Exchange;
     return actingUser(admin, { exchange, path: "/api" }, { authorizer, domain: kubernetes });
   }
 
-  it("is not meant by other headers, nor by empty ones", async () => {
+  it("ignores other headers and empty values", async () => {
     assert.equal(await act({}), admin);
     assert.equal(await act({ "x-impersonate-user": "eve", "impersonate-userx": "eve" }), admin);
     assert.equal(await act({ "impersonate-user": "", "impersonate-uid": "" }), admin);
-    assert.deepEqual(asked, []);
+    assert.deepEqual(authorized, []);
   });
 
-  it("asks about every part, in order", async () => {
+  it("authorizes every part in order", async () => {
     const acting = await act({
       "impersonate-user": ["bob", "eve"],
       "impersonate-uid": "7",
@@ -59,7 +59,7 @@ describe("impersonation", () => {
       "impersonate-extra-scopes": "z",
     });
     const own = `authentication.${kubernetes.api}`;
-    assert.deepEqual(asked, [
+    assert.deepEqual(authorized, [
       "users bob",
       "groups a",
       "groups b",
@@ -79,25 +79,25 @@ describe("impersonation", () => {
     });
   });
 
-  it("keeps what an escape says, and an escape that says nothing", async () => {
+  it("decodes percent escapes in extra keys, and keeps malformed ones", async () => {
     const headers = { "impersonate-extra-%41b": "1", "impersonate-extra-a%zz": "2" };
     const acting = await act({ "impersonate-user": "bob", ...headers });
     assert.deepEqual([...acting!.extra.keys()], ["Ab", "a%zz"]);
   });
 
-  it("ends where one part is forbidden, masters among them", async () => {
+  it("is rejected with 403 at the first forbidden part, such as system:masters", async () => {
     denied = "groups system:masters";
     const groups = ["a", "system:masters", "b"];
     await assert.rejects(
       act({ "impersonate-user": "bob", "impersonate-group": groups }),
       (error: unknown) => error instanceof StatusError && error.code === 403,
     );
-    assert.deepEqual(asked.at(-1), denied);
+    assert.deepEqual(authorized.at(-1), denied);
   });
 
-  it("gives service accounts and the anonymous the groups that they have", async () => {
+  it("adds the implied groups of service accounts and the anonymous user", async () => {
     const account = await act({ "impersonate-user": "system:serviceaccount:ns:app" });
-    assert.deepEqual(asked, ["serviceaccounts ns app"]);
+    assert.deepEqual(authorized, ["serviceaccounts ns app"]);
     assert.deepEqual(account?.groups, [
       "system:serviceaccounts",
       "system:serviceaccounts:ns",
@@ -106,17 +106,17 @@ describe("impersonation", () => {
     const anonymous = await act({ "impersonate-user": "system:anonymous" });
     assert.deepEqual(anonymous?.groups, ["system:unauthenticated"]);
     for (const name of ["system:serviceaccount:ns", "system:serviceaccount:a:b:c"]) {
-      asked = [];
+      authorized = [];
       assert.deepEqual((await act({ "impersonate-user": name }))?.groups, ["system:authenticated"]);
-      assert.deepEqual(asked, [`users ${name}`]);
+      assert.deepEqual(authorized, [`users ${name}`]);
     }
   });
 
   for (const header of ["impersonate-group", "impersonate-uid", "impersonate-extra-a"]) {
-    it(`needs a user beside ${header}`, async () => {
+    it(`is rejected with 500 if ${header} has no user`, async () => {
       assert.equal(await act({ [header]: "x" }), undefined);
-      assert.match(answered!, /^500 .*without impersonating a user/s);
-      assert.deepEqual(asked, []);
+      assert.match(response!, /^500 .*without impersonating a user/s);
+      assert.deepEqual(authorized, []);
     });
   }
 });

@@ -17,8 +17,8 @@ const accountPrefix = "system:serviceaccount:";
 const authenticated = "system:authenticated";
 const unauthenticated = "system:unauthenticated";
 
-/** One thing that the client wants to be, each with a permission of its own. */
-interface Role {
+/** One part of the impersonated user; the client needs permission for each. */
+interface ImpersonatedPart {
   readonly kind: "User" | "ServiceAccount" | "Group" | "UserExtra" | "UID";
   readonly namespace: string;
   readonly name: string;
@@ -37,45 +37,45 @@ interface ImpersonatingRequest {
 }
 
 /**
- * Who the client acts as: itself, or whom its `Impersonate-*` headers name. Undefined when the
- * request has been answered because the headers make no sense.
- * @throws StatusError 403 unless the client may be each part of that user.
+ * The user of the request: the client, or the user of its `Impersonate-*` headers. Responds 500 and
+ * returns undefined if the headers name no user.
+ * @throws StatusError 403 unless the client may impersonate each part of that user.
  */
 export function actingUser(
   user: User,
   request: ImpersonatingRequest,
   options: ImpersonationOptions,
 ): Awaitable<User | undefined> {
-  const roles = rolesOf(request.exchange.headersBelow(prefix));
-  return roles.length === 0 ? user : permitted(user, roles, { ...request, ...options });
+  const parts = partsOf(request.exchange.headersBelow(prefix));
+  return parts.length === 0 ? user : permitted(user, parts, { ...request, ...options });
 }
 
 async function permitted(
   user: User,
-  roles: readonly Role[],
+  parts: readonly ImpersonatedPart[],
   { exchange, path, ...options }: ImpersonatingRequest & ImpersonationOptions,
 ): Promise<User | undefined> {
-  const who = roles[0]!;
-  if (who.kind !== "User" && who.kind !== "ServiceAccount") {
+  const subject = parts[0]!;
+  if (subject.kind !== "User" && subject.kind !== "ServiceAccount") {
     const api = resolve("authentication.{api}/v1", options.domain);
-    const shown = roles.map((role) => shownRole(role, api)).join(" ");
-    const story = `requested [${shown}] without impersonating a user`;
-    sendText(exchange, 500, `Internal Server Error: ${goQuote(path)}: ${story}\n`);
+    const references = parts.map((part) => goReference(part, api)).join(" ");
+    const message = `requested [${references}] without impersonating a user`;
+    sendText(exchange, 500, `Internal Server Error: ${goQuote(path)}: ${message}\n`);
     return undefined;
   }
-  for (const role of roles) {
-    const request = permissionOf(role, options.domain);
+  for (const part of parts) {
+    const request = permissionOf(part, options.domain);
     const { verdict, reason } = await options.authorizer.authorize({ user, request });
     if (verdict !== "allow") throw accessDenied({ user, request }, reason);
   }
-  return userOf(who, roles);
+  return userOf(subject, parts);
 }
 
-/** The user first, then groups, extras and the uid, as Kubernetes takes them. */
-function rolesOf(headers: ReadonlyMap<string, readonly string[]>): readonly Role[] {
+/** The parts in the order in which kube-apiserver authorizes them: user, groups, extras, uid. */
+function partsOf(headers: ReadonlyMap<string, readonly string[]>): readonly ImpersonatedPart[] {
   if (headers.size === 0) return [];
   const valuesOf = (name: string) => headers.get(`${prefix}${name}`) ?? [];
-  const role = (kind: Role["kind"], name: string, key = ""): Role => ({
+  const part = (kind: ImpersonatedPart["kind"], name: string, key = ""): ImpersonatedPart => ({
     kind,
     namespace: "",
     name,
@@ -85,19 +85,19 @@ function rolesOf(headers: ReadonlyMap<string, readonly string[]>): readonly Role
   const [uid = ""] = valuesOf("uid");
   const extras = [...headers].filter(([header]) => header.startsWith(extraPrefix));
   return [
-    ...(name === "" ? [] : [accountOf(name) ?? role("User", name)]),
-    ...valuesOf("group").map((group) => role("Group", group)),
+    ...(name === "" ? [] : [accountOf(name) ?? part("User", name)]),
+    ...valuesOf("group").map((group) => part("Group", group)),
     ...extras.flatMap(([header, values]) =>
       values.map((value) =>
-        role("UserExtra", value, unescapeKey(header.slice(extraPrefix.length))),
+        part("UserExtra", value, unescapeKey(header.slice(extraPrefix.length))),
       ),
     ),
-    ...(uid === "" ? [] : [role("UID", uid)]),
+    ...(uid === "" ? [] : [part("UID", uid)]),
   ];
 }
 
-/** A user name that is a service account's. */
-function accountOf(name: string): Role | undefined {
+/** The service account of a user name; undefined for other users. */
+function accountOf(name: string): ImpersonatedPart | undefined {
   if (!name.startsWith(accountPrefix)) return undefined;
   const [namespace = "", account = "", ...more] = name.slice(accountPrefix.length).split(":");
   if (more.length > 0 || isDns1123Label(namespace).length > 0) return undefined;
@@ -105,22 +105,26 @@ function accountOf(name: string): Role | undefined {
   return { kind: "ServiceAccount", namespace, name: account, key: "" };
 }
 
-/** As Go prints the object reference that stands for it. */
-function shownRole({ kind, namespace, name, key }: Role, api: string): string {
+/** The part as Go prints its v1.ObjectReference. */
+function goReference({ kind, namespace, name, key }: ImpersonatedPart, api: string): string {
   const version = kind === "UID" || kind === "UserExtra" ? api : "";
   return `{${[kind, namespace, name, "", version, "", key].join(" ")}}`;
 }
 
-function permissionOf({ kind, namespace, name, key }: Role, domain: Domain): RequestInfo {
-  const own = resolve("authentication.{api}", domain);
-  const places = {
+/** The request with verb `impersonate` that authorizes the part. */
+function permissionOf(
+  { kind, namespace, name, key }: ImpersonatedPart,
+  domain: Domain,
+): RequestInfo {
+  const authenticationGroup = resolve("authentication.{api}", domain);
+  const attributes = {
     User: ["", "users", ""],
     ServiceAccount: ["", "serviceaccounts", ""],
     Group: ["", "groups", ""],
-    UserExtra: [own, "userextras", key],
-    UID: [own, "uids", ""],
+    UserExtra: [authenticationGroup, "userextras", key],
+    UID: [authenticationGroup, "uids", ""],
   } as const;
-  const [group, resource, subresource] = places[kind];
+  const [group, resource, subresource] = attributes[kind];
   const verb = "impersonate";
   return resourceRequestInfo({
     verb,
@@ -133,22 +137,23 @@ function permissionOf({ kind, namespace, name, key }: Role, domain: Domain): Req
   });
 }
 
-function userOf(who: Role, roles: readonly Role[]): User {
-  const isAccount = who.kind === "ServiceAccount";
-  const named = roles.filter(({ kind }) => kind === "Group").map(({ name }) => name);
+function userOf(subject: ImpersonatedPart, parts: readonly ImpersonatedPart[]): User {
+  const isAccount = subject.kind === "ServiceAccount";
+  const named = parts.filter(({ kind }) => kind === "Group").map(({ name }) => name);
   const implied = isAccount
-    ? ["system:serviceaccounts", `system:serviceaccounts:${who.namespace}`]
+    ? ["system:serviceaccounts", `system:serviceaccounts:${subject.namespace}`]
     : [];
   const groups = named.length > 0 ? named : implied;
-  const common = who.name === "system:anonymous" && !isAccount ? unauthenticated : authenticated;
+  const common =
+    subject.name === "system:anonymous" && !isAccount ? unauthenticated : authenticated;
   const settled = groups.includes(authenticated) || groups.includes(unauthenticated);
   const extra = new Map<string, readonly string[]>();
-  for (const { kind, key, name } of roles) {
+  for (const { kind, key, name } of parts) {
     if (kind === "UserExtra") extra.set(key, [...(extra.get(key) ?? []), name]);
   }
   return {
-    name: isAccount ? `${accountPrefix}${who.namespace}:${who.name}` : who.name,
-    uid: roles.find(({ kind }) => kind === "UID")?.name ?? "",
+    name: isAccount ? `${accountPrefix}${subject.namespace}:${subject.name}` : subject.name,
+    uid: parts.find(({ kind }) => kind === "UID")?.name ?? "",
     groups: settled ? groups : [...groups, common],
     extra,
   };

@@ -2,7 +2,7 @@ import type { InterceptedRequest, RequestInterceptor } from "../../interceptor.t
 import type { Stage } from "../middleware-chain.ts";
 import type { Arrived, Authenticated, Intercepted, Parsed } from "../state.ts";
 
-/** Passes requests to the interceptor, with the user whom authorization sees. */
+/** Passes requests to the interceptor of a test server, with the impersonated user. */
 export function intercept(
   interceptor: RequestInterceptor | undefined,
 ): Stage<Arrived & Parsed & Authenticated, Intercepted> {

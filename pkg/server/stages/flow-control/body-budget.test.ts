@@ -21,7 +21,7 @@ function isRefusal(error: unknown): boolean {
 }
 
 describe("BodyBudget", () => {
-  it("gives the seat up while a body arrives, and takes it again with the whole body", () => {
+  it("releases the seat while a body arrives, and takes it again for the complete body", () => {
     const budget = new BodyBudget(limits);
     const seat = new TestSeat();
     const body = budget.observer(alice, seat);
@@ -36,7 +36,7 @@ describe("BodyBudget", () => {
     assert.equal(budget.bytes, 0);
   });
 
-  it("counts at least 16 KiB for each body", () => {
+  it("charges at least 16 KiB for each body", () => {
     const budget = new BodyBudget(limits);
     const body = budget.observer(alice, new TestSeat());
     body.waiting();
@@ -44,7 +44,7 @@ describe("BodyBudget", () => {
     assert.equal(budget.bytes, 16 * kib);
   });
 
-  it("refuses a user's bodies above a quarter, others' above the whole", () => {
+  it("rejects bodies above a quarter of the budget per user, and above the budget in total", () => {
     const budget = new BodyBudget(limits);
     const users = ["alice", "bob", "carol", "dave"];
     for (const name of users) {
@@ -63,7 +63,7 @@ describe("BodyBudget", () => {
     assert.equal(budget.bytes, limits.bodyBufferBytes + 100 * kib);
   });
 
-  it("refuses a body that outgrows its user's share while it arrives", () => {
+  it("rejects a body that exceeds its user's share while it arrives", () => {
     const budget = new BodyBudget(limits);
     const body = budget.observer(alice, new TestSeat());
     body.waiting();

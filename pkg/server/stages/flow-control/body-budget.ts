@@ -3,29 +3,29 @@ import { seatsTaken } from "../../response/failures.ts";
 import type { BodyObserver } from "../../transport/exchange.ts";
 import type { Limits } from "../../limits.ts";
 
-/** What a body counts at least, in bytes: its stream takes memory before its first byte. */
-const SMALLEST = 16 * 1024;
-/** A user's bodies may take this share of the budget. */
+/** Minimum charge of a body in bytes: its stream uses memory before the first byte arrives. */
+const MIN_BYTES = 16 * 1024;
+/** Share of the budget that one user's bodies may use. */
 const USER_SHARE = 1 / 4;
 
-/** The seat of a request. A slow sender of a body must not keep it from others. */
+/** The seat of a request, which is released while a slow client sends the body. */
 export interface Seat {
-  /** The request waits for its body from now on. */
+  /** The request begins to wait for its body. */
   waitForBody(): void;
-  /** The body is complete. Throws, or rejects with, StatusError 429 when there is no seat. */
+  /** The body is complete. Throws, or rejects with, StatusError 429 if no seat is free. */
   bodyArrived(): Awaitable<void>;
 }
 
 export interface BodyOwner {
   readonly name: string;
-  /** Is never refused, as members of `system:masters`. */
+  /** The user is never rejected: a member of `system:masters`. */
   readonly isExempt: boolean;
 }
 
 /**
- * Bounds the memory of request bodies that are arriving. Such a request has no seat: a client that
- * sends slowly takes its own share of the budget, and no seat from others. Above the budget, and
- * above a user's share of it, requests are refused with 429.
+ * Limits the memory of request bodies that are arriving. A request whose body is arriving has no seat,
+ * so a slow client uses up only its user's share of the budget. Above the budget, or a user's share of
+ * it, requests are rejected with 429.
  */
 export class BodyBudget {
   private taken = 0;
@@ -38,7 +38,7 @@ export class BodyBudget {
     return this.taken;
   }
 
-  /** For one body, which is read once. */
+  /** The observer of one request body. */
   observer(owner: BodyOwner, seat: Seat): BodyObserver {
     let held = 0;
     let size = 0;
@@ -52,7 +52,7 @@ export class BodyBudget {
     return {
       waiting: () => {
         seat.waitForBody();
-        hold(SMALLEST);
+        hold(MIN_BYTES);
       },
       received: (bytes) => {
         size += bytes;

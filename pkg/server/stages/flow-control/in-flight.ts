@@ -5,7 +5,7 @@ import { seatsTaken } from "../../response/failures.ts";
 
 type Bounds = Readonly<Record<SeatKind, number>>;
 
-/** Counts the requests in flight, by kind, each kind up to a limit. */
+/** Counts and limits the requests in flight, by kind. */
 export class InFlight {
   private readonly taken: Record<SeatKind, number> = { readOnly: 0, mutating: 0, watch: 0 };
 

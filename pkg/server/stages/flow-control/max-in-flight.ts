@@ -13,7 +13,7 @@ interface InFlightParts {
 }
 
 /**
- * Limits the requests in flight and the bodies that are arriving: what the server does with
+ * Limits the requests in flight and the bodies that are arriving; the flow control of
  * `--enable-priority-and-fairness=false`.
  */
 export function maxInFlight({
@@ -42,7 +42,7 @@ export function maxInFlight({
   };
 }
 
-/** The request counts as in flight, except while its body arrives. */
+/** The seat of a request, which is in flight except while its body arrives. */
 class RequestSeat implements Seat {
   private isTaken = false;
 

@@ -34,10 +34,10 @@ interface FairnessParts {
 type Needs = Arrived & Parsed & Timed & Authenticated & Audited;
 type Next = (added: Admitted) => Promise<void>;
 
-/** A request waits for its seats for this part of the time that it has at most. */
+/** Limit of the wait in a queue, as a share of the request's timeout; kube-apiserver's. */
 const waitShare = 1 / 4;
-/** Longest wait in ms, whatever time a request has. */
-const longestWaitMs = 60_000;
+/** Limit of the wait in a queue in ms, whatever the timeout. */
+const maxWaitMs = 60_000;
 
 /**
  * API Priority and Fairness: each request waits in the queue of its flow until its seats are free.
@@ -52,10 +52,10 @@ export function priorityAndFairness(parts: FairnessParts): Stage<Needs, Admitted
   const execute = (state: Needs, seats: RequestSeats, next: Next): Promise<void> => {
     const { exchange, info, user, query } = state;
     if (info.verb === "watch") {
-      const forget = flowControl.watches.register(info, query.get("fieldSelector") ?? "");
+      const unregister = flowControl.watches.register(info, query.get("fieldSelector") ?? "");
       return afterwards(next({ initialized: () => seats.end() }), () => {
         seats.end();
-        forget();
+        unregister();
       });
     }
     const kind = seatKind(info.verb);
@@ -73,9 +73,9 @@ export function priorityAndFairness(parts: FairnessParts): Stage<Needs, Admitted
     const { exchange, record } = state;
     if (record.longRunning && state.info.verb !== "watch") return next(nothing);
     const request = flowControl.classify(state);
-    tellClassification(exchange, request);
+    addClassificationHeaders(exchange, request);
     record.flow = request;
-    const seats = new RequestSeats(state, request, { clock, keptMs: limits.bodySeatTime });
+    const seats = new RequestSeats(state, request, { clock, bodySeatMs: limits.bodySeatTime });
     const result = request.start(seats);
     const proceed = (found: Admission | Rejection) => {
       if (!found.admitted) return reject(state, found);
@@ -100,8 +100,8 @@ export function priorityAndFairness(parts: FairnessParts): Stage<Needs, Admitted
   };
 }
 
-/** Names the objects that classified the request, by uid so that their names stay private. */
-function tellClassification({ response }: Exchange, request: ClassifiedRequest): void {
+/** Adds the uids of FlowSchema and PriorityLevelConfiguration; names would disclose configuration. */
+function addClassificationHeaders({ response }: Exchange, request: ClassifiedRequest): void {
   response.addHeader("x-kubernetes-pf-flowschema-uid", request.flowSchemaObject.metadata.uid ?? "");
   response.addHeader(
     "x-kubernetes-pf-prioritylevel-uid",
@@ -109,7 +109,7 @@ function tellClassification({ response }: Exchange, request: ClassifiedRequest):
   );
 }
 
-/** 429 in kube-apiserver's words, unless the request has ended while it waited. */
+/** Responds 429 with kube-apiserver's message, unless the request was aborted while it waited. */
 function reject({ exchange, record }: Arrived, { retryAfter }: Rejection): void {
   if (exchange.reason !== undefined) throw exchange.reason;
   record.code = 429;
@@ -123,13 +123,13 @@ function reject({ exchange, record }: Arrived, { retryAfter }: Rejection): void 
 
 interface SeatOptions {
   readonly clock: Clock;
-  /** Time in ms for which the seats are kept while the body arrives. */
-  readonly keptMs: number;
+  /** Time in ms after which the seats are released if the body has not arrived. */
+  readonly bodySeatMs: number;
 }
 
 /**
- * The seats of a request, and how long it waits for them. It keeps them while its body arrives, but
- * not from others for long: then it gives them up, and waits once more when the body is complete.
+ * The seats of a request, and its limit for waiting for them. If its body takes longer than
+ * `bodySeatMs` to arrive, the seats are released, and the request queues again for the complete body.
  */
 class RequestSeats implements Seat, WaitLimits {
   deadline: number;
@@ -144,16 +144,16 @@ class RequestSeats implements Seat, WaitLimits {
     private readonly request: ClassifiedRequest,
     private readonly options: SeatOptions,
   ) {
-    this.waitMs = Math.min(state.timeoutMs * waitShare, longestWaitMs);
+    this.waitMs = Math.min(state.timeoutMs * waitShare, maxWaitMs);
     this.deadline = state.received + this.waitMs;
   }
 
-  /** Read only when the request has to wait: most requests need no signal. */
+  /** Created on use: most requests do not wait and need no signal. */
   get signal(): AbortSignal {
     return this.state.exchange.signal;
   }
 
-  /** The request has its seats. */
+  /** The request was admitted. */
   take(admission: Admission): void {
     const { waited } = admission;
     const { record, trail } = this.state;
@@ -165,7 +165,7 @@ class RequestSeats implements Seat, WaitLimits {
   }
 
   waitForBody(): void {
-    this.timer = setTimeout(() => this.free(), this.options.keptMs);
+    this.timer = setTimeout(() => this.free(), this.options.bodySeatMs);
   }
 
   bodyArrived(): Awaitable<void> {
@@ -179,7 +179,7 @@ class RequestSeats implements Seat, WaitLimits {
     });
   }
 
-  /** The request is over, or the watch initialized. */
+  /** The request is completed, or the watch initialized. */
   end(): void {
     if (this.isOver) return;
     this.isOver = true;
