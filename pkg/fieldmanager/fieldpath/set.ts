@@ -83,7 +83,7 @@ export function union(left: FieldSet, right: FieldSet): FieldSet {
 
 /** The mark of membership is set in the same copy: one of a large set takes long. */
 function unionWith(left: FieldSet, right: FieldSet, self: boolean): FieldSet {
-  if (left === right || isEmptySet(right)) return left;
+  if (left === right || right === emptySet) return left;
   if (isEmptySet(left)) return right;
   let draft: Draft | undefined;
   for (const element in right) {
@@ -100,7 +100,7 @@ function unionWith(left: FieldSet, right: FieldSet, self: boolean): FieldSet {
 
 export function unionOfNodes(left: FieldSet, right: FieldSet): FieldSet {
   if (left === right) return left;
-  const self = isMember(left) || isMember(right);
+  const self = SELF in left || SELF in right || isEmptySet(left) || isEmptySet(right);
   const below = unionWith(left, right, self);
   if (!self || SELF in below) return below;
   return nodeOf(true, below) as FieldSet;
@@ -143,11 +143,14 @@ function without(left: FieldSet, right: FieldSet, recursive: boolean): FieldSet 
 }
 
 function nodeWithout(mine: FieldSet, theirs: FieldSet, recursive: boolean): FieldSet | undefined {
-  const taken = isMember(theirs);
-  if (taken && recursive) return undefined;
+  if (recursive && isMember(theirs)) return undefined;
   const changed = changedNodes(mine, theirs, recursive);
-  const self = isMember(mine) && !taken;
-  if (changed === undefined && self === isMember(mine)) return mine;
+  // Nodes with a node in common are not empty; whether a large one is empty takes long to see.
+  const isIn = (node: FieldSet): boolean =>
+    SELF in node || (changed === undefined && isEmptySet(node));
+  const wasMember = isIn(mine);
+  const self = wasMember && !isIn(theirs);
+  if (changed === undefined && self === wasMember) return mine;
   return copyWith(mine, changed ?? noNodes, self);
 }
 
@@ -195,17 +198,21 @@ function contentsOf(node: FieldSet): FieldSet {
 
 /** Members of both. */
 export function intersection(left: FieldSet, right: FieldSet): FieldSet {
+  return intersectionWith(left, right, false);
+}
+
+/** `emptySet` for nothing in common below, and only then; otherwise with the mark of membership if `self`. */
+function intersectionWith(left: FieldSet, right: FieldSet, self: boolean): FieldSet {
   let draft: Draft | undefined;
   // Of the left one, which in what is asked for many managers is the smaller.
   for (const element in left) {
     const theirs = inner(right, element);
     if (theirs === undefined) continue;
     const mine = left[element] as FieldSet;
-    const below = intersection(mine, theirs);
-    const node = nodeOf(isMember(mine) && isMember(theirs), below);
-    if (node === undefined) continue;
-    draft ??= {};
-    draft[element] = node;
+    const below = intersectionWith(mine, theirs, SELF in mine && SELF in theirs);
+    if (below === emptySet && !(isMember(mine) && isMember(theirs))) continue;
+    draft ??= self ? { [SELF]: leaf } : {};
+    draft[element] = below;
   }
   return draft ?? emptySet;
 }

@@ -1,11 +1,13 @@
-import { assert, assign, CacheBudget, type Evictable, memoize } from "#base";
+import { assert, assign, CacheBudget, type Evictable, inTurns, memoize, type Slices } from "#base";
 import type { Domain, HookContext, Resource } from "#meta";
 import { badRequest, groupVersionOf, isPathSegmentName, resolve, StatusError } from "#meta";
 import {
   applyDefaults,
   fromJson,
   fromProtobuf,
+  type ParsedJson,
   parseJson,
+  parseJsonInSlices,
   toJson,
   toProtobuf,
   unwrapEnvelope,
@@ -61,19 +63,48 @@ function decodeStored(
     setResourceVersion(object, entry.modRevision);
     return object;
   } catch (fault) {
-    if (fault instanceof StatusError) throw fault;
-    const message = `${entry.key}: ${fault instanceof Error ? fault.message : String(fault)}`;
-    throw faultError(new StoreFault({ kind: "corrupt", message }));
+    throw corruptEntry(entry.key, fault);
   }
+}
+
+/** As `decodeStored`, in slices. */
+function* decodeStoredInSlices(
+  registry: RegistryContext,
+  request: Addressed,
+  entry: Pick<Entry, "key" | "value" | "modRevision">,
+): Slices<any> {
+  if (unwrapEnvelope(entry.value) !== undefined) return decodeStored(registry, request, entry);
+  const context = { ...hookContext(registry, request), subresource: "" };
+  try {
+    const parsed = yield* parseJsonInSlices(entry.value);
+    yield;
+    const object = decodeParsed(request.resource, parsed, context);
+    setResourceVersion(object, entry.modRevision);
+    yield;
+    return object;
+  } catch (fault) {
+    throw corruptEntry(entry.key, fault);
+  }
+}
+
+function corruptEntry(key: string, fault: unknown): unknown {
+  if (fault instanceof StatusError) return fault;
+  const message = `${key}: ${fault instanceof Error ? fault.message : String(fault)}`;
+  return faultError(new StoreFault({ kind: "corrupt", message }));
 }
 
 function parseStored(resource: Resource, bytes: Uint8Array, context: HookContext): any {
   const envelope = unwrapEnvelope(bytes);
-  if (envelope !== undefined) {
-    const version = storedVersion(resource, envelope.apiVersion, context.domain);
-    return toHubVersion(resource, version, fromProtobuf(version.struct, envelope.raw), context);
-  }
-  const { value, literals = false } = parseJson(bytes);
+  if (envelope === undefined) return decodeParsed(resource, parseJson(bytes), context);
+  const version = storedVersion(resource, envelope.apiVersion, context.domain);
+  return toHubVersion(resource, version, fromProtobuf(version.struct, envelope.raw), context);
+}
+
+function decodeParsed(
+  resource: Resource,
+  { value, literals = false }: ParsedJson,
+  context: HookContext,
+): any {
   const { apiVersion = "" } = value as { readonly apiVersion?: string };
   const version = storedVersion(resource, apiVersion, context.domain);
   const object = fromJson(version.struct, value, { root: true, literals });
@@ -141,6 +172,9 @@ interface KnownState {
   /** An item of the same entry in another version of the kind. */
   readonly other?: StoredItem | undefined;
 }
+
+/** Bytes of an object that takes longer than some milliseconds to decode. */
+const largeBytes = 64 * 1024;
 
 /** Approximate limit in bytes of the decoded objects of cached entries. */
 const maxDecodedBytes = 32 * 2 ** 20;
@@ -253,21 +287,44 @@ export class StoredItem implements Item, Evictable {
     const fault = this.entry.encryption?.fault;
     if (fault !== undefined) throw faultError(new StoreFault({ kind: "corrupt", message: fault }));
   }
+  /** Decodes a large object in turns with other requests; undefined for others, and for one at hand. */
+  decodeAhead(): Promise<void> | undefined {
+    if (this.#object !== undefined || this.entry.value.byteLength <= largeBytes) return undefined;
+    return this.#decodeInTurns();
+  }
+  async #decodeInTurns(): Promise<void> {
+    this.#checkReadable();
+    const decoded = this.#decodedElsewhere();
+    if (decoded !== undefined) return;
+    const { key, value } = this.entry;
+    const entry = { key, value, modRevision: this.revision };
+    this.#object =
+      this.#adopted() ?? (await inTurns(decodeStoredInSlices(this.registry, this.request, entry)));
+    this.#keepDecoded();
+  }
   #decode(): any {
     this.#checkReadable();
+    const decoded = this.#decodedElsewhere();
+    if (decoded !== undefined) return decoded;
     const { key, value } = this.entry;
+    const entry = { key, value, modRevision: this.revision };
+    const object = this.#adopted() ?? decodeStored(this.registry, this.request, entry);
+    this.#keepDecoded();
+    return object;
+  }
+  /** The object as another version of the kind has decoded it. */
+  #decodedElsewhere(): any {
     const { resource } = this.request;
     for (let { other } = this; other !== undefined; other = other.other) {
       if (other.#object !== undefined && other.resource.kind === resource.kind) {
         return other.#object;
       }
     }
-    const entry = { key, value, modRevision: this.revision };
-    const object = this.#adopted() ?? decodeStored(this.registry, this.request, entry);
-    if ((this.entry as Entry).derived !== undefined) {
-      decodedOf(this.registry).add(this, value.byteLength * objectFactor);
-    }
-    return object;
+    return undefined;
+  }
+  #keepDecoded(): void {
+    if ((this.entry as Entry).derived === undefined) return;
+    decodedOf(this.registry).add(this, this.entry.value.byteLength * objectFactor);
   }
   /** Each object is taken once: from then on it is kept, or decoded again, as all others. */
   #adopted(): any {

@@ -24,7 +24,10 @@ export async function get(
   const { entry, revision } = await collection.get(key, atLeast);
   if (minimum > BigInt(revision)) throw tooLargeResourceVersion(minimum, revision);
   if (entry === undefined) throw notFound(resource, request.name);
-  return StoredItem.shared(registry, resource, entry);
+  const item = StoredItem.shared(registry, resource, entry);
+  // Of custom resources the server sees in the object whether the bytes are those of its schema.
+  if (resource.kind.custom !== undefined) await item.decodeAhead();
+  return item;
 }
 
 /**

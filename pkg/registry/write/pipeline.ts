@@ -223,6 +223,8 @@ async function runPath(
   const target = { key, context, optimistic: !write.dryRun };
   return retryOnConflict(registry, target, async (entry) => {
     write.begin(entry);
+    const decoded = write.current?.decodeAhead();
+    if (decoded !== undefined) await decoded;
     await runAttempt(entry === undefined ? missing : existing, write);
     const { response, conflict, stored } = write;
     if (response !== undefined) return { response, isStored: stored };

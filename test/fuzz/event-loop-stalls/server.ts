@@ -1,7 +1,7 @@
 /** The child process of this test: a server in memory that measures how long its event loop stalls. */
 import { readFileSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { definition, numbered } from "./build-body.ts";
+import { definition, many, numbered } from "./build-body.ts";
 
 type Keelson = typeof import("../../../cmd/keelson/index.ts");
 
@@ -32,6 +32,12 @@ async function start(): Promise<void> {
   while ((await server.fetch("/apis/example.com/v1")).status !== 200) {
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
+  const large = { apiVersion: "example.com/v1", kind: "Large" };
+  const wide = { ...large, metadata: { name: "wide" }, spec: { open: numbered(47_000, 1) } };
+  const items = many(16_000, (i) => ({ name: `i${i}`, size: i }));
+  const long = { ...large, metadata: { name: "long" }, spec: { items } };
+  await post("/apis/example.com/v1/namespaces/default/larges", wide);
+  await post("/apis/example.com/v1/namespaces/default/larges", long);
   process.send?.({ url: server.url, token: server.token });
 }
 
