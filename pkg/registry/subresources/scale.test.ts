@@ -49,6 +49,13 @@ describe("scale subresource", () => {
     await test.put(scale, { metadata: { name: "d" }, spec: { replicas: 3 } });
     const stale = test.put(scale, { ...object, spec: { replicas: 9 } });
     assert.match(await refusal(stale), /^409 Conflict .*deployments.apps "d"/);
+    for (const write of [test.put, test.patch]) {
+      const { resourceVersion, uid } = object.metadata;
+      const other = { metadata: { name: "d", uid: `not-${uid}` }, spec: { replicas: 9 } };
+      assert.match(await refusal(write(scale, other)), /^409 Conflict .*UID in precondition: not-/);
+      const old = { metadata: { name: "d", resourceVersion }, spec: { replicas: 9 } };
+      assert.match(await refusal(write(scale, old)), /^409 Conflict .*has been modified/);
+    }
     const negative = test.put(scale, { metadata: { name: "d" }, spec: { replicas: -1 } });
     assert.match(await refusal(negative), /^422 Invalid Scale.autoscaling "d" is invalid/);
     const missing = test.put("apps/v1/deployments/ns/e/scale", { metadata: { name: "e" } });

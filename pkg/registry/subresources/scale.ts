@@ -26,6 +26,7 @@ import { configurationApplier } from "../write/server-side-apply.ts";
 import type { RegistryContext } from "../context.ts";
 import { matchName, matchNamespace } from "../write/metadata.ts";
 import { updateManagedFields, setManagedFields } from "../write/managed-fields.ts";
+import { checkPreconditions } from "../write/preconditions.ts";
 import { patchApplier } from "../write/patch.ts";
 import { changeBySubresource } from "../write/pipeline.ts";
 import type { ObjectChange } from "../write/write.ts";
@@ -98,6 +99,8 @@ async function patchScale(
     const wanted = patched(virtualItem(resource, before, there.revision));
     matchNamespace(request, wanted.object.metadata);
     matchName(request, wanted.object.metadata);
+    const uid: string | undefined = wanted.object.metadata.uid || undefined;
+    checkPreconditions(registry, request, { uid, current });
     return scaled(registry, request, { there, wanted, access });
   };
   const { dryRun } = options;
