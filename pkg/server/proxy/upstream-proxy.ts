@@ -119,7 +119,7 @@ export class UpstreamProxy {
   /** Passes a request on; never rejects. */
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const life = new AbortController();
-    response.once("close", () => life.abort(new Error("the client has left")));
+    response.once("close", () => life.abort(new Error("the client disconnected")));
     await this.observed(request, response, async () => {
       const answer = await this.send(request, { signal: life.signal, isUpgrade: false });
       if (answer.kind === "response") return passOn(answer.message, response);
@@ -136,7 +136,7 @@ export class UpstreamProxy {
   ): Promise<void> {
     const life = new AbortController();
     socket.on("error", () => socket.destroy());
-    socket.once("close", () => life.abort(new Error("the client has left")));
+    socket.once("close", () => life.abort(new Error("the client disconnected")));
     const response = new ServerResponse(request);
     response.shouldKeepAlive = false;
     response.assignSocket(socket as Socket);

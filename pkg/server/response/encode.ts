@@ -30,20 +30,20 @@ import {
 } from "#schema";
 import type { Format, Negotiated, Transform } from "./negotiation.ts";
 
-/** One encoded value, in one or several pieces that follow each other. */
+/** The consecutive pieces of one encoded value. */
 export type Pieces = readonly (string | Uint8Array)[];
 
 const METADATA = Buffer.from('"metadata":{');
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** The object in the served version; shared, never to be changed. */
+/** The object in the served version; shared, read-only. */
 export function servedObject(item: Item): any {
   const { convert } = item.resource.served;
   return convert === "hub" ? item.object : convert.down(item.object);
 }
 
-/** What is left of an object that is reduced to its metadata. */
+/** The metadata of PartialObjectMetadata, without the annotation that represents a field. */
 export function metadataAlone(item: Item): any {
   const { metadata } = servedObject(item);
   const { fieldAnnotation: hidden } = item.resource.kind.rules;
@@ -57,9 +57,9 @@ export function typeMetaOf(resource: Resource): TypeMeta {
 }
 
 /**
- * JSON of an item, by splicing the version into the stored bytes where those are JSON of the served
- * version, as Keelson and kube-apiserver write them (kind, apiVersion, metadata first); else by
- * encoding. Members of a list go without kind and apiVersion, but for custom resources.
+ * JSON of an item: splices the resourceVersion into the stored bytes if these are JSON in the served
+ * version with kind, apiVersion and metadata first, as Keelson and kube-apiserver store it; encodes the
+ * object otherwise. Members of a list have no kind and apiVersion, except custom resources.
  */
 export function itemJson(item: Item, inList: boolean): Pieces {
   const bare = inList && item.resource.kind.custom === undefined;
@@ -73,7 +73,7 @@ function spliceJson(item: Item, inList: boolean): Pieces | undefined {
   const encoding = encodingOf(item);
   if (encoding.from === 0) return undefined;
   const { bytes, revision, resource } = item;
-  // A dry-run create shows the version that the client sent, which the bytes lack.
+  // A dry-run create returns the resourceVersion of the client, which the bytes lack.
   if (revision === 0 && item.object.metadata.resourceVersion !== undefined) return undefined;
   const rest = bytes.subarray(encoding.from, encoding.end);
   const opening = `${inList ? "{" : headOf(resource)}"metadata":{`;
@@ -82,16 +82,15 @@ function spliceJson(item: Item, inList: boolean): Pieces | undefined {
   return [`${opening}"resourceVersion":"${revision}"${comma}`, rest];
 }
 
-/** What a member of a JSON list takes at most beside its stored bytes. */
+/** Limit in bytes of a member of a JSON list beyond its stored bytes. */
 export const MEMBER_OVERHEAD = 64;
 const MEMBER_HEAD = Buffer.from(',{"metadata":{"resourceVersion":"');
 const COMMA = 0x2c;
 const QUOTE = 0x22;
 
 /**
- * Writes a member of a JSON list, with a comma before it, to its place in `into`, where there must
- * be room for its bytes and MEMBER_OVERHEAD more. Returns the offset behind it; 0 for an item that
- * cannot be spliced.
+ * Writes a comma and a member of a JSON list at `start`; `into` must have room for the stored bytes and
+ * MEMBER_OVERHEAD more. Returns the offset after it; 0 for an item that cannot be spliced.
  */
 export function writeMember(item: Item, into: Buffer, start: number): number {
   const encoding = encodingOf(item);
@@ -106,7 +105,7 @@ export function writeMember(item: Item, into: Buffer, start: number): number {
   return at + rest.byteLength;
 }
 
-/** A positive whole number in decimal; returns the offset behind it. */
+/** Writes a positive integer in decimal; returns the offset after it. */
 function writeDigits(into: Buffer, start: number, value: number): number {
   let end = start;
   for (let rest = value; rest >= 1; rest = Math.floor(rest / 10)) end++;
@@ -119,14 +118,14 @@ function writeDigits(into: Buffer, start: number, value: number): number {
   return end;
 }
 
-/** What was found out about the encodings of an item; kept with it. */
+/** Cached encodings of an item, held by the item. */
 class Encoding implements Evictable {
   /** The Protobuf message, without envelope. */
   message: Uint8Array | undefined = undefined;
   /** The stored bytes from `from` to `end`. */
   rest: Uint8Array | undefined = undefined;
 
-  /** `from`: the place behind `"metadata":{` where a version can be put in; 0 = nowhere. */
+  /** `from`: offset after `"metadata":{`, where the resourceVersion is inserted; 0 = not spliced. */
   constructor(
     readonly from: number,
     readonly end: number,
@@ -144,20 +143,20 @@ function encodingOf(item: Item): Encoding {
 
 function findSplice(item: Item): Encoding {
   const { resource, bytes } = item;
-  const nowhere = new Encoding(0, 0);
-  if (resource.kind.custom !== undefined && !isAsStored(item)) return nowhere;
-  if (resource.served.convert !== "hub" || bytes[0] !== OPEN_BRACE) return nowhere;
+  const unspliced = new Encoding(0, 0);
+  if (resource.kind.custom !== undefined && !isAsStored(item)) return unspliced;
+  if (resource.served.convert !== "hub" || bytes[0] !== OPEN_BRACE) return unspliced;
   const view = toBuffer(bytes);
   const head = headOf(resource);
   const at = Buffer.byteLength(head);
-  if (view.compare(METADATA, 0, METADATA.length, at, at + METADATA.length) !== 0) return nowhere;
-  if (view.toString("latin1", 0, at) !== head) return nowhere;
+  if (view.compare(METADATA, 0, METADATA.length, at, at + METADATA.length) !== 0) return unspliced;
+  if (view.toString("latin1", 0, at) !== head) return unspliced;
   let end = bytes.byteLength;
   while (bytes[end - 1] === 0x0a) end--;
   return new Encoding(at + METADATA.length, end);
 }
 
-/** What was stored under another schema may have other defaults and other fields now. */
+/** Whether decoding and encoding yields the stored bytes; a changed schema may add defaults or prune. */
 function isAsStored({ resource, bytes, object, isEncoded }: Item): boolean {
   if (isEncoded === true) return true;
   const { resourceVersion: _version, ...metadata } = object.metadata;
@@ -170,7 +169,7 @@ const headOf = memoize((resource: Resource): string => {
   return `{"kind":"${kind}","apiVersion":"${apiVersion}",`;
 });
 
-/** One object, whole, in any format. */
+/** One complete object in the format. */
 export function itemPieces(item: Item, format: Format): Awaitable<Pieces> {
   const { struct } = item.resource;
   const typeMeta = typeMetaOf(item.resource);
@@ -178,7 +177,7 @@ export function itemPieces(item: Item, format: Format): Awaitable<Pieces> {
     case "json":
       return itemJson(item, false);
     case "yaml":
-      // The keys of a large object take long to sort.
+      // Yields, as sorting the keys of a large object takes long.
       return inTurns(itemYaml(item)).then((text) => [text]);
     case "protobuf":
       return [structEnvelope(struct, servedObject(item), typeMeta)];
@@ -206,7 +205,7 @@ export function itemEnvelope(item: Item, messages: CacheBudget): Uint8Array {
   return wrapEnvelope(typeMetaOf(item.resource), itemMessage(item, messages));
 }
 
-/** A member of a Protobuf list: the bare message. Kept with the item while there is room. */
+/** The Protobuf message of an item without envelope, cached with the item within the budget. */
 export function itemMessage(item: Item, messages: CacheBudget): Uint8Array {
   const encoding = encodingOf(item);
   if (encoding.message !== undefined) return encoding.message;
@@ -216,7 +215,7 @@ export function itemMessage(item: Item, messages: CacheBudget): Uint8Array {
   return message;
 }
 
-/** `items` of every list message. */
+/** Field number of `items` in every list message. */
 export const LIST_ITEMS_FIELD = 2;
 
 export function partialTypeMeta(as: Transform, metaGroup: string): TypeMeta {
@@ -244,9 +243,9 @@ export function partialValue(metadata: any, { kind, apiVersion }: TypeMeta): unk
   return { kind, apiVersion, metadata: toJsonValue(objectMeta, metadata) };
 }
 
-/** What a list says of itself. */
+/** The ListMeta of a response. */
 export interface ListFacts {
-  /** Absent for a list of what is not stored. */
+  /** Absent for lists that are not stored. */
   readonly resourceVersion?: string;
   readonly continue?: string;
   readonly remainingItemCount?: number;
@@ -256,7 +255,7 @@ export function listFactsBytes(facts: ListFacts): Uint8Array {
   return toProtobuf(listMeta, fromJson(listMeta, facts));
 }
 
-/** A Status in the negotiated format; `pretty` only means JSON. */
+/** A Status in the negotiated format; `pretty` applies only to JSON. */
 export function statusBody(status: Status, { format, pretty }: Negotiated): string | Uint8Array {
   switch (format) {
     case "json":

@@ -1,4 +1,4 @@
-/** What the HTTP layer itself tells clients, beyond the common failures of `#meta`. */
+/** Errors of the HTTP layer, beyond those of `#meta`. */
 import {
   forbidden as forbiddenStatus,
   goQuote,
@@ -10,7 +10,7 @@ import {
 } from "#meta";
 import type { AuthorizationAttributes, RequestInfo } from "#request";
 
-/** The route knows no representation that the Accept header names. */
+/** 406: the route has no representation that the Accept header allows. */
 export function notRepresentable(available: readonly string[]): StatusError {
   const status: Status = {
     kind: "Status",
@@ -25,11 +25,12 @@ export function notRepresentable(available: readonly string[]): StatusError {
   return new StatusError(status);
 }
 
-/** `limit` in bytes. */
+/** 413; `limit` in bytes. */
 export function bodyTooLarge(limit: number): StatusError {
   return requestEntityTooLarge(`limit is ${limit}`);
 }
 
+/** 429: too many requests in flight. */
 export function seatsTaken(retryAfterSeconds: number): StatusError {
   return tooManyRequests("Too many requests, please try again later.", retryAfterSeconds);
 }
@@ -38,23 +39,23 @@ export function deadlineExceeded(): StatusError {
   return timeout("request did not complete within requested timeout - context deadline exceeded");
 }
 
-/** 403 with the words of Kubernetes; `reason` is what the authorizers said. */
+/** 403 with kube-apiserver's message; `reason` is the authorizers'. */
 export function forbidden({ user, request }: AuthorizationAttributes, reason: string): StatusError {
-  const said = `User ${goQuote(user.name)} cannot ${deed(request)}`;
+  const message = `User ${goQuote(user.name)} cannot ${actionOf(request)}`;
   return forbiddenStatus(
     { group: request.group, plural: request.resource },
     request.name,
-    reason === "" ? said : `${said}: ${reason}`,
+    reason === "" ? message : `${message}: ${reason}`,
   );
 }
 
-/** 403 of the authorizers, which browsers shall not take for anything but its content type. */
+/** 403 of the authorizers; `nosniff`, since the message contains text of the client. */
 export function accessDenied(attributes: AuthorizationAttributes, reason: string): StatusError {
   const { status } = forbidden(attributes, reason);
   return new StatusError(status, { "X-Content-Type-Options": "nosniff" });
 }
 
-function deed(request: RequestInfo): string {
+function actionOf(request: RequestInfo): string {
   if (!request.isResource) return `${request.verb} path ${goQuote(request.path)}`;
   const resource =
     request.subresource === "" ? request.resource : `${request.resource}/${request.subresource}`;
@@ -65,7 +66,7 @@ function deed(request: RequestInfo): string {
   return `${request.verb} resource "${resource}" in API group "${request.group}" ${where}`;
 }
 
-/** The body of a 500 that is no Status; what HTML would read as a mark is written otherwise. */
+/** The text body of a 500 that is not a Status, with HTML characters escaped. */
 export function internalErrorText(url: string, error: string): string {
   const text = `Internal Server Error: ${goQuote(url)}: ${error}`;
   const marks: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };

@@ -2,19 +2,19 @@ import { memoize } from "#base";
 import { seatsTaken } from "./failures.ts";
 import type { Limits } from "../limits.ts";
 
-/** What a large response has in memory at a time: a chunk being filled, one being sent, copies. */
+/** Chunks in memory per large response: one being filled, one being sent, copies. */
 const CHUNKS = 4;
-const SMALLEST = 16 * 1024;
-const LARGEST = 128 * 1024;
-/** Chunks that are kept for the next responses. */
-const KEPT = 64;
+const MIN_CHUNK = 16 * 1024;
+const MAX_CHUNK = 128 * 1024;
+/** Limit of free chunks in the pool. */
+const MAX_FREE = 64;
 
 /**
- * A fixed amount of memory for all chunked responses. Each response has a few chunks at a time and
- * waits for its client before it fills the next one. The more responses there are, the smaller
- * their chunks; when not even the smallest fit, requests are rejected with 429.
+ * A memory budget for all chunked responses. Each response holds a few chunks and waits for its client
+ * before it fills the next one. More concurrent responses have smaller chunks; if the budget does not
+ * suffice for the smallest, requests are rejected with 429.
  *
- *     256 MiB, chunks 128 KiB at most: 512 responses have whole chunks, 1024 halves, 4096 the least
+ *     256 MiB: 512 responses have chunks of 128 KiB, 1024 of 64 KiB, 4096 of 16 KiB
  */
 export class ResponseBufferPool {
   private active = 0;
@@ -26,9 +26,9 @@ export class ResponseBufferPool {
     private readonly retryAfterSeconds: number,
   ) {}
 
-  /** Registers a chunked response. Throws StatusError 429 when there is no room for another one. */
+  /** Registers a chunked response. Throws StatusError 429 if the budget is exhausted. */
   enter(): void {
-    if ((this.active + 1) * CHUNKS * SMALLEST > this.budget) {
+    if ((this.active + 1) * CHUNKS * MIN_CHUNK > this.budget) {
       throw seatsTaken(this.retryAfterSeconds);
     }
     this.active += 1;
@@ -39,13 +39,14 @@ export class ResponseBufferPool {
   }
 
   /**
-   * Takes room for bytes that wait for their client outside of a response in chunks; what fits into
-   * a small chunk is not counted. Returns a function that frees it, undefined when there is none.
+   * Reserves memory for bytes that wait for a slow client outside of a chunked response, such as events
+   * of a watch; up to 16 KiB are not counted. Returns the function that releases it; undefined if the
+   * budget is exhausted.
    */
   hold(bytes: number): (() => void) | undefined {
-    if (bytes <= SMALLEST) return () => undefined;
-    const shares = Math.ceil(bytes / (CHUNKS * SMALLEST));
-    if ((this.active + shares) * CHUNKS * SMALLEST > this.budget) return undefined;
+    if (bytes <= MIN_CHUNK) return () => undefined;
+    const shares = Math.ceil(bytes / (CHUNKS * MIN_CHUNK));
+    if ((this.active + shares) * CHUNKS * MIN_CHUNK > this.budget) return undefined;
     this.active += shares;
     return () => {
       this.active -= shares;
@@ -55,22 +56,22 @@ export class ResponseBufferPool {
   /** Size of the next chunk. */
   get chunkBytes(): number {
     const share = this.budget / (CHUNKS * Math.max(1, this.active));
-    return Math.max(SMALLEST, Math.min(LARGEST, Math.floor(share)));
+    return Math.max(MIN_CHUNK, Math.min(MAX_CHUNK, Math.floor(share)));
   }
 
-  /** Room for exactly `size` bytes, of a chunk that was used before if there is one. */
+  /** A buffer of `size` bytes, from the pool if possible. */
   take(size: number): Buffer {
-    if (size !== LARGEST) return Buffer.allocUnsafe(size);
-    return this.free.pop() ?? Buffer.allocUnsafeSlow(LARGEST);
+    if (size !== MAX_CHUNK) return Buffer.allocUnsafe(size);
+    return this.free.pop() ?? Buffer.allocUnsafeSlow(MAX_CHUNK);
   }
 
   /** Returns a chunk to the pool; it must no longer be in use. */
   give(chunk: Buffer): void {
-    if (chunk.length === LARGEST && this.free.length < KEPT) this.free.push(chunk);
+    if (chunk.length === MAX_CHUNK && this.free.length < MAX_FREE) this.free.push(chunk);
   }
 }
 
-/** The memory of the server that has these limits. */
+/** The pool of the server with these limits. */
 export const responseBufferPoolOf = memoize(
   ({ responseBufferBytes, retryAfterSeconds }: Limits) =>
     new ResponseBufferPool(responseBufferBytes, retryAfterSeconds),

@@ -67,7 +67,7 @@ function writerTo(response: ResponseStream, gzipAbove?: number, memory = plenty)
 
 describe("response writer", () => {
   for (const above of [undefined, 1024]) {
-    it(`stops when the client has left${above === undefined ? "" : ", compressing"}`, async () => {
+    it(`stops when the client disconnects${above === undefined ? "" : ", compressing"}`, async () => {
       const response = new TestResponseStream(true);
       const writer = writerTo(response, above);
       const piece = seededRandom(1).bytes(20_000);

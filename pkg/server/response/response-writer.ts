@@ -8,9 +8,9 @@ import {
   type ResponseStream,
 } from "../transport/exchange.ts";
 
-/** The first chunk is small, since most responses are; when it is full, they get a whole one. */
+/** Size of the first chunk, as most responses are small; a larger response gets full-size chunks. */
 const FIRST_BYTES = 16 * 1024;
-/** Pieces of at least so many bytes are sent as they are; smaller ones are copied together. */
+/** Size from which a piece is sent without a copy; smaller ones are copied into a chunk. */
 const LARGE_PIECE = 16 * 1024;
 const nothing = Buffer.alloc(0);
 
@@ -19,41 +19,42 @@ export interface ResponseOptions {
   readonly headers: ResponseHeaders;
   /** Responses of more bytes than this are compressed; undefined = never. */
   readonly gzipAbove: number | undefined;
-  /** Where the chunks of large responses come from. */
+  /** Pool of the chunks of large responses. */
   readonly memory: ResponseBufferPool;
 }
 
 /**
- * Writes a body in pieces: small pieces are buffered, small responses get a Content-Length, large
- * ones are compressed if the client accepts that, and the writer waits for a slow client. Nothing
- * is sent before the first batch, so that an early failure can still become an error response.
+ * Writes a body in pieces: small pieces are buffered, small responses have a Content-Length, large ones
+ * are compressed if the client accepts gzip. A slow client makes `write` return a promise. Headers are
+ * sent with the first chunk, so that an earlier failure can still be an error response.
  */
 export class ResponseWriter {
   /** Offset in the reserved room at which the caller writes next. */
   at = 0;
-  /** Reserved room; the bytes before `at` are to be sent. */
+  /** The current chunk; the bytes before `at` are to be sent. */
   private chunk: Buffer = nothing;
-  /** What came before the first chunk; small responses never need one. */
+  /** The pieces before the first chunk; small responses never need a chunk. */
   private pieces: (string | Uint8Array)[] = [];
   private size = 0;
   private gzip: Gzip | undefined;
   private gzipEnded: Promise<void> | undefined;
-  private entered = false;
+  /** The response is counted in the buffer pool. */
+  private isPooled = false;
 
   constructor(
     private readonly response: ResponseStream,
     private readonly options: ResponseOptions,
   ) {}
 
-  /** Room of the size that was reserved, to be written from `at` on, which then is moved. */
+  /** The reserved room: write at offset `at` and advance that. */
   get room(): Buffer {
     return this.chunk;
   }
 
-  /** Takes a piece. A promise means: wait for it before the next one. */
+  /** Writes a piece. If it returns a promise, wait for it before the next piece. */
   write(piece: string | Uint8Array): Promise<void> | undefined {
     const size = sizeOf(piece);
-    // The first piece may be a whole document, which needs no copy.
+    // A first piece of any size is not copied: it may be the whole document.
     if (this.chunk === nothing && (this.size === 0 || this.size + size <= this.chunkBytes)) {
       this.pieces.push(piece);
       this.size += size;
@@ -70,11 +71,10 @@ export class ResponseWriter {
     return wait;
   }
 
-  /** Makes room for a piece of at most `size` bytes, to be encoded in place. */
+  /** Reserves room for a piece of at most `size` bytes, which the caller encodes in place. */
   reserve(size: number): Promise<void> | undefined {
     const { chunk, at, chunkBytes } = this;
     if (at + size <= chunk.length) return undefined;
-    // Large pieces leave as they are.
     const isWorthSending = at > 0 || this.size > FIRST_BYTES;
     if (isWorthSending && this.size + at + size > chunkBytes) {
       const wait = this.flush();
@@ -91,6 +91,7 @@ export class ResponseWriter {
     return undefined;
   }
 
+  /** Sends the rest of the body and ends the response. */
   async end(): Promise<void> {
     const { status, headers, gzipAbove = Infinity } = this.options;
     if (!this.response.started && this.size + this.at <= gzipAbove) {
@@ -101,27 +102,27 @@ export class ResponseWriter {
       return this.response.end(joined(this.pieces, this.size));
     }
     const wait = this.flush();
-    // What is left then leaves together with the end.
+    // Ended before the wait, so that the last chunk is sent together with the end.
     if (this.gzip === undefined) this.response.end();
-    // A share of the memory is taken until the response has left.
-    if (this.entered) await wait;
+    // The response is counted in the pool until its client has read it.
+    if (this.isPooled) await wait;
     this.gzip?.end();
     await this.gzipEnded;
   }
 
   /**
-   * Encoders call it between slices, so that a body that nothing is sent of yet stops, too.
-   * @throws ClientGone when the stream is closed: nothing that is written would be read.
+   * Called by encoders between slices, to stop also before the first write.
+   * @throws ClientGone if the client has disconnected
    */
   checkOpen(): void {
-    if (this.response.closed) throw new ClientGone("the client has left");
+    if (this.response.closed) throw new ClientGone("the client disconnected");
   }
 
-  /** Frees the compressor and the reserved memory; called at the end in every case. */
+  /** Releases the compressor and the share of the pool; to be called at the end in every case. */
   abandon(): void {
     this.gzip?.destroy();
-    if (this.entered) this.options.memory.leave();
-    this.entered = false;
+    if (this.isPooled) this.options.memory.leave();
+    this.isPooled = false;
   }
 
   private get chunkBytes(): number {
@@ -154,7 +155,7 @@ export class ResponseWriter {
   private begin(): void {
     const { status, headers, gzipAbove, memory } = this.options;
     memory.enter();
-    this.entered = true;
+    this.isPooled = true;
     if (gzipAbove === undefined) return this.response.start(status, headers);
     this.response.start(status, {
       ...headers,
@@ -176,7 +177,7 @@ export class ResponseWriter {
   }
 }
 
-/** Sends a response of which all pieces are at hand; a small one leaves at once. */
+/** Sends a response whose pieces are in memory; a small one synchronously. */
 export function sendPieces(
   response: ResponseStream,
   options: ResponseOptions,
@@ -203,7 +204,7 @@ async function writePieces(
   }
 }
 
-/** One array of all pieces, which have `size` bytes together; each is copied once. */
+/** Concatenates pieces of `size` bytes in total; a single Uint8Array is returned without a copy. */
 export function joined(pieces: readonly (string | Uint8Array)[], size: number): Uint8Array {
   const [only] = pieces;
   if (pieces.length === 1 && typeof only === "object") return only;
@@ -221,7 +222,7 @@ function bytesOf(piece: string | Uint8Array): Uint8Array {
   return typeof piece === "string" ? Buffer.from(piece) : piece;
 }
 
-/** Returns the length of the piece in bytes. */
+/** Copies a piece to the offset; returns its length in bytes. */
 function copyInto(bytes: Buffer, at: number, piece: string | Uint8Array): number {
   if (typeof piece === "string") return bytes.write(piece, at);
   bytes.set(piece, at);
@@ -238,13 +239,13 @@ function onceEither(gzip: Gzip, resolve: () => void): void {
   gzip.on("close", done);
 }
 
-/** Whether the client takes gzip, and from which size on it pays. */
+/** `threshold` in bytes if the client accepts gzip; undefined otherwise. */
 export function gzipAbove(exchange: Exchange, threshold: number): number | undefined {
   const accepted = exchange.header("accept-encoding")?.split(",");
   return accepted?.some((coding) => coding.trim() === "gzip") ? threshold : undefined;
 }
 
-/** Sends a whole response at once. */
+/** Sends a complete response. */
 export function sendResponse(
   exchange: Exchange,
   options: { readonly status: number; readonly headers: ResponseHeaders },
@@ -264,7 +265,7 @@ export function sendText(exchange: Exchange, status: number, text: string): void
   sendResponse(exchange, { status, headers }, text);
 }
 
-/** Texts that a header shows as they are: printable ASCII without quotes and backslashes. */
+/** Texts that need no quoting in a header: printable ASCII without quotes and backslashes. */
 const plainWarning = /^[ !#-[\]-~]*$/;
 
 /** A Warning header (RFC 7234) with code 299; its bytes are UTF-8. */
@@ -274,23 +275,24 @@ function warningHeader(text: string): string {
   return `299 - "${Buffer.from(quoted, "utf8").toString("latin1")}"`;
 }
 
-/** Characters of all warnings together; and of each, where they are more. */
-const mostWarning = 4096;
-const longestWarning = 256;
+/** Limit of characters of all warnings; apiserver's truncateAtTotalRunes. */
+const maxTotalChars = 4096;
+/** Limit of characters of each warning if all together exceed the total. */
+const maxWarningChars = 256;
 
 /**
- * Warning headers of a response: each text once. Texts that are too much together are cut, and those
- * that are too many are left out, so that clients can read the response.
+ * Warning headers of a response, without duplicates. If they exceed the limit in total, each text is
+ * truncated, and the last ones are dropped.
  */
 export function warningHeaders(texts: readonly string[]): readonly string[] {
   const all = [...new Set(texts)].filter((text) => text !== "");
   const total = all.reduce((sum, text) => sum + text.length, 0);
-  if (total <= mostWarning) return all.map(warningHeader);
-  let left = mostWarning;
+  if (total <= maxTotalChars) return all.map(warningHeader);
+  let left = maxTotalChars;
   const headers: string[] = [];
   for (const text of all) {
     if (left <= 0) break;
-    const short = text.slice(0, longestWarning);
+    const short = text.slice(0, maxWarningChars);
     left -= short.length;
     headers.push(warningHeader(short));
   }

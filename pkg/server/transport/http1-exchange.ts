@@ -106,7 +106,7 @@ export class Http1Exchange implements Exchange {
   }
 
   private leave(response: ServerResponse): void {
-    if (!response.writableEnded) this.life.abort(new ClientGone("the client has left"));
+    if (!response.writableEnded) this.life.abort(new ClientGone("the client disconnected"));
   }
 }
 

@@ -61,7 +61,7 @@ export class Http2Exchange implements Exchange {
     const response = new Http2ResponseStream(stream, options.common);
     this.response = response;
     const leave = (): void => {
-      if (!response.ended) this.life.abort(new ClientGone("the client has left"));
+      if (!response.ended) this.life.abort(new ClientGone("the client disconnected"));
     };
     stream.on("error", leave);
     stream.on("close", () => {

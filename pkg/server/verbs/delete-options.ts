@@ -19,8 +19,8 @@ const GO_TYPE_META =
   'Kind string "json:\\"kind,omitempty\\"" }';
 
 /**
- * DeleteOptions sent as a body. Any group and version is taken, so are unknown fields.
- * @throws StatusError 500 for what cannot be read: Kubernetes responds with the same code
+ * Decodes DeleteOptions from a body. Any group and version and unknown fields are accepted.
+ * @throws StatusError 500 for a malformed body, as in kube-apiserver
  */
 export function deleteOptionsOfBody(body: Uint8Array, format: Format): RawDeleteOptions {
   try {
@@ -78,7 +78,7 @@ function parsedJson(body: Uint8Array): unknown {
   }
 }
 
-/** `kind` and `apiVersion` are read before all else. */
+/** A string field, which is checked before the other fields are decoded. */
 function textIn(value: object, name: "apiVersion" | "kind"): string {
   const text: unknown = (value as Readonly<Record<string, unknown>>)[name] ?? "";
   if (typeof text === "string") return text;

@@ -4,13 +4,13 @@ import { delimitedSize, writeDelimited } from "#schema";
 import { joined } from "../response/response-writer.ts";
 import { itemJson, itemMessage, LIST_ITEMS_FIELD } from "../response/encode.ts";
 
-/** Largest chunk that is cached, in stored bytes. Copying larger objects is cheap per byte. */
-const LARGEST = 128 * 1024;
+/** Limit of a cached chunk in stored bytes. Copying larger objects is cheap per byte. */
+const MAX_BYTES = 128 * 1024;
 
 /**
- * Adjacent items of a list, which stay together as long as none of them changes. The second list
- * that contains them joins their encodings and caches the result, so that a large list is written
- * as a few large buffers rather than as many small copies.
+ * The joined encoding of adjacent items of a list, valid until one of them changes. The second list that
+ * contains the items creates it, so that a large list is written as a few large buffers instead of many
+ * small copies.
  */
 class ListChunk implements Evictable {
   bytes: Uint8Array | undefined = undefined;
@@ -18,7 +18,7 @@ class ListChunk implements Evictable {
   private readonly isCacheable: boolean;
 
   constructor(items: readonly Item[]) {
-    this.isCacheable = items.reduce((sum, { bytes }) => sum + bytes.byteLength, 0) <= LARGEST;
+    this.isCacheable = items.reduce((sum, { bytes }) => sum + bytes.byteLength, 0) <= MAX_BYTES;
   }
 
   evict(): void {
@@ -45,7 +45,7 @@ export interface EncodingCaches {
 const jsonChunk = memoize((items: readonly Item[]) => new ListChunk(items));
 const protobufChunk = memoize((items: readonly Item[]) => new ListChunk(items));
 
-/** The members of a JSON list, each behind a comma; undefined where they are not joined. */
+/** The members of a JSON list, each preceded by a comma; undefined if they are not cached. */
 export function joinedMembers(
   items: readonly Item[],
   { listChunks }: EncodingCaches,
@@ -60,7 +60,7 @@ export function joinedMembers(
   });
 }
 
-/** The items of a Protobuf list, each with its tag; undefined where they are not joined. */
+/** The items of a Protobuf list, each with its tag; undefined if they are not cached. */
 export function joinedMessages(
   items: readonly Item[],
   { listChunks, messages }: EncodingCaches,
@@ -75,7 +75,7 @@ export function joinedMessages(
   });
 }
 
-/** As `joinedMessages`, but for what is joined already. */
-export function keptMessages(items: readonly Item[]): Uint8Array | undefined {
+/** As `joinedMessages`, but only if they are cached already. */
+export function cachedMessages(items: readonly Item[]): Uint8Array | undefined {
   return protobufChunk(items).bytes;
 }

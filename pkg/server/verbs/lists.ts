@@ -32,12 +32,12 @@ import {
   joinedMembers,
   joinedMessages,
   type EncodingCaches,
-  keptMessages,
+  cachedMessages,
 } from "./list-chunk-cache.ts";
 import { rowJson, tableHead, tableTail, type TableView } from "../response/table.ts";
 
 /**
- * How a list is spelled: what stands before the items, each item, what stands between and after.
+ * The encoding of a list: head, items with a separator, and tail.
  */
 interface ListShape {
   readonly head: (facts: ListFacts, empty: boolean) => string;
@@ -53,9 +53,9 @@ export interface ListView extends Negotiated, EncodingCaches {
 }
 
 /**
- * Writes a list item after item: the next one is asked of the registry when the last one has left
- * or is gathered for leaving, so a list is never in memory as a whole.
- * @throws StatusError 406 when one object was asked for.
+ * Writes a list chunk by chunk: the next chunk is read when the last one is written to the response, so
+ * the list is never in memory as a whole.
+ * @throws StatusError 406 if the client accepts only PartialObjectMetadata, not its list.
  */
 export async function writeList(
   writer: ResponseWriter,
@@ -93,7 +93,7 @@ export async function writeList(
 
 const OPEN_LIST = 0x5b;
 
-/** JSON without any change to the items: their stored bytes are copied into what is sent. */
+/** Compact JSON: the stored bytes of the items are copied into the response. */
 async function writePlainList(
   writer: ResponseWriter,
   list: ItemList,
@@ -150,7 +150,7 @@ function shapeOf(view: ListView): ListShape {
   return jsonPartialList(view.as, view.metaGroup);
 }
 
-/** Go's unstructured lists, which those of custom resources are, always name where to go on. */
+/** Lists of custom resources are unstructured in Go, whose encoding always has `continue`. */
 function jsonList({ kind, groupVersion }: Resource): ListShape {
   return {
     head: (facts) =>
@@ -183,7 +183,7 @@ function jsonTable(resource: Resource, view: TableView): ListShape {
   };
 }
 
-/** YAML sorts its keys, so what comes after the items is known only to the tail. */
+/** YAML has sorted keys: `apiVersion` and `items` are in the head, `kind` and `metadata` in the tail. */
 function yamlShape(view: ListView): ListShape {
   const { resource, table } = view;
   if (table !== undefined) {
@@ -223,8 +223,8 @@ function yamlShape(view: ListView): ListShape {
 const LIST_METADATA_FIELD = 1;
 
 /**
- * A protobuf list starts with its length, so all items are encoded before the first is sent. Items
- * that do not fit into the buffer of encoded messages are encoded a second time when they are sent.
+ * A Protobuf list starts with its length, so all items are encoded before the first is sent. Items that
+ * exceed the cache of encoded messages are encoded a second time.
  */
 async function writeProtobufList(
   writer: ResponseWriter,
@@ -263,7 +263,7 @@ async function writeProtobufList(
   await writer.write(metadata);
   for (const items of chunks) {
     await turn();
-    const joined = isWhole ? keptMessages(items) : undefined;
+    const joined = isWhole ? cachedMessages(items) : undefined;
     if (joined !== undefined) await writer.write(joined);
     for (const item of joined === undefined ? items : []) {
       const message = messageOf(item);
@@ -278,7 +278,7 @@ async function writeProtobufList(
   await writer.end();
 }
 
-/** Yields between items, which may be large; throws ClientGone when the client has left. */
+/** Yields between items, which may be large; throws ClientGone if the client has disconnected. */
 function turnOf(writer: ResponseWriter): () => Promise<void> | undefined {
   const turn = yieldEvery();
   return () => {
@@ -291,7 +291,7 @@ function textOf(piece: string | Uint8Array): string {
   return typeof piece === "string" ? piece : Buffer.from(piece).toString("utf8");
 }
 
-/** The name that Kubernetes' server gives an internal type in messages: `core.ConfigMap`. */
+/** The Go name of an internal type in error messages: `*core.ConfigMap`. */
 function internalName(resource: Resource, kind: string): string {
   return `*${resource.hub.group === "" ? "core" : resource.hub.group.split(".")[0]}.${kind}`;
 }

@@ -11,14 +11,14 @@ import {
 import type { Query } from "#request";
 
 /**
- * Reads the options of a verb from its query. Wrong values are 400 or 422 in the words of
- * Kubernetes.
+ * The options of a verb from its query parameters. Invalid values are rejected with 400 or 422 and
+ * kube-apiserver's message.
  */
 
 const INT64_MAX = 2n ** 63n - 1n;
 
 /**
- * An integer parameter as Go's ParseInt reads it; undefined when absent.
+ * Parses an integer parameter like Go's ParseInt; undefined if absent.
  * @throws StatusError 400
  */
 function integerParameter(query: Query, name: string): number | undefined {
@@ -56,10 +56,11 @@ export function watchOptions(query: Query): WatchOptions {
   };
 }
 
-/** Which options object of `meta.…` the parameters stand for, for messages. */
+/** The options kind of group meta that error messages name. */
 export type WriteOptionsKind = "CreateOptions" | "UpdateOptions" | "PatchOptions";
 
 /**
+ * Options of a create, update or patch.
  * @throws StatusError 422
  */
 export function writeOptions(
@@ -93,11 +94,11 @@ function checkPatch(query: Query, apply: boolean, problems: Problems): void {
   }
 }
 
-const LONGEST_MANAGER = 128;
+const MAX_MANAGER_BYTES = 128;
 
 function checkManager(name: string, problems: Problems): void {
   const path = Path.of("fieldManager");
-  if (Buffer.byteLength(name) > LONGEST_MANAGER) problems.tooLong(path, name, LONGEST_MANAGER);
+  if (Buffer.byteLength(name) > MAX_MANAGER_BYTES) problems.tooLong(path, name, MAX_MANAGER_BYTES);
   let position = 0;
   for (const character of name) {
     if (/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(character)) {

@@ -7,12 +7,12 @@ import {
 } from "#registry";
 import { JsonFault, parseJson } from "#schema";
 
-/** Parses a body that is a large text in slices, before the verb asks for its value. */
+/** Parses a large JSON or YAML body in slices, ahead of the verb, which then finds the parsed value. */
 export function parseLargeBody(
   { bytes, format }: Body,
   patchType?: PatchOptions["patchType"],
 ): Promise<void> | undefined {
-  // Server-side apply reads JSON as such, although it is announced as YAML.
+  // The media type of server-side apply is YAML, but its body is mostly JSON.
   if (patchType === "apply" && bytes[0] === 0x7b) return parseAhead(bytes, ["json", "yaml"]);
   return format === "json" || format === "yaml" ? parseAhead(bytes, [format]) : undefined;
 }

@@ -66,7 +66,7 @@ import { joinPieces, rowJson, tableHead, tableTail, type TableView } from "../re
 import { streamEvents, watchContentType, type WatchView } from "./watches.ts";
 import { WebSocketResponseStream, webSocketOf } from "../transport/websocket.ts";
 
-/** What carrying out a verb takes beside the request. */
+/** Dependencies of the verb handlers. */
 export interface VerbParts {
   readonly catalog: Catalog;
   readonly registry: Registry;
@@ -74,7 +74,7 @@ export interface VerbParts {
   readonly clock: Clock;
   readonly limits: Limits;
   readonly metrics: PrometheusMetrics;
-  /** Watches end in order when the server closes. */
+  /** Ends watches when the server shuts down. */
   readonly closing: Shutdown;
 }
 
@@ -88,11 +88,11 @@ export interface VerbRequest {
   readonly notes?: RequestNotes | undefined;
   /** Called when a watch is initialized. */
   readonly initialized?: (() => void) | undefined;
-  /** Absent = the events of a watch are sent as they are. */
+  /** Filters the events of a watch; absent = all are sent. */
   readonly watchFilter?: WatchFilter | undefined;
 }
 
-/** Carries a verb out on the registry and writes the response. */
+/** Runs a verb of the registry and writes its response. */
 export function runVerb(parts: VerbParts, request: VerbRequest): Promise<void> {
   const { deprecationWarning } = request.route.resource.served;
   const work = new VerbRun(parts, request).run();
@@ -189,7 +189,7 @@ class VerbRun {
     const watching = new AbortController();
     const end = () => watching.abort(new WatchEnded());
     exchange.signal.addEventListener("abort", end, { once: true });
-    const forget = this.parts.closing.add(end);
+    const unregister = this.parts.closing.add(end);
     if (exchange.signal.aborted) end();
     try {
       const target: ResourceRequest = { ...this.target, name: "", context: watching };
@@ -206,7 +206,7 @@ class VerbRun {
       };
       await this.sendEvents(events, { view, ended: watching.signal });
     } finally {
-      forget();
+      unregister();
       exchange.signal.removeEventListener("abort", end);
       end();
     }
@@ -235,7 +235,7 @@ class VerbRun {
     response.end();
   }
 
-  /** Events go over a WebSocket where the client asks for one. */
+  /** The response stream, or a WebSocket if the client requests that upgrade. */
   private eventStream(format: Format): ResponseStream {
     const { exchange } = this.request;
     const upgrade = webSocketOf(exchange);
@@ -249,8 +249,8 @@ class VerbRun {
     const { exchange, query } = this.request;
     const negotiated = this.negotiate(this.isVirtual ? "virtual" : "object");
     const format = bodyFormat(exchange.header("content-type"), this.isCustom);
-    const most = this.isVirtual ? requestBounds.transientBytes : Number.POSITIVE_INFINITY;
-    const body = await this.body(format, { most });
+    const maxBytes = this.isVirtual ? requestBounds.transientBytes : Number.POSITIVE_INFINITY;
+    const body = await this.body(format, { maxBytes });
     const kind = verb === "create" ? "CreateOptions" : "UpdateOptions";
     const options = writeOptions(query, { kind, domain: this.domain });
     this.tableView(negotiated);
@@ -262,7 +262,7 @@ class VerbRun {
     return this.sendWritten(written, negotiated);
   }
 
-  /** Reviews, tokens, evictions and bindings: resources that can only be created store no object. */
+  /** Reviews, tokens, evictions and bindings: a resource with the verb create only is not stored. */
   private get isVirtual(): boolean {
     const { resource, subresource } = this.request.route;
     const below = resource.kind.subresources.find(({ name }) => name === subresource);
@@ -292,7 +292,7 @@ class VerbRun {
   private async delete(): Promise<void> {
     const negotiated = this.negotiate("object");
     const options = await this.deleteOptions();
-    if (options.ignoreReadError === true) await this.mayIgnoreReadErrors();
+    if (options.ignoreReadError === true) await this.authorizeIgnoreReadErrors();
     const deleted = await this.parts.registry.delete(this.target, options);
     const status = isPending(deleted) && options.orphanDependents === false ? 202 : 200;
     const warnings = [...this.deletionWarnings(options), ...(deleted.warnings ?? [])];
@@ -306,8 +306,8 @@ class VerbRun {
     sendResponse(this.request.exchange, { status, headers }, body);
   }
 
-  /** Deletion of an object that cannot be read needs its own permission. */
-  private async mayIgnoreReadErrors(): Promise<void> {
+  /** Throws 403 without permission for `unsafe-delete-ignore-read-errors` (KEP-3926). */
+  private async authorizeIgnoreReadErrors(): Promise<void> {
     const { user, info } = this.request;
     const attributes = { user, request: { ...info, verb: "unsafe-delete-ignore-read-errors" } };
     const { verdict, reason } = await this.parts.authorizer.authorize(attributes);
@@ -316,8 +316,8 @@ class VerbRun {
 
   private deletionWarnings({ propagationPolicy, orphanDependents }: DeleteOptions): string[] {
     const { deletionWarning } = this.request.route.resource.kind.rules;
-    const isSaid = propagationPolicy !== undefined || orphanDependents !== undefined;
-    return isSaid || deletionWarning === undefined ? [] : [deletionWarning];
+    const isExplicit = propagationPolicy !== undefined || orphanDependents !== undefined;
+    return isExplicit || deletionWarning === undefined ? [] : [deletionWarning];
   }
 
   private async deleteCollection(): Promise<void> {
@@ -344,11 +344,11 @@ class VerbRun {
   private async body(
     format: Body["format"],
     {
-      most = Number.POSITIVE_INFINITY,
+      maxBytes = Number.POSITIVE_INFINITY,
       patchType,
-    }: { readonly most?: number; readonly patchType?: PatchOptions["patchType"] },
+    }: { readonly maxBytes?: number; readonly patchType?: PatchOptions["patchType"] },
   ): Promise<Body> {
-    const limit = Math.min(this.parts.limits.bodyBytes, most);
+    const limit = Math.min(this.parts.limits.bodyBytes, maxBytes);
     const body = { bytes: await this.request.exchange.body(limit), format };
     const parsing = parseLargeBody(body, patchType);
     if (parsing !== undefined) await parsing;
@@ -357,7 +357,7 @@ class VerbRun {
 
   private negotiate(offer: Offer): Negotiated {
     const negotiator = negotiatorOf(this.parts.catalog);
-    // A Scale is no custom resource, whatever it is the scale of.
+    // The scale of a custom resource is a built-in kind.
     const custom = this.isCustom && this.target.subresource !== "scale";
     return negotiator.negotiate(this.request.exchange.header("accept"), offer, custom);
   }
@@ -403,9 +403,10 @@ class VerbRun {
     { negotiated, status, warnings }: SendOptions,
   ): Awaitable<void> {
     const { exchange } = this.request;
-    const shown = this.pretty(negotiated) ? [new Indenter().feed(joinPieces(pieces))] : pieces;
-    const whole = negotiated.format === "json" ? [...shown, "\n"] : shown;
-    return sendPieces(exchange.response, this.responseOptions(negotiated, status, warnings), whole);
+    const body = this.pretty(negotiated) ? [new Indenter().feed(joinPieces(pieces))] : pieces;
+    const withEnd = negotiated.format === "json" ? [...body, "\n"] : body;
+    const options = this.responseOptions(negotiated, status, warnings);
+    return sendPieces(exchange.response, options, withEnd);
   }
 
   private responseOptions(
@@ -434,7 +435,7 @@ class VerbRun {
     const { resourceVersion } = item.object.metadata;
     const metadata = resourceVersion ? { resourceVersion } : {};
     const head = tableHead(item.resource, table, { metadata, columns: true });
-    return yamlWhenAsked(`${head}${rowJson(item, table)}${tableTail}`, format);
+    return yamlIfRequested(`${head}${rowJson(item, table)}${tableTail}`, format);
   }
 
   private async sendList(
@@ -462,20 +463,20 @@ class VerbRun {
   }
 }
 
-/** Evictions and bindings answer with a Status, which stays a Status whatever is asked for. */
+/** Evictions and bindings respond with a Status, which is never converted to a Table. */
 function isStatus({ resource }: Item): boolean {
   return resource.groupVersion === "v1" && resource.kind.kind === "Status";
 }
 
 const negotiatorOf = memoize(({ domain }: Catalog) => new Negotiator(metaGroupOf(domain)));
 
-/** What a server keeps of its encodings. */
+/** Budgets of a server's cached encodings. */
 const messagesOf = memoize(({ keptBytes }: Limits) => new CacheBudget(keptBytes));
 const listChunkCacheOf = memoize(
   ({ listChunkCacheBytes }: Limits) => new CacheBudget(listChunkCacheBytes),
 );
 
-/** Why the events of a watch stop: its time is up, or one of its ends has gone. */
+/** Abort reason of a watch: its client disconnected, or the server shuts down. */
 class WatchEnded extends Error {
   override readonly name = "WatchEnded";
 }
@@ -484,11 +485,11 @@ function isPending(deleted: DeleteResponse): boolean {
   return "item" in deleted && deleted.pending;
 }
 
-function yamlWhenAsked(json: string, format: Negotiated["format"]): readonly string[] {
+function yamlIfRequested(json: string, format: Negotiated["format"]): readonly string[] {
   return [format === "yaml" ? printYaml(parseJsonText(json)) : json];
 }
 
-/** The program's name in a user agent: what stands before the first slash. */
+/** The program of a user agent: the part before the first slash. */
 function userAgentName(userAgent: string | undefined): string {
   const slash = userAgent?.indexOf("/") ?? -1;
   return slash < 0 ? (userAgent ?? "") : userAgent!.slice(0, slash);

@@ -31,7 +31,7 @@ export interface WatchView extends Negotiated {
   readonly resource: Resource;
   readonly table: TableView | undefined;
   readonly metaGroup: string;
-  /** Keeps frames with their events. */
+  /** Budget of the frames that are cached with their events. */
   readonly messages: CacheBudget;
   /** Key of the annotation that marks the end of the initial events. */
   readonly initialEventsEnd: string;
@@ -41,21 +41,21 @@ export function watchContentType(format: Format): string {
   return format === "json" ? mediaTypes.json : `${mediaTypes[format]};stream=watch`;
 }
 
-/** Frames that are smaller are sent together, up to about so many bytes. */
-const SMALL_WRITE = 16 * 1024;
+/** Approximate size of one write in bytes: smaller frames are sent together. */
+const WRITE_BYTES = 16 * 1024;
 
-/** A write ends early where its frames took so many ms: rows of large objects, for example. */
-const LONGEST = 5;
+/** Time in ms after which a write ends early, as table rows of large objects are slow to encode. */
+const MAX_ENCODE_MS = 5;
 
 interface Write {
   readonly bytes: Uint8Array;
-  /** Number of events in it. */
+  /** Number of events. */
   readonly count: number;
 }
 
 /**
- * Encodes the events of one watch. What others will send in the same form is encoded once and kept
- * with the event or the batch. Only the first event of a table names the columns.
+ * Encodes the events of one watch. Frames are cached with the event or batch, and shared by watches of
+ * the same form. Only the first event of a Table has column definitions.
  */
 class EventEncoder {
   private columns = true;
@@ -68,35 +68,34 @@ class EventEncoder {
   }
 
   /**
-   * All frames of a batch, in writes of about SMALL_WRITE bytes: a watch that is not read holds one
-   * of them. A small batch is one write, which watches of the same form share; a larger frame is a
-   * write of its own, shared through its event.
+   * The frames of a batch in writes of about WRITE_BYTES; a watch whose client does not read holds one
+   * of them. Watches of the same form share the write of a small batch, and frames of large events.
    */
   *writes({ events, encoded }: EventBatch): Generator<Write, void, undefined> {
     const known = encoded?.get(this.form);
     if (known !== undefined) return yield { bytes: known, count: events.length };
     let frames: Uint8Array[] = [];
     let size = 0;
-    let isWhole = true;
+    let isSingleWrite = true;
     let since = performance.now();
     for (const event of events) {
-      const isLate = size > 0 && performance.now() - since > LONGEST;
+      const isLate = size > 0 && performance.now() - since > MAX_ENCODE_MS;
       const frame = this.shared(event);
-      if (isLate || (size > 0 && size + frame.byteLength > SMALL_WRITE)) {
+      if (isLate || (size > 0 && size + frame.byteLength > WRITE_BYTES)) {
         yield { bytes: oneWrite(frames), count: frames.length };
-        [frames, size, isWhole] = [[], 0, false];
+        [frames, size, isSingleWrite] = [[], 0, false];
         since = performance.now();
       }
       frames.push(frame);
       size += frame.byteLength;
     }
     const bytes = oneWrite(frames);
-    if (isWhole && this.form !== "") encoded?.set(this.form, bytes);
+    if (isSingleWrite && this.form !== "") encoded?.set(this.form, bytes);
     yield { bytes, count: frames.length };
   }
 
-  /** True when no other watch sends the same bytes, so that they are this watch's alone. */
-  get isAlone(): boolean {
+  /** Whether the encoded bytes are not shared with other watches. */
+  get isUnshared(): boolean {
     return this.form === "";
   }
 
@@ -167,7 +166,7 @@ class EventEncoder {
     return itemEnvelope(event.item, this.view.messages);
   }
 
-  /** An otherwise empty object of the kind that carries the version. */
+  /** An empty object of the kind with the resourceVersion. */
   private bookmark(event: Extract<ItemEvent, { type: "BOOKMARK" }>): any {
     const annotations = event.initialEventsEnd ? { [this.view.initialEventsEnd]: "true" } : {};
     const metadata = { resourceVersion: String(event.revision), annotations };
@@ -175,7 +174,7 @@ class EventEncoder {
   }
 }
 
-/** The row that ends the initial events keeps its metadata: the annotation says that it does. */
+/** The row of the bookmark after the initial events includes metadata, for its annotation. */
 function bookmarkView(
   { initialEventsEnd }: Extract<ItemEvent, { type: "BOOKMARK" }>,
   view: TableView,
@@ -183,12 +182,12 @@ function bookmarkView(
   return initialEventsEnd && view.include === "None" ? { ...view, include: "Metadata" } : view;
 }
 
-/** A frame alone is not copied: other watches that have not been read hold the same bytes. */
+/** Joins frames; a single frame is not copied, since other watches hold the same bytes. */
 function oneWrite(frames: readonly Uint8Array[]): Uint8Array {
   return frames.length === 1 ? frames[0]! : concatBytes(frames);
 }
 
-/** The frames of an event that many may see, by form. */
+/** Cached frames of an event, by form. */
 class Frames implements Evictable {
   readonly byForm = new Map<string, Uint8Array>();
 
@@ -203,8 +202,8 @@ function framesOf(event: ObjectEvent): Frames {
 }
 
 /**
- * A WatchEvent: field 1 is the type, field 2 a RawExtension whose field 1 holds the enveloped
- * object. The object's bytes are copied once.
+ * Length-prefixed WatchEvent: field 1 is the type, field 2 a RawExtension whose field 1 is the
+ * enveloped object. The bytes of the object are copied once.
  */
 function protobufFrame(type: string, object: Uint8Array): Uint8Array {
   const { byteLength } = object;
@@ -236,19 +235,19 @@ function onlyPiece(pieces: Pieces): Uint8Array {
 }
 
 /**
- * Milliseconds that a watch may take to fail before its headers leave; a later failure is an
- * ERROR event.
+ * Delay in ms of the response headers of a watch: an earlier failure is an error response, a later one
+ * an ERROR event.
  */
-const QUIET = 25;
+const HEADERS_DELAY_MS = 25;
 
 export interface StreamOptions {
   readonly view: WatchView;
   /** Sends status and headers; calling it again does nothing. */
   readonly start: () => void;
   readonly ended: AbortSignal;
-  /** Milliseconds that a client may take until it reads on. */
+  /** Time in ms after which a watch ends whose client does not read. */
   readonly patience: number;
-  /** Bounds frames that only one watch sends; without room for one the watch ends. */
+  /** Budget of frames that only one watch sends; the watch ends if it is exceeded. */
   readonly memory: ResponseBufferPool;
   /** Called for the events that are sent. */
   readonly count?: WatchCounter;
@@ -259,9 +258,8 @@ export interface StreamOptions {
 }
 
 /**
- * Sends events until they end, the client leaves or `ended` aborts (which must end the events,
- * too); then the stream ends in order. A client that does not read holds up only its own watch, and
- * not for ever.
+ * Sends events until they end, the client disconnects or `ended` aborts, which must also end the events;
+ * then ends the stream. A client that does not read blocks only its own watch, for at most `patience`.
  */
 export async function streamEvents(
   response: ResponseStream,
@@ -270,7 +268,7 @@ export async function streamEvents(
 ): Promise<void> {
   const { start, ended, view } = options;
   const encoder = new EventEncoder(view);
-  const quiet = setTimeout(start, QUIET);
+  const headersTimer = setTimeout(start, HEADERS_DELAY_MS);
   try {
     for (;;) {
       const step = await events.next();
@@ -285,12 +283,12 @@ export async function streamEvents(
     if (!response.started || !(error instanceof StatusError)) throw error;
     await response.write([encoder.frame({ type: "ERROR", status: error.status })]);
   } finally {
-    clearTimeout(quiet);
+    clearTimeout(headersTimer);
     void events.return?.();
   }
 }
 
-/** False when the watch is over, or the client does not read. */
+/** False if the watch has ended, or the client did not read in time. */
 async function sendBatch(
   response: ResponseStream,
   encoder: EventEncoder,
@@ -302,11 +300,11 @@ async function sendBatch(
   if (committedAt !== undefined) options.delivered?.((performance.now() - committedAt) / 1000);
   for (const { bytes, count } of encoder.writes(batch)) {
     options.count?.(count, bytes.byteLength);
-    const release = encoder.isAlone ? options.memory.hold(bytes.byteLength) : noRelease;
+    const release = encoder.isUnshared ? options.memory.hold(bytes.byteLength) : noRelease;
     if (release === undefined) return false;
     try {
       const full = response.write([bytes]);
-      if (full !== undefined && !(await roomInTime(full, options))) return false;
+      if (full !== undefined && !(await isDrainedInTime(full, options))) return false;
     } finally {
       release();
     }
@@ -318,8 +316,8 @@ async function sendBatch(
 
 const noRelease = (): void => undefined;
 
-/** False when the watch is over, or the client has taken nothing for too long. */
-async function roomInTime(full: Promise<void>, options: StreamOptions): Promise<boolean> {
+/** Waits until the client reads; false if the watch has ended, or the client took too long. */
+async function isDrainedInTime(full: Promise<void>, options: StreamOptions): Promise<boolean> {
   const { ended, patience } = options;
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<boolean>((resolve) => {
@@ -339,7 +337,7 @@ async function roomInTime(full: Promise<void>, options: StreamOptions): Promise<
   }
 }
 
-/** undefined when `ended` aborts first. */
+/** The result of the promise; undefined if `ended` aborts first. */
 function orEnded<T>(step: Promise<T>, ended: AbortSignal): Promise<T | undefined> {
   if (ended.aborted) {
     step.catch(() => undefined);
