@@ -205,6 +205,7 @@ const ancient = "ancient-changes";
  * in Kubernetes, a bucket that is not itself the oldest of its version is given up.
  */
 export function capUpdaters(managers: Managers): void {
+  if (managers.size <= mostUpdaters) return;
   const updaters = [...managers]
     .filter(([, { operation }]) => operation === "Update")
     .sort(([a, left], [b, right]) => seconds(left) - seconds(right) || compareUtf8(a, b));
