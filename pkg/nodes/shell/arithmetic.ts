@@ -30,7 +30,7 @@ const levels: readonly Readonly<Record<string, Operation>>[] = [
 ];
 
 /** Nested parentheses and signs that are evaluated. */
-const deepest = 32;
+const maxDepth = 32;
 
 /**
  * The value of an expression, whose variables count as 0 where they are no numbers.
@@ -40,7 +40,7 @@ export function evaluate(expression: string, variable: (name: string) => string)
   const tokens = expression.match(/\d+|\w+|[<>=!]=|&&|\|\||\S/g) ?? [];
   let at = 0;
   const primary = (depth: number): number => {
-    if (depth > deepest) throw new ArithmeticFault("nested too deeply");
+    if (depth > maxDepth) throw new ArithmeticFault("nested too deeply");
     const token = tokens[at++];
     if (token === "(") {
       const value = level(0, depth + 1);

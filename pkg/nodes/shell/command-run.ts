@@ -16,28 +16,27 @@ export interface MainCommand {
   readonly unknownFolders: readonly string[];
   /** Wall clock in ms. */
   readonly startedAt: number;
-  /** Decides what `$RANDOM` is: a run that is repeated goes the same way. */
+  /** Seed of `$RANDOM`, so that repeated runs are equal. */
   readonly seed: string;
 }
 
 export interface CommandOutcome {
   /** Time in ms from the start to the exit, and its code; Infinity = it runs on. */
   readonly exit: { readonly afterMs: number; readonly code: number };
-  /** What it writes, by the time from the start in ms. */
+  /** Output, with the time from the start in ms. */
   readonly output: readonly { readonly afterMs: number; readonly data: Uint8Array }[];
   /** Paths and texts of the files that it has left at a path and below. */
   readonly textsAt: (path: string) => readonly (readonly [string, string])[];
 }
 
-/** Commands that are followed, which take a few milliseconds. */
+/** Maximum number of simulated commands, which take a few milliseconds. */
 const maxCommands = 2_000;
 const maxBytes = 4 << 20;
 const runsOn = { afterMs: Infinity, code: 0 };
 
 /**
- * What the command of a container does up to a time after its start; undefined = that is not known,
- * for it starts programs that are not simulated, or does too much without a pause. One that sleeps
- * again and again runs on.
+ * Simulates the command of a container up to a time after its start. Undefined = unknown: it uses unsupported
+ * programs, or exceeds the limits without sleeping. A command that sleeps repeatedly keeps running.
  */
 export function followCommand(
   main: MainCommand,

@@ -1,4 +1,4 @@
-/** Small file systems of simulated containers, in memory: what is copied in can be copied out again. */
+/** In-memory file systems of simulated containers, e.g. for `kubectl cp`. */
 import { posix } from "node:path";
 import { NotSimulated } from "./not-simulated.ts";
 
@@ -21,7 +21,7 @@ const mostFileSystems = 1_000;
 const entryBytes = 128;
 const longestPath = 4_096;
 
-/** Why an operation failed, as the C library says it. */
+/** Error of a file operation, with the C library's message. */
 export class FileFault extends Error {}
 
 export class ContainerFiles {
@@ -33,7 +33,7 @@ export class ContainerFiles {
     private readonly now: () => number,
     /** Takes bytes from the bound of all file systems, or gives them back; false = there are none left. */
     private readonly reserve: (bytes: number) => boolean,
-    /** Folders of which it is not known what they hold. */
+    /** Folders with unknown contents. */
     private readonly unknown: readonly string[] = [],
   ) {
     for (const folder of ["/", "/tmp", "/etc", "/root"]) this.makeFolder(folder);
@@ -91,7 +91,7 @@ export class ContainerFiles {
     }
   }
 
-  /** Gives back everything. */
+  /** Deletes all entries and releases their bytes. */
   clear(): void {
     for (const path of this.entries.keys()) this.drop(path);
   }
@@ -142,7 +142,7 @@ export function absolute(path: string): string {
   return posix.resolve("/", path);
 }
 
-/** The file systems of running containers, made when a command first asks for one. */
+/** File systems of running containers, created lazily. */
 export class FileSystems {
   private readonly byContainer = new Map<string, ContainerFiles>();
   private bytes = 0;

@@ -1,7 +1,7 @@
 import { evaluate } from "./arithmetic.ts";
 import type { Piece, Script, VariableOperator, Word } from "./syntax.ts";
 
-/** What the words of a script are expanded with. */
+/** Callbacks of word expansion. */
 export interface Expansion {
   /** Undefined = the variable is not set. */
   get(name: string): string | undefined;
@@ -16,7 +16,7 @@ export type Running<T> = Generator<number, T, void>;
 /** A parameter was required that is not set: `${NAME?message}`. */
 export class ExpansionFault extends Error {}
 
-/** The words that words become: what is not quoted is split at blanks, and dropped where it is empty. */
+/** Expands words; splits unquoted results at blanks and drops empty ones. */
 export function* expandWords(words: readonly Word[], by: Expansion): Running<string[]> {
   const expanded: string[] = [];
   for (const word of words) {
@@ -39,7 +39,7 @@ export function* expandWords(words: readonly Word[], by: Expansion): Running<str
   return expanded;
 }
 
-/** The text that a word becomes where it is not split. */
+/** Expands a word without splitting. */
 export function* expandText(word: Word, by: Expansion): Running<string> {
   let text = "";
   for (const piece of word) text += yield* expandPiece(piece, by);

@@ -1,2 +1,2 @@
-/** A program, an option, a file or a part of the shell's language that simulated containers do not have. */
+/** An unsupported program, option, file or shell feature. */
 export class NotSimulated extends Error {}

@@ -11,10 +11,10 @@ import {
 } from "./syntax.ts";
 import { Source, WordReader } from "./words.ts";
 
-/** Longest script that is taken apart. */
-const longestScript = 8_192;
-/** Compound commands within one another that are taken apart. */
-const deepest = 32;
+/** Maximum length of a script. */
+const maxScriptLength = 8_192;
+/** Maximum nesting of compound commands. */
+const maxDepth = 32;
 
 const blank = /[ \t]/;
 const endsWord = (character: string) => " \t\n;&|<>()".includes(character);
@@ -23,7 +23,7 @@ const notSimulated = new Set(["case", "function", "select", "time", "coproc", "[
 
 /** @throws SyntaxFault */
 export function parseScript(text: string, depth = 0): Script {
-  if (text.length > longestScript) throw new SyntaxFault("too long");
+  if (text.length > maxScriptLength) throw new SyntaxFault("too long");
   const source = new Source(text, depth);
   const script = new Parser(source).script([]);
   if (source.next !== "") throw new SyntaxFault(`unexpected "${source.next}"`);
@@ -40,7 +40,7 @@ class Parser {
 
   /** Commands up to one of the keywords, which is left, or to the end. */
   script(ends: readonly string[]): Script {
-    if (++this.depth > deepest) throw new SyntaxFault("nested too deeply");
+    if (++this.depth > maxDepth) throw new SyntaxFault("nested too deeply");
     const list: AndOr[] = [];
     for (;;) {
       this.skipSeparators();

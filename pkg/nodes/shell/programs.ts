@@ -1,4 +1,4 @@
-/** The few programs that simulated containers have. */
+/** Programs of simulated containers. */
 import { posix } from "node:path";
 import { ArithmeticFault, evaluate } from "./arithmetic.ts";
 import { type ContainerFiles, FileFault } from "./container-files.ts";
@@ -29,10 +29,10 @@ const done = (stdout: string | Uint8Array = "", exitCode = 0): ProgramResult => 
 };
 const failed = (stderr: string, exitCode = 1): ProgramResult => ({ stdout: "", stderr, exitCode });
 
-/** Numbers that `seq` counts at most. */
-const longestSequence = 10_000;
-/** Bytes that a program reads at most. */
-const mostRead = 16 << 20;
+/** Maximum count of `seq`. */
+const maxSequence = 10_000;
+/** Maximum bytes that a program reads. */
+const maxReadBytes = 16 << 20;
 
 const missing = (program: string, path: string) =>
   failed(`${program}: ${path}: No such file or directory\n`);
@@ -223,7 +223,7 @@ function runSequence(words: readonly string[]): ProgramResult {
   const step = numbers.length === 3 ? numbers[1]! : 1;
   if (step === 0) return failed("seq: invalid increment\n");
   const count = Math.max(0, Math.floor((last - first) / step) + 1);
-  if (count > longestSequence) throw new NotSimulated("a long sequence");
+  if (count > maxSequence) throw new NotSimulated("a long sequence");
   return done(Array.from({ length: count }, (_, at) => `${first + at * step}\n`).join(""));
 }
 
@@ -269,7 +269,7 @@ function readAll(
     if (entry === undefined) return missing(program, path);
     if (entry.kind === "directory") return failed(`${program}: ${path}: Is a directory\n`);
     size += entry.data.length;
-    if (size > mostRead) throw new FileFault("Cannot allocate memory");
+    if (size > maxReadBytes) throw new FileFault("Cannot allocate memory");
     parts.push(entry.data);
   }
   return paths.length === 0 ? input : Buffer.concat(parts);

@@ -16,17 +16,17 @@ import {
   SyntaxFault,
 } from "./syntax.ts";
 
-/** A script has done more than it may. */
+/** A script exceeded its limits. */
 export class TooMuchWork extends Error {}
 
-/** The shell itself ends, with a status. */
+/** Control flow: `exit` with a status. */
 class Exit extends Error {
   constructor(readonly status: number) {
     super("exit");
   }
 }
 
-/** The loop ends, or goes on with its next turn. */
+/** Control flow: `break` and `continue`. */
 class LoopControl extends Error {
   constructor(readonly isEnd: boolean) {
     super("loop");
@@ -38,37 +38,37 @@ export interface ShellOptions {
   readonly host: string;
   readonly files: ContainerFiles;
   readonly environment: ReadonlyMap<string, string>;
-  /** Answers programs that containers do not have. @throws NotSimulated */
+  /** Handles unknown programs. @throws NotSimulated */
   readonly unknown: (command: readonly string[]) => ProgramResult;
   /** Wall clock in ms, without the time that the script has slept. */
   readonly now: () => number;
   /** From 0 up to 1. */
   readonly random: () => number;
-  /** Commands that may run. */
+  /** Maximum number of commands. */
   readonly maxCommands: number;
-  /** Bytes that variables and the output of programs may come to. */
+  /** Maximum bytes of variables and program output. */
   readonly maxBytes: number;
 }
 
-/** Where the output of a command goes. */
+/** Output streams of a command. */
 export interface Streams {
   readonly input: Uint8Array;
   readonly write: (descriptor: 1 | 2, data: Uint8Array) => void;
 }
 
-/** Longest value of a variable, and output that one substitution or pipe may carry. */
-const longestText = 65_536;
+/** Maximum length of a variable, and of the output of a substitution or pipe. */
+const maxTextLength = 65_536;
 const randomRange = 32_768;
 
-/** Runs scripts of a small shell with programs of its own: no process is started. */
+/** Interpreter of a small shell with built-in programs; starts no processes. */
 export class Shell {
   private readonly variables: Map<string, string>;
   private status = 0;
   private steps = 0;
   private bytes = 0;
-  /** The script ends at the first command that fails: `set -e`. */
+  /** `set -e`: the script ends at the first failing command. */
   private endsAtFailure = false;
-  /** Conditions within one another that are being evaluated, in which commands may fail. */
+  /** Nesting depth of conditions, in which `set -e` is ignored. */
   private conditions = 0;
   private sleptMs = 0;
 
@@ -180,7 +180,7 @@ export class Shell {
         const goesOn = goesOnIf === "success";
         let status = 0;
         while (((yield* this.condition(condition, streams)) === 0) === goesOn) {
-          if (yield* this.turn(script, streams)) break;
+          if (yield* this.iterate(script, streams)) break;
           ({ status } = this);
         }
         return status;
@@ -189,7 +189,7 @@ export class Shell {
         this.status = 0;
         for (const word of yield* expandWords(body.words, this.expansion)) {
           this.set(body.name, word);
-          if (yield* this.turn(body.script, streams)) break;
+          if (yield* this.iterate(body.script, streams)) break;
         }
         return this.status;
       }
@@ -205,8 +205,8 @@ export class Shell {
     }
   }
 
-  /** One turn of a loop. True = `break`. */
-  private *turn(script: Script, streams: Streams): Running<boolean> {
+  /** One iteration of a loop. True = `break`. */
+  private *iterate(script: Script, streams: Streams): Running<boolean> {
     try {
       yield* this.script(script, streams);
       return false;
@@ -217,7 +217,7 @@ export class Shell {
     }
   }
 
-  /** Runs a script whose variables and `exit` are its own. */
+  /** Runs a subshell, with separate variables and `exit`. */
   private *subshell(script: Script, streams: Streams): Running<number> {
     const before = new Map(this.variables);
     try {
@@ -286,7 +286,7 @@ export class Shell {
     }
   }
 
-  /** Commands that change the shell itself. Undefined = another one. */
+  /** Built-in commands that change the shell's state. Undefined = not a built-in. */
   private builtin(name: string, words: readonly string[]): number | undefined {
     switch (name) {
       case "exit": {
@@ -416,7 +416,7 @@ export class Shell {
   }
 
   private set(name: string, value: string): void {
-    this.variables.set(name, value.slice(0, longestText));
+    this.variables.set(name, value.slice(0, maxTextLength));
   }
 }
 
@@ -428,10 +428,10 @@ const unitMs: Readonly<Record<string, number>> = {
   d: 86_400_000,
 };
 
-/** Bytes that a command has written, as far as there is room. */
+/** Captured output of a command, up to a limit. */
 class Output {
   private readonly parts: Uint8Array[] = [];
-  private left = longestText;
+  private left = maxTextLength;
 
   constructor(before: Uint8Array = new Uint8Array()) {
     this.parts.push(before);

@@ -4,7 +4,7 @@ import type { ContainerFiles, FileEntry } from "./container-files.ts";
 
 const blockBytes = 512;
 /** Longest file and longest extended header, in bytes. */
-const longestFile = 8 << 20;
+const maxFileBytes = 8 << 20;
 const longestExtension = 65_536;
 
 interface Header {
@@ -45,7 +45,7 @@ export class TarReader {
       return true;
     }
     const { size, type } = this.header;
-    const bound = "xgLK".includes(type) ? longestExtension : longestFile;
+    const bound = "xgLK".includes(type) ? longestExtension : maxFileBytes;
     if (size > bound) throw new Error("file is too large for a simulated container");
     const padded = Math.ceil(size / blockBytes) * blockBytes;
     if (this.pending.length < padded) return false;

@@ -6,8 +6,8 @@ import {
   type Word,
 } from "./syntax.ts";
 
-/** Nested substitutions that are taken apart. */
-const deepest = 8;
+/** Maximum nesting of substitutions. */
+const maxDepth = 8;
 const nameStart = /[A-Za-z_]/;
 const nameRest = /[A-Za-z0-9_]/;
 const special = "?$#@*!-0123456789";
@@ -15,14 +15,14 @@ const special = "?$#@*!-0123456789";
 /** Reads a script, as the parser of commands does. */
 export type ScriptReader = (text: string, depth: number) => Script;
 
-/** Characters of a script with a place in it. */
+/** Source text of a script with a position. */
 export class Source {
   at = 0;
   constructor(
     readonly text: string,
     readonly depth: number,
   ) {
-    if (depth > deepest) throw new SyntaxFault("nested too deeply");
+    if (depth > maxDepth) throw new SyntaxFault("nested too deeply");
   }
 
   get next(): string {
@@ -158,7 +158,7 @@ export class WordReader {
     return { kind: "variable", name, operator, isQuoted };
   }
 
-  /** The text up to the sign that closes what has been opened, which is taken, too. */
+  /** Consumes the text up to and including the matching closing character. */
   private untilClosed(open: string, close: string): string {
     const { source } = this;
     const start = source.at;

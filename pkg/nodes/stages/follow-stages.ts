@@ -15,7 +15,7 @@ export interface FollowStagesOptions {
   readonly book: StageBook;
   readonly client: Client;
   readonly informers: Informers;
-  /** Creates the definition of Stages unless there is one. */
+  /** Whether to create a missing CustomResourceDefinition of Stages. */
   readonly installs: boolean;
   readonly clock: Clock;
   readonly random: Random;
@@ -23,7 +23,7 @@ export interface FollowStagesOptions {
   readonly report: (what: string, error: unknown) => void;
 }
 
-/** Keeps the book of Stages like those of the API server, for as long as it serves them. */
+/** Keeps the registry in sync with the Stages of the API server, while it serves them. */
 export class StageFollower {
   private following:
     | { readonly life: AbortController; readonly informer: Informer<Stage> }
@@ -32,7 +32,7 @@ export class StageFollower {
 
   constructor(private readonly options: FollowStagesOptions) {}
 
-  /** Resolves when all Stages of now are known. */
+  /** Starts; resolves when all existing Stages are known. */
   async start(): Promise<void> {
     const { client, informers, installs } = this.options;
     if (installs) await this.install();
@@ -46,7 +46,7 @@ export class StageFollower {
     await this.following?.informer.untilSynced();
   }
 
-  /** Resolves when everything has ended, which it does when the signal aborts. */
+  /** Resolves when everything has stopped after the signal aborted. */
   async ended(): Promise<void> {
     this.leave();
     while (this.running.size > 0) await Promise.all(this.running);

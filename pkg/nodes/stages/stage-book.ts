@@ -3,37 +3,37 @@ import { type CompiledStage, compileStage } from "./compile/compiled-stage.ts";
 import { StageFault } from "./compile/stage-fault.ts";
 import { documentOf, isOfNodes, type StagedKind, type StagedObject } from "./stage-kinds.ts";
 
-/** Most Stages that are used. */
-const mostStages = 1_000;
-/** Most kinds beside Pod and Node: each costs a watch. */
-const mostKinds = 50;
+/** Maximum number of Stages. */
+const maxStages = 1_000;
+/** Maximum number of kinds besides Pod and Node, each of which needs a watch. */
+const maxKinds = 50;
 
 interface Entry {
   readonly stage: Stage;
   readonly compiled?: CompiledStage | undefined;
-  /** Why the Stage cannot be used. */
+  /** Error of an unusable Stage. */
   readonly fault?: string;
 }
 
-/** Whether a Stage is used. */
+/** Whether a Stage is accepted. */
 export interface Verdict {
   readonly stage: Stage;
-  /** Why it is not; undefined = it is. */
+  /** Error of a rejected Stage; undefined = accepted. */
   readonly fault: string | undefined;
 }
 
-/** The compiled Stages, by the kind of the objects that they select. */
+/** Registry of compiled Stages, by kind of the selected objects. */
 export class StageBook {
   private readonly entries = new Map<string, Entry>();
   private readonly byKind = new Map<StagedKind, readonly CompiledStage[]>();
-  /** Why objects of a kind cannot be followed. */
+  /** Errors of kinds whose objects cannot be watched. */
   private readonly kindFaults = new Map<StagedKind, string>();
   private readonly listeners = new Set<() => void>();
   private readonly verdictListeners = new Set<(name: string) => void>();
-  /** Stages that select an object, until Stages change. */
+  /** Cached Stages that select an object; cleared when Stages change. */
   private selected = new WeakMap<StagedObject, readonly CompiledStage[]>();
 
-  /** Takes a Stage in its newest form. */
+  /** Adds or updates a Stage. */
   put(stage: Stage): void {
     const { name, uid, generation } = stage.metadata;
     const known = this.entries.get(name);
@@ -60,12 +60,12 @@ export class StageBook {
     return this.byKind.has(kind);
   }
 
-  /** Kinds beside Pod and Node that Stages select. */
+  /** Kinds besides Pod and Node that Stages select. */
   otherKinds(): readonly StagedKind[] {
     return [...this.byKind.keys()].filter((kind) => !isOfNodes(kind));
   }
 
-  /** Tells why objects of a kind cannot be followed; undefined = they are. */
+  /** Sets the error of a kind whose objects cannot be watched; undefined = none. */
   setKindFault(kind: StagedKind, fault: string | undefined): void {
     if (this.kindFaults.get(kind) === fault) return;
     if (fault === undefined) this.kindFaults.delete(kind);
@@ -73,7 +73,7 @@ export class StageBook {
     for (const { name } of this.byKind.get(kind) ?? []) this.announce(name);
   }
 
-  /** Undefined for a Stage that is not there. */
+  /** Whether a Stage is accepted; undefined = unknown Stage. */
   verdictOn(name: string): Verdict | undefined {
     const entry = this.entries.get(name);
     if (entry === undefined) return undefined;
@@ -82,7 +82,7 @@ export class StageBook {
     return { stage, fault: fault ?? kindFault };
   }
 
-  /** The Stages that select an object, in the order of their names. */
+  /** Stages that select an object, sorted by name. */
   selecting(kind: StagedKind, object: StagedObject): readonly CompiledStage[] {
     const stages = this.byKind.get(kind);
     if (stages === undefined) return [];
@@ -94,7 +94,7 @@ export class StageBook {
     return found;
   }
 
-  /** Calls the listener when Stages change; returns the unsubscribe function. */
+  /** Calls `listener` when Stages change; returns the unsubscribe function. */
   onChange(listener: () => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
@@ -111,14 +111,14 @@ export class StageBook {
   }
 
   private compile(stage: Stage): Omit<Entry, "stage"> {
-    if (this.entries.size >= mostStages && !this.entries.has(stage.metadata.name)) {
-      return { fault: `more than ${mostStages} Stages` };
+    if (this.entries.size >= maxStages && !this.entries.has(stage.metadata.name)) {
+      return { fault: `more than ${maxStages} Stages` };
     }
     try {
       const compiled = compileStage(stage);
       const isOneMore = compiled !== undefined && !this.has(compiled.kind);
-      if (isOneMore && !isOfNodes(compiled.kind) && this.otherKinds().length >= mostKinds) {
-        return { fault: `Stages select more than ${mostKinds} kinds` };
+      if (isOneMore && !isOfNodes(compiled.kind) && this.otherKinds().length >= maxKinds) {
+        return { fault: `Stages select more than ${maxKinds} kinds` };
       }
       return { compiled };
     } catch (error) {

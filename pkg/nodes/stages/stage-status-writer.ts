@@ -13,11 +13,11 @@ interface StageStatusWriterOptions {
   readonly report: (what: string, error: unknown) => void;
 }
 
-/** Condition of a Stage that gives the reason why it is not used. */
+/** Condition of a Stage with the reason of its rejection. */
 const accepted = "Accepted";
 const longestMessage = 1_024;
 
-/** Writes the condition of Stages that cannot be used, and of those that can be used again. */
+/** Writes the condition Accepted of rejected Stages, and of formerly rejected ones. */
 export class StageStatusWriter {
   private readonly queue: WorkQueue;
 
@@ -25,7 +25,7 @@ export class StageStatusWriter {
     this.queue = new WorkQueue({ ...options, name: "stage_status" });
   }
 
-  /** Works until the signal aborts. */
+  /** Runs until the signal aborts. */
   async run(): Promise<void> {
     const stop = this.options.book.onVerdict((name) => this.queue.add(name));
     await this.queue.run((name) => this.sync(name));
@@ -45,7 +45,7 @@ export class StageStatusWriter {
     await client.patch(stagesOf(client.domain), at, { type: "merge", body }).catch(ignoreNotFound);
   }
 
-  /** The condition to write; undefined = it is right, or none is needed. */
+  /** The condition to write; undefined = up to date, or not needed. */
   private changed({ status }: Stage, fault: string | undefined): Condition | undefined {
     const known = status?.conditions?.find(({ type }) => type === accepted);
     const message = (fault ?? "").slice(0, longestMessage);

@@ -12,7 +12,7 @@ import { callDriver, driverName } from "./driver.ts";
 import { setFinalizer } from "./finalizers.ts";
 import type { Topology } from "./topology.ts";
 
-/** Attaches volumes of the simulated driver to nodes, as external-attacher does. */
+/** Attaches volumes of the simulated driver to nodes, like external-attacher. */
 export class Attacher {
   private readonly attachments: Informer<VolumeAttachment>;
   private readonly volumes: Informer<PersistentVolume>;
@@ -32,7 +32,7 @@ export class Attacher {
     this.volumeQueue = sidecarQueue(context, "attached_volumes");
   }
 
-  /** Works until the signal aborts. */
+  /** Runs until the signal aborts. */
   async run(): Promise<void> {
     const { attachments, volumes, topology } = this;
     const all = [attachments.untilSynced(), volumes.untilSynced(), topology.untilSynced()];
@@ -92,7 +92,7 @@ export class Attacher {
     await this.setStatus(attachment, { attached: true, attachError: null });
   }
 
-  /** Marks the attachment as one that the driver must detach before it goes. */
+  /** Adds the finalizer: the driver must detach the volume before the attachment is deleted. */
   private async prepare({ metadata }: VolumeAttachment, nodeId: string): Promise<void> {
     const { client, names } = this.context;
     const { name, uid, resourceVersion, finalizers = [], annotations = {} } = metadata;
@@ -126,7 +126,7 @@ export class Attacher {
       .catch(ignoreNotFound);
   }
 
-  /** Lets a deleted volume go once no node has it. */
+  /** Removes the finalizer of a deleted volume once no node has it attached. */
   private async releaseVolume(name: string): Promise<void> {
     const volume = this.volumes.get(name);
     if (volume?.metadata.deletionTimestamp === undefined) return;

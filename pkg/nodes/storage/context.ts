@@ -18,7 +18,7 @@ export interface StorageContext {
   readonly recorder: CoreEventRecorder;
 }
 
-/** Objects that a sidecar works on at the same time: each may wait for a slow driver. */
+/** Number of objects that a sidecar processes concurrently. */
 export const sidecarWorkers = 20;
 /** Delays of the sidecars after a failure, doubling: `--retry-interval-start` and `-max`. */
 export const sidecarDelays = { firstMs: 1_000, longestMs: 300_000 };
@@ -26,5 +26,5 @@ export const sidecarDelays = { firstMs: 1_000, longestMs: 300_000 };
 export function sidecarQueue(context: StorageContext, name: string): WorkQueue {
   return new WorkQueue({ ...context, name, delays: sidecarDelays });
 }
-/** Until an object that another writer changed is tried again. */
+/** Retry delay after a conflict. */
 export const conflictMs = 50;

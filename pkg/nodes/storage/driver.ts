@@ -5,7 +5,7 @@ import { durationMs, prefix } from "../annotations.ts";
 /** Name of the simulated CSI driver, as in StorageClasses and PersistentVolumes. */
 export const driverName = prefix;
 
-/** Calls that parameters can delay or let fail. */
+/** Calls that parameters can delay or make fail. */
 export type DriverCall =
   | "provision"
   | "delete"
@@ -34,9 +34,9 @@ const codes = new Set([
   "Unimplemented",
   "Unknown",
 ]);
-/** Codes after which the call may still be running, as CSI sidecars take them. */
+/** Codes after which the call may still be running, by the rules of CSI sidecars. */
 const uncertainCodes = new Set(["Canceled", "DeadlineExceeded", "Unavailable", "Aborted"]);
-/** Codes that tell a resizer or modifier that the request can never succeed. */
+/** Codes of infeasible requests for a resizer or modifier. */
 const infeasibleCodes = new Set(["InvalidArgument", "OutOfRange", "NotFound"]);
 
 /** Error of a CSI call; its message is that of a gRPC status. */
@@ -50,7 +50,7 @@ export class CsiError extends Error {
     super(`rpc error: code = ${code} desc = ${description}`);
   }
 
-  /** Whether the call has ended for sure. */
+  /** Whether the call has definitely ended. */
   get isFinal(): boolean {
     return !uncertainCodes.has(this.code);
   }
@@ -84,12 +84,12 @@ export async function callDriver(
   if (failure !== undefined) throw failure;
 }
 
-/** Time in ms that the parameters ask a call to take. */
+/** Delay of a call in ms, by parameters. */
 export function driverDelayMs(call: DriverCall, parameters: Parameters): number {
   return durationMs(parameters?.[`${call}-delay`] ?? parameters?.["delay"]) ?? 0;
 }
 
-/** The error that the parameters ask a call for; undefined = it succeeds. */
+/** Error of a call by parameters; undefined = success. */
 export function driverFailure(call: DriverCall, parameters: Parameters): CsiError | undefined {
   const code = parameters?.[`fail-${call}`];
   if (code === undefined || code === "" || code === "false") return undefined;

@@ -1,13 +1,12 @@
 import { type ApiObject, type Client, type Handle, RequeueAfter } from "#client";
 import { ignoreNotFound, StatusError } from "#meta";
 
-/** Until an object whose finalizers another writer changed is tried again. */
+/** Retry delay after another writer changed the finalizers. */
 const changedMs = 50;
 
 /**
- * Adds a finalizer to an object, or removes it, if its finalizers are still the known ones. An
- * object that is gone is left alone.
- * @returns the object as it is now; undefined = it is gone
+ * Adds a finalizer to an object, or removes it, if its finalizers are unchanged. Ignores a deleted object.
+ * @returns the updated object; undefined = deleted
  * @throws RequeueAfter if the finalizers have changed meanwhile
  */
 export async function setFinalizer<T extends ApiObject>(

@@ -17,14 +17,14 @@ import { VolumeDeleter } from "./provisioner/volume-deleter.ts";
 export interface StorageSettings {
   /** Name of the default StorageClass to create; "" = none. */
   readonly defaultClass: string;
-  /** The driver runs in one of several processes, elected through a Lease. */
+  /** Whether the driver runs in one of several processes, elected by a Lease. */
   readonly isElected: boolean;
 }
 
 export type SimulatedStorage = Omit<StorageContext, "names" | "recorder">;
 
 const retryMs = 1_000;
-/** Lease of the process that runs the driver. */
+/** Namespace of the election Lease. */
 const leaseNamespace = "kube-system";
 const leaseName = driverName.replaceAll(".", "-");
 

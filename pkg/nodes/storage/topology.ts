@@ -5,10 +5,10 @@ import { prefix } from "../annotations.ts";
 import { stableFraction } from "../identifiers.ts";
 import { driverName } from "./driver.ts";
 
-/** Label of nodes by which the simulated driver tells where volumes can be reached. */
+/** Topology label of the simulated driver on nodes. */
 export const topologyKey = `topology.${prefix}/zone`;
 
-/** The node that the scheduler chose has no simulated driver, or is gone. */
+/** The selected node is deleted, or lacks the simulated driver. */
 export class UnusableNode extends Error {
   override readonly name = "UnusableNode";
 }
@@ -27,7 +27,7 @@ export class Topology {
     await Promise.all([this.nodes.untilSynced(), this.csiNodes.untilSynced()]);
   }
 
-  /** Calls the listener when zones may have come or gone. */
+  /** Calls `listener` when zones may have changed. */
   onChange(listener: () => void): void {
     this.csiNodes.subscribe(listener);
     this.nodes.subscribe((change) => {
@@ -37,7 +37,7 @@ export class Topology {
     });
   }
 
-  /** The name that the driver has for a node; undefined = it is not registered there. */
+  /** Node id of the driver; undefined = not registered on the node. */
   nodeId(node: string): string | undefined {
     const drivers = this.csiNodes.get(node)?.spec?.drivers ?? [];
     return drivers.find(({ name }) => name === driverName)?.nodeID;
@@ -53,15 +53,15 @@ export class Topology {
     return [...zones].sort();
   }
 
-  /** The zones in which a class may have volumes. */
+  /** Zones in which a class may provision volumes. */
   zonesFor({ allowedTopologies }: StorageClass): readonly string[] {
     const allowed = zonesOf(allowedTopologies);
     return this.zones().filter((zone) => allowed?.includes(zone) ?? true);
   }
 
   /**
-   * The zone to make a volume in: that of the node that the scheduler chose, else one of those that
-   * the class allows, by the name of the claim so that replicas spread.
+   * Zone of a new volume: that of the selected node, else one of the class's zones by hash of the claim name,
+   * so that replicas spread.
    * @throws UnusableNode if there is no such zone of the node
    * @throws Error if no zone is possible
    */
@@ -104,7 +104,7 @@ function zonesOf(terms: StorageClass["allowedTopologies"]): readonly string[] | 
   );
 }
 
-/** Node affinity of a volume that nodes of one zone can reach. */
+/** Node affinity of a volume that is accessible from one zone. */
 export function affinityTo(zone: string) {
   const requirement = { key: topologyKey, operator: "In", values: [zone] };
   return { required: { nodeSelectorTerms: [{ matchExpressions: [requirement] }] } };

@@ -1,4 +1,4 @@
-/** Simulated usage of containers: what annotations of their pod tell, else what they request. */
+/** Simulated usage of containers: from annotations of the pod, else their requests. */
 import type { Container, Pod } from "#kinds";
 import { type Domain, resolve } from "#meta";
 import { annotationOf, perName } from "../annotations.ts";
@@ -14,11 +14,11 @@ export interface ContainerUsage {
   readonly memory: number;
 }
 
-/** Usage of a node itself, beside that of its pods: cores and bytes. */
+/** System overhead of a node, in cores and bytes. */
 export const nodeItself = { cpu: 0.1, memory: 256 * 2 ** 20 } as const;
 
 type Measured = "cpu" | "memory";
-/** Usage of containers that request nothing. */
+/** Usage of containers without requests. */
 const idle = { cpu: "1m", memory: "8Mi" } as const;
 
 /** Usage of the containers and sidecars of a pod at a time in ms. */
@@ -37,7 +37,7 @@ export function podUsage(
   });
 }
 
-/** Only containers that run use anything. */
+/** Whether a pod has usage: only running containers do. */
 export function isMeasured({ spec, status }: Pod): boolean {
   return status?.phase === "Running" && (spec?.nodeName ?? "") !== "";
 }

@@ -14,8 +14,8 @@ interface Step {
   readonly amount: number;
 }
 
-/** Steps of a profile at most. */
-const mostSteps = 100;
+/** Maximum number of steps. */
+const maxSteps = 100;
 
 /**
  * Parses a profile: a quantity (`250m`); steps at times since the start, that may be repeated
@@ -27,7 +27,7 @@ export function parseUsageProfile(text: string): UsageProfile | undefined {
   if (constant !== undefined) return steps([{ from: 0, amount: constant }], Infinity);
   if (text.startsWith("sine:")) return parseSine(text.split(":"));
   const parts = text.split(",").map((part) => part.trim().split(":"));
-  if (parts.length > mostSteps) return undefined;
+  if (parts.length > maxSteps) return undefined;
   const [name, every = ""] = parts.at(-1)!;
   const period = name === "every" ? secondsOf(every) : Infinity;
   const listed = (name === "every" ? parts.slice(0, -1) : parts).map(([time = "", amount = ""]) => {

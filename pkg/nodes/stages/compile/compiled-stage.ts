@@ -11,17 +11,17 @@ import { StageFault } from "./stage-fault.ts";
 import { type StagedKind, stagedKindOf, type StagedObject } from "../stage-kinds.ts";
 import { type Step, stepsOf } from "./steps.ts";
 
-/** Longest delay: a year. */
-const longestMs = 366 * 86_400_000;
-/** Most expressions and steps of one Stage. */
-const mostParts = 100;
+/** Maximum delay: a year. */
+const maxMs = 366 * 86_400_000;
+/** Maximum number of expressions and steps of a Stage. */
+const maxParts = 100;
 
-/** A Stage whose expressions and templates are parsed. */
+/** A Stage with parsed expressions and templates. */
 export interface CompiledStage {
   readonly name: string;
   readonly kind: StagedKind;
   readonly steps: readonly Step[];
-  /** The next Stage is chosen from the result of the last write, before the informer sees it. */
+  /** Whether the next Stage is chosen from the last write's response, before the informer shows it. */
   readonly isImmediate: boolean;
   readonly matches: Matcher;
   readonly weightOf: Getter<number>;
@@ -60,8 +60,8 @@ export function compileStage({ metadata, spec }: Stage): CompiledStage | undefin
 /** @throws StageFault */
 function requireBounds({ steps = [], next, selector }: StageSpec): void {
   const expressions = selector?.matchExpressions?.length ?? 0;
-  if (Math.max(steps.length, next?.patches?.length ?? 0, expressions) > mostParts) {
-    throw new StageFault(`more than ${mostParts} steps or expressions`);
+  if (Math.max(steps.length, next?.patches?.length ?? 0, expressions) > maxParts) {
+    throw new StageFault(`more than ${maxParts} steps or expressions`);
   }
 }
 
@@ -80,7 +80,7 @@ function selectorOf(selector: NonNullable<StageSpec["selector"]>): Matcher {
   };
 }
 
-/** What a choice depends on. */
+/** Inputs of the choice of a Stage. */
 export interface Choice {
   /** With its type. */
   readonly object: StagedObject;
@@ -90,9 +90,8 @@ export interface Choice {
 }
 
 /**
- * The Stage that an object enters next, out of those that select it: at random by weight. Stages
- * without a weight of their own are chosen only among themselves, and those of weight 0 only when
- * none has more.
+ * Chooses the next Stage among those that select an object, randomly by weight. Stages without a weight are
+ * chosen only among themselves, those with weight 0 only if no other has more.
  */
 export function chooseStage(
   stages: readonly CompiledStage[],
@@ -109,7 +108,7 @@ export function chooseStage(
   return stages.find((_, at) => (left -= Math.max(weights[at] ?? 0, 0)) < 0);
 }
 
-/** Time in ms until a Stage acts: its duration, or a random one between that and its jitter. */
+/** Delay of a Stage in ms: its duration, or random between duration and jitter. */
 export function delayOf(stage: CompiledStage, { object, now, random }: Choice): number {
   const duration = stage.delayOf(object, now);
   if (duration === undefined) return 0;
@@ -118,5 +117,5 @@ export function delayOf(stage: CompiledStage, { object, now, random }: Choice): 
     jitter === undefined || jitter <= duration
       ? (jitter ?? duration)
       : duration + Math.floor(random.next() * (jitter - duration));
-  return Math.min(Math.max(delay, 0), longestMs);
+  return Math.min(Math.max(delay, 0), maxMs);
 }

@@ -1,4 +1,4 @@
-/** Values that Stages take from an object by a jq query or a CEL expression. */
+/** jq queries and CEL expressions of Stages. */
 import { compile, costLimits, dyn, Duration, Environment, type Program } from "#cel";
 import type { ExpressionFrom, MatchExpression } from "#kinds";
 import { parseDuration, parseSeconds } from "#meta";
@@ -6,7 +6,7 @@ import { Query } from "../jq/query.ts";
 import { QueryFault } from "../jq/tokens.ts";
 import { StageFault } from "./stage-fault.ts";
 
-/** Whether an object has what a Stage asks for. */
+/** Whether an object matches a selector expression. */
 export type Matcher = (object: unknown) => boolean;
 
 /** A value from the object at a time in ms; undefined = there is none. */
@@ -68,8 +68,8 @@ function scalarText(value: unknown): string {
 }
 
 /**
- * A duration in milliseconds: of a Go duration, or until a time of RFC 3339. An empty text is no
- * duration; what is absent or is no duration is `fallback`.
+ * Duration in milliseconds: a Go duration, or the time until an RFC 3339 time. `fallback` if absent or
+ * invalid; none for an empty string.
  * @throws StageFault
  */
 export function durationGetter(
@@ -83,7 +83,7 @@ export function durationGetter(
 }
 
 /**
- * A whole number. A text that is none is no weight at all; what is absent is `fallback`.
+ * An integer; `fallback` if absent, none if invalid.
  * @throws StageFault
  */
 export function numberGetter(fallback: number, from: ExpressionFrom | undefined): Getter<number> {
@@ -94,7 +94,7 @@ export function numberGetter(fallback: number, from: ExpressionFrom | undefined)
   });
 }
 
-/** The conversion answers undefined for the fallback, and null for no value at all. */
+/** `convert` returns undefined for the fallback, and null for no value. */
 function getter(
   fallback: number | undefined,
   from: ExpressionFrom | undefined,

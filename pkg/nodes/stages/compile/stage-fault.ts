@@ -1,4 +1,4 @@
-/** A Stage that cannot be used: an expression, a template or a field that is not supported. */
+/** An unusable Stage: an invalid or unsupported expression, template or field. */
 export class StageFault extends Error {
   override readonly name = "StageFault";
 }

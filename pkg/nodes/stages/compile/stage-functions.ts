@@ -1,4 +1,4 @@
-/** The functions that KWOK offers to the templates of its Stages. */
+/** KWOK's functions for templates of Stages. */
 import { printJson, type Random, randomText } from "#base";
 import { goQuote, printYaml } from "#meta";
 import { timeText } from "../../identifiers.ts";
@@ -7,7 +7,7 @@ import type { TemplateFunctions } from "../template/execute.ts";
 import { RenderFault } from "../template/fault.ts";
 import { intOf } from "../template/values.ts";
 
-/** What the functions know of the node of an object, and of the moment. */
+/** Inputs of the functions: time and node of the object. */
 export interface StageSurroundings {
   /** Wall clock in ms. */
   readonly now: number;
@@ -16,9 +16,9 @@ export interface StageSurroundings {
   readonly version: string;
   readonly nodeName: string;
   readonly nodeAddress: string;
-  /** Port of the node's kubelet server; 0 = it has none. */
+  /** Port of the node's kubelet server; 0 = none. */
   readonly nodePort: number;
-  /** Address of the pod on its node; undefined = there is none free. */
+  /** Address of the pod; undefined = none free. */
   readonly podAddress: () => string | undefined;
   readonly random: Random;
 }

@@ -1,4 +1,4 @@
-/** The steps of a Stage, compiled, and the requests that they make for an object. */
+/** Compiled steps of a Stage, and their requests for an object. */
 import type {
   StageApply,
   StageEvent,
@@ -28,7 +28,7 @@ export type Step =
   | PatchStep
   | ApplyStep;
 
-/** What patches and applied objects have in common. */
+/** Common fields of patches and applied objects. */
 interface Rendered {
   /** "" = the object itself. */
   readonly subresource: string;
@@ -45,11 +45,11 @@ export interface PatchStep extends Rendered {
 
 export interface ApplyStep extends Rendered {
   readonly type: "apply";
-  /** How an object that exists is patched. */
+  /** Patch type for an existing object. */
   readonly as: "apply" | "merge" | "strategic";
 }
 
-/** A patch as it is sent. */
+/** A rendered patch. */
 export interface PreparedPatch {
   readonly type: "json" | "merge" | "strategic";
   readonly subresource: string;
@@ -79,19 +79,19 @@ const subresourcesOf: Readonly<Record<StagedKind, readonly string[]>> = {
   [nodeKind]: ["", "status"],
 };
 const subresourceName = /^[a-z]{0,63}$/;
-/** Most JSON values of a patch. */
-const mostValues = 50_000;
+/** Maximum number of JSON values of a patch. */
+const maxValues = 50_000;
 
 /** @throws StageFault */
 export function stepsOf({ steps = [], next }: StageSpec, kind: StagedKind): readonly Step[] {
   const all = steps.length > 0 ? steps : stepsOfNext(next);
   const flat = all.flatMap((step) => flatten(step, kind));
   const deleted = flat.findIndex(({ type }) => type === "delete");
-  // A deleted object is not written again.
+  // Drops writes after a delete step.
   return flat.filter(({ type }, at) => deleted < 0 || at <= deleted || type === "event");
 }
 
-/** The steps of the deprecated field `next`, in the order in which KWOK takes them. */
+/** Steps of the deprecated field `next`, in KWOK's order. */
 function stepsOfNext(next: StageSpec["next"] = {}): readonly StageStep[] {
   const { event, finalizers, patches = [], statusTemplate = "", statusPatchAs } = next;
   const steps: StageStep[] = [];
@@ -108,7 +108,7 @@ function stepsOfNext(next: StageSpec["next"] = {}): readonly StageStep[] {
   return steps;
 }
 
-/** The actions of one step, in the order in which KWOK takes them. */
+/** Actions of one step, in KWOK's order. */
 function flatten(step: StageStep, kind: StagedKind): readonly Step[] {
   const flat: Step[] = [];
   if (step.event !== undefined) flat.push({ type: "event", event: step.event });
@@ -161,7 +161,7 @@ function compileTemplate(text: string, kind: StagedKind): Template {
 }
 
 /**
- * The patch of a step for an object, which only this object accepts; undefined = it changes nothing.
+ * Renders the patch of a step, with the object's uid as precondition; undefined = no change.
  * @throws RenderFault, YamlFault, TooManyValues, StageFault
  */
 export function preparePatch(
@@ -169,7 +169,7 @@ export function preparePatch(
   object: StagedObject,
   functions: TemplateFunctions,
 ): PreparedPatch | undefined {
-  const { value } = parseYaml(template.render(object, functions), mostValues);
+  const { value } = parseYaml(template.render(object, functions), maxValues);
   if (value === null || value === undefined) return undefined;
   const { uid } = object.metadata;
   if (as === "json") {
@@ -196,7 +196,7 @@ export function prepareApply(
   object: StagedObject,
   functions: TemplateFunctions,
 ): AppliedObject {
-  const { value } = parseYaml(template.render(object, functions), mostValues);
+  const { value } = parseYaml(template.render(object, functions), maxValues);
   const applied = value as Partial<AppliedObject> | null | undefined;
   if (typeof applied?.apiVersion !== "string" || typeof applied.kind !== "string") {
     throw new StageFault("template must include apiVersion and kind");

@@ -103,15 +103,15 @@ export function operate(operator: string, left: unknown, right: unknown): unknow
   return calculate(left, right);
 }
 
-/** Longest text that `+` makes. */
-const longestText = 1_000_000;
+/** Maximum length of a string concatenated by `+`. */
+const maxTextLength = 1_000_000;
 
 function sum(left: unknown, right: unknown): unknown {
   if (left === null) return right;
   if (right === null) return left;
   if (typeof left === "number" && typeof right === "number") return left + right;
   if (typeof left === "string" && typeof right === "string") {
-    if (left.length + right.length > longestText) throw new RunFault("text is too long");
+    if (left.length + right.length > maxTextLength) throw new RunFault("text is too long");
     return left + right;
   }
   throw new RunFault(`cannot add: ${typeName(left)} and ${typeName(right)}`);

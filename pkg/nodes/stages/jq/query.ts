@@ -2,21 +2,21 @@ import { builtins, operate } from "./functions.ts";
 import { elementOf, elementsOf, type Filter, isTrue, Run, RunFault } from "./run.ts";
 import { QueryFault, type Token, tokenize } from "./tokens.ts";
 
-/** Longest text of a query. */
-const longestQuery = 4_096;
+/** Maximum length of a query. */
+const maxQueryLength = 4_096;
 const deepest = 64;
 
 /** A query in the subset of jq that Stages use: paths, pipes, comparisons, `select` and the like. */
 export class Query {
   private readonly filter: Filter;
 
-  /** @throws QueryFault for a text that is no such query */
+  /** @throws QueryFault for an invalid or unsupported query */
   constructor(readonly text: string) {
-    if (text.length > longestQuery) throw new QueryFault("query is too long");
+    if (text.length > maxQueryLength) throw new QueryFault("query is too long");
     this.filter = new Parser(tokenize(text)).parse();
   }
 
-  /** Values that the query finds in an object, without nulls; undefined = it failed on it. */
+  /** Results of the query without nulls; undefined = it failed. */
   execute(object: unknown): readonly unknown[] | undefined {
     try {
       const found = this.filter(object, new Run());

@@ -1,12 +1,12 @@
-/** The run of a jq query: its bounds and the values that it works on. */
+/** Evaluation of jq queries: step limit, and operations on values. */
 
 /** An error of a query on one object, such as iterating over a null. */
 export class RunFault extends Error {
   override readonly name = "RunFault";
 }
 
-/** Steps of one run of a query. */
-const mostSteps = 100_000;
+/** Maximum number of steps of one run. */
+const maxSteps = 100_000;
 
 /** Counts the steps of one run. */
 export class Run {
@@ -15,7 +15,7 @@ export class Run {
   /** @throws RunFault after too many steps */
   step(count = 1): void {
     this.steps += count;
-    if (this.steps > mostSteps) throw new RunFault(`query takes more than ${mostSteps} steps`);
+    if (this.steps > maxSteps) throw new RunFault(`query takes more than ${maxSteps} steps`);
   }
 }
 

@@ -1,4 +1,4 @@
-/** Cuts the text of a jq query into tokens. */
+/** Tokenizer of jq queries. */
 
 export interface Token {
   readonly kind: "end" | "symbol" | "word" | "field" | "string" | "number";
@@ -6,7 +6,7 @@ export interface Token {
   readonly text: string;
 }
 
-/** A query that is no jq, or that uses a part of jq that is not supported. */
+/** An invalid query, or one that uses unsupported jq features. */
 export class QueryFault extends Error {
   override readonly name = "QueryFault";
 }
@@ -20,7 +20,7 @@ const patterns: readonly (readonly [Token["kind"], RegExp])[] = [
   ["symbol", /==|!=|<=|>=|\/\/|[.[\]()|,<>+\-*/%?:{}$]/y],
 ];
 
-/** @throws QueryFault at a character that begins no token */
+/** @throws QueryFault at an invalid character */
 export function tokenize(text: string): readonly Token[] {
   const tokens: Token[] = [];
   for (let at = 0; ;) {

@@ -18,9 +18,9 @@ interface KindPlayersOptions {
   readonly randomOf: StagePlayerOptions<StagedObject>["randomOf"];
 }
 
-/** Interval in ms at which a kind that is not served is looked for again. */
-const lookMs = 10_000;
-/** Objects of other kinds are on no node. */
+/** Retry interval in ms for a kind that is not served. */
+const retryMs = 10_000;
+/** Host of objects of other kinds, which have no node. */
 const noHost: StageHost = {
   nodeName: "",
   nodeAddress: "",
@@ -28,7 +28,7 @@ const noHost: StageHost = {
   podAddress: () => undefined,
 };
 
-/** Lets Stages act on objects of all kinds but Pod and Node: one watch for each kind that they select. */
+/** Applies Stages to objects of kinds other than Pod and Node, with one watch per selected kind. */
 export class KindPlayers {
   private readonly players = new Map<StagedKind, AbortController>();
   private readonly running = new Set<Promise<void>>();
@@ -41,7 +41,7 @@ export class KindPlayers {
     this.recorder = new EventRecorder({ ...context, client: clients.client, controller, instance });
   }
 
-  /** Works until the signal aborts. */
+  /** Runs until the signal aborts. */
   async run(): Promise<void> {
     const stop = this.options.book.onChange(() => this.refresh());
     this.refresh();
@@ -91,7 +91,7 @@ export class KindPlayers {
     void informer.untilSynced().then(() => book.setKindFault(kind, undefined));
     const player = new StagePlayer<StagedObject>({
       ...common,
-      // Kinds come and go with Stages, and the figures of a queue would stay.
+      // No metrics: kinds change with Stages, and queue metrics would remain.
       instruments: noInstruments,
       kind,
       book,
@@ -108,7 +108,7 @@ export class KindPlayers {
     await Promise.all([informer.run(), player.run()]);
   }
 
-  /** The resource of a kind, as soon as it is served; undefined when the signal aborts first. */
+  /** Waits until a kind is served; undefined = the signal aborted. */
   private async resourceOf(kind: StagedKind, signal: AbortSignal) {
     const { context, book, served } = this.options;
     const type = typeMetaOf(kind);
@@ -120,7 +120,7 @@ export class KindPlayers {
       } catch (error) {
         context.report(`Failed to discover the resource of ${kind}`, error);
       }
-      await context.clock.sleep(lookMs, signal, { background: true }).catch(() => undefined);
+      await context.clock.sleep(retryMs, signal, { background: true }).catch(() => undefined);
     }
     return undefined;
   }

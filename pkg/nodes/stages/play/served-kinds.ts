@@ -3,8 +3,8 @@ import type { Client, DiscoveredResource } from "#client";
 import { groupVersionOf } from "#meta";
 import { typeMetaOf } from "../stage-kinds.ts";
 
-/** Age in ms at which discovery is read again for a kind that it lacks. */
-const freshMs = 10_000;
+/** Minimum age in ms of discovery before it is refreshed for a missing kind. */
+const minAgeMs = 10_000;
 
 /** Resources by group version and kind, from discovery. */
 export class ServedKinds {
@@ -18,11 +18,11 @@ export class ServedKinds {
     client.onServed?.(() => (this.readAt = -Infinity));
   }
 
-  /** Undefined while the API server does not serve the kind. */
+  /** Resource of a kind; undefined = not served. */
   async find(apiVersion: string, kind: string): Promise<DiscoveredResource | undefined> {
     const known = this.known(apiVersion, kind);
     const now = this.clock.monotonic();
-    if (known !== undefined || now - this.readAt < freshMs) return known;
+    if (known !== undefined || now - this.readAt < minAgeMs) return known;
     const { resources } = await this.client.discover();
     this.resources = resources;
     this.readAt = now;
@@ -36,7 +36,7 @@ export class ServedKinds {
   }
 }
 
-/** The error of a kind that is not served, worded as kubectl does. */
+/** Error of a kind that is not served, with kubectl's message. */
 export function noMatchesFor(stagedKind: string): string {
   const { apiVersion, kind } = typeMetaOf(stagedKind);
   return `no matches for kind ${JSON.stringify(kind)} in version ${JSON.stringify(apiVersion)}`;

@@ -9,7 +9,7 @@ import { stageFunctions, type StageSurroundings } from "../compile/stage-functio
 import { documentOf, typeMetaOf, type StagedObject } from "../stage-kinds.ts";
 import { StepRunner, type StepRunnerOptions } from "./step-runner.ts";
 
-/** What the player knows of the node that an object is on. */
+/** Properties of an object's node for the player. */
 export type StageHost = Pick<
   StageSurroundings,
   "nodeName" | "nodeAddress" | "nodePort" | "podAddress"
@@ -18,13 +18,13 @@ export type StageHost = Pick<
 export interface StagePlayerOptions<T extends StagedObject> extends StepRunnerOptions<T> {
   readonly book: StageBook;
   readonly informer: Informer<T>;
-  /** The node of the object; undefined = none of this process, or one that does not work. */
+  /** The node of the object; undefined = not simulated by this process, or not working. */
   readonly hostOf: (object: T) => StageHost | undefined;
   /** Whether the object has a state that only a Stage can have written. */
   readonly isForeign: (object: T) => boolean;
-  /** Called when an object is gone. */
+  /** Called when an object has been deleted. */
   readonly onGone: (object: T) => void;
-  /** Chance for one decision about an object, which the text names. */
+  /** Randomness of a named decision. */
   readonly randomOf: (decision: string) => Random;
   readonly version: string;
   readonly clock: Clock;
@@ -33,11 +33,11 @@ export interface StagePlayerOptions<T extends StagedObject> extends StepRunnerOp
   readonly instruments: Instruments;
 }
 
-/** A Stage that an object enters, at the time of its timer. */
+/** A scheduled Stage of an object. */
 interface Job<T> {
   readonly object: T;
   readonly stage: CompiledStage;
-  /** Next step; those before it are done. */
+  /** Index of the next step. */
   step: number;
 }
 
@@ -46,11 +46,11 @@ interface Staged {
   readonly uid: string;
   /** Newest resourceVersion that a Stage has written. */
   written: bigint;
-  /** A Stage has deleted it: only its finalizers keep it. */
+  /** Whether a Stage has deleted it: only finalizers remain. */
   isDeleted: boolean;
-  /** Stages that were chosen for the object. */
+  /** Number of Stages entered so far. */
   entered: number;
-  /** Limits how often it enters one. */
+  /** Rate limit of entering Stages. */
   readonly rate: TokenBucket;
 }
 
@@ -60,7 +60,7 @@ const retryDelays = { firstMs: 200, longestMs: 30_000 };
 const rate = { perSecond: 1, burst: 20 };
 const slowDownMs = 1_000;
 
-/** Lets the Stages of one kind act on the objects of the informer that they select. */
+/** Applies the Stages of one kind to the selected objects of an informer. */
 export class StagePlayer<T extends StagedObject> {
   private readonly jobs = new Map<string, Job<T>>();
   private readonly playing = new Set<string>();
@@ -79,7 +79,7 @@ export class StagePlayer<T extends StagedObject> {
     this.startedAt = clock.now();
   }
 
-  /** Works until the signal aborts. */
+  /** Runs until the signal aborts. */
   async run(): Promise<void> {
     const { book, informer } = this.options;
     const stopBook = book.onChange(() => this.resync(informer.all()));
@@ -92,23 +92,23 @@ export class StagePlayer<T extends StagedObject> {
     stop();
   }
 
-  /** Whether Stages decide what happens to an object, in place of the built-in simulation. */
+  /** Whether Stages control an object, instead of the built-in simulation. */
   isStaged(object: T): boolean {
     const { book, kind, isForeign } = this.options;
     if (!book.has(kind)) return false;
     if (book.selecting(kind, object).length > 0) return true;
-    // The node itself ends what no Stage ends.
+    // The built-in simulation terminates a deleted object that no Stage selects.
     if (object.metadata.deletionTimestamp !== undefined) return false;
     const known = this.staged.get(objectKey(object));
     return known?.uid === object.metadata.uid || isForeign(object);
   }
 
-  /** Looks at objects again, as after a change of their node or of Stages. */
+  /** Re-evaluates objects, e.g. after a change of their node or of Stages. */
   resync(objects: Iterable<T>): void {
     for (const object of objects) this.consider(object);
   }
 
-  /** Chooses the Stage that an object enters next, and when. */
+  /** Chooses the next Stage of an object and schedules it. */
   private consider(object: T): void {
     const { book, kind, hostOf, clock, randomOf } = this.options;
     const key = objectKey(object);
@@ -137,7 +137,7 @@ export class StagePlayer<T extends StagedObject> {
     this.queue.add(key);
   }
 
-  /** Whether a Stage has written the object since, or has deleted it. */
+  /** Whether a Stage has since written or deleted the object. */
   private isOutdated(key: string, { metadata }: T): boolean {
     const known = this.staged.get(key);
     if (known?.uid !== metadata.uid) return false;
@@ -169,7 +169,7 @@ export class StagePlayer<T extends StagedObject> {
     this.options.onGone(object);
   }
 
-  /** Takes the steps of the Stage that an object enters. */
+  /** Runs the steps of an object's Stage. */
   private async play(key: string): Promise<void> {
     const { informer, hostOf, clock } = this.options;
     const job = this.jobs.get(key);
@@ -186,7 +186,7 @@ export class StagePlayer<T extends StagedObject> {
     } catch (error) {
       if (!isFinal(error)) throw error;
       this.jobs.delete(key);
-      // Another object has the name, or none: the informer will tell.
+      // The object was deleted or replaced: the informer will show it.
       if (!isNotFound(error) && !isConflict(error)) this.failed(job, error);
     } finally {
       this.playing.delete(key);
@@ -196,7 +196,7 @@ export class StagePlayer<T extends StagedObject> {
     else if (now !== undefined && now !== job.object) this.consider(now);
   }
 
-  /** Returns the object as the last step wrote it, if that changed it. */
+  /** Runs the steps; returns the object as last written, undefined = unchanged. */
   private async takeSteps(job: Job<T>, host: StageHost): Promise<T | undefined> {
     const { clock, randomOf, version, kind } = this.options;
     const staged = this.stagedOf(objectKey(job.object), job.object);
@@ -216,7 +216,7 @@ export class StagePlayer<T extends StagedObject> {
     return result;
   }
 
-  /** Tells of a Stage that an object cannot enter; the object's next change is the next try. */
+  /** Records an Event of a failed Stage; retried on the object's next change. */
   private failed({ object, stage }: Job<T>, error: unknown): void {
     const { recorder, resource, report } = this.options;
     const note = `Stage ${stage.name}: ${error instanceof Error ? error.message : String(error)}`;
@@ -226,12 +226,12 @@ export class StagePlayer<T extends StagedObject> {
   }
 }
 
-/** The number of a version, which aggregated API servers need not have. */
+/** Parses a resourceVersion, which aggregated API servers may define otherwise. */
 function numberOf(resourceVersion: string): bigint {
   return /^\d+$/.test(resourceVersion) ? BigInt(resourceVersion) : 0n;
 }
 
-/** Whether another try would end in the same way. */
+/** Whether a retry is pointless. */
 function isFinal(error: unknown): boolean {
   if (!(error instanceof StatusError)) {
     return error instanceof Error && finalFaults.has(error.name);
@@ -239,7 +239,7 @@ function isFinal(error: unknown): boolean {
   return error.code >= 400 && error.code < 500 && error.code !== 429 && error.code !== 408;
 }
 
-/** Templates that fail on an object, or make no YAML. */
+/** Errors of templates that fail on an object, or render invalid YAML. */
 const finalFaults: ReadonlySet<string> = new Set([
   "RenderFault",
   "StageFault",

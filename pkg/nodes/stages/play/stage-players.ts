@@ -14,21 +14,21 @@ import { type StageHost, StagePlayer, type StagePlayerOptions } from "./stage-pl
 
 interface StagePlayersOptions {
   readonly context: NodesContext;
-  /** Acts for Stages of Pods and Nodes. */
+  /** Client of Stages for Pods and Nodes. */
   readonly client: Client;
   readonly clients: StageClients;
   readonly book: StageBook;
   readonly settings: NodesSettings;
   readonly pods: Informer<Pod>;
   readonly nodes: Informer<Node>;
-  /** The node of that name if it is one of this process. */
+  /** The node of that name; undefined = not simulated by this process. */
   readonly hostOf: (node: string) => PodHost | undefined;
   readonly portOf: (node: string) => number;
-  /** Called when Stages change, which may leave pods and nodes to the built-in simulation. */
+  /** Called when Stages change: the built-in simulation may have to take over pods and nodes. */
   readonly onChange: () => void;
 }
 
-/** Lets Stages act on the pods and nodes of the process, and on objects of all other kinds. */
+/** Applies Stages to the pods and nodes of the process, and to objects of other kinds. */
 export class StagePlayers {
   readonly pods: StagePlayer<Pod>;
   readonly nodes: StagePlayer<Node>;
@@ -86,7 +86,7 @@ export class StagePlayers {
     });
   }
 
-  /** Works until the signal aborts. */
+  /** Runs until the signal aborts. */
   async run(): Promise<void> {
     const stop = this.options.book.onChange(this.options.onChange);
     const parts = [this.status, this.pods, this.nodes, this.others, this.recorder];
@@ -108,13 +108,13 @@ export class StagePlayers {
   }
 }
 
-/** Whether the status of a pod is none that the built-in simulation has written. */
+/** Whether the status of a pod was not written by the built-in simulation. */
 function isForeign({ status }: Pod): boolean {
   if ((status?.containerStatuses ?? []).length === 0) return false;
   return status?.conditions?.some(({ type }) => type === "PodReadyToStartContainers") !== true;
 }
 
-/** Chance that depends on the seed and the decision alone, if there is a seed. */
+/** Randomness of a decision; deterministic if there is a seed. */
 function randomOf(decision: string, random: Random, { seed }: NodesSettings): Random {
   return seed === undefined ? random : seededRandom(`${seed}/${decision}`);
 }

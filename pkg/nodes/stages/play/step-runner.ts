@@ -22,20 +22,20 @@ export interface StepRunnerOptions<T extends StagedObject> {
   readonly resource: Handle<T>;
   /** Writes the objects that Stages select. */
   readonly client: Client;
-  /** Write other objects, and as other users. */
+  /** Clients for other objects and impersonation. */
   readonly clients: StageClients;
   readonly served: ServedKinds;
   readonly recorder: EventRecorder;
 }
 
-/** The field manager of objects that Stages apply, as in KWOK. */
+/** Field manager of objects that Stages apply, as in KWOK. */
 const fieldManager = "kwok";
 
-/** Takes steps of Stages on objects of one kind. */
+/** Runs Stage steps on objects of one kind. */
 export class StepRunner<T extends StagedObject> {
   constructor(private readonly options: StepRunnerOptions<T>) {}
 
-  /** The object as the step wrote it; undefined for a step that writes nothing, or another object. */
+  /** Runs a step; returns the written object, undefined = nothing or another object was written. */
   async run(step: Step, object: T, functions: TemplateFunctions): Promise<T | undefined> {
     switch (step.type) {
       case "patch":

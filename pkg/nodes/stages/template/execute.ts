@@ -1,13 +1,13 @@
 import { RenderFault } from "./fault.ts";
 import type { Branch, Command, Operand, Part, Pipe } from "./nodes.ts";
-import { fieldOf, isDict, isNil, isTruthy, longestText, printed } from "./values.ts";
+import { fieldOf, isDict, isNil, isTruthy, maxTextLength, printed } from "./values.ts";
 
 /** A function of templates. Its arguments are evaluated, but for those of `and` and `or`. */
 export type TemplateFunction = (...values: readonly unknown[]) => unknown;
 export type TemplateFunctions = Readonly<Record<string, TemplateFunction>>;
 
 /** Parts that one rendering executes at most. */
-const mostSteps = 200_000;
+const maxSteps = 200_000;
 
 type Flow = "break" | "continue" | undefined;
 
@@ -38,7 +38,7 @@ export class Execution {
 
   private list(parts: readonly Part[], dot: unknown): Flow {
     for (const part of parts) {
-      if (++this.steps > mostSteps) throw new RenderFault(`more than ${mostSteps} steps`);
+      if (++this.steps > maxSteps) throw new RenderFault(`more than ${maxSteps} steps`);
       const flow = this.part(part, dot);
       if (flow !== undefined) return flow;
     }
@@ -65,7 +65,8 @@ export class Execution {
 
   private write(text: string): void {
     this.length += text.length;
-    if (this.length > longestText) throw new RenderFault(`output is longer than ${longestText}`);
+    if (this.length > maxTextLength)
+      throw new RenderFault(`output is longer than ${maxTextLength}`);
     this.output.push(text);
   }
 
@@ -120,7 +121,7 @@ export class Execution {
     { operands }: Command,
     { dot, piped }: { readonly dot: unknown; readonly piped: readonly unknown[] },
   ): unknown {
-    if (++this.steps > mostSteps) throw new RenderFault(`more than ${mostSteps} steps`);
+    if (++this.steps > maxSteps) throw new RenderFault(`more than ${maxSteps} steps`);
     const [first, ...rest] = operands;
     if (first?.type !== "function") return this.operand(first!, dot);
     const { name } = first;
@@ -154,8 +155,8 @@ export class Execution {
   private call(name: string, args: readonly unknown[]): unknown {
     const value = this.functions[name]!(...args);
     if (typeof value === "string") this.steps += value.length >> 6;
-    if (typeof value === "string" && value.length > longestText) {
-      throw new RenderFault(`${name} makes a text longer than ${longestText}`);
+    if (typeof value === "string" && value.length > maxTextLength) {
+      throw new RenderFault(`${name} makes a text longer than ${maxTextLength}`);
     }
     return value;
   }
@@ -183,7 +184,7 @@ function entriesOf(value: unknown): readonly (readonly [unknown, unknown])[] {
       .map((key) => [key, value[key]]);
   }
   const count = typeof value === "number" && Number.isInteger(value) ? value : -1;
-  if (count < 0 || count > mostSteps)
+  if (count < 0 || count > maxSteps)
     throw new RenderFault(`range can't iterate over ${printed(value)}`);
   return Array.from({ length: count }, (_, index) => [index, index]);
 }

@@ -4,7 +4,7 @@ import { isNil, kindOf, numberOf, printed } from "./values.ts";
 
 const directive = /%([-+# 0]*)(\d+)?(?:\.(\d+))?([a-zA-Z%])/g;
 /** Widest field and longest fraction of a directive. */
-const widest = 1_000;
+const maxWidth = 1_000;
 
 /** Formats as Go's `fmt.Sprintf`: the verbs %v %s %d %f %t %q %x %c %e %g %%, with flags. */
 export function printf(format: string, args: readonly unknown[]): string {
@@ -12,7 +12,7 @@ export function printf(format: string, args: readonly unknown[]): string {
   const text = format.replace(directive, (...match: readonly (string | undefined)[]) => {
     const [, flags = "", width, precision, verb = ""] = match;
     if (verb === "%") return "%";
-    if (Number(width ?? 0) > widest || Number(precision ?? 0) > 50) {
+    if (Number(width ?? 0) > maxWidth || Number(precision ?? 0) > 50) {
       throw new RenderFault("printf: field is too wide");
     }
     if (next >= args.length) return `%!${verb}(MISSING)`;

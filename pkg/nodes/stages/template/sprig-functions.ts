@@ -12,7 +12,7 @@ import {
   isTruthy,
   kindOf,
   longestList,
-  longestText,
+  maxTextLength,
   numberOf,
   textOf,
 } from "./values.ts";
@@ -91,14 +91,14 @@ function texts(): TemplateFunctions {
 
 function replaced(text: string, old: string, replacement: string): string {
   const parts = text.split(old);
-  if (text.length + parts.length * replacement.length > longestText) {
+  if (text.length + parts.length * replacement.length > maxTextLength) {
     throw new RenderFault("replace: text is too long");
   }
   return parts.join(replacement);
 }
 
 function repeated(text: string, count: number): string {
-  if (count < 0 || text.length * count > longestText)
+  if (count < 0 || text.length * count > maxTextLength)
     throw new RenderFault("repeat: text is too long");
   return text.repeat(count);
 }

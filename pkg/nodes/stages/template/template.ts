@@ -6,7 +6,7 @@ import { parseTemplate } from "./parser.ts";
 import { sprigFunctions } from "./sprig-functions.ts";
 
 /** Longest text of a template. */
-const longestTemplate = 256 * 1024;
+const maxTemplateLength = 256 * 1024;
 const commonNames = new Set([...Object.keys(goFunctions), ...Object.keys(sprigFunctions)]);
 
 /**
@@ -21,7 +21,7 @@ export class Template {
    * @throws TemplateFault
    */
   constructor(text: string, names: Iterable<string> = []) {
-    if (text.length > longestTemplate) throw new TemplateFault("template is too long");
+    if (text.length > maxTemplateLength) throw new TemplateFault("template is too long");
     this.parts = parseTemplate(text.trim(), new Set([...commonNames, ...names]));
   }
 

@@ -57,7 +57,7 @@ export function intOf(value: unknown): number {
 }
 
 /** Longest text and list that a template makes. */
-export const longestText = 1_000_000;
+export const maxTextLength = 1_000_000;
 export const longestList = 10_000;
 
 export function textOf(value: unknown): string {

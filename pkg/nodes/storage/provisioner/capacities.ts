@@ -15,14 +15,14 @@ import { type Topology, topologyKey } from "../topology.ts";
 
 /** Namespace of CSIStorageCapacities. */
 const namespace = "kube-system";
-/** Value of the label that tells the objects of this driver from those of others. */
+/** Value of the label managed-by. */
 const managedBy = "external-provisioner";
-/** Key of the queue for all classes; no class can have this name. */
+/** Queue key for all classes; not a valid class name. */
 const allClasses = "*";
 
 /**
- * Publishes what the driver has left: a CSIStorageCapacity for each of its classes in each zone, as
- * external-provisioner does.
+ * Publishes the driver's available capacity: one CSIStorageCapacity per class and zone, like
+ * external-provisioner.
  */
 export class Capacities {
   private readonly classes: Informer<StorageClass>;
@@ -44,7 +44,7 @@ export class Capacities {
     this.queue = sidecarQueue(context, "capacities");
   }
 
-  /** Works until the signal aborts. */
+  /** Runs until the signal aborts. */
   async run(): Promise<void> {
     const { classes, volumes, capacities, topology } = this;
     const all = [classes.untilSynced(), volumes.untilSynced(), capacities.untilSynced()];
@@ -80,7 +80,7 @@ export class Capacities {
     return labels[names.driverLabel] === driverName && labels[names.managedByLabel] === managedBy;
   }
 
-  /** Creates an object; one that the informer does not show yet may be made twice, and then goes. */
+  /** Creates an object; a duplicate due to a stale informer is deleted later. */
   private async create(storageClass: StorageClass, zone: string): Promise<void> {
     const { client, names } = this.context;
     await client.create(this.resource, {
@@ -113,7 +113,7 @@ export class Capacities {
       .catch(ignoreNotFound);
   }
 
-  /** What is left, in the format of a binary quantity; nothing if the limit is no quantity. */
+  /** Available capacity as BinarySI quantity; 0 if the limit is invalid. */
   private availableText(storageClass: StorageClass, zone: string): string {
     try {
       const left = this.pool.available(storageClass, zone);

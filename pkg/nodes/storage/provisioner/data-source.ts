@@ -2,7 +2,7 @@ import type { Informer } from "#client";
 import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from "#kinds";
 import { requestedSize } from "./new-volume.ts";
 
-/** Another controller, a volume populator, makes the volume of the claim. */
+/** A volume populator provisions the volume of the claim. */
 export class ForeignDataSource extends Error {
   override readonly name = "ForeignDataSource";
 }
@@ -15,9 +15,9 @@ export interface DataSourceContext {
 const notUsable = "claim in dataSource not bound or invalid";
 
 /**
- * The claim that a claim is to be a clone of; undefined = the volume begins empty.
- * @throws ForeignDataSource for kinds that a populator serves
- * @throws Error with external-provisioner's words if the source cannot be cloned
+ * Source claim of a clone; undefined = the volume starts empty.
+ * @throws ForeignDataSource for kinds of volume populators
+ * @throws Error with external-provisioner's message if the source cannot be cloned
  */
 export function cloneSource(
   claim: PersistentVolumeClaim,
@@ -54,7 +54,7 @@ function missing({ metadata }: PersistentVolumeClaim, name: string): string {
   return `error getting PVC ${name} (${where}) from api server: ${why}`;
 }
 
-/** Why the source claim itself cannot be cloned. */
+/** Reason why the source claim cannot be cloned; undefined = it can. */
 function faultOf(claim: PersistentVolumeClaim, source: PersistentVolumeClaim): string | undefined {
   const { name, deletionTimestamp } = source.metadata;
   const { phase } = source.status ?? {};
@@ -74,7 +74,7 @@ function faultOf(claim: PersistentVolumeClaim, source: PersistentVolumeClaim): s
   return `error, ${rule}, requested ${wanted} but source is ${present}`;
 }
 
-/** Why the volume of the source cannot be cloned. */
+/** Reason why the source's volume cannot be cloned; undefined = it can. */
 function volumeFault(
   claim: PersistentVolumeClaim,
   source: PersistentVolumeClaim,

@@ -12,19 +12,19 @@ import { driverName } from "../driver.ts";
 import type { StorageNames } from "../storage-names.ts";
 import { affinityTo } from "../topology.ts";
 
-/** File system of volumes whose class names none. */
+/** Default file system type. */
 const defaultFsType = "ext4";
 
 export interface NewVolume {
   readonly claim: PersistentVolumeClaim;
   readonly storageClass: StorageClass;
   readonly zone: string;
-  /** Name of the process that makes the volume. */
+  /** Identity of the provisioner process. */
   readonly identity: string;
   readonly names: StorageNames;
 }
 
-/** Name of the volume that is made for a claim. */
+/** Name of the volume provisioned for a claim. */
 export function volumeNameFor({ metadata }: PersistentVolumeClaim): string {
   return `pvc-${metadata.uid}`;
 }
@@ -33,7 +33,7 @@ export function requestedSize({ spec }: PersistentVolumeClaim): Quantity {
   return Quantity.parse(spec?.resources?.requests?.["storage"] ?? "0");
 }
 
-/** The PersistentVolume for a claim, as external-provisioner creates it. */
+/** PersistentVolume for a claim, like external-provisioner's. */
 export function newVolume(options: NewVolume): Draft<PersistentVolume> {
   const { claim, storageClass, zone, names } = options;
   const { spec = {} } = claim;

@@ -13,7 +13,7 @@ interface Volume {
   readonly size: Quantity;
 }
 
-/** Storage of the simulated driver: what volumes of a class take in each zone. */
+/** Storage of the simulated driver: allocated bytes per class and zone. */
 export class StoragePool {
   /** Volumes that the informer does not show yet, by name. */
   private readonly created = new Map<string, Volume>();
@@ -23,8 +23,8 @@ export class StoragePool {
   }
 
   /**
-   * Takes storage for a volume.
-   * @throws CsiError ResourceExhausted if the class has too little left in the zone
+   * Reserves storage for a volume.
+   * @throws CsiError ResourceExhausted if the class lacks capacity in the zone
    */
   reserve(
     name: string,
@@ -44,12 +44,12 @@ export class StoragePool {
     this.created.set(name, { className, zone, size });
   }
 
-  /** Gives back the storage of a volume that was not created. */
+  /** Releases the storage of a volume that was not created. */
   release(name: string): void {
     this.created.delete(name);
   }
 
-  /** What is left for a class in a zone. */
+  /** Available capacity of a class in a zone. */
   available({ metadata, parameters }: StorageClass, zone: string): Quantity {
     const limit = capacityLimit(parameters);
     if (limit === undefined) return unlimited;
@@ -71,7 +71,7 @@ export class StoragePool {
   }
 }
 
-/** The zone that can reach a volume of the driver. */
+/** Zone from which a volume of the driver is accessible. */
 export function zoneOf({ spec }: Pick<PersistentVolume, "spec">): string | undefined {
   for (const { matchExpressions = [] } of spec?.nodeAffinity?.required?.nodeSelectorTerms ?? []) {
     const found = matchExpressions.find(({ key }) => key === topologyKey);

@@ -24,7 +24,7 @@ export interface ProvisionerOptions {
 /** Largest number of the random part of a process's identity, as external-provisioner has it. */
 const identities = 10_000;
 
-/** Makes volumes for claims of the simulated driver's classes, as external-provisioner does. */
+/** Provisions volumes for claims of the simulated driver's classes, like external-provisioner. */
 export class Provisioner {
   readonly claims: Informer<PersistentVolumeClaim>;
   readonly volumes: Informer<PersistentVolume>;
@@ -42,7 +42,7 @@ export class Provisioner {
     this.identity = `${clock.now()}-${random.below(identities)}-${driverName}`;
   }
 
-  /** Works until the signal aborts. */
+  /** Runs until the signal aborts. */
   async run(): Promise<void> {
     await Promise.all([
       this.claims.untilSynced(),
@@ -57,7 +57,7 @@ export class Provisioner {
     unsubscribe();
   }
 
-  /** Whether the binder has asked this driver for a volume. */
+  /** Whether the binder has requested a volume of this driver. */
   private isWaiting({ metadata: { annotations = {} }, spec }: PersistentVolumeClaim): boolean {
     const { names } = this.options.context;
     const asked = annotations[names.provisioner] ?? annotations[names.betaProvisioner];
@@ -118,7 +118,7 @@ export class Provisioner {
     });
   }
 
-  /** Keeps the source of a clone until the clone is made. */
+  /** Adds a finalizer to the source of a clone until the clone is created. */
   private async protect(source: PersistentVolumeClaim): Promise<void> {
     const { client, names } = this.options.context;
     const { metadata } = source;
@@ -128,7 +128,7 @@ export class Provisioner {
     await client.update(persistentVolumeClaims, { ...source, metadata: protectedMetadata });
   }
 
-  /** Records why a volume could not be made; throws for another attempt. */
+  /** Records a provisioning error. @throws to retry */
   private async fail(
     claim: PersistentVolumeClaim,
     error: unknown,
@@ -148,7 +148,7 @@ export class Provisioner {
     throw new RequeueAfter(message);
   }
 
-  /** Lets the scheduler choose another node. */
+  /** Removes the selected node, so that the scheduler selects another one. */
   private async reschedule(claim: PersistentVolumeClaim): Promise<void> {
     const { client, names } = this.options.context;
     const { [names.selectedNode]: _node, ...annotations } = claim.metadata.annotations ?? {};

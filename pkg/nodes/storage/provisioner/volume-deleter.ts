@@ -12,7 +12,7 @@ import { type StorageContext, sidecarQueue, sidecarWorkers } from "../context.ts
 import { callDriver, driverName } from "../driver.ts";
 import { setFinalizer } from "../finalizers.ts";
 
-/** Deletes released volumes of the simulated driver, as external-provisioner does. */
+/** Deletes released volumes of the simulated driver, like external-provisioner. */
 export class VolumeDeleter {
   private readonly claims: Informer<PersistentVolumeClaim>;
   private readonly volumes: Informer<PersistentVolume>;
@@ -29,7 +29,7 @@ export class VolumeDeleter {
     this.cloneQueue = sidecarQueue(context, "clones");
   }
 
-  /** Works until the signal aborts. */
+  /** Runs until the signal aborts. */
   async run(): Promise<void> {
     const { claims, volumes, attachments } = this;
     const all = [claims.untilSynced(), volumes.untilSynced(), attachments.untilSynced()];
@@ -98,7 +98,7 @@ export class VolumeDeleter {
     await setFinalizer(client, target, { finalizer, isSet: false });
   }
 
-  /** @throws Error if a node still has the volume */
+  /** @throws Error if the volume is still attached to a node */
   private refuseAttached(volume: string): void {
     for (const { spec } of this.attachments.all()) {
       if (spec.source.persistentVolumeName !== volume) continue;
@@ -106,7 +106,7 @@ export class VolumeDeleter {
     }
   }
 
-  /** Lets a claim be deleted once no clone of it is being made. */
+  /** Removes the finalizer of a clone source once no clone of it is in progress. */
   private async releaseSource(key: string): Promise<void> {
     const source = this.claims.get(key);
     const finalizer = this.context.names.cloningFinalizer;

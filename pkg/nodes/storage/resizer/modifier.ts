@@ -16,23 +16,25 @@ import { callDriver, CsiError, driverName } from "../driver.ts";
 
 type Claim = PersistentVolumeClaim;
 
-/** Time for which a modification that cannot succeed is not tried again. */
+/** Retry delay of an infeasible modification. */
 const infeasibleMs = 300_000;
 const conditionTypes = new Set(["ModifyingVolume", "ModifyVolumeError"]);
 
 /**
- * Applies VolumeAttributesClasses to volumes of the simulated driver when their claims name
- * another one, as external-resizer does.
+ * Applies changed VolumeAttributesClasses to volumes of the simulated driver, like external-resizer.
  */
 export class Modifier {
   private readonly claims: Informer<Claim>;
   private readonly volumes: Informer<PersistentVolume>;
   private readonly classes: Informer<VolumeAttributesClass>;
   private readonly queue: WorkQueue;
-  /** Claims whose modification may still be running, by UID. */
+  /** UIDs of claims whose modification may still be running. */
   private readonly uncertain = new Set<string>();
-  /** Times in ms until which infeasible modifications rest, by UID of the claim. */
-  private readonly resting = new Map<string, { readonly target: string; readonly until: number }>();
+  /** End of the retry delay of infeasible modifications in ms, by claim UID. */
+  private readonly infeasible = new Map<
+    string,
+    { readonly target: string; readonly until: number }
+  >();
 
   constructor(private readonly context: StorageContext) {
     const { client, informers } = context;
@@ -42,7 +44,7 @@ export class Modifier {
     this.queue = sidecarQueue(context, "modified_claims");
   }
 
-  /** Works until the signal aborts. */
+  /** Runs until the signal aborts. */
   async run(): Promise<void> {
     const { claims, volumes, classes } = this;
     await Promise.all([claims.untilSynced(), volumes.untilSynced(), classes.untilSynced()]);
@@ -52,7 +54,7 @@ export class Modifier {
         return;
       }
       this.uncertain.delete(object.metadata.uid);
-      this.resting.delete(object.metadata.uid);
+      this.infeasible.delete(object.metadata.uid);
     });
     classes.subscribe(({ type, object }) => {
       for (const claim of type === "deleted" ? [] : claims.all()) {
@@ -162,14 +164,14 @@ export class Modifier {
       conditions: this.withConditions(claim, [{ type: "ModifyingVolume", message }, failure]),
     });
     if (isInfeasible) {
-      this.resting.set(uid, { target: name, until: this.context.clock.now() + infeasibleMs });
+      this.infeasible.set(uid, { target: name, until: this.context.clock.now() + infeasibleMs });
     }
     const still = error.isFinal ? "" : `. Still modifying to VAC ${name}`;
     this.tell(claim, "VolumeModifyFailed", `${error.message}${still}`);
     throw new RequeueAfter(error.message);
   }
 
-  /** A user took back the class before it was applied. */
+  /** Handles a user's rollback of the class before it was applied. */
   private async cancel(claim: Claim): Promise<void> {
     const { conditions = [] } = claim.status ?? {};
     if (!conditions.some(({ type }) => type === "ModifyingVolume")) return;
@@ -178,15 +180,15 @@ export class Modifier {
     await patchClaimStatus(this.context.client, claim, { conditions: left });
   }
 
-  /** @throws RequeueAfter if the class was found infeasible lately */
+  /** @throws RequeueAfter if the class was recently found infeasible */
   private restIfInfeasible(uid: string, wanted: string): void {
-    const rest = this.resting.get(uid);
+    const rest = this.infeasible.get(uid);
     if (rest === undefined) return;
     const leftMs = rest.until - this.context.clock.now();
     if (rest.target === wanted && leftMs > 0) {
       throw new RequeueAfter("the modification is infeasible", leftMs);
     }
-    this.resting.delete(uid);
+    this.infeasible.delete(uid);
   }
 
   /** Conditions of the claim with some replaced; an unchanged one keeps its transition time. */

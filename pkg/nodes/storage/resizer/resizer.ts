@@ -15,17 +15,17 @@ import { requestedSize } from "../provisioner/new-volume.ts";
 
 type Claim = PersistentVolumeClaim;
 
-/** Time for which an expansion that cannot succeed is not tried again. */
+/** Retry delay of an infeasible expansion. */
 const infeasibleMs = 300_000;
 const pendingMessage =
   "Waiting for user to (re-)start a pod to finish file system resize of volume on node.";
 
-/** Expands volumes of the simulated driver when their claims ask for more, as external-resizer does. */
+/** Expands volumes of the simulated driver for growing claims, like external-resizer. */
 export class Resizer {
   private readonly claims: Informer<Claim>;
   private readonly volumes: Informer<PersistentVolume>;
   private readonly queue: WorkQueue;
-  /** Claims whose last expansion failed for sure, by UID: a smaller size may be tried. */
+  /** UIDs of claims whose last expansion definitely failed: a smaller size may be tried. */
   private readonly failed = new Set<string>();
 
   constructor(private readonly context: StorageContext) {
@@ -34,7 +34,7 @@ export class Resizer {
     this.queue = sidecarQueue(context, "resized_claims");
   }
 
-  /** Works until the signal aborts. */
+  /** Runs until the signal aborts. */
   async run(): Promise<void> {
     const { claims, volumes } = this;
     await Promise.all([claims.untilSynced(), volumes.untilSynced()]);
@@ -61,7 +61,7 @@ export class Resizer {
     }
   }
 
-  /** Removes the annotation of an expansion that the node has finished. */
+  /** Removes the annotation of an expansion that the node has completed. */
   private async forgetFormerSize(claim: Claim, { metadata, spec }: PersistentVolume) {
     const { client, names } = this.context;
     if (metadata.annotations?.[names.preResizeCapacity] === undefined) return;
@@ -177,8 +177,8 @@ export class Resizer {
 }
 
 /**
- * The size that the volume is to be expanded to; undefined = the driver has nothing to do now. An
- * expansion that may still be running is finished before another size is tried.
+ * Target size of the expansion; undefined = nothing to do. An expansion that may still be running is
+ * completed before another size is tried.
  */
 function sizeToExpandTo(
   claim: Claim,
