@@ -154,7 +154,7 @@ async function backendOf(options: AuditorOptions, givenUp: AbortSignal): Promise
       clock,
       initialBackoffMs: webhook.initialBackoffMs,
       tracer,
-      isPassing: () => true,
+      isRetriable: () => true,
     });
     const sent = new WebhookBackend(client, { apiVersion, onLoss, signal: givenUp });
     backends.push(delivered(sent, webhook, { ...options, onLoss }));

@@ -1,35 +1,35 @@
 import type { Domain, Status } from "#meta";
 
 /**
- * What programs ask of the API, whichever way it is reached. Objects are plain values shaped like
- * their JSON, without `apiVersion` and `kind`; they may be shared and are never to be changed.
+ * A client of the Kubernetes API. Objects are plain values shaped like their JSON, without `apiVersion`
+ * and `kind`; they may be shared and must not be modified.
  */
 export interface Client {
   readonly domain: Domain;
-  /** Everything that is served now. */
+  /** The currently served resources. */
   discover(): Promise<Discovery>;
   /**
-   * Calls the listener when the served resources change; returns the unsubscribe function. Absent =
-   * there are no notifications, and callers have to poll discovery.
+   * Calls the listener when the served resources change; returns the unsubscribe function. Absent if
+   * unsupported: callers must poll discovery.
    */
   readonly onServed?: (listener: () => void) => () => void;
   get<T extends ApiObject>(resource: Handle<T>, at: Place, options?: GetOptions): Promise<T>;
   list<T extends ApiObject>(resource: Handle<T>, options?: ListOptions): Promise<Page<T>>;
   /**
-   * Ends at the timeout, and when the signal aborts; throws when it cannot begin or the connection
-   * breaks.
+   * Ends at the timeout or when the signal aborts; throws if the watch cannot start or the connection
+   * fails.
    */
   watch<T extends ApiObject>(
     resource: Handle<T>,
     options: WatchOptions,
   ): AsyncIterable<WatchEvent<T>>;
-  /** The namespace is that of the object, and its name is who a subresource belongs to. */
+  /** The namespace is that of the object; for a subresource, the name is, too. */
   create<T extends ApiObject>(
     resource: Handle<T>,
     object: Draft<T>,
     options?: WriteOptions,
   ): Promise<T>;
-  /** Name, namespace and version are those of the object. */
+  /** Name, namespace and resourceVersion are those of the object. */
   update<T extends ApiObject>(
     resource: Handle<T>,
     object: Draft<T>,
@@ -38,24 +38,24 @@ export interface Client {
   patch<T extends ApiObject>(resource: Handle<T>, at: Place, patch: Patch): Promise<T>;
   delete(resource: Handle, at: Place, options?: DeleteOptions): Promise<void>;
   /**
-   * Reads a path with its query, for APIs whose paths are not those of resources, like
-   * `/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop/pods/*&#47;requests`. Answers the JSON value.
+   * Reads a path with query and returns the JSON value, for APIs whose paths are not those of resources,
+   * such as `/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop/pods/*&#47;requests`.
    */
   getRaw(path: string, options?: CallOptions): Promise<unknown>;
-  /** Deletes what a namespace has of a resource. */
+  /** Deletes all objects of a resource in a namespace. */
   deleteCollection(resource: Handle, at: Place, options?: DeleteOptions): Promise<void>;
 }
 
-/** What every object says about itself. */
+/** ObjectMeta, without managedFields. */
 export interface Metadata {
   readonly name: string;
-  /** Absent in cluster scope. */
+  /** Absent for cluster-scoped objects. */
   readonly namespace?: string;
   readonly uid: string;
   readonly resourceVersion: string;
   readonly creationTimestamp?: string;
   readonly deletionTimestamp?: string;
-  /** Int64, which is a bigint where objects come from the registry of the process. */
+  /** Int64: a bigint in objects of the in-process registry. */
   readonly deletionGracePeriodSeconds?: number | bigint;
   readonly generation?: number | bigint;
   readonly labels?: Readonly<Record<string, string>>;
@@ -77,20 +77,20 @@ export interface ApiObject {
   readonly metadata: Metadata;
 }
 
-/** An object on its way to the server, which fills in the rest of its metadata. */
+/** An object to create or update, with partial metadata. */
 export type Draft<T extends ApiObject> = Omit<T, "metadata"> & {
   readonly metadata: Partial<Metadata> & { readonly generateName?: string };
 };
 
-/** A served resource, and the type of its objects. */
+/** Identifies a served resource and the type of its objects. */
 export interface Handle<T extends ApiObject = ApiObject> {
-  /** "" = core. */
+  /** "" for the core group. */
   readonly group: string;
   readonly version: string;
   readonly plural: string;
   readonly kind: string;
   readonly namespaced: boolean;
-  /** Never there: carries the type. */
+  /** Phantom property for type inference; never set. */
   readonly objects?: T;
 }
 
@@ -103,7 +103,7 @@ export interface DiscoveredResource extends Handle {
 export interface Discovery {
   /** Resources without subresources; those in the preferred version of their group come first. */
   readonly resources: readonly DiscoveredResource[];
-  /** Group versions that could not be asked for, with the reason; `metrics.k8s.io/v1beta1`. */
+  /** Error messages by group version (`metrics.k8s.io/v1beta1`) whose discovery failed. */
   readonly failures: ReadonlyMap<string, string>;
 }
 
@@ -116,18 +116,18 @@ export interface Place {
 }
 
 export interface CallOptions {
-  /** Aborts the call; absent = the life of the client. */
+  /** Aborts the call; absent = the client's signal. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What a read may be told. */
-interface Reading extends CallOptions {
-  /** "" or absent = consistent, "0" = whatever a cache has. */
+/** Options of reads. */
+interface ReadOptions extends CallOptions {
+  /** "" or absent = consistent read, "0" = any version from a cache. */
   readonly resourceVersion?: string;
 }
 
-export interface GetOptions extends Reading {
-  /** The object comes with nothing but its metadata. */
+export interface GetOptions extends ReadOptions {
+  /** Requests PartialObjectMetadata. */
   readonly metadataOnly?: boolean;
 }
 
@@ -138,39 +138,39 @@ export interface WriteOptions extends CallOptions {
 export type Patch = CallOptions & { readonly body: unknown } & (
     | { readonly type: "json" | "merge" | "strategic" }
     | {
-        /** The body says what it is, by `apiVersion` and `kind`. */
+        /** The body must have `apiVersion` and `kind`. */
         readonly type: "apply";
         readonly fieldManager: string;
-        /** Takes fields from their owners. */
+        /** Takes over fields from other managers. */
         readonly force?: boolean;
       }
   );
 
 export interface DeleteOptions extends CallOptions {
   readonly propagationPolicy?: "Orphan" | "Background" | "Foreground";
-  /** Absent = what the object asks for; 0 = at once. */
+  /** Absent = the object's default; 0 = immediately. */
   readonly gracePeriodSeconds?: number;
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
 }
 
-/** What a list or watch is narrowed to; nothing = all objects of all namespaces. */
+/** Restricts a list or watch; empty = all objects of all namespaces. */
 export interface Selection {
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  /** Objects come with nothing but their metadata. */
+  /** Requests PartialObjectMetadata. */
   readonly metadataOnly?: boolean;
 }
 
-export interface ListOptions extends Reading, Selection {
+export interface ListOptions extends ReadOptions, Selection {
   readonly resourceVersionMatch?: "Exact" | "NotOlderThan";
-  /** 0 or absent = all at once. */
+  /** Page size; 0 or absent = unlimited. */
   readonly limit?: number;
   readonly continueToken?: string;
 }
 
-export interface WatchOptions extends Reading, Selection {
-  /** After the present objects comes a bookmark that says so. */
+export interface WatchOptions extends ReadOptions, Selection {
+  /** Streams the existing objects, then a bookmark with `initialEventsEnd`. */
   readonly sendInitialEvents?: boolean;
   readonly timeoutSeconds?: number;
 }

@@ -1,7 +1,7 @@
 import { AsyncQueue, type Clock, randomText, type Random, setBounded } from "#base";
 import { formatSeconds, groupVersionOf, isNamespaceTerminating, isNotFound } from "#meta";
 import type { ApiObject, Client, Draft, Handle } from "./contract.ts";
-import { sendUntilAnswered } from "./event-attempts.ts";
+import { sendWithRetries } from "./event-attempts.ts";
 import { TokenBucket } from "./rate-limits.ts";
 
 interface CoreEvent extends ApiObject {
@@ -25,7 +25,7 @@ const events: Handle<CoreEvent> = {
   namespaced: true,
 };
 
-/** Dependencies of a recorder. */
+/** Dependencies of an event recorder. */
 export interface CoreEventContext {
   readonly client: Client;
   readonly clock: Clock;
@@ -36,38 +36,38 @@ export interface CoreEventContext {
   readonly report: (what: string, error: unknown) => void;
 }
 
-/** Events are best effort: those beyond this number wait for none and are dropped. */
-const mostWaiting = 1_000;
-const mostRemembered = 4_096;
-/** Per object, as kube-controller-manager limits them: 25 at once, then one in five minutes. */
+/** Queue length; further Events are dropped. */
+const maxQueued = 1_000;
+const maxCached = 4_096;
+/** Rate limit per object, client-go's: bursts of 25, then one in five minutes. */
 const objectRate = { perSecond: 1 / 300, burst: 25 };
 /**
- * Of the Events of one object and reason, these many different ones within the interval are told
- * apart; the later ones are one Event, whose message is that of the last.
+ * Aggregation, as in client-go: once an object has this many different messages with one type and reason
+ * within the interval, further ones are combined into one Event with the last message.
  */
-const mostSimilar = 10;
+const maxSimilar = 10;
 const similarIntervalMs = 600_000;
-const combined = "(combined from similar events): ";
+const combinedPrefix = "(combined from similar events): ";
 
-/** Different Events of one object, type and reason. */
-interface Similar {
+/** Messages of one object, type and reason. */
+interface SimilarEvents {
   readonly messages: Set<string>;
   at: number;
 }
 
-type Happening = Pick<CoreEvent, "type" | "reason" | "message"> & {
-  /** Node that the component runs on; absent = it belongs to the cluster. */
+type EventDetails = Pick<CoreEvent, "type" | "reason" | "message"> & {
+  /** Node of the component; absent for components of the cluster. */
   readonly host?: string;
-  /** Part of the object that the Event is about, such as `spec.containers{app}`. */
+  /** Field of the involved object, such as `spec.containers{app}`. */
   readonly fieldPath?: string;
 };
 
-/** Records core/v1 Events as kube-controller-manager does; repeated ones raise a count. */
+/** Records core/v1 Events as kube-controller-manager does; repetitions increment `count`. */
 export class CoreEventRecorder {
-  private readonly waiting = new AsyncQueue<Draft<CoreEvent>>(mostWaiting);
+  private readonly waiting = new AsyncQueue<Draft<CoreEvent>>(maxQueued);
   private readonly recorded = new Map<string, CoreEvent>();
   private readonly buckets = new Map<string, TokenBucket>();
-  private readonly similar = new Map<string, Similar>();
+  private readonly similar = new Map<string, SimilarEvents>();
 
   constructor(
     private readonly context: CoreEventContext,
@@ -79,11 +79,11 @@ export class CoreEventRecorder {
   record(
     resource: Handle,
     { metadata }: ApiObject,
-    { host, fieldPath, ...happening }: Happening,
+    { host, fieldPath, ...happening }: EventDetails,
   ): void {
     const { clock, random } = this.context;
     const { namespace = "", name, uid, resourceVersion } = metadata;
-    if (!this.bucketOf(uid).takeIfThere()) return;
+    if (!this.bucketOf(uid).tryTake()) return;
     const now = formatSeconds({ seconds: Math.floor(clock.now() / 1000), nanos: 0 });
     const apiVersion = groupVersionOf(resource.group, resource.version);
     const suffix = randomText(random, 16, "0123456789abcdef");
@@ -112,7 +112,7 @@ export class CoreEventRecorder {
   async run(): Promise<void> {
     const { signal, report } = this.context;
     for await (const draft of this.waiting) {
-      await sendUntilAnswered(() => this.send(draft), this.context).catch((error: unknown) => {
+      await sendWithRetries(() => this.send(draft), this.context).catch((error: unknown) => {
         if (!signal.aborted && !isNamespaceTerminating(error))
           report("Failed to record an Event", error);
       });
@@ -121,7 +121,7 @@ export class CoreEventRecorder {
 
   private bucketOf(uid: string): TokenBucket {
     const bucket = this.buckets.get(uid) ?? new TokenBucket(this.context.clock, objectRate);
-    setBounded(this.buckets, [uid, bucket], mostRemembered);
+    setBounded(this.buckets, [uid, bucket], maxCached);
     return bucket;
   }
 
@@ -132,15 +132,15 @@ export class CoreEventRecorder {
     const sent =
       before === undefined
         ? await client.create(events, event)
-        : await this.repeat(before, event).catch((error: unknown) => {
-            // The Event has expired meanwhile.
+        : await this.incrementCount(before, event).catch((error: unknown) => {
+            // The Event has expired.
             if (isNotFound(error)) return client.create(events, event);
             throw error;
           });
-    setBounded(this.recorded, [key, sent], mostRemembered);
+    setBounded(this.recorded, [key, sent], maxCached);
   }
 
-  /** The Event to record, and what it shares with its repetitions. */
+  /** The Event to record, and the key of its repetitions. */
   private correlate(draft: Draft<CoreEvent>): { key: string; event: Draft<CoreEvent> } {
     const { resourceVersion: _version, ...involved } =
       draft.involvedObject as ApiObject["metadata"];
@@ -151,14 +151,17 @@ export class CoreEventRecorder {
     const isRecent = known !== undefined && now - known.at <= similarIntervalMs;
     const messages = isRecent ? known.messages : new Set<string>();
     messages.add(draft.message);
-    setBounded(this.similar, [group, { messages, at: now }], mostRemembered);
-    if (messages.size < mostSimilar) return { key, event: draft };
-    // Those that are told apart already are counted on.
+    setBounded(this.similar, [group, { messages, at: now }], maxCached);
+    if (messages.size < maxSimilar) return { key, event: draft };
+    // Only messages of the first, separate Events are retained.
     messages.delete(draft.message);
-    return { key: group, event: { ...draft, message: combined + draft.message } };
+    return { key: group, event: { ...draft, message: combinedPrefix + draft.message } };
   }
 
-  private repeat({ metadata, count }: CoreEvent, { message, lastTimestamp }: Draft<CoreEvent>) {
+  private incrementCount(
+    { metadata, count }: CoreEvent,
+    { message, lastTimestamp }: Draft<CoreEvent>,
+  ) {
     const { namespace = "", name } = metadata;
     const body = { count: count + 1, message, lastTimestamp };
     return this.context.client.patch(events, { namespace, name }, { type: "merge", body });

@@ -1,10 +1,10 @@
 import { type Clock, plannedEnd, realClock } from "#base";
 
-/** Work that was not done in time. */
+/** The work exceeded its deadline. */
 export class DeadlineExceeded extends Error {
   override readonly name = "DeadlineExceeded";
   constructor(ms: number) {
-    super(`not done within ${ms} ms`);
+    super(`deadline of ${ms} ms exceeded`);
   }
 }
 
@@ -14,7 +14,7 @@ export interface Deadline {
   readonly signal: AbortSignal;
 }
 
-/** Runs `work` with a signal that aborts with the given one, and with DeadlineExceeded in time. */
+/** Runs `work` with a signal that aborts with the given one, or with DeadlineExceeded after `ms`. */
 export async function withDeadline<T>(
   { clock, ms, signal }: Deadline,
   work: (signal: AbortSignal) => Promise<T>,
@@ -32,7 +32,7 @@ export async function withDeadline<T>(
       () => undefined,
     );
   try {
-    return await Promise.race([work(life.signal), rejected(life.signal)]);
+    return await Promise.race([work(life.signal), rejectOnAbort(life.signal)]);
   } finally {
     over.abort(plannedEnd);
     signal.removeEventListener("abort", leave);
@@ -40,7 +40,7 @@ export async function withDeadline<T>(
   }
 }
 
-function rejected(signal: AbortSignal): Promise<never> {
+function rejectOnAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     if (signal.aborted) reject(signal.reason);
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });

@@ -8,17 +8,17 @@ export interface AttemptOptions {
   readonly signal: AbortSignal;
 }
 
-/** Attempts to send an Event to a server that does not answer, and the ms between two, as of client-go. */
-const mostAttempts = 12;
+/** Attempts to send an Event while the server does not respond, and their interval, as in client-go. */
+const maxAttempts = 12;
 const intervalMs = 10_000;
 
 /**
- * Sends an Event until the server has answered. The first interval is random, so that components
- * that lost the same server do not come back at once.
- * @returns undefined if an earlier attempt was recorded without an answer
+ * Sends an Event and retries on connection errors. The first interval is random, which spreads the
+ * retries of components that lost the same server.
+ * @returns undefined if an earlier attempt without a response was successful
  * @throws StatusError if the server rejects it; ConnectionError after the last attempt
  */
-export async function sendUntilAnswered<T>(
+export async function sendWithRetries<T>(
   send: () => Promise<T>,
   { clock, random, signal }: AttemptOptions,
 ): Promise<T | undefined> {
@@ -27,7 +27,7 @@ export async function sendUntilAnswered<T>(
       return await send();
     } catch (error) {
       if (attempt > 1 && isAlreadyExists(error)) return undefined;
-      if (!(error instanceof ConnectionError) || attempt === mostAttempts) throw error;
+      if (!(error instanceof ConnectionError) || attempt === maxAttempts) throw error;
       await clock.sleep(attempt === 1 ? random.next() * intervalMs : intervalMs, signal);
     }
   }

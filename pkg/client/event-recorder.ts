@@ -1,18 +1,18 @@
 import { AsyncQueue, type Clock, randomText, type Random, setBounded } from "#base";
 import { resolve } from "#meta";
 import type { ApiObject, Client, Draft, Handle } from "./contract.ts";
-import { sendUntilAnswered } from "./event-attempts.ts";
+import { sendWithRetries } from "./event-attempts.ts";
 import { microsText } from "./leader-election/leader-election.ts";
 
-/** Something that happened to an object. */
-export interface Happening {
+/** Fields of an Event that the caller provides. */
+export interface EventDetails {
   readonly type: "Normal" | "Warning";
-  /** One word for machines, and what was done. */
+  /** Reason and action, each in UpperCamelCase. */
   readonly reason: string;
   readonly action: string;
-  /** In words; longer notes are cut. */
+  /** Human-readable description; truncated to 1024 characters. */
   readonly note: string;
-  /** Another object that was involved. */
+  /** Secondary object. */
   readonly related?: { readonly resource: Handle; readonly object: ApiObject };
 }
 
@@ -20,7 +20,7 @@ export interface RecorderOptions {
   readonly client: Client;
   readonly clock: Clock;
   readonly random: Random;
-  /** `example.com/controller`, and which instance of it. */
+  /** `reportingController` (such as `example.com/controller`) and `reportingInstance`. */
   readonly controller: string;
   readonly instance: string;
   readonly signal: AbortSignal;
@@ -49,25 +49,25 @@ interface ApiEvent extends ApiObject {
   readonly series?: { readonly count: number; readonly lastObservedTime: string };
 }
 
-/** A recorded event; repetitions are aggregated into its series. */
-interface Told {
+/** A recorded Event, whose series aggregates repetitions. */
+interface RecordedEvent {
   readonly event: ApiEvent;
   readonly count: number;
   readonly at: number;
 }
 
-/** Bounds of the Events API. */
-const longestNote = 1024;
-/** Events are best effort: what comes faster than it can be sent is dropped. */
-const mostWaiting = 1000;
-const mostTold = 4096;
-/** A series ends when nothing was added for so long. */
+/** Limit of `note` in the Events API. */
+const maxNoteLength = 1024;
+/** Queue length; further Events are dropped. */
+const maxQueued = 1000;
+const maxRecorded = 4096;
+/** Time in ms without repetition after which a series ends. */
 const seriesMs = 6 * 60_000;
 
 /** Records Events in the background, without blocking the caller. */
 export class EventRecorder {
-  private readonly waiting = new AsyncQueue<Draft<ApiEvent>>(mostWaiting);
-  private readonly told = new Map<string, Told>();
+  private readonly waiting = new AsyncQueue<Draft<ApiEvent>>(maxQueued);
+  private readonly recorded = new Map<string, RecordedEvent>();
   private readonly events: Handle<ApiEvent>;
 
   constructor(private readonly options: RecorderOptions) {
@@ -76,8 +76,8 @@ export class EventRecorder {
     options.signal.addEventListener("abort", () => this.waiting.end(), { once: true });
   }
 
-  /** Objects of cluster scope have their events in the namespace `default`. */
-  record(resource: Handle, object: ApiObject, { related, ...happening }: Happening): void {
+  /** Queues an Event; Events of cluster-scoped objects are in the namespace `default`. */
+  record(resource: Handle, object: ApiObject, { related, ...happening }: EventDetails): void {
     const { clock, random, controller, instance } = this.options;
     const { name, namespace = "" } = object.metadata;
     const suffix = randomText(random, 16, "0123456789abcdef");
@@ -85,7 +85,7 @@ export class EventRecorder {
       metadata: { namespace: namespace || "default", name: `${name}.${suffix}` },
       eventTime: microsText(clock),
       ...happening,
-      note: happening.note.slice(0, longestNote),
+      note: happening.note.slice(0, maxNoteLength),
       regarding: referenceTo(resource, object),
       ...(related === undefined ? {} : { related: referenceTo(related.resource, related.object) }),
       reportingController: controller,
@@ -108,29 +108,29 @@ export class EventRecorder {
   private async send(draft: Draft<ApiEvent>): Promise<void> {
     const { client, clock } = this.options;
     const { regarding, related, type, reason, action } = draft;
-    // A repetition may say something else in its note, which is lost, as in client-go.
+    // As in client-go, the note is not part of the key: notes of repetitions are lost.
     const key = JSON.stringify([regarding, related, type, reason, action]);
     const now = clock.now();
-    const known = this.told.get(key);
-    this.told.delete(key);
+    const known = this.recorded.get(key);
+    this.recorded.delete(key);
     if (known === undefined || now - known.at > seriesMs) {
-      const event = await sendUntilAnswered(() => client.create(this.events, draft), this.options);
-      if (event !== undefined) this.remember(key, { event, count: 1, at: now });
+      const event = await sendWithRetries(() => client.create(this.events, draft), this.options);
+      if (event !== undefined) this.cache(key, { event, count: 1, at: now });
       return;
     }
     const count = known.count + 1;
     const { metadata } = known.event;
     const { namespace = "", name } = metadata;
     const body = { series: { count, lastObservedTime: draft.eventTime } };
-    await sendUntilAnswered(
+    await sendWithRetries(
       () => client.patch(this.events, { namespace, name }, { type: "merge", body }),
       this.options,
     );
-    this.remember(key, { event: known.event, count, at: now });
+    this.cache(key, { event: known.event, count, at: now });
   }
 
-  private remember(key: string, told: Told): void {
-    setBounded(this.told, [key, told], mostTold);
+  private cache(key: string, told: RecordedEvent): void {
+    setBounded(this.recorded, [key, told], maxRecorded);
   }
 }
 

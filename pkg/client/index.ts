@@ -1,4 +1,4 @@
-/** client: the API as programs use it: calls, informers, work queues, elections. */
+/** client: API clients, in process and over HTTP, informers, work queues, leader election. */
 export type * from "./contract.ts";
 export { RegistryClient } from "./registry-client.ts";
 export { HttpClient } from "./http/http-client.ts";
@@ -32,12 +32,12 @@ export {
   microsText,
   runElection,
   timesFault,
-  usualTimes,
+  defaultElectionTimes,
 } from "./leader-election/leader-election.ts";
 export {
   type LeaseCandidate,
   leaseCandidates,
-  runCandidacy,
+  runLeaseCandidate,
 } from "./leader-election/lease-candidate.ts";
 export { clientMetrics } from "./metrics.ts";
 export { type Lease, leases, type LeaseSpec } from "./leader-election/lease.ts";

@@ -1,6 +1,6 @@
 import { assert, type Clock } from "#base";
 
-/** Lets so many things happen per second in the long run, and so many at once. */
+/** Token bucket: a long-term rate per second, with bursts. */
 export class TokenBucket {
   private tokens: number;
   private filledAt: number;
@@ -9,20 +9,20 @@ export class TokenBucket {
     private readonly clock: Clock,
     private readonly rate: { readonly perSecond: number; readonly burst: number },
   ) {
-    assert(rate.perSecond > 0 && rate.burst >= 1, "a bucket lets something through");
+    assert(rate.perSecond > 0 && rate.burst >= 1, "the rate is positive");
     this.tokens = rate.burst;
     this.filledAt = clock.monotonic();
   }
 
-  /** Takes a token that is there, or will be; answers in how many milliseconds it will. */
-  take(): number {
+  /** Takes a token, possibly a future one; returns the time in ms until it is available. */
+  reserve(): number {
     this.fill();
     this.tokens -= 1;
     return this.tokens >= 0 ? 0 : Math.ceil((-this.tokens / this.rate.perSecond) * 1000);
   }
 
-  /** Whether there was one to take. */
-  takeIfThere(): boolean {
+  /** Takes a token if one is available; returns whether it was. */
+  tryTake(): boolean {
     this.fill();
     if (this.tokens < 1) return false;
     this.tokens -= 1;
@@ -37,13 +37,13 @@ export class TokenBucket {
   }
 }
 
-/** Delays of a key that fails again and again: each twice the one before. */
+/** Exponential backoff per key. */
 export class Backoff {
   private readonly failures = new Map<string, number>();
 
   constructor(private readonly limits: { readonly firstMs: number; readonly longestMs: number }) {}
 
-  /** Milliseconds until the next attempt. */
+  /** Counts a failure; returns the delay in ms until the next attempt. */
   next(key: string): number {
     const failed = this.failures.get(key) ?? 0;
     this.failures.set(key, failed + 1);

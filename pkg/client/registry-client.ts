@@ -35,22 +35,22 @@ export interface RegistryClientOptions {
   readonly catalog: Catalog;
   readonly user: User;
   readonly userAgent: string;
-  /** The life of the client: calls under way end with it. */
+  /** Lifetime of the client: aborts calls in flight. */
   readonly signal: AbortSignal;
-  /** Reads paths that are not in the catalog, as the user; absent = there are none. */
-  readonly getRaw?: (path: string, asking: RawRead) => Promise<unknown>;
+  /** Reads paths that are not in the catalog, as the user; absent = `getRaw` fails with 404. */
+  readonly getRaw?: (path: string, asking: RawReader) => Promise<unknown>;
 }
 
-/** The client that reads a path. */
-export interface RawRead {
+/** User, user agent and lifetime of a raw read. */
+export interface RawReader {
   readonly user: User;
   readonly userAgent: string;
   readonly signal: AbortSignal;
 }
 
 /**
- * The API without a connection: the verbs of the registry in this process. Objects are those that
- * the caches of the server hold, so they cost no memory of their own.
+ * An in-process Client on the registry. Objects are shared with the server's caches, so that they need
+ * no additional memory.
  */
 export class RegistryClient implements Client {
   constructor(private readonly options: RegistryClientOptions) {}
@@ -76,7 +76,7 @@ export class RegistryClient implements Client {
     const { resourceVersion = "", metadataOnly } = options;
     const target = this.target(resource, at, options);
     const item = await this.options.registry.get(target, { resourceVersion });
-    return shown(target, item, metadataOnly);
+    return toServedVersion(target, item, metadataOnly);
   }
 
   async list<T extends ApiObject>(
@@ -87,7 +87,7 @@ export class RegistryClient implements Client {
     const list = await this.options.registry.list(target, listOptions(options));
     const items: T[] = [];
     for await (const chunk of list.chunks) {
-      for (const item of chunk) items.push(shown(target, item, options.metadataOnly));
+      for (const item of chunk) items.push(toServedVersion(target, item, options.metadataOnly));
     }
     const continueToken = list.next?.continueToken ?? "";
     return { items, resourceVersion: String(list.revision), continueToken };
@@ -106,7 +106,7 @@ export class RegistryClient implements Client {
       sendInitialEvents,
       timeoutSeconds,
     });
-    for await (const event of events) yield shownEvent(target, event, metadataOnly);
+    for await (const event of events) yield toWatchEvent(target, event, metadataOnly);
   }
 
   async create<T extends ApiObject>(
@@ -119,7 +119,7 @@ export class RegistryClient implements Client {
     const at = subresource === "" ? { namespace } : { namespace, name, subresource };
     const target = this.target(resource, at, options);
     const body = jsonBody({ ...typeMeta(resource), ...object });
-    return shown(
+    return toServedVersion(
       target,
       (await this.options.registry.create(target, body, defaultWriteOptions)).item,
     );
@@ -134,7 +134,7 @@ export class RegistryClient implements Client {
     const { subresource = "" } = options;
     const target = this.target(resource, { namespace, name, subresource }, options);
     const body = jsonBody({ ...typeMeta(resource), ...object });
-    return shown(
+    return toServedVersion(
       target,
       (await this.options.registry.update(target, body, defaultWriteOptions)).item,
     );
@@ -146,7 +146,7 @@ export class RegistryClient implements Client {
     const { fieldManager, force } = applied;
     const options = { ...defaultWriteOptions, patchType: patch.type, fieldManager, force };
     const { item } = await this.options.registry.patch(target, jsonBody(patch.body), options);
-    return shown(target, item);
+    return toServedVersion(target, item);
   }
 
   getRaw(path: string, { signal: call }: CallOptions = {}): Promise<unknown> {
@@ -213,19 +213,19 @@ function deleteOptions(options: DeleteOptions) {
   return { ...defaultDeleteOptions, propagationPolicy, preconditions, gracePeriodSeconds };
 }
 
-/** The object in the version that was asked for. */
-function shown<T extends ApiObject>(
+/** The object in the requested version. */
+function toServedVersion<T extends ApiObject>(
   { resource, subresource }: ResourceRequest,
   { object }: Item,
   metadataOnly = false,
 ): T {
   const { convert } = resource.served;
   if (metadataOnly) return { metadata: object.metadata } as T;
-  // A Scale is a Scale, whatever it is the scale of.
+  // A Scale is not an object of the resource's version.
   return convert === "hub" || subresource === "scale" ? object : convert.down(object);
 }
 
-function shownEvent<T extends ApiObject>(
+function toWatchEvent<T extends ApiObject>(
   target: ResourceRequest,
   event: ItemEvent,
   metadataOnly = false,
@@ -235,5 +235,5 @@ function shownEvent<T extends ApiObject>(
     const { revision, initialEventsEnd } = event;
     return { type: event.type, resourceVersion: String(revision), initialEventsEnd };
   }
-  return { type: event.type, object: shown(target, event.item, metadataOnly) };
+  return { type: event.type, object: toServedVersion(target, event.item, metadataOnly) };
 }

@@ -5,7 +5,7 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/** A clock that moves only by `pass`; work that wakes up runs until idle before time goes on. */
+/** A clock that advances only by `pass`, which runs woken work until idle before advancing further. */
 export class SlowClock implements Clock {
   private time = Date.parse("2030-01-01T00:00:00Z");
   private readonly sleepers = new Set<Sleeper>();
@@ -54,7 +54,7 @@ export class SlowClock implements Clock {
   }
 }
 
-/** The same clock, but wrong; how wrong is asked each time, so that it can be set. */
+/** The clock with a skew in wall time, which is evaluated on each call. */
 export function skewed(clock: Clock, byMs: () => number): Clock {
   return {
     now: () => clock.now() + byMs(),
@@ -64,7 +64,7 @@ export function skewed(clock: Clock, byMs: () => number): Clock {
   };
 }
 
-/** What was ready to go on has gone on. */
+/** Runs pending work of the event loop. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -20,7 +20,7 @@ describe("work queue", () => {
   });
   afterEach(() => life.abort());
 
-  it("works on a key once, and once more if it was added meanwhile", async () => {
+  it("processes a key once, and once more if it was added during processing", async () => {
     const done: string[] = [];
     for (let times = 0; times < 3; times++) queue.add("a");
     const running = queue.run(async (key) => {
@@ -37,7 +37,7 @@ describe("work queue", () => {
     await running;
   });
 
-  it("comes back to failures after delays that double, and forgets them on success", async () => {
+  it("retries failures with exponential backoff, which success resets", async () => {
     const times: number[] = [];
     const start = clock.now();
     queue.add("a");
@@ -53,7 +53,7 @@ describe("work queue", () => {
     assert.deepEqual(times.slice(6), [10_000, 10_005]);
   });
 
-  it("never waits longer than 1000 seconds", async () => {
+  it("limits the backoff to 1000 seconds", async () => {
     let attempts = 0;
     queue.add("a");
     void queue.run(async () => {
@@ -66,7 +66,7 @@ describe("work queue", () => {
     assert.equal(attempts - before, 10);
   });
 
-  it("lets all keys together fail only so often", async () => {
+  it("limits the rate of retries over all keys", async () => {
     let attempts = 0;
     for (let key = 0; key < 500; key++) queue.add(String(key));
     void queue.run(async () => {
@@ -80,7 +80,7 @@ describe("work queue", () => {
     assert.ok(attempts >= 500 + 100, String(attempts));
   });
 
-  it("keeps the earlier of two delays, and times that the work itself asks for", async () => {
+  it("keeps the earlier of two delays, and honors RequeueAfter", async () => {
     const times: number[] = [];
     const start = clock.now();
     queue.addAfter("a", 500);
@@ -94,7 +94,7 @@ describe("work queue", () => {
     assert.deepEqual(times, [100, 3_100]);
   });
 
-  it("sleeps no longer than timers of Node can, and wakes a key early instead", async () => {
+  it("caps delays at the maximum of Node's timers", async () => {
     const sleeps: number[] = [];
     const sleep: SlowClock["sleep"] = (ms, signal) => {
       sleeps.push(ms);
@@ -118,7 +118,7 @@ describe("work queue", () => {
     assert.deepEqual(sleeps, [2 ** 31 - 1]);
   });
 
-  it("never loses a key nor works on one twice at a time, with many workers", async () => {
+  it("neither loses a key nor processes one concurrently, with many workers", async () => {
     const random = seededRandom(3);
     const atWork = new Set<string>();
     /** By key: how often it was added, and how often that had been when work last began. */
@@ -147,7 +147,7 @@ describe("work queue", () => {
     assert.deepEqual([...seen].sort(), [...added].sort());
   });
 
-  it("ends when its life ends, after what is at work", async () => {
+  it("stops when the signal aborts, after the keys in processing", async () => {
     let ended = false;
     queue.add("a");
     queue.add("b");

@@ -1,8 +1,7 @@
 import { compareUtf8 } from "#base";
 
 /**
- * The query of a request, read the way Go's net/url reads it, since clients rely on what it
- * drops.
+ * The query of a request, parsed as by Go's net/url, including the pairs that it drops.
  */
 export class Query {
   private static readonly none = new Query(new Map());
@@ -10,8 +9,8 @@ export class Query {
   private constructor(private readonly values: ReadonlyMap<string, readonly string[]>) {}
 
   /**
-   * `text` is what follows the question mark. Pairs with a semicolon or a broken escape are
-   * dropped, `+` is a space, and a name without `=` has the value "".
+   * Parses the text after the question mark. Pairs with a semicolon or a malformed escape are dropped,
+   * `+` is a space, and a name without `=` has the value "".
    */
   static parse(text: string): Query {
     if (text === "") return Query.none;
@@ -29,7 +28,7 @@ export class Query {
     return new Query(values);
   }
 
-  /** `a=1&b=2`, sorted by name, as Go writes what it has read. */
+  /** `a=1&b=2`, sorted by name, as Go's `Values.Encode`. */
   encoded(): string {
     const names = [...this.values.keys()].sort(compareUtf8);
     const pairs = names.flatMap((name) =>
@@ -52,8 +51,8 @@ export class Query {
   }
 
   /**
-   * Kubernetes' lenient switch: anything but `0` and `false` is on, also the bare name; absent =
-   * undefined.
+   * A boolean by Kubernetes' rules: true except for `0` and `false`, also for a name without value;
+   * undefined if absent.
    */
   flag(name: string): boolean | undefined {
     const value = this.get(name);
@@ -66,8 +65,7 @@ function unescapeQuery(text: string): string | undefined {
 }
 
 /**
- * Undoes percent escapes. Bytes that are no UTF-8 become U+FFFD; undefined when an escape is
- * broken.
+ * Decodes percent escapes. Invalid UTF-8 becomes U+FFFD; undefined if an escape is malformed.
  */
 export function unescapePercent(text: string): string | undefined {
   if (!text.includes("%")) return text;
@@ -79,7 +77,7 @@ export function unescapePercent(text: string): string | undefined {
   }
 }
 
-/** The key at the end of a header's name, where what no name may hold is escaped. */
+/** Decodes the key in the name of an `X-Remote-Extra-` or `Impersonate-Extra-` header. */
 export function unescapeKey(text: string): string {
   return unescapePercent(text) ?? text;
 }

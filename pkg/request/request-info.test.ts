@@ -53,7 +53,7 @@ describe("request info", () => {
 });
 
 describe("query", () => {
-  it("drops pairs with a semicolon or a broken escape", () => {
+  it("drops pairs with a semicolon or a malformed escape", () => {
     const query = Query.parse("a=1;b=2&c=%zz&d=%20+x&e");
     assert.deepEqual(
       ["a", "c", "d", "e"].map((name) => query.get(name)),
@@ -61,13 +61,13 @@ describe("query", () => {
     );
   });
 
-  it("takes anything but 0 and false for on", () => {
+  it("treats anything but 0 and false as true", () => {
     const query = Query.parse("a&b=0&c=FALSE&d=maybe");
     const flags = ["a", "b", "c", "d", "e"].map((name) => query.flag(name));
     assert.deepEqual(flags, [true, false, false, true, undefined]);
   });
 
-  it("decodes bytes that are no UTF-8", () => {
+  it("decodes invalid UTF-8", () => {
     assert.equal(parseTarget("/a%ffb")?.path, "/a\ufffdb");
   });
 });

@@ -1,13 +1,13 @@
 import { Query, unescapePercent } from "./query.ts";
 import type { RequestInfo } from "./types.ts";
 
-/** Both halves of a request target; `path` is decoded. */
+/** Path, decoded, and query of a request target. */
 export interface RequestTarget {
   readonly path: string;
   readonly query: Query;
 }
 
-/** Splits and decodes a request target as sent (`/api/v1/pods?limit=1`); undefined = malformed. */
+/** Parses a request target (`/api/v1/pods?limit=1`); undefined if it is malformed. */
 export function parseTarget(url: string): RequestTarget | undefined {
   const relative = url.startsWith("/") ? url : url.replace(/^https?:\/\/[^/?#]*/i, "");
   const question = relative.indexOf("?");
@@ -26,14 +26,14 @@ const verbOfMethod: ReadonlyMap<string, string> = new Map([
   ["DELETE", "delete"],
 ]);
 
-/** Third path parts that belong to the Namespace itself rather than naming a resource inside it. */
+/** Subresources of Namespaces; any other third segment is a resource in the namespace. */
 const namespaceSubresources: ReadonlySet<string> = new Set(["status", "finalize"]);
 const specialVerbs: ReadonlySet<string> = new Set(["proxy", "watch"]);
 
 /**
- * What a request is about. Slashes at both ends of the path do not count; empty parts inside do, so
- * that `/api/v1/namespaces//configmaps` means all namespaces. `/api/v1/watch/…` is the old
- * spelling of a watch.
+ * Parses a request into RequestInfo as kube-apiserver does. Leading and trailing slashes are ignored,
+ * but not empty segments: `/api/v1/namespaces//configmaps` is all namespaces. `/api/v1/watch/…` is the
+ * deprecated form of a watch.
  */
 export function parseRequestInfo(method: string, target: RequestTarget): RequestInfo {
   const { path } = target;
@@ -78,7 +78,7 @@ export function lacksResource({ isResource, apiPrefix, path, resource }: Request
   return pathParts(path).length === (apiPrefix === "apis" ? 4 : 3);
 }
 
-/** The parts of a path between its slashes; those at both ends do not count. */
+/** The segments of a path without leading and trailing slashes. */
 export function pathParts(path: string): string[] {
   let [start, end] = [0, path.length];
   while (start < end && path.charCodeAt(start) === slash) start++;
@@ -112,7 +112,7 @@ export function resourceRequestInfo(attributes: ResourceAttributes): RequestInfo
   };
 }
 
-/** A verb on a path that names no resource. */
+/** RequestInfo of a non-resource request. */
 export function nonResourceRequestInfo(verb: string, path: string): RequestInfo {
   return {
     isResource: false,
@@ -130,7 +130,7 @@ export function nonResourceRequestInfo(verb: string, path: string): RequestInfo 
 }
 
 /**
- * A list or watch that selects one name counts as a request for that name (for rules with names).
+ * A list or watch with a field selector on metadata.name has that name, for rules with resourceNames.
  */
 function collectionInfo(info: RequestInfo, query: Query): RequestInfo {
   switch (info.verb) {
@@ -147,7 +147,7 @@ function collectionInfo(info: RequestInfo, query: Query): RequestInfo {
   }
 }
 
-/** The name that a field selector asks for with `=` or `==`, or "". */
+/** The name in a field selector with `=` or `==`; else "". */
 function selectedName(query: Query): string {
   for (const term of (query.get("fieldSelector") ?? "").split(/(?<!\\),/)) {
     const [, value] = /^\s*metadata\.name={1,2}((?:[^\\=!]|\\.)*)$/.exec(term) ?? [];

@@ -32,38 +32,38 @@ describe("DelegatedAccess", () => {
     };
     const client = { domain: { api: "k8s.io" }, create } as unknown as Client;
     const clock: Clock = { ...systemClock, monotonic: () => now };
-    access = new DelegatedAccess({ client, clock, freshMs: 1000 });
+    access = new DelegatedAccess({ client, clock, cacheTtlMs: 1000 });
   });
 
-  it("asks who the token is, with uid and extra, and what it may do", async () => {
-    assert.equal(await access.codeFor(requestWith("Bearer good"), attributes), 200);
+  it("reviews the token, with uid and extra, and the access", async () => {
+    assert.equal(await access.statusCodeFor(requestWith("Bearer good"), attributes), 200);
     const { username: user, ...rest } = tokens["good"] as { username: string };
     assert.deepEqual(specs, [{ token: "good" }, { user, ...rest, ...attributes }]);
   });
 
-  it("tells strangers from users without rights", async () => {
-    assert.equal(await access.codeFor(requestWith(undefined), attributes), 401);
-    assert.equal(await access.codeFor(requestWith("Bearer wrong"), attributes), 401);
-    assert.equal(await access.codeFor(requestWith("Bearer other"), attributes), 403);
+  it("distinguishes 401 from 403", async () => {
+    assert.equal(await access.statusCodeFor(requestWith(undefined), attributes), 401);
+    assert.equal(await access.statusCodeFor(requestWith("Bearer wrong"), attributes), 401);
+    assert.equal(await access.statusCodeFor(requestWith("Bearer other"), attributes), 403);
   });
 
-  it("takes the name and the organizations of a verified certificate, without a TokenReview", async () => {
+  it("uses the common name and organizations of a verified certificate, without a TokenReview", async () => {
     const certified = requestWith("Bearer other", { CN: "ops", O: ["a", "b"] });
-    assert.equal(await access.codeFor(certified, attributes), 200);
+    assert.equal(await access.statusCodeFor(certified, attributes), 200);
     const groups = ["a", "b", "system:authenticated"];
     assert.deepEqual(specs, [{ user: "ops", groups, ...attributes }]);
   });
 
-  it("remembers both answers for their time, and by what was asked", async () => {
+  it("caches both reviews for their time to live, by request", async () => {
     const request = requestWith("Bearer good");
-    await access.codeFor(request, attributes);
-    await access.codeFor(request, attributes);
+    await access.statusCodeFor(request, attributes);
+    await access.statusCodeFor(request, attributes);
     assert.equal(specs.length, 2);
     const other = { nonResourceAttributes: { path: "/logs", verb: "get" } };
-    await access.codeFor(request, other);
+    await access.statusCodeFor(request, other);
     assert.equal(specs.length, 3);
     now = 1000;
-    await access.codeFor(request, attributes);
+    await access.statusCodeFor(request, attributes);
     assert.equal(specs.length, 5);
   });
 });

@@ -4,7 +4,7 @@ import { type Clock, setBounded } from "#base";
 import { resolve } from "#meta";
 import type { ApiObject, Client, Handle } from "../contract.ts";
 
-/** A user as reviews name one. */
+/** User fields of reviews. */
 export interface Identity {
   readonly user: string;
   readonly uid?: string;
@@ -12,7 +12,7 @@ export interface Identity {
   readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** What a SubjectAccessReview asks about. */
+/** Attributes of a SubjectAccessReview. */
 export type AccessAttributes =
   | { readonly resourceAttributes: object }
   | { readonly nonResourceAttributes: { readonly path: string; readonly verb: string } };
@@ -30,53 +30,53 @@ interface AccessReview extends ApiObject {
   readonly status?: { readonly allowed?: boolean };
 }
 
-interface Remembered<T> {
+interface CacheEntry<T> {
   readonly value: T;
-  /** On the monotonic clock. */
+  /** Monotonic time of expiry, in ms. */
   readonly until: number;
 }
 
-/** Time for which the reviews of Kubernetes' own programs are remembered. */
-const usualMs = 10_000;
-const mostRemembered = 1_000;
+/** Default time to live of cached reviews in ms, that of Kubernetes' components. */
+const defaultCacheTtlMs = 10_000;
+const maxCached = 1_000;
 
 export interface DelegatedAccessOptions {
   readonly client: Client;
   readonly clock: Clock;
-  /** Time in ms for which a review is remembered; default 10 s. */
-  readonly freshMs?: number;
+  /** Time to live of cached reviews in ms; default 10 s. */
+  readonly cacheTtlMs?: number;
 }
 
 /**
- * Authentication and authorization that a server delegates to the API server: client certificates that
- * its TLS socket verified, TokenReviews for bearer tokens, and SubjectAccessReviews.
+ * Delegated authentication and authorization: client certificates verified by the TLS socket,
+ * TokenReviews for bearer tokens, and SubjectAccessReviews.
  */
 export class DelegatedAccess {
-  private readonly identities = new Map<string, Remembered<Identity | undefined>>();
-  private readonly decisions = new Map<string, Remembered<boolean>>();
+  private readonly identities = new Map<string, CacheEntry<Identity | undefined>>();
+  private readonly decisions = new Map<string, CacheEntry<boolean>>();
 
   constructor(private readonly options: DelegatedAccessOptions) {}
 
-  /** The client of the request; undefined = it gave neither a valid certificate nor a valid token. */
+  /** The authenticated user; undefined without a valid client certificate or bearer token. */
   async identityOf({ headers, socket }: IncomingMessage): Promise<Identity | undefined> {
     const certified = certifiedIdentity(socket as TLSSocket);
     if (certified !== undefined) return certified;
     const [, token] = /^Bearer (\S+)$/i.exec(headers.authorization ?? "") ?? [];
     if (token === undefined) return undefined;
-    return this.remembered(this.identities, token, () => this.reviewToken(token));
+    return this.cached(this.identities, token, () => this.reviewToken(token));
   }
 
   isAllowed(identity: Identity, attributes: AccessAttributes): Promise<boolean> {
     const spec = { ...identity, ...attributes };
-    return this.remembered(this.decisions, JSON.stringify(spec), async () => {
+    return this.cached(this.decisions, JSON.stringify(spec), async () => {
       const reviews = this.reviews<AccessReview>("authorization", "SubjectAccessReview");
       const { status } = await this.options.client.create(reviews, { metadata: {}, spec });
       return status?.allowed === true;
     });
   }
 
-  /** 200, 401 or 403. */
-  async codeFor(request: IncomingMessage, attributes: AccessAttributes): Promise<number> {
+  /** HTTP status code of the decision: 200, 401 or 403. */
+  async statusCodeFor(request: IncomingMessage, attributes: AccessAttributes): Promise<number> {
     const identity = await this.identityOf(request);
     if (identity === undefined) return 401;
     return (await this.isAllowed(identity, attributes)) ? 200 : 403;
@@ -91,16 +91,16 @@ export class DelegatedAccess {
     return { ...rest, user: username, groups };
   }
 
-  private async remembered<T>(
-    all: Map<string, Remembered<T>>,
+  private async cached<T>(
+    all: Map<string, CacheEntry<T>>,
     key: string,
     ask: () => Promise<T>,
   ): Promise<T> {
-    const { clock, freshMs = usualMs } = this.options;
+    const { clock, cacheTtlMs = defaultCacheTtlMs } = this.options;
     const known = all.get(key);
     if (known !== undefined && clock.monotonic() < known.until) return known.value;
     const value = await ask();
-    setBounded(all, [key, { value, until: clock.monotonic() + freshMs }], mostRemembered);
+    setBounded(all, [key, { value, until: clock.monotonic() + cacheTtlMs }], maxCached);
     return value;
   }
 
@@ -113,7 +113,7 @@ export class DelegatedAccess {
 
 function certifiedIdentity(socket: TLSSocket): Identity | undefined {
   if (!socket.authorized) return undefined;
-  // Declared as one string; a certificate with several organizations has an array.
+  // @types/node declares a string, but multiple values of an attribute are an array.
   const { CN, O = [] } = socket.getPeerCertificate().subject as unknown as {
     readonly CN?: string | readonly string[];
     readonly O?: string | readonly string[];

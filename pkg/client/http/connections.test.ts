@@ -40,7 +40,7 @@ describe("connections", () => {
     const { port } = server.address() as AddressInfo;
     await assert.rejects(sendTo(port, fast), (error) => {
       assert.ok(error instanceof ConnectionError);
-      return error.untouched;
+      return error.isUnprocessed;
     });
   });
 
@@ -48,7 +48,7 @@ describe("connections", () => {
     await assert.rejects(sendTo(1, systemClock), /^ConnectionError: connect ECONNREFUSED/);
   });
 
-  it("that did not answer in time are not used again before they do", async () => {
+  it("are not reused after a request timeout until a PING is acknowledged", async () => {
     const held: Socket[] = [];
     const behind = createHttp2Server((_request, response) => response.end());
     const front = createServer((socket) => {

@@ -17,16 +17,16 @@ import {
 
 export interface ConnectionOptions {
   /**
-   * Asked for every new connection, so that renewed certificates are taken up; tokens are asked for
-   * with every request.
+   * Called for every new connection, so that renewed certificates are used; its `authorization` is
+   * called for every request.
    */
   readonly endpoint: () => Endpoint;
   readonly clock: Clock;
-  /** Closes all connections when it aborts. */
+  /** Aborts to close all connections. */
   readonly signal: AbortSignal;
 }
 
-/** Sends requests over as few HTTP/2 connections as will do. */
+/** A transport over a minimal number of HTTP/2 connections. */
 export function http2Transport(options: ConnectionOptions): RoundTrip {
   const pool = new Pool(options);
   return (request) => pool.send(request);
@@ -90,20 +90,20 @@ class Connection {
       { endStream: body === undefined, signal },
     );
     if (body !== undefined) stream.end(body);
-    return this.answerOf(stream, signal);
+    return this.responseOf(stream, signal);
   }
 
-  private answerOf(stream: ClientHttp2Stream, signal: AbortSignal): Promise<HttpResponse> {
+  private responseOf(stream: ClientHttp2Stream, signal: AbortSignal): Promise<HttpResponse> {
     return new Promise((resolve, reject) => {
-      let isAnswered = false;
+      let hasResponse = false;
       const fail = (error?: Error) => {
-        if (!isAnswered) reject(this.faultOf(stream, { signal, error }));
+        if (!hasResponse) reject(this.connectionError(stream, { signal, error }));
       };
       // Errors after the response headers reach the reader of the body.
       stream.on("error", fail);
       stream.once("close", () => fail());
       stream.once("response", (headers: IncomingHttpHeaders) => {
-        isAnswered = true;
+        hasResponse = true;
         resolve({
           status: Number(headers[":status"]),
           header: (name) => String(headers[name] ?? ""),
@@ -120,22 +120,22 @@ class Connection {
     try {
       for await (const chunk of stream) yield chunk as Uint8Array;
     } catch (error) {
-      throw this.faultOf(stream, { signal, error: error as Error });
+      throw this.connectionError(stream, { signal, error: error as Error });
     }
     if (signal.aborted) throw signal.reason;
     const { rstCode } = stream;
-    if (rstCode) throw new ConnectionError(`the answer was cut off (code ${rstCode})`, false);
+    if (rstCode) throw new ConnectionError(`the response was reset (code ${rstCode})`, false);
   }
 
-  private faultOf(
+  private connectionError(
     stream: ClientHttp2Stream,
     { signal, error }: { readonly signal: AbortSignal; readonly error: Error | undefined },
   ): unknown {
     if (signal.aborted) return signal.reason;
     const refused = stream.rstCode === constants.NGHTTP2_REFUSED_STREAM;
-    // Requests that wait for the connection fail as cancelled, with the real error as the cause.
+    // Node cancels streams that are pending when the session fails; the session's error is the cause.
     const cause = error?.cause instanceof Error ? error.cause : error;
-    const message = cause?.message ?? "the connection was closed before the answer";
+    const message = cause?.message ?? "the connection was closed before the response";
     return new ConnectionError(message, refused || !this.connection.connected);
   }
 }

@@ -28,7 +28,7 @@ import type {
 } from "../contract.ts";
 import { withDeadline } from "../deadline.ts";
 import { HttpDiscovery } from "./http-discovery.ts";
-import { jsonLines, wholeBody } from "./json-lines.ts";
+import { jsonLines, readBody } from "./json-lines.ts";
 import { resourcePath } from "./resource-path.ts";
 import type { HttpResponse, HttpRequest, RoundTrip } from "./transport.ts";
 
@@ -37,13 +37,13 @@ export interface HttpClientOptions {
   readonly domain: Domain;
   readonly clock: Clock;
   readonly userAgent: string;
-  /** The life of the client: calls under way end with it. */
+  /** Lifetime of the client: aborts calls in flight. */
   readonly signal: AbortSignal;
-  /** Longest time for a call that is no watch; default one minute. */
+  /** Timeout in ms of calls except watches; default one minute. */
   readonly timeoutMs?: number;
   /**
-   * Read integers beyond 2^53 as bigints, as objects of the registry have them; default false:
-   * faster, and such integers lose digits.
+   * Parses integers beyond 2^53 as bigints, as in objects of the registry; default false, which is
+   * faster, but loses digits.
    */
   readonly exactIntegers?: boolean;
 }
@@ -56,7 +56,7 @@ const patchTypes = {
   apply: "application/apply-patch+yaml",
 } as const;
 
-/** An object as it is on the wire. */
+/** TypeMeta of an object on the wire. */
 interface Named {
   readonly kind?: string;
   readonly apiVersion?: string;
@@ -77,7 +77,7 @@ interface Call {
   readonly signal: AbortSignal | undefined;
 }
 
-/** The API by its wire, over anything that carries requests. */
+/** A Client over HTTP with JSON, on any transport. */
 export class HttpClient implements Client {
   readonly domain: Domain;
   private readonly discovery: HttpDiscovery;
@@ -87,7 +87,7 @@ export class HttpClient implements Client {
     this.domain = options.domain;
     this.parse = options.exactIntegers ? (text) => parseJson(text).value : parseJsonText;
     this.discovery = new HttpDiscovery(options.domain, (request) =>
-      this.whole({ ...request, signal: undefined }),
+      this.roundTrip({ ...request, signal: undefined }),
     );
   }
 
@@ -101,7 +101,7 @@ export class HttpClient implements Client {
     { signal, resourceVersion = "", metadataOnly = false }: GetOptions = {},
   ): Promise<T> {
     const query = queryOf({ resourceVersion });
-    const accept = this.accepted("PartialObjectMetadata", metadataOnly);
+    const accept = this.acceptHeader("PartialObjectMetadata", metadataOnly);
     return this.object({ method: "GET", path: resourcePath(resource, at), query, accept, signal });
   }
 
@@ -114,12 +114,12 @@ export class HttpClient implements Client {
       method: "GET",
       path: resourcePath(resource, { namespace: options.namespace ?? "" }),
       query: listQuery(options),
-      accept: this.accepted("PartialObjectMetadataList", metadataOnly),
+      accept: this.acceptHeader("PartialObjectMetadataList", metadataOnly),
       signal,
     });
     const { metadata, items } = this.parse(text) as WireList;
     return {
-      items: (items ?? []).map((item) => plain<T>(item)),
+      items: (items ?? []).map((item) => withoutTypeMeta<T>(item)),
       resourceVersion: metadata.resourceVersion ?? "",
       continueToken: metadata.continue ?? "",
     };
@@ -139,11 +139,11 @@ export class HttpClient implements Client {
     const { timeoutSeconds, metadataOnly = false, signal = this.options.signal } = options;
     if (timeoutSeconds !== undefined) query.set("timeoutSeconds", String(timeoutSeconds));
     const path = resourcePath(resource, { namespace: options.namespace ?? "" });
-    const accept = this.accepted("PartialObjectMetadata", metadataOnly);
+    const accept = this.acceptHeader("PartialObjectMetadata", metadataOnly);
     const call = { method: "GET", path, query, accept, signal };
-    const answer = await this.options.send({ ...this.outgoing(call, signal), longRunning: true });
-    if (answer.status !== 200) throw await this.failure(answer, signal);
-    for await (const line of jsonLines(answer.body)) yield this.eventOf(line);
+    const response = await this.options.send({ ...this.outgoing(call, signal), longRunning: true });
+    if (response.status !== 200) throw await this.failure(response, signal);
+    for await (const line of jsonLines(response.body)) yield this.eventOf(line);
   }
 
   create<T extends ApiObject>(
@@ -191,23 +191,25 @@ export class HttpClient implements Client {
   }
 
   private async object<T extends ApiObject>(call: Call): Promise<T> {
-    return plain(this.parse(await this.text(call)));
+    return withoutTypeMeta(this.parse(await this.text(call)));
   }
 
   private async text(call: Call): Promise<string> {
-    return (await this.whole(call)).text;
+    return (await this.roundTrip(call)).text;
   }
 
-  /** The whole answer, if it is one of success or says that nothing has changed. */
-  private whole(call: Call): Promise<{ readonly answer: HttpResponse; readonly text: string }> {
+  /** Sends a call and reads the body. @throws StatusError unless the status is 2xx or 304 */
+  private roundTrip(
+    call: Call,
+  ): Promise<{ readonly response: HttpResponse; readonly text: string }> {
     const { clock, timeoutMs = defaultTimeoutMs, signal: life, send } = this.options;
     const deadline = { clock, ms: timeoutMs, signal: call.signal ?? life };
     const work = async (signal: AbortSignal) => {
-      const answer = await send(this.outgoing(call, signal));
-      const { status } = answer;
+      const response = await send(this.outgoing(call, signal));
+      const { status } = response;
       if ((status < 200 || status > 299) && status !== 304)
-        throw await this.failure(answer, signal);
-      return { answer, text: await wholeBody(answer.body) };
+        throw await this.failure(response, signal);
+      return { response, text: await readBody(response.body) };
     };
     return heldDuring(clock, "requests over HTTP", () => withDeadline(deadline, work));
   }
@@ -229,21 +231,21 @@ export class HttpClient implements Client {
     return { ...bare, headers: { ...headers, "content-type": contentType }, body: bytes };
   }
 
-  /** What a server that knows no Status says becomes one. */
-  private async failure(answer: HttpResponse, signal: AbortSignal): Promise<StatusError> {
-    const text = await wholeBody(answer.body);
+  /** The error of a failed response; a body that is not a Status becomes its message. */
+  private async failure(response: HttpResponse, signal: AbortSignal): Promise<StatusError> {
+    const text = await readBody(response.body);
     signal.throwIfAborted();
     const status = statusIn(text);
     if (status !== undefined) return new StatusError(status);
-    if (answer.status === 404) return genericFailure(404);
-    const message = `the server answered ${answer.status}: ${text.slice(0, 1024)}`;
+    if (response.status === 404) return genericFailure(404);
+    const message = `the server responded with status ${response.status}: ${text.slice(0, 1024)}`;
     const bare = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure" } as const;
-    return new StatusError({ ...bare, message, code: answer.status });
+    return new StatusError({ ...bare, message, code: response.status });
   }
 
-  private accepted(form: string, metadataOnly: boolean): string {
+  private acceptHeader(form: string, metadataOnly: boolean): string {
     const group = resolve("meta.{api}", this.domain);
-    // Servers that know no such form send the whole objects.
+    // Servers without metadata-only representations send complete objects.
     return metadataOnly ? `application/json;as=${form};g=${group};v=v1,${plainJson}` : plainJson;
   }
 
@@ -256,7 +258,7 @@ export class HttpClient implements Client {
       case "ADDED":
       case "MODIFIED":
       case "DELETED":
-        return { type, object: plain<T>(object) };
+        return { type, object: withoutTypeMeta<T>(object) };
       case "BOOKMARK": {
         const { resourceVersion, annotations } = (object as ApiObject).metadata;
         const end = resolve("{api}/initial-events-end", this.domain);
@@ -279,7 +281,7 @@ function statusIn(text: string): Status | undefined {
   }
 }
 
-function plain<T extends ApiObject>(value: unknown): T {
+function withoutTypeMeta<T extends ApiObject>(value: unknown): T {
   const { kind: _kind, apiVersion: _version, ...object } = value as Named & T;
   return object as unknown as T;
 }

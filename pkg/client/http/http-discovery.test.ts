@@ -10,7 +10,7 @@ async function found(documents: Documents): Promise<{ all: string[]; failures: s
   const discovery = new HttpDiscovery(domainOf(), ({ path }) => {
     const document = documents[path];
     if (document === undefined) return Promise.reject(new Error("unavailable"));
-    return Promise.resolve({ answer: {} as HttpResponse, text: JSON.stringify(document) });
+    return Promise.resolve({ response: {} as HttpResponse, text: JSON.stringify(document) });
   });
   const { resources, failures } = await discovery.read();
   const all = resources.map(({ group, version, plural, kind, namespaced, verbs }) =>
@@ -22,7 +22,7 @@ async function found(documents: Documents): Promise<{ all: string[]; failures: s
 const verbs = ["get", "list"];
 
 describe("discovery", () => {
-  it("reads everything from two documents, and knows what is stale in them", async () => {
+  it("reads all resources from two documents, and lists stale group versions as failures", async () => {
     const kind = "APIGroupDiscoveryList";
     const resource = (plural: string, scope: string, kindOf: string) => ({
       resource: plural,
@@ -53,7 +53,7 @@ describe("discovery", () => {
     ]);
   });
 
-  it("asks group by group on older servers, and goes on without those that fail", async () => {
+  it("falls back to one document per group version, and skips those that fail", async () => {
     const pods = { name: "pods", namespaced: true, kind: "Pod", verbs };
     const { all, failures } = await found({
       "/api": { kind: "APIVersions", versions: ["v1"] },

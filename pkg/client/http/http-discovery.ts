@@ -3,18 +3,18 @@ import { type Domain, groupVersionOf, resolve } from "#meta";
 import type { DiscoveredResource, Discovery } from "../contract.ts";
 import type { HttpResponse } from "./transport.ts";
 
-interface Answer {
-  readonly answer: HttpResponse;
+interface DiscoveryResponse {
+  readonly response: HttpResponse;
   readonly text: string;
 }
 
-interface Asked {
+interface DiscoveryRequest {
   readonly method: string;
   readonly path: string;
   readonly accept?: string;
 }
 
-type Ask = (request: Asked) => Promise<Answer>;
+type Send = (request: DiscoveryRequest) => Promise<DiscoveryResponse>;
 
 interface GroupDiscoveries {
   readonly kind: string;
@@ -57,16 +57,16 @@ interface GroupVersion {
   readonly version: string;
 }
 
-interface Part {
+interface DiscoveredPart {
   readonly resources: readonly DiscoveredResource[];
   readonly failures: readonly (readonly [string, string])[];
 }
 
-/** What a server serves, in one document for each of the two roots, or else group by group. */
+/** Discovery over HTTP: the aggregated documents of `/api` and `/apis`, else one per group version. */
 export class HttpDiscovery {
   constructor(
     private readonly domain: Domain,
-    private readonly ask: Ask,
+    private readonly send: Send,
   ) {}
 
   async read(): Promise<Discovery> {
@@ -77,24 +77,28 @@ export class HttpDiscovery {
     };
   }
 
-  private async root(path: string): Promise<Part> {
+  private async root(path: string): Promise<DiscoveredPart> {
     const group = resolve("apidiscovery.{api}", this.domain);
-    const whole = `application/json;g=${group};v=v2;as=APIGroupDiscoveryList`;
-    const { text } = await this.ask({ method: "GET", path, accept: `${whole},application/json` });
+    const aggregatedType = `application/json;g=${group};v=v2;as=APIGroupDiscoveryList`;
+    const { text } = await this.send({
+      method: "GET",
+      path,
+      accept: `${aggregatedType},application/json`,
+    });
     const document = parseJsonText(text) as GroupDiscoveries;
     if (document.kind === "APIGroupDiscoveryList") return aggregated(document);
     return path === "/api"
-      ? this.groupByGroup([{ group: "", version: "v1" }])
-      : this.groupByGroup(groupVersionsOf(document as GroupList));
+      ? this.legacy([{ group: "", version: "v1" }])
+      : this.legacy(groupVersionsOf(document as GroupList));
   }
 
-  private async groupByGroup(groupVersions: readonly GroupVersion[]): Promise<Part> {
+  private async legacy(groupVersions: readonly GroupVersion[]): Promise<DiscoveredPart> {
     const resources: DiscoveredResource[] = [];
     const failures: (readonly [string, string])[] = [];
     for (const { group, version } of groupVersions) {
       const path = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
       try {
-        const { text } = await this.ask({ method: "GET", path });
+        const { text } = await this.send({ method: "GET", path });
         const list = parseJsonText(text) as ResourceList;
         const all = list.resources ?? [];
         for (const { name: plural, namespaced, kind, verbs } of all) {
@@ -112,7 +116,7 @@ export class HttpDiscovery {
   }
 }
 
-function aggregated({ items = [] }: GroupDiscoveries): Part {
+function aggregated({ items = [] }: GroupDiscoveries): DiscoveredPart {
   const resources: DiscoveredResource[] = [];
   const failures: (readonly [string, string])[] = [];
   for (const { metadata, versions = [] } of items) {

@@ -7,42 +7,42 @@ import {
 import type { Clock } from "#base";
 import { DeadlineExceeded } from "../deadline.ts";
 
-/** A connection that says nothing is asked whether it lives, and has so long to answer. */
+/** Interval of PINGs, and timeout of their acknowledgement. */
 const pingIntervalMs = 30_000;
-const pingAnswerMs = 15_000;
-/** A connection that is not there after so long is given up. */
-const connectMs = 10_000;
-/** More requests than that go on another connection. */
+const pingTimeoutMs = 15_000;
+/** Timeout of connecting. */
+const connectTimeoutMs = 10_000;
+/** Maximum number of concurrent streams per connection. */
 const streamsPerConnection = 200;
 
 interface StreamOptions {
   readonly signal: AbortSignal;
   readonly endStream: boolean;
-  /** Whether the signal has aborted because the server took too long. */
-  readonly isLate?: (reason: unknown) => boolean;
+  /** Whether the abort reason is a timeout of the server; default DeadlineExceeded. */
+  readonly isTimeout?: (reason: unknown) => boolean;
 }
 
 function isDeadline(reason: unknown): boolean {
   return reason instanceof DeadlineExceeded;
 }
 
-/** One HTTP/2 connection of a client: counts its streams, and closes when the peer is silent. */
+/** A client's HTTP/2 connection: counts streams, and closes if a PING is not acknowledged. */
 export class Http2Connection {
   private readonly life = new AbortController();
   private streams = 0;
-  private leaving = false;
+  private isGoingAway = false;
   private isConnected = false;
-  /** A request was not answered in time: others go elsewhere until it is known to live. */
-  private doubted = false;
+  /** A request timed out: no new requests are sent until a PING is acknowledged. */
+  private isUnverified = false;
 
   constructor(
     readonly session: ClientHttp2Session,
     private readonly clock: Clock,
   ) {
     session.once("connect", () => (this.isConnected = true));
-    session.once("goaway", () => (this.leaving = true));
+    session.once("goaway", () => (this.isGoingAway = true));
     session.once("close", () => this.life.abort());
-    // Requests report it.
+    // Requests report the error.
     session.on("error", () => undefined);
     void this.keepAlive();
   }
@@ -52,28 +52,28 @@ export class Http2Connection {
     return this.isConnected;
   }
 
-  /** Number of requests under way. */
-  get load(): number {
+  /** Number of requests in flight. */
+  get activeStreams(): number {
     return this.streams;
   }
 
   get hasRoom(): boolean {
-    const { session, leaving, streams, doubted } = this;
-    const most = session.remoteSettings?.maxConcurrentStreams ?? streamsPerConnection;
-    const usable = !session.closed && !session.destroyed && !leaving && !doubted;
-    return usable && streams < Math.min(most, streamsPerConnection);
+    const { session, isGoingAway, streams, isUnverified } = this;
+    const limit = session.remoteSettings?.maxConcurrentStreams ?? streamsPerConnection;
+    const usable = !session.closed && !session.destroyed && !isGoingAway && !isUnverified;
+    return usable && streams < Math.min(limit, streamsPerConnection);
   }
 
-  /** Opens a stream, which the signal resets. */
+  /** Opens a stream; an abort of the signal resets it. */
   request(
     headers: OutgoingHttpHeaders,
-    { signal, endStream, isLate = isDeadline }: StreamOptions,
+    { signal, endStream, isTimeout = isDeadline }: StreamOptions,
   ): ClientHttp2Stream {
     const stream = this.session.request(headers, { endStream });
     this.streams += 1;
     const leave = () => {
       stream.close(constants.NGHTTP2_CANCEL);
-      if (isLate(signal.reason)) this.doubt();
+      if (isTimeout(signal.reason)) this.markUnverified();
     };
     signal.addEventListener("abort", leave, { once: true });
     stream.once("close", () => {
@@ -85,8 +85,8 @@ export class Http2Connection {
 
   private async keepAlive(): Promise<void> {
     const { session } = this;
-    await this.pause(connectMs);
-    if (!this.isConnected) session.destroy(new Error("the server does not answer"));
+    await this.pause(connectTimeoutMs);
+    if (!this.isConnected) session.destroy(new Error("the server does not respond"));
     while (!session.destroyed) {
       await this.pause(pingIntervalMs);
       if (session.destroyed || session.closed) return;
@@ -101,10 +101,11 @@ export class Http2Connection {
     session.ping((error) => {
       if (error !== null) return;
       isSilent = false;
-      this.doubted = false;
+      this.isUnverified = false;
     });
-    await this.pause(pingAnswerMs);
-    if (isSilent && !session.destroyed) session.destroy(new Error("the server is silent"));
+    await this.pause(pingTimeoutMs);
+    if (isSilent && !session.destroyed)
+      session.destroy(new Error("the server did not acknowledge a PING"));
   }
 
   private pause(ms: number): Promise<void> {
@@ -112,9 +113,9 @@ export class Http2Connection {
     return this.clock.sleep(ms, signal, { background: true }).catch(() => undefined);
   }
 
-  private doubt(): void {
-    if (this.doubted || this.session.destroyed) return;
-    this.doubted = true;
+  private markUnverified(): void {
+    if (this.isUnverified || this.session.destroyed) return;
+    this.isUnverified = true;
     void this.probe();
   }
 }

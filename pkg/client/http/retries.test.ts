@@ -13,7 +13,7 @@ describe("retries", () => {
     sent = [];
   });
 
-  function answer(status: number, headers: Readonly<Record<string, string>> = {}): HttpResponse {
+  function response(status: number, headers: Readonly<Record<string, string>> = {}): HttpResponse {
     return { status, header: (name) => headers[name] ?? "", body: empty() };
   }
 
@@ -46,15 +46,15 @@ describe("retries", () => {
     return ended;
   }
 
-  it("waits for as long as a busy server says, whatever the request", async () => {
-    const busy = answer(429, { "retry-after": "3" });
-    const starting = answer(503, { "retry-after": "1" });
-    assert.equal(await send("POST", [busy, starting, answer(201)]), "201");
+  it("waits for the Retry-After of an overloaded server, for any method", async () => {
+    const busy = response(429, { "retry-after": "3" });
+    const starting = response(503, { "retry-after": "1" });
+    assert.equal(await send("POST", [busy, starting, response(201)]), "201");
     assert.deepEqual(sent, [0, 3_000, 4_000]);
   });
 
-  it("gives up after ten times, with the last answer", async () => {
-    const busy = answer(429, { "retry-after": "1" });
+  it("returns the last response after ten retries", async () => {
+    const busy = response(429, { "retry-after": "1" });
     assert.equal(
       await send(
         "GET",
@@ -65,30 +65,30 @@ describe("retries", () => {
     assert.equal(sent.length, 11);
   });
 
-  it("tells after three more attempts why there is no connection", async () => {
+  it("throws the connection error after three retries", async () => {
     const refused = new ConnectionError("refused", true);
     assert.equal(await send("GET", [refused, refused, refused, refused]), "refused");
     assert.deepEqual(sent, [0, 1_000, 2_000, 3_000]);
   });
 
-  it("takes answers that name no time as they are", async () => {
-    assert.equal(await send("GET", [answer(500)]), "500");
-    assert.equal(await send("GET", [answer(404, { "retry-after": "1" })]), "404");
+  it("returns responses without Retry-After", async () => {
+    assert.equal(await send("GET", [response(500)]), "500");
+    assert.equal(await send("GET", [response(404, { "retry-after": "1" })]), "404");
   });
 
-  it("repeats what can have had no effect after a connection broke, and nothing else", async () => {
+  it("retries after connection errors only requests without effect", async () => {
     const lost = new ConnectionError("lost", false);
     const refused = new ConnectionError("refused", true);
-    assert.equal(await send("GET", [lost, answer(200)]), "200");
-    assert.equal(await send("POST", [refused, answer(201)]), "201");
+    assert.equal(await send("GET", [lost, response(200)]), "200");
+    assert.equal(await send("POST", [refused, response(201)]), "201");
     assert.equal(await send("POST", [lost]), "lost");
     assert.equal(await send("GET", [new Error("bug")]), "bug");
   });
 
-  it("keeps to its rate", async () => {
+  it("limits the rate of requests", async () => {
     const rate = { perSecond: 2, burst: 3 };
-    const busy = answer(429, { "retry-after": "0" });
-    const outcomes = [...Array.from({ length: 6 }, () => busy), answer(200)];
+    const busy = response(429, { "retry-after": "0" });
+    const outcomes = [...Array.from({ length: 6 }, () => busy), response(200)];
     assert.equal(await send("GET", outcomes, { rate }), "200");
     assert.deepEqual(sent, [0, 0, 0, 500, 1_000, 1_500, 2_000]);
   });

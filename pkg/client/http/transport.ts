@@ -1,33 +1,33 @@
-/** Requests on their way to a server, whatever carries them. */
+/** HTTP requests and responses, independent of the transport. */
 export interface HttpRequest {
   readonly method: string;
-  /** With the query: `/api/v1/namespaces?limit=1`. */
+  /** Path and query, such as `/api/v1/namespaces?limit=1`. */
   readonly path: string;
-  /** Names in lower case. */
+  /** By lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
   readonly signal: AbortSignal;
-  /** Its answer goes on for long, as that of a watch does. */
+  /** Whether the response is long-running, as for watches. */
   readonly longRunning?: boolean;
 }
 
 export interface HttpResponse {
   readonly status: number;
-  /** "" for a header that is not there; the name in lower case. */
+  /** Value of a header by lower-case name; "" if it is absent. */
   readonly header: (name: string) => string;
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-/** Resolves with the head of the answer. Throws a ConnectionError, or why the signal aborted. */
+/** Sends a request; resolves with the response head. @throws ConnectionError, or the signal's reason */
 export type RoundTrip = (request: HttpRequest) => Promise<HttpResponse>;
 
-/** A request that got no answer. */
+/** No response, or an incomplete one. */
 export class ConnectionError extends Error {
   override readonly name = "ConnectionError";
   constructor(
     message: string,
-    /** It never reached the server, or the server says that it did nothing about it. */
-    readonly untouched: boolean,
+    /** The request was not sent, or the server reported that it did not process it: safe to retry. */
+    readonly isUnprocessed: boolean,
   ) {
     super(message);
   }

@@ -5,32 +5,33 @@ import type { ApiObject } from "../contract.ts";
 import { reflect, type ReflectorSink } from "./reflector.ts";
 import { RegistryClient } from "../registry-client.ts";
 
-interface FollowedStore {
-  /** Resolves when all objects of now are known, or when nothing will be any more. */
+interface FollowedCollection {
+  /** Resolves after the initial list, or when the signal has aborted. */
   readonly ready: Promise<void>;
-  /** Resolves when the signal has ended it. */
+  /** Resolves after the signal has aborted. */
   readonly done: Promise<void>;
 }
 
-/** Short delays: there is no network in between, and authorization depends on these objects. */
+/** Short backoff: there is no network in between, and authorization depends on these objects. */
 const delays = { firstMs: 250, longestMs: 5_000 };
 
-/** Follows a resource in the registry of this process, in the name of the server itself. */
+/** Runs a reflector on a resource of this process's registry, as the API server's user. */
 export function followStored<T extends ApiObject>(
   { group, version, plural, kind }: Resource,
   sink: ReflectorSink<T>,
   access: ServerAccess,
-): FollowedStore {
+): FollowedCollection {
   const namespaced = kind.scope === "Namespaced";
   const resource = { group, version, plural, kind: kind.kind, namespaced };
   const client = new RegistryClient({ ...access, user: apiserver, userAgent: apiserverAgent });
-  let known: () => void = () => undefined;
-  const first = new Promise<void>((resolve) => (known = resolve));
+  let synced: () => void = () => undefined;
+  const first = new Promise<void>((resolve) => (synced = resolve));
   const replaced = (objects: readonly T[]): void => {
     sink.replaced(objects);
-    known();
+    synced();
   };
-  const told = { replaced, changed: sink.changed };
-  const done = reflect({ ...access, client, resource, sink: told, random: cryptoRandom, delays });
+  const notifyingSink = { replaced, changed: sink.changed };
+  const options = { client, resource, sink: notifyingSink, random: cryptoRandom, delays };
+  const done = reflect({ ...access, ...options });
   return { ready: Promise.race([first, done]), done };
 }

@@ -9,13 +9,13 @@ export type InformerEvent<T extends ApiObject> =
 
 type Handler<T extends ApiObject> = (change: InformerEvent<T>) => void;
 
-/** The values under which an object is found in an index. */
+/** Computes the index values of an object. */
 type IndexFunction<T extends ApiObject> = (object: T) => readonly string[];
 
 /** Index functions by name of the index. */
 export type Indexes<T extends ApiObject> = Readonly<Record<string, IndexFunction<T>>>;
 
-/** Changes objects before informers keep them: drops fields that the program does not read. */
+/** Transforms objects before they are cached, e.g. drops fields that the program does not use. */
 export type Transform = <T extends ApiObject>(object: T, resource: Handle<T>) => T;
 
 export interface InformerOptions<T extends ApiObject> {
@@ -32,7 +32,7 @@ export interface InformerOptions<T extends ApiObject> {
   readonly report: (what: string, error: unknown) => void;
 }
 
-/** `namespace/name`, or the name alone in cluster scope. */
+/** `namespace/name`, or the name of a cluster-scoped object. */
 export function objectKey({ metadata }: ApiObject): string {
   const { namespace = "", name } = metadata;
   return namespace === "" ? name : `${namespace}/${name}`;
@@ -52,7 +52,7 @@ export class Informer<T extends ApiObject> {
     for (const name of this.indexes.keys()) this.byIndex.set(name, new Map());
   }
 
-  /** Adds an index unless there is one of this name, which all users of the informer share. */
+  /** Adds an index unless one of this name exists; indexes are shared by all users of the informer. */
   addIndex(name: string, valuesOf: IndexFunction<T>): void {
     if (this.indexes.has(name)) return;
     this.indexes.set(name, valuesOf);
@@ -60,7 +60,7 @@ export class Informer<T extends ApiObject> {
     for (const [key, object] of this.objects) this.insert(name, key, valuesOf(object));
   }
 
-  /** Keeps the copy up to date until the signal aborts. */
+  /** Updates the cache until the signal aborts. */
   async run(): Promise<void> {
     const sink = {
       replaced: (objects: readonly T[]) => this.replace(objects),
@@ -69,18 +69,18 @@ export class Informer<T extends ApiObject> {
         else this.put(object);
       },
     };
-    const { transform = unchanged, ...options } = this.options;
+    const { transform = identity, ...options } = this.options;
     const { resource } = options;
     const reflected = { ...options, sink, transform: (object: T) => transform(object, resource) };
     await Promise.all([reflect<T>(reflected), this.resync()]);
   }
 
-  /** Everything that was there at the start is known. */
+  /** Whether the initial list is in the cache. */
   get synced(): boolean {
     return this.isSynced;
   }
 
-  /** Resolves when everything that was there at the start is known, and when the signal aborts. */
+  /** Resolves when the initial list is in the cache, or when the signal aborts. */
   untilSynced(): Promise<void> {
     const { signal } = this.options;
     if (this.isSynced || signal.aborted) return Promise.resolve();
@@ -103,7 +103,7 @@ export class Informer<T extends ApiObject> {
     return this.objects.values();
   }
 
-  /** What has `value` in an index that the options name or that was added. */
+  /** The objects with `value` in an index of the options or of `addIndex`. */
   indexed(index: string, value: string): readonly T[] {
     const keys = this.byIndex.get(index)?.get(value) ?? [];
     return [...keys].map((key) => this.objects.get(key)!);
@@ -134,14 +134,14 @@ export class Informer<T extends ApiObject> {
     if (before !== undefined) this.unindex(key, before);
     this.objects.set(key, object);
     this.index(key, object);
-    // Another object of the same name: the first one is gone.
+    // The object was deleted and recreated with the same name.
     if (before !== undefined && before.metadata.uid !== object.metadata.uid) {
-      this.tell({ type: "deleted", object: before });
-      this.tell({ type: "added", object });
+      this.notify({ type: "deleted", object: before });
+      this.notify({ type: "added", object });
     } else if (before === undefined) {
-      this.tell({ type: "added", object });
+      this.notify({ type: "added", object });
     } else {
-      this.tell({ type: "updated", object, before });
+      this.notify({ type: "updated", object, before });
     }
   }
 
@@ -151,7 +151,7 @@ export class Informer<T extends ApiObject> {
     if (before === undefined) return;
     this.unindex(key, before);
     this.objects.delete(key);
-    this.tell({ type: "deleted", object });
+    this.notify({ type: "deleted", object });
   }
 
   private index(key: string, object: T): void {
@@ -178,7 +178,7 @@ export class Informer<T extends ApiObject> {
     }
   }
 
-  private tell(change: InformerEvent<T>): void {
+  private notify(change: InformerEvent<T>): void {
     for (const handler of this.handlers) handler(change);
   }
 
@@ -189,13 +189,13 @@ export class Informer<T extends ApiObject> {
       await clock.sleep(resyncMs, signal, { background: true }).catch(() => undefined);
       if (signal.aborted) return;
       for (const object of this.objects.values()) {
-        this.tell({ type: "updated", object, before: object });
+        this.notify({ type: "updated", object, before: object });
       }
     }
   }
 }
 
-function unchanged<T>(object: T): T {
+function identity<T>(object: T): T {
   return object;
 }
 

@@ -1,24 +1,24 @@
 import type { ApiObject, Handle, Selection } from "../contract.ts";
 import { Informer, type InformerOptions } from "./informer.ts";
 
-/** What all informers of a process have in common. */
+/** Options that all informers of a process share. */
 export type InformersOptions = Pick<
   InformerOptions<ApiObject>,
   "client" | "clock" | "random" | "signal" | "report" | "transform"
 >;
 
-/** Informers that are shared: one for each collection, however many ask for it. */
+/** Shared informer factory: one informer per collection and selection. */
 export class Informers {
   private readonly informers = new Map<string, Informer<ApiObject>>();
   private readonly running: Promise<void>[] = [];
 
   constructor(private readonly options: InformersOptions) {}
 
-  /** The informer of a collection, which runs from now on. */
+  /** Returns the informer of a collection; creates and starts it at the first call. */
   of<T extends ApiObject>(resource: Handle<T>, selection: Selection = {}): Informer<T> {
     const id = JSON.stringify([resource.group, resource.version, resource.plural, selection]);
     const known = this.informers.get(id);
-    // The handle says of what type the objects of its collection are.
+    // The handle determines the type of the collection's objects.
     if (known !== undefined) return known as unknown as Informer<T>;
     const informer = new Informer<T>({ ...this.options, resource, selection });
     this.informers.set(id, informer as unknown as Informer<ApiObject>);
@@ -26,7 +26,7 @@ export class Informers {
     return informer;
   }
 
-  /** Resolves when all of them have ended, which they do when the signal aborts. */
+  /** Resolves when all informers have ended after the signal aborted. */
   async ended(): Promise<void> {
     await Promise.all(this.running);
   }

@@ -3,9 +3,9 @@ import { type Status, StatusError } from "#meta";
 import type { ApiObject, Client, Handle, Selection, WatchEvent } from "../contract.ts";
 import { Backoff } from "../rate-limits.ts";
 
-/** Told of a collection as it is, then of every change in order, none left out and none twice. */
+/** Receives the objects of a collection, then every change exactly once, in order. */
 export interface ReflectorSink<T extends ApiObject> {
-  /** All objects at once: at first, and whenever the thread of changes was lost. */
+  /** Called with all objects after the initial list and after every relist. */
   readonly replaced: (objects: readonly T[]) => void;
   readonly changed: (type: "ADDED" | "MODIFIED" | "DELETED", object: T) => void;
 }
@@ -20,35 +20,35 @@ export interface ReflectorOptions<T extends ApiObject> {
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;
-  /** Told of what went wrong and will be tried again. */
+  /** Called for failures that will be retried. */
   readonly report: (what: string, error: unknown) => void;
-  /** Before the next try, each up to as much again. */
+  /** Backoff after failures, with up to 100 % jitter. */
   readonly delays?: { readonly firstMs: number; readonly longestMs: number };
 }
 
 const pageSize = 500;
-/** A watch ends after this and up to as much again, so that the watches of a process spread out. */
+/** Minimum watch timeout; a random value between this and twice this spreads the watches of a process. */
 const watchSeconds = 300;
-const usualDelays = { firstMs: 800, longestMs: 30_000 };
-/** What has lasted so long is no failure when it ends. */
-const lastingMs = 60_000;
+const defaultDelays = { firstMs: 800, longestMs: 30_000 };
+/** Duration in ms of a list and watch after which the backoff is reset. */
+const backoffResetMs = 60_000;
 /**
- * Statuses by which servers say that they have no initial events; 500 is kube-apiserver's on an etcd
- * that cannot report its progress (before 3.4.25 and 3.5.8), in an ERROR event.
+ * Status codes of servers that do not support `sendInitialEvents`; 500, in an ERROR event, is
+ * kube-apiserver's on an etcd without progress notifications (before 3.4.25 and 3.5.8).
  */
-const unknownOption: ReadonlySet<number> = new Set([400, 403, 405, 422, 500]);
+const watchListUnsupported: ReadonlySet<number> = new Set([400, 403, 405, 422, 500]);
 
 /**
- * Follows a collection until the signal aborts: initial events if the server has them, else a list
- * in pages, then the changes. A broken watch resumes at the last resourceVersion; only when that
- * has expired does the reflector list again.
+ * Lists and watches a collection until the signal aborts: streams initial events if the server supports
+ * them, else lists in pages, then watches. A broken watch resumes at the last resourceVersion; the
+ * reflector relists only if that has expired.
  */
 export async function reflect<T extends ApiObject>(options: ReflectorOptions<T>): Promise<void> {
-  await new Reflection(options).run();
+  await new Reflector(options).run();
 }
 
-class Reflection<T extends ApiObject> {
-  /** Last version that was seen; undefined = the thread is lost. */
+class Reflector<T extends ApiObject> {
+  /** Last seen resourceVersion; undefined = a list is required. */
   private version: string | undefined;
   private listed = false;
   private streamsInitial = true;
@@ -57,7 +57,7 @@ class Reflection<T extends ApiObject> {
 
   constructor(private readonly options: ReflectorOptions<T>) {
     this.transform = options.transform ?? ((object) => object);
-    this.backoff = new Backoff(options.delays ?? usualDelays);
+    this.backoff = new Backoff(options.delays ?? defaultDelays);
   }
 
   async run(): Promise<void> {
@@ -66,15 +66,15 @@ class Reflection<T extends ApiObject> {
       const began = realClock(clock).monotonic();
       let ended = true;
       try {
-        await this.once();
+        await this.listAndWatch();
       } catch (error) {
         if (signal.aborted) return;
         ended = false;
         const failed = this.backoff.failed("");
-        if (isLost(error)) this.version = undefined;
+        if (isExpired(error)) this.version = undefined;
         else if (failed > 0) report(`Failed to list or watch ${resource.plural}`, error);
       }
-      if (realClock(clock).monotonic() - began >= lastingMs) {
+      if (realClock(clock).monotonic() - began >= backoffResetMs) {
         this.backoff.forget("");
         if (ended) continue;
       }
@@ -83,25 +83,25 @@ class Reflection<T extends ApiObject> {
     }
   }
 
-  /** Until the watch ends. */
-  private async once(): Promise<void> {
+  /** Lists if necessary, and watches until the watch ends. */
+  private async listAndWatch(): Promise<void> {
     if (this.version === undefined && this.streamsInitial) {
       try {
-        return await this.follow(true);
+        return await this.watch(true);
       } catch (error) {
-        const refused = error instanceof StatusError && unknownOption.has(error.code);
+        const refused = error instanceof StatusError && watchListUnsupported.has(error.code);
         if (!refused || this.version !== undefined) throw error;
         this.streamsInitial = false;
       }
     }
     if (this.version === undefined) await this.list();
-    await this.follow(false);
+    await this.watch(false);
   }
 
   private async list(): Promise<void> {
     const { client, resource, selection, signal, sink } = this.options;
     const items: T[] = [];
-    // Whatever a cache has will do at first. Later it might be older than what was seen.
+    // The first list may come from a cache; a relist from it could go back in time.
     const resourceVersion = this.listed ? "" : "0";
     let continueToken = "";
     let version: string;
@@ -121,7 +121,7 @@ class Reflection<T extends ApiObject> {
     this.version = version;
   }
 
-  private async follow(initially: boolean): Promise<void> {
+  private async watch(initially: boolean): Promise<void> {
     const { client, resource, selection, signal, random } = this.options;
     const timeoutSeconds = watchSeconds + random.below(watchSeconds);
     const from = initially ? { sendInitialEvents: true } : { resourceVersion: this.version ?? "" };
@@ -130,7 +130,7 @@ class Reflection<T extends ApiObject> {
     for await (const event of events) {
       if (event.type === "ERROR") throw new StatusError(event.status);
       if (initial === undefined) {
-        this.take(event);
+        this.apply(event);
       } else if (event.type !== "BOOKMARK") {
         const { metadata } = event.object;
         const key = `${metadata.namespace ?? ""}/${metadata.name}`;
@@ -145,7 +145,7 @@ class Reflection<T extends ApiObject> {
     }
   }
 
-  private take(event: Exclude<WatchEvent<T>, { readonly status: Status }>): void {
+  private apply(event: Exclude<WatchEvent<T>, { readonly status: Status }>): void {
     if (event.type === "BOOKMARK") {
       this.version = event.resourceVersion;
       return;
@@ -155,8 +155,8 @@ class Reflection<T extends ApiObject> {
   }
 }
 
-/** The server has forgotten the version that was asked for, or has been put back before it. */
-function isLost(error: unknown): boolean {
+/** Whether the resourceVersion is expired, or newer than the server's (a restored backup). */
+function isExpired(error: unknown): boolean {
   if (!(error instanceof StatusError)) return false;
   const causes = error.status.details?.causes ?? [];
   return error.code === 410 || causes.some(({ reason }) => reason === "ResourceVersionTooLarge");

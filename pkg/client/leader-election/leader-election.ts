@@ -8,21 +8,21 @@ import { withDeadline } from "../deadline.ts";
 import { reflect } from "../informer/reflector.ts";
 
 export interface ElectionTimes {
-  /** Others wait so long after the last renewal that they saw. */
+  /** Time in ms after the last observed renewal before other candidates may acquire the lease. */
   readonly leaseDurationMs: number;
-  /** A leader that could not renew for so long leads no more. */
+  /** Time in ms without a successful renewal after which the leader stops leading. */
   readonly renewDeadlineMs: number;
   /** Delay between attempts to acquire or renew the lease, in milliseconds. */
   readonly retryPeriodMs: number;
 }
 
-export const usualTimes: ElectionTimes = {
+export const defaultElectionTimes: ElectionTimes = {
   leaseDurationMs: 15_000,
   renewDeadlineMs: 10_000,
   retryPeriodMs: 2_000,
 };
 
-/** Why these times cannot elect anybody; undefined = they can. */
+/** The validation error of the times; undefined if they are valid. */
 export function timesFault(times: ElectionTimes): string | undefined {
   const { leaseDurationMs, renewDeadlineMs, retryPeriodMs } = times;
   if (leaseDurationMs < 1000) return "leaseDuration must be at least one second";
@@ -33,7 +33,7 @@ export function timesFault(times: ElectionTimes): string | undefined {
   return retryPeriodMs < 1 ? "retryPeriod must be greater than zero" : undefined;
 }
 
-/** Attempts to take the lease are up to so much longer apart. */
+/** Maximum jitter of the interval between attempts to acquire, as a factor of the retry period. */
 const jitter = 1.2;
 
 export interface ElectionOptions extends ElectionTimes {
@@ -41,7 +41,7 @@ export interface ElectionOptions extends ElectionTimes {
   readonly namespace: string;
   /** Name of the lease. */
   readonly name: string;
-  /** Differs from that of every other candidate. */
+  /** Unique among the candidates. */
   readonly identity: string;
   readonly clock: Clock;
   readonly random: Random;
@@ -53,16 +53,16 @@ export interface ElectionOptions extends ElectionTimes {
   readonly coordinated?: boolean;
   /** Runs while this candidate leads; the signal says when to stop. */
   readonly lead: (signal: AbortSignal) => Promise<void>;
-  /** Told of every other leader, and of itself. */
+  /** Called with the identity of each new leader, including this candidate. */
   readonly onLeader?: (identity: string) => void;
   readonly report: (what: string, error: unknown) => void;
   readonly instruments?: Instruments;
 }
 
 /**
- * Takes part in an election by a Lease: waits until this candidate leads, leads until the lease is
- * lost or the signal aborts, gives the lease back, and returns. A candidate measures time by its
- * own clock from when it saw a renewal, so clocks may differ; they must only run at one speed.
+ * Leader election by a Lease: waits until this candidate acquires the lease, leads until it is lost or
+ * the signal aborts, releases it and returns. Expiry is measured by the local clock from the observation
+ * of a renewal, so that clocks may differ in time, but not in rate.
  */
 export async function runElection(options: ElectionOptions): Promise<void> {
   await new Election(options).run();
@@ -70,16 +70,16 @@ export async function runElection(options: ElectionOptions): Promise<void> {
 
 interface Observed {
   readonly lease: Lease;
-  /** By the own clock, when this state of the lease was first seen. */
+  /** Monotonic time in ms when this spec was first observed. */
   readonly at: number;
 }
 
 class Election {
   private observed: Observed | undefined;
-  private told = "";
-  /** Ends the pause between two attempts; undefined while an attempt runs. */
+  private reportedLeader = "";
+  /** Ends the pause between attempts; undefined during an attempt. */
   private wakeUp: (() => void) | undefined;
-  /** The lease became available while an attempt ran, which may have read its former state. */
+  /** The lease became available during an attempt, which may have read the earlier state. */
   private isWoken = false;
   private readonly leases: Handle<Lease>;
 
@@ -88,25 +88,25 @@ class Election {
   }
 
   async run(): Promise<void> {
-    this.showLeading(false);
+    this.setLeading(false);
     const since = await this.acquire();
     if (since === undefined) return;
-    this.showLeading(true);
+    this.setLeading(true);
     const term = new AbortController();
-    // Everything that a leader does listens to it.
+    // All work of the leader listens to the signal.
     setMaxListeners(0, term.signal);
     const leading = this.options.lead(term.signal);
     try {
-      // Work that ends by itself, or fails, ends the term as well.
-      await Promise.race([leading, this.keep(since)]);
+      // The term also ends when the work returns or fails.
+      await Promise.race([leading, this.renewUntilLost(since)]);
     } finally {
       term.abort();
       await leading.finally(() => this.release());
-      this.showLeading(false);
+      this.setLeading(false);
     }
   }
 
-  /** When the lease was taken; undefined if the signal aborted before. */
+  /** Returns the monotonic time of acquisition; undefined if the signal aborted before. */
   private async acquire(): Promise<number | undefined> {
     const { clock, signal } = this.options;
     const waiting = new AbortController();
@@ -124,7 +124,7 @@ class Election {
     }
   }
 
-  /** Until the next attempt: earlier when the lease becomes free. */
+  /** Sleeps until the next attempt, which is due when the lease expires or is released. */
   private async pause(): Promise<void> {
     if (this.isWoken) {
       this.isWoken = false;
@@ -132,7 +132,7 @@ class Election {
     }
     const { clock, random, signal, retryPeriodMs } = this.options;
     const usualMs = retryPeriodMs * (1 + jitter * random.next());
-    const freeMs = this.isFresh() ? this.freshUntil - clock.monotonic() : usualMs;
+    const freeMs = this.isLeaseValid() ? this.leaseValidUntil - clock.monotonic() : usualMs;
     const paused = new AbortController();
     const leave = () => paused.abort();
     signal.addEventListener("abort", leave, { once: true });
@@ -142,13 +142,13 @@ class Election {
     this.wakeUp = undefined;
   }
 
-  /** Watches the lease: its duration runs from the last renewal, and a release is seen at once. */
+  /** Watches the lease, to measure its duration from each renewal and to notice a release at once. */
   private async watch(waiting: AbortSignal): Promise<void> {
     const { signal, name, namespace } = this.options;
     const life = new AbortController();
     const leave = () => life.abort();
     for (const each of [signal, waiting]) each.addEventListener("abort", leave, { once: true });
-    const see = (lease: Lease) => {
+    const onLease = (lease: Lease) => {
       const known = this.observed?.lease.metadata.resourceVersion ?? "0";
       if (BigInt(lease.metadata.resourceVersion) > BigInt(known)) this.observe(lease);
       const isAssigned = this.options.coordinated === true && this.holder === this.options.identity;
@@ -159,9 +159,9 @@ class Election {
       resource: this.leases,
       selection: { namespace, fieldSelector: `metadata.name=${name}` },
       signal: life.signal,
-      // Who may not watch goes on by asking.
+      // Without permission to watch, the lease is polled.
       report: () => undefined,
-      sink: { replaced: (all) => all.forEach(see), changed: (_type, lease) => see(lease) },
+      sink: { replaced: (all) => all.forEach(onLease), changed: (_type, lease) => onLease(lease) },
     });
     signal.removeEventListener("abort", leave);
   }
@@ -171,23 +171,23 @@ class Election {
     else this.wakeUp();
   }
 
-  /** Renews until that has failed for too long or the signal aborts. `since`: the last success. */
-  private async keep(since: number): Promise<void> {
+  /** Renews until the renew deadline passes or the signal aborts. `since` is the last success. */
+  private async renewUntilLost(since: number): Promise<void> {
     const { clock, signal, retryPeriodMs, renewDeadlineMs } = this.options;
     let renewed = since;
     while (!signal.aborted) {
-      const left = renewed + renewDeadlineMs - clock.monotonic();
-      if (left <= 0) return;
-      await clock.sleep(Math.min(retryPeriodMs, left), signal).catch(() => undefined);
+      const remaining = renewed + renewDeadlineMs - clock.monotonic();
+      if (remaining <= 0) return;
+      await clock.sleep(Math.min(retryPeriodMs, remaining), signal).catch(() => undefined);
       const began = clock.monotonic();
       if (signal.aborted || began >= renewed + renewDeadlineMs) return;
       if (await this.attempt(renewed + renewDeadlineMs - began)) renewed = began;
-      else if (this.holder !== this.options.identity || this.yields) return;
+      else if (this.holder !== this.options.identity || this.shouldYield) return;
     }
   }
 
-  /** The coordinator would rather have another leader. */
-  private get yields(): boolean {
+  /** Whether the coordinator has set another preferred holder. */
+  private get shouldYield(): boolean {
     const { coordinated, identity } = this.options;
     const preferred = this.observed?.lease.spec?.preferredHolder ?? "";
     return coordinated === true && preferred !== "" && preferred !== identity;
@@ -211,7 +211,7 @@ class Election {
 
   private async takeOrRenew(signal: AbortSignal): Promise<boolean> {
     const { identity } = this.options;
-    if (this.holder === identity && this.isFresh() && !this.yields) {
+    if (this.holder === identity && this.isLeaseValid() && !this.shouldYield) {
       // The lease is still valid, so no other candidate can hold it: update it without a read.
       try {
         return await this.write(this.observed!.lease, signal);
@@ -220,25 +220,25 @@ class Election {
       }
     }
     const lease = await this.read(signal);
-    if (lease === undefined) return this.make(signal);
+    if (lease === undefined) return this.create(signal);
     this.observe(lease);
-    const taken = this.holder !== "" && this.holder !== identity && this.isFresh();
+    const taken = this.holder !== "" && this.holder !== identity && this.isLeaseValid();
     if (taken || !this.mayTake(lease)) return false;
     return this.write(lease, signal);
   }
 
-  /** In a coordinated election the coordinator names the holder. */
+  /** Whether this candidate may acquire the lease: in a coordinated election, only as its holder. */
   private mayTake({ spec = {} }: Lease): boolean {
     if (this.options.coordinated !== true || !spec.strategy) return true;
-    return this.holder === this.options.identity && !this.yields;
+    return this.holder === this.options.identity && !this.shouldYield;
   }
 
-  /** As far as can be seen from here, the holder may still lead. */
-  private isFresh(): boolean {
-    return this.freshUntil > this.options.clock.monotonic();
+  /** Whether the lease has not expired by the local clock. */
+  private isLeaseValid(): boolean {
+    return this.leaseValidUntil > this.options.clock.monotonic();
   }
 
-  private get freshUntil(): number {
+  private get leaseValidUntil(): number {
     if (this.observed === undefined) return 0;
     const { lease, at } = this.observed;
     return at + (lease.spec?.leaseDurationSeconds ?? 0) * 1000;
@@ -249,11 +249,11 @@ class Election {
     return client.get(this.leases, { namespace, name }, { signal }).catch(ignoreNotFound);
   }
 
-  private async make(signal: AbortSignal): Promise<boolean> {
+  private async create(signal: AbortSignal): Promise<boolean> {
     const { client, namespace, name, coordinated } = this.options;
     if (coordinated === true) return false;
     const now = this.now();
-    const spec = { ...this.held(now), acquireTime: now, leaseTransitions: 0 };
+    const spec = { ...this.holderSpec(now), acquireTime: now, leaseTransitions: 0 };
     const draft = { metadata: { namespace, name }, spec };
     this.observe(await client.create(this.leases, draft, { signal }));
     return true;
@@ -268,12 +268,12 @@ class Election {
     const changed = mine
       ? { acquireTime, leaseTransitions }
       : { acquireTime: now, leaseTransitions: leaseTransitions + 1 };
-    const next = { ...lease, spec: { ...others, ...this.held(now), ...changed } };
+    const next = { ...lease, spec: { ...others, ...this.holderSpec(now), ...changed } };
     this.observe(await this.options.client.update(this.leases, next, { signal }));
     return true;
   }
 
-  private held(now: string): LeaseSpec {
+  private holderSpec(now: string): LeaseSpec {
     const { identity, leaseDurationMs } = this.options;
     const leaseDurationSeconds = Math.ceil(leaseDurationMs / 1000);
     return { holderIdentity: identity, leaseDurationSeconds, renewTime: now };
@@ -285,12 +285,12 @@ class Election {
 
   private observe(lease: Lease): void {
     const { observed } = this;
-    // A change of metadata alone is no renewal.
+    // A change of metadata only is not a renewal.
     const same = observed !== undefined && deepEqual(observed.lease.spec, lease.spec);
     this.observed = { lease, at: same ? observed.at : this.options.clock.monotonic() };
-    if (this.holder === this.told) return;
-    this.told = this.holder;
-    if (this.told !== "") this.options.onLeader?.(this.told);
+    if (this.holder === this.reportedLeader) return;
+    this.reportedLeader = this.holder;
+    if (this.reportedLeader !== "") this.options.onLeader?.(this.reportedLeader);
   }
 
   /** Releases the lease within the renew deadline, so that other candidates need not wait. */
@@ -320,13 +320,13 @@ class Election {
     }
   }
 
-  private showLeading(leads: boolean): void {
+  private setLeading(leads: boolean): void {
     const { instruments = noInstruments, name } = this.options;
     instruments.set("leader_election_master_status", { name }, leads ? 1 : 0);
   }
 }
 
-/** The time as a MicroTime has it. */
+/** The current time as MicroTime. */
 export function microsText(clock: Clock): string {
   const micros = clock.nowMicros();
   return formatMicros({ seconds: Math.floor(micros / 1e6), nanos: (micros % 1e6) * 1000 });

@@ -4,7 +4,7 @@ import type { ApiObject, Client, Handle } from "../contract.ts";
 import { Informer } from "../informer/informer.ts";
 import { microsText } from "./leader-election.ts";
 
-/** A candidate for a lease. Versions have no leading `v`; times are MicroTime. */
+/** LeaseCandidate of coordinated leader election. Versions have no leading `v`; times are MicroTime. */
 export interface LeaseCandidate extends ApiObject {
   readonly spec?: {
     readonly leaseName: string;
@@ -21,11 +21,11 @@ export function leaseCandidates({ domain }: Client): Handle<LeaseCandidate> {
   return { group: resolve("coordination.{api}", domain), version: "v1beta1", ...names };
 }
 
-export interface CandidacyOptions {
+export interface LeaseCandidateOptions {
   readonly client: Client;
   readonly namespace: string;
   readonly leaseName: string;
-  /** Names the candidate: its identity in the election. */
+  /** Name of the LeaseCandidate, and identity in the election. */
   readonly identity: string;
   readonly binaryVersion: string;
   readonly emulationVersion: string;
@@ -37,33 +37,33 @@ export interface CandidacyOptions {
 
 const retryMs = 1_000;
 
-/** Stands as a candidate, and answers whenever it is asked whether it is there. */
-export async function runCandidacy(options: CandidacyOptions): Promise<void> {
+/** Maintains a LeaseCandidate until the signal aborts: renews it when the coordinator sets `pingTime`. */
+export async function runLeaseCandidate(options: LeaseCandidateOptions): Promise<void> {
   const { client, namespace, identity: name, signal, clock, report } = options;
   const resource = leaseCandidates(client);
   const selection = { namespace, fieldSelector: `metadata.name=${name}` };
   const informer = new Informer<LeaseCandidate>({ ...options, resource, selection });
-  const tell = async () => {
+  const ensureLease = async () => {
     try {
-      await stand(options, resource, informer.get(`${namespace}/${name}`));
+      await createOrRenew(options, resource, informer.get(`${namespace}/${name}`));
     } catch (error) {
       if (signal.aborted) return;
       report(`Failed to renew LeaseCandidate ${namespace}/${name}`, error);
-      await clock.sleep(retryMs, signal).then(tell, () => undefined);
+      await clock.sleep(retryMs, signal).then(ensureLease, () => undefined);
     }
   };
   informer.subscribe(({ type, object: { spec } }) => {
-    const isAsked = (spec?.pingTime ?? "") > (spec?.renewTime ?? "");
-    if (type === "deleted" || isAsked) void tell();
+    const isPinged = (spec?.pingTime ?? "") > (spec?.renewTime ?? "");
+    if (type === "deleted" || isPinged) void ensureLease();
   });
   const running = informer.run();
   await informer.untilSynced();
-  await tell();
+  await ensureLease();
   await running;
 }
 
-async function stand(
-  options: CandidacyOptions,
+async function createOrRenew(
+  options: LeaseCandidateOptions,
   resource: Handle<LeaseCandidate>,
   present: LeaseCandidate | undefined,
 ): Promise<void> {
@@ -77,7 +77,7 @@ async function stand(
       ? client.create(resource, { metadata: { namespace, name }, spec })
       : client.update(resource, { ...present, spec: { ...present.spec, ...spec } });
   await written.catch((error: unknown) => {
-    // Changed meanwhile: it comes back as an event, and is answered then.
+    // The LeaseCandidate was changed concurrently: its watch event starts another attempt.
     ignoreConflict(error);
   });
 }

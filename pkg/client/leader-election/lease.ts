@@ -1,7 +1,7 @@
 import { type Domain, resolve } from "#meta";
 import type { ApiObject, Handle } from "../contract.ts";
 
-/** What a Lease says of its holder. */
+/** LeaseSpec of coordination/v1. */
 export interface LeaseSpec {
   readonly holderIdentity?: string;
   readonly leaseDurationSeconds?: number;

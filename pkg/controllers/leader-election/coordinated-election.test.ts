@@ -5,7 +5,13 @@
 import assert from "node:assert/strict";
 import { setMaxListeners } from "node:events";
 import { seededRandom } from "#base";
-import { HttpClient, runCandidacy, runElection, type RoundTrip, usualTimes } from "#client";
+import {
+  HttpClient,
+  runLeaseCandidate,
+  runElection,
+  type RoundTrip,
+  defaultElectionTimes,
+} from "#client";
 import { domainOf } from "#meta";
 import { runCoordinatedElection } from "#controllers";
 import { type RunningServer, startServer } from "#controlplane";
@@ -75,7 +81,7 @@ describe("coordinated leader election", () => {
     const common = { client, clock, random: seededRandom(identity), signal, report };
     const place = { namespace: "default", identity };
     const versions = { binaryVersion: "1.34.0", emulationVersion };
-    running.push(runCandidacy({ ...common, ...place, ...versions, leaseName: "lock" }));
+    running.push(runLeaseCandidate({ ...common, ...place, ...versions, leaseName: "lock" }));
     running.push(elections());
     return life;
 
@@ -89,7 +95,7 @@ describe("coordinated leader election", () => {
         };
         await runElection({
           ...common,
-          ...usualTimes,
+          ...defaultElectionTimes,
           ...place,
           name: "lock",
           coordinated: true,

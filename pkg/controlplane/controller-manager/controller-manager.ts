@@ -10,7 +10,7 @@ import {
   Informers,
   leases,
   withRetries,
-  runCandidacy,
+  runLeaseCandidate,
   runElection,
 } from "#client";
 import {
@@ -153,7 +153,7 @@ class ControllerManager {
   private async stand(client: Client, { namespace, name, signal }: Election): Promise<void> {
     const { identity, report } = this;
     const version = versionInfo().gitVersion.slice("v".length);
-    await runCandidacy({
+    await runLeaseCandidate({
       client,
       clock: this.options.clock,
       identity,

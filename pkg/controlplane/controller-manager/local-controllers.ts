@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import { setImmediate } from "node:timers/promises";
 import { signToken } from "#authn";
 import { type Clock, cryptoRandom } from "#base";
-import { clientMetrics, Informers, runElection, usualTimes } from "#client";
+import { clientMetrics, Informers, runElection, defaultElectionTimes } from "#client";
 import {
   type ControllerContext,
   controllerMetrics,
@@ -88,7 +88,7 @@ async function coordinate(context: ControllerContext): Promise<void> {
   while (!signal.aborted) {
     await runElection({
       ...context,
-      ...usualTimes,
+      ...defaultElectionTimes,
       namespace: "kube-system",
       name: "leader-election-controller",
       identity,

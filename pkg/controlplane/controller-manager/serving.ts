@@ -78,7 +78,9 @@ async function answer(
   if (request.method !== "GET") return send(response, 405, "method not allowed\n");
   if (healthPaths.has(path)) return send(response, 200, "ok");
   if (path !== "/metrics") return send(response, 404, "not found\n");
-  const code = await access.codeFor(request, { nonResourceAttributes: { path, verb: "get" } });
+  const code = await access.statusCodeFor(request, {
+    nonResourceAttributes: { path, verb: "get" },
+  });
   if (code !== 200) return send(response, code, code === 401 ? "Unauthorized\n" : "Forbidden\n");
   response.setHeader("content-type", "text/plain; version=0.0.4; charset=utf-8");
   send(response, 200, await metrics());

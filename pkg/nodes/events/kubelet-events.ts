@@ -28,7 +28,7 @@ export class KubeletEvents {
     object: Parameters<CoreEventRecorder["record"]>[1],
     event: KubeletEvent & { readonly host: string; readonly fieldPath?: string },
   ): void {
-    if (this.bucket?.takeIfThere() !== false) this.recorder.record(resource, object, event);
+    if (this.bucket?.tryTake() !== false) this.recorder.record(resource, object, event);
   }
 
   /** @param fieldPath path of the container in the pod; absent = the Event is about the pod */

@@ -71,7 +71,7 @@ export class KubeletServer {
 
   constructor(private readonly options: KubeletServerOptions) {
     const { certificate, privateKey, clientCa, client, clock } = options;
-    this.access = new DelegatedAccess({ client, clock, freshMs: authorizationTtlMs });
+    this.access = new DelegatedAccess({ client, clock, cacheTtlMs: authorizationTtlMs });
     this.files = new FileSystems(() => clock.now());
     this.startedAt = clock.now();
     const clients = {

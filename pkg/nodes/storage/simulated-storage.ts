@@ -1,5 +1,5 @@
 import { hostname } from "node:os";
-import { CoreEventRecorder, Informers, runElection, usualTimes } from "#client";
+import { CoreEventRecorder, Informers, runElection, defaultElectionTimes } from "#client";
 import { persistentVolumes } from "#kinds";
 import { Attacher } from "./attacher.ts";
 import { Capacities } from "./provisioner/capacities.ts";
@@ -38,7 +38,7 @@ export async function runStorage(
   while (!context.signal.aborted) {
     await runElection({
       ...context,
-      ...usualTimes,
+      ...defaultElectionTimes,
       namespace: leaseNamespace,
       name: leaseName,
       identity,

@@ -29,7 +29,7 @@ function slice(addressType: string, ...hosts: readonly string[]): ServiceSlice {
 }
 
 describe("resolveService", () => {
-  it("answers every ready endpoint, those of the primary family first", async () => {
+  it("returns every ready endpoint, those of the primary family first", async () => {
     const unready = {
       ...slice("IPv4"),
       endpoints: [{ addresses: ["10.1.0.9"], conditions: { ready: false } }],
@@ -47,7 +47,7 @@ describe("resolveService", () => {
     }
   });
 
-  it("spreads over the endpoints", async () => {
+  it("shuffles the endpoints", async () => {
     const first = new Set<string>();
     for (let i = 0; i < 50; i++) {
       const [address] = await resolved({ clusterIP, ports }, [
@@ -58,14 +58,14 @@ describe("resolveService", () => {
     assert.equal(first.size, 2);
   });
 
-  it("falls back to the cluster address, unless it may not", async () => {
+  it("falls back to the cluster IP, unless routing is endpoints", async () => {
     assert.deepEqual(await resolved({ clusterIP, ports }), [{ host: clusterIP, port: 443 }]);
     const none = /^UnresolvedService: no endpoints available for service "api"$/;
     await assert.rejects(resolved({ clusterIP, ports }, [], "endpoints"), none);
     await assert.rejects(resolved({ clusterIP: "None", ports }), none);
   });
 
-  it("answers the name of an ExternalName, unless it must be an endpoint", async () => {
+  it("returns the name of an ExternalName Service, unless routing is endpoints", async () => {
     const spec = { type: "ExternalName", externalName: "api.example.com" };
     assert.deepEqual(await resolved(spec), [{ host: "api.example.com", port: 443 }]);
     await assert.rejects(
@@ -74,7 +74,7 @@ describe("resolveService", () => {
     );
   });
 
-  it("says what is missing", async () => {
+  it("reports what is missing", async () => {
     await assert.rejects(resolved(undefined), /^UnresolvedService: service "api" not found$/);
     const other = { clusterIP, ports: [{ port: 80 }] };
     await assert.rejects(resolved(other), /no service port 443 found for service "api"$/);

@@ -1,20 +1,20 @@
 import { type Random, shuffle } from "#base";
 
-/** How stored configurations name a Service. */
+/** Namespace and name of a Service. */
 interface Named {
   readonly namespace: string;
   readonly name: string;
 }
 
-/** Reads Services and what belongs to them. */
+/** Reads Services and their EndpointSlices. */
 export interface ServiceReader {
-  /** Undefined when there is none. */
+  /** Resolves to undefined if the Service does not exist. */
   readonly service: (place: Named) => Promise<ResolvableService | undefined>;
   /** The EndpointSlices of a service. */
   readonly slices: (place: Named) => Promise<readonly ServiceSlice[]>;
 }
 
-/** Service, as much of it as matters here. */
+/** The fields of a Service that are needed to resolve it. */
 export interface ResolvableService {
   readonly spec: {
     readonly type?: string;
@@ -30,7 +30,7 @@ interface ServicePort {
   readonly port: number;
 }
 
-/** EndpointSlice, as much of it as matters here. */
+/** The fields of an EndpointSlice that are needed to resolve its Service. */
 export interface ServiceSlice {
   readonly addressType?: string;
   readonly ports?: readonly { readonly name?: string; readonly port?: number }[] | null;
@@ -49,14 +49,13 @@ export interface ServiceAddress {
 }
 
 /**
- * Which addresses of a Service connections go to. `endpoints`: its ready endpoints
- * (`--enable-aggregator-routing`). `any`: those if there are any, else the cluster address, since an
- * API server need not run where cluster addresses are routed; and the name of a Service of type
- * ExternalName.
+ * How a Service is resolved. `endpoints`: to its ready endpoints (`--enable-aggregator-routing`). `any`:
+ * to these if there are any, else to the cluster IP, which the API server may be unable to route; a
+ * Service of type ExternalName to its name.
  */
 export type ServiceRouting = "any" | "endpoints";
 
-/** A Service leads nowhere; the message is kube-apiserver's. */
+/** A Service cannot be resolved; the message is kube-apiserver's. */
 export class UnresolvedService extends Error {
   override readonly name = "UnresolvedService";
 }
@@ -64,8 +63,8 @@ export class UnresolvedService extends Error {
 const clusterTypes = new Set(["ClusterIP", "LoadBalancer", "NodePort"]);
 
 /**
- * Addresses at which a port of a Service is reached, the best first, at least one. Those of the
- * Service's primary IP family come before the others, in random order.
+ * Resolves a port of a Service to at least one address. Those of the primary IP family precede the
+ * others; each family is in random order.
  * @param port number of the Service's port
  * @throws UnresolvedService
  */
@@ -96,7 +95,7 @@ export async function resolveService(
   throw new UnresolvedService(`no endpoints available for service ${quoted}`);
 }
 
-/** An endpoint without a known condition counts as ready. */
+/** Whether an endpoint is ready; an absent condition means ready. */
 export function isReadyEndpoint({
   conditions,
 }: {
@@ -105,7 +104,7 @@ export function isReadyEndpoint({
   return conditions?.ready !== false;
 }
 
-/** First address of every ready endpoint that has the port. */
+/** The first address of every ready endpoint with the port. */
 function readyEndpoints(
   slices: readonly ServiceSlice[],
   portName: string,

@@ -1,4 +1,4 @@
-/** A failed call of a webhook, worded for clients. */
+/** A failed webhook call; the message is for clients. */
 export class CallFault extends Error {
   override readonly name = "CallFault";
 }

@@ -4,12 +4,12 @@ import { dialFailure, textWithin, trustServers } from "#base";
 import { CallFault } from "./call-fault.ts";
 import { parseResponse, type WebhookResponse } from "./response.ts";
 
-/** Where a webhook of a stored configuration is. */
+/** Address and trust of a webhook. */
 export interface WebhookPlace {
   readonly url: URL;
-  /** PEM; "" = the authorities that the system trusts. */
+  /** CA bundle, PEM; "" = the system's trust store. */
   readonly authorities: string;
-  /** Finds the address behind the name in the URL; absent = as the name resolves. */
+  /** Resolves the address to connect to; absent = the host of the URL. */
   readonly address?: (() => Promise<{ readonly host: string; readonly port: number }>) | undefined;
 }
 
@@ -18,32 +18,32 @@ interface WebhookCall {
   readonly body: string;
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
-  /** Keeps connections; absent = each call has its own. */
+  /** Agent with keep-alive connections; absent = a new connection per call. */
   readonly agent?: Agent;
   /** Further headers. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What is answered is about as long as what was sent, which is bounded elsewhere. */
-const longestAnswer = 16 * 2 ** 20;
+/** Size limit of a response. Responses have about the size of requests, which are limited elsewhere. */
+const maxResponseBytes = 16 * 2 ** 20;
 
 /**
- * Posts JSON and reads the JSON of the answer. Redirects are not followed: they would let a webhook
- * say where this server connects to.
+ * Posts JSON and parses the JSON response. Redirects are not followed: they would let a webhook choose
+ * the addresses that this server connects to.
  * @throws CallFault, or the signal's reason
  */
 export async function callWebhook(place: WebhookPlace, call: WebhookCall): Promise<unknown> {
   const { timeoutMs, signal } = call;
   const url = new URL(place.url);
   url.searchParams.set("timeout", `${timeoutMs / 1000}s`);
-  const post = `Post ${JSON.stringify(shown(place, url))}`;
+  const post = `Post ${JSON.stringify(displayUrl(place, url))}`;
   const ended = new AbortController();
   const limit = setTimeout(() => ended.abort(), timeoutMs);
   const leave = (): void => ended.abort();
   signal?.addEventListener("abort", leave, { once: true });
   try {
     signal?.throwIfAborted();
-    return parseResponse(await insistently(place, url, { ...call, signal: ended.signal }));
+    return parseResponse(await sendWithRetry(place, url, { ...call, signal: ended.signal }));
   } catch (error) {
     if (error instanceof CallFault) throw error;
     signal?.throwIfAborted();
@@ -56,19 +56,19 @@ export async function callWebhook(place: WebhookPlace, call: WebhookCall): Promi
   }
 }
 
-/** A service is shown with its port, whichever it is. */
-function shown({ address }: WebhookPlace, url: URL): string {
+/** The URL in errors; that of a service includes the port, even 443. */
+function displayUrl({ address }: WebhookPlace, url: URL): string {
   if (address === undefined || url.port !== "") return url.href;
   return url.href.replace(url.host, `${url.host}:443`);
 }
 
-/** The host as resolvers and sockets take it: an IPv6 address has no brackets. */
+/** The host without the brackets of an IPv6 address, as sockets require. */
 function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[(.*)\]$/, "$1");
 }
 
-/** Once more where a kept connection turns out to have ended before the request came. */
-async function insistently(
+/** Retries once on a new connection if the server had closed the keep-alive connection. */
+async function sendWithRetry(
   place: WebhookPlace,
   url: URL,
   call: WebhookCall,
@@ -93,8 +93,8 @@ async function exchange(
 ): Promise<WebhookResponse> {
   const bytes = Buffer.from(body);
   const found = await address?.();
-  const behind = found && { host: found.host, hostname: found.host, port: found.port };
-  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+  const socketAddress = found && { host: found.host, hostname: found.host, port: found.port };
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
     const request = httpsRequest({
       protocol: url.protocol,
       hostname: hostOf(url),
@@ -111,7 +111,7 @@ async function exchange(
       agent: agent ?? false,
       ...(signal === undefined ? {} : { signal }),
       ...trustServers(authorities),
-      ...(behind === undefined ? {} : { ...behind, servername: url.hostname }),
+      ...(socketAddress === undefined ? {} : { ...socketAddress, servername: url.hostname }),
     });
     request.once("response", resolve);
     request.once("error", (error: NodeJS.ErrnoException) => {
@@ -120,12 +120,12 @@ async function exchange(
     });
     request.end(bytes);
   });
-  const contentType = answer.headers["content-type"] ?? "";
-  return { code: answer.statusCode ?? 0, contentType, text: await textOf(answer) };
+  const contentType = response.headers["content-type"] ?? "";
+  return { code: response.statusCode ?? 0, contentType, text: await textOf(response) };
 }
 
-async function textOf(answer: IncomingMessage): Promise<string> {
-  const text = await textWithin(answer, longestAnswer);
+async function textOf(response: IncomingMessage): Promise<string> {
+  const text = await textWithin(response, maxResponseBytes);
   if (text !== undefined) return text;
-  throw new CallFault(`the answer is longer than ${longestAnswer} bytes`);
+  throw new CallFault(`the response is larger than ${maxResponseBytes} bytes`);
 }

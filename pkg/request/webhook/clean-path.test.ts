@@ -29,7 +29,7 @@ describe("paths of webhooks", () => {
     });
   }
 
-  it("takes the path of a service as it is, and that of a URL as encoded", () => {
+  it("treats the path of a service as decoded, and that of a URL as encoded", () => {
     assert.equal(ofService("/a b%2F?c#d"), "/a%20b%252F%3Fc%23d");
     assert.equal(ofUrl("https://hook.example/a%20b%2Fc"), "https://hook.example/a%20b/c");
     assert.equal(ofUrl("https://hook.example//a/%2e%2e//b/"), "https://hook.example/b");

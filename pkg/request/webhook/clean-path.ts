@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 
 /**
- * A path as client-go sends it: one leading slash, no empty or dot segments, no trailing slash,
+ * The path in client-go's form: one leading slash, no empty or dot segments, no trailing slash,
  * percent-encoded as in Go's `URL.EscapedPath`.
  * @param path decoded
  */
@@ -17,18 +17,18 @@ export function escapePath(path: string): string {
     .replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
-/** Replaces the path of a URL by the clean one. */
+/** The URL with `cleanPath` applied. */
 export function withCleanPath(url: URL): URL {
   const clean = new URL(url);
-  clean.pathname = cleanPath(decoded(url.pathname));
+  clean.pathname = cleanPath(decodePath(url.pathname));
   return clean;
 }
 
-function decoded(path: string): string {
+function decodePath(path: string): string {
   try {
     return decodeURIComponent(path);
   } catch {
-    // A lone percent sign: validation lets it pass in service paths only.
+    // A malformed escape, which validation accepts in service paths only.
     return path;
   }
 }

@@ -16,7 +16,7 @@ function config(server: string, user: object = {}, cluster: object = {}): string
   });
 }
 
-describe("a webhook that a kubeconfig leads to", () => {
+describe("webhookClient", () => {
   type Answer = readonly [code: number, body: string, headers?: Record<string, string>];
   let server: Server;
   let answers: Answer[];
@@ -63,14 +63,14 @@ describe("a webhook that a kubeconfig leads to", () => {
       return true;
     });
 
-  it("is sent the body by the user of the file", async () => {
+  it("posts the body with the credentials of the kubeconfig", async () => {
     answers = [[201, '{"ok":true}']];
     assert.deepEqual(await client.post({ a: 1 }), { ok: true });
     const request = { url: "/review?x=1&timeout=60s", authorization: "Bearer secret" };
     assert.deepEqual(heard, [{ ...request, body: '{"a":1}' }]);
   });
 
-  it("is asked again where its failure may pass, five times at most", async () => {
+  it("makes up to five attempts on retriable failures", async () => {
     answers = [
       [500, ""],
       [429, ""],
@@ -84,7 +84,7 @@ describe("a webhook that a kubeconfig leads to", () => {
     assert.equal(answers.length, 4);
   });
 
-  it("is asked once where its failure will not pass", async () => {
+  it("does not retry other failures", async () => {
     for (const code of [302, 400, 403, 404, 503]) {
       answers = [[code, "{}"]];
       await fails(new RegExp(`status ${code}$`), code);
@@ -92,14 +92,14 @@ describe("a webhook that a kubeconfig leads to", () => {
     assert.deepEqual(waits, []);
   });
 
-  it("may not lie about what it sends, nor send without end", async () => {
+  it("rejects malformed and endless responses", async () => {
     answers = [[200, "<html>"]];
     await fails(/not JSON$/);
     answers = [[200, `"${"x".repeat(4 * 1024 * 1024)}"`]];
-    await fails(/longer than 3145728 bytes$/);
+    await fails(/larger than 3145728 bytes$/);
   });
 
-  it("is not waited for longer than told, nor after the caller has left", async () => {
+  it("aborts at the timeout and when the caller's signal aborts", async () => {
     const { port } = server.address() as AddressInfo;
     const endpoint = parseKubeconfig(config(`http://127.0.0.1:${port}`), noFiles);
     const hasty = webhookClient({ endpoint, timeoutMs: 20, clock: systemClock });
@@ -117,7 +117,7 @@ describe("kubeconfigs of webhooks", () => {
   const read = (text: string, files: Readonly<Record<string, string>> = {}) =>
     parseKubeconfig(text, (path) => files[path] ?? assert.fail(path));
 
-  it("hold certificates, or name files with them", () => {
+  it("contain certificates or name their files", () => {
     const data = Buffer.from("KEY").toString("base64");
     const user = { "client-certificate": "c.pem", "client-key-data": data };
     const cluster = { "certificate-authority": "ca.pem", "tls-server-name": "hook" };
@@ -134,17 +134,17 @@ describe("kubeconfigs of webhooks", () => {
     });
   });
 
-  it("need no context when there is one cluster", () => {
+  it("need no context if there is only one cluster", () => {
     const text = `clusters:\n- name: a\n  cluster: {server: "${server}"}\n`;
     assert.equal(read(text).authorization(), undefined);
   });
 
-  it("need say nothing of the user", () => {
+  it("may lack a user", () => {
     const cluster = `clusters:\n- name: a\n  cluster: {server: "${server}"}\n`;
     assert.equal(read(`${cluster}contexts:\nusers:\n- name: b\n  user:\n`).tls.cert, undefined);
   });
 
-  it("have their token files read again", () => {
+  it("have their token files reread", () => {
     const files = { t: "one\n" };
     const { authorization } = read(config(server, { tokenFile: "t", token: "old" }), files);
     assert.equal(authorization(), "Bearer one");
@@ -164,7 +164,7 @@ describe("kubeconfigs of webhooks", () => {
     ["a program", config(server, { exec: { command: "rm" } }), /^exec is not supported/],
     ["a proxy", config(server, {}, { "proxy-url": "http://p" }), /^proxy-url is not supported/],
   ] as const) {
-    it(`with ${what} are refused`, () => {
+    it(`with ${what} are rejected`, () => {
       assert.throws(
         () => read(text),
         (error: unknown) => error instanceof KubeconfigFault && message.test(error.message),

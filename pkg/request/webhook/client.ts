@@ -7,30 +7,30 @@ import type { Endpoint } from "./kubeconfig.ts";
 
 export interface WebhookOptions {
   readonly endpoint: Endpoint;
-  /** Longest time for one try. */
+  /** Timeout of one attempt, in ms. */
   readonly timeoutMs: number;
   readonly clock: Clock;
-  /** Wait before the second try; each further one is half as long again. Default 500. */
+  /** Delay in ms before the second attempt, which grows by a factor of 1.5. Default 500. */
   readonly initialBackoffMs?: number;
-  /** Tries in all; default 5. */
-  readonly tries?: number;
-  /** Which failures may pass by themselves; default: lost connections and busy servers. */
-  readonly isPassing?: (fault: WebhookFault) => boolean;
-  /** A number in [0, 1), which spreads the tries of many callers. */
+  /** Maximum number of attempts; default 5. */
+  readonly attempts?: number;
+  /** Whether a failure is retried; default: connection resets and overloaded servers. */
+  readonly isRetriable?: (fault: WebhookFault) => boolean;
+  /** Source of jitter, numbers in [0, 1). */
   readonly random?: () => number;
-  /** Records every try. */
+  /** Traces every attempt. */
   readonly tracer?: Tracer;
 }
 
-/** A call that came to nothing; the message names the place, never what was sent or answered. */
+/** A failed call; the message contains the URL, but neither request nor response. */
 export class WebhookFault extends Error {
   override readonly name = "WebhookFault";
 
   constructor(
     message: string,
-    /** HTTP status; undefined = there was no answer. */
+    /** HTTP status; undefined = no response. */
     readonly code: number | undefined,
-    readonly isPassing: boolean,
+    readonly isRetriable: boolean,
   ) {
     super(message);
   }
@@ -38,77 +38,76 @@ export class WebhookFault extends Error {
 
 export interface WebhookClient {
   /**
-   * Sends a body as JSON and reads the JSON of the answer.
+   * Posts a body as JSON and returns the JSON response.
    * @throws WebhookFault, or the signal's reason
    */
   post(body: object, signal?: AbortSignal): Promise<unknown>;
   /**
-   * Sends a body, or the JSON text of one, whose answer does not matter beyond its status; throws
-   * as `post` does.
+   * Posts a body, or its JSON text, and ignores the response body. Throws as `post` does.
    */
   send(body: object | string, signal?: AbortSignal): Promise<void>;
   /** Closes idle keep-alive connections. */
   close(): void;
 }
 
-interface Try {
+interface AttemptOptions {
   readonly signal: AbortSignal | undefined;
   readonly trace: TraceHeaders;
 }
 
 const defaultBackoffMs = 500;
-const defaultTries = 5;
+const defaultAttempts = 5;
 const backoffFactor = 1.5;
 const jitter = 0.2;
-/** No review is longer than an object may be. */
-const longestAnswer = 3 * 1024 * 1024;
-const mostConnections = 100;
+/** Size limit of a response: that of objects. */
+const maxResponseBytes = 3 * 1024 * 1024;
+const maxConnections = 100;
 
-/** A client of the webhook that a kubeconfig leads to. */
+/** A client of the webhook server in a kubeconfig. */
 export function webhookClient(options: WebhookOptions): WebhookClient {
   return new Webhook(options);
 }
 
 class Webhook implements WebhookClient {
   private readonly agent: HttpAgent;
-  private readonly place: string;
+  private readonly displayUrl: string;
 
   constructor(private readonly options: WebhookOptions) {
     const { url, tls } = options.endpoint;
-    const common = { keepAlive: true, maxSockets: mostConnections };
+    const common = { keepAlive: true, maxSockets: maxConnections };
     this.agent =
       url.protocol === "https:" ? new HttpsAgent({ ...common, ...tls }) : new HttpAgent(common);
-    this.place = `${url.protocol}//${url.host}${url.pathname}`;
+    this.displayUrl = `${url.protocol}//${url.host}${url.pathname}`;
   }
 
   async post(body: object, signal?: AbortSignal): Promise<unknown> {
-    const text = await this.insistently(body, signal);
+    const text = await this.sendWithRetries(body, signal);
     try {
       return parseJsonText(text) as unknown;
     } catch {
-      throw this.fault("the answer is not JSON");
+      throw this.fault("the response is not JSON");
     }
   }
 
   async send(body: object | string, signal?: AbortSignal): Promise<void> {
-    await this.insistently(body, signal);
+    await this.sendWithRetries(body, signal);
   }
 
   close(): void {
     this.agent.destroy();
   }
 
-  /** Tries again while a failure is one that may pass. */
-  private async insistently(body: object | string, signal?: AbortSignal): Promise<string> {
-    const { clock, tries = defaultTries, initialBackoffMs = defaultBackoffMs } = this.options;
-    const { isPassing = (fault) => fault.isPassing, random = Math.random } = this.options;
+  /** Retries retriable failures with backoff. */
+  private async sendWithRetries(body: object | string, signal?: AbortSignal): Promise<string> {
+    const { clock, attempts = defaultAttempts, initialBackoffMs = defaultBackoffMs } = this.options;
+    const { isRetriable = (fault) => fault.isRetriable, random = Math.random } = this.options;
     const bytes = Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
     let wait = initialBackoffMs;
-    for (let rest = tries - 1; ; rest--) {
+    for (let rest = attempts - 1; ; rest--) {
       try {
         return await this.traced(bytes, signal);
       } catch (error) {
-        const mayPass = error instanceof WebhookFault && isPassing(error);
+        const mayPass = error instanceof WebhookFault && isRetriable(error);
         if (!mayPass || rest <= 0) throw error;
       }
       await clock.sleep(wait * (1 + random() * jitter), signal);
@@ -118,38 +117,41 @@ class Webhook implements WebhookClient {
 
   private traced(body: Uint8Array, signal?: AbortSignal): Promise<string> {
     const { tracer = noTracer } = this.options;
-    const attributes = { "http.request.method": "POST", "url.full": this.place };
-    return tracer.call("webhook", attributes, (trace) => this.once(body, { signal, trace }));
+    const attributes = { "http.request.method": "POST", "url.full": this.displayUrl };
+    return tracer.call("webhook", attributes, (trace) => this.attempt(body, { signal, trace }));
   }
 
-  /** One try; the text of a good answer. */
-  private async once(body: Uint8Array, { signal, trace }: Try): Promise<string> {
+  /** Makes one attempt; returns the body of a 2xx response. */
+  private async attempt(body: Uint8Array, { signal, trace }: AttemptOptions): Promise<string> {
     signal?.throwIfAborted();
     const ended = new AbortController();
     const limit = setTimeout(() => ended.abort(), this.options.timeoutMs);
     const leave = () => ended.abort();
     signal?.addEventListener("abort", leave, { once: true });
     try {
-      const answer = await this.exchange(body, { signal: ended.signal, trace });
-      const text = await this.textOf(answer);
-      const { statusCode: code = 0 } = answer;
+      const response = await this.exchange(body, { signal: ended.signal, trace });
+      const text = await this.textOf(response);
+      const { statusCode: code = 0 } = response;
       if (code >= 200 && code < 300) return text;
-      const asksAgain = answer.headers["retry-after"] !== undefined;
-      const story = `the server answered with status ${code}`;
-      throw this.fault(story, { code, isPassing: asksAgain || [429, 500, 504].includes(code) });
+      const hasRetryAfter = response.headers["retry-after"] !== undefined;
+      const message = `the server responded with status ${code}`;
+      throw this.fault(message, {
+        code,
+        isRetriable: hasRetryAfter || [429, 500, 504].includes(code),
+      });
     } catch (error) {
       if (error instanceof WebhookFault) throw error;
       signal?.throwIfAborted();
       if (ended.signal.aborted) throw this.fault("context deadline exceeded");
       const { code = "", message } = error as NodeJS.ErrnoException;
-      throw this.fault(message, { isPassing: code === "ECONNRESET" });
+      throw this.fault(message, { isRetriable: code === "ECONNRESET" });
     } finally {
       clearTimeout(limit);
       signal?.removeEventListener("abort", leave);
     }
   }
 
-  private exchange(body: Uint8Array, { signal, trace }: Try): Promise<IncomingMessage> {
+  private exchange(body: Uint8Array, { signal, trace }: AttemptOptions): Promise<IncomingMessage> {
     const { endpoint, timeoutMs } = this.options;
     const url = new URL(endpoint.url);
     url.searchParams.set("timeout", `${Math.ceil(timeoutMs / 1000)}s`);
@@ -171,16 +173,20 @@ class Webhook implements WebhookClient {
     });
   }
 
-  private async textOf(answer: IncomingMessage): Promise<string> {
-    const text = await textWithin(answer, longestAnswer);
+  private async textOf(response: IncomingMessage): Promise<string> {
+    const text = await textWithin(response, maxResponseBytes);
     if (text !== undefined) return text;
-    throw this.fault(`the answer is longer than ${longestAnswer} bytes`);
+    throw this.fault(`the response is larger than ${maxResponseBytes} bytes`);
   }
 
   private fault(
-    story: string,
-    { code, isPassing = false }: { readonly code?: number; readonly isPassing?: boolean } = {},
+    message: string,
+    { code, isRetriable = false }: { readonly code?: number; readonly isRetriable?: boolean } = {},
   ): WebhookFault {
-    return new WebhookFault(`Post ${JSON.stringify(this.place)}: ${story}`, code, isPassing);
+    return new WebhookFault(
+      `Post ${JSON.stringify(this.displayUrl)}: ${message}`,
+      code,
+      isRetriable,
+    );
   }
 }

@@ -1,4 +1,4 @@
-/** webhook: calls to the servers that kubeconfig files lead to. */
+/** webhook: calls of webhooks, configured by kubeconfig files or by objects. */
 export { type WebhookClient, webhookClient, WebhookFault } from "./client.ts";
 export { type Endpoint, KubeconfigFault, parseKubeconfig } from "./kubeconfig.ts";
 export { CallFault } from "./call-fault.ts";

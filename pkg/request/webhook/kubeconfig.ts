@@ -2,37 +2,37 @@ import { isJsonObject, type JsonObject, type ServerTrust, trustServers } from "#
 import { parseYaml, YamlFault } from "#meta";
 import { withCleanPath } from "./clean-path.ts";
 
-/** A kubeconfig that cannot be used, in one sentence. */
+/** An invalid or unsupported kubeconfig. */
 export class KubeconfigFault extends Error {
   override readonly name = "KubeconfigFault";
 }
 
-/** Where a kubeconfig leads, and who its user is there. Certificates and keys are PEM texts. */
+/** Server and credentials of a kubeconfig. Certificates and keys are PEM. */
 export interface Endpoint {
   readonly url: URL;
   readonly tls: ServerTrust & {
     readonly cert?: string;
     readonly key?: string;
-    /** Name that the certificate must be for; absent = the host of the URL. */
+    /** Expected name in the serving certificate; absent = the host of the URL. */
     readonly servername?: string;
-    /** False = any certificate will do. */
+    /** False = skips the verification of the serving certificate. */
     readonly rejectUnauthorized: boolean;
   };
-  /** The value of the Authorization header; a token in a file may be renewed there. */
+  /** Value of the Authorization header; called per request, as a token file may be renewed. */
   readonly authorization: () => string | undefined;
 }
 
-/** Paths as the kubeconfig spells them; throws what the file system throws. */
+/** Reads a file by the path in the kubeconfig; errors are those of the file system. */
 type ReadFile = (path: string) => string;
 
-/** Ways to identify oneself or to connect that would need a program or a proxy. */
+/** Unsupported fields, which would need a plugin or a proxy. */
 const unsupported = {
   user: ["exec", "auth-provider"],
   cluster: ["proxy-url"],
 } as const;
 
 /**
- * The cluster and the user of the current context; the only one of either if there is no context.
+ * Parses the cluster and user of the current context, or the only ones if there is no context.
  * @throws KubeconfigFault
  */
 export function parseKubeconfig(text: string, readFile: ReadFile): Endpoint {
@@ -40,9 +40,9 @@ export function parseKubeconfig(text: string, readFile: ReadFile): Endpoint {
   const current = config["current-context"];
   const context = named(config, "contexts", current)?.["context"] ?? undefined;
   const names = context === undefined ? {} : record(context, "the current context");
-  const cluster = partOf(config, "cluster", names["cluster"]);
+  const cluster = entryOf(config, "cluster", names["cluster"]);
   if (cluster === undefined) throw new KubeconfigFault("the kubeconfig names no cluster");
-  const user = partOf(config, "user", names["user"]) ?? {};
+  const user = entryOf(config, "user", names["user"]) ?? {};
   return endpointOf(cluster, user, pemReader(readFile));
 }
 
@@ -78,7 +78,7 @@ function urlOf(server: string | undefined): URL {
   return withCleanPath(url);
 }
 
-/** A token goes before a password, and a token file before both, so that it can be renewed. */
+/** Precedence: tokenFile, which can be renewed, then token, then username and password. */
 function authorizationOf(user: JsonObject, readFile: ReadFile): Endpoint["authorization"] {
   const file = text(user["tokenFile"]);
   if (file !== undefined) return () => `Bearer ${readFile(file).trim()}`;
@@ -92,7 +92,7 @@ function authorizationOf(user: JsonObject, readFile: ReadFile): Endpoint["author
 }
 
 interface PemReader {
-  /** What `<key>-data` holds in base64, else the file that `<key>` names. */
+  /** The decoded value of `<key>-data`, else the contents of the file in `<key>`. */
   (fields: JsonObject, key: string): string | undefined;
   readonly plain: ReadFile;
 }
@@ -124,7 +124,7 @@ function parsed(source: string): unknown {
   }
 }
 
-function partOf(
+function entryOf(
   config: JsonObject,
   kind: "cluster" | "user",
   name: unknown,
@@ -132,12 +132,12 @@ function partOf(
   const found = named(config, `${kind}s`, name)?.[kind] ?? undefined;
   if (found === undefined) return undefined;
   const part = record(found, `the ${kind}`);
-  const odd = unsupported[kind].find((key) => part[key] !== undefined);
-  if (odd !== undefined) throw new KubeconfigFault(`${odd} is not supported`);
+  const field = unsupported[kind].find((key) => part[key] !== undefined);
+  if (field !== undefined) throw new KubeconfigFault(`${field} is not supported`);
   return part;
 }
 
-/** Without a name the only entry is meant. */
+/** Finds an entry by name; without a name, the only entry. */
 function named(config: JsonObject, key: string, name: unknown): JsonObject | undefined {
   const list = config[key] ?? [];
   if (!Array.isArray(list)) throw new KubeconfigFault(`${key} must be a list`);

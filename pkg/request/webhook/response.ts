@@ -4,17 +4,17 @@ import { CallFault } from "./call-fault.ts";
 /** An HTTP response of a webhook. */
 export interface WebhookResponse {
   readonly code: number;
-  /** "" = the header is absent. */
+  /** "" if the header is absent. */
   readonly contentType: string;
   readonly text: string;
 }
 
-/** Most bytes of a response that a message quotes. */
+/** Maximum number of bytes of a response in messages. */
 const maxQuote = 2048;
 
 /**
- * The JSON of a response, whatever its media type says: Go servers that set none answer with
- * `text/plain`, and client-go decodes that. Faults are worded as by client-go.
+ * Parses a response as JSON regardless of its media type: Go servers that set none send `text/plain`,
+ * which client-go decodes. Error messages are client-go's.
  * @throws CallFault
  */
 export function parseResponse({ code, contentType, text }: WebhookResponse): unknown {
@@ -23,7 +23,7 @@ export function parseResponse({ code, contentType, text }: WebhookResponse): unk
     const status = failureIn(text);
     if (status !== undefined) throw new CallFault(status);
     const isText = mediaType === "" || mediaType.startsWith("text/");
-    throw new CallFault(failureOf(code, isText ? quoted(text) : "unknown"));
+    throw new CallFault(failureOf(code, isText ? quote(text) : "unknown"));
   }
   if (text === "") {
     const type = contentType === "" ? "application/json" : contentType;
@@ -53,11 +53,11 @@ function undecodable(why: string): CallFault {
   return new CallFault(`couldn't get version/kind; json parse error: ${why}`);
 }
 
-function quoted(text: string): string {
+function quote(text: string): string {
   return Buffer.from(text).subarray(0, maxQuote).toString().trim();
 }
 
-/** The message of a Status, which a failed response may hold. */
+/** The message of a Status in a failed response; undefined if it has none. */
 function failureIn(text: string): string | undefined {
   let value: unknown;
   try {
@@ -79,7 +79,7 @@ interface StatusParts {
   readonly message?: unknown;
 }
 
-/** Messages of client-go by status code. */
+/** client-go's messages by status code. */
 const failures: ReadonlyMap<number, string> = new Map([
   [400, "the server rejected our request for an unknown reason"],
   [401, "the server has asked for the client to provide credentials"],

@@ -3,7 +3,7 @@ import { resolveService, type ServiceReader } from "../services/resolve-service.
 import type { WebhookPlace } from "./call.ts";
 import { cleanPath, withCleanPath } from "./clean-path.ts";
 
-/** How stored configurations say where a webhook is: one of `url` and `service`. */
+/** WebhookClientConfig of stored configurations: either `url` or `service`. */
 export interface WebhookClientConfig {
   readonly url?: string | undefined;
   readonly service?:
@@ -18,18 +18,18 @@ export interface WebhookClientConfig {
   readonly caBundle?: string | undefined;
 }
 
-const usualPort = 443;
-const how = { routing: "any", random: cryptoRandom } as const;
+const defaultPort = 443;
+const resolution = { routing: "any", random: cryptoRandom } as const;
 
-/** A service is called by its name within the cluster, and reached wherever it leads. */
+/** Resolves the configuration. A service has the URL of its cluster DNS name, but is resolved directly. */
 export function webhookPlace(config: WebhookClientConfig, reader: ServiceReader): WebhookPlace {
   const { url, service, caBundle = "" } = config;
   const authorities = Buffer.from(caBundle, "base64").toString("utf8");
   if (service === undefined) return { url: withCleanPath(new URL(url ?? "")), authorities };
-  const { namespace, name, path = "", port = usualPort } = service;
+  const { namespace, name, path = "", port = defaultPort } = service;
   return {
     url: new URL(`https://${name}.${namespace}.svc:${port}${cleanPath(path)}`),
     authorities,
-    address: async () => (await resolveService(reader, { namespace, name, port }, how))[0]!,
+    address: async () => (await resolveService(reader, { namespace, name, port }, resolution))[0]!,
   };
 }

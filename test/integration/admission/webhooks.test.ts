@@ -223,7 +223,7 @@ describe("admission webhooks", () => {
       failing("received invalid webhook response: webhook response was absent"),
     );
     webhook.answers(() => "x".repeat(17 * 2 ** 20));
-    assert.match(await ask(), /the answer is longer than/);
+    assert.match(await ask(), /the response is larger than/);
   });
 
   it("does not wait for a webhook that is silent", async () => {

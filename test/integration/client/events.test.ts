@@ -70,7 +70,7 @@ describe("event recorder", () => {
   /** A client whose creations do not happen, and then lose their answers, for `faults` each. */
   function behindBrokenConnection(client: RegistryClient, faults: number): Client {
     let attempts = 0;
-    const broken = new ConnectionError("the connection was closed before the answer", false);
+    const broken = new ConnectionError("the connection was closed before the response", false);
     const create: Client["create"] = async (...call) => {
       attempts += 1;
       if (attempts <= faults) throw broken;

@@ -6,7 +6,7 @@ import {
   RegistryClient,
   runElection,
   timesFault,
-  usualTimes,
+  defaultElectionTimes,
 } from "#client";
 import { skewed, SlowClock } from "../../../pkg/client/testing.ts";
 import { type TestRegistry, testRegistry } from "../../../pkg/registry/testing.ts";
@@ -64,7 +64,7 @@ describe("leader election", () => {
     async function join(): Promise<void> {
       await Promise.resolve();
       await runElection({
-        ...usualTimes,
+        ...defaultElectionTimes,
         client: throughNetwork(made),
         namespace: "kube-system",
         name: "lock",
@@ -171,9 +171,9 @@ describe("leader election", () => {
   it("leaves the lease free although the server is slow", async () => {
     const first = candidate("a");
     await clock.pass(1);
-    first.writeMs = usualTimes.renewDeadlineMs - 1_000;
+    first.writeMs = defaultElectionTimes.renewDeadlineMs - 1_000;
     first.life.abort();
-    await clock.pass(usualTimes.renewDeadlineMs);
+    await clock.pass(defaultElectionTimes.renewDeadlineMs);
     assert.equal((await lease()).holderIdentity, "");
   });
 
@@ -302,8 +302,8 @@ describe("leader election", () => {
   });
 
   it("refuses times that cannot work", () => {
-    assert.equal(timesFault(usualTimes), undefined);
-    assert.match(String(timesFault({ ...usualTimes, renewDeadlineMs: 15_000 })), /leaseDuration/);
-    assert.match(String(timesFault({ ...usualTimes, retryPeriodMs: 9_000 })), /retryPeriod/);
+    assert.equal(timesFault(defaultElectionTimes), undefined);
+    assert.match(String(timesFault({ ...defaultElectionTimes, renewDeadlineMs: 15_000 })), /leaseDuration/);
+    assert.match(String(timesFault({ ...defaultElectionTimes, retryPeriodMs: 9_000 })), /retryPeriod/);
   });
 });

@@ -344,7 +344,7 @@ describe("custom resources", () => {
           response.end();
           return null;
         },
-        /failed: the answer is longer than \d+ bytes$/,
+        /failed: the response is larger than \d+ bytes$/,
       ],
     ];
     for (const [what, behaviour, message] of lies) {

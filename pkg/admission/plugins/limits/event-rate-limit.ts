@@ -113,6 +113,6 @@ class Limit {
     const key = this.key(attributes);
     const bucket = this.#buckets.get(key) ?? new TokenBucket(this.clock, this.limit);
     setBounded(this.#buckets, [key, bucket], this.limit.capacity);
-    return bucket.takeIfThere();
+    return bucket.tryTake();
   }
 }

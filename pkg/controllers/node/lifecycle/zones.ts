@@ -55,16 +55,16 @@ class TaintQueue {
   /** Changes the rate; a spent token remains spent. */
   setRate(rate: number): void {
     if (rate === this.rate) return;
-    const isSpent = this.bucket === undefined || !this.bucket.takeIfThere();
+    const isSpent = this.bucket === undefined || !this.bucket.tryTake();
     this.rate = rate;
     this.bucket = bucketOf(this.clock, rate);
-    if (isSpent) this.bucket?.takeIfThere();
+    if (isSpent) this.bucket?.tryTake();
   }
 
   /** Takes the next node, if the rate allows. */
   next(): string | undefined {
     const [first] = this.waiting;
-    if (first === undefined || this.bucket?.takeIfThere() !== true) return undefined;
+    if (first === undefined || this.bucket?.tryTake() !== true) return undefined;
     this.waiting.delete(first);
     return first;
   }

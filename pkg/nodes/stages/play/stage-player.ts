@@ -175,7 +175,7 @@ export class StagePlayer<T extends StagedObject> {
     const job = this.jobs.get(key);
     const host = job === undefined ? undefined : hostOf(job.object);
     if (job === undefined || host === undefined) return;
-    if (!this.stagedOf(key, job.object).rate.takeIfThere()) {
+    if (!this.stagedOf(key, job.object).rate.tryTake()) {
       return this.timers.set(key, clock.monotonic() + slowDownMs);
     }
     this.playing.add(key);
