@@ -2,7 +2,7 @@ import { type Clock, isJsonObject, type JsonObject } from "#base";
 import { type Domain, formatDuration, printJson, resolve, type Status } from "#meta";
 import {
   AuditFault,
-  type AuditedAnswer,
+  type AuditedResponse,
   type AuditedRequest,
   type AuditTrail,
   type SentBody,
@@ -57,7 +57,7 @@ function initialEvent(
 
 /** Audit trail of one request. */
 export class RequestAudit implements AuditTrail {
-  readonly keepsAnswer: boolean;
+  readonly includesResponse: boolean;
   private event: AuditEvent;
   private readonly annotations = new Map<string, string>();
   /** Pending writes of ResponseStarted events, for which the response does not wait. */
@@ -70,7 +70,7 @@ export class RequestAudit implements AuditTrail {
     private readonly verdict: AuditDecision,
     private readonly parts: TrailParts,
   ) {
-    this.keepsAnswer = isAtLeast(verdict.level, "RequestResponse");
+    this.includesResponse = isAtLeast(verdict.level, "RequestResponse");
     this.event = initialEvent(request, verdict, parts.clock.nowMicros());
     for (const [key, value] of request.user?.remarks ?? nothing) this.annotate(key, value);
   }
@@ -96,7 +96,7 @@ export class RequestAudit implements AuditTrail {
     this.event = { ...this.event, object, requestObject };
   }
 
-  answeredStatus({ status, message, reason, details, code }: Status): void {
+  responseStatus({ status, message, reason, details, code }: Status): void {
     this.event = { ...this.event, response: { status, message, reason, details, code } };
   }
 
@@ -117,12 +117,12 @@ export class RequestAudit implements AuditTrail {
     this.pending = this.write("ResponseStarted")?.catch(ignoreLoss);
   }
 
-  async completed({ code, status, body, cut = false }: AuditedAnswer): Promise<void> {
+  async completed({ code, status, body, cut = false }: AuditedResponse): Promise<void> {
     await this.pending;
-    if (status !== undefined) this.answeredStatus(status);
+    if (status !== undefined) this.responseStatus(status);
     if (code !== undefined) this.setCode(code);
     else if (this.event.response === undefined) this.setResponse(closedEarly);
-    if (this.keepsAnswer && body !== undefined) {
+    if (this.includesResponse && body !== undefined) {
       this.event = { ...this.event, responseObject: this.shown(body) };
     }
     if (cut) this.annotate(resolve(truncatedKey, this.parts.domain), "true");

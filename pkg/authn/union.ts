@@ -1,4 +1,4 @@
-import { type Awaitable, firstAnswer, rescued, whenThere } from "#base";
+import { type Awaitable, firstDefined, recoverAwaitable, chainAwaitable } from "#base";
 import { StatusError } from "#meta";
 import type { Authenticator, Credentials, User } from "#request";
 import { unauthorized } from "./unauthorized.ts";
@@ -26,8 +26,8 @@ export class UnionAuthenticator implements Authenticator {
       return undefined;
     };
     const ask = (authenticator: Authenticator) =>
-      rescued(() => authenticator.authenticate(credentials), refuse);
-    return whenThere(firstAnswer(authenticators, ask), (user) => {
+      recoverAwaitable(() => authenticator.authenticate(credentials), refuse);
+    return chainAwaitable(firstDefined(authenticators, ask), (user) => {
       if (user !== undefined) return withAuthenticatedGroup(user);
       if (isRefused || !anonymous(credentials.path)) throw unauthorized();
       return anonymousUser;

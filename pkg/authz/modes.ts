@@ -1,4 +1,4 @@
-import { firstAnswer, whenThere } from "#base";
+import { firstDefined, chainAwaitable } from "#base";
 import type { Authorizer, Decision } from "#request";
 import { aggregate } from "./rbac/rbac-authorizer.ts";
 
@@ -41,8 +41,9 @@ export function unionAuthorizer(authorizers: readonly Authorizer[]): Authorizer 
         if (reason !== "") reasons.push(reason);
         return undefined;
       };
-      const ask = (authorizer: Authorizer) => whenThere(authorizer.authorize(attributes), opinion);
-      return whenThere(firstAnswer(authorizers, ask), (decision): Decision => {
+      const ask = (authorizer: Authorizer) =>
+        chainAwaitable(authorizer.authorize(attributes), opinion);
+      return chainAwaitable(firstDefined(authorizers, ask), (decision): Decision => {
         if (decision !== undefined) return decision;
         return { verdict: "no-opinion", reason: reasons.join("\n"), ...errorOf(errors) };
       });

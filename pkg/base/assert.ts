@@ -1,5 +1,5 @@
 /**
- * Thrown when an invariant that only a bug can break is broken. Never for what a client can cause.
+ * A violated invariant, which indicates a bug. Never thrown for client errors.
  */
 export class AssertionFailure extends Error {
   override readonly name = "AssertionFailure";

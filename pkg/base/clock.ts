@@ -13,7 +13,7 @@ export interface SleepOptions {
   readonly coalesce?: boolean;
 }
 
-/** Where time comes from. Passed in wherever time matters, so that tests can turn it. */
+/** Source of time, passed in so that tests can control it. */
 export interface Clock {
   /** Wall clock in milliseconds since 1970. */
   now(): number;
@@ -41,8 +41,8 @@ export interface Clock {
 }
 
 /**
- * The clock of connections and of measured latencies: deadlines of requests, lifetimes of watches,
- * retries over a network, validity of certificates. Real even where the time of the cluster is virtual.
+ * The clock for connections and latencies: request deadlines, watch lifetimes, retries over a network,
+ * validity of certificates. It is in real time even if the cluster's time is virtual.
  */
 export function realClock(clock: Clock): Clock {
   return clock.real ?? clock;
@@ -54,8 +54,8 @@ export function heldDuring<T>(clock: Clock, operation: string, work: () => Promi
   return release === undefined ? work() : work().finally(release);
 }
 
-/** Up to here the exact clock and the wall clock are taken for one. */
-const apartMs = 100;
+/** Difference in ms between the precise clock and the wall clock above which they are synchronized. */
+const maxDriftMs = 100;
 
 /** The sleep of a periodic check in the background that has nothing to do while `isIdle` holds. */
 export function idleWhile(isIdle: () => boolean): SleepOptions {
@@ -68,7 +68,7 @@ export const systemClock: Clock = {
     const wall = Date.now();
     const exact = performance.timeOrigin + performance.now();
     // They part when the wall clock is set, or the machine sleeps.
-    return Math.floor((Math.abs(wall - exact) < apartMs ? exact : wall) * 1000);
+    return Math.floor((Math.abs(wall - exact) < maxDriftMs ? exact : wall) * 1000);
   },
   monotonic: () => performance.now(),
   sleep: (ms, signal, options) =>

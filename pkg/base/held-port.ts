@@ -13,9 +13,9 @@ const count = 10_000;
 const mostTries = 100;
 
 /**
- * Holds a port for a process that starts later; 0 = any free one. Between the release and that
- * start, no connection and no server that asks for any port is given it.
- * @throws what `listen` says about the port
+ * Reserves a port for a process that starts later; 0 = any free one. Between the release and that start,
+ * the system does not assign it to connections or to servers that listen on port 0.
+ * @throws the error of `listen`
  */
 export async function holdPort(port: number): Promise<HeldPort> {
   if (port !== 0) return listening(port);

@@ -1,6 +1,12 @@
-/** base: what every folder may use. No npm package, no Kubernetes word. */
+/** base: utilities for all folders, without npm packages or Kubernetes concepts. */
 export { append } from "./collections/append.ts";
-export { afterwards, type Awaitable, firstAnswer, rescued, whenThere } from "./async/awaitable.ts";
+export {
+  finallyDo,
+  type Awaitable,
+  firstDefined,
+  recoverAwaitable,
+  chainAwaitable,
+} from "./async/awaitable.ts";
 export { assert, AssertionFailure, unreachable } from "./assert.ts";
 export {
   type Clock,

@@ -1,17 +1,17 @@
 import { type Clock, systemClock } from "./clock.ts";
 
-/** What a line is about, by name. Never tokens, keys or what objects hold. */
+/** Structured fields of a log line. Must not contain tokens, keys or contents of objects. */
 export type LogFields = Readonly<Record<string, string | number | boolean>>;
 
 export interface Logger {
-  /** Lines of so much detail are shown: 0 = always, 3 = each request, more = to find faults. */
+  /** Verbosity (`-v`): 0 = always logged, 3 = each request, higher = debugging. */
   shows(level: number): boolean;
-  /** One line; for what happens often, ask `shows` first. */
+  /** Logs a line; for frequent messages, check `shows` first. */
   info(level: number, message: string, fields?: LogFields): void;
   error(message: string, error: unknown, fields?: LogFields): void;
 }
 
-/** A logger whose detail can be changed while it works. */
+/** A logger whose verbosity can be changed at run time. */
 export interface AdjustableLogger extends Logger {
   level: number;
 }
@@ -21,23 +21,23 @@ export type LogFormat = "text" | "json";
 interface LoggerOptions {
   readonly format?: LogFormat;
   readonly level?: number;
-  /** Takes a line, without its end. */
+  /** Writes a line, which has no line break. */
   readonly write: (line: string) => void;
   readonly clock?: Clock;
-  /** ID of the process, shown in each line of text. */
+  /** Process ID in text lines. */
   readonly processId?: number;
 }
 
 interface Line {
-  /** Level of an information; absent = an error. */
+  /** Verbosity level of an info line; absent = error line. */
   readonly level?: number;
   readonly micros: number;
   readonly message: string;
   readonly fields: LogFields;
 }
 
-/** Longer values are cut: lines must not grow with what clients send. */
-const longestValue = 4096;
+/** Longer values are truncated, as clients choose some of them. */
+const maxValueLength = 4096;
 
 export const silentLogger: Logger = {
   shows: () => false,
@@ -46,7 +46,7 @@ export const silentLogger: Logger = {
 };
 
 /**
- * Lines as klog writes them, so that what reads the logs of Kubernetes reads these:
+ * Creates a logger with klog's line formats:
  *
  *     I1121 16:32:46.123456   12345 keelson] "HTTP" verb="GET" resp=200
  *     {"ts":1795278766123.456,"caller":"keelson","msg":"HTTP","v":3,"verb":"GET","resp":200}
@@ -93,12 +93,12 @@ function jsonLine({ level, micros, message, fields }: Line): string {
   return JSON.stringify({ ...line, ...Object.fromEntries(cut) });
 }
 
-/** Quoted, so that no value can begin a line or a field of its own. */
+/** Quotes values, which prevents log injection. */
 function quotedValue(value: string | number | boolean): string {
   return typeof value === "string" ? JSON.stringify(shortened(value)) : String(value);
 }
 
 function shortened<T extends string | number | boolean>(value: T): T | string {
-  if (typeof value !== "string" || value.length <= longestValue) return value;
-  return `${value.slice(0, longestValue)}...`;
+  if (typeof value !== "string" || value.length <= maxValueLength) return value;
+  return `${value.slice(0, maxValueLength)}...`;
 }

@@ -1,7 +1,7 @@
 import { randomBytes, randomInt, randomUUID } from "node:crypto";
 
 /**
- * A source of random numbers. Passed in wherever chance matters, so that tests can repeat a run.
+ * Source of random numbers, passed in so that tests are reproducible.
  */
 export interface Random {
   /** A number in [0, 1). */
@@ -15,7 +15,7 @@ export interface Random {
   uuid(): string;
 }
 
-/** What an attacker cannot guess: names, tokens, UIDs. */
+/** Cryptographically secure, for names, tokens and UIDs. */
 export const cryptoRandom: Random = {
   next: () => randomInt(2 ** 32) / 2 ** 32,
   below: (below) => randomInt(below),
@@ -25,8 +25,8 @@ export const cryptoRandom: Random = {
 };
 
 /**
- * The same sequence for the same seed, a 32-bit number or a text (xorshift with a multiplied state:
- * fast, not for secrets).
+ * A deterministic generator, seeded by a 32-bit number or a text (xorshift with a multiplied state; not
+ * for secrets).
  */
 export function seededRandom(seed: number | string): Random {
   let state = typeof seed === "number" ? seed >>> 0 : hash(seed);
@@ -51,7 +51,7 @@ export function seededRandom(seed: number | string): Random {
   return { next, below, pick, bytes, uuid };
 }
 
-/** The items in a random order, as a new array. */
+/** A shuffled copy of the items. */
 export function shuffle<T>(random: Random, items: readonly T[]): T[] {
   const result = [...items];
   for (let i = result.length - 1; i > 0; i--) {
@@ -61,7 +61,7 @@ export function shuffle<T>(random: Random, items: readonly T[]): T[] {
   return result;
 }
 
-/** A text of `length` characters out of `alphabet`. */
+/** A random string of `length` characters from `alphabet`. */
 export function randomText(random: Random, length: number, alphabet: string): string {
   let text = "";
   for (let i = 0; i < length; i++) text += alphabet[random.below(alphabet.length)];

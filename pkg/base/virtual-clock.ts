@@ -4,7 +4,7 @@ import { type Clock, type SleepOptions, systemClock } from "./clock.ts";
 import { type VirtualTimer, VirtualTimers } from "./virtual-timers.ts";
 
 export interface VirtualClockOptions {
-  /** Time at the start; default now. */
+  /** Start time; default now. */
   readonly start?: Date | string | number;
   /**
    * Operations (requests, synced keys, fired timers) that the server may perform at one moment, before
@@ -15,10 +15,10 @@ export interface VirtualClockOptions {
   readonly maxHoldMs?: number;
 }
 
-/** Turns of the event loop without an operation after which a server is at rest. */
+/** Number of turns of the event loop without an operation after which the server is at rest. */
 const quietTurns = 3;
-/** Operations that the error of a server that never comes to rest names. */
-const namedOperations = 5;
+/** Number of operations that the error of a server that does not come to rest names. */
+const maxNamedOperations = 5;
 
 /**
  * A clock whose time moves only by `advance` and `advanceTo`, for tests of servers in this process:
@@ -34,7 +34,7 @@ export class VirtualClock implements Clock {
   readonly #maxOperations: number;
   readonly #maxHoldMs: number;
   #isAdvancing = false;
-  /** Operations since time last moved or began to be moved, by name. */
+  /** Number of operations since time last advanced, by name. */
   readonly #operations = new Map<string, number>();
   #operationCount = 0;
   /** Operations that hold time, by name. */
@@ -96,7 +96,7 @@ export class VirtualClock implements Clock {
     };
   }
 
-  /** Moves time on by `ms` milliseconds; see `advanceTo`. */
+  /** Advances time by `ms` milliseconds; see `advanceTo`. */
   advance(ms: number): Promise<void> {
     return this.advanceTo(this.#now + ms);
   }
@@ -190,7 +190,7 @@ export class VirtualClock implements Clock {
   }
 
   #neverAtRest(): Error {
-    const most = [...this.#operations].sort(([, a], [, b]) => b - a).slice(0, namedOperations);
+    const most = [...this.#operations].sort(([, a], [, b]) => b - a).slice(0, maxNamedOperations);
     return new Error(
       `the server has not come to rest at ${this.#text()}: ${this.#operationCount} operations while ` +
         `time stood still, most often ${listed(most)}`,

@@ -2,17 +2,17 @@
 import type { SleepOptions } from "./clock.ts";
 
 export interface VirtualTimer {
-  /** Moment in ms at which the timer fires. */
+  /** Time in ms at which the timer fires. */
   at: number;
-  /** Duration in ms of the sleep: the period of work that sleeps again and again. */
+  /** Duration of the sleep in ms, the period of periodic work. */
   readonly ms: number;
   readonly options: SleepOptions;
   readonly fire: () => void;
 }
 
 /**
- * The pending timers of three kinds: those at which time has to stop, those that may be idle, and those
- * that fire late, where time stops for another reason.
+ * Pending timers of three kinds: those at which time stops, those that may be idle, and late ones, which
+ * fire when time stops for another reason.
  */
 export class VirtualTimers {
   private readonly exact = new TimerQueue();
@@ -51,7 +51,7 @@ export class VirtualTimers {
   }
 }
 
-/** The first of the timer's periods at which waking up may change something. */
+/** The end of the first period at which the work may not be idle. */
 function wakeOf(timer: VirtualTimer): number {
   return firstPeriodFrom(timer, timer.options.idleUntil?.() ?? timer.at);
 }
@@ -70,7 +70,7 @@ function taken(
   return found;
 }
 
-/** Timers by the moment at which they fire, those of one moment in the order of their start. */
+/** Timers ordered by time, then by start. */
 class TimerQueue {
   private readonly timers = new Map<number, Set<VirtualTimer>>();
   /** Keys of `timers`, the latest first. */

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "#base";
 import { checkAnnotations, checkLabels, goTypeOf, problemText } from "#meta";
-import { mostTold, Path, Problems } from "#schema";
+import { maxReportedProblems, Path, Problems } from "#schema";
 
 type Texts = Readonly<Record<string, string>>;
 
@@ -27,7 +27,7 @@ export function restoredMetadata(original: JsonObject, converted: unknown): Json
     if (Object.keys(texts).length > 0) restored[field] = texts;
   }
   const told = problems.list
-    .slice(0, mostTold)
+    .slice(0, maxReportedProblems)
     .map((problem) => `${problem.field}: ${problemText(problem)}`);
   if (told.length === 0) return restored;
   return told.length === 1 ? String(told[0]) : `[${told.join(", ")}]`;

@@ -1,4 +1,4 @@
-/** meta: what every object shares. */
+/** meta: metadata, kinds, scalars, selectors, patches, Status and YAML. */
 export {
   type Domain,
   domainOf,

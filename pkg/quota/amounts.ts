@@ -19,7 +19,7 @@ export function minus(left: Amounts, right: Amounts): Amounts {
   return plus(left, negated);
 }
 
-/** What an update adds: the difference of each amount, never below zero. */
+/** The positive differences of an update. */
 export function increase(now: Amounts, before: Amounts): Amounts {
   const added = Object.entries(minus(now, before)).filter(
     ([name, amount]) => Object.hasOwn(now, name) && Quantity.parse(amount).sign > 0,
@@ -27,7 +27,7 @@ export function increase(now: Amounts, before: Amounts): Amounts {
   return Object.fromEntries(added);
 }
 
-/** The larger amount of each name. */
+/** The larger amount for each name. */
 export function larger(left: Amounts, right: Amounts): Amounts {
   return combined(left, right, (a, b) => (a.compare(b) < 0 ? b : a));
 }
@@ -47,6 +47,6 @@ function combined(
 }
 
 /** The amounts whose names are in `names`. */
-export function masked(amounts: Amounts, names: ReadonlySet<string>): Amounts {
+export function pick(amounts: Amounts, names: ReadonlySet<string>): Amounts {
   return Object.fromEntries(Object.entries(amounts).filter(([name]) => names.has(name)));
 }

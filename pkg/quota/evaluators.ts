@@ -2,7 +2,7 @@ import { type Domain, Quantity, resolve } from "#meta";
 import { type Amounts, larger, plus } from "./amounts.ts";
 import { isPodResource, podUsage, missingResources } from "./pods.ts";
 
-/** Usage of the objects of one kind, as a quota counts it. */
+/** Computes the quota usage of objects of one kind. */
 export interface Evaluator {
   /** Whether objects of the kind count for a quota of this resource name. */
   readonly matches: (name: string) => boolean;
@@ -13,8 +13,8 @@ export interface Evaluator {
   readonly missingResources?: (object: any, names: readonly string[]) => string | undefined;
 }
 
-/** Core kinds that quotas also count under their plural. */
-const plainlyCounted = ["configmaps", "resourcequotas", "replicationcontrollers", "secrets"];
+/** Core kinds that quotas also count by plural, without `count/`. */
+const countedByPlural = ["configmaps", "resourcequotas", "replicationcontrollers", "secrets"];
 
 /** The evaluator of a resource; `now` in milliseconds since 1970. */
 export function evaluatorFor(
@@ -41,7 +41,7 @@ export function evaluatorFor(
 
 function objectEvaluator(group: string, plural: string): Evaluator {
   const count = `count/${group === "" ? plural : `${plural}.${group}`}`;
-  const names = group === "" && plainlyCounted.includes(plural) ? [count, plural] : [count];
+  const names = group === "" && countedByPlural.includes(plural) ? [count, plural] : [count];
   const amounts = Object.fromEntries(names.map((name) => [name, "1"]));
   return { matches: (name) => names.includes(name), usage: () => amounts, isPlain: true };
 }
@@ -96,7 +96,7 @@ function volumeClaimEvaluator(domain: Domain): Evaluator {
   };
 }
 
-/** The request in whole bytes, or what has been allocated for it, if that is more. */
+/** The larger of requested and allocated storage, in whole bytes. */
 function storageOf(spec: any, status: any): string | undefined {
   const wanted: string | undefined = spec.resources?.requests?.storage;
   const allocated: string | undefined = status?.allocatedResources?.storage;
@@ -108,7 +108,7 @@ function wholeBytes(amount: string): string {
   return Quantity.parse(amount).roundUp(0).toString();
 }
 
-/** Devices that a request in mode `All` may be given at most. Source: Kubernetes. */
+/** Maximum number of devices of a request with allocation mode `All`, as in Kubernetes. */
 const maxDevices = 32;
 
 interface DeviceRequest {
@@ -117,7 +117,7 @@ interface DeviceRequest {
   readonly count?: number | bigint;
 }
 
-/** ResourceClaims count as objects, and their devices by device class, in the worst case. */
+/** Counts ResourceClaims as objects, and the maximum number of their devices by device class. */
 function deviceClaimEvaluator(domain: Domain): Evaluator {
   const count = resolve("count/resourceclaims.resource.{api}", domain);
   const suffix = resolve(".deviceclass.resource.{api}/devices", domain);

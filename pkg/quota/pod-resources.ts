@@ -6,16 +6,16 @@ export type ResourceField = "requests" | "limits";
 type AmountsOf = (container: any) => Amounts;
 
 /**
- * Resources of a pod, without overhead: the sum of the containers that run concurrently, or what one
- * init container needs beside the sidecars before it, if that is more.
+ * Resources of a pod without overhead: the sum of containers and sidecars, or the largest sum of an init
+ * container and the sidecars before it, whichever is more.
  */
 export function podTotal(spec: any, field: ResourceField): Amounts {
   return total(spec, (container) => container.resources?.[field] ?? {});
 }
 
 /**
- * As `podTotal`, but for containers in the midst of a resize: what the node has allocated counts as
- * long as it is more than what the spec asks for.
+ * As `podTotal`, but for containers that are being resized, allocated resources count if they exceed
+ * those in the spec.
  */
 export function allocatedPodTotal({ spec, status }: any, field: ResourceField): Amounts {
   const statuses = new Map<string, any>(

@@ -2,7 +2,7 @@ import { kubernetes, Quantity } from "#meta";
 import { type Amounts, plus } from "./amounts.ts";
 import { allocatedPodTotal, type ResourceField } from "./pod-resources.ts";
 
-/** Usage of pods, as quotas count it. */
+/** Quota usage of pods. */
 
 /** Resources that every container must set once a quota limits them. */
 const requiredResources: ReadonlySet<string> = new Set([
@@ -62,7 +62,7 @@ export function isPodResource(name: string): boolean {
   return name.startsWith("requests.") && isExtended(name.slice("requests.".length));
 }
 
-/** Pods that have ended, or whose grace period has passed, use no compute resources. */
+/** Whether the pod has terminated, or its grace period has passed: it uses no compute resources. */
 function isOver({ metadata, status }: any, now: number): boolean {
   if (status?.phase === "Failed" || status?.phase === "Succeeded") return true;
   const { deletionTimestamp, deletionGracePeriodSeconds } = metadata;
@@ -70,7 +70,7 @@ function isOver({ metadata, status }: any, now: number): boolean {
   return now > Date.parse(deletionTimestamp) + Number(deletionGracePeriodSeconds) * 1000;
 }
 
-/** Which required requests and limits a pod lacks under a quota of these names; undefined if none. */
+/** The requests and limits that a quota of these names requires and the pod lacks; undefined = none. */
 export function missingResources({ spec }: any, names: readonly string[]): string | undefined {
   if (spec.resources?.requests || spec.resources?.limits) return undefined;
   const required = names.filter((name) => requiredResources.has(name)).sort();

@@ -1,7 +1,7 @@
 import { selectorFromLabelSelector } from "#meta";
 import { isBestEffort } from "./pods.ts";
 
-/** Scopes of quotas: the objects of the namespace that a quota counts. */
+/** Quota scopes, which restrict the counted objects. */
 
 export interface ScopeSelector {
   readonly scopeName: string;
@@ -23,7 +23,7 @@ export function scopesOf({ spec }: any): readonly ScopeSelector[] {
   return [...plain, ...(spec?.scopeSelector?.matchExpressions ?? [])];
 }
 
-/** Other kinds than pods and claims are in no scope. */
+/** Whether the object is in the scope; kinds other than pods and claims are in none. */
 export function inScope(selector: ScopeSelector, plural: string, object: any): boolean {
   if (plural === "persistentvolumeclaims") {
     if (selector.scopeName !== "VolumeAttributesClass") return false;
@@ -65,7 +65,7 @@ function namesMatch(selector: ScopeSelector, names: readonly string[]): boolean 
   return names.some((name) => wanted.matches({ [key]: name }));
 }
 
-/** Classes that the claim requests, has, and is being changed to. */
+/** VolumeAttributesClasses in the claim's spec, current status and modification status. */
 export function attributesClassesOf({ spec, status }: any): readonly string[] {
   return [
     spec.volumeAttributesClassName,

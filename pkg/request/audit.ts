@@ -1,17 +1,17 @@
 import type { Status } from "#meta";
 import type { RequestInfo, User } from "./types.ts";
 
-/** What is recorded of a request from its first moment on. */
+/** Attributes of a request for its audit events. */
 export interface AuditedRequest {
   /** Audit-Id. */
   readonly id: string;
   /** Path and query as sent. */
   readonly url: string;
   readonly info: RequestInfo;
-  /** undefined = authentication has failed. */
+  /** Undefined if authentication failed. */
   readonly user: User | undefined;
   readonly userAgent: string;
-  /** Addresses that the request came through, the client's first. */
+  /** Source IPs: the client's address, then those of proxies. */
   readonly sourceAddresses: readonly string[];
 }
 
@@ -21,59 +21,59 @@ export interface Auditor {
   begin(request: AuditedRequest): AuditTrail | undefined;
 }
 
-/** What request handlers may add to the audit event. */
+/** The audit event, for request handlers. */
 export interface RequestNotes {
-  /** The first value of a key counts. */
+  /** Adds an annotation; later values of the same key are ignored. */
   annotate(key: string, value: string): void;
-  /** As `annotate`, for what tells of contents: asked for only where the policy keeps bodies. */
+  /** As `annotate`, for contents of objects: `value` is called only if the policy records bodies. */
   annotateContent(key: string, value: () => string): void;
-  /** What the client has sent, once it has been understood. */
+  /** Records the decoded request object. */
   sent(body: SentBody): void;
-  /** A Status that is the whole answer. */
-  answeredStatus(status: Status): void;
+  /** Records the response status if the response is a Status. */
+  responseStatus(status: Status): void;
 }
 
 export interface SentBody {
-  /** Name and namespace of an object, which the path may not tell; absent for lists. */
+  /** Metadata of the object, for an objectRef that the path does not determine; absent for lists. */
   readonly metadata?: {
     readonly namespace?: string | undefined;
     readonly name?: string | undefined;
     readonly uid?: string | undefined;
     readonly resourceVersion?: string | undefined;
   };
-  /** JSON without line breaks; asked for at once, and only where the policy keeps bodies. */
+  /** JSON without line breaks; called synchronously, and only if the policy records bodies. */
   readonly json: () => string | undefined;
 }
 
-/** The audit trail of one request, for the stages of the server. */
+/** The audit events of one request, for the stages of the server. */
 export interface AuditTrail extends RequestNotes {
   /** Whether the policy level includes the response object. */
-  readonly keepsAnswer: boolean;
+  readonly includesResponse: boolean;
   actsAs(user: User): void;
-  /** @throws AuditFault when a request that cannot be recorded is not to be served */
+  /** Stage RequestReceived. @throws AuditFault if recording fails and the backend is blocking-strict */
   received(): Promise<void> | undefined;
-  /** The request waited so many milliseconds for seats. */
+  /** Records the time in ms that the request waited for seats. */
   queued(milliseconds: number): void;
-  /** The first bytes of a long answer are on their way. */
+  /** Stage ResponseStarted of a long-running response. */
   started(code: number): void;
-  /** The answer is over; never rejects. */
-  completed(answer: AuditedAnswer): Promise<void>;
-  /** A bug has ended the request; never rejects. */
+  /** Stage ResponseComplete; never rejects. */
+  completed(answer: AuditedResponse): Promise<void>;
+  /** Stage Panic: the request failed with an unexpected exception; never rejects. */
   panicked(message: string): Promise<void>;
 }
 
-export interface AuditedAnswer {
-  /** HTTP status code; undefined = the client had disconnected before the response. */
+export interface AuditedResponse {
+  /** HTTP status code; undefined if the client disconnected before the response. */
   readonly code: number | undefined;
   /** The Status of a failed request. */
   readonly status?: Status | undefined;
   /** JSON without line breaks. */
   readonly body?: string | undefined;
-  /** There was an answer to keep, but no room for it. */
+  /** Whether the response body was too large to record. */
   readonly cut?: boolean;
 }
 
-/** A request may not be served because its record cannot be kept. */
+/** The request must not be served because it cannot be audited. */
 export class AuditFault extends Error {
   override readonly name = "AuditFault";
 }

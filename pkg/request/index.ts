@@ -1,7 +1,7 @@
 /** request: request types and the interfaces of authentication, authorization, audit and tracing. */
 export type * from "./types.ts";
 export {
-  type AuditedAnswer,
+  type AuditedResponse,
   type AuditedRequest,
   AuditFault,
   type Auditor,

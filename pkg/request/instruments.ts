@@ -5,7 +5,7 @@ export interface MetricDefinition {
   readonly kind: "counter" | "gauge" | "histogram";
   readonly help: string;
   readonly labels: readonly string[];
-  /** Whether the gauges of several processes add up; default: the highest is shown. */
+  /** Whether the gauge is summed over processes; default: the maximum is reported. */
   readonly addsUp?: boolean;
   /** Upper bounds of a histogram. */
   readonly buckets?: readonly number[];

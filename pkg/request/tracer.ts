@@ -1,8 +1,8 @@
-/** Single requests, followed through the system: who records them decides how. */
+/** Interfaces of distributed tracing. */
 
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
 
-/** `traceparent` and `tracestate` as W3C writes them; none = there is no trace. */
+/** W3C `traceparent` and `tracestate`; empty without a trace. */
 export type TraceHeaders = Readonly<Record<string, string>>;
 
 /** A span of a trace. */
@@ -13,27 +13,27 @@ export interface Span {
   run<T>(work: () => T): T;
   set(attributes: SpanAttributes): void;
   failed(reason: string): void;
-  /** Must be called, once. */
+  /** Must be called exactly once. */
   end(): void;
 }
 
 export interface RequestSpan {
   readonly name: string;
   readonly attributes: SpanAttributes;
-  /** What the client sent. */
+  /** Trace headers of the client. */
   readonly headers: TraceHeaders;
-  /** The client may decide whether this is recorded; others are only linked to. */
+  /** Whether the client's sampling decision is used; the traces of others are only linked. */
   readonly isTrusted: boolean;
 }
 
 export interface Tracer {
-  /** False = nothing is recorded, and callers may skip the instrumentation. */
+  /** Whether tracing is enabled; if not, callers may skip the instrumentation. */
   readonly isOn: boolean;
   /** Starts the span of a request; the caller must end it. */
   begin(request: RequestSpan): Span;
   /**
-   * Does work for which others are asked: a piece of what runs now, or else a trace of its own.
-   * Requests to others carry the headers.
+   * Runs an outgoing call in a child span of the current one, or in a new trace. The call must send the
+   * headers.
    */
   call<T>(
     name: string,
@@ -44,7 +44,7 @@ export interface Tracer {
 
 const noHeaders: TraceHeaders = {};
 
-/** Not recorded, and nothing in it is. */
+/** A span that is not recorded. */
 export const noSpan: Span = {
   child: () => noSpan,
   run: (work) => work(),

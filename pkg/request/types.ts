@@ -1,11 +1,11 @@
-/** The words of a request; authorization and dispatch read the same parsed RequestInfo. */
+/** Types of requests, users, authentication and authorization. */
 import type { X509Certificate } from "node:crypto";
 import type { Awaitable } from "#base";
 
 export interface RequestInfo {
   /** True below `/api/<version>/` and `/apis/<group>/<version>/` when a resource is named. */
   readonly isResource: boolean;
-  /** Decoded path, as non-resource rules see it. */
+  /** Decoded path, for non-resource rules. */
   readonly path: string;
   /**
    * get, list, watch, create, update, patch, delete, deletecollection, proxy; lower-case HTTP
@@ -20,7 +20,7 @@ export interface RequestInfo {
   readonly resource: string;
   readonly subresource: string;
   readonly name: string;
-  /** Path parts after the resource's name and subresource (for proxies). */
+  /** Path segments after name and subresource, for proxies. */
   readonly rest: readonly string[];
 }
 
@@ -29,19 +29,19 @@ export interface User {
   readonly uid: string;
   readonly groups: readonly string[];
   readonly extra: ReadonlyMap<string, readonly string[]>;
-  /** Annotations for the record of this user's requests. */
+  /** Audit annotations for the user's requests. */
   readonly remarks?: ReadonlyMap<string, string>;
 }
 
-/** What a client showed of itself in the TLS handshake: one object for all its requests. */
+/** The client certificate of a TLS connection; one object for all its requests. */
 export interface PeerCertificate {
-  /** Its own first, then those that it sent along. */
+  /** The client's certificate, then the intermediates that it sent. */
   readonly chain: readonly X509Certificate[];
-  /** Whether the TLS layer found a path to any authority that the server listens with. */
+  /** Whether TLS verified it with one of the server's CAs. */
   readonly isVerified: boolean;
 }
 
-/** What authenticators look at. Header values are as sent, names in lower case. */
+/** Input of authenticators. Header names are in lower case. */
 export interface Credentials {
   readonly authorization: readonly string[];
   readonly certificate: PeerCertificate | undefined;
@@ -51,12 +51,12 @@ export interface Credentials {
   readonly path: string;
 }
 
-/** undefined = no opinion; throws when a credential was given and is wrong. */
+/** Resolves to undefined for no opinion; throws for an invalid credential. */
 export interface Authenticator {
   authenticate(credentials: Credentials): Awaitable<User | undefined>;
 }
 
-/** One term of a selector that narrows a request. */
+/** A requirement of a field or label selector. */
 export interface SelectorTerm {
   readonly key: string;
   readonly operator: "In" | "NotIn" | "Exists" | "DoesNotExist";
@@ -66,7 +66,7 @@ export interface SelectorTerm {
 export interface AuthorizationAttributes {
   readonly user: User;
   readonly request: RequestInfo;
-  /** What a list or watch is narrowed to; absent = unrestricted. */
+  /** Selectors of a list or watch; absent = none. */
   readonly fieldTerms?: readonly SelectorTerm[];
   readonly labelTerms?: readonly SelectorTerm[];
 }
@@ -74,11 +74,11 @@ export interface AuthorizationAttributes {
 export interface Decision {
   readonly verdict: "allow" | "deny" | "no-opinion";
   readonly reason: string;
-  /** What went wrong on the way; there may be a verdict nevertheless. */
+  /** Evaluation error, which does not preclude a verdict. */
   readonly error?: string;
 }
 
-/** A permission: of resources, or of paths if `nonResourceURLs` is there. */
+/** A permission for resources, or for paths if `nonResourceURLs` is present. */
 export interface PolicyRule {
   readonly verbs: readonly string[];
   readonly apiGroups?: readonly string[];
@@ -87,17 +87,17 @@ export interface PolicyRule {
   readonly nonResourceURLs?: readonly string[];
 }
 
-/** The rules that an authorizer knows for a user in a namespace. */
+/** The rules of a user in a namespace, for SelfSubjectRulesReviews. */
 export interface KnownRules {
   readonly rules: readonly PolicyRule[];
-  /** There may be more that this authorizer cannot list. */
+  /** Whether there may be more rules that the authorizer cannot list. */
   readonly incomplete: boolean;
-  /** "" if nothing went wrong. */
+  /** Evaluation error; "" = none. */
   readonly error: string;
 }
 
 export interface Authorizer {
   authorize(attributes: AuthorizationAttributes): Awaitable<Decision>;
-  /** Absent where decisions do not follow from rules. */
+  /** Absent if decisions are not based on rules. */
   rules?(user: User, namespace: string): KnownRules;
 }

@@ -5,7 +5,7 @@ export * from "./struct/declare.ts";
 export {
   type FieldProblem,
   type Look,
-  mostTold,
+  maxReportedProblems,
   Path,
   Problems,
   type ProblemType,

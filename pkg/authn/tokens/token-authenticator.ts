@@ -1,4 +1,4 @@
-import { type Awaitable, firstAnswer, rescued, whenThere } from "#base";
+import { type Awaitable, firstDefined, recoverAwaitable, chainAwaitable } from "#base";
 import type { Domain } from "#meta";
 import type { Authenticator, Credentials, User } from "#request";
 import { bearerToken } from "./bearer-token.ts";
@@ -48,7 +48,7 @@ export class UnionTokenAuthenticator implements Authenticator {
   authenticate(credentials: Credentials): Awaitable<User | undefined> {
     const token = bearerToken(credentials) ?? webSocketToken(credentials, this.domain);
     if (token === undefined) return undefined;
-    return whenThere(this.review(token, []), ({ owner }) => {
+    return chainAwaitable(this.review(token, []), ({ owner }) => {
       if (owner === undefined) throw unauthorized();
       return owner.user;
     });
@@ -64,10 +64,10 @@ export class UnionTokenAuthenticator implements Authenticator {
       return undefined;
     };
     const ask = (kind: TokenAuthenticator) => {
-      const found = rescued(() => kind.authenticateToken(token, audiences), note);
-      return whenThere(found, (owner) => owner && this.acceptedBy(owner, audiences));
+      const found = recoverAwaitable(() => kind.authenticateToken(token, audiences), note);
+      return chainAwaitable(found, (owner) => owner && this.acceptedBy(owner, audiences));
     };
-    return whenThere(firstAnswer(this.kinds, ask), (owner) => ({
+    return chainAwaitable(firstDefined(this.kinds, ask), (owner) => ({
       owner,
       faults: owner === undefined ? faults : [],
     }));

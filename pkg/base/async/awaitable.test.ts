@@ -1,13 +1,19 @@
 import assert from "node:assert/strict";
-import { afterwards, type Awaitable, firstAnswer, rescued, whenThere } from "./awaitable.ts";
+import {
+  finallyDo,
+  type Awaitable,
+  firstDefined,
+  recoverAwaitable,
+  chainAwaitable,
+} from "./awaitable.ts";
 
 describe("awaitable", () => {
   it("goes on at once where the answer is there, and later where it is not", async () => {
     assert.equal(
-      whenThere(1, (value) => value + 1),
+      chainAwaitable(1, (value) => value + 1),
       2,
     );
-    const later = whenThere(Promise.resolve(1), (value) => value + 1);
+    const later = chainAwaitable(Promise.resolve(1), (value) => value + 1);
     assert.ok(later instanceof Promise);
     assert.equal(await later, 2);
   });
@@ -24,9 +30,9 @@ describe("awaitable", () => {
       asked.push(name);
       return answers[name];
     };
-    assert.equal(firstAnswer(["silent", "zero", "last"], ask), 0);
-    assert.equal(await firstAnswer(["silent", "slow", "zero", "last"], ask), 0);
-    assert.equal(await firstAnswer(["slow", "silent"], ask), undefined);
+    assert.equal(firstDefined(["silent", "zero", "last"], ask), 0);
+    assert.equal(await firstDefined(["silent", "slow", "zero", "last"], ask), 0);
+    assert.equal(await firstDefined(["slow", "silent"], ask), undefined);
     assert.deepEqual(asked.join(" "), "silent zero silent slow zero slow silent");
   });
 
@@ -35,22 +41,22 @@ describe("awaitable", () => {
     const thrown = () => {
       throw new Error("now");
     };
-    assert.equal(rescued(thrown, rescue), "not now");
+    assert.equal(recoverAwaitable(thrown, rescue), "not now");
     assert.equal(
-      await rescued(async () => Promise.reject(new Error("later")), rescue),
+      await recoverAwaitable(async () => Promise.reject(new Error("later")), rescue),
       "not later",
     );
     assert.equal(
-      rescued(() => "good", rescue),
+      recoverAwaitable(() => "good", rescue),
       "good",
     );
   });
 
   it("does what is to be done afterwards, whatever comes of it", async () => {
     let done = 0;
-    assert.equal(await afterwards(Promise.resolve(1), () => done++), 1);
+    assert.equal(await finallyDo(Promise.resolve(1), () => done++), 1);
     await assert.rejects(
-      afterwards(Promise.reject(new Error("bad")), () => done++),
+      finallyDo(Promise.reject(new Error("bad")), () => done++),
       /bad/,
     );
     assert.equal(done, 2);

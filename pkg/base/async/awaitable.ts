@@ -4,16 +4,16 @@
  */
 export type Awaitable<T> = T | Promise<T>;
 
-/** Goes on with a value, at once if it is there. */
-export function whenThere<T, U>(
+/** `value.then(next)`, but synchronous if the value is available. */
+export function chainAwaitable<T, U>(
   value: Awaitable<T>,
-  goOn: (value: T) => Awaitable<U>,
+  next: (value: T) => Awaitable<U>,
 ): Awaitable<U> {
-  return value instanceof Promise ? value.then(goOn) : goOn(value);
+  return value instanceof Promise ? value.then(next) : next(value);
 }
 
-/** What `work` answers, or what `rescue` makes of the error that it threw or rejected with. */
-export function rescued<T>(
+/** The result of `work`, or that of `rescue` for the error that it threw or rejected with. */
+export function recoverAwaitable<T>(
   work: () => Awaitable<T>,
   rescue: (error: unknown) => Awaitable<T>,
 ): Awaitable<T> {
@@ -25,24 +25,24 @@ export function rescued<T>(
   }
 }
 
-/** The first result that is not undefined, asking one element after the other. */
-export function firstAnswer<T, U>(
+/** Calls `visit` for each element in turn; returns the first result that is not undefined. */
+export function firstDefined<T, U>(
   all: readonly T[],
-  ask: (one: T) => Awaitable<U | undefined>,
+  visit: (one: T) => Awaitable<U | undefined>,
   from = 0,
 ): Awaitable<U | undefined> {
   for (let index = from; index < all.length; index++) {
-    const answer = ask(all[index]!);
-    if (answer instanceof Promise) {
-      return answer.then((found) => found ?? firstAnswer(all, ask, index + 1));
+    const result = visit(all[index]!);
+    if (result instanceof Promise) {
+      return result.then((found) => found ?? firstDefined(all, visit, index + 1));
     }
-    if (answer !== undefined) return answer;
+    if (result !== undefined) return result;
   }
   return undefined;
 }
 
-/** As `work.finally(done)`, with a third of its promises. */
-export function afterwards<T>(work: Promise<T>, done: () => void): Promise<T> {
+/** `work.finally(done)` with a third of its promises. */
+export function finallyDo<T>(work: Promise<T>, done: () => void): Promise<T> {
   return work.then(
     (value) => {
       done();

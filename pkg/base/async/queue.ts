@@ -1,9 +1,8 @@
 import { assert } from "../assert.ts";
 
 /**
- * A bounded queue between one producer that cannot wait and one consumer that iterates. The
- * producer learns from `push` that the queue is full and decides itself what then (usually:
- * `fail`).
+ * A bounded queue between a producer that does not block and one consumer that iterates. `push` returns
+ * false if the queue is full; the producer then usually calls `fail`.
  */
 export class AsyncQueue<T> implements AsyncIterableIterator<T> {
   readonly #limit: number;
@@ -30,7 +29,7 @@ export class AsyncQueue<T> implements AsyncIterableIterator<T> {
     return this.#ended;
   }
 
-  /** False when the queue is full or has ended; the item is then not taken. */
+  /** Appends an item; returns false, without appending, if the queue is full or has ended. */
   push(item: T): boolean {
     if (this.#ended) return false;
     if (this.#waiting !== undefined) {
@@ -42,14 +41,14 @@ export class AsyncQueue<T> implements AsyncIterableIterator<T> {
     return true;
   }
 
-  /** What waits is still delivered; then the iteration finishes. */
+  /** Ends the iteration after the queued items. */
   end(): void {
     if (this.#ended) return;
     this.#ended = true;
     this.#settle()?.resolve({ done: true, value: undefined });
   }
 
-  /** What waits is dropped; the consumer's next step throws `error`, once. */
+  /** Drops the queued items; the consumer's next step throws `error`, once. */
   fail(error: unknown): void {
     if (this.#ended) return;
     this.#ended = true;

@@ -1,8 +1,7 @@
 import { yieldEvery } from "./yield-every.ts";
 
 /**
- * Work in slices that take about a millisecond each: it yields after each of them, and returns its
- * result.
+ * A generator that does work in slices of about a millisecond, yields after each and returns the result.
  */
 export type Slices<T> = Generator<void, T, void>;
 

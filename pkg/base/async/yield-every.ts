@@ -5,11 +5,9 @@ const longest = 5;
 const waiting: (() => void)[] = [];
 
 /**
- * For long work: to be awaited between its steps. Yields to the event loop whenever the work has
- * taken some milliseconds, and costs next to nothing otherwise.
- *
- * One piece of work is resumed per turn of the event loop, however many wait: a new request never
- * waits for more than one of them.
+ * Returns a function that long work awaits between its steps: it yields to the event loop whenever the
+ * work has taken some milliseconds, and costs almost nothing otherwise. Only one waiting piece of work
+ * is resumed per turn of the event loop, so that a new request waits for at most one of them.
  */
 export function yieldEvery(): () => Promise<void> | undefined {
   let since = performance.now();

@@ -1,6 +1,6 @@
 /**
- * A fold over declarations: `make` runs once per declaration value and its result is kept as long
- * as the declaration lives. `make` must be pure, so whether a result was kept is not observable.
+ * Memoizes a pure function of an object, such as a fold over declarations; the result is retained as
+ * long as the object.
  */
 export function memoize<K extends object, V>(make: (key: K) => V): (key: K) => V {
   const made = new WeakMap<K, { readonly value: V }>();

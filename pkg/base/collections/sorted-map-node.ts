@@ -1,13 +1,13 @@
 /**
- * The B+tree below SortedMap. Nodes never change once they are reachable. Keys here are `sortable`
- * texts, so that JavaScript's `<` is the order.
+ * The B+tree of SortedMap. Nodes are immutable once they are reachable. Keys are `sortable` strings,
+ * whose order is JavaScript's `<`.
  */
 
-/** Entries of a leaf and children of an inner node at most. */
+/** Maximum number of entries of a leaf and children of an inner node. */
 export const WIDTH = 32;
 /**
- * A node with fewer is joined with a neighbour. Low, so that alternating set and delete do not
- * thrash.
+ * Minimum width; a narrower node is merged with a sibling. Low, so that alternating `set` and `delete`
+ * do not split and merge repeatedly.
  */
 const NARROW = 8;
 
@@ -29,7 +29,7 @@ interface Inner<V> {
 
 export type Node<V> = Leaf<V> | Inner<V>;
 
-/** A place in a leaf. */
+/** A position in a leaf. */
 export interface LeafPosition<V> {
   readonly leaf: Leaf<V>;
   readonly index: number;
@@ -42,7 +42,7 @@ export function locate<V>(root: Node<V>, key: string): LeafPosition<V> | undefin
   return node.keys[index] === key ? { leaf: node, index } : undefined;
 }
 
-/** The node with the entry, or two nodes when one would be too wide. */
+/** Inserts the entry; returns one node, or two after a split. */
 export function insertInto<V>(node: Node<V>, key: string, value: V): Node<V> | Node<V>[] {
   if (node.leaf) return insertIntoLeaf(node, key, value);
   const i = childFor(node.keys, key);
@@ -60,7 +60,7 @@ export function insertInto<V>(node: Node<V>, key: string, value: V): Node<V> | N
   return [inner(children.slice(0, cut)), inner(children.slice(cut))];
 }
 
-/** The node without the key; the same node when it was not there. May be narrow or empty. */
+/** Deletes the key; returns the same node if it is absent. The result may be narrow or empty. */
 export function deleteFrom<V>(node: Node<V>, key: string): Node<V> {
   if (node.leaf) {
     const index = lowerBound(node.keys, key);
@@ -81,7 +81,7 @@ export function deleteFrom<V>(node: Node<V>, key: string): Node<V> {
   return inner(node.children.toSpliced(left, 2, ...joined));
 }
 
-/** Keys before `key`. */
+/** Number of keys before `key`. */
 export function rankIn<V>(root: Node<V>, key: string): number {
   let node = root;
   let rank = 0;
@@ -93,7 +93,7 @@ export function rankIn<V>(root: Node<V>, key: string): number {
   return rank + lowerBound(node.keys, key);
 }
 
-/** The place with `index` entries before it; `index` is below the root's size. */
+/** The position of the entry with rank `index`, which must be below the root's size. */
 export function at<V>(root: Node<V>, index: number): LeafPosition<V> {
   let node = root;
   let rest = index;
@@ -105,7 +105,7 @@ export function at<V>(root: Node<V>, index: number): LeafPosition<V> {
   return { leaf: node, index: rest };
 }
 
-/** The leaves from the first key that is not below `from`, with the index to start at in each. */
+/** The leaves from the first key >= `from`, each with its start index. */
 export function* leavesFrom<V>(root: Node<V>, from: string): Generator<LeafPosition<V>> {
   const above: { readonly node: Inner<V>; next: number }[] = [];
   let node = root;
@@ -127,7 +127,7 @@ export function* leavesFrom<V>(root: Node<V>, from: string): Generator<LeafPosit
   }
 }
 
-/** A tree of distinct keys that are in order already, in linear time. */
+/** Builds a tree from sorted, distinct keys in linear time. */
 export function build<V>(keys: readonly string[], values: readonly V[]): Node<V> {
   let nodes: Node<V>[] = [];
   for (const [start, end] of evenly(keys.length)) {
@@ -151,7 +151,7 @@ function insertIntoLeaf<V>(node: Leaf<V>, key: string, value: V): Node<V> | Node
   return splitLeaf(keys, values, splitPoint(keys.length, i));
 }
 
-/** In the middle; but growth at the end leaves a nearly full node behind, for ascending keys. */
+/** The middle; for insertions at the end it leaves a nearly full node, as for ascending keys. */
 function splitPoint(length: number, changedAt: number): number {
   return changedAt >= length - 2 ? length - NARROW : length >> 1;
 }
@@ -184,7 +184,7 @@ function inner<V>(children: readonly Node<V>[]): Inner<V> {
   return { leaf: false, keys: children.map((child) => child.keys[0]!), children, size };
 }
 
-/** Spans of at most three quarters of WIDTH, so that the first inserts need not split. */
+/** Spans of at most three quarters of WIDTH, so that the first insertions do not split. */
 function evenly(length: number): [number, number][] {
   const pieces = Math.ceil(length / (WIDTH * 0.75));
   return Array.from({ length: pieces }, (_, i) => [
@@ -193,7 +193,7 @@ function evenly(length: number): [number, number][] {
   ]);
 }
 
-/** The first index whose key is not below `key`. */
+/** The first index whose key is >= `key`. */
 export function lowerBound(keys: readonly string[], key: string): number {
   let low = 0;
   let high = keys.length;
@@ -206,7 +206,7 @@ export function lowerBound(keys: readonly string[], key: string): number {
 }
 
 /**
- * The child that holds `key` or would: the last whose first key is not above it, else the first.
+ * Index of the child for `key`: the last whose first key is <= `key`, else the first.
  */
 function childFor(keys: readonly string[], key: string): number {
   let low = 1;

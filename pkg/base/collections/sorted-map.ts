@@ -14,10 +14,9 @@ import {
 } from "./sorted-map-node.ts";
 
 /**
- * An ordered map that never changes: `set` and `delete` answer a new map that shares all but one
- * path of the tree with the old one. A snapshot is therefore just a reference, and costs nothing.
- * Keys order by their UTF-8 bytes. All operations on one key are O(log n), as are `rank` and
- * `count`.
+ * A persistent sorted map: `set` and `delete` return a new map that shares all nodes except one path
+ * with the old one, so that a snapshot is a reference. Keys are ordered by their UTF-8 bytes. Operations
+ * on one key, `rank` and `count` are O(log n).
  *
  * Example: m = {a:1, b:2}; n = m.set("c", 3).delete("a"); m still has a and b, n has b and c.
  */
@@ -32,7 +31,7 @@ export class SortedMap<V> {
     return new SortedMap<V>({ leaf: true, keys: [], values: [], size: 0 });
   }
 
-  /** From entries in any order; the last of several with the same key stands. */
+  /** Creates a map from entries in any order; of duplicate keys the last wins. */
   static from<V>(entries: Iterable<readonly [string, V]>): SortedMap<V> {
     const pairs = Array.from(entries, ([name, value], index) => {
       return { key: sortable(name), value, index };
@@ -68,19 +67,19 @@ export class SortedMap<V> {
     return new SortedMap<V>({ leaf: false, keys, children: root, size: this.#root.size + 1 });
   }
 
-  /** The same map when the key is not there. */
+  /** Returns the same map if the key is absent. */
   delete(key: string): SortedMap<V> {
     const root = deleteFrom(this.#root, sortable(key));
     if (root === this.#root) return this;
     return new SortedMap<V>(!root.leaf && root.children.length === 1 ? root.children[0]! : root);
   }
 
-  /** How many keys come before `key`, whether it is there or not. */
+  /** Number of keys before `key`, which may be absent. */
   rank(key: string): number {
     return rankIn(this.#root, sortable(key));
   }
 
-  /** How many keys are in `from <= key < to`; an absent bound does not bound. */
+  /** Number of keys in `from <= key < to`; absent bounds are open. */
   count(from?: string, to?: string): number {
     const start = from === undefined ? 0 : this.rank(from);
     const end = to === undefined ? this.size : this.rank(to);
@@ -145,7 +144,7 @@ export class SortedMap<V> {
   }
 }
 
-/** Answers the depth of the node. */
+/** Returns the depth of the node. */
 function checkNode(node: Node<unknown>, isRoot: boolean): number {
   for (let i = 1; i < node.keys.length; i++) assert(node.keys[i - 1]! < node.keys[i]!, "order");
   assert(node.keys.length <= WIDTH, "too wide");

@@ -3,7 +3,7 @@ import { formatIp, type IpAddress, isIpv4Mapped, parseIp, parseStrictIp } from "
 /** A network in CIDR notation; bits beyond the prefix may be set. */
 export interface Cidr {
   readonly address: IpAddress;
-  /** Number of leading bits that name the network. */
+  /** Prefix length in bits. */
   readonly prefix: number;
 }
 
@@ -36,8 +36,7 @@ export function maskedIp({ address, prefix }: Cidr): IpAddress {
 }
 
 /**
- * The network with its first address, as `net.IPNet` shows it: an IPv4-mapped one is the IPv4
- * network that it stands for.
+ * The masked network, as in `net.IPNet`; an IPv4-mapped one is converted to IPv4.
  */
 export function networkOf(cidr: Cidr): Cidr {
   const address = maskedIp(cidr);

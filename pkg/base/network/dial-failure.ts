@@ -1,4 +1,4 @@
-/** Failures of connections, in the words of Go's net, crypto/tls and crypto/x509 packages. */
+/** Connection errors with the messages of Go's net, crypto/tls and crypto/x509. */
 export interface DialPlace {
   readonly host: string;
   readonly port: string | number;
@@ -6,7 +6,7 @@ export interface DialPlace {
 
 const unknownAuthority = "x509: certificate signed by unknown authority";
 
-/** Codes of Node's TLS client for certificates that it does not accept. */
+/** Messages by Node's error code of rejected certificates. */
 const certificateFailures: ReadonlyMap<string, string> = new Map([
   ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", unknownAuthority],
   ["UNABLE_TO_GET_ISSUER_CERT", unknownAuthority],
@@ -37,8 +37,8 @@ interface SocketError extends NodeJS.ErrnoException {
 }
 
 /**
- * What Go says where Node reports the error of a connection to `place`. Go names the address that was
- * dialled, the first one of several that a name resolves to.
+ * Go's message for Node's error of a connection to `place`. Go names the dialled address, the first of
+ * those that a name resolves to.
  */
 export function dialFailure(place: DialPlace, error: SocketError): string {
   const { code = "" } = error;
@@ -65,7 +65,7 @@ export function dialFailure(place: DialPlace, error: SocketError): string {
   }
 }
 
-/** Node reports the attempts at several addresses as an AggregateError. */
+/** The first error of an AggregateError, which Node throws if several addresses fail. */
 function firstAttempt(error: SocketError): SocketError {
   return error instanceof AggregateError ? (error.errors[0] as SocketError) : error;
 }

@@ -1,4 +1,4 @@
-/** IP addresses as Go's net and netip packages read, write and classify them. */
+/** Parses, formats and classifies IP addresses as Go's net and netip packages do. */
 
 /** The bytes of an address: 4 for IPv4, 16 for IPv6. */
 export type IpAddress = readonly number[];
@@ -64,12 +64,12 @@ export function isIpv4Mapped(address: IpAddress): boolean {
   return address.slice(0, 10).every((byte) => byte === 0);
 }
 
-/** The IPv4 address that an IPv4-mapped one stands for; any other address as it is. */
+/** Converts an IPv4-mapped address to IPv4; returns other addresses unchanged. */
 function unmapped(address: IpAddress): IpAddress {
   return isIpv4Mapped(address) ? address.slice(12) : address;
 }
 
-/** Family of an address; that of an IPv4-mapped one is IPv4, as Kubernetes has it. */
+/** Family of an address; IPv4 for IPv4-mapped ones, as in Kubernetes. */
 export function ipFamily(text: string): "IPv4" | "IPv6" {
   const address = parseIp(text);
   if (address === undefined) return text.includes(":") ? "IPv6" : "IPv4";
@@ -132,7 +132,7 @@ function isMulticast(address: IpAddress): boolean {
   return bytes.length === 4 ? (first & 0xf0) === 0xe0 : first === 0xff;
 }
 
-/** An address of one machine that is not link-local; private ranges count. */
+/** A unicast address that is not link-local; includes private ranges (Go's IsGlobalUnicast). */
 export function isGlobalUnicast(address: IpAddress): boolean {
   const bytes = unmapped(address);
   const isBroadcast = bytes.length === 4 && bytes.every((byte) => byte === 255);

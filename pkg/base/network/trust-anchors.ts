@@ -13,7 +13,7 @@ export interface ServerTrust {
 
 /**
  * Options of a TLS client: intermediate and leaf certificates in `pem` are trust anchors as well.
- * Without `pem` the client trusts the authorities of the system.
+ * Without `pem`, the system's trust store is used.
  */
 export function trustServers(pem: string | undefined): ServerTrust {
   return pem === undefined || pem === "" ? {} : { ca: pem, allowPartialTrustChain: true };
@@ -36,7 +36,7 @@ function trusted(block: string): string {
   try {
     der = new X509Certificate(block).raw;
   } catch {
-    // TLS reports certificates that cannot be read.
+    // An unparsable certificate is kept, for TLS to report it.
     return block;
   }
   const lines =

@@ -29,12 +29,12 @@ export function compareUtf8(left: string, right: string): number {
   return left.length - right.length;
 }
 
-/** A surrogate stands for a code point above every single unit, so it moves behind them. */
+/** Sorts surrogates after all other UTF-16 units, as their code points are larger. */
 function rank(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }
 
-/** Keys in the order of their bytes, in which they mostly are already. */
+/** Keys sorted by UTF-8 bytes; fast if they are sorted already. */
 export function sortedKeys(values: object): string[] {
   const keys = Object.keys(values);
   for (let index = 1; index < keys.length; index++) {
@@ -43,14 +43,14 @@ export function sortedKeys(values: object): string[] {
   return keys;
 }
 
-/** One array with the bytes of all parts. */
+/** Concatenates the parts. */
 export function concatBytes(parts: readonly Uint8Array[]): Uint8Array {
   return Buffer.concat(parts);
 }
 
 /**
- * The text of a body that comes in chunks; undefined once it is longer than `most` bytes, and then
- * no more of it is read.
+ * Reads the text of a stream; undefined if it is longer than `most` bytes, after which it is not read
+ * further.
  */
 export async function textWithin(
   body: AsyncIterable<Uint8Array>,
@@ -60,35 +60,34 @@ export async function textWithin(
   let size = 0;
   for await (const chunk of body) {
     size += chunk.byteLength;
-    // Leaving the loop ends a stream, too.
+    // Leaving the loop destroys the stream.
     if (size > most) return undefined;
     chunks.push(chunk);
   }
   return Buffer.concat(chunks, size).toString("utf8");
 }
 
-/** The same memory seen as a Buffer. */
+/** A Buffer over the same memory. */
 export function toBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes)
     ? bytes
     : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** Less than so many bytes beside a view are not worth a copy. */
+/** Number of unused bytes beside a view up to which it is not copied. */
 const slack = 64;
 
 /**
- * The text in memory of its own, for keys that are kept. What V8 cuts out of a text is not copied:
- * it keeps all of that alive, and takes five times as long to be compared.
+ * A flat copy of the text, for long-lived keys. A V8 substring refers to its parent string, which it
+ * keeps alive, and takes five times as long to compare.
  */
 export function ownText(text: string): string {
   return [text.slice(0, 1), text.slice(1)].join("");
 }
 
 /**
- * The bytes in memory of their own, for what is kept long: a view keeps all of the memory alive
- * that
- * it looks into, and Node cuts small buffers out of common pieces.
+ * A copy of the bytes in their own memory, for long-lived data: a view keeps its entire ArrayBuffer
+ * alive, and Node allocates small Buffers from a shared pool.
  */
 export function ownBytes(bytes: Uint8Array): Uint8Array {
   if (bytes.buffer.byteLength <= bytes.byteLength + slack) return bytes;

@@ -2,12 +2,12 @@
 
 import { parseJsonText } from "./parse-json.ts";
 
-/** Compact JSON. Recursive: callers pass values whose depth was bounded when they were read. */
+/** Compact JSON. Recursive: the depth of values must have been limited by decoding. */
 export function printJson(value: unknown): string {
   try {
     return JSON.stringify(value) ?? "null";
   } catch (error) {
-    // Only a bigint is refused here; cycles do not exist in values that came from JSON.
+    // Thrown for bigints; values from JSON have no cycles.
     if (error instanceof TypeError) return printWithBigints(value);
     throw error;
   }
@@ -24,9 +24,8 @@ function printWithBigints(value: unknown): string {
 }
 
 /**
- * A JSON value that is mostly passed through: it is parsed on the first access to the value and
- * printed on the first access to the text. Copies of an object share it, so the value must not be
- * changed.
+ * A JSON value that is parsed on the first access to the value, and printed on the first access to the
+ * text. Copies of an object share it, so that the value must not be modified.
  */
 export class OpaqueJson {
   #value: unknown;

@@ -1,23 +1,23 @@
 import { randomUUID } from "node:crypto";
 
 /**
- * Whether this V8 may read a key that has an escape as another key, one that it has seen at the same
- * place before: from 13 on, Node 24 and 26 (nodejs/node#63785).
+ * Whether V8 has the bug that JSON.parse may read a key with an escape as another key that it has seen
+ * at the same position before: V8 13 and later, Node 24 and 26 (nodejs/node#63785).
  */
-const mistakesKeys = ((): boolean => {
+const hasKeyBug = ((): boolean => {
   JSON.parse('{"keelson":[],"\\\\":0}');
   return !("\n" in (JSON.parse('{"keelson":1,"\\n":0}') as object));
 })();
 
-/** No text of a client contains it. */
+/** Prefix of placeholder keys, which clients cannot guess. */
 const secret = randomUUID();
 
 /**
- * `JSON.parse`, safe from V8's mistake: keys with escapes are parsed under names without any, and
- * renamed afterwards. A text without escapes in keys costs one search for a backslash, or one pass.
+ * `JSON.parse` with a workaround for V8's bug: keys with escapes are replaced by placeholders, and
+ * restored after parsing. Without escapes in keys it costs one search for a backslash, or one pass.
  */
 export function parseJsonText(text: string): unknown {
-  if (!mistakesKeys || !text.includes("\\")) return JSON.parse(text);
+  if (!hasKeyBug || !text.includes("\\")) return JSON.parse(text);
   const names = new Map<string, string>();
   const marked = withMarkedKeys(text, names);
   if (names.size === 0) return JSON.parse(text);
@@ -33,7 +33,7 @@ export function parseJsonText(text: string): unknown {
   return value;
 }
 
-/** The text with each key that has an escape replaced by a name; adds the keys by name. */
+/** Replaces each key with an escape by a placeholder; adds the keys by placeholder to `names`. */
 function withMarkedKeys(text: string, names: Map<string, string>): string {
   const parts: string[] = [];
   let copied = 0;
@@ -57,7 +57,7 @@ function withMarkedKeys(text: string, names: Map<string, string>): string {
   return parts.join("");
 }
 
-/** A text alone is read right; undefined = it is no string. */
+/** The value of a single string literal, which V8 parses correctly; undefined if it is malformed. */
 function decoded(string: string): string | undefined {
   try {
     return JSON.parse(string) as string;
@@ -72,21 +72,21 @@ function endOfString(text: string, start: number): number {
   return end;
 }
 
-/** Whether an odd number of backslashes stands before. */
+/** Whether the character follows an odd number of backslashes. */
 function isEscaped(text: string, at: number): boolean {
   let before = at - 1;
   while (text.charCodeAt(before) === 0x5c) before -= 1;
   return (at - before) % 2 === 0;
 }
 
-/** Whether a colon is what comes next, after white space. */
+/** Whether the next character after white space is a colon. */
 function isKey(text: string, at: number): boolean {
   let next = at;
   while (" \t\n\r".includes(text.charAt(next)) && next < text.length) next += 1;
   return text.charCodeAt(next) === 0x3a;
 }
 
-/** Gives the keys of all objects in the value their own names, in their order. */
+/** Restores the placeholder keys of all objects in the value, in order. */
 function renameKeys(root: unknown, names: ReadonlyMap<string, string>): void {
   const pending: unknown[] = [root];
   for (let value = pending.pop(); value !== undefined; value = pending.pop()) {

@@ -28,7 +28,7 @@ export function compareSemver(left: SemanticVersion, right: SemanticVersion): nu
     if (order !== 0) return order;
   }
   const [a, b] = [left.prerelease, right.prerelease];
-  // A release follows all of its prereleases.
+  // A release has higher precedence than its prereleases.
   if (a.length === 0 || b.length === 0) return Math.sign(b.length - a.length);
   for (const [index, part] of a.entries()) {
     const other = b[index];
@@ -39,7 +39,7 @@ export function compareSemver(left: SemanticVersion, right: SemanticVersion): nu
   return compare(a.length, b.length);
 }
 
-/** Numbers come before words. */
+/** Numeric identifiers have lower precedence than alphanumeric ones. */
 function compareIdentifiers(left: string, right: string): number {
   const isNumber = (text: string) => /^[0-9]+$/.test(text);
   if (isNumber(left) && isNumber(right)) return compare(BigInt(left), BigInt(right));

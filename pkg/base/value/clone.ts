@@ -2,8 +2,8 @@ import type { Slices } from "../async/slices.ts";
 import { assign } from "../text/bytes.ts";
 
 /**
- * A copy of a JSON-shaped value that shares nothing with it but instances of classes. A key
- * `__proto__` is copied like any other.
+ * A deep copy of a JSON-shaped value; instances of classes are shared. The key `__proto__` is copied
+ * like any other.
  */
 export function deepClone<T>(value: T): T {
   return copy(value) as T;

@@ -2,8 +2,8 @@ import { sortedKeys } from "../text/bytes.ts";
 import { printJson } from "../text/json-text.ts";
 
 /**
- * The same for equal JSON values, and only for those: a scalar itself, a text of its own for
- * objects and lists.
+ * A key that is the same exactly for equal JSON values: a scalar itself, or a string for an object or
+ * list.
  */
 export function identity(value: unknown): unknown {
   if (typeof value === "string") return `"${value}`;

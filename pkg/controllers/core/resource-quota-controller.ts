@@ -9,7 +9,7 @@ import {
 } from "#client";
 import { type ResourceQuota, resourceQuotas } from "#kinds";
 import { isConflict } from "#meta";
-import { amountOf, type Amounts, inScopes, masked, type Evaluator, plus } from "#quota";
+import { amountOf, type Amounts, inScopes, pick, type Evaluator, plus } from "#quota";
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
 import { QuotaMonitor } from "./quota-monitor.ts";
 
@@ -115,7 +115,7 @@ class ResourceQuotaController {
     if (counted === undefined)
       throw new RequeueAfter("resources have not been discovered yet", debounceMs);
     // Resources that are not served or cannot be listed keep their usage.
-    let used = masked(quota.status?.used ?? {}, new Set(Object.keys(hard)));
+    let used = pick(quota.status?.used ?? {}, new Set(Object.keys(hard)));
     const failures: unknown[] = [];
     for (const [resource, evaluator] of counted) {
       try {
@@ -153,7 +153,7 @@ class ResourceQuotaController {
     for await (const object of this.objectsOf(resource, quota, evaluator)) {
       await turn();
       if (!inScopes(quota, resource.plural, object)) continue;
-      total = plus(total, masked(evaluator.usage(object), names));
+      total = plus(total, pick(evaluator.usage(object), names));
     }
     return total;
   }

@@ -2,16 +2,14 @@ import { DecodeFault, fromJson, type Infer, type Problems, type StructType } fro
 import { problemText } from "../status/status-errors.ts";
 import { parseYaml, YamlFault } from "./yaml.ts";
 
-/** A configuration that cannot be used: all that is wrong with it in one text. */
+/** An invalid configuration; the message contains all errors. */
 export class ConfigurationFault extends Error {
   override readonly name = "ConfigurationFault";
 }
 
 /**
- * Decodes a file that configures the server: YAML or JSON of the kind that the struct is named
- * after, without unknown or repeated fields.
- *
- * @param versions values of `apiVersion` that are known, the preferred one first
+ * Strictly decodes a configuration file, YAML or JSON, of the kind that the struct is named after.
+ * @param versions supported values of `apiVersion`, the preferred one first
  * @throws ConfigurationFault
  */
 export function decodeConfiguration<S extends StructType<any>>(

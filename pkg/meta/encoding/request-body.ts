@@ -5,10 +5,9 @@ import { hasMoreSeparators } from "./yaml-density.ts";
 import { type ParsedYaml, parseYamlInSlices } from "./yaml.ts";
 
 /**
- * Bounds on the values in one request body. The time that a write takes grows with them rather than
- * with bytes, so a body of 3 MiB that is nothing but brackets would hold the event loop for
- * seconds. Content of real objects has more than 25 bytes per value, and etcd refuses objects above
- * 1.5 MiB, so real objects stay below.
+ * Limits of the number of values in a request body, on which the time of a write depends more than on
+ * its size: 3 MiB of brackets would block the event loop for seconds. Real objects have more than 25
+ * bytes per value, and etcd rejects objects above 1.5 MiB, so that they stay below the limits.
  */
 export const requestBounds = {
   /** Keys and list elements of the text, managedFields included. */
@@ -23,7 +22,7 @@ export const requestBounds = {
   transientWeight: 25_000,
 };
 
-/** Runs a decoder of a request body. Throws 413 if the body has too many values. */
+/** Runs a decoder of a request body. @throws StatusError 413 for too many values */
 export function withinBounds<T>(decode: () => T): T {
   try {
     return decode();
@@ -35,12 +34,14 @@ export function withinBounds<T>(decode: () => T): T {
 
 /** `parseJson` for request bodies: throws 413 before it builds too many values. */
 export function parseJsonRequest(bytes: Uint8Array): ParsedJson {
-  return withinBounds(() => parsedAhead(bytes, "json") ?? parseJson(bytes, requestBounds.values));
+  return withinBounds(
+    () => takeParsedAhead(bytes, "json") ?? parseJson(bytes, requestBounds.values),
+  );
 }
 
 /** `parseYaml` for request bodies: throws 413 for too many values. */
 export function parseYamlRequest(bytes: Uint8Array): ParsedYaml {
-  return withinBounds(() => parsedAhead(bytes, "yaml") ?? atOnce(yamlInSlices(bytes)));
+  return withinBounds(() => takeParsedAhead(bytes, "yaml") ?? atOnce(yamlInSlices(bytes)));
 }
 
 function* yamlInSlices(bytes: Uint8Array): Slices<ParsedYaml> {
@@ -52,25 +53,24 @@ function* yamlInSlices(bytes: Uint8Array): Slices<ParsedYaml> {
 
 export type TextFormat = "json" | "yaml";
 
-/** The value of a text that was parsed ahead, or the fault that it has. */
+/** Result of parsing ahead. */
 type Outcome = { readonly parsed: ParsedJson } | { readonly fault: unknown };
 
-/** What `parseAhead` has found and no step has asked for yet. */
+/** Results of `parseAhead` that have not been taken. */
 const outcomes = new WeakMap<Uint8Array, Map<TextFormat, Outcome>>();
 
-/** Texts that are shorter are parsed within a few milliseconds. */
-const largeText = 16 * 1024;
+/** Minimum size for parsing ahead; smaller texts are parsed within a few milliseconds. */
+const largeTextBytes = 16 * 1024;
 
 /**
- * Parses a large text in slices before the step that asks for its value, so that no other request
- * waits for all of it. That step receives the value, or has the fault thrown. Of several formats the
- * next one is tried where a text has a fault or gives a key twice.
+ * Parses a large text in slices, so that it does not block the event loop; the later parse call takes
+ * the result or throws the fault. If a format fails or has duplicate keys, the next one is tried.
  */
 export function parseAhead(
   bytes: Uint8Array,
   formats: readonly TextFormat[],
 ): Promise<void> | undefined {
-  return bytes.byteLength > largeText ? parseInSlices(bytes, formats) : undefined;
+  return bytes.byteLength > largeTextBytes ? parseInSlices(bytes, formats) : undefined;
 }
 
 async function parseInSlices(bytes: Uint8Array, formats: readonly TextFormat[]): Promise<void> {
@@ -93,8 +93,8 @@ async function outcomeOf(bytes: Uint8Array, format: TextFormat): Promise<Outcome
   }
 }
 
-/** Handed out once, since steps may change the value. Undefined unless it was parsed ahead. */
-function parsedAhead(bytes: Uint8Array, format: TextFormat): ParsedJson | undefined {
+/** Takes the result of parsing ahead, once, as callers may modify the value; undefined if there is none. */
+function takeParsedAhead(bytes: Uint8Array, format: TextFormat): ParsedJson | undefined {
   const outcome = outcomes.get(bytes)?.get(format);
   if (outcome === undefined) return undefined;
   outcomes.get(bytes)?.delete(format);

@@ -1,7 +1,7 @@
 /**
- * Whether a YAML text surely has more than `most` separators (line breaks, commas, colons, open
- * brackets) outside of block scalars, quotes and comments. A parser takes time by these, and this
- * looks at them many times faster. Plain text is not told from structure.
+ * Whether a YAML text has more than `most` separators (line breaks, commas, colons, opening brackets)
+ * outside of block scalars, quotes and comments, which determine the time of parsing. Separators in
+ * plain scalars are included.
  */
 export function hasMoreSeparators(text: string, most: number): boolean {
   if (text.length <= most) return false;
@@ -28,7 +28,7 @@ export function hasMoreSeparators(text: string, most: number): boolean {
 
 const newline = 0x0a;
 
-/** A scalar begins behind a separator, a dash or a question mark, and on a new line. */
+/** Whether a scalar can start after the character: a separator, dash, question mark or line break. */
 function mayBegin(previous: number): boolean {
   return (
     previous === newline ||
@@ -55,7 +55,7 @@ function isEscaped(text: string, at: number): boolean {
   return backslashes % 2 === 1;
 }
 
-/** `key: |`, `- >-`: the line that ends at `end` announces a block scalar. */
+/** Whether the line that ends at `end` opens a block scalar (`key: |`, `- >-`). */
 function opensBlock(text: string, end: number): boolean {
   const last = text.charCodeAt(end - 1);
   // `|`, `>`, and behind them `+`, `-`, a digit, a blank or a carriage return.
@@ -65,7 +65,7 @@ function opensBlock(text: string, end: number): boolean {
   return /(?:^|[\s:-])[|>][-+1-9]{0,2}\s*$/.test(text.slice(Math.max(0, end - 16), end));
 }
 
-/** The lines of a block scalar are at least as far to the right as its first one. */
+/** The end of a block scalar, whose lines are indented at least as far as its first one. */
 function endOfBlock(text: string, end: number): number {
   const start = text.lastIndexOf("\n", end - 1) + 1;
   const [before = ""] =

@@ -2,17 +2,17 @@ import { atOnce, type Slices } from "#base";
 import { isPlainText } from "./yaml-scalars.ts";
 
 /**
- * YAML as Kubernetes prints it: keys sorted with numbers inside them counted, lists level with
- * their key, texts plain where that is safe, folded at 80 columns at spaces.
+ * Prints YAML as sigs.k8s.io/yaml: keys in natural order, lists not indented below their key, plain
+ * strings where possible, folded at spaces at 80 columns.
  */
 
 const WIDTH = 80;
-/** Longer keys stand behind a question mark. */
-const LONGEST_SIMPLE_KEY = 128;
+/** Maximum length of a simple key; longer ones follow a question mark. */
+const MAX_SIMPLE_KEY = 128;
 
 type Style = "plain" | "single" | "double" | "literal";
 
-/** The text of a JSON value, with a line break at the end. Recursive like the values it prints. */
+/** The YAML of a JSON value, with a final line break. */
 export function printYaml(value: unknown): string {
   return atOnce(printYamlInSlices(value));
 }
@@ -23,7 +23,7 @@ export function* printYamlInSlices(value: unknown): Slices<string> {
   return printer.text;
 }
 
-/** Elements and keys that are printed in one slice. */
+/** Number of elements and keys per slice. */
 const slice = 500;
 
 class Printer {
@@ -87,7 +87,7 @@ class Printer {
   }
 
   private key(key: string, indent: number): void {
-    const isSimple = Buffer.byteLength(key) <= LONGEST_SIMPLE_KEY && !key.includes("\n");
+    const isSimple = Buffer.byteLength(key) <= MAX_SIMPLE_KEY && !key.includes("\n");
     if (isSimple) {
       this.scalar(key, indent, true);
       this.write(":");
@@ -177,7 +177,7 @@ class Printer {
   }
 }
 
-/** Values that take lines of their own. */
+/** Whether the value is printed in block style, on separate lines. */
 function isBlock(value: unknown): value is object {
   if (typeof value !== "object" || value === null) return false;
   return Array.isArray(value) ? value.length > 0 : Object.keys(value).length > 0;
@@ -206,7 +206,7 @@ interface Allowed {
 
 const unprintable = /[^\n -~\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd]/;
 
-/** Which styles can hold a text that is not empty. */
+/** The styles that can represent a non-empty text. */
 function analyze(text: string): Allowed {
   if (unprintable.test(text) || / \n/.test(text)) {
     return { plain: false, single: false, literal: false };
@@ -247,7 +247,7 @@ function escaped(character: string): string {
   return code <= 0xffff ? `\\u${hex.padStart(4, "0")}` : `\\U${hex.padStart(8, "0")}`;
 }
 
-/** `a2` before `a10`, letters behind everything else: the order of Kubernetes' YAML library. */
+/** Natural order of go-yaml: `a2` before `a10`, letters after other characters. */
 function compareKeys(a: string, b: string): number {
   const at = firstDifference(a, b);
   if (at === a.length || at === b.length) return a.length - b.length;
@@ -260,7 +260,7 @@ function compareKeys(a: string, b: string): number {
   return compareNumbers(a, b, at);
 }
 
-/** Where two texts begin to differ, at the start of a character. */
+/** Index of the first differing character. */
 function firstDifference(a: string, b: string): number {
   const end = Math.min(a.length, b.length);
   let at = 0;
@@ -281,7 +281,7 @@ function isDigit(text: string, at: number): boolean {
   return code >= 0x30 && code <= 0x39;
 }
 
-/** The numbers that begin at, or run through, the first difference. */
+/** Compares the numbers that start at or contain the first difference. */
 function compareNumbers(left: string, right: string, at: number): number {
   let lead = 0;
   if (left[at] === "0" || right[at] === "0") {

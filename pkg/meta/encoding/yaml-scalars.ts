@@ -43,7 +43,7 @@ const timestamp = new RegExp(`^${date}(?:[Tt ]${timeOfDay}${zone}?)?$`);
 const LARGEST = 2n ** 64n - 1n;
 const SMALLEST = -(2n ** 63n);
 
-/** The meaning of an unquoted scalar without a tag. */
+/** Resolves a plain scalar without a tag. */
 export function resolveScalar(text: string): ResolvedScalar {
   const word = words.get(text);
   if (word !== undefined) return word;
@@ -55,7 +55,7 @@ export function resolveScalar(text: string): ResolvedScalar {
   return integerOf(plain) ?? floatOf(plain) ?? asText;
 }
 
-/** Whether a text, written without quotes, would be read back as the same text. */
+/** Whether the text as a plain scalar is resolved to the same string. */
 export function isPlainText(text: string): boolean {
   return resolveScalar(text).kind === "string" && !base60.test(text);
 }

@@ -16,8 +16,8 @@ import { goQuote } from "./go-quote.ts";
 import { resolveScalar } from "./yaml-scalars.ts";
 
 /**
- * Text that is no YAML, or YAML that is no JSON; the message begins with `yaml: ` and names the
- * line.
+ * Malformed YAML, or YAML that cannot be converted to JSON; the message starts with `yaml: ` and names
+ * the line.
  */
 export class YamlFault extends Error {
   override readonly name = "YamlFault";
@@ -50,32 +50,31 @@ export function parseYaml(text: string, maxValues = Number.POSITIVE_INFINITY): P
   return atOnce(parseYamlInSlices(text, maxValues));
 }
 
-/** As `parseYaml`, in slices; the longest is the first, in which the parser reads all of the text. */
+/** As `parseYaml`, in slices; the first one, which scans the text, is the longest. */
 export function* parseYamlInSlices(text: string, maxValues: number): Slices<ParsedYaml> {
   const parsed = yield* eventsOf(firstDocument(text));
   yield;
   return yield* new Builder(parsed, maxValues).build();
 }
 
-/** Characters that may be parsed again because lines have been moved. */
-const MAX_PARSED_AGAIN = 1_000_000;
+/** Maximum number of characters that are parsed again after lines were indented. */
+const MAX_REPARSED = 1_000_000;
 
 /**
- * Within brackets and quotes Kubernetes' parser takes lines with less indentation than this one
- * does. They are moved to the right until nothing is wrong with them; what is moved is space that
- * means nothing, and no line becomes another.
+ * In flow collections and quotes, go-yaml accepts lines with less indentation than this parser. Such
+ * lines are indented until they parse; the added space has no meaning there.
  */
 function* eventsOf(source: string): Slices<ParsedEvents> {
   let first: YAMLException | undefined;
   let moved = source;
-  for (let parsed = 0; parsed <= MAX_PARSED_AGAIN; parsed += source.length) {
+  for (let parsed = 0; parsed <= MAX_REPARSED; parsed += source.length) {
     try {
       return { source: moved, events: parseEvents(moved, { maxDepth: MAX_DEPTH }) };
     } catch (error) {
       if (!(error instanceof YAMLException)) throw error;
       first ??= error;
       if (error.reason !== "deficient indentation" || error.mark === undefined) break;
-      moved = movedRight(moved, error.mark.position);
+      moved = indentLine(moved, error.mark.position);
     }
     yield;
   }
@@ -83,8 +82,8 @@ function* eventsOf(source: string): Slices<ParsedEvents> {
   throw syntaxFault(first, source);
 }
 
-/** With the line at `position` to the right of the one before it. */
-function movedRight(source: string, position: number): string {
+/** Indents the line at `position` more than the line before it. */
+function indentLine(source: string, position: number): string {
   const start = source.lastIndexOf("\n", position - 1) + 1;
   const before = source.slice(0, start).trimEnd();
   const above = before.slice(before.lastIndexOf("\n") + 1);
@@ -94,8 +93,7 @@ function movedRight(source: string, position: number): string {
 }
 
 /**
- * `---` and `...` at the start of a line end a document wherever they stand, so the text can be
- * cut there.
+ * The first document: `---` and `...` at the start of a line end a document in any context.
  */
 function firstDocument(text: string): string {
   let started = false;
@@ -123,7 +121,7 @@ interface Node {
   readonly isMerge: boolean;
 }
 
-/** A list or a map whose members are being read. */
+/** A list or map under construction. */
 interface Collection {
   readonly event: SequenceEvent | MappingEvent;
   readonly value: unknown[] | Record<string, unknown>;
@@ -132,10 +130,10 @@ interface Collection {
   key: Node | undefined;
 }
 
-/** Events of one slice. */
+/** Number of events per slice. */
 const slice = 2_000;
 
-/** Makes values from events, in one pass. */
+/** Builds values from parser events. */
 class Builder {
   private readonly open: Collection[] = [];
   private root: Node | undefined;
@@ -295,7 +293,7 @@ function scalarValue(
   return { value, isMerge: kind === "merge" };
 }
 
-/** Keys of JSON are texts: numbers and booleans become theirs, nothing else can. */
+/** Converts a scalar key to a string, as JSON requires. @throws YamlFault for other keys */
 function keyText(key: unknown): string {
   const scalar = key as ScalarValue | object;
   if (typeof scalar === "string") return scalar;
@@ -306,7 +304,7 @@ function keyText(key: unknown): string {
   return String(scalar);
 }
 
-/** `<<: *base`: the keys of a mapping, or of several, as if they stood here. */
+/** Merge key (`<<: *base`): adds the keys of one or several mappings. */
 function mergeInto(target: Record<string, unknown>, source: unknown): void {
   if (Array.isArray(source)) {
     // The first of several wins, so it comes last.
@@ -324,7 +322,7 @@ interface Reason {
   readonly words: string;
 }
 
-/** The parser's reasons in the words of Kubernetes' one, where clients are likely to see them. */
+/** go-yaml's messages for the parser's common errors. */
 const reasons: readonly Reason[] = [
   {
     pattern: /tab|cannot start any token|reserved indicator/i,
@@ -365,12 +363,12 @@ function syntaxFault(error: YAMLException, source: string): YamlFault {
   return new YamlFault(`yaml: line ${line + 1}: ${words}`);
 }
 
-/** Whether a line ends in a plain scalar, which the next one could go on with. */
+/** Whether the line ends in a plain scalar, which the next line could continue. */
 function endsPlain(line: string): boolean {
   return !line.includes("#") && /[^\s:\-,"'|>[\]{}]\s*$/.test(line);
 }
 
-/** The bracket that closes the innermost flow collection that is open at the end of a text. */
+/** The closing bracket of the innermost open flow collection at the end of the text. */
 function openBracket(text: string): string | undefined {
   const open: string[] = [];
   for (const [found] of text.matchAll(/"(?:[^"\\]|\\.)*"|'[^']*'|[[\]{}]/gs)) {

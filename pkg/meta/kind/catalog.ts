@@ -2,25 +2,25 @@ import type { StructType } from "#schema";
 import { type Domain, resolve } from "./domain.ts";
 import type { Kind, KindVersion } from "./kind.ts";
 
-/** One kind served in one group and version: what a path of the API leads to. */
+/** A kind in one served group version. */
 export interface Resource {
   readonly kind: Kind;
   readonly served: KindVersion;
-  /** Resolved group; "" is core. */
+  /** Resolved group; "" for the core group. */
   readonly group: string;
   readonly version: string;
   /** `v1`, `coordination.k8s.io/v1`. */
   readonly groupVersion: string;
   readonly plural: string;
   readonly struct: StructType<any>;
-  /** The hub's group and version, and the struct of that. */
+  /** Group, version and struct of the hub. */
   readonly hub: {
     readonly group: string;
     readonly version: string;
     readonly groupVersion: string;
     readonly struct: StructType<any>;
   };
-  /** What lies in the store: the hub, but for a custom resource stored in another version. */
+  /** The storage version: the hub, except for custom resources with another storage version. */
   readonly stored: KindVersion & { readonly groupVersion: string };
   /** Key prefix with slashes at both ends, below the storage root: `/configmaps/`. */
   readonly keyPrefix: string;
@@ -32,10 +32,9 @@ export function groupVersionOf(group: string, version: string): string {
 }
 
 /**
- * The served resources, found by path parts and by kind. Built-in kinds stay; custom resources come
- * and go, each definition's together. Nothing that is asked per request depends on how many there
- * are, and what is derived from the contents can be kept per group or per resource, which are
- * values that do not change: a change of one group leaves the arrays of all others as they are.
+ * The served resources by path and by kind: the built-in ones, and custom resources, which are added and
+ * removed per definition. Look-ups take constant time. Resources and the arrays of groups are immutable,
+ * so that derived data can be cached by them: a change of one group does not replace those of others.
  */
 export class Catalog {
   readonly #byPath = new Map<string, Resource>();
@@ -67,7 +66,7 @@ export class Catalog {
     for (const [name, group] of groups) this.#byGroup.set(name, group);
   }
 
-  /** A catalog of the same built-in resources, which are shared, without custom resources. */
+  /** Creates a catalog that shares the built-in resources, without custom resources. */
   builtin(): Catalog {
     const copy = new Catalog([], this.domain);
     for (const [name, group] of this.#byGroup) {
@@ -83,14 +82,14 @@ export class Catalog {
     this.#all ??= [...this.#byGroup.values()].flat();
     return this.#all;
   }
-  /** Another object whenever the contents are others: the key of what is derived from all. */
+  /** An object that is replaced on every change, as a cache key for data derived from all resources. */
   get content(): object {
     return this.#content;
   }
   get groups(): Iterable<string> {
     return this.#byGroup.keys();
   }
-  /** The same array as long as nothing in the group changes; empty = the group is not served. */
+  /** The resources of a group; the array is replaced only if the group changes. Empty if not served. */
   inGroup(group: string): readonly Resource[] {
     return this.#byGroup.get(group) ?? none;
   }
@@ -100,7 +99,7 @@ export class Catalog {
   findKind(groupVersion: string, kind: string): Resource | undefined {
     return this.#byKind.get(`${groupVersion}/${kind}`);
   }
-  /** Whether the resource is served (still). */
+  /** Whether the resource is currently served. */
   serves(resource: Resource): boolean {
     return this.#byPath.get(pathOf(resource)) === resource;
   }
@@ -130,9 +129,9 @@ export class Catalog {
     for (const listener of this.#listeners) listener();
   }
 
-  /** Calls back, once, when the resource is served no more. Answers how to take that back. */
+  /** Calls the listener once the resource is removed; returns the unsubscribe function. */
   whenGone(resource: Resource, listener: () => void): () => void {
-    // Built-in kinds stay, and have a great many watchers.
+    // Built-in resources are never removed, and have many watchers.
     if (resource.kind.custom === undefined) return () => undefined;
     const listeners = this.#leaving.get(resource) ?? new Set();
     this.#leaving.set(resource, listeners.add(listener));
@@ -144,7 +143,7 @@ export class Catalog {
     };
   }
 
-  /** Calls back after every change. Answers how to take that back. */
+  /** Calls the listener after every change; returns the unsubscribe function. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -182,7 +181,7 @@ export function resourceOf(kind: Kind, served: KindVersion, domain: Domain): Res
   const hubVersion = kind.versions.find((v) => v.convert === "hub");
   if (hubVersion === undefined) throw new Error(`${kind.kind} has no hub version`);
   const hubGroup = resolve(hubVersion.group ?? kind.group, domain);
-  // What a webhook converts is in the hub version as far as anybody above the store can tell.
+  // With a conversion webhook, the store converts: all other code sees the hub version.
   const { storageVersion, conversion } = kind.custom ?? {};
   const storedVersion = conversion === undefined ? storageVersion : undefined;
   const stored = kind.versions.find((v) => v.version === storedVersion) ?? hubVersion;

@@ -1,9 +1,9 @@
 /**
- * Names on the wire: the only file that spells a domain. Declarations write group names and label
- * keys with a placeholder (`coordination.{api}`, `{label}/metadata.name`); `resolve` fills it in.
+ * API domains. Declarations write group names and label keys with a placeholder (`coordination.{api}`,
+ * `{label}/metadata.name`), which `resolve` replaces. No other file contains a domain.
  */
 
-/** Where the Go packages live that messages of Kubernetes quote. */
+/** Module prefix of the Go packages in Kubernetes' messages. */
 export const goModules = "k8s.io";
 
 export interface Domain {
@@ -16,7 +16,7 @@ export interface Domain {
 const KUBERNETES_API = goModules;
 const KUBERNETES_LABEL = "kubernetes.io";
 
-/** The label domain follows the API domain unless that is Kubernetes' own. */
+/** The label domain defaults to the API domain, except for `k8s.io`, whose is `kubernetes.io`. */
 export function domainOf(api: string = KUBERNETES_API, label?: string): Domain {
   return { api, label: label ?? (api === KUBERNETES_API ? KUBERNETES_LABEL : api) };
 }

@@ -1,10 +1,9 @@
 import type { Infer, Problems, StructType } from "#schema";
 
 /**
- * A kind is a value: this is its shape. Files in pkg/api declare one each; a
- * CustomResourceDefinition
- * compiles to the same shape at run time. Group names and label keys are written as templates
- * (`coordination.{api}`, see domain.ts) and resolved when the catalog is built.
+ * The declaration of a kind. Files of pkg/api declare the built-in ones; CustomResourceDefinitions are
+ * compiled to it at run time. Group names and label keys are templates (`coordination.{api}`, see
+ * domain.ts), which the catalog resolves.
  */
 export interface Kind<Hub = any> {
   /** Template of the API group; "" is the core group. */
@@ -23,9 +22,9 @@ export interface Kind<Hub = any> {
    * one.
    */
   readonly versions: readonly KindVersion<Hub>[];
-  /** Versions in which another server may have stored objects although they are not served. */
+  /** Versions that are not served, but in which other servers may have stored objects. */
   readonly readableVersions?: readonly ReadableVersion<Hub>[];
-  /** Versions that are served no more; bodies in them are refused as such. */
+  /** Removed versions; request bodies in them are rejected. */
   readonly formerVersions?: readonly string[];
   /** Key prefix below `/registry/`, without slashes at the ends: `services/specs`. Template. */
   readonly storagePrefix: string;
@@ -35,33 +34,32 @@ export interface Kind<Hub = any> {
   readonly columns: readonly Column[];
   /** Cells of a table row, one per column; `now` in milliseconds for ages. */
   readonly row: (object: Hub, context: RowContext) => readonly Cell[];
-  /** What the object's row says about it beside the cells, as in a pod that has completed. */
+  /** Conditions of the object's table row, such as Completed of a pod. */
   readonly rowConditions?: (object: Hub) => readonly RowCondition[];
   /**
    * Selectable fields beside metadata.name and metadata.namespace: label -> value of the object.
    */
   readonly selectableFields: Readonly<Record<string, (object: Hub) => string>>;
-  /** Present where the kind was defined at run time, in one version of a custom resource. */
+  /** Present for custom resources. */
   readonly custom?: CustomKind;
 }
 
 /**
- * What a custom resource adds. Each of its versions is a kind of its own, whose hub is that
- * version, since everything about it may differ from version to version; the others are known for
- * conversion.
+ * Additional fields of a custom resource. Each served version is a separate kind with that version as
+ * hub, as all properties may differ between versions; the other versions are used for conversion.
  */
 export interface CustomKind {
-  /** The definition is being removed: nothing new is created. Changes with the definition. */
+  /** Whether the definition is terminating, so that creates are rejected; evaluated on each access. */
   readonly terminating: boolean;
-  /** The version that objects are stored in. */
+  /** The storage version. */
   readonly storageVersion: string;
-  /** The same text means the same kind in every process. */
+  /** Identifies the compiled definition across processes. */
   readonly fingerprint: string;
-  /** How objects get from version to version; absent = by the versions' `convert`. */
+  /** Conversion webhook; absent = by the versions' `convert`. */
   readonly conversion?: ObjectConversion;
 }
 
-/** Asks someone else. */
+/** Conversion of objects by a webhook. */
 export interface ObjectConversion {
   /**
    * JSON objects of one custom resource, in the version that each names, in the version
@@ -85,19 +83,19 @@ export type Verb =
   | "watch";
 
 export interface KindVersion<Hub = any> {
-  /** Template; absent = the kind's own group. Event is served in two groups. */
+  /** Template; absent = the kind's group. Event is served in two groups. */
   readonly group?: string;
   readonly version: string;
   readonly struct: StructType<any>;
-  /** Served without being asked for by `--runtime-config`. */
+  /** Whether the version is served by default, without `--runtime-config`. */
   readonly onByDefault: boolean;
-  /** Feature gate without which the version is not served, even if `--runtime-config` asks. */
+  /** Feature gate that the version requires, in addition to `--runtime-config`. */
   readonly gate?: string;
-  /** "hub": objects are stored in this version. Otherwise pure functions to and from the hub. */
+  /** "hub" for the hub version; else pure functions to and from the hub. */
   readonly convert: "hub" | { readonly up: (object: any) => Hub; readonly down: (hub: Hub) => any };
-  /** Selectable fields of this version where they differ from the kind's. */
+  /** Selectable fields of this version if they differ from the kind's. */
   readonly selectableFields?: Readonly<Record<string, (object: Hub) => string>>;
-  /** Warning header on every answer of a deprecated version. Template. */
+  /** Warning header of all responses of a deprecated version. Template. */
   readonly deprecationWarning?: string;
   /**
    * Field-path prefixes and rules may differ per version: validation runs on the hub unless given
@@ -106,7 +104,7 @@ export interface KindVersion<Hub = any> {
   readonly validate?: (object: any, problems: Problems, context: HookContext) => void;
 }
 
-/** Only the way up to the hub is needed. */
+/** A version that can only be converted to the hub. */
 export interface ReadableVersion<Hub = any> {
   readonly version: string;
   readonly struct: StructType<any>;
@@ -117,7 +115,7 @@ export interface Subresource {
   /** `status`, `scale`, `finalize`… */
   readonly name: string;
   readonly verbs: readonly ("get" | "update" | "patch" | "create" | "delete")[];
-  /** Group, version and kind in discovery where they differ from the parent's. */
+  /** Group, version and kind in discovery if they differ from the parent's. */
   readonly represents?: {
     readonly group: string;
     readonly version: string;
@@ -138,7 +136,7 @@ export interface Subresource {
   readonly scale?: ScaleAccess;
 }
 
-/** What the scale subresource shows of an object, and how it changes it; both in hub form. */
+/** Accessors of the scale subresource for objects in hub form. */
 export interface ScaleAccess<Hub = any> {
   readonly get: (object: Hub) => {
     /** Wanted. */
@@ -158,10 +156,10 @@ export interface ScaleAccess<Hub = any> {
   readonly path?: string;
 }
 
-/** Checks of metadata: `object` of the object by itself, `change` of what an update changed. */
+/** Validations of metadata: of the object, or of its change by an update. */
 export type MetadataCheck = "object" | "change";
 
-/** The switches that Kubernetes calls a strategy. */
+/** Options of a kind, which Kubernetes has in the REST strategy. */
 export interface KindRules {
   /** Which names are valid; see meta/names.ts. */
   readonly name:
@@ -223,7 +221,7 @@ export interface KindRules {
   readonly fieldAnnotation?: string;
 }
 
-/** What a hook may know beside the object: time and switches, never I/O. */
+/** Context of hooks: time and options, no I/O. */
 export interface HookContext {
   readonly now: number;
   readonly gate: (name: string) => boolean;
@@ -254,8 +252,7 @@ export interface HookContext {
 }
 
 /**
- * Pure functions; objects are in hub form, defaulted, and may be changed in place by `default` and
- * `prepare*` only.
+ * Pure functions on defaulted objects in hub form. Only `default` and `prepare*` may modify them.
  */
 export interface KindHooks<Hub = any> {
   /**
@@ -308,7 +305,7 @@ export interface KindHooks<Hub = any> {
   ) => readonly string[];
 }
 
-/** A table column; `format` is "name" for the first, `priority` 0 is shown without `-o wide`. */
+/** A table column; `format` is "name" for the first; columns with `priority` > 0 require `-o wide`. */
 export interface Column {
   readonly name: string;
   readonly type: "string" | "integer" | "number" | "boolean" | "date";
@@ -352,7 +349,7 @@ const commonRules: KindRules = {
   expires: false,
 };
 
-/** What a file of pkg/api must say; everything else has the common value. */
+/** Declaration of a kind in pkg/api; optional fields have defaults. */
 export interface KindDeclaration<Hub> extends Pick<
   Kind<Hub>,
   "group" | "kind" | "plural" | "scope" | "versions" | "columns" | "row"
@@ -373,7 +370,7 @@ export interface KindDeclaration<Hub> extends Pick<
   readonly custom?: CustomKind;
 }
 
-/** Declares a kind; `hub` fixes the type of the objects that hooks, columns and selectors see. */
+/** Declares a kind; `hub` determines the type of the objects in hooks, columns and selectors. */
 export function kind<S extends StructType<any>>(
   _hub: S,
   declaration: KindDeclaration<Infer<S>>,

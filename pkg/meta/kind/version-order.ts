@@ -1,6 +1,6 @@
 /**
- * Most preferred first: stable before beta before alpha, then higher numbers first, and names of
- * any other shape last in alphabetical order: v10, v2, v1, v11beta2, v10beta3, v3beta1,
+ * Sorts versions by preference: stable before beta before alpha, then higher numbers first; other names
+ * come last in alphabetical order: v10, v2, v1, v11beta2, v10beta3, v3beta1,
  * v12alpha1, foo.
  */
 export function compareVersions(a: string, b: string): number {

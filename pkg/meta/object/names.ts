@@ -1,6 +1,6 @@
 /**
- * Which texts are names. Each check answers the messages that clients see, none when the text
- * passes. Lengths are counted in bytes, as everywhere in Kubernetes.
+ * Validation of names. Each check returns Kubernetes' error messages; empty = valid. Lengths are in
+ * bytes.
  */
 
 const LABEL_FORM = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
@@ -109,7 +109,7 @@ export function isLabelValue(value: string): string[] {
   return [...messages, wrongForm(LABEL_VALUE_RULE, LABEL_VALUE_FORM, examples)];
 }
 
-/** Annotation keys are qualified names whose prefix may be written in upper case. */
+/** Annotation keys are qualified names, validated in lower case. */
 export function isAnnotationKey(value: string): string[] {
   return isQualifiedName(value.toLowerCase());
 }
@@ -134,7 +134,7 @@ export function isRelaxedEnvVarName(value: string): string[] {
   ];
 }
 
-/** Used as a file name, these would leave the directory. */
+/** Rejects names that would leave the directory if used as file names. */
 function directoryMessages(value: string): string[] {
   if (value === ".") return ["must not be '.'"];
   if (value === "..") return ["must not be '..'"];
@@ -179,7 +179,7 @@ export function isHttpHeaderName(value: string): string[] {
   return [wrongForm(rule, HEADER_FORM, ["X-Header-Name"])];
 }
 
-/** Anything that can stand in a URL path; `prefix` is the beginning of a generated name. */
+/** A path segment of a URL; `prefix` for a generateName. */
 export function isPathSegmentName(value: string, prefix = false): string[] {
   const messages: string[] = [];
   if (!prefix) {
@@ -192,7 +192,7 @@ export function isPathSegmentName(value: string, prefix = false): string[] {
   return messages;
 }
 
-/** The name rules of kinds: `name` may be the beginning of a generated name. */
+/** A name rule of a kind; `prefix` for a generateName. */
 type NameCheck = (name: string, prefix: boolean) => readonly string[];
 
 export type NameRule =
@@ -214,7 +214,7 @@ const checks: Readonly<Record<Exclude<NameRule, NameCheck>, NameCheck>> = {
   "path-segment": isPathSegmentName,
 };
 
-/** A prefix may end in a dash, since more follows. */
+/** Masks the trailing dash of a generateName, which is permitted. */
 function completed(name: string, prefix: boolean): string {
   return prefix && name.length > 1 && name.endsWith("-") ? `${name.slice(0, -2)}a` : name;
 }

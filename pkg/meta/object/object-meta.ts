@@ -15,8 +15,7 @@ import type { Infer, StringType } from "#schema";
 import { fieldsV1, time, uid } from "../scalar/scalars.ts";
 
 /**
- * The messages that every object shares: metadata of objects and lists, references, selectors,
- * conditions.
+ * The structs of meta/v1: metadata of objects and lists, references, selectors, conditions.
  */
 
 const v1 = structs("apimachinery/pkg/apis/meta/v1");
@@ -119,7 +118,7 @@ export const objectMeta = v1("ObjectMeta", "Metadata that every persisted object
     "Sequence number of the desired state, increased by the server with each change of the " +
       "specification.",
   ),
-  // Kubernetes' conformance suite looks for the first words of this one.
+  // The conformance suite searches for the first words of this description.
   creationTimestamp: value(
     8,
     time,
@@ -247,8 +246,8 @@ export const labelSelector = v1(
 export type LabelSelector = Infer<typeof labelSelector>;
 
 /**
- * Kinds check their conditions themselves, in Kubernetes' order: an empty message, for one, is
- * fine.
+ * Kinds validate their conditions themselves, in Kubernetes' order; an empty message, for example, is
+ * valid.
  */
 export const condition = v1("Condition", "One observed aspect of an object.", {
   type: required(1, string, "Type of the condition, in CamelCase or as a domain-prefixed name."),

@@ -11,9 +11,9 @@ import {
 import type { ObjectMeta } from "./object-meta.ts";
 import { goQuote } from "../encoding/go-quote.ts";
 
-/** The rules of metadata, in the order in which Kubernetes reports what breaks them. */
+/** Validation of ObjectMeta, with errors in Kubernetes' order. */
 
-/** Bytes of all annotation keys and values together. */
+/** Maximum total size of annotation keys and values, in bytes. */
 const ANNOTATIONS_SIZE = 256 * 1024;
 const MANAGER_LENGTH = 128;
 const STANDARD_FINALIZERS = new Set(["kubernetes", "orphan", "foregroundDeletion"]);
@@ -30,7 +30,7 @@ interface ObjectMetaOptions {
 
 type Owner = NonNullable<ObjectMeta["ownerReferences"]>[number];
 
-/** Checks metadata by itself, on create and update alike. */
+/** Validates metadata on creates and updates. */
 export function checkObjectMeta(
   meta: ObjectMeta,
   options: ObjectMetaOptions,
@@ -102,7 +102,7 @@ function checkNamespace(
   }
 }
 
-/** Keys and values of a label map; also of selectors and node selectors. */
+/** Validates keys and values of labels, selectors and node selectors. */
 export function checkLabels(
   labels: Readonly<Record<string, string>>,
   path: Path,
@@ -128,7 +128,7 @@ function* labelChecks(
   }
 }
 
-/** Keys of annotations, and the size of all of them. */
+/** Validates keys and total size of annotations. */
 export function checkAnnotations(
   annotations: Readonly<Record<string, string>>,
   path: Path,
@@ -187,7 +187,7 @@ function checkOwner(owner: Owner, path: Path, problems: Problems): void {
   }
 }
 
-/** Messages show the fields in the order of their declaration, whatever order a client sent. */
+/** The owner reference with fields in the order of Go's struct, for messages. */
 function shownOwner({ apiVersion, kind, name, uid, ...flags }: Owner): unknown {
   const { controller, blockOwnerDeletion } = flags;
   return { apiVersion, kind, name, uid, controller, blockOwnerDeletion };
@@ -254,7 +254,7 @@ export function checkManager(manager: string, path: Path, problems: Problems): v
   }
 }
 
-/** Checks how metadata changed. What it is by itself is checkObjectMeta's part. */
+/** Validates changes of metadata on updates, in addition to `checkObjectMeta`. */
 export function checkObjectMetaUpdate(
   meta: ObjectMeta,
   old: ObjectMeta,

@@ -1,11 +1,11 @@
 import { assign, atOnce, deepClone, deepEqual, printJson, type Slices } from "#base";
 import { Written } from "#schema";
-import { checkDepth, type JsonObject, PatchFault, Work } from "./patch-fault.ts";
+import { checkDepth, type JsonObject, PatchFault, WorkBudget } from "./patch-fault.ts";
 
 /**
- * JSON Patch (RFC 6902) as Kubernetes applies it, which is laxer than the standard: a replace may
- * name a missing key, a copy of one gives null, a test for null passes there, indices may be
- * negative, and what stands before the first slash of a path is ignored.
+ * JSON Patch (RFC 6902) with the deviations of Kubernetes' library: `replace` accepts a missing key,
+ * `copy` of one yields null, `test` for null passes there, indexes may be negative, and text before the
+ * first slash of a path is ignored.
  */
 
 interface PatchOperation {
@@ -15,29 +15,29 @@ interface PatchOperation {
   readonly value?: unknown;
 }
 
-/** Bytes that all copies of one patch may add. */
+/** Maximum number of bytes that the `copy` operations of one patch add. */
 const COPY_LIMIT = 3 * 1024 * 1024;
 
-/** Elements that all operations of one patch may move; these take some 10 ms. */
+/** Maximum number of list elements that the operations of one patch shift, which takes some 10 ms. */
 const MOVE_LIMIT = 20_000_000;
 
 type Container = JsonObject | unknown[];
 
 /**
- * Applies the operations in order. Neither argument is changed. Throws PatchFault at the first
- * that fails.
+ * Applies the operations in order, without modifying the arguments.
+ * @throws PatchFault at the first operation that fails
  */
 export function jsonPatch(document: unknown, operations: readonly PatchOperation[]): unknown {
   return atOnce(jsonPatchInSlices(document, operations));
 }
 
-/** As `jsonPatch`, with a slice per operation. */
+/** As `jsonPatch`, in slices of one operation. */
 export function* jsonPatchInSlices(
   document: unknown,
   operations: readonly PatchOperation[],
 ): Slices<unknown> {
   checkDepth(operations);
-  const run = new Run(deepClone(document));
+  const run = new PatchRun(deepClone(document));
   for (const operation of operations) {
     yield;
     run.apply(operation ?? {});
@@ -48,9 +48,9 @@ export function* jsonPatchInSlices(
   return run.document;
 }
 
-class Run {
+class PatchRun {
   private copied = 0;
-  private readonly moving = new Work(MOVE_LIMIT);
+  private readonly moving = new WorkBudget(MOVE_LIMIT);
 
   constructor(public document: unknown) {}
 
@@ -86,12 +86,12 @@ class Run {
   }
 
   private remove(place: Target): unknown {
-    this.moving.spend(elementsBehind(place));
+    this.moving.spend(movedElements(place));
     return remove(place);
   }
 
   private insert(place: Target, value: unknown): void {
-    this.moving.spend(elementsBehind(place));
+    this.moving.spend(movedElements(place));
     insert(place, value);
   }
 
@@ -178,7 +178,7 @@ class Run {
 
 const missing = "operation does not apply: doc is missing path";
 
-/** Runs one step; a fault names the operation and its path. Texts are those of json-patch v4. */
+/** Runs a step; faults are prefixed with operation and path, with the messages of json-patch v4. */
 function within<T>(op: string, path: string | null | undefined, step: () => T, word = "path"): T {
   return wrapped(`error in ${op} for ${word}: '${path ?? ""}'`, step);
 }
@@ -218,8 +218,8 @@ function read({ container, key }: Target): unknown {
   return Object.hasOwn(container, key) ? container[key] : undefined;
 }
 
-/** How many elements move when one comes or goes. */
-function elementsBehind({ container, key }: Target): number {
+/** Number of elements that an insertion or removal shifts. */
+function movedElements({ container, key }: Target): number {
   if (!Array.isArray(container) || key === "-") return 0;
   const { length } = container;
   return Math.min(length, length - (integerOf(key) ?? 0));
@@ -237,7 +237,7 @@ function insert(place: Target, value: unknown): void {
   }
 }
 
-/** Takes a value out and gives it back. */
+/** Removes a value and returns it. */
 function remove(place: Target): unknown {
   const { container, key } = place;
   if (Array.isArray(container)) {
@@ -251,7 +251,7 @@ function remove(place: Target): unknown {
   return value;
 }
 
-/** The index that a key names among `size` slots; negative ones count from the end. */
+/** The index in a list of `size` elements; negative ones count from the end. */
 function indexOf({ key }: Target, size: number): number {
   const index = integerOf(key);
   if (index === undefined) {

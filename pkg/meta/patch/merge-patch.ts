@@ -2,8 +2,8 @@ import { assign, deepClone, deepCloneInSlices, type Slices } from "#base";
 import { checkDepth, isJsonObject, type JsonObject } from "./patch-fault.ts";
 
 /**
- * JSON Merge Patch (RFC 7386), with Kubernetes' habit of dropping null members of objects inside
- * lists. Neither argument is changed. Throws PatchFault for a patch that is too deep.
+ * JSON Merge Patch (RFC 7386), except that null members of objects in lists are removed, as in
+ * Kubernetes. The arguments are not modified. @throws PatchFault for a patch that is nested too deeply
  */
 export function* mergePatchInSlices(document: unknown, patch: unknown): Slices<unknown> {
   checkDepth(patch);

@@ -1,6 +1,6 @@
 import { Written } from "#schema";
 
-/** A patch that does not apply to the document; the message says why in Kubernetes' words. */
+/** A patch that cannot be applied; the message is Kubernetes'. */
 export class PatchFault extends Error {
   override readonly name = "PatchFault";
   constructor(
@@ -22,14 +22,14 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return !Array.isArray(value) && !(value instanceof Written);
 }
 
-/** Merging recurses, so what a client sends must not be deeper than the stack allows. */
-const DEEPEST = 1_000;
+/** Maximum depth of patches, as merging is recursive. */
+const MAX_DEPTH = 1_000;
 
-/** Throws PatchFault for values nested deeper than any object of the API is. */
+/** @throws PatchFault for values that are nested too deeply */
 export function checkDepth(value: unknown): void {
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth++) {
-    if (depth > DEEPEST) throw new PatchFault(`patch exceeds the depth of ${DEEPEST}`, 400);
+    if (depth > MAX_DEPTH) throw new PatchFault(`patch exceeds the depth of ${MAX_DEPTH}`, 400);
     const next: unknown[] = [];
     for (const element of level) {
       if (typeof element !== "object" || element === null) continue;
@@ -42,10 +42,9 @@ export function checkDepth(value: unknown): void {
 }
 
 /**
- * What one patch may cost, in elements of lists: a patch can name one long list many thousand
- * times.
+ * Budget of one patch, in list elements: a patch can refer to one long list many thousand times.
  */
-export class Work {
+export class WorkBudget {
   constructor(private left: number) {}
 
   /** Throws PatchFault when all is spent. */

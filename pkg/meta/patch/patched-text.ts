@@ -1,7 +1,6 @@
 /**
- * The text of a patched document in error messages. The library that patches JSON in kube-apiserver
- * parses only the objects on the way to what changes, and prints those with sorted keys; all others
- * keep the order of their fields.
+ * The text of a patched document in error messages. kube-apiserver's JSON patch library prints the
+ * objects along patched paths with sorted keys, and all others in their original order.
  */
 import { compareUtf8 } from "#base";
 import { isJsonObject } from "./patch-fault.ts";

@@ -2,8 +2,8 @@ import { goValue } from "./go-value.ts";
 import { isJsonObject, type JsonObject, PatchFault } from "./patch-fault.ts";
 
 /**
- * The order of merged lists. Elements that the patch names keep the patch's order, those that only
- * the server knows keep theirs, and where both lists know two elements the server's order decides:
+ * Order of merged lists: elements of the patch keep the patch's order, those of the server only keep
+ * the server's, and between the two kinds the server's order applies where it is known:
  * server a b c, patch b d -> a b d c.
  */
 
@@ -27,14 +27,14 @@ export function noMergeKey(element: JsonObject, mergeKey: string): PatchFault {
   );
 }
 
-/** Texts and numbers: both lists without repeats, in the order of patch and server. */
+/** Merges lists of scalars without duplicates, in the order of patch and server. */
 export function merged(original: readonly unknown[], patch: readonly unknown[]): unknown[] {
   const both = [...new Set([...original, ...patch])];
   const parts = partitioned(both, patch, undefined);
   return ordered(parts, { order: patch, live: original, mergeKey: undefined });
 }
 
-/** Splits a list by whether `by` has an element with the same key. */
+/** Partitions a list by whether `by` has an element with the same key. */
 export function partitioned(
   list: readonly unknown[],
   by: readonly unknown[],

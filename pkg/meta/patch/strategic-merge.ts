@@ -1,12 +1,18 @@
 import { assign, deepClone, deepCloneInSlices, deepEqual, type Slices } from "#base";
 import { mergeRules, type StructType, type Type } from "#schema";
 import { goString, goTypeOf, goValue } from "./go-value.ts";
-import { checkDepth, isJsonObject, type JsonObject, PatchFault, Work } from "./patch-fault.ts";
+import {
+  checkDepth,
+  isJsonObject,
+  type JsonObject,
+  PatchFault,
+  WorkBudget,
+} from "./patch-fault.ts";
 import { merged, noMergeKey, ordered, partitioned } from "./strategic-lists.ts";
 
 /**
- * Strategic merge patch: a merge patch that knows from the schema which lists are merged and by
- * which field their elements are told apart. Directives: `$patch` (replace, delete) in objects and
+ * Strategic merge patch: a merge patch where the schema determines which lists are merged, and by which
+ * key. Directives: `$patch` (replace, delete) in objects and
  * elements, `$retainKeys`, `$setElementOrder/<field>` and `$deleteFromPrimitiveList/<field>`
  * beside a field.
  */
@@ -16,26 +22,26 @@ const RETAIN_KEYS = "$retainKeys";
 const ELEMENT_ORDER = "$setElementOrder";
 const DELETE_FROM = "$deleteFromPrimitiveList";
 
-/** Elements that one patch may merge; these take some 100 ms. */
+/** Maximum number of list elements that one patch merges, which takes some 100 ms. */
 const MERGE_LIMIT = 200_000;
 
-/** What is known of a value: the struct or map it lies in; undefined below opaque values. */
+/** The struct or map that contains a value; undefined within opaque values. */
 type EnclosingType = StructType<any> | { readonly tag: "map"; readonly value: Type } | undefined;
 
-/** Where in the object a merge is at. */
+/** Context of a merge. */
 interface MergeContext {
   readonly scope: EnclosingType;
-  readonly work: Work;
+  readonly work: WorkBudget;
 }
 
-/** The part of a field's rules that matters here. */
+/** Merge rules of a field. */
 interface FieldRules {
   readonly type: Type;
   readonly strategies: readonly ("merge" | "replace" | "retainKeys")[];
   readonly mergeKey: string | undefined;
 }
 
-/** Applies a patch to the JSON of an object. Neither argument is changed. Throws PatchFault. */
+/** Applies a patch to the JSON of an object, without modifying the arguments. @throws PatchFault */
 export function* strategicMergePatchInSlices(
   struct: StructType<any>,
   document: unknown,
@@ -49,10 +55,10 @@ export function* strategicMergePatchInSlices(
   yield;
   const original = isJsonObject(document) ? yield* deepCloneInSlices(document) : {};
   const change = yield* deepCloneInSlices(patch);
-  return mergeObject(original, change, { scope: struct, work: new Work(MERGE_LIMIT) });
+  return mergeObject(original, change, { scope: struct, work: new WorkBudget(MERGE_LIMIT) });
 }
 
-/** Merges into `original` and gives it back; both arguments are used up. */
+/** Merges into `original` and returns it; both arguments may be modified. */
 function mergeObject(original: JsonObject, patch: JsonObject, place: MergeContext): JsonObject {
   if (Object.hasOwn(patch, PATCH)) return directed(patch);
   retainKeys(original, patch);
@@ -65,7 +71,7 @@ function mergeObject(original: JsonObject, patch: JsonObject, place: MergeContex
   return original;
 }
 
-/** The whole object is replaced or emptied. */
+/** Applies the directive `$patch`, which replaces or empties the object. */
 function directed(patch: JsonObject): JsonObject {
   const directive = patch[PATCH];
   if (directive === "replace") {
@@ -83,7 +89,7 @@ function badDirective(directive: unknown, patch: JsonObject): PatchFault {
   );
 }
 
-/** `$retainKeys` names all keys that stay; the patch may not set others. */
+/** Applies `$retainKeys`: deletes all other keys, which the patch must not set. */
 function retainKeys(original: JsonObject, patch: JsonObject): void {
   if (!Object.hasOwn(patch, RETAIN_KEYS)) return;
   const names = patch[RETAIN_KEYS];
@@ -105,7 +111,7 @@ function fieldOf(key: string, prefix: string): string {
   throw new PatchFault(`invalid patch format of ${what}`, 400);
 }
 
-/** Merges and orders the lists that `$setElementOrder` names, and takes them out of the patch. */
+/** Merges and orders the lists in `$setElementOrder`, and removes them from the patch. */
 function orderLists(original: JsonObject, patch: JsonObject, { scope, work }: MergeContext): void {
   for (const key of Object.keys(patch)) {
     if (!key.startsWith(ELEMENT_ORDER)) continue;
@@ -139,7 +145,7 @@ function asList(value: unknown): unknown[] {
   throw new PatchFault(`expected a []interface {}, but received a ${goTypeOf(value)}`, 500);
 }
 
-/** The patch list must appear in the order list, in that order; what it deletes aside. */
+/** Checks that the patch list is in the order of `$setElementOrder`, except for deleted elements. */
 function checkOrder(
   change: readonly unknown[],
   order: readonly unknown[],
@@ -169,7 +175,7 @@ function mergeKeyOf(element: unknown, mergeKey: string): unknown {
   return element[mergeKey];
 }
 
-/** Takes texts and numbers out of a list; anything that is no list is passed over. */
+/** Applies `$deleteFromPrimitiveList`; values that are not lists are ignored. */
 function deleteFrom(
   original: JsonObject,
   field: string,
@@ -214,7 +220,7 @@ function mergeField(original: JsonObject, key: string, { value, scope, work }: F
 function mergeList(
   original: unknown[],
   patch: unknown[],
-  { rules, work }: { readonly rules: FieldRules | undefined; readonly work: Work },
+  { rules, work }: { readonly rules: FieldRules | undefined; readonly work: WorkBudget },
 ): unknown[] {
   // A list that is replaced as a whole is taken as it comes: what is in it directs nothing.
   if (rules?.strategies.includes("merge") !== true) return patch;
@@ -233,7 +239,7 @@ function mergeList(
   });
 }
 
-/** All elements must be of one JSON type; says whether they are objects. */
+/** Checks that all elements have one JSON type; returns whether they are objects. */
 function checkElements(original: readonly unknown[], patch: readonly unknown[]): boolean {
   const types = new Set([...original, ...patch].map(goTypeOf));
   if (types.size > 1 || types.has("[]interface {}")) {
@@ -278,8 +284,8 @@ function mergeElements(
 }
 
 /**
- * Elements with `$patch`: delete one by key, or replace the list by the elements without
- * directive.
+ * Applies elements with `$patch`, which delete an element by key, or replace the list by the elements
+ * without directive.
  */
 function applyElementDirectives(
   original: readonly JsonObject[],
@@ -305,7 +311,7 @@ function applyElementDirectives(
   return { live: original.filter((element) => !gone.has(element[mergeKey])), changes };
 }
 
-/** How the field `key` is merged; entries of a map have no rules of their own. */
+/** The merge rules of the field `key`; map entries have none. */
 function rulesIn(scope: EnclosingType, key: string): FieldRules | undefined {
   if (scope === undefined) return undefined;
   if (scope.tag === "struct") return mergeRules(scope as StructType<any>, key);
@@ -333,7 +339,7 @@ function withoutNulls(value: unknown): unknown {
   return kept;
 }
 
-/** A value without anything that only speaks to this patch; undefined for what it deletes. */
+/** The value without directives and nulls; undefined if it is deleted. */
 function withoutDirectives(value: unknown): unknown {
   if (Array.isArray(value)) {
     return value

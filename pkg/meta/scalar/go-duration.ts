@@ -1,6 +1,6 @@
 import { ScalarFault } from "#schema";
 
-/** Spans of time as Go's `time.ParseDuration` reads them and `Duration.String` prints them. */
+/** Go's `time.ParseDuration` and `Duration.String`. */
 
 const units: Readonly<Record<string, bigint>> = {
   ns: 1n,
@@ -13,17 +13,17 @@ const units: Readonly<Record<string, bigint>> = {
   h: 3_600_000_000_000n,
 };
 
-const LARGEST = 2n ** 63n - 1n;
-const LONGEST_TEXT = 1_000;
+const MAX_INT64 = 2n ** 63n - 1n;
+const MAX_LENGTH = 1_000;
 
-/** Nanoseconds; throws ScalarFault with Go's words. */
+/** Parses a duration into nanoseconds. @throws ScalarFault with Go's message */
 export function parseDuration(text: string): bigint {
   const invalid = (): ScalarFault =>
     new ScalarFault(`time: invalid duration ${JSON.stringify(text)}`);
   const sign = /^[-+]/.exec(text)?.[0] ?? "";
   let rest = text.slice(sign.length);
   if (rest === "0") return 0n;
-  if (rest === "" || text.length > LONGEST_TEXT) throw invalid();
+  if (rest === "" || text.length > MAX_LENGTH) throw invalid();
   let total = 0n;
   while (rest !== "") {
     const [, whole = "", point = "", fraction = ""] = /^(\d*)(\.?)(\d*)/.exec(rest) ?? [];
@@ -39,7 +39,7 @@ export function parseDuration(text: string): bigint {
     rest = rest.slice(unit.length);
     total += BigInt(whole || "0") * size;
     total += (BigInt(fraction || "0") * size) / 10n ** BigInt(fraction.length);
-    if (total > LARGEST + (sign === "-" ? 1n : 0n)) throw invalid();
+    if (total > MAX_INT64 + (sign === "-" ? 1n : 0n)) throw invalid();
   }
   return sign === "-" ? -total : total;
 }

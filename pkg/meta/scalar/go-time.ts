@@ -1,9 +1,8 @@
 import { ScalarFault } from "#schema";
 
 /**
- * Times as Go's `time.Parse` reads them and `Format` writes them, for the two layouts of the API:
- * RFC 3339 to the second, and with exactly six digits of fraction. Error texts are Go's, since
- * clients see them.
+ * Go's `time.Parse` and `Format` for the two layouts of the API: RFC 3339 in seconds (Time), and with
+ * exactly six fraction digits (MicroTime). Error messages are Go's, as clients see them.
  */
 
 export interface Instant {
@@ -31,7 +30,7 @@ const microsLayout: Layout = {
   steps: [...date, ".000000", "Z07:00"],
 };
 
-/** Seconds of 0001-01-01T00:00:00Z, which Go calls the zero time and JSON shows as null. */
+/** Unix time of Go's zero time, 0001-01-01T00:00:00Z, which is null in JSON. */
 const ZERO_SECONDS = -62_135_596_800;
 
 interface Read {
@@ -43,12 +42,12 @@ interface Read {
   readonly outOfRange?: string;
 }
 
-/** Parses RFC 3339; throws ScalarFault. A fraction is read and kept in `nanos`. */
+/** Parses RFC 3339; a fraction is stored in `nanos`. @throws ScalarFault */
 export function parseSeconds(text: string): Instant {
   return parse(secondsLayout, text);
 }
 
-/** Parses RFC 3339 with exactly six digits of fraction; throws ScalarFault. */
+/** Parses RFC 3339 with exactly six fraction digits. @throws ScalarFault */
 export function parseMicros(text: string): Instant {
   return parse(microsLayout, text);
 }
@@ -62,7 +61,7 @@ export function formatSeconds(instant: Instant): string {
   return `${calendar(instant.seconds)}Z`;
 }
 
-/** `2024-01-02T03:04:05.000006Z`; anything finer than a microsecond is cut. */
+/** `2024-01-02T03:04:05.000006Z`, truncated to microseconds. */
 export function formatMicros(instant: Instant): string {
   const micros = Math.floor(instant.nanos / 1000);
   return `${calendar(instant.seconds)}.${String(micros).padStart(6, "0")}Z`;
@@ -89,12 +88,13 @@ function parse(layout: Layout, text: string): Instant {
     }
     const read = readElement(step, rest, layout.steps[index + 1]);
     if (read === undefined) throw cannotParse(layout, text, rest, step);
-    if (read.outOfRange !== undefined) throw refused(text, `${read.outOfRange} out of range`);
+    if (read.outOfRange !== undefined)
+      throw outOfRangeFault(text, `${read.outOfRange} out of range`);
     rest = read.rest;
     nanos = read.nanos ?? nanos;
     found.set(step, read.value);
   }
-  if (rest !== "") throw refused(text, `extra text: ${quote(rest)}`);
+  if (rest !== "") throw outOfRangeFault(text, `extra text: ${quote(rest)}`);
   return instantOf(found, nanos, text);
 }
 
@@ -103,7 +103,7 @@ function instantOf(found: ReadonlyMap<Element, number>, nanos: number, text: str
   const moment = new Date(0);
   moment.setUTCFullYear(part("2006"), part("01") - 1, part("02"));
   const isDay = part("02") >= 1 && moment.getUTCMonth() === part("01") - 1;
-  if (!isDay) throw refused(text, "day out of range");
+  if (!isDay) throw outOfRangeFault(text, "day out of range");
   moment.setUTCHours(part("15"), part("04"), part("05"));
   return { seconds: moment.getTime() / 1000 - part("Z07:00"), nanos };
 }
@@ -149,7 +149,7 @@ function number(
     : { rest, value };
 }
 
-/** Go reads a fraction after the seconds even where the layout has none. */
+/** Accepts a fraction after the seconds even if the layout has none, as Go does. */
 function withFraction(read: Read): Read {
   const fraction = /^[.,](\d+)/.exec(read.rest);
   if (fraction === null) return read;
@@ -157,7 +157,7 @@ function withFraction(read: Read): Read {
   return { ...read, rest: read.rest.slice(fraction[0].length), nanos };
 }
 
-/** Seconds east of UTC. Go lets 24 hours and 60 minutes pass. */
+/** Offset in seconds east of UTC. Like Go, accepts 24 hours and 60 minutes. */
 function offset(text: string): Read | undefined {
   if (text.startsWith("Z")) return { rest: text.slice(1), value: 0 };
   const match = /^([+-])(\d\d):(\d\d)/.exec(text);
@@ -176,7 +176,7 @@ function cannotParse(layout: Layout, text: string, rest: string, element: string
   return new ScalarFault(`parsing time ${quote(text)} as ${quote(layout.text)}: ${what}`);
 }
 
-function refused(text: string, why: string): ScalarFault {
+function outOfRangeFault(text: string, why: string): ScalarFault {
   return new ScalarFault(`parsing time ${quote(text)}: ${why}`);
 }
 

@@ -1,14 +1,13 @@
 import { setBounded } from "#base";
 
 /**
- * Amounts such as `100m`, `1.5Gi`, `12e6`: exact numbers with the way they were written. The
- * source of every rule is what Kubernetes answers; where it would spend unbounded time or space on
- * an exponent or on digits, the text is refused instead.
+ * Quantities such as `100m`, `1.5Gi`, `12e6`: exact numbers with their format. The rules are those of
+ * apimachinery, except that digits and exponents that would take unbounded time or memory are rejected.
  */
 
 type QuantityFormat = "DecimalSI" | "DecimalExponent" | "BinarySI";
 
-/** Why a text is no quantity, in the words that clients see. */
+/** A text that is not a quantity; the message is for clients. */
 export class QuantityFault extends Error {
   override readonly name = "QuantityFault";
 }
@@ -19,21 +18,20 @@ const WRONG_FORM =
 const WRONG_SUFFIX = "unable to parse quantity's suffix";
 const WRONG_NUMBER = "unable to parse numeric part of quantity";
 
-/** Decimal places that are kept; finer amounts are rounded away from zero. */
-const FINEST = -9;
+/** Exponent of the finest resolution; smaller amounts are rounded away from zero. */
+const MIN_EXPONENT = -9;
 /**
- * Digits up to which the number is taken as written; longer ones go through rounding and capping.
+ * Maximum number of digits without rounding and capping.
  */
 const PLAIN_DIGITS = 18;
-/** The largest amount that a binary suffix may state. */
-const LARGEST_BINARY = 2n ** 63n - 1n;
+/** Maximum amount with a binary suffix; larger ones are capped. */
+const MAX_BINARY = 2n ** 63n - 1n;
 /**
- * Exponents beyond this are refused: exact arithmetic on them costs memory that a client could
- * choose.
+ * Maximum exponent, as a client could otherwise choose the memory of exact arithmetic.
  */
-const LARGEST_EXPONENT = 1_000;
-/** Longer texts are refused for the same reason. */
-const LONGEST_TEXT = 1_000;
+const MAX_EXPONENT = 1_000;
+/** Maximum length of texts, for the same reason. */
+const MAX_LENGTH = 1_000;
 
 const decimalSuffixes: ReadonlyMap<string, number> = new Map([
   ["n", -9],
@@ -76,10 +74,10 @@ interface Parts {
   readonly suffix: string;
 }
 
-/** Quantities by their texts, the latest ones. */
-const recentlyParsed = new Map<string, Quantity>();
-const keptTexts = 1_000;
-const longestKeptText = 32;
+/** Cache of recently parsed quantities by text. */
+const parseCache = new Map<string, Quantity>();
+const maxCached = 1_000;
+const maxCachedLength = 32;
 
 /** An exact amount: `mantissa * 10^exponent`. Immutable. */
 export class Quantity {
@@ -99,18 +97,18 @@ export class Quantity {
 
   /** Reads a quantity; throws QuantityFault. Each write reads the same few texts many times. */
   static parse(text: string): Quantity {
-    const known = recentlyParsed.get(text);
+    const known = parseCache.get(text);
     if (known !== undefined) return known;
     const quantity = Quantity.read(text);
-    if (text.length <= longestKeptText) {
-      setBounded(recentlyParsed, [text, quantity], keptTexts);
+    if (text.length <= maxCachedLength) {
+      setBounded(parseCache, [text, quantity], maxCached);
     }
     return quantity;
   }
 
   private static read(text: string): Quantity {
     if (text === "") throw new QuantityFault(WRONG_FORM);
-    if (text.length > LONGEST_TEXT) throw new QuantityFault(WRONG_NUMBER);
+    if (text.length > MAX_LENGTH) throw new QuantityFault(WRONG_NUMBER);
     const parts = split(text);
     const suffix = quantitySuffix(parts.suffix);
     return fits(parts, suffix)
@@ -142,9 +140,9 @@ export class Quantity {
     const digits = BigInt(parts.whole + parts.fraction);
     const scaled = suffix.base === 2 ? digits << BigInt(suffix.exponent) : digits;
     const exponent = (suffix.base === 10 ? suffix.exponent : 0) - parts.fraction.length;
-    const magnitude = new Quantity(scaled, exponent, suffix.format).roundUp(FINEST);
+    const magnitude = new Quantity(scaled, exponent, suffix.format).roundUp(MIN_EXPONENT);
     const binary = suffix.format === "BinarySI";
-    const largest = Quantity.of(LARGEST_BINARY, suffix.format);
+    const largest = Quantity.of(MAX_BINARY, suffix.format);
     const capped = binary && magnitude.compare(largest) > 0 ? largest : magnitude;
     const small = binary && !capped.isZero && capped.compare(Quantity.of(1)) < 0;
     const mantissa = parts.negative ? -capped.mantissa : capped.mantissa;
@@ -272,7 +270,7 @@ export function quantitySuffix(text: string): QuantitySuffix {
   if (binary !== undefined) return { base: 2, exponent: binary, format: "BinarySI" };
   const digits = /^[eE]([-+]?\d+)$/.exec(text)?.[1];
   const exponent = Number(digits);
-  if (digits === undefined || Math.abs(exponent) > LARGEST_EXPONENT) {
+  if (digits === undefined || Math.abs(exponent) > MAX_EXPONENT) {
     throw new QuantityFault(WRONG_SUFFIX);
   }
   return { base: 10, exponent, format: "DecimalExponent" };
@@ -284,12 +282,11 @@ function fits(parts: Parts, suffix: QuantitySuffix): boolean {
     return parts.fraction === "" && room >= 0;
   }
   const digits = parts.whole.length + parts.fraction.length;
-  return digits <= PLAIN_DIGITS && suffix.exponent - parts.fraction.length >= FINEST;
+  return digits <= PLAIN_DIGITS && suffix.exponent - parts.fraction.length >= MIN_EXPONENT;
 }
 
 /**
- * The same amount without trailing zeros, then with as many as bring the exponent to a multiple of
- * 3.
+ * Normalizes the amount so that the exponent is a multiple of 3, with the fewest trailing zeros.
  */
 function thousands(mantissa: bigint, exponent: number): { mantissa: bigint; exponent: number } {
   let digits = mantissa;

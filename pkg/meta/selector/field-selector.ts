@@ -21,7 +21,8 @@ interface FieldSelection {
 }
 
 /**
- * Reads a field selector; throws 400 with the reason. Which fields exist is the kind's business.
+ * Parses a field selector, without checking which fields the kind supports.
+ * @throws StatusError 400
  */
 export function parseFieldSelector(text: string): FieldSelection {
   const requirements: FieldRequirement[] = [];

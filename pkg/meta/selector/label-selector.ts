@@ -30,7 +30,7 @@ interface LabelSelection {
 /** Matches everything. */
 export const everything: LabelSelection = selectionOf([]);
 
-/** Matches nothing: what a missing LabelSelector object means. */
+/** Matches nothing, as an absent LabelSelector does. */
 export const nothing: LabelSelection = {
   requirements: [],
   empty: false,
@@ -38,7 +38,7 @@ export const nothing: LabelSelection = {
   toString: () => "",
 };
 
-/** Reads a label selector; throws 400 with the reason. */
+/** Parses a label selector. @throws StatusError 400 */
 export function parseLabelSelector(text: string): LabelSelection {
   if (text === "") return everything;
   return selectionOf(new Parser(tokensOf(text)).parse());
@@ -119,7 +119,7 @@ interface Token {
 
 const END: Token = { kind: "end", text: "" };
 
-/** Longest symbol first; anything else runs to the next symbol or space. */
+/** Splits into symbols, the longest first, and words up to the next symbol or space. */
 function tokensOf(text: string): readonly Token[] {
   const tokens: Token[] = [];
   for (const [found] of text.matchAll(/==|!=|[=!(),<>]|[^=!(),<> \t\r\n]+/g)) {
@@ -141,7 +141,7 @@ const binaryOperators: ReadonlyMap<Token["kind"], LabelOperator> = new Map([
   ["<", "lt"],
 ]);
 
-/** Recursive descent without recursion: the grammar has no nesting. */
+/** Parser of the grammar, which has no nesting. */
 class Parser {
   private at = 0;
 
@@ -153,17 +153,17 @@ class Parser {
       const next = this.peek();
       if (next.kind === "end") return requirements;
       if (next.kind !== "identifier" && next.kind !== "!") {
-        throw refused(`found '${next.text}', expected: !, identifier, or 'end of string'`);
+        throw invalidSelector(`found '${next.text}', expected: !, identifier, or 'end of string'`);
       }
       requirements.push(this.requirement());
       const separator = this.take();
       if (separator.kind === "end") return requirements;
       if (separator.kind !== ",") {
-        throw refused(`found '${separator.text}', expected: ',' or 'end of string'`);
+        throw invalidSelector(`found '${separator.text}', expected: ',' or 'end of string'`);
       }
       const after = this.peek();
       if (after.kind !== "identifier" && after.kind !== "!") {
-        throw refused(`found '${after.text}', expected: identifier after ','`);
+        throw invalidSelector(`found '${after.text}', expected: identifier after ','`);
       }
     }
   }
@@ -187,9 +187,9 @@ class Parser {
     const first = this.take();
     const negated = first.kind === "!";
     const key = negated ? this.take() : first;
-    if (key.kind !== "identifier") throw unparsable(`found '${key.text}', expected: identifier`);
+    if (key.kind !== "identifier") throw parseError(`found '${key.text}', expected: identifier`);
     const messages = isQualifiedName(key.text);
-    if (messages.length > 0) throw unparsable(problem("<nil>", key.text, messages.join("; ")));
+    if (messages.length > 0) throw parseError(problem("<nil>", key.text, messages.join("; ")));
     const next = this.peek();
     if (negated) return { key: key.text, operator: "!", values: [] };
     if (next.kind === "end" || next.kind === ",") {
@@ -199,11 +199,11 @@ class Parser {
     const operator = binaryOperators.get(token.kind);
     if (operator === undefined) {
       const expected = "in, notin, =, ==, !=, gt, lt";
-      throw unparsable(`found '${token.text}', expected: ${expected}`);
+      throw parseError(`found '${token.text}', expected: ${expected}`);
     }
     const isSet = operator === "in" || operator === "notin";
     const values = [...new Set(isSet ? this.values() : [this.exactValue()])].sort(compare);
-    return checked({ key: key.text, operator, values });
+    return validated({ key: key.text, operator, values });
   }
 
   private exactValue(): string {
@@ -211,19 +211,19 @@ class Parser {
     if (next.kind === "end" || next.kind === ",") return "";
     const token = this.take();
     if (token.kind === "identifier") return token.text;
-    throw unparsable(`found '${token.text}', expected: identifier`);
+    throw parseError(`found '${token.text}', expected: identifier`);
   }
 
   private values(): readonly string[] {
     const open = this.take();
-    if (open.kind !== "(") throw unparsable(`found '${open.text}' expected: '('`);
+    if (open.kind !== "(") throw parseError(`found '${open.text}' expected: '('`);
     const next = this.peek();
     if (next.kind === ")") {
       this.take();
       return [""];
     }
     if (next.kind !== "identifier" && next.kind !== ",") {
-      throw unparsable(`found '${next.text}', expected: ',', ')' or identifier`);
+      throw parseError(`found '${next.text}', expected: ',', ')' or identifier`);
     }
     return this.list();
   }
@@ -237,12 +237,12 @@ class Parser {
         values.push(token.text);
         const next = this.peek();
         if (next.kind === ",") continue;
-        if (next.kind !== ")") throw unparsable(`found '${next.text}', expected: ',' or ')'`);
+        if (next.kind !== ")") throw parseError(`found '${next.text}', expected: ',' or ')'`);
         this.take();
         return values;
       }
       if (token.kind !== ",") {
-        throw unparsable(`found '${token.text}', expected: ',', or identifier`);
+        throw parseError(`found '${token.text}', expected: ',', or identifier`);
       }
       if (values.length === 0) values.push("");
       const next = this.peek();
@@ -263,8 +263,8 @@ function asValue(token: Token): Token {
   return isKeyword ? { kind: "identifier", text: token.text } : token;
 }
 
-/** All that is wrong with the values at once, in brackets if it is more than one thing. */
-function checked(requirement: LabelRequirement): LabelRequirement {
+/** Validates a requirement; several errors are combined in brackets. */
+function validated(requirement: LabelRequirement): LabelRequirement {
   const { key, operator, values } = requirement;
   const problems: string[] = [];
   if (operator === "gt" || operator === "lt") {
@@ -280,18 +280,18 @@ function checked(requirement: LabelRequirement): LabelRequirement {
     problems.push(problem(`values[${index}][${key}]`, value, messages.join("; ")));
   }
   if (problems.length === 0) return requirement;
-  throw unparsable(problems.length === 1 ? (problems[0] ?? "") : `[${problems.join(", ")}]`);
+  throw parseError(problems.length === 1 ? (problems[0] ?? "") : `[${problems.join(", ")}]`);
 }
 
 function problem(field: string, value: string, detail: string): string {
   return `${field}: ${problemText({ type: "FieldValueInvalid", field, value, detail })}`;
 }
 
-function unparsable(message: string): Error {
-  return refused(`unable to parse requirement: ${message}`);
+function parseError(message: string): Error {
+  return invalidSelector(`unable to parse requirement: ${message}`);
 }
 
-function refused(message: string): Error {
+function invalidSelector(message: string): Error {
   return badRequest(message);
 }
 
@@ -303,8 +303,8 @@ const objectOperators: ReadonlyMap<string, LabelOperator> = new Map([
 ]);
 
 /**
- * The selection of a LabelSelector object: none selects nothing, an empty one everything. The
- * object has passed checkLabelSelector; what that refuses is left out here.
+ * The selection of a LabelSelector: absent selects nothing, empty everything. Expressions that
+ * checkLabelSelector rejects are ignored.
  */
 export function selectorFromLabelSelector(
   selector: LabelSelectorObject | undefined | null,
@@ -322,7 +322,7 @@ export function selectorFromLabelSelector(
   return selectionOf(requirements);
 }
 
-/** The rules of a LabelSelector object, in Kubernetes' order. */
+/** Validates a LabelSelector, with errors in Kubernetes' order. */
 export function checkLabelSelector(
   selector: LabelSelectorObject,
   path: Path,

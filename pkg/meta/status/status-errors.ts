@@ -2,7 +2,7 @@ import { printJson } from "#base";
 import {
   escapedForHtml,
   type FieldProblem,
-  mostTold,
+  maxReportedProblems,
   type ProblemType,
   type Problems,
 } from "#schema";
@@ -10,11 +10,11 @@ import { goQuote } from "../encoding/go-quote.ts";
 import { type StatusCause, type StatusDetails, StatusError } from "./status.ts";
 
 /**
- * The failures that clients are told, in Kubernetes' words and codes. Each function returns the
- * error; the caller throws it.
+ * Constructors of API errors with Kubernetes' messages and codes. Each function returns the error; the
+ * caller throws it.
  */
 
-/** A resource by its group ("" is core) and plural, as far as messages name it. */
+/** Group ("" is core) and plural of a resource, for messages. */
 interface ResourceName {
   readonly group: string;
   readonly plural: string;
@@ -60,7 +60,7 @@ function resourceText(resource: ResourceName): string {
   return qualified(resource.plural, resource.group);
 }
 
-/** Details of a resource: `kind` holds the plural, as everywhere on the wire. */
+/** Details of a resource; `kind` is the plural, as in Kubernetes. */
 function detailsOf(resource: ResourceName, name: string): StatusDetails {
   return {
     ...(name === "" ? {} : { name }),
@@ -87,7 +87,7 @@ export function alreadyExists(resource: ResourceName, name: string): StatusError
   });
 }
 
-/** A create met an object of that name that is waiting for its finalizers. */
+/** Create of an object whose name belongs to a terminating object. */
 export function alreadyExistsDeleting(resource: ResourceName, name: string): StatusError {
   const { status } = alreadyExists(resource, name);
   return failure({
@@ -98,7 +98,7 @@ export function alreadyExistsDeleting(resource: ResourceName, name: string): Sta
   });
 }
 
-/** Every name that was generated from the prefix was taken. */
+/** All names generated from generateName are taken. */
 export function generatedNameTaken(resource: ResourceName, name: string): StatusError {
   return failure({
     code: 409,
@@ -127,7 +127,7 @@ export function conflict(
   });
 }
 
-/** Server-side apply met fields of other managers; `causes` name them. */
+/** Conflicts of server-side apply with other managers, which `causes` name. */
 export function applyConflict(message: string, causes: readonly StatusCause[]): StatusError {
   return failure({ code: 409, reason: "Conflict", message, details: { causes } });
 }
@@ -140,7 +140,7 @@ export function unauthorized(): StatusError {
   return failure({ code: 401, reason: "Unauthorized", message: "Unauthorized" });
 }
 
-/** `name` may be empty (a collection), and so may the plural (a path that is no resource). */
+/** `name` is empty for a collection; the plural, too, for a non-resource path. */
 export function forbidden(resource: ResourceName, name: string, message: string): StatusError {
   return failure({
     code: 403,
@@ -156,7 +156,7 @@ function forbiddenSubject(resource: ResourceName, name: string): string {
   return `${resourceText(resource)} ${goQuote(name)} is forbidden`;
 }
 
-/** Creating something in a namespace that is on its way out. */
+/** Create in a terminating namespace. */
 export function namespaceTerminating(
   resource: ResourceName,
   name: string,
@@ -182,7 +182,7 @@ export function namespaceTerminating(
   });
 }
 
-/** The kind exists but not that verb. */
+/** The resource does not support the verb. */
 export function methodNotSupported(resource: ResourceName, action: string): StatusError {
   return failure({
     code: 405,
@@ -193,8 +193,8 @@ export function methodNotSupported(resource: ResourceName, action: string): Stat
 }
 
 /**
- * The version that a list or watch asks for is compacted; `continueToken` lets a list go on
- * inconsistently.
+ * The requested resourceVersion has been compacted; `continueToken` permits an inconsistent
+ * continuation of a list.
  */
 export function expired(message: string, continueToken?: string): StatusError {
   const token = continueToken === undefined ? {} : { continueToken };
@@ -214,7 +214,7 @@ export function timeout(message: string, retryAfterSeconds = 0): StatusError {
   });
 }
 
-/** The client asks for a revision that the store has not reached. */
+/** The requested resourceVersion is larger than the current one. */
 export function tooLargeResourceVersion(
   asked: number | bigint,
   current: number | bigint,
@@ -248,12 +248,12 @@ export function internalError(message: string): StatusError {
   });
 }
 
-/** A failure that Kubernetes passes on without a reason: 500 and the bare message. */
+/** 500 with the message, without a reason. */
 export function plainFailure(message: string): StatusError {
   return failure({ code: 500, message });
 }
 
-/** The path is part of the API, but this server cannot answer it. */
+/** The path is part of the API, but not implemented by this server. */
 export function notImplemented(message: string): StatusError {
   return failure({ code: 501, message });
 }
@@ -290,7 +290,7 @@ export function requestEntityTooLarge(message: string): StatusError {
   });
 }
 
-/** Answers that carry no more than their code says, with empty details. */
+/** Generic errors by status code, with empty details. */
 export function genericFailure(code: 404 | 405 | 415 | 422): StatusError {
   return failure({ code, ...generic[code], details: {} });
 }
@@ -309,15 +309,14 @@ const generic = {
 } as const;
 
 /**
- * Characters of the causes that are told of one object, which are no more than `mostTold`. More helps
- * no reader, and a body of a few bytes per problem, or one large value with many problems, would
- * make a huge answer.
+ * Maximum total size of the causes of one object, in characters, in addition to `maxReportedProblems`:
+ * it limits the response to a small body with many problems, or with a large value in many problems.
  */
-const MOST_CHARACTERS = 4 * 1024 * 1024;
+const MAX_CAUSE_CHARACTERS = 4 * 1024 * 1024;
 
-/** The object breaks rules: one cause per problem, and all of them once in the message. */
+/** 422 Invalid: one cause per problem; the message contains all of them. */
 export function invalid(kind: KindName, name: string, problems: Problems): StatusError {
-  const causes = toldCauses(problems.list);
+  const causes = reportedCauses(problems.list);
   const lines = [...new Set(causes.map((cause) => `${cause.field}: ${cause.message}`))];
   const text = lines.length === 1 ? lines[0] : lines.length === 0 ? "" : `[${lines.join(", ")}]`;
   return failure({
@@ -328,13 +327,13 @@ export function invalid(kind: KindName, name: string, problems: Problems): Statu
   });
 }
 
-function toldCauses(problems: readonly FieldProblem[]): ReturnType<typeof causeOf>[] {
+function reportedCauses(problems: readonly FieldProblem[]): ReturnType<typeof causeOf>[] {
   const told: ReturnType<typeof causeOf>[] = [];
   let characters = 0;
-  for (const problem of problems.slice(0, mostTold)) {
+  for (const problem of problems.slice(0, maxReportedProblems)) {
     const cause = causeOf(problem);
     characters += (cause.message ?? "").length + cause.field.length;
-    if (characters > MOST_CHARACTERS && told.length > 0) break;
+    if (characters > MAX_CAUSE_CHARACTERS && told.length > 0) break;
     told.push(cause);
   }
   return told;
@@ -361,7 +360,7 @@ const titles: Readonly<Record<ProblemType, string>> = {
   InternalError: "Internal error",
 };
 
-/** These say nothing about the value. */
+/** Problem types whose message does not contain the value. */
 const withoutValue: ReadonlySet<ProblemType> = new Set([
   "FieldValueRequired",
   "FieldValueForbidden",
@@ -369,7 +368,7 @@ const withoutValue: ReadonlySet<ProblemType> = new Set([
   "InternalError",
 ]);
 
-/** A problem without its field: `Invalid value: "x": must be shorter`. */
+/** The message of a problem without its field: `Invalid value: "x": must be shorter`. */
 export function problemText(problem: FieldProblem): string {
   const title = titles[problem.type];
   const isShown = "value" in problem && !withoutValue.has(problem.type);

@@ -1,4 +1,4 @@
-/** The wire `Status` and the error that carries it from the registry up. */
+/** The Status object of responses, and the error that contains it. */
 
 export interface StatusCause {
   readonly reason?: string;
@@ -31,7 +31,7 @@ export interface Status {
   readonly code?: number;
 }
 
-/** Thrown for anything a client is told; the server renders `status` as it stands. */
+/** An API error; the server responds with `status` unchanged. */
 export class StatusError extends Error {
   override readonly name = "StatusError";
   constructor(
@@ -52,7 +52,7 @@ export function isNotFound(error: unknown): boolean {
   return error instanceof StatusError && error.code === 404;
 }
 
-/** 409: another writer was faster, or the name is taken. */
+/** Whether the status is 409: a conflicting write, or the name is taken. */
 export function isConflict(error: unknown): boolean {
   return error instanceof StatusError && error.code === 409;
 }
@@ -69,12 +69,12 @@ export function isNamespaceTerminating(error: unknown): boolean {
   return causes.some(({ reason }) => reason === "NamespaceTerminating");
 }
 
-/** Ignores that the object was deleted meanwhile. */
+/** Ignores a "not found" error; rethrows others. */
 export function ignoreNotFound(error: unknown): undefined {
   if (!isNotFound(error)) throw error;
 }
 
-/** Ignores that the object was created or changed meanwhile. */
+/** Ignores a conflict; rethrows other errors. */
 export function ignoreConflict(error: unknown): undefined {
   if (!isConflict(error)) throw error;
 }

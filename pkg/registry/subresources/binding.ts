@@ -1,6 +1,6 @@
 import { assert } from "#base";
 import { badRequest, conflict, plainFailure, problemText, type Resource } from "#meta";
-import { mostTold, Problems } from "#schema";
+import { maxReportedProblems, Problems } from "#schema";
 import { writeOperationOptions } from "../admission/options.ts";
 import { decodeBody } from "../write/decode-body.ts";
 import type { Body, ResourceRequest, WriteResponse, WriteOptions } from "../contract.ts";
@@ -63,7 +63,7 @@ function checkBinding(
   const problems = new Problems();
   kind.hooks.validate?.(binding, problems, hookContext(registry, request));
   const texts = problems.list
-    .slice(0, mostTold)
+    .slice(0, maxReportedProblems)
     .map((problem) => `${problem.field}: ${problemText(problem)}`);
   if (texts.length === 0) return;
   throw plainFailure(texts.length === 1 ? texts[0]! : `[${texts.join(", ")}]`);

@@ -42,15 +42,15 @@ export function fromJson<S extends StructType<any>>(
   options: FromJsonOptions = {},
 ): Infer<S> {
   try {
-    return decodeWhole(struct, value, new DecodeContext(options)) as Infer<S>;
+    return decodeRoot(struct, value, new DecodeContext(options)) as Infer<S>;
   } catch (fault) {
     const rest = new DecodeContext({ ...options, unknown: undefined }, true);
-    if (fault instanceof DecodeFault) decodeWhole(struct, value, rest);
+    if (fault instanceof DecodeFault) decodeRoot(struct, value, rest);
     throw fault;
   }
 }
 
-function decodeWhole(struct: StructType<any>, value: unknown, place: DecodeContext): unknown {
+function decodeRoot(struct: StructType<any>, value: unknown, place: DecodeContext): unknown {
   try {
     return decoderOf(struct)(value, place);
   } catch (fault) {

@@ -40,11 +40,11 @@ export class Written {
 }
 
 /** Below this, what is too deep for every reader is left as it is. */
-const DEEPEST = 500;
+const MAX_DEPTH = 500;
 
 /** A copy of a parsed value in which numbers with digits of their own are `Written`. */
 export function withWritten(value: unknown, depth = 0): unknown {
-  if (typeof value !== "object" || value === null || depth > DEEPEST) return value;
+  if (typeof value !== "object" || value === null || depth > MAX_DEPTH) return value;
   const written = (key: string | number, inner: unknown): unknown => {
     const literal = literalAt(value, key);
     return literal === undefined ? withWritten(inner, depth + 1) : new Written(literal, inner);

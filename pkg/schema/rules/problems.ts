@@ -58,13 +58,13 @@ export class Path {
   }
 }
 
-const untold = { field: "", detail: "" };
+const discardedProblem = { field: "", detail: "" };
 
 /** Looks at something, in slices if that takes long, and adds what is wrong with it. */
 export type Look = (problems: Problems) => Slices<void> | undefined | void;
 
 /** Problems of one object that clients are told of. Further ones are counted only. */
-export const mostTold = 1_000;
+export const maxReportedProblems = 1_000;
 
 /** Collects problems in the order in which they are found, which is the order clients see. */
 export class Problems {
@@ -151,8 +151,10 @@ export class Problems {
   }
 
   private note(type: ProblemType, path: Path, more: Omit<FieldProblem, "type" | "field">): void {
-    const isTold = this.#found.length < mostTold;
-    this.#found.push(isTold ? { type, field: path.toString(), ...more } : { type, ...untold });
+    const isTold = this.#found.length < maxReportedProblems;
+    this.#found.push(
+      isTold ? { type, field: path.toString(), ...more } : { type, ...discardedProblem },
+    );
   }
 }
 

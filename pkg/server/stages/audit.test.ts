@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { builtinKinds } from "#api";
 import { silentLogger, systemClock } from "#base";
 import { Catalog, domainOf, notFound } from "#meta";
-import { AuditFault, type AuditedAnswer, type AuditTrail, type User } from "#request";
+import { AuditFault, type AuditedResponse, type AuditTrail, type User } from "#request";
 import { createServer, type ServerOptions } from "../index.ts";
 
 const user: User = { name: "ada", uid: "", groups: [], extra: new Map() };
@@ -12,16 +12,16 @@ const failure = notFound({ group: "", plural: "configmaps" }, "a");
 async function heard(get: () => Promise<never>, refuses = false): Promise<readonly string[]> {
   const lines: string[] = [];
   const trail: AuditTrail = {
-    keepsAnswer: false,
+    includesResponse: false,
     annotate: () => undefined,
     annotateContent: () => undefined,
     sent: () => undefined,
-    answeredStatus: ({ code }) => void lines.push(`status ${code}`),
+    responseStatus: ({ code }) => void lines.push(`status ${code}`),
     actsAs: () => undefined,
     queued: () => undefined,
     received: () => (refuses ? Promise.reject(new AuditFault("no room")) : undefined),
     started: (code) => void lines.push(`started ${code}`),
-    completed: async ({ code }: AuditedAnswer) => void lines.push(`completed ${code}`),
+    completed: async ({ code }: AuditedResponse) => void lines.push(`completed ${code}`),
     panicked: async (message) => void lines.push(`panicked ${message}`),
   };
   const server = createServer({

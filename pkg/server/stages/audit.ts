@@ -43,7 +43,7 @@ export function audit(parts: AuditParts): Stage<Auditable & { readonly user: Use
       if (!(await recordReceived(trail, context))) return;
       const { exchange, record, info } = context;
       const isLong = record.longRunning;
-      const keepsBody = trail.keepsAnswer && isApiPath(info);
+      const keepsBody = trail.includesResponse && isApiPath(info);
       const recorder = new ResponseRecorder({ trail, isLong, keepsBody, memory });
       exchange.response.observer = recorder;
       try {
@@ -67,7 +67,7 @@ export function auditRefusal(
   refusal: StatusError,
 ): StatusError {
   const trail = auditor && begin(auditor, context, undefined);
-  trail?.answeredStatus(refusal.status);
+  trail?.responseStatus(refusal.status);
   trail?.started(refusal.code);
   return refusal;
 }
@@ -142,7 +142,7 @@ async function fail(
     return trail.panicked(error instanceof Error ? error.message : String(error));
   }
   const { status } = error;
-  trail.answeredStatus(status);
+  trail.responseStatus(status);
   if (record.longRunning && code === undefined) trail.started(error.code);
   await trail.completed({ code: code ?? error.code, status, body: JSON.stringify(status) });
 }

@@ -1,4 +1,4 @@
-import { afterwards, realClock } from "#base";
+import { finallyDo, realClock } from "#base";
 import type { Stage } from "./middleware-chain.ts";
 import type { Arrived, Parsed, Timed } from "./state.ts";
 import { deadlineExceeded } from "../response/failures.ts";
@@ -23,7 +23,7 @@ export function deadline({ limits, clock }: ServerParts): Stage<Arrived & Parsed
           reject(reason);
         }, milliseconds);
         const work = next({ timeoutMs: milliseconds, received });
-        afterwards(work, () => clearTimeout(timer)).then(resolve, reject);
+        finallyDo(work, () => clearTimeout(timer)).then(resolve, reject);
       });
     },
   };

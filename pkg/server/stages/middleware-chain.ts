@@ -1,5 +1,5 @@
 import type Koa from "koa";
-import { afterwards, type Awaitable } from "#base";
+import { finallyDo, type Awaitable } from "#base";
 import type { Span } from "#request";
 import { nothing } from "./state.ts";
 
@@ -97,7 +97,7 @@ class ObservedRun {
         ? runStage(run, this.context, callNext)
         : span.run(() => runStage(run, this.context, callNext));
     // Most stages call `next` synchronously, so that their time is recorded already.
-    return this.isFinished ? work : afterwards(work, () => this.finish());
+    return this.isFinished ? work : finallyDo(work, () => this.finish());
   }
 
   private callNext(added: object): Promise<void> {

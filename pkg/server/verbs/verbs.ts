@@ -299,7 +299,7 @@ class VerbRun {
     if ("item" in deleted) {
       return this.sendItem(deleted.item, { status, negotiated, warnings });
     }
-    this.request.notes?.answeredStatus(deleted.status);
+    this.request.notes?.responseStatus(deleted.status);
     const pretty = this.pretty(negotiated);
     const headers = { "content-type": mediaTypes[negotiated.format], ...this.headers(warnings) };
     const body = statusBody(deleted.status, { ...negotiated, pretty });

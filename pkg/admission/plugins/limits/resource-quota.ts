@@ -9,7 +9,7 @@ import {
   increase,
   inScopes,
   isTerminating,
-  masked,
+  pick,
   plus,
 } from "#quota";
 import {
@@ -166,7 +166,7 @@ async function chargesOf(
     checkCovered(attributes, { limited: parts.limited, all, quotas, usage, evaluator });
   }
   return charges.flatMap(({ quota, change }) => {
-    const requested = masked(change, new Set(Object.keys(quota.status.hard)));
+    const requested = pick(change, new Set(Object.keys(quota.status.hard)));
     if (Object.keys(requested).length === 0) return [];
     return [{ quota, used: usageWith(attributes, quota, requested) }];
   });
@@ -226,7 +226,7 @@ function usageWith(attributes: AdmissionAttributes, quota: any, requested: Amoun
   );
   // Status updates of claims record completed changes, and are always allowed.
   if (exceeded.size === 0 || attributes.request.subresource === "status") return used;
-  const show = (amounts: Amounts) => printed(masked(amounts, exceeded));
+  const show = (amounts: Amounts) => printed(pick(amounts, exceeded));
   throw forbiddenRequest(
     attributes,
     `exceeded quota: ${metadata.name}, requested: ${show(requested)}, ` +

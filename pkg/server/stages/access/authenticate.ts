@@ -1,4 +1,4 @@
-import { realClock, rescued, whenThere } from "#base";
+import { realClock, recoverAwaitable, chainAwaitable } from "#base";
 import { StatusError, unauthorized } from "#meta";
 import type { User } from "#request";
 import { auditRefusal } from "../audit.ts";
@@ -31,11 +31,11 @@ export function authenticate(parts: ServerParts): Stage<Arrived & Parsed, Authen
         }
         return undefined;
       };
-      const found = rescued<User | undefined>(
+      const found = recoverAwaitable<User | undefined>(
         () => authenticator.authenticate(credentials),
         onError,
       );
-      return whenThere(found, (user) => {
+      return chainAwaitable(found, (user) => {
         if (user === undefined) {
           record(outcome);
           throw auditRefusal(parts, state, rejection ?? unauthorized());

@@ -1,5 +1,5 @@
 import { fieldTermsOf, labelTermsOf } from "#authz";
-import { whenThere } from "#base";
+import { chainAwaitable } from "#base";
 import { StatusError } from "#meta";
 import type { AuthorizationAttributes, Query, RequestInfo, SelectorTerm } from "#request";
 import { sendText } from "../../response/response-writer.ts";
@@ -27,7 +27,7 @@ export function authorize({
     run: ({ state: { exchange, record, info, user, query, trail } }, next) => {
       const attributes = { user, request: info, ...selectorsOf(info, query) };
       const started = performance.now();
-      return whenThere(authorizer.authorize(attributes), (decision) => {
+      return chainAwaitable(authorizer.authorize(attributes), (decision) => {
         metrics.access.authorized(decision, (performance.now() - started) / 1000);
         noteDecision(trail, decision, catalog);
         const { verdict, reason, error = "" } = decision;

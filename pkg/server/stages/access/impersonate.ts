@@ -1,4 +1,4 @@
-import { whenThere } from "#base";
+import { chainAwaitable } from "#base";
 import type { Stage } from "../middleware-chain.ts";
 import type { Arrived, Audited, Authenticated, Parsed } from "../state.ts";
 import { actingUser } from "./impersonated-user.ts";
@@ -14,7 +14,7 @@ export function impersonate({
     run: ({ state: { exchange, info, user, record, trail } }, next) => {
       const { domain } = catalog;
       const request = { exchange, path: info.path };
-      return whenThere(actingUser(user, request, { authorizer, domain }), (acting) => {
+      return chainAwaitable(actingUser(user, request, { authorizer, domain }), (acting) => {
         if (acting === undefined) {
           record.code = 500;
           return undefined;

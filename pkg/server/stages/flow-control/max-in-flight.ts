@@ -1,4 +1,4 @@
-import { afterwards } from "#base";
+import { finallyDo } from "#base";
 import type { User } from "#request";
 import type { Limits } from "../../limits.ts";
 import type { PrometheusMetrics, SeatKind } from "../../metrics/metrics.ts";
@@ -34,7 +34,7 @@ export function maxInFlight({
         exchange.bodyObserver = bodies.observer(owner, seat);
       }
       if (record.longRunning) metrics.requests.longRunning(record, 1);
-      return afterwards(next(nothing), () => {
+      return finallyDo(next(nothing), () => {
         seat.release();
         if (record.longRunning) metrics.requests.longRunning(record, -1);
       });

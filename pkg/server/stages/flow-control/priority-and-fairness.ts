@@ -1,4 +1,4 @@
-import { afterwards, type Awaitable, type Clock, realClock, whenThere } from "#base";
+import { finallyDo, type Awaitable, type Clock, realClock, chainAwaitable } from "#base";
 import type {
   Admission,
   ClassifiedRequest,
@@ -53,7 +53,7 @@ export function priorityAndFairness(parts: FairnessParts): Stage<Needs, Admitted
     const { exchange, info, user, query } = state;
     if (info.verb === "watch") {
       const unregister = flowControl.watches.register(info, query.get("fieldSelector") ?? "");
-      return afterwards(next({ initialized: () => seats.end() }), () => {
+      return finallyDo(next({ initialized: () => seats.end() }), () => {
         seats.end();
         unregister();
       });
@@ -64,7 +64,7 @@ export function priorityAndFairness(parts: FairnessParts): Stage<Needs, Admitted
       exchange.bodyObserver = bodies.observer(owner, seats);
     }
     inFlight.add(kind, user);
-    return afterwards(next(nothing), () => {
+    return finallyDo(next(nothing), () => {
       inFlight.remove(kind);
       seats.end();
     });
@@ -92,7 +92,7 @@ export function priorityAndFairness(parts: FairnessParts): Stage<Needs, Admitted
       inFlight.add("watch", user);
       metrics.requests.longRunning(record, 1);
       const work = (async () => run(state, next))();
-      return afterwards(work, () => {
+      return finallyDo(work, () => {
         inFlight.remove("watch");
         metrics.requests.longRunning(record, -1);
       });
@@ -172,7 +172,7 @@ class RequestSeats implements Seat, WaitLimits {
     clearTimeout(this.timer);
     if (this.admission !== undefined || this.isOver) return undefined;
     this.deadline = this.options.clock.monotonic() + this.waitMs;
-    return whenThere(this.request.start(this), (result) => {
+    return chainAwaitable(this.request.start(this), (result) => {
       if (!result.admitted) throw seatsTaken(result.retryAfter);
       this.admission = result;
       if (this.isOver) this.free();
