@@ -1,4 +1,4 @@
-/** schema: the schema language and its folds, one per file. */
+/** schema: the schema language and its folds: JSON, Protobuf, OpenAPI, validation, defaults. */
 export type * from "./struct/types.ts";
 export type { ListShape, MapShape, MergeShape } from "./struct/merge-shape.ts";
 export * from "./struct/declare.ts";

@@ -1,9 +1,8 @@
 import { DecodeFault } from "./faults.ts";
 
 /**
- * Bounds the recursion of types and values that contain themselves: code that walks them later, on
- * the call stack, may rely on it. The text of the fault is that of Go's JSON scanner, which allows
- * more.
+ * Limits the depth of recursive types and values, for recursive code. The message is that of Go's JSON
+ * scanner, whose limit is higher.
  */
 export const MAX_RECURSION = 500;
 
@@ -11,7 +10,7 @@ export function tooDeep(): DecodeFault {
   return new DecodeFault("exceeded max depth");
 }
 
-/** Refuses a JSON value of any shape that is nested too deeply. */
+/** Rejects a JSON value that is nested too deeply. */
 export function checkDepth(value: unknown, allowed = MAX_RECURSION): void {
   if (typeof value !== "object" || value === null) return;
   if (allowed === 0) throw tooDeep();

@@ -1,14 +1,14 @@
-/** JSON text that is no JSON; the message is what Go's encoding/json says. */
+/** Malformed JSON; the message is that of Go's encoding/json. */
 export class JsonFault extends Error {
   override readonly name = "JsonFault";
 }
 
-/** A body of the wrong shape for its struct; the message is what Go's decoder says. */
+/** A value that does not match its struct; the message is that of Go's decoder. */
 export class DecodeFault extends Error {
   override readonly name = "DecodeFault";
 }
 
-/** Input that would take too long to work on: more values than its reader allows. */
+/** Input with more values than the decoder allows. */
 export class TooManyValues extends Error {
   override readonly name = "TooManyValues";
   constructor() {

@@ -1,7 +1,7 @@
 /**
- * A JSON value that a scalar's decoder refuses. A plain message stands as it is (`parsing time …`);
- * with `mismatch` the value had the wrong JSON type and the decoder, which knows where it is, words
- * it: `json: cannot unmarshal <value> into Go struct field <place> of type <goType>`.
+ * A JSON value that a scalar's codec rejects. A plain message is used unchanged (`parsing time …`); with
+ * `mismatch` the JSON type is wrong, and the decoder adds the path:
+ * `json: cannot unmarshal <value> into Go struct field <path> of type <goType>`.
  */
 export class ScalarFault extends Error {
   override readonly name = "ScalarFault";

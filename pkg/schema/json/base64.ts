@@ -1,4 +1,4 @@
-/** Base64 of RFC 4648 section 4, padded, as Go's `encoding/base64.StdEncoding` reads it. */
+/** Padded base64 (RFC 4648 section 4), decoded as by Go's `encoding/base64.StdEncoding`. */
 
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const ILLEGAL = 0xff;
@@ -10,8 +10,8 @@ const sextets: Readonly<Uint8Array> = (() => {
 })();
 
 /**
- * The canonical form of base64 text: line breaks dropped, unused trailing bits zero. Returns the
- * index of the first illegal byte if it is no base64 (Go's CorruptInputError).
+ * The canonical form of base64 text: without line breaks, unused trailing bits zero. Returns the index
+ * of the first illegal byte for other text (Go's CorruptInputError).
  */
 export function canonicalBase64(text: string): string | number {
   const body = bodyLength(text);
@@ -24,7 +24,7 @@ export function canonicalBase64(text: string): string | number {
   return (last & unusedBits) === 0 ? text : Buffer.from(text, "base64").toString("base64");
 }
 
-/** Length without the one or two `=` that may end the text. */
+/** Length without padding. */
 function bodyLength(text: string): number {
   const length = text.length;
   if (length < 4 || text.charCodeAt(length - 1) !== 0x3d) return length;
@@ -32,8 +32,7 @@ function bodyLength(text: string): number {
 }
 
 /**
- * Text with line breaks or faults, read in groups of four as Go does, so that faults get Go's
- * index.
+ * Canonicalizes text with line breaks or errors, in groups of four as Go does, for the index of errors.
  */
 function irregular(text: string): string | number {
   let at = 0;

@@ -19,21 +19,19 @@ interface FromJsonOptions {
    * once.
    */
   readonly unknown?: string[] | undefined;
-  /** Members of open structs have been checked already, and stay as they are, nulls and all. */
+  /** Keeps members of open structs unchanged, including nulls, as they have been checked already. */
   readonly unpruned?: boolean;
-  /** `ParsedJson.literals`: numbers may have digits beside their values. */
+  /** `ParsedJson.literals`: numbers may have stored literals. */
   readonly literals?: boolean;
-  /** Most that all list elements and map entries together may weigh, see `weightOf`. */
+  /** Maximum total weight of list elements and map entries, see `weightOf`. */
   readonly maxWeight?: number | undefined;
 }
 
 /**
- * Go's decode of a parsed JSON value: the object in normal form (see types.ts). Names are
- * case-sensitive. The result shares no object or list with `value`, except what a scalar's codec
- * hands through.
- *
- * @throws DecodeFault with the words of Go's decoder for the fault that it reports: the first of a
- *   scalar with a codec of its own (Time, Quantity), which ends Go's decoding, or else the first
+ * Decodes a parsed JSON value as Go does, into normal form (see types.ts). Names are case-sensitive. The
+ * result shares no object or list with `value`, except those that a scalar's codec returns.
+ * @throws DecodeFault with the message of Go's decoder: the first fault of a scalar with its own codec
+ *   (Time, Quantity), which ends Go's decoding, or else the first fault
  * @throws TooManyValues
  */
 export function fromJson<S extends StructType<any>>(
@@ -59,32 +57,31 @@ function decodeRoot(struct: StructType<any>, value: unknown, place: DecodeContex
   }
 }
 
-/** Kubernetes stops counting strict problems at this number. */
+/** Maximum number of reported unknown fields, as in Kubernetes. */
 const MAX_UNKNOWN = 100;
 
 /**
- * Where the decoder is. One per decode; leaves never touch it, so a deep path costs nothing until a
- * fault.
+ * State of one decode. Leaves do not update the path, which is built only for a fault.
  */
 class DecodeContext {
-  /** Field names, list indices, and map keys (wrapped, since Go's errors leave them out). */
+  /** Field names, list indexes, and map keys (wrapped, as Go's errors omit them). */
   readonly steps: (string | number | readonly [key: string])[] = [];
   readonly unknown: string[] | undefined;
   readonly literals: boolean;
   readonly unpruned: boolean;
   readonly budget: WeightBudget | undefined;
   root: boolean;
-  /** The field of an open struct that is being read: a value of its own to Go. */
+  /** The current field of an open struct, which Go decodes as a separate value. */
   inside = "";
   depth = 0;
-  /** Whether the map that was read last has no entries: to look would take long for a large one. */
+  /** Whether the last decoded map is empty, which is slow to determine for a large one. */
   isEmptyMap = true;
-  /** Digits of the number at hand, where they say more than its value. */
+  /** Literal of the current number, if its value does not preserve it. */
   literal: string | undefined = undefined;
 
   constructor(
     options: FromJsonOptions,
-    /** Values of a wrong JSON type are passed over, as Go's decoder does after the first. */
+    /** Skips values of a wrong JSON type, as Go's decoder does after the first. */
     readonly passesMismatches = false,
   ) {
     this.unknown = options.unknown;
@@ -108,7 +105,7 @@ class DecodeContext {
     if (!unknown.includes(full)) unknown.push(full);
   }
 
-  /** Go names the struct at hand and the fields on the way to it, without indices and keys. */
+  /** The struct and field path in Go's messages, without indexes and keys. */
   located(fault: ScalarFault, structName: string, field: string | undefined): DecodeFault {
     if (fault.mismatch === undefined) return new DecodeFault(fault.message);
     const names = this.steps.filter((step) => typeof step === "string");
@@ -121,7 +118,7 @@ class DecodeContext {
   }
 }
 
-/** Undefined means: nothing to keep (null, or empty where JSON leaves that out). */
+/** Returns undefined for values that are dropped: null, or empty with `omitempty`. */
 type Decode = (value: unknown, place: DecodeContext) => unknown;
 
 const decoderOf: (type: Type) => Decode = memoize((type: Type): Decode => {
@@ -151,7 +148,7 @@ const decoderOf: (type: Type) => Decode = memoize((type: Type): Decode => {
   }
 });
 
-/** Undefined where mismatches are passed over. */
+/** Reports a type mismatch; returns undefined if mismatches are skipped. */
 function refuse(value: unknown, goType: string, place: DecodeContext): undefined {
   return refuseFor(ScalarFault.mismatched(jsonTypeName(value), goType), place);
 }
@@ -167,7 +164,7 @@ function jsonTypeName(value: unknown): string {
   return typeof value === "bigint" ? "number" : typeof value;
 }
 
-/** Go shows the digits of a number that does not fit its integer type. */
+/** Reports a number that does not fit its integer type, with its literal as in Go. */
 function refuseNumber(value: unknown, goType: string, place: DecodeContext): undefined {
   if (typeof value !== "number" && typeof value !== "bigint") return refuse(value, goType, place);
   const digits = `number ${place.literal ?? String(value)}`;
@@ -181,7 +178,7 @@ function decodeString(goType: string): Decode {
 const decodeBool: Decode = (value, place) =>
   typeof value === "boolean" ? value : refuse(value, "bool", place);
 
-/** Whether the digits of a whole number are an integer's: not `1.0`, not `1e1`, but `-0` is. */
+/** Whether the literal of a whole number is an integer: `-0` is, but not `1.0` or `1e1`. */
 function isInteger(literal: string | undefined): boolean {
   return literal === undefined || literal === NEGATIVE_ZERO;
 }
@@ -220,7 +217,7 @@ const decodeBytes: Decode = (value, place) => {
   return refuseFor(new ScalarFault(`illegal base64 data at input byte ${text}`), place);
 };
 
-/** Go reads an array of small integers into `[]byte`, too. */
+/** Decodes an array of small integers, which Go also accepts for `[]byte`. */
 function bytesOfArray(values: readonly unknown[], place: DecodeContext): string | undefined {
   const octets = new Uint8Array(values.length);
   for (const [index, value] of values.entries()) {
@@ -308,13 +305,13 @@ function decodeMap(type: MapType): Decode {
   };
 }
 
-/** Types below which further steps can follow. */
+/** Whether values of the type contain others. */
 function nests(type: Type): boolean {
   const { tag } = type;
   return tag === "struct" || tag === "list" || tag === "map" || tag === "lazy";
 }
 
-/** Throws for a number that is too large for any type of Go. */
+/** @throws DecodeFault for a number beyond float64 */
 function checkFinite(holder: object, key: string | number): void {
   const value = (holder as Readonly<Record<string | number, unknown>>)[key];
   if (typeof value === "object" && value !== null) {
@@ -329,7 +326,7 @@ function checkFinite(holder: object, key: string | number): void {
 interface FieldDecoder {
   readonly decode: Decode;
   readonly isNested: boolean;
-  /** Values that JSON leaves out. */
+  /** Values that are dropped. */
   readonly drops: "nothing" | "zero" | "empty map" | "null";
 }
 

@@ -1,14 +1,13 @@
 import { assign } from "#base";
 
 /**
- * The digits of numbers that a JavaScript number does not give back: `15.0`, `1e1`, `1e400`,
- * integers of more than 64 bits. Go reads an integer field from the digits, and shows them in its
- * errors. They are kept beside the value, on the object or array that holds it, invisible to every
- * other reader and lost when the value is copied.
+ * Literals of numbers that a JavaScript number does not preserve: `15.0`, `1e1`, `1e400`, integers of
+ * more than 64 bits. Go decodes integer fields from the literal, and errors contain it. They are stored
+ * in a symbol property of the containing object or array, which copies do not have.
  */
 const literals = Symbol("number literals");
 
-/** The one integer that JavaScript spells otherwise: Go reads it as 0. */
+/** The only integer literal that JavaScript prints differently; Go decodes it as 0. */
 export const NEGATIVE_ZERO = "-0";
 
 type Holder = { [literals]?: Map<string | number, string> };
@@ -22,7 +21,7 @@ export function keepLiteral(holder: object, key: string | number, literal: strin
   Object.defineProperty(holder, literals, { value: new Map([[key, literal]]), enumerable: false });
 }
 
-/** Drops what was kept for a key whose value is replaced. */
+/** Deletes the literal of a key whose value is replaced. */
 export function dropLiteral(holder: object, key: string | number): void {
   (holder as Holder)[literals]?.delete(key);
 }
@@ -31,7 +30,7 @@ export function literalAt(holder: object, key: string | number): string | undefi
   return (holder as Holder)[literals]?.get(key);
 }
 
-/** A number with its digits, standing in for it while a patch moves it about. */
+/** A number with its literal, which replaces the number while a patch is applied. */
 export class Written {
   constructor(
     readonly literal: string,
@@ -39,10 +38,10 @@ export class Written {
   ) {}
 }
 
-/** Below this, what is too deep for every reader is left as it is. */
+/** Maximum depth; deeper values are rejected by all decoders, and left unchanged. */
 const MAX_DEPTH = 500;
 
-/** A copy of a parsed value in which numbers with digits of their own are `Written`. */
+/** A copy of a parsed value where numbers with a stored literal are `Written`. */
 export function withWritten(value: unknown, depth = 0): unknown {
   if (typeof value !== "object" || value === null || depth > MAX_DEPTH) return value;
   const written = (key: string | number, inner: unknown): unknown => {
@@ -55,7 +54,7 @@ export function withWritten(value: unknown, depth = 0): unknown {
   return copy;
 }
 
-/** Undoes `withWritten` in place: numbers again, their digits kept beside them. */
+/** Reverses `withWritten` in place. */
 export function restoreWritten(value: unknown): void {
   if (typeof value !== "object" || value === null) return;
   const holder = value as Record<string | number, unknown>;

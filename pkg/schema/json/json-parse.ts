@@ -9,25 +9,24 @@ export interface ParsedJson {
    * once.
    */
   readonly duplicates: readonly string[];
-  /** Some numbers have digits that their values do not give back; `fromJson` looks at them. */
+  /** Whether some numbers have literals that their values do not preserve (json-literals.ts). */
   readonly literals?: boolean;
 }
 
 /**
- * Beyond this depth the recursive key count below would be unsafe, and no honest object goes there.
+ * Maximum depth for the native parser, whose result is counted recursively.
  */
 const SHALLOW = 256;
 
 /**
- * Parses JSON as Kubernetes does: integers beyond 2^53 come as bigints, keys given twice are
- * reported (objects merge, other values: the last one wins), `__proto__` is a key like any other.
+ * Parses JSON as Kubernetes does: integers beyond 2^53 are bigints, duplicate keys are reported (objects
+ * are merged, of other values the last wins), `__proto__` is a key like any other.
  *
- * Almost every body takes the native parser, once one pass over the text has shown that nothing can
- * get lost there and the number of keys in the result shows that none came twice.
+ * Almost all texts are parsed by the native parser: one pass over the text ensures that it loses
+ * nothing, and the number of keys in the result that there are no duplicates.
  *
- * @param maxValues most keys and list elements that the text may have; they are counted before
- * anything is built
- * @throws JsonFault with the words of Go's encoding/json
+ * @param maxValues maximum number of keys and list elements, which is checked before parsing
+ * @throws JsonFault with the message of Go's encoding/json
  * @throws TooManyValues
  */
 export function parseJson(
@@ -38,10 +37,10 @@ export function parseJson(
   return parseNatively(text, scan(text, maxValues)) ?? parsePrecisely(text);
 }
 
-/** The native parser takes a text with so many values in some milliseconds. */
+/** Maximum number of values for the native parser, which takes some milliseconds for them. */
 const nativeValues = 15_000;
 
-/** As `parseJson`, in slices. The native parser has none, so it does not get texts of many values. */
+/** As `parseJson`, in slices; the native parser, which cannot yield, parses only texts of few values. */
 export function* parseJsonInSlices(
   source: string | Uint8Array,
   maxValues = Number.POSITIVE_INFINITY,
@@ -59,7 +58,7 @@ function textOf(source: string | Uint8Array): string {
 
 const NONE: readonly string[] = [];
 
-/** Undefined where the native parser fails or loses something. */
+/** Parses with the native parser; undefined if it fails or would lose information. */
 function parseNatively(text: string, { keys }: TextScan): ParsedJson | undefined {
   if (keys < 0) return undefined;
   let value: unknown;
@@ -137,7 +136,7 @@ function endOfNumber(text: string, start: number): number {
   return end;
 }
 
-/** A sign, a point, or the letter of an exponent. */
+/** Whether the unit is a sign, a decimal point or an exponent letter. */
 function isOtherInNumber(unit: number): boolean {
   return unit === 0x2e || unit === 0x65 || unit === 0x45 || unit === 0x2b || unit === 0x2d;
 }

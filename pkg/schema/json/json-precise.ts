@@ -2,10 +2,10 @@ import { assign, atOnce, type Slices } from "#base";
 import { keepLiteral, dropLiteral } from "./json-literals.ts";
 import { JsonReader } from "./json-reader.ts";
 
-/** Go's limit on nesting. */
+/** Maximum nesting depth of Go's encoding/json. */
 export const MAX_DEPTH = 10_000;
 
-/** Kubernetes stops counting strict problems at this number. */
+/** Maximum number of reported duplicates, as in Kubernetes. */
 const MAX_DUPLICATES = 100;
 
 const INT64_MAX = 2n ** 63n - 1n;
@@ -15,7 +15,7 @@ interface Frame {
   readonly container: Record<string, unknown> | unknown[];
   /** The key or index of the value being read. */
   step: string | number;
-  /** Keys of this occurrence, kept only where the object continues one that was there before. */
+  /** Keys of this occurrence, if the object is merged into an earlier one. */
   readonly seen: Set<string> | undefined;
 }
 
@@ -26,8 +26,7 @@ interface Result {
 }
 
 /**
- * The slow and exact parser behind `parseJson`: a loop with its own stack, so that depth costs
- * memory and never the call stack.
+ * The slow, exact parser of `parseJson`: a loop with an explicit stack.
  */
 export function parsePrecisely(text: string): Result {
   return atOnce(parsePreciselyInSlices(text));
@@ -37,7 +36,7 @@ export function parsePreciselyInSlices(text: string): Slices<Result> {
   return new PreciseParser(text).run();
 }
 
-/** Values that are read in one slice. */
+/** Number of values per slice. */
 const slice = 2_000;
 
 class PreciseParser {
@@ -61,7 +60,7 @@ class PreciseParser {
     return { value: this.root, duplicates: [...this.duplicates], literals: this.literals };
   }
 
-  /** Reads one value, or opens one, and then closes everything that ends behind it. */
+  /** Parses or opens one value, then closes all containers that end after it. */
   private readValue(): void {
     const { reader } = this;
     const unit = reader.peek();
@@ -80,7 +79,7 @@ class PreciseParser {
     this.closeFinished();
   }
 
-  /** An object given twice continues the first one, as Go decodes into what is already there. */
+  /** Merges an object with a duplicate key into the first one, as Go decodes into the existing value. */
   private objectBefore(): Record<string, unknown> | undefined {
     const frame = this.frames.at(-1);
     if (frame === undefined || Array.isArray(frame.container)) return undefined;

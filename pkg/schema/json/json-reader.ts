@@ -1,12 +1,12 @@
 import { JsonFault } from "../fault/faults.ts";
 
-/** Reads the tokens of JSON text; its faults are worded as those of Go's encoding/json. */
+/** Tokenizer of JSON with the error messages of Go's encoding/json. */
 export class JsonReader {
   private at = 0;
 
   constructor(private readonly text: string) {}
 
-  /** The next unit that is no white space. At the end of the text the value is incomplete. */
+  /** The next unit that is not white space. @throws JsonFault at the end of the text */
   peek(): number {
     const { text } = this;
     for (; this.at < text.length; this.at++) {
@@ -29,7 +29,7 @@ export class JsonReader {
     throw this.unexpected("after top-level value");
   }
 
-  /** `invalid character 'x' <where>` for the unit at hand. */
+  /** `invalid character 'x' <where>` for the current unit. */
   unexpected(where: string): JsonFault {
     return new JsonFault(`invalid character ${quotedByte(this.text, this.at)} ${where}`);
   }
@@ -72,7 +72,7 @@ export class JsonReader {
     }
   }
 
-  /** The digits as they were written. */
+  /** The literal of a number. */
   number(): string {
     const start = this.at;
     const { text } = this;
@@ -110,7 +110,7 @@ export class JsonReader {
     return word === "null" ? null : word === "true";
   }
 
-  /** The unit at hand inside a token. Go finds out about the end of the text by feeding a blank. */
+  /** The current unit within a token. Go reports the end of the text there as a space. */
   private inside(where: string): string {
     if (this.at < this.text.length) return this.text.charAt(this.at);
     throw new JsonFault(`invalid character ' ' ${where}`);
@@ -125,7 +125,7 @@ function isDigit(unit: number): boolean {
   return unit >= 0x30 && unit <= 0x39;
 }
 
-/** Go reads half a surrogate pair as U+FFFD. */
+/** Replaces lone surrogates by U+FFFD, as Go does. */
 function wellFormed(text: string): string {
   return /[\ud800-\udfff]/.test(text) ? Buffer.from(text).toString() : text;
 }
@@ -133,7 +133,7 @@ function wellFormed(text: string): string {
 const SIMPLE_ESCAPES = '"\\/bfnrt';
 const ESCAPED = '"\\/\b\f\n\r\t';
 
-/** Go looks at bytes: the first one of the character, shown as the character of that number. */
+/** The first UTF-8 byte of the character, quoted as the character of that code, as in Go's messages. */
 function quotedByte(text: string, at: number): string {
   const byte = Buffer.from(String.fromCodePoint(text.codePointAt(at) ?? 0))[0] ?? 0;
   if (byte === 0x27) return "'\\''";

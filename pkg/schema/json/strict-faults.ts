@@ -2,14 +2,14 @@ import { JsonReader } from "./json-reader.ts";
 import { fieldNamed, resolved } from "../struct/layout.ts";
 import type { StructType, Type } from "../struct/types.ts";
 
-/** A fault that only strict decoding refuses. */
+/** An error of strict decoding only. */
 export interface StrictFault {
   readonly problem: "unknown field" | "duplicate field";
   /** `spec.containers[0].image` */
   readonly path: string;
 }
 
-/** Kubernetes stops counting strict faults at this number. */
+/** Maximum number of reported faults, as in Kubernetes. */
 const MAX_FAULTS = 100;
 
 const OPEN_OBJECT = 0x7b;
@@ -18,15 +18,15 @@ const COMMA = 0x2c;
 const QUOTE = 0x22;
 
 /**
- * Unknown and duplicate fields of JSON text that decodes as a `struct`, in document order, each
- * once, 100 at most: the order of sigs.k8s.io/json. The value of an unknown field, and that of a
- * field whose type decodes itself, is not looked into.
+ * Unknown and duplicate fields of JSON text that decodes as a `struct`, each once, at most 100, in the
+ * document order of sigs.k8s.io/json. Values of unknown fields, and of fields whose Go types have their
+ * own decoder, are skipped.
  */
 export function strictFaults(struct: StructType<any>, text: string): readonly StrictFault[] {
   return new StrictScan(text).run(struct);
 }
 
-/** What an object or list is read as; undefined where its members do not matter. */
+/** Type of an object or list; undefined if its members are not checked. */
 type Target = ReturnType<typeof resolved> | undefined;
 
 class StrictScan {
@@ -44,7 +44,7 @@ class StrictScan {
     return [...this.found.values()];
   }
 
-  /** The recursion is as deep as the types are; other values are skipped in a loop. */
+  /** Recurses to the depth of the types only; other values are skipped in a loop. */
   private value(target: Target): void {
     const unit = this.reader.peek();
     if (unit === OPEN_OBJECT && (target?.tag === "struct" || target?.tag === "map")) {

@@ -9,7 +9,7 @@ export interface TypeMeta {
 }
 
 /**
- * JSON as Go's encoder writes it: fields in the order of declaration behind kind and apiVersion,
+ * JSON as of Go's encoder: kind and apiVersion, then fields in the order of declaration,
  * map keys sorted by bytes, `<`, `>`, `&`, U+2028 and U+2029 escaped, no white space.
  */
 export function toJson<S extends StructType<any>>(
@@ -24,7 +24,7 @@ export function toJson<S extends StructType<any>>(
   return escapedForHtml(print(object, head));
 }
 
-/** The characters stand only inside strings, so the whole text can be replaced at once. */
+/** Escapes the text as a whole, as the characters occur only in strings. */
 export function escapedForHtml(json: string): string {
   if (!ESCAPED.some((character) => json.includes(character))) return json;
   return json.replace(
@@ -36,7 +36,7 @@ export function escapedForHtml(json: string): string {
 const ESCAPED = ["<", ">", "&", "\u2028", "\u2029"];
 
 type Print = (value: any) => string;
-/** `head` is what the text begins with: "", or an open brace and members. */
+/** @param head start of the text: "", or an open brace and members */
 type PrintStruct = (object: any, head: string) => string;
 
 const printerOf: (type: Type) => Print = memoize((type: Type): Print => {
@@ -68,12 +68,12 @@ const printerOf: (type: Type) => Print = memoize((type: Type): Print => {
   }
 });
 
-/** Up to here a loop is cheaper than a regular expression. */
+/** Length up to which a loop is faster than a regular expression. */
 const SHORT = 48;
-/** What must be escaped, or may be half of a surrogate pair. */
+/** Characters that must be escaped, and surrogates. */
 const UNPLAIN = /[^ !#-[\]-\ud7ff]/;
 
-/** Copies text without escapes as it is: a scan is cheaper than a copy. */
+/** Quotes a string; one without escapes is only scanned. */
 function printString(text: string): string {
   const { length } = text;
   if (length > SHORT) return UNPLAIN.test(text) ? JSON.stringify(text) : `"${text}"`;
@@ -127,7 +127,7 @@ interface FieldWriter {
   readonly dropsZero: boolean;
   readonly isMap: boolean;
   readonly dropsNull: boolean;
-  /** What stands for an absent value, for a field that is always there. */
+  /** Text of an absent value, for a field that is always written. */
   readonly zero: (() => unknown) | undefined;
 }
 
@@ -148,13 +148,13 @@ function isShownScalar(field: JsonField): boolean {
   return resolved(field.type).tag === "scalar" && isAlwaysThere(field);
 }
 
-/** The value to write for a field, or undefined if JSON leaves it out. */
+/** The value of a field, or undefined if it is omitted. */
 function written(field: FieldWriter, object: Readonly<Record<string, unknown>>): unknown {
   const value = present(field, object);
   return field.dropsZero && isZero(value) ? undefined : value;
 }
 
-/** The same without a look at whether it is zero. */
+/** As `written`, without the check for zero values. */
 function present(field: FieldWriter, object: Readonly<Record<string, unknown>>): unknown {
   const value = object[field.name];
   if (value === undefined) return field.zero?.();
@@ -172,14 +172,14 @@ function isZero(value: unknown): boolean {
 
 const structPrinterOf = memoize((struct: StructType<any>): PrintStruct => {
   let fields: readonly (FieldWriter & { readonly print: Print })[] | undefined;
-  // Text is only ever put together: to cut it would copy it.
+  // The text is only concatenated, as slicing would copy it.
   let order: ReadonlyMap<string, number> | undefined;
   return (object: Readonly<Record<string, unknown>>, head) => {
     fields ??= writersOf(struct).map((field) => ({ ...field, print: printerOf(field.type) }));
     order ??= sparseOrder(fields);
     let text = head;
     for (const field of order.size === 0 ? fields : presentFields(fields, order, object)) {
-      // Whether a large map is empty takes as long to see as its keys, which are printed anyway.
+      // Maps are not checked for emptiness, as that takes as long as listing the keys, which follows.
       const value = field.isMap ? present(field, object) : written(field, object);
       if (value === undefined) continue;
       const printed = value === null ? "null" : field.print(value);
@@ -194,16 +194,16 @@ const structPrinterOf = memoize((struct: StructType<any>): PrintStruct => {
   };
 });
 
-/** Structs with so many fields, all of them optional, mostly have few in an object. */
+/** Number of fields from which objects of a struct with only optional fields are considered sparse. */
 const sparseFields = 32;
 
-/** Places of the fields by name; none unless it pays to look at what an object has. */
+/** Field indexes by name, for sparse structs. */
 function sparseOrder(fields: readonly FieldWriter[]): ReadonlyMap<string, number> {
   const isSparse = fields.length >= sparseFields && fields.every(({ zero }) => zero === undefined);
   return new Map(isSparse ? fields.map(({ name }, index) => [name, index] as const) : []);
 }
 
-/** The fields that an object has, in the order of declaration. */
+/** The fields present in an object, in the order of declaration. */
 function presentFields<F>(
   fields: readonly F[],
   order: ReadonlyMap<string, number>,
@@ -223,7 +223,7 @@ function presentFields<F>(
 
 const noMembers: readonly (readonly [string, unknown])[] = [];
 
-/** What an open struct holds beside its fields, sorted by name. */
+/** Undeclared members of an open struct, sorted by name. */
 function openMembers(
   struct: StructType<any>,
   object: Readonly<Record<string, unknown>>,
@@ -234,7 +234,7 @@ function openMembers(
     .map((key) => [key, object[key]] as const);
 }
 
-/** Any JSON, the members of all objects sorted: the same value is always the same text. */
+/** JSON with the members of all objects sorted, deterministically. */
 function printSorted(value: unknown): string {
   if (typeof value === "string") return printString(value);
   if (typeof value !== "object" || value === null) return String(value);
@@ -249,10 +249,10 @@ function printSorted(value: unknown): string {
   return text === "" ? "{}" : `${text}}`;
 }
 
-/** From here on a list whose members are sorted already is worth to be found. */
+/** Minimum length of lists that are checked for sorted members. */
 const longList = 16;
 
-/** What came from the store is sorted, and the native printer takes a tenth of the time. */
+/** Values from the store are sorted, for which the native printer takes a tenth of the time. */
 function printSortedList(values: readonly unknown[]): string {
   if (values.length === 0) return "[]";
   if (values.length >= longList && isSorted(values)) return printJson(values);
@@ -261,7 +261,7 @@ function printSortedList(values: readonly unknown[]): string {
   return `${text}]`;
 }
 
-/** Whether the members of all objects in a JSON value are in the order of their keys. */
+/** Whether the members of all objects in a JSON value are sorted. */
 function isSorted(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return true;
   if (Array.isArray(value)) return value.every(isSorted);
@@ -276,12 +276,12 @@ function isSorted(value: unknown): boolean {
   return true;
 }
 
-/** A field of a struct as JSON shows it. */
+/** A field of a struct as a JSON member. */
 interface JsonMember {
   readonly field: JsonField;
-  /** What JSON shows of an object: undefined for nothing. */
+  /** The JSON value of the field in an object; undefined if it is omitted. */
   readonly shown: (object: Readonly<Record<string, unknown>>) => unknown;
-  /** JSON shows it even in an object with nothing set. */
+  /** Whether the member is always present. */
   readonly isAlwaysThere: boolean;
 }
 
@@ -302,8 +302,8 @@ export const jsonMembers = memoize((struct: StructType<any>): readonly JsonMembe
 });
 
 /**
- * The value that `toJson` prints: fresh objects with fields in Go's order, sharing nothing with
- * `object` but what a scalar's codec hands through.
+ * The value that `toJson` prints: new objects with fields in Go's order, which share only values that a
+ * scalar's codec returns with `object`.
  */
 export function toJsonValue<S extends StructType<any>>(
   struct: S,

@@ -6,7 +6,7 @@ import {
   scalarSchema,
 } from "./openapi.ts";
 
-/** Swagger 2.0 as Kubernetes prints it: `$ref` may have siblings, defaults are left out. */
+/** Swagger 2.0 in Kubernetes' form: `$ref` may have siblings, defaults are omitted. */
 const swagger: OpenApiDialect = {
   version: "v2",
   scalar: (type) => ({

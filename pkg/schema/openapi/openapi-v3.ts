@@ -7,8 +7,8 @@ import {
 } from "./openapi.ts";
 
 /**
- * OpenAPI 3.0 as Kubernetes prints it: nothing may stand beside `$ref`, so a reference that has a
- * description or a default is wrapped in `allOf`.
+ * OpenAPI 3.0 in Kubernetes' form: `$ref` has no siblings, so that a reference with a description or a
+ * default is wrapped in `allOf`.
  */
 const openApi3: OpenApiDialect = {
   version: "v3",

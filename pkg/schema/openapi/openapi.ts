@@ -1,6 +1,6 @@
 /**
- * The part of OpenAPI that both dialects share: a declaration becomes named schemas that refer to
- * each other. openapi-v2.ts and openapi-v3.ts say what differs.
+ * Common part of both OpenAPI versions: generates named schemas that refer to each other. openapi-v2.ts
+ * and openapi-v3.ts contain the differences.
  */
 import type {
   Field,
@@ -12,7 +12,7 @@ import type {
   Union,
 } from "../struct/types.ts";
 
-/** A JSON Schema object in the making; keys come out in the order in which they are written. */
+/** A JSON Schema object; the order of keys is significant. */
 export type OpenApiSchema = Readonly<Record<string, unknown>>;
 
 export interface GroupVersionKind {
@@ -21,7 +21,7 @@ export interface GroupVersionKind {
   readonly kind: string;
 }
 
-/** A struct that clients meet by itself, not only inside another. */
+/** A struct that is a top-level object of the API. */
 export interface OpenApiRoot {
   readonly struct: StructType<any>;
   /** Listed in `x-kubernetes-group-version-kind`. */
@@ -30,32 +30,32 @@ export interface OpenApiRoot {
   readonly typeMeta: boolean;
 }
 
-/** The schema's public name, from the package path and the name of a declaration. */
+/** Computes the public name of a schema from package path and name. */
 export type OpenApiNaming = (packagePath: string, name: string) => string;
 
-/** What sets one OpenAPI version apart from another. */
+/** The differences between OpenAPI versions. */
 export interface OpenApiDialect {
   readonly version: "v2" | "v3";
   readonly scalar: (type: ScalarType<any>) => OpenApiSchema;
-  /** The schema of a scalar that is written where it is used. */
+  /** Inline schema of a scalar. */
   readonly inline: (type: ScalarType<any>) => OpenApiSchema;
-  /** A reference together with what is said about it in this place. */
+  /** A reference with its sibling keywords. */
   readonly reference: (name: string, siblings: OpenApiSchema) => OpenApiSchema;
   /** Whether `default` is printed. */
   readonly defaults: boolean;
 }
 
-/** A type that has a name of its own in a document. */
+/** A type with a named schema. */
 export type OpenApiType = StructType<any> | ScalarType<any>;
 
-/** What a document says of one named type. */
+/** The definition of a named type. */
 export interface OpenApiDefinition {
   readonly schema: OpenApiSchema;
-  /** What the schema refers to by name. */
+  /** The types to which the schema refers. */
   readonly refersTo: readonly OpenApiType[];
 }
 
-/** Makes one definition; `root` if clients meet the type by itself. */
+/** Generates one definition; `root` for a top-level object. */
 export type OpenApiFold = (type: OpenApiType, root: OpenApiRoot | undefined) => OpenApiDefinition;
 
 interface Walk {
@@ -87,7 +87,7 @@ export function scalarSchema({ openapi }: ScalarType<any>): OpenApiSchema {
   };
 }
 
-/** A declaration becomes one schema, which names the types that it refers to. */
+/** Creates the fold from types to definitions. */
 export function openApiFold(dialect: OpenApiDialect, nameOf: OpenApiNaming): OpenApiFold {
   return (type, root) => {
     const walk: Walk = { dialect, nameOf, root, met: new Set() };
@@ -97,8 +97,8 @@ export function openApiFold(dialect: OpenApiDialect, nameOf: OpenApiNaming): Ope
 }
 
 /**
- * The definitions of `roots` and of everything that they refer to, with their names. Each is made
- * when it is asked for, so that long work can be done in slices; `define` may know some already.
+ * Generates the definitions of `roots` and of all types to which they refer, with their names, lazily,
+ * so that the work can be done in slices; `define` may return cached ones.
  */
 export function* openApiDefinitions<D extends Pick<OpenApiDefinition, "refersTo">>(
   roots: readonly OpenApiRoot[],
@@ -153,7 +153,7 @@ function union({ discriminator, members }: Union): OpenApiSchema {
   return { discriminator, "fields-to-discriminateBy": members };
 }
 
-/** What is known of an open struct is known elsewhere, but for its metadata. */
+/** The schema of an open struct, which its `open` members provide, except for the metadata. */
 function openSchema(walk: Walk, struct: StructType<any>, open: OpenMembers): OpenApiSchema {
   const { metadata } = struct.fields;
   const schema = open.openApi(
@@ -174,7 +174,7 @@ interface Collected {
   readonly required: string[];
 }
 
-/** Properties in declaration order; inlined structs give theirs to the parent. */
+/** Collects properties in declaration order, including those of inline structs. */
 function collectProperties(walk: Walk, struct: StructType<any>, into: Collected): void {
   for (const [name, field] of Object.entries<Field>(struct.fields)) {
     const type = resolved(field.type);
@@ -188,8 +188,8 @@ function collectProperties(walk: Walk, struct: StructType<any>, into: Collected)
 }
 
 /**
- * Kubernetes derives `required` from what Go always writes. A field that validation insists on is
- * required as well, unless a default fills it in.
+ * Kubernetes derives `required` from fields without `omitempty`. A field that validation requires is
+ * included, too, unless it has a default.
  */
 function isRequired(field: Field): boolean {
   if (field.openApi?.required !== undefined) return field.openApi.required;
@@ -247,8 +247,8 @@ function listAndMapRules(field: Field): OpenApiSchema {
 }
 
 /**
- * The default that a field has without saying so: a struct held by value is always there, a
- * scalar only where it is always written. Scalars with a codec of their own have none.
+ * The implicit default of a field: that of a struct by value, or of a scalar that is always written.
+ * Scalars with their own codec have none.
  */
 function zeroOf(type: Type, field: Field): unknown {
   if (type.tag === "struct") return {};
@@ -303,7 +303,7 @@ function typeSchema(walk: Walk, type: Type, siblings: OpenApiSchema): OpenApiSch
 }
 
 /**
- * Elements of lists and values of maps are held by value, so they have the default of their type.
+ * The schema of list elements or map values, with the default of their type, as they are values in Go.
  */
 function elementSchema(walk: Walk, element: Type): OpenApiSchema {
   const type = resolved(element);

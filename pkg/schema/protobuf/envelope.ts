@@ -9,9 +9,9 @@ const PREFIX = Buffer.from([0x6b, 0x38, 0x73, 0x00]);
 interface Envelope {
   readonly apiVersion: string;
   readonly kind: string;
-  /** The message inside; a view of the bytes that were unwrapped. */
+  /** The message, a view of the input. */
   readonly raw: Uint8Array;
-  /** Empty for Protobuf. */
+  /** Content type; empty for Protobuf. */
   readonly contentType: string;
 }
 

@@ -11,11 +11,11 @@ import { mapEntryWeight, weightOf } from "../struct/weight.ts";
 import { isAlwaysThere, zeroOf } from "../struct/zero.ts";
 
 /**
- * Decodes a message to an object in normal form. Unknown fields are skipped; a single field that
- * occurs several times is merged, as Protobuf requires.
+ * Decodes a message to an object in normal form. Unknown fields are skipped; repeated occurrences of a
+ * singular field are merged, as Protobuf requires.
  *
- * @param maxWeight most that all list elements and map entries together may weigh, see `weightOf`
- * @throws DecodeFault, in the words of Go's generated code, if the bytes are not such a message
+ * @param maxWeight maximum total weight of list elements and map entries, see `weightOf`
+ * @throws DecodeFault with the message of Go's generated code for malformed input
  * @throws TooManyValues
  */
 export function fromProtobuf<S extends StructType<any>>(
@@ -31,7 +31,7 @@ export function fromProtobuf<S extends StructType<any>>(
     return object as Infer<S>;
   } catch (fault) {
     if (fault instanceof ScalarFault) throw new DecodeFault(fault.message);
-    // A scalar may find that its bytes are not the JSON they should be.
+    // A scalar's codec found malformed JSON in its bytes.
     if (fault instanceof JsonFault) throw new DecodeFault(fault.message);
     throw fault;
   }
@@ -41,7 +41,7 @@ const { delimited } = wireTypes;
 
 type Shape = Record<string, unknown>;
 
-/** Reads one value behind its tag; `before` is what an earlier occurrence of the field left. */
+/** Reads one value after its tag; `before` is the value of an earlier occurrence of the field. */
 type Read = (reader: WireReader, before?: unknown) => unknown;
 
 const valueOf: (type: Type) => Read = memoize((type: Type): Read => {
@@ -101,7 +101,7 @@ function boxedOf(element: Type): Read {
   return (reader) => (readMessage(reader) as { items?: unknown[] }).items ?? null;
 }
 
-/** An empty message of a scalar that has no zero value of its own is its absence (a zero Time). */
+/** Reads a scalar; an empty message is null if the scalar has no zero value (a zero Time). */
 function scalarOf(type: ScalarType): Read {
   const readMessage = nested(messageOf(type.wire));
   return (reader) => {
@@ -124,7 +124,7 @@ interface WireField {
 
 interface Plan {
   readonly byNumber: ReadonlyMap<number, WireField>;
-  /** Brings what was read into normal form. */
+  /** Converts the decoded field to normal form. */
   readonly finish: (object: Shape) => void;
 }
 
@@ -238,7 +238,7 @@ function mapField(name: string, type: Type): WireField["read"] {
   };
 }
 
-/** Drops what JSON leaves out and fills in what is always there. */
+/** Drops values that JSON omits, and adds those that are always written. */
 function finisher(field: JsonField): ((object: Shape) => void) | undefined {
   const { name } = field;
   const type = resolved(field.type);
@@ -261,7 +261,7 @@ function finisher(field: JsonField): ((object: Shape) => void) | undefined {
   };
 }
 
-/** An inline message that is not on the wire still has its always-written fields. */
+/** Adds the always-written fields of an inline message that is absent on the wire. */
 function inlineFinisher(type: StructType<any>): (object: Shape) => void {
   const empty = Buffer.alloc(0);
   const readMessage = messageOf(type);

@@ -7,7 +7,7 @@ interface ProtoTextOptions {
   readonly packageName?: (packagePath: string) => string;
 }
 
-/** The `.proto` text of one package: the wire contract for other languages. */
+/** The `.proto` file of one package. */
 export function protoText(
   packagePath: string,
   structs: readonly StructType<any>[],

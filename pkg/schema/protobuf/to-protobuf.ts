@@ -18,7 +18,7 @@ export function toProtobuf<S extends StructType<any>>(struct: S, object: Infer<S
 
 type Shape = Readonly<Record<string, unknown>>;
 
-/** Writes a value behind its tag, with its length where the wire type has one. */
+/** Writes a value after its tag, with its length if the wire type has one. */
 type Write = (value: any, writer: Writer) => void;
 
 export function wireTypeOf(type: Type): number {
@@ -60,7 +60,7 @@ const valueOf: (type: Type) => Write = memoize((type: Type): Write => {
   }
 });
 
-/** Protobuf has no list of lists and no map of maps. */
+/** The error of types that Protobuf cannot represent: lists of lists and maps of maps. */
 export function noWireForm(type: Type): TypeError {
   return new TypeError(`no wire form for a ${type.tag} inside a list or map`);
 }
@@ -73,7 +73,7 @@ function nested(write: Write): Write {
   };
 }
 
-/** A scalar is the message `wire`; its absence (a zero Time) is an empty one. */
+/** Writes a scalar as the message `wire`; null (a zero Time) as an empty one. */
 function scalarOf(type: ScalarType): Write {
   const write = messageOf(type.wire);
   return nested((value, writer) => {
@@ -98,7 +98,7 @@ function compile(struct: StructType<any>): readonly Write[] {
     .map(([name, field]) => writeField(name, field));
 }
 
-/** Writes one field of an object, tag and all. */
+/** Writes one field of an object with its tag. */
 function writeField(name: string, field: Field): Write {
   const type = resolved(field.type);
   const tag = (field.number << 3) | wireTypeOf(type);

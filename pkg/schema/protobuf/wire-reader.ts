@@ -14,12 +14,12 @@ export class WireReader {
   /** Number and wire type of the current field. */
   field = 0;
   wireType = 0;
-  /** Offset of the next byte, and the end of the innermost message that is open. */
+  /** Offset of the next byte, and the end of the innermost open message. */
   at = 0;
   end: number;
-  /** How many messages are open around the current one, as far as the caller counts them. */
+  /** Nesting depth, maintained by the caller. */
   depth = 0;
-  /** What the elements that are still to come may weigh. */
+  /** Remaining weight budget. */
   weightLeft = Number.POSITIVE_INFINITY;
   readonly buffer: Buffer;
 
@@ -133,7 +133,7 @@ export class WireReader {
     return value <= 0xffff_ffff ? value | 0 : Number(BigInt.asIntN(32, this.exactly(start)));
   }
 
-  /** All 64 bits of a varint, signed; a bigint only where a number would lose digits. */
+  /** A signed 64-bit varint; a bigint beyond 2^53. */
   int64(): number | bigint {
     const start = this.at;
     const value = this.varint();
@@ -143,7 +143,7 @@ export class WireReader {
     return Number.isSafeInteger(number) ? number : exact;
   }
 
-  /** The varint from `start` to the position once more, without rounding. */
+  /** Reads the varint from `start` to the position again, without rounding. */
   private exactly(start: number): bigint {
     let value = 0n;
     for (let at = this.at - 1; at >= start; at--) {
@@ -209,7 +209,7 @@ export class WireReader {
     else throw new DecodeFault(`proto: illegal wireType ${wireType}`);
   }
 
-  /** A group ends with its own end tag; groups inside it are counted, not recursed into. */
+  /** Skips a group up to its end tag; nested groups are counted, without recursion. */
   private skipGroup(): void {
     let open = 1;
     while (open > 0) {
@@ -226,7 +226,7 @@ export class WireReader {
   }
 }
 
-/** ASCII up to this length is put together in JavaScript: cheaper than the native decoder. */
+/** Length up to which ASCII is decoded in JavaScript, which is faster than the native decoder. */
 const SHORT = 12;
 
 function truncated(): DecodeFault {

@@ -12,12 +12,12 @@ export const wireTypes = {
 
 const { varint, fixed64, delimited } = wireTypes;
 
-/** Bytes that a writer starts with: a request for one key fits, so it is allocated once. */
+/** Initial buffer size, which suffices for a request for one key. */
 protobuf.Writer.initialBufferSize = 256;
 
 /**
- * Writes a message field by field, in the order of the calls, for messages that no struct
- * declares. Zero and empty values are written as well.
+ * Writes a message field by field, for messages without a struct. Zero and empty values are written,
+ * too.
  */
 export class WireWriter {
   private readonly writer = protobuf.Writer.create();

@@ -3,8 +3,8 @@ import { jsonFields, type JsonField, resolved } from "../struct/layout.ts";
 import type { Infer, StructType, Type } from "../struct/types.ts";
 
 /**
- * Fills in declared defaults, in place: where a pointer, list or map is absent, and where a plain
- * value is absent or zero. Values inside absent optional structs stay absent.
+ * Sets declared defaults in place: of absent pointers, lists and maps, and of values that are absent or
+ * zero. Fields of absent optional structs stay absent.
  */
 export function applyDefaults<S extends StructType<any>>(struct: S, object: Infer<S>): void {
   structDefaults(struct)?.(object);
@@ -12,7 +12,7 @@ export function applyDefaults<S extends StructType<any>>(struct: S, object: Infe
 
 type Apply = (value: any) => void;
 
-/** Undefined where nothing below has a default, so that the walk never enters it. */
+/** Undefined if no reachable field has a default, so that the subtree is skipped. */
 function defaultsBelow(type: Type): Apply | undefined {
   const target = resolved(type);
   switch (target.tag) {
@@ -44,7 +44,7 @@ const structDefaults = memoize((struct: StructType<any>): Apply | undefined => {
   };
 });
 
-/** Looks through everything reachable, so that a type that contains itself ends the search. */
+/** Whether a reachable field has a default; recursive types are visited once. */
 function mayHaveDefaults(type: Type, visited: Set<Type>): boolean {
   const target = resolved(type);
   if (visited.has(target)) return false;

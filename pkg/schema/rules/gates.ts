@@ -3,8 +3,8 @@ import { jsonFields, type JsonField, resolved } from "../struct/layout.ts";
 import type { Infer, StructType, Type } from "../struct/types.ts";
 
 /**
- * Removes, in place, the fields whose feature gates are off, unless `old` has some of that gate: an
- * object that came by them while the gate was on keeps them. A field's gate may be several names
+ * Removes, in place, the fields of disabled feature gates, unless `old` uses a field of the gate, which
+ * was set while the gate was enabled. A field's gate may be several names
  * with commas between them; all must be on.
  */
 export function dropGated<S extends StructType<any>>(
@@ -31,7 +31,7 @@ type Holder = Record<string, unknown>;
 type Visitor = (holder: Holder, name: string) => void;
 type Walk = (value: any, visitor: Visitor) => void;
 
-/** One gated field of the type, and how to get to each place where an object may have it. */
+/** A gated field of a type, and the walk to all its occurrences in an object. */
 interface Gated {
   readonly gate: string;
   readonly visit: Walk;
@@ -39,7 +39,7 @@ interface Gated {
 
 const gatedBelow = memoize((type: Type): readonly Gated[] => find(type, new Set()));
 
-/** Types that contain themselves are entered once: no gated field is known below them. */
+/** Finds gated fields; recursive types are visited once. */
 function find(type: Type, entered: ReadonlySet<Type>): readonly Gated[] {
   const target = resolved(type);
   if (entered.has(target)) return [];

@@ -1,7 +1,7 @@
 import { fieldNamed, resolved } from "../struct/layout.ts";
 import type { Field, StructType, Type } from "../struct/types.ts";
 
-/** How two values of one field come together, in strategic merge patch and in server-side apply. */
+/** Merge rules of a field, for strategic merge patch and server-side apply. */
 interface MergeRules {
   /** The type of the value, lazy references followed. */
   readonly type: Exclude<Type, { readonly tag: "lazy" }>;
@@ -17,7 +17,7 @@ interface MergeRules {
   /** Server-side apply: lists are atomic unless declared otherwise. */
   readonly listType: "atomic" | "set" | "map";
   readonly listMapKeys: readonly string[];
-  /** Server-side apply: a struct or map that one manager owns as a whole. */
+  /** Server-side apply: an atomic struct or map. */
   readonly isAtomic: boolean;
 }
 

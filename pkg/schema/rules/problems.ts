@@ -28,7 +28,7 @@ export interface FieldProblem {
   readonly detail: string;
 }
 
-/** A place inside an object, rendered only when something is wrong there. */
+/** A field path, formatted only for problems. */
 export class Path {
   private constructor(
     private readonly parent: Path | undefined,
@@ -63,10 +63,10 @@ const discardedProblem = { field: "", detail: "" };
 /** Looks at something, in slices if that takes long, and adds what is wrong with it. */
 export type Look = (problems: Problems) => Slices<void> | undefined | void;
 
-/** Problems of one object that clients are told of. Further ones are counted only. */
+/** Maximum number of reported problems per object; further ones are only counted. */
 export const maxReportedProblems = 1_000;
 
-/** Collects problems in the order in which they are found, which is the order clients see. */
+/** Collects problems in the order of the response. */
 export class Problems {
   #found: FieldProblem[] = [];
   #later: { readonly after: number; readonly look: Look }[] = [];

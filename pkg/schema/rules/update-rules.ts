@@ -29,7 +29,7 @@ const structCheck = memoize((struct: StructType<any>): Compare | undefined =>
   hasImmutable(struct, new Set()) ? compareStruct(struct) : undefined,
 );
 
-/** Only structs are entered: the elements of lists and maps have no identity to compare by. */
+/** Visits structs only, as elements of lists and maps cannot be correlated. */
 function hasImmutable(struct: StructType<any>, visited: Set<StructType<any>>): boolean {
   if (visited.has(struct)) return false;
   visited.add(struct);

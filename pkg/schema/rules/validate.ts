@@ -4,8 +4,8 @@ import type { Path, Problems } from "./problems.ts";
 import type { Infer, StructType, Type } from "../struct/types.ts";
 
 /**
- * Checks what the fields' declarations say of their values: required, enumerated, ranges, lengths,
- * patterns. Problems come in the order of the declarations, depth first.
+ * Validates the declared rules of fields: required, enums, ranges, lengths, patterns. Problems are in
+ * the order of the declarations, depth first.
  */
 export function checkFields<S extends StructType<any>>(
   struct: S,
@@ -66,7 +66,7 @@ function hasRules(field: JsonField): boolean {
   );
 }
 
-/** Looks through everything reachable, so that a type that contains itself ends the search. */
+/** Whether a reachable type has rules; recursive types are visited once. */
 function mayCheck(type: Type, visited: Set<Type>): boolean {
   const target = resolved(type);
   if (visited.has(target)) return false;
@@ -134,7 +134,7 @@ function checkText(field: JsonField, text: string, { at, problems }: Target): vo
   }
 }
 
-/** Kubernetes words a range with both ends, one open above and one open below differently. */
+/** Kubernetes' message of a range, which depends on the bounds that it has. */
 function rangeDetail(field: JsonField, value: number | bigint): string | undefined {
   const { minimum, maximum } = field;
   const isBelow = minimum !== undefined && value < minimum;

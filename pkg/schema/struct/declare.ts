@@ -1,4 +1,4 @@
-/** Constructors of the schema language: what the files of pkg/api are written in. */
+/** Constructors of the schema language, in which pkg/api is written. */
 import type {
   BoolType,
   BytesType,
@@ -19,7 +19,7 @@ import type {
   Union,
 } from "./types.ts";
 
-/** The phantom type parameter exists only for the checker; this is the one place that says so. */
+/** Casts to the phantom type, which exists only at compile time. */
 function declared<T>(value: object): T {
   return value as T;
 }
@@ -36,7 +36,7 @@ export function oneOf<const V extends readonly string[]>(...values: V): StringTy
   return declared({ tag: "string", values });
 }
 
-/** A string with a Go type name of its own, which decode errors show; `values` may be empty. */
+/** A string with a named Go type, for decode errors; `values` may be empty. */
 export function named(goName: string, ...values: readonly string[]): StringType {
   const known = values.length > 0 ? { values } : {};
   return declared({ tag: "string", goName, ...known });
@@ -46,7 +46,7 @@ export function list<E extends Type>(element: E): ListType<E> {
   return declared({ tag: "list", element });
 }
 
-/** A list that is the message `name` on the wire, with its elements in field 1. */
+/** A list that is a message `name` in Protobuf, with its elements in field 1. */
 export function boxedList<E extends Type>(
   packagePath: string,
   name: string,
@@ -55,7 +55,7 @@ export function boxedList<E extends Type>(
   return declared({ tag: "list", element, boxed: { name, package: packagePath } });
 }
 
-/** A map with string keys; `goName` is what decode errors call it, `v1.ResourceList`. */
+/** A map with string keys; `goName` is its type in decode errors, such as `v1.ResourceList`. */
 export function map<V extends Type>(value: V, goName?: string): MapType<V> {
   return declared({ tag: "map", value, ...(goName === undefined ? {} : { goName }) });
 }
@@ -123,7 +123,7 @@ export function value<T extends Type>(
 
 type Inline<T extends Type> = Value<T> & { readonly inline: true };
 
-/** A message of its own on the wire, whose fields JSON shows among those of the parent. */
+/** A nested message in Protobuf, whose fields are members of the parent in JSON. */
 export function inline<T extends StructType<any>>(
   number: number,
   type: T,
@@ -133,7 +133,7 @@ export function inline<T extends StructType<any>>(
   return { ...value(number, type, doc, rules), inline: true };
 }
 
-/** A Go value without `omitempty`: always written; an absent list or map shows as null. */
+/** A Go value without `omitempty`: always written; an absent list or map is null. */
 export function required<T extends Type>(
   number: number,
   type: T,

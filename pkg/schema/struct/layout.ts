@@ -1,12 +1,12 @@
 import { memoize } from "#base";
 import type { Field, FieldRules, StructType, Type } from "./types.ts";
 
-/** A field as JSON shows it: those of inline structs stand among their parent's. */
+/** A field as a JSON member, with those of inline structs among their parent's. */
 export interface JsonField extends Field {
   readonly name: string;
 }
 
-/** The fields of a struct as JSON shows them, in the order of Go's declaration. */
+/** The JSON members of a struct, in the order of Go's declaration. */
 export const jsonFields = memoize((struct: StructType<any>): readonly JsonField[] =>
   Object.entries<Field>(struct.fields).flatMap(([name, field]): readonly JsonField[] => {
     const type = resolved(field.type);
@@ -20,19 +20,19 @@ const fieldsByName = memoize(
     new Map(jsonFields(struct).map((field) => [field.name, field])),
 );
 
-/** The field of that JSON name, also when an inline struct declares it. */
+/** The field with the JSON name, including those of inline structs. */
 export function fieldNamed(struct: StructType<any>, name: string): JsonField | undefined {
   return fieldsByName(struct).get(name);
 }
 
-/** The type behind a lazy reference. */
+/** Resolves a lazy reference. */
 export function resolved(type: Type): Exclude<Type, { readonly tag: "lazy" }> {
   let current = type;
   while (current.tag === "lazy") current = current.resolve();
   return current;
 }
 
-/** The Go type as decode errors print it: `v1.LeaseSpec`, `[]string`, `map[string]string`. */
+/** The Go type in decode errors: `v1.LeaseSpec`, `[]string`, `map[string]string`. */
 export function goTypeName(type: Type): string {
   switch (type.tag) {
     case "string":
@@ -65,8 +65,7 @@ function lastSegment(packagePath: string): string {
 }
 
 /**
- * True where JSON leaves the field out when it is empty or zero, rather than only when it is
- * absent.
+ * Whether JSON omits the field if it is empty or zero, instead of only if it is absent.
  */
 export function dropsZero(field: Field<Type> & FieldRules): boolean {
   if (!field.presence.omitEmpty) return false;

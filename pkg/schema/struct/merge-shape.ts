@@ -1,6 +1,6 @@
 /**
- * What merging needs to know of a type, in terms of JSON: which of scalar, list and map a value may
- * be, and who is one unit.
+ * Merge rules of a type in terms of JSON: whether a value may be a scalar, list or map, and which of
+ * them are atomic.
  */
 export interface MergeShape {
   readonly scalar?: ScalarShape;

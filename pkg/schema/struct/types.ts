@@ -1,12 +1,11 @@
 /**
- * The schema language. A type is a value; every fold (JSON, Protobuf, defaults, validation,
- * OpenAPI, tables, merging) reads it, and `Infer` gives the TypeScript type of the objects it
- * describes.
+ * The schema language. A type is a value, from which all folds (JSON, Protobuf, defaults, validation,
+ * OpenAPI, tables, merging) are derived; `Infer` is the TypeScript type of its objects.
  *
  * Objects have the shape of their JSON: bytes are base64 strings, times are RFC 3339 strings,
- * quantities are canonical strings, an int64 beyond 2^53 is a bigint. `decode` brings client input
- * into normal form (Go's round trip: unknown fields dropped, nulls dropped, zero values filled in
- * where the field is always written); after that, folds and hooks may trust the static type.
+ * quantities are canonical strings, an int64 beyond 2^53 is a bigint. Decoding converts client input to
+ * normal form (Go's round trip: unknown fields and nulls are dropped, zero values of fields that are
+ * always written are added), which conforms to the static type.
  */
 
 import type { MergeShape } from "./merge-shape.ts";
@@ -69,8 +68,8 @@ interface ScalarOpenApi {
 }
 
 /**
- * A JSON value with a codec of its own: Time, MicroTime, Quantity, IntOrString, Duration,
- * RawExtension, FieldsV1. On the wire it is the message `wire`.
+ * A JSON value with its own codec: Time, MicroTime, Quantity, IntOrString, Duration, RawExtension,
+ * FieldsV1. In Protobuf it is the message `wire`.
  */
 export interface ScalarType<T = unknown> extends Shaped<T> {
   readonly tag: "scalar";
@@ -117,7 +116,7 @@ export interface ListType<E extends Type = Type> extends Shaped<Infer<E>[]> {
 export interface MapType<V extends Type = Type> extends Shaped<Record<string, Infer<V>>> {
   readonly tag: "map";
   readonly value: V;
-  /** The Go type where it is a named map or has named keys, as decode errors show it. */
+  /** The Go type for decode errors, if it is a named map or has named keys. */
   readonly goName?: string;
 }
 
@@ -131,7 +130,7 @@ export interface StructType<F extends Fields = Fields> extends Shaped<InferField
    * names derive from it.
    */
   readonly package: string;
-  /** One line, in our own words. */
+  /** One line for `kubectl explain`. */
   readonly doc: string;
   readonly fields: F;
   /** Replaced as a whole by apply (`+structType=atomic`). */
@@ -140,22 +139,22 @@ export interface StructType<F extends Fields = Fields> extends Shaped<InferField
   readonly unions?: readonly Union[];
   /** Extensions (`x-…`) of the published schema. */
   readonly extensions?: Readonly<Record<string, unknown>>;
-  /** The API kind that the struct is, told even where documents have it as part of another. */
+  /** The API kind of the struct, published even where it is part of another schema. */
   readonly kind?: { readonly group: string; readonly version: string; readonly kind: string };
-  /** There are members beside the fields: the struct of a custom resource. */
+  /** Present if there are undeclared members: the struct of a custom resource. */
   readonly open?: OpenMembers;
 }
 
-/** One discriminated union: its discriminator, and the value of it that selects each member. */
+/** A discriminated union: the discriminator, and its value for each member. */
 export interface Union {
   readonly discriminator: string;
-  /** Member field -> its name as the discriminator spells it. */
+  /** Value of the discriminator by member field. */
   readonly members: Readonly<Record<string, string>>;
 }
 
 /**
- * Looks after the members of an object that are no declared fields: JSON by a schema that became
- * known at run time. Functions see the whole object and change it in place.
+ * Handles undeclared members of an object by a schema that is known only at run time. The functions
+ * modify the complete object in place.
  */
 export interface OpenMembers {
   /**
@@ -176,7 +175,7 @@ export interface OpenMembers {
   ) => Readonly<Record<string, unknown>>;
 }
 
-/** A type that refers back to itself (JSONSchemaProps). */
+/** A recursive type (JSONSchemaProps). */
 export interface LazyType<T = unknown> extends Shaped<T> {
   readonly tag: "lazy";
   readonly resolve: () => Type;
@@ -206,10 +205,9 @@ export type Type =
   | LazyType<any>;
 
 /**
- * Two kinds of absence, both visible on the wire. `pointer`: absent differs from zero (a Go
- * pointer; Protobuf omits it when absent, otherwise the scalar is always written). `omitEmpty`:
- * JSON leaves it out when it is zero, empty or absent. A struct that is neither a pointer is always
- * there in JSON (`"status":{}`) and on the wire.
+ * Presence of a field. `pointer`: absent differs from zero (a Go pointer; Protobuf omits it if absent,
+ * while other scalars are always written). `omitEmpty`: JSON omits it if it is zero, empty or absent. A
+ * struct that is not a pointer is always written, in JSON (`"status":{}`) and Protobuf.
  */
 interface Presence {
   readonly pointer: boolean;
@@ -217,16 +215,15 @@ interface Presence {
 }
 
 /**
- * How the published schema of a field differs from what the server enforces. Kubernetes generates
- * its schemas from Go types and their markers, and validates and defaults in code: the two often
- * disagree, and clients rely on both. Only the OpenAPI fold reads this.
+ * Differences between the published schema of a field and the enforced rules, for OpenAPI only.
+ * Kubernetes generates schemas from Go types and markers, but validates and defaults in code.
  */
 export interface PublishedRules {
   /** Whether the field is in `required`. By default: always written, and without a default. */
   readonly required?: boolean;
-  /** False hides the type's values (no `+enum`); a list replaces them. */
+  /** False omits the type's values (no `+enum`); a list replaces them. */
   readonly enum?: false | readonly string[];
-  /** Publishes the field's default (`+default`); otherwise only the server knows it. */
+  /** Publishes the field's default (`+default`). */
   readonly default?: true;
   /** OpenAPI 3 gives neither the field nor its elements the zero value of a struct as default. */
   readonly noZero?: true;
@@ -234,7 +231,7 @@ export interface PublishedRules {
   readonly bareReference?: true;
 }
 
-/** What a field can say about itself beyond its type; folds read what concerns them. */
+/** Rules of a field beyond its type. */
 export interface FieldRules {
   /**
    * Value filled in when the field is absent (or zero, for a field that is no pointer). JSON form.
@@ -264,9 +261,9 @@ export interface FieldRules {
   /** Strategic merge patch: `patchStrategy` and `patchMergeKey`. */
   readonly patchStrategy?: readonly ("merge" | "replace" | "retainKeys")[];
   readonly patchMergeKey?: string;
-  /** The feature gate without which the field is dropped on write; see `dropGated`. */
+  /** Feature gate that the field requires; see `dropGated`. */
   readonly gate?: string;
-  /** Hooks tell an empty list of the client's from none, though JSON leaves out both. */
+  /** Preserves an empty list for hooks, although JSON omits it. */
   readonly seesEmpty?: boolean;
   /** Nested message on the wire, flattened into the parent in JSON (Go's `json:",inline"`). */
   readonly inline?: boolean;
@@ -275,7 +272,7 @@ export interface FieldRules {
    * creationTimestamp).
    */
   readonly omitZero?: boolean;
-  /** Protobuf field name where it differs from the JSON name. */
+  /** Protobuf field name if it differs from the JSON name. */
   readonly protoName?: string;
 }
 
@@ -290,8 +287,8 @@ export interface Field<T extends Type = Type, P extends Presence = Presence> ext
 export type Fields = Readonly<Record<string, Field<any, Presence>>>;
 
 /**
- * Always there after decoding: kept when empty, or a struct held by value. Lists, maps and pointers
- * may be null instead.
+ * Always present after decoding: without omitempty, or a struct by value. Lists, maps and pointers may
+ * be null.
  */
 type KeyIsPresent<F> = F extends { readonly presence: { readonly pointer: false } }
   ? F extends { readonly type: { readonly tag: "struct" } }
@@ -313,7 +310,7 @@ type FieldValue<F> = F extends { readonly type: infer T; readonly presence: infe
     : Infer<T>
   : never;
 
-/** Fields whose members JSON shows among those of the parent. */
+/** Inline fields. */
 type InlineKeys<F> = {
   [K in keyof F]: F[K] extends { readonly inline: true } ? K : never;
 }[keyof F];
@@ -322,7 +319,7 @@ type InlineMembers<F> = {
   [K in InlineKeys<F>]: F[K] extends { readonly type: infer T } ? (of: Infer<T>) => void : never;
 }[InlineKeys<F>];
 
-/** All inline structs together; `unknown`, which adds nothing, for none or where F is `any`. */
+/** Intersection of all inline structs; `unknown` for none or if F is `any`. */
 type Inlined<F> = [InlineKeys<F>] extends [never]
   ? unknown
   : string extends InlineKeys<F>

@@ -4,20 +4,20 @@ import { jsonFields, resolved } from "./layout.ts";
 import type { Type } from "./types.ts";
 
 /**
- * What one more list element of a type adds to the work of all that follows decoding:
- * defaults, managedFields, admission and validation look at every declared field, present or not.
+ * Estimated work that a list element of the type causes after decoding: defaulting, managedFields,
+ * admission and validation visit every declared field, present or not.
  */
 export const weightOf = memoize((type: Type): number => {
   const target = resolved(type);
   return target.tag === "struct" ? 1 + jsonFields(target).length : 3;
 });
 
-/** The same of a map entry: its key is looked at, too, and quantities are parsed several times. */
+/** As `weightOf` for a map entry: keys are visited, too, and quantities are parsed several times. */
 export const mapEntryWeight = memoize((value: Type): number => {
   return resolved(value).tag === "scalar" ? 20 : 4;
 });
 
-/** Keys and list elements of a JSON value, up to a bit more than `most`. */
+/** Number of keys and list elements of a JSON value; counting stops above `most`. */
 function countValues(value: unknown, most: number): number {
   if (typeof value !== "object" || value === null) return 1;
   let count = 1;
@@ -36,7 +36,7 @@ function countValues(value: unknown, most: number): number {
   return count;
 }
 
-/** A budget of weights that a decoder spends. */
+/** The weight budget of a decode. */
 export class WeightBudget {
   constructor(private left: number) {}
 
@@ -46,7 +46,7 @@ export class WeightBudget {
     if (this.left < 0) throw new TooManyValues();
   }
 
-  /** Spends what a JSON value without declared fields weighs: two for each value. */
+  /** Spends the weight of a JSON value without declared fields: two per value. */
   spendOn(value: unknown): void {
     this.spend(2 * countValues(value, this.left / 2));
   }

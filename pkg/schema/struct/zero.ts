@@ -50,7 +50,7 @@ function zeroStruct(struct: StructType<any>): () => Record<string, unknown> {
   };
 }
 
-/** Fields that have a value in normal form even if the client sent none. */
+/** Whether the field has a value in normal form even if the client sent none. */
 export function isAlwaysThere(field: JsonField): boolean {
   if (!field.presence.omitEmpty) return true;
   if (field.presence.pointer) return false;

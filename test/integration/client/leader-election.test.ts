@@ -303,7 +303,13 @@ describe("leader election", () => {
 
   it("refuses times that cannot work", () => {
     assert.equal(timesFault(defaultElectionTimes), undefined);
-    assert.match(String(timesFault({ ...defaultElectionTimes, renewDeadlineMs: 15_000 })), /leaseDuration/);
-    assert.match(String(timesFault({ ...defaultElectionTimes, retryPeriodMs: 9_000 })), /retryPeriod/);
+    assert.match(
+      String(timesFault({ ...defaultElectionTimes, renewDeadlineMs: 15_000 })),
+      /leaseDuration/,
+    );
+    assert.match(
+      String(timesFault({ ...defaultElectionTimes, retryPeriodMs: 9_000 })),
+      /retryPeriod/,
+    );
   });
 });
