@@ -25,7 +25,7 @@ if (platform !== "linux" || ![process.arch, arch].every((one) => ["x64", "arm64"
   process.exit(1);
 }
 
-/** One CommonJS file, which is what Node's single executables run. */
+/** Bundles one CommonJS file, which Node's single executables require. */
 async function bundleProgram(outfile) {
   await build({
     absWorkingDir: root,
@@ -107,7 +107,7 @@ function replaced(text, pairs) {
   return text;
 }
 
-/** What Node runs and the files that it may read, as Node's own tool writes them. */
+/** The blob of the program and its assets, in the format of Node's own tool. */
 function seaBlob(node) {
   const configuration = {
     main: "keelson.cjs",

@@ -1,4 +1,4 @@
-// One small set of files instead of hundreds of modules: this is what makes the start fast.
+// Bundles hundreds of modules into a few files, which makes the start fast.
 import { chmodSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";
 import { build, stop } from "esbuild";
@@ -56,7 +56,7 @@ export async function bundle(root) {
     logLevel: "warning",
   });
   await convertChunks(dist, entries);
-  // `npm start` goes on for long, and the compiler would stay with it.
+  // `npm start` is long-running, and would keep the compiler's process.
   await stop();
   chmodSync(path.join(dist, "keelson.js"), 0o755);
 }

@@ -1,5 +1,5 @@
 // A plugin of esbuild: imports of a package folder's index.ts go to the files that declare the imported names.
-// esbuild assigns files to chunks whole, so one import of an index file would put the package into the chunk.
+// esbuild does not split files among chunks: an import of an index file would put the package into the chunk.
 import { readFileSync } from "node:fs";
 import path from "node:path";
 

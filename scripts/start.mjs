@@ -9,7 +9,7 @@ ensureInstalled();
 await ensureBuilt();
 const program = path.join(root, "dist", "keelson.js");
 process.argv[1] = program;
-// A cluster for local use has a default StorageClass; a flag of the user comes later and wins.
+// A local cluster has a default StorageClass; the user's flags follow and take precedence.
 const { argv } = process;
 if (argv[2] === undefined || argv[2].startsWith("-"))
   argv.splice(2, 0, "--default-storage-class=standard");

@@ -22,7 +22,7 @@ function runTests(files) {
   // One test file per core, but at least two at a time: tests wait for half of their time.
   const jobs = Math.min(Math.max(availableParallelism(), 2), 8);
   const words = [mocha, "--parallel", `--jobs=${jobs}`, ...files];
-  // A process group of its own, so that a signal also reaches what the tests started.
+  // A separate process group, so that signals also reach processes that the tests started.
   const options = { cwd: root, stdio: "inherit", detached: true };
   const running = spawn(process.execPath, words, options);
   let isInterrupted = false;

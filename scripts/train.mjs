@@ -49,7 +49,7 @@ async function readyUrl(stream) {
   throw new Error(text);
 }
 
-/** What kubectl asks first, and the verbs. */
+/** kubectl's first requests, and all verbs. */
 async function sendAll(send, round) {
   const name = `trained-${round}`;
   const labels = { app: name };

@@ -53,7 +53,7 @@ const genericFlags = {
   "shutdown-send-retry-after": flag(
     "bool",
     false,
-    "while shutting down, answer new requests with 429, Retry-After and Connection: close",
+    "respond to new requests with 429, Retry-After and Connection: close while shutting down",
   ),
   "shutdown-watch-termination-grace-period": flag(
     "duration",
@@ -198,12 +198,12 @@ const miscFlags = {
   "service-cluster-ip-range": flag(
     "list",
     ["10.0.0.0/24"],
-    "CIDR from which Services get cluster IPs; two, comma-separated, for dual stack",
+    "CIDR from which cluster IPs of Services are allocated; two, comma-separated, for dual stack",
   ),
   "service-node-port-range": flag(
     "string",
     "30000-32767",
-    "ports from which NodePort Services get theirs, both ends included",
+    "port range, inclusive, from which node ports of Services are allocated",
   ),
 } as const;
 

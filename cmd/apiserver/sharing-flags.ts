@@ -3,7 +3,7 @@ import { flag, type FlagValues, UsageError } from "../flags/parse.ts";
 
 const atLeast0 = { minimum: 0 };
 
-/** Limits on what is served at a time. */
+/** Flags of concurrency limits. */
 export const inflightFlags = {
   "enable-priority-and-fairness": flag(
     "bool",
@@ -46,7 +46,7 @@ export const workerFlags = {
 
 type Values = FlagValues<typeof inflightFlags & typeof workerFlags>;
 
-/** Limits of one process: each worker gets an equal share of what the flags allow. */
+/** Limits of one process: each worker has an equal share of the flags' limits. */
 export function sharedLimits(values: Values): NonNullable<StartOptions["limits"]> {
   const { workers } = values;
   const share = (whole: number): number => Math.ceil(whole / workers) || Infinity;

@@ -3,7 +3,7 @@ import { flag, parseFlags, UsageError } from "../flags/parse.ts";
 import { makeCertificates } from "#controlplane";
 
 const certificatesFlags = {
-  directory: flag("string", "pki", "directory of the files; valid ones are kept"),
+  directory: flag("string", "pki", "directory of the files; valid ones are not replaced"),
   hosts: flag(
     "list",
     [],

@@ -98,7 +98,7 @@ export const controllerFlags = {
   "resource-quota-sync-period": flag(
     "duration",
     defaultControllerSettings.quotaResyncMs,
-    "period after which the usage of all resource quotas is counted again",
+    "period of full recalculation of the usage of all resource quotas",
   ),
   "root-ca-file": flag(
     "string",
@@ -114,7 +114,7 @@ export const controllerFlags = {
   "terminated-pod-gc-threshold": flag(
     "int",
     defaultControllerSettings.terminatedPodThreshold,
-    "number of ended pods that are kept; 0 or less keeps all",
+    "number of terminated pods above which the oldest are deleted; 0 or less disables the deletion",
   ),
 } as const;
 

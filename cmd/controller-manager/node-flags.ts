@@ -6,7 +6,7 @@ export const nodeFlags = {
   "large-cluster-size-threshold": flag(
     "int",
     defaultControllerSettings.largeClusterSizeThreshold,
-    "number of nodes of a zone up to which it counts as small: its evictions stop when " +
+    "number of nodes of a zone up to which it is considered small: its evictions stop when " +
       "--unhealthy-zone-threshold is reached",
     { minimum: 0 },
   ),

@@ -11,7 +11,7 @@ export const volumeFlags = {
   "pvclaimbinder-sync-period": flag(
     "duration",
     defaultControllerSettings.volumeSyncMs,
-    "period after which all PersistentVolumes and PersistentVolumeClaims are synced again",
+    "resync period of PersistentVolumes and PersistentVolumeClaims",
     { minimum: 1 },
   ),
 } as const;

@@ -3,9 +3,9 @@ import path from "node:path";
 import { writeFileAtomically } from "#controlplane";
 
 export interface AssetPrograms {
-  /** Words of the command `keelson`, absolute: Node and the program, or one executable. */
+  /** Absolute command line of `keelson`: Node and the program, or a single executable. */
   readonly keelson: readonly string[];
-  /** Words of the command that stands in for etcd. */
+  /** Command line of the stand-in for etcd. */
   readonly etcd: readonly string[];
 }
 
@@ -34,7 +34,7 @@ export async function writeAssets(
   return files;
 }
 
-/** A word of a POSIX shell command that stands for `text`, whatever its characters. */
+/** Quotes `text` as a word of a POSIX shell command. */
 export function shellQuote(text: string): string {
   return `'${text.replaceAll("'", `'"'"'`)}'`;
 }
@@ -48,7 +48,7 @@ function script(lines: readonly string[]): string {
   return `${["#!/bin/sh", `${mark}; running it again replaces this file.`, ...lines].join("\n")}\n`;
 }
 
-/** Answers --help without a start of Node: envtest asks before each start and looks for flags. */
+/** Prints --help without starting Node: envtest runs it before each start to detect flags. */
 function helpCase(usage: string): readonly string[] {
   return ['case "$1" in', "--help | -h)", `  echo ${shellQuote(usage)}`, "  exit 0", "  ;;"];
 }

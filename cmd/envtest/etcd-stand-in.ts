@@ -35,7 +35,7 @@ export async function startEtcdStandIn(
   return { urls: servers.map(urlOf), close };
 }
 
-/** etcd's endpoints for probes, and the one of `askStore`. */
+/** etcd's probe endpoints, and that of `askStore`. */
 function respondWith(store: EnvtestStore): RequestListener {
   const documents: ReadonlyMap<string, unknown> = new Map<string, unknown>([
     ["/health", { health: "true", reason: "" }],

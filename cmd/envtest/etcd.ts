@@ -13,7 +13,7 @@ const usageExitCode = 2;
 export async function runEtcdStandIn(words: readonly string[]): Promise<void> {
   const signal = untilSignal();
   try {
-    // Go's flag package takes one dash as well as two.
+    // Go's flag package accepts one dash or two.
     const dashed = words.map((word) => word.replace(/^-(?=[a-z])/, "--"));
     const values = parseFlags(allEtcdFlags, dashed);
     const directory = path.resolve(values["data-dir"]);

@@ -49,7 +49,7 @@ function localWords(variables: EnvtestVariables): readonly string[] | undefined 
   return [`--nodes=${count}`, `--scheduler=${count > 0}`];
 }
 
-/** Values of `--name=value` and `--name value` in `words`, and the other words. */
+/** Values of `--name=value` and `--name value` in `words`, and the remaining words. */
 function takeFlag(
   words: readonly string[],
   name: string,

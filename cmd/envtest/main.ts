@@ -32,7 +32,7 @@ const useFlags = {
   "use-env": flag("bool", false, "accepted, without effect"),
 } as const;
 
-/** `keelson envtest`: lays out the folder; also what the scripts in it run. */
+/** `keelson envtest`: writes the folder; also the entry point of the scripts in it. */
 async function runEnvtest(words: readonly string[]): Promise<void> {
   const [first, ...rest] = words;
   switch (first) {

@@ -1,4 +1,4 @@
-/** How the API server and the stand-in for etcd of one environment agree on a store. */
+/** Discovery of the store through the stand-in for etcd of the same environment. */
 import { parseJsonText } from "#base";
 import { UsageError } from "../flags/parse.ts";
 
@@ -7,7 +7,7 @@ export type EnvtestStore =
   | { readonly kind: "memory" }
   | { readonly kind: "embedded"; readonly directory: string };
 
-/** Path at which the stand-in names the store. */
+/** Path at which the stand-in serves the store's location. */
 export const storePath = "/keelson/store";
 
 /**
@@ -23,10 +23,10 @@ export function selectedStore(name: string | undefined, dataDirectory: string): 
 }
 
 const askMs = 2_000;
-/** Largest document in bytes that is read; etcd itself answers 404 with a few bytes. */
+/** Size limit of the response in bytes; etcd itself responds 404 with a short body. */
 const mostBytes = 10_000;
 
-/** The store that the stand-in at `endpoint` names; undefined if that is no stand-in. */
+/** The store that the stand-in at `endpoint` serves; undefined if `endpoint` is not a stand-in. */
 export async function askStore(endpoint: string): Promise<EnvtestStore | undefined> {
   if (!endpoint.startsWith("http://") || !URL.canParse(endpoint)) return undefined;
   const signal = AbortSignal.timeout(askMs);

@@ -1,4 +1,4 @@
-/** What controller-runtime's envtest does with the programs of a folder, for tests. */
+/** Emulates how controller-runtime's envtest uses the programs of a folder, for tests. */
 import assert from "node:assert/strict";
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -135,7 +135,7 @@ export class Environment {
     });
   }
 
-  /** SIGTERM to the API server, then to etcd; answers their exit codes. */
+  /** Sends SIGTERM to the API server, then to etcd; returns their exit codes. */
   async stop(): Promise<readonly (number | null)[]> {
     const codes: (number | null)[] = [];
     for (const program of this.#programs.splice(0).reverse()) codes.push(await stopped(program));

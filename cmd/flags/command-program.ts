@@ -1,6 +1,6 @@
 import type { FlagGroup } from "./help.ts";
 
-/** What a command's module exports to the command line, which imports it when the command runs. */
+/** Exports of a command's module, which is imported when the command runs. */
 export interface CommandProgram {
   readonly groups: readonly FlagGroup[];
   readonly run: (words: readonly string[]) => Promise<void>;

@@ -7,7 +7,7 @@ export interface FlagGroup {
 }
 
 export interface CommandHelp {
-  /** One paragraph: what the command does. */
+  /** Description of the command, one paragraph. */
   readonly description: string;
   /** `keelson apiserver [flags]`. */
   readonly usage: string;

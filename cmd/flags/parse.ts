@@ -11,7 +11,7 @@ export interface Flag<T extends FlagType = FlagType> {
   readonly type: T;
   /** In milliseconds for type `duration`. */
   readonly default: FlagValue<T>;
-  /** What the flag sets, its unit and format; `--help` adds type and default. */
+  /** Description with unit and format; `--help` adds type and default. */
   readonly help: string;
   /** Allowed values of a string flag. */
   readonly values?: readonly string[];
@@ -37,7 +37,7 @@ export type FlagValues<F extends Flags> = {
   readonly [K in keyof F]: F[K] extends Flag<infer T> ? FlagValue<T> : never;
 };
 
-/** An invalid command line; the message is shown to the user as it is. */
+/** An invalid command line; the message is printed unchanged. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
@@ -87,7 +87,7 @@ export function parseFlags<F extends Flags>(
   ) as FlagValues<F>;
 }
 
-/** Takes a positional argument, or all that follow `--`; answers the index of the last one taken. */
+/** Consumes a positional argument, or all after `--`; returns the index of the last one consumed. */
 function takeArguments(words: readonly string[], at: number, others?: string[]): number {
   const word = words[at] as string;
   const isEnd = word === "--";
@@ -102,7 +102,7 @@ function takeArguments(words: readonly string[], at: number, others?: string[]):
 
 interface Given {
   readonly text: string;
-  /** What an earlier occurrence of the same flag gave. */
+  /** Value of an earlier occurrence of the flag. */
   readonly previous: unknown;
 }
 

@@ -4,14 +4,14 @@ import { homedir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** What `node:module` has since Node 22.8. */
+/** API of `node:module` since Node 22.8. */
 interface CompileCache {
   readonly enableCompileCache?: (directory: string) => unknown;
 }
 
 const { enableCompileCache }: CompileCache = nodeModule as CompileCache & typeof nodeModule;
 
-/** Whether compiled code is kept between processes: the variable of Node's compile cache turns it off. */
+/** Whether the code cache is enabled; NODE_DISABLE_COMPILE_CACHE disables it. */
 export const isCodeCached = !process.env["NODE_DISABLE_COMPILE_CACHE"];
 
 /**

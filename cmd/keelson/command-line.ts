@@ -138,7 +138,7 @@ async function commandHelp(name: string, command: Command): Promise<string> {
   return helpText({ description, usage, groups: await allGroups(command) }, columns);
 }
 
-/** Shows a topic, the man page, or the flags of a command. */
+/** Prints a help topic, the man page, or the flags of a command. */
 async function help(subject: string): Promise<number> {
   if (subject !== "man" && !Object.hasOwn(topics, subject)) return main([subject, "--help"]);
   console.log(subject === "man" ? manPage(await describedCommands()) : topics[subject]);
@@ -203,13 +203,13 @@ async function main(words: readonly string[]): Promise<number> {
     return 0;
   }
   const { run } = await command.load();
-  // Imports leave little behind, and would be slowed down by a small young generation.
+  // Imports allocate little garbage, and a small young generation would slow them down.
   limitHeapGrowth();
   await run(command.hasVersionFlag ? flags : rest);
   return 0;
 }
 
-/** The flag that sets what a failed system call was given. */
+/** The flag whose value a failed system call had as argument. */
 const otherChoices: ReadonlyMap<string, string> = new Map([
   ["listen EADDRINUSE", "--secure-port"],
   ["listen EACCES", "--secure-port"],

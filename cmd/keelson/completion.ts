@@ -11,7 +11,7 @@ export const shells = ["bash", "zsh", "fish"] as const;
 
 export type Shell = (typeof shells)[number];
 
-/** Words that follow commands without flags: `help storage`, `completion bash`. */
+/** Arguments of commands without flags: `help storage`, `completion bash`. */
 export type Arguments = Readonly<Record<string, readonly string[]>>;
 
 /** The script that makes a shell complete commands, flags and the values of flags. */
@@ -135,7 +135,7 @@ function fish(commands: readonly DescribedCommand[], words: Arguments): string {
   return ["# fish completion of keelson", ...lines, ...others, ""].join("\n");
 }
 
-/** In single quotes, as POSIX shells read them; fish takes `'\''` as well. */
+/** Quotes with single quotes for POSIX shells; fish accepts `'\''`, too. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

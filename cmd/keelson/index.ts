@@ -1,4 +1,4 @@
-/** The npm package's entry point: a whole API server inside this process. */
+/** Entry point of the npm package: an in-process API server. */
 export { type Clock, VirtualClock, type VirtualClockOptions } from "#base";
 export {
   type RunningServer,

@@ -98,7 +98,7 @@ function withChecksum(compiled: Buffer): Buffer {
   return Buffer.concat([compiled, checksum]);
 }
 
-/** Compiled code that a process wrote; undefined if there is none that is whole. */
+/** Code cache written by another process; undefined if it is absent or incomplete. */
 function readCompiled(name: string): Buffer | undefined {
   for (const folder of cacheFolders(bundle)) {
     const content = readIfThere(path.join(folder, version, name));

@@ -33,7 +33,7 @@ export function manPage(commands: readonly DescribedCommand[]): string {
   ].join("\n");
 }
 
-/** Text as troff shows it unchanged: a period or quote at the start of a line is no request. */
+/** Escapes text for troff, including a period or quote at the start of a line. */
 function text(plain: string): string {
   const escaped = plain.replaceAll("\\", "\\e").replaceAll("-", "\\-");
   return escaped.replaceAll(/^(?=[.'])/gm, "\\&");

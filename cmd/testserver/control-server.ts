@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { parseJsonText, VirtualClock } from "#base";
 import { type Fault, type RequestFilter, type TestServer } from "#controlplane";
 
-/** What a test needs to reach a server and to control it. */
+/** Addresses and credentials of a server and its control interface. */
 export interface ServerDescription {
   readonly url: string;
   /** Authority of the server's certificate (PEM). */

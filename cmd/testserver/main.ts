@@ -18,7 +18,11 @@ const testServerFlags = {
     false,
     "record and fail the requests of controllers, scheduler and simulated nodes, too",
   ),
-  "virtual-time": flag("bool", false, "let tests move the time of the cluster by /control/clock"),
+  "virtual-time": flag(
+    "bool",
+    false,
+    "use virtual time, which tests advance through /control/clock",
+  ),
 } as const;
 
 const allFlags = { ...testServerFlags, ...loggingFlags } as const;

@@ -1,4 +1,4 @@
-/** URLs as Go's net/url takes them apart, with its words for what is wrong. */
+/** Parses URLs with the rules and error messages of Go's net/url. */
 import { goQuote } from "#meta";
 
 export interface GoUrl {

@@ -58,7 +58,7 @@ import { volumeAttachment } from "./storage/volume-attachment.ts";
 import { volumeAttributesClass } from "./storage/volume-attributes-class.ts";
 import { storageVersionMigration } from "./storagemigration/storage-version-migration.ts";
 
-/** Groups in the order of preference that discovery shows; kinds of a group by plural name. */
+/** Groups in the order of discovery; kinds of a group by plural name. */
 export const builtinKinds: readonly Kind[] = [
   binding,
   componentStatus,

@@ -1,12 +1,12 @@
 import type { Path, Problems } from "#schema";
 
-/** Refuses what kubectl's JSONPath cannot read; `text` is what would stand between the braces. */
+/** Rejects text that kubectl's JSONPath cannot parse; `text` is without the braces. */
 export function checkJsonPath(text: string, path: Path, problems: Problems): void {
   const fault = jsonPathFault(text);
   if (fault !== undefined) problems.invalid(path, text, `invalid JSONPath: ${fault}`);
 }
 
-/** What is wrong with a JSONPath, in the words of Kubernetes' parser; undefined if nothing. */
+/** The error message of Kubernetes' JSONPath parser; undefined if the path is valid. */
 export function jsonPathFault(text: string): string | undefined {
   let rest = text;
   while (rest !== "") {
@@ -19,7 +19,7 @@ export function jsonPathFault(text: string): string | undefined {
 
 const quoted = String.raw`(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')`;
 
-/** Fields, brackets, literals and the words of loops. */
+/** Fields, brackets, literals and loop keywords. */
 const tokens: readonly RegExp[] = [
   /^\s+/,
   /^\.\.?(?:\*|(?:\\.|[^\s.,[\](){}|@$'"\\])*)/,

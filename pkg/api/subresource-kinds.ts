@@ -1,4 +1,4 @@
-/** Kinds that no path lists or stores, but that subresources take and answer. */
+/** Kinds that are not stored, but are bodies of subresources. */
 import { kind, type Kind } from "#meta";
 import { tokenRequestV1 } from "./authentication/token-request.ts";
 import { scale } from "./autoscaling/scale.ts";

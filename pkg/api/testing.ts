@@ -5,7 +5,7 @@ import { deepClone } from "#base";
 
 export interface Write {
   readonly namespace?: string;
-  /** Group and version that the client speaks, as the kind declares them; absent = the hub. */
+  /** Group and version of the client's objects, as the kind declares them; absent = the hub. */
   readonly version?: string;
   readonly group?: string;
   readonly subresource?: string;
@@ -20,7 +20,7 @@ export interface Outcome {
   readonly complaints: readonly string[];
 }
 
-/** The client's JSON, by which a test says only what matters to it. */
+/** The client's JSON, for tests that specify only some fields. */
 export type Sketch = Readonly<Record<string, unknown>>;
 
 function contextOf(kind: Kind, write: Write): HookContext {

@@ -60,7 +60,7 @@ export function webhookClientConfigOf(declare: ReturnType<typeof structs>) {
 type ClientConfig = Infer<ReturnType<typeof webhookClientConfigOf>>;
 type Service = NonNullable<ClientConfig["service"]>;
 
-/** Kubernetes confuses name and namespace when it tells which one of a service is missing. */
+/** Kubernetes' messages of a missing name or namespace of a service are interchanged. */
 export function checkClientConfig(config: ClientConfig, path: Path, problems: Problems): void {
   const { url, service } = config;
   if ((url === undefined) === (service === undefined)) {

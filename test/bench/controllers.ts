@@ -83,7 +83,7 @@ async function until(done: () => Promise<boolean>): Promise<void> {
   }
 }
 
-/** Requests that the API server has answered, watches included, except for those of this program. */
+/** Number of requests that the API server completed, including watches, without those of this program. */
 async function requestsOf(scene: Scene): Promise<number> {
   scene.own++;
   const { body } = await scene.connection.call("GET", "/metrics", { keep: true });

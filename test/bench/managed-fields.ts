@@ -54,7 +54,7 @@ const samples: readonly Sample[] = [
   { title: "deployment", path: "apps/v1/deployments/ns", object: deployment() },
 ];
 
-/** The median of what `work` takes of the processor, microseconds. */
+/** Median CPU time of `work` in microseconds. */
 async function micros(count: number, work: (n: number) => unknown): Promise<number> {
   const times: number[] = [];
   for (let start = 0; start < count; start += batch) {
@@ -85,7 +85,7 @@ async function creations({ path, object }: Sample): Promise<{ owned: number; bar
   return { owned: Math.min(...results.owned), bare: Math.min(...results.bare) };
 }
 
-/** Microseconds that it takes to find out what a creation owns. */
+/** Time in microseconds to compute the managed fields of a create. */
 function ownership({ path, object }: Sample, api: TestRegistry): Promise<number> {
   const { struct, groupVersion } = api.request(path).resource;
   const decoded = fromJson(struct, object, { root: true });

@@ -217,7 +217,7 @@ async function compareWatches(aim: Aim, floor: Aim): Promise<void> {
   }
 }
 
-/** What etcd alone takes from a write to its event, in the same run. */
+/** Latency of etcd alone from a write to its event, in the same run. */
 async function compareWithEtcd(load: Parameters<typeof etcdWatch>[1]): Promise<void> {
   const [endpoint] = etcd?.endpoints ?? [];
   if (endpoint === undefined) return;

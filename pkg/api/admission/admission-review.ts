@@ -1,4 +1,4 @@
-/** What admission webhooks get and answer. */
+/** AdmissionReview, the request and response of admission webhooks. */
 import { required, bool, bytes, list, map, named, pointer, value, string, structs } from "#schema";
 import { rawExtension } from "#meta";
 import { userInfo } from "../authentication/user-info.ts";

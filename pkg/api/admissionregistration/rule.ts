@@ -94,7 +94,7 @@ export function checkRule(value: RuleWithOperations, path: Path, problems: Probl
 }
 
 interface NameRules {
-  /** What stands beside `*` wrongly. */
+  /** Error message for elements beside `*`. */
   readonly others: string;
   readonly mayBeEmpty: boolean;
   readonly problems: Problems;
@@ -115,7 +115,7 @@ function checkNames(
   }
 }
 
-/** No entry may be covered by a wildcard that stands before it. */
+/** Rejects elements that an earlier wildcard covers. */
 function checkResources(resources: readonly string[], path: Path, problems: Problems): void {
   if (resources.length === 0) problems.required(path);
   const wholeResources = new Set<string>();

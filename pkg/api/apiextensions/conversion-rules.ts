@@ -1,4 +1,4 @@
-/** How objects may be said to get from version to version. */
+/** Rules of `spec.conversion`. */
 import { Path, type Problems } from "#schema";
 import { checkClientConfig } from "../webhook-client.ts";
 import type { DefinitionSpec } from "./definition-structs.ts";

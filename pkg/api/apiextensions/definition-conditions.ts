@@ -6,7 +6,7 @@ export type DefinitionCondition = NonNullable<
 
 type Status = CustomResourceDefinition["status"];
 
-/** Deletes all objects of a definition before it goes itself. */
+/** Finalizer that deletes the objects of a definition before the definition. */
 export const cleanupFinalizer = "customresourcecleanup.apiextensions.{api}";
 
 export function conditionOf(

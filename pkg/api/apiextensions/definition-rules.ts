@@ -303,7 +303,7 @@ function checkParts(parts: Parts, place: PartsPlace): void {
     const allowsMany = tolerance.selectableFields(name);
     checkSelectableFields(fields, openApi, { path: fieldsPath, problems, allowsMany });
   } else {
-    // The words for one version say the opposite of what is meant: so they do in Kubernetes.
+    // The message for one version states the opposite of the rule, as in Kubernetes.
     const detail =
       schema === "schema"
         ? "`version.schema.openAPIV3Schema` is not included"
@@ -426,7 +426,7 @@ function approval({ metadata }: CustomResourceDefinition, { domain }: HookContex
   return !("fault" in url) && url.scheme !== "" && url.host !== "" ? "approved" : "invalid";
 }
 
-/** Groups of the API's own domain take definitions only with someone's word for it. */
+/** Protected groups (`k8s.io`, `kubernetes.io`) require the annotation `api-approved`. */
 function checkApproval(
   definition: CustomResourceDefinition,
   {

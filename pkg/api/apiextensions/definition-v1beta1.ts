@@ -74,7 +74,7 @@ const conversion = v1beta1(
   },
 );
 
-/** What stands in one version, or beside all of them. */
+/** Fields that are per version, or common to all versions in v1beta1. */
 function shared(numbers: readonly [number, number, number, number]) {
   const [schema, more, columns, selectable] = numbers;
   return {

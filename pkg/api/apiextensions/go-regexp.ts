@@ -1,6 +1,6 @@
 import { CelFault, compilePattern } from "#cel";
 
-/** What Go's regexp refuses of a pattern, in its words; undefined if nothing. */
+/** The error of Go's regexp for a pattern; undefined if it is valid. */
 export function regexpFault(pattern: string): string | undefined {
   try {
     compilePattern(pattern);

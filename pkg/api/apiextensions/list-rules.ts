@@ -1,4 +1,4 @@
-/** Lists whose elements are told apart, and maps that are merged. */
+/** Rules of `x-kubernetes-list-type` and `x-kubernetes-map-type`. */
 import type { Path, Problems } from "#schema";
 import type { JsonSchema } from "#structural";
 import { entry, repeatedPlaces, unsupported } from "../strategy.ts";
@@ -93,7 +93,7 @@ function checkKeys(
   }
 }
 
-/** Items of sets and maps can be told apart as a whole. */
+/** Items of lists of type set must be atomic. */
 export function checkListItems(schema: JsonSchema, path: Path, problems: Problems): void {
   const listType = schema[LIST_TYPE];
   const item = itemOf(schema);

@@ -1,4 +1,4 @@
-/** Single words of definitions. */
+/** Rules of names in definitions. */
 import { isDns1035Label } from "#meta";
 import type { Path, Problems } from "#schema";
 

@@ -43,7 +43,7 @@ const allowedAtRoot: Readonly<Record<string, string>> = {
   "x-kubernetes-validations": "XValidations",
 };
 
-/** How a schema is looked at. */
+/** Options of the validation of a schema. */
 interface SchemaOptions {
   readonly hasStatus: boolean;
   readonly problems: Problems;
@@ -105,7 +105,7 @@ function isUnsupported(below: unknown): boolean {
   return isJsonObject(below) && hasUnsupportedWord(below as JsonSchema);
 }
 
-/** Whether it is structural, and its defaults fit it; rules are looked at only then. */
+/** Checks that the schema is structural and its defaults are valid; CEL rules are checked only then. */
 function* shapeChecks(
   schema: JsonSchema,
   path: Path,
@@ -140,9 +140,9 @@ function checkRootFields(schema: JsonSchema, place: Path, problems: Problems): v
   }
 }
 
-/** What rules in CEL depend on; absent where none are allowed or none can be looked at. */
+/** Context of CEL rules; absent where none are allowed or none can be checked. */
 interface RuleScope extends Omit<RulePlace, "path" | "isRoot" | "problems"> {
-  /** Receives what is to be looked at when all else has been. */
+  /** Receives checks that run after all others. */
   readonly looks: Look[];
   readonly cardinality: number | undefined;
 }
@@ -206,7 +206,7 @@ function checkProperties(schema: JsonSchema, path: Path, context: Context): void
   }
 }
 
-/** The expressions of rules are looked at where nothing else is wrong here or below. */
+/** Checks the expressions of rules if the schema and its subschemas are otherwise valid. */
 function checkRules(
   schema: JsonSchema,
   path: Path,
@@ -280,7 +280,7 @@ function checkItems(schema: JsonSchema, path: Path, { rules, ...rest }: Context)
   const { items } = schema;
   if (!items) return;
   const place = path.child("items");
-  // Items of other lists are not known again after an update.
+  // Items of other lists cannot be correlated with old ones.
   const isRelated = schema["x-kubernetes-list-type"] === "map";
   const uncorrelatable = rules?.uncorrelatable ?? (isRelated ? undefined : path);
   const context: Context = { ...rest, rules: rules && { ...rules, uncorrelatable } };

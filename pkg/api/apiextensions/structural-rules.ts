@@ -187,7 +187,7 @@ function checkJunctors(
   problems.invalid(path.child("pattern"), schema.pattern, detail);
 }
 
-/** What a schema below allOf, anyOf, oneOf or not must leave out, and how that is told. */
+/** Fields that are forbidden in schemas within allOf, anyOf, oneOf or not, with their messages. */
 const forbiddenBelow = [
   ["type", "must be empty to be structural"],
   ["additionalProperties", "must be undefined to be structural"],

@@ -22,9 +22,9 @@ export interface Tolerance {
   readonly nonStructural: boolean;
   /** Defaults with fields that are pruned. */
   readonly unprunedDefaults: boolean;
-  /** Sets and maps whose elements cannot be told apart. */
+  /** Lists of type set or map whose items are not atomic or lack keys. */
   readonly listItems: boolean;
-  /** Conversion webhooks that know no version of reviews. */
+  /** Conversion webhooks without a supported review version. */
   readonly reviewVersions: boolean;
   /** Certificates that are none. */
   readonly certificates: boolean;
@@ -50,14 +50,14 @@ export const strict: Tolerance = {
 
 export const jsonTypes = ["array", "boolean", "integer", "number", "object", "string"];
 
-/** Whether a type is one of JSON's, or left open. */
+/** Whether the type is a JSON type or absent. */
 export function isJsonType(type: string | undefined): boolean {
   return !type || jsonTypes.includes(type);
 }
 
 const reviewed = ["v1", "v1beta1"];
 
-/** Whether one of the versions of reviews is known, or there is none to choose. */
+/** Whether a review version is supported, or none is listed. */
 export function knowsReviews(versions: readonly string[]): boolean {
   return versions.length === 0 || versions.some((version) => reviewed.includes(version));
 }
@@ -114,7 +114,7 @@ export function isBundle(base64: string): boolean {
     for (const block of blocks) void new X509Certificate(block.text);
     return blocks.length > 0;
   } catch {
-    // Node says in words of its own what is wrong with a certificate.
+    // Node's messages of invalid certificates differ from Go's.
     return false;
   }
 }

@@ -136,7 +136,7 @@ interface SelectorRules {
   readonly problems: Problems;
   /** The kind as it is named when the selector is empty. */
   readonly kind: string;
-  /** What is said of a selector that cannot be used; absent = nothing. */
+  /** Error message of an invalid selector; absent = none. */
   readonly unusable?: string;
 }
 
@@ -172,7 +172,7 @@ export function checkMatch(
   problems.invalid(path.child("metadata", "labels"), shownLabels(labels), detail);
 }
 
-/** Pods that are kept running: they restart, and have no deadline. */
+/** Rules of pods of long-running workloads: restartPolicy Always and no deadline. */
 export function checkLastingTemplate(
   template: PodTemplateSpec,
   path: Path,

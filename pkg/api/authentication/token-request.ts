@@ -1,4 +1,4 @@
-/** What the token subresource of service accounts speaks. */
+/** TokenRequest, the kind of the token subresource of service accounts. */
 import { required, int64, list, nullablePointer, value, string, structs } from "#schema";
 import { objectMeta, time } from "#meta";
 

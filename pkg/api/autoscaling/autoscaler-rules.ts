@@ -102,7 +102,7 @@ const sourceOfType: Readonly<Record<string, Source>> = {
   External: "external",
 };
 
-/** Only the first source is looked at; Kubernetes tells of an unknown type twice. */
+/** Validates the first source only; an unknown type is reported twice, as in Kubernetes. */
 function checkMetric(metric: Metric, place: Path, problems: Problems): void {
   const { type } = metric;
   const types = Object.keys(sourceOfType);

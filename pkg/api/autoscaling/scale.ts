@@ -1,4 +1,4 @@
-/** What the scale subresource of all kinds speaks. */
+/** Scale, the kind of scale subresources. */
 import { required, type Infer, int32, Path, value, type Problems, string, structs } from "#schema";
 import { kind, objectMeta } from "#meta";
 import { ageColumn, ageOf, column, nameOf } from "../printing.ts";

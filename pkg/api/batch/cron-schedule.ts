@@ -18,7 +18,7 @@ const bounds: readonly Bounds[] = [
   { least: 0, most: 6, names: days },
 ];
 
-/** Descriptors and the fields that they stand for. */
+/** Descriptors (`@daily`) and their fields. */
 const descriptors: ReadonlyMap<string, string> = new Map([
   ["@yearly", "0 0 1 1 *"],
   ["@annually", "0 0 1 1 *"],
@@ -52,7 +52,7 @@ export interface CronFields {
 /** A parsed schedule: calendar fields, or the constant delay of `@every`. */
 export type CronSchedule = CronFields | { readonly everyMs: number };
 
-/** Names of the IANA data base are told apart by their case; `Local` is what Go adds. */
+/** IANA time zone names are case-sensitive; Go adds `Local`. */
 export function isTimeZone(name: string): boolean {
   if (name === "Local" || name === "UTC") return true;
   if (!/^[A-Z][\w+-]*(?:\/[A-Z][\w+-]*)*$/.test(name)) return false;

@@ -14,7 +14,7 @@ interface FieldContext {
 
 const MOST_PARALLEL = 100_000;
 const MANY_COMPLETIONS = 100_000;
-/** Bounds where there are many completions and each index has a limit of its own. */
+/** Limits for Jobs with many completions and a backoff limit per index. */
 const MOST_PARALLEL_OF_MANY = 10_000;
 const MOST_FAILED_OF_MANY = 10_000;
 const LONGEST_MANAGER = 63;

@@ -41,7 +41,7 @@ export function checkJobStatus(job: Job, old: Job, problems: Problems, isStrict:
 
 type Status = Job["status"];
 
-/** Values that stand for an absent field, where Kubernetes does not tell the two apart. */
+/** Values that Kubernetes does not distinguish from an absent field. */
 const zeroValues: Partial<Record<keyof Status, unknown>> = { active: 0, completedIndexes: "" };
 
 function changed(job: Job, old: Job, ...fields: readonly (keyof Status)[]): boolean {
@@ -55,7 +55,7 @@ function changedCondition(job: Job, old: Job, ...types: readonly string[]): bool
 
 const hasFinishedChanged = (job: Job, old: Job): boolean => isFinished(job) !== isFinished(old);
 
-/** Adds a problem of the conditions as a whole, which shows no value. */
+/** Adds a problem of the list of conditions, without a value. */
 function checkTogether(problems: Problems, isWrong: boolean, detail: string): void {
   if (isWrong) {
     problems.add({ type: "FieldValueInvalid", field: conditionsPath.toString(), detail });
@@ -147,7 +147,7 @@ type Interval = readonly [first: number, last: number];
 
 const largestInt = 2 ** 63;
 
-/** Parses `3` or `2-4`; a string says what is wrong. */
+/** Parses `3` or `2-4`; returns the error message for other text. */
 function parseInterval(text: string, completions: number): Interval | string {
   const limits = text.split("-");
   if (limits.length > 2) {

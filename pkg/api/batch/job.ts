@@ -122,7 +122,7 @@ function validate(job: Job, problems: Problems, context: HookContext): void {
   problems.invalid(Path.of("metadata.name"), name, detail);
 }
 
-/** Kubernetes looks at the specification twice, and tells what is wrong with it as often. */
+/** Kubernetes validates the spec twice and reports each error twice. */
 function validateUpdate(
   job: Job,
   old: Job,
@@ -162,7 +162,7 @@ function checkCompletions(now: JobSpec, before: JobSpec, problems: Problems): vo
   }
 }
 
-/** The old template with what says where pods run taken from the new one. */
+/** The old template with the scheduling directives of the new one. */
 function moved(before: PodTemplateSpec, now: PodTemplateSpec): PodTemplateSpec {
   const { metadata, spec } = deepClone(before);
   const take = (into: object, from: object, field: string) => {

@@ -1,4 +1,4 @@
-/** Where the built-in groups and versions stand among all: what their APIServices say. */
+/** Priorities of the built-in group versions in their APIServices. */
 import { type Domain, resolve } from "#meta";
 
 /**

@@ -15,7 +15,7 @@ export interface DefaultRole {
   readonly namespace?: string;
   /** There only while this feature gate is on. */
   readonly gate?: string;
-  /** The role for people that takes these rules over. */
+  /** The user-facing role into which these rules are aggregated. */
   readonly aggregatedTo?: string;
   /** The name under which rules are collected for this role; it has none of its own then. */
   readonly aggregates?: string;
@@ -25,7 +25,7 @@ export interface DefaultRole {
 export interface DefaultBinding {
   /** Template. */
   readonly name: string;
-  /** Absent for bindings in the whole cluster. */
+  /** Absent for ClusterRoleBindings. */
   readonly namespace?: string;
   /** There only while this feature gate is on. */
   readonly gate?: string;

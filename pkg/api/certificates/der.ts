@@ -29,7 +29,7 @@ export function readElement(bytes: Uint8Array): Element | undefined {
   return { tag, content: bytes.subarray(start, end), whole: bytes.subarray(0, end) };
 }
 
-/** All elements of `bytes`, one after another; undefined if something is left over. */
+/** All DER elements of `bytes`; undefined if there are trailing bytes. */
 export function readElements(bytes: Uint8Array): readonly Element[] | undefined {
   const elements: Element[] = [];
   for (let rest = bytes; rest.length > 0;) {

@@ -1,4 +1,4 @@
-/** Certificate requests (RFC 2986): who asks for what, and whether they hold the key. */
+/** Certificate signing requests (RFC 2986): decoding, and verification of their signature. */
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import { type Element, readElement, readElements, tags } from "./der.ts";
 import { pemBlocks } from "./pem.ts";
@@ -28,7 +28,7 @@ const digests: Readonly<Record<string, string>> = {
   "2a8648ce3d040304": "sha512",
 };
 
-/** A request as an object carries it; the message says what is wrong with `text`. */
+/** Decodes the PEM of a certificate signing request; the error describes what is invalid. */
 export function parseRequest(text: string): CertificateRequest | { readonly fault: string } {
   const block = pemBlocks(text)[0];
   if (block?.type !== REQUEST_TYPE) return { fault: `PEM block type must be ${REQUEST_TYPE}` };

@@ -134,7 +134,7 @@ function checkSubjects(spec: Spec, problems: Problems): void {
   }
 }
 
-/** Signers of Kubernetes itself give a day at most. */
+/** Validates the lifetime, which Kubernetes' own signers limit to one day. */
 function checkExpiry(
   { signerName, maxExpirationSeconds: seconds }: Spec,
   problems: Problems,

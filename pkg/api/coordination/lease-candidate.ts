@@ -76,7 +76,7 @@ type LeaseCandidate = Infer<typeof leaseCandidateV1beta1>;
 
 const path = Path.of("spec");
 
-/** The zero version stands for a text that is absent or no version. */
+/** Parses a version; 0.0.0 for absent or malformed text. */
 function checkVersion(
   field: "binaryVersion" | "emulationVersion",
   text: string,

@@ -4,7 +4,7 @@ import { invalidEach, unsupported } from "../strategy.ts";
 
 export const OLDEST_EMULATION_VERSION = "OldestEmulationVersion";
 
-/** How the best candidate is picked: a known name, or one with a domain. */
+/** Validates the election strategy: a known name, or one with a domain. */
 export function checkStrategyName(strategy: string, parent: Path, problems: Problems): void {
   const path = parent.child("strategy");
   if (strategy.includes("/")) {

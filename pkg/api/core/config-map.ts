@@ -45,7 +45,7 @@ const configMapV1 = v1(
 
 type ConfigMap = Infer<typeof configMapV1>;
 
-/** Keys of `data` first; the size is that of all values together, told of the object as a whole. */
+/** Validates keys of `data` first; the total size of all values is reported for the object. */
 function validate(configMap: ConfigMap, problems: Problems): void {
   let size = 0;
   for (const key of sortedKeys(configMap.data)) {

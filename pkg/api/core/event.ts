@@ -263,7 +263,7 @@ function checkSeries({ series }: Event, problems: Problems): void {
   if (!series.lastObservedTime) problems.required(Path.of("series.lastObservedTime"));
 }
 
-/** What events.{api} asks of a new event beyond the common rules. */
+/** Further rules of new Events in events.{api}. */
 function checkNewStyle(event: Event, problems: Problems): void {
   const { name = "" } = event.metadata;
   invalidEach(problems, Path.of("metadata.name"), {
@@ -312,7 +312,7 @@ function checkUnchanged(event: Event, old: Event, problems: Problems): void {
   keep("firstTimestamp", event.firstTimestamp);
   keep("lastTimestamp", event.lastTimestamp);
   keep("count", event.count ?? 0);
-  // Kubernetes looks at the reason twice, and tells of it twice.
+  // Kubernetes validates the reason twice and reports its error twice.
   keep("reason", event.reason ?? "");
   keep("type", event.type ?? "");
   keep("eventTime", event.eventTime);

@@ -1,7 +1,7 @@
 import { required, bytes, value, string, structs } from "#schema";
 import { objectMeta } from "#meta";
 
-/** No path serves it; it lies in the store beside the objects that it is about. */
+/** Not served; stored beside the objects whose allocations it contains. */
 export const rangeAllocation = structs("api/core/v1")(
   "RangeAllocation",
   "RangeAllocation records which numbers of a range are in use.",

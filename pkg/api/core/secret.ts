@@ -77,7 +77,7 @@ function requireKey(secret: Secret, key: string, problems: Problems): void {
   if (entry(secret.data, key) === undefined) problems.required(data.key(key));
 }
 
-/** The key must be there and hold a JSON object (or null); its content never shows in a message. */
+/** Requires the key to contain a JSON object or null; messages never contain its content. */
 function requireJson(secret: Secret, key: string, problems: Problems): void {
   const value = entry(secret.data, key);
   if (value === undefined) return problems.required(data.key(key));
@@ -100,7 +100,7 @@ function goTypeOf(value: unknown): string | undefined {
   return typeof value === "string" ? "string" : "number";
 }
 
-/** What each known type asks for, by type without the label domain. */
+/** Required keys by Secret type, without the label domain. */
 const requirements: Readonly<
   Record<string, (secret: Secret, problems: Problems, context: HookContext) => void>
 > = {

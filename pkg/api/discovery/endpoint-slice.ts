@@ -204,7 +204,7 @@ interface FieldContext {
   readonly problems: Problems;
 }
 
-/** IPv4 addresses may have old spellings; a wrong family is reported for the whole list. */
+/** IPv4 addresses may have leading zeros; a wrong family is reported for the list. */
 function checkOneAddress(
   text: string,
   type: string,

@@ -93,7 +93,7 @@ interface Choice {
   readonly others: string;
 }
 
-/** At least one; a star stands alone. True if each of them is worth a look. */
+/** Requires at least one element, and `*` to be the only one; returns whether to check the elements. */
 function checkChoice(values: readonly string[], { path, problems, none, others }: Choice): boolean {
   if (values.length === 0) problems.required(path, none);
   else if (values.length > 1 && values.includes("*")) {

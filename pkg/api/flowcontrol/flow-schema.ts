@@ -69,7 +69,7 @@ function validate(schema: FlowSchema, problems: Problems): void {
   checkPrecedence(schema, problems);
   const { distinguisherMethod: method, priorityLevelConfiguration: level, rules = [] } = spec;
   if (method !== undefined && !methods.includes(method.type)) {
-    // The value shown is the struct of Go.
+    // The reported value is formatted as Go's struct.
     const place = path.child("distinguisherMethod", "type");
     problems.notSupported(place, { Type: method.type }, methods);
   }

@@ -1,4 +1,4 @@
-/** The answer to a request that has no object to give: wire form of Status. */
+/** Status: the response to requests that fail or return no object. */
 import { int32, list, named, pointer, value, string, structs } from "#schema";
 import { listMeta } from "#meta";
 

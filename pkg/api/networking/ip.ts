@@ -70,7 +70,7 @@ export function networkWarnings(text: string): readonly string[] {
   ];
 }
 
-/** Why traffic cannot be sent to the address that `text` says: it is not that of another machine. */
+/** The error of an address to which traffic must not be sent: unspecified, loopback or link-local. */
 export function unreachableReason(address: IpAddress, text: string): string | undefined {
   if (isUnspecified(address)) return `may not be unspecified (${text})`;
   if (isLoopback(address)) return "may not be in the loopback range (127.0.0.0/8, ::1/128)";

@@ -193,7 +193,7 @@ function checkPort({ protocol, port, endPort }: Port, path: Path, problems: Prob
   if (typeof port === "number") {
     invalidEach(problems, portPath, { value: port, messages: isPortNumber(port) });
     if (endPort === undefined) return;
-    // The value shown is that of the port: so does Kubernetes.
+    // The reported value is that of the port, as in Kubernetes.
     if (endPort < port) problems.invalid(endPath, port, "must be greater than or equal to `port`");
     invalidEach(problems, endPath, { value: endPort, messages: isPortNumber(endPort) });
     return;
@@ -303,7 +303,7 @@ export const networkPolicy = kind(networkPolicyV1, {
   hooks: {
     default: fillDirections,
     validate,
-    // Kubernetes checks a changed policy twice, and tells of everything twice.
+    // Kubernetes validates a changed policy twice and reports each error twice.
     validateUpdate: (object, _old, problems) => {
       validate(object, problems);
       validate(object, problems);

@@ -69,7 +69,7 @@ function checkFamilies(cidrs: readonly string[], problems: Problems): void {
 
 function validate({ spec: { cidrs = [] } }: ServiceCIDR, problems: Problems): void {
   if (cidrs.length === 0) return problems.required(path, "at least one CIDR required");
-  // The value shown is the whole spec, as Go's struct.
+  // The reported value is the complete spec, formatted as Go's struct.
   if (cidrs.length > 2)
     return problems.invalid(path, { CIDRs: cidrs }, "may only hold up to 2 values");
   for (const [index, cidr] of cidrs.entries()) {
@@ -107,7 +107,7 @@ export const serviceCidr = kind(serviceCidrV1, {
   ],
   subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
   hooks: {
-    // Kubernetes resets the status neither on creation nor on updates of the whole.
+    // Kubernetes resets the status neither on creates nor on updates of the main resource.
     prepareUpdate: (object, old, { subresource }) => {
       if (subresource === "status") object.spec = old.spec;
     },

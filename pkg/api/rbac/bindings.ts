@@ -109,7 +109,7 @@ function checkSubject(
   if (isAccount && !isNamespaced && !namespace) problems.required(path.child("namespace"));
 }
 
-/** Users and groups are in no namespace; subjects that are stored with one are left alone. */
+/** Users and groups must not have a namespace; subjects stored with one are tolerated. */
 function checkNowhere(binding: Binding, old: Binding | undefined, problems: Problems): void {
   const wasThere = memberOf(old?.subjects);
   for (const [index, each] of (binding.subjects ?? []).entries()) {
@@ -136,7 +136,7 @@ export function bindingHooks(rules: Rules): KindHooks<any> {
       validate(binding, problems, context);
       if (!rules.isNamespaced) checkNowhere(binding, undefined, problems);
     },
-    // Kubernetes checks a changed binding twice, and tells of everything but the role twice.
+    // Kubernetes validates a changed binding twice and reports each error but those of the role twice.
     validateUpdate: (object: Binding, old: Binding, problems, context) => {
       validate(object, problems, context);
       validate(object, problems, context);

@@ -94,7 +94,7 @@ export function checkPolicyRules(
 export function roleHooks<R>(validate: (role: R, problems: Problems) => void): KindHooks<R> {
   return {
     validate,
-    // Kubernetes checks a changed role twice, and tells of everything twice.
+    // Kubernetes validates a changed role twice and reports each error twice.
     validateUpdate: (object, _old, problems) => {
       validate(object, problems);
       validate(object, problems);

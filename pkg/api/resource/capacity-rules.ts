@@ -1,4 +1,4 @@
-/** Rules of which amounts of a device's capacity may be asked for. */
+/** Rules of request policies for device capacity. */
 import type { Path, Problems } from "#schema";
 import { Quantity } from "#meta";
 import { checkSet } from "./device-rules.ts";

@@ -1,4 +1,4 @@
-/** CEL over devices: what selectors of claims and classes may use and must give. */
+/** Validation of the CEL device selectors of claims and classes. */
 import {
   bool,
   bounded,
@@ -35,7 +35,7 @@ const fields: ReadonlyMap<string, CelType> = new Map([
   ["capacity", byName(quantity)],
 ]);
 
-/** Environment of selectors, which know the variable `device` alone. */
+/** Environment of selectors, with the variable `device` only. */
 export const deviceEnvironment = Environment.kubernetes({
   bindings: true,
   variables: {

@@ -136,7 +136,7 @@ function checkConfiguration(
   checkData(opaque.parameters, place.child("parameters"), { problems, longest });
 }
 
-/** Configurations of a class or claim; `check` is for what else each of them says. */
+/** Validates configurations of a class or claim; `check` validates further fields of each. */
 export function checkConfigurations<T extends DeviceConfiguration>(
   configurations: readonly T[] | undefined,
   path: Path,
@@ -211,7 +211,7 @@ interface Binding {
 
 const MOST_BINDING_CONDITIONS = 4;
 
-/** Conditions that pods wait for, and those on which to give up. */
+/** Binding conditions, and binding failure conditions. */
 export function checkBinding(
   { bindingConditions: good = [], bindingFailureConditions: bad = [] }: Binding,
   path: Path,

@@ -8,7 +8,7 @@ const MOST_PARAMETER_BYTES = 256 * 1024;
 
 export function checkDriverName(name: string, path: Path, problems: Problems): void {
   if (name === "") return problems.required(path);
-  // The value shown is in lower case: so it is in Kubernetes.
+  // The reported value is in lower case, as in Kubernetes.
   const value = name.toLowerCase();
   invalidEach(problems, path, { value, messages: isQualifiedName(value) });
 }

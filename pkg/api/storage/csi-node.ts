@@ -94,7 +94,7 @@ function checkDriver(driver: Driver, path: Path, problems: Problems): void {
   }
 }
 
-/** Problems of keys are told of the driver. */
+/** Errors of keys are reported for the driver. */
 function checkKeys(keys: readonly string[], path: Path, problems: Problems): void {
   const repeated = repeatedPlaces(keys, (key) => key);
   for (const [index, key] of keys.entries()) {

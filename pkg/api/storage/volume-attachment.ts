@@ -133,7 +133,7 @@ function checkStatus({ status }: VolumeAttachment, problems: Problems): void {
   for (const field of ["attachError", "detachError"] as const) {
     const message = status[field]?.message ?? "";
     if (Buffer.byteLength(message) <= LONGEST_MESSAGE) continue;
-    // The limit that is told is the one of the metadata.
+    // The reported limit is that of the metadata, as in Kubernetes.
     problems.tooLong(place.child(field, "message"), message, MOST_METADATA_BYTES);
   }
 }
@@ -147,7 +147,7 @@ function validate(attachment: VolumeAttachment, problems: Problems): void {
   checkStatus(attachment, problems);
 }
 
-/** What came with v1, and is asked of new objects only. */
+/** Rules of v1, for new objects only. */
 function validateNames({ spec }: VolumeAttachment, problems: Problems): void {
   checkDriverName(spec.attacher, path.child("attacher"), problems);
   const name = spec.source.persistentVolumeName;
@@ -192,7 +192,7 @@ export const volumeAttachment = kind(volumeAttachmentV1, {
       validateNames(object, problems);
     },
     validateUpdate: (object, old, problems) => {
-      // Kubernetes checks a changed attachment twice, and tells of everything twice.
+      // Kubernetes validates a changed attachment twice and reports each error twice.
       validate(object, problems);
       validate(object, problems);
       if (deepEqual(object.spec, old.spec)) return;

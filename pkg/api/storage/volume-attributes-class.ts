@@ -70,7 +70,7 @@ export const volumeAttributesClass = kind(volumeAttributesClassV1beta1, {
   ],
   rules: { metadataOnUpdate: { "": ["object", "change", "object"] }, deleteReturnsObject: true },
   hooks: {
-    // Volumes may still use the class; a controller takes the finalizer away when none does.
+    // A controller removes the finalizer when no volume uses the class any more.
     prepareCreate: ({ metadata }, { domain }) => {
       const finalizer = resolve("{label}/vac-protection", domain);
       const finalizers = metadata.finalizers ?? [];

@@ -52,11 +52,6 @@ export class Http2Connection {
     return this.isConnected;
   }
 
-  /** Number of requests in flight. */
-  get activeStreams(): number {
-    return this.streams;
-  }
-
   get hasRoom(): boolean {
     const { session, isGoingAway, streams, isUnverified } = this;
     const limit = session.remoteSettings?.maxConcurrentStreams ?? streamsPerConnection;

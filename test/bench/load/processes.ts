@@ -1,4 +1,4 @@
-/** Servers in processes of their own, and what they cost. */
+/** Servers in separate processes, and their costs. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { root } from "../../tidy/source.ts";

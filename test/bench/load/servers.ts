@@ -1,4 +1,4 @@
-/** API servers under measurement, Keelson and others, each in processes of its own. */
+/** Measured API servers, Keelson and others, each in separate processes. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";

@@ -18,10 +18,10 @@ const [build = ".", rounds = "20", ...stored] = process.argv.slice(2);
 const entry = pathToFileURL(path.resolve(build, "dist", "index.js"));
 const { startServer } = (await import(entry.href)) as typeof import("#controlplane");
 const inFlight = 32;
-/** What a server does when it is ready, for the controllers at first, shall not be measured with the next. */
+/** Settling time after a server is ready, so that its first work is not measured with the next server. */
 const restMs = 50;
 
-/** The costs of the rounds; the first may make what the others share. */
+/** Costs of the rounds; the first one may create data that the others share. */
 async function measured(
   name: string,
   start: () => Promise<RunningServer>,

@@ -18,7 +18,7 @@ export interface WriteRoundOptions {
   readonly calls: number;
   /** Prefix of the names of objects: unique per round, a DNS label. */
   readonly prefix: string;
-  /** Number of the first call, which loads put into what they change. */
+  /** Number of the first call, for loads that write it into objects. */
   readonly firstCall: number;
   /** Called between the preparation and the first measured call. */
   readonly onPrepared?: () => Promise<void> | void;

@@ -87,7 +87,7 @@ export class Cluster {
     });
   }
 
-  /** Gives each node a ResourceSlice with devices. */
+  /** Creates a ResourceSlice with devices for each node. */
   async makeDevices(nodes: number, devices: number): Promise<void> {
     await this.send("POST", `${deviceApi}/deviceclasses`, deviceClass);
     await each(nodes, (at) =>
@@ -161,7 +161,7 @@ export class Cluster {
     return JSON.parse(await this.text(at, method, object));
   }
 
-  /** The body of an answer. */
+  /** The body of a response. */
   async text(at: string, method = "GET", object?: object): Promise<string> {
     const body = object === undefined ? {} : { body: Buffer.from(JSON.stringify(object)) };
     const answer = await this.connection.call(method, at, { keep: true, ...body });
@@ -173,7 +173,7 @@ export class Cluster {
 
 type Stream = ReturnType<Connection["open"]>;
 
-/** Names of bound pods, as a watch shows them. */
+/** Names of bound pods, from a watch. */
 export class BoundPods {
   private readonly names = new Set<string>();
   private readonly waiting = new Set<() => void>();

@@ -22,7 +22,7 @@ type Mutation = NonNullable<Policy["spec"]["mutations"]>[number];
 
 const path = Path.of("spec");
 
-/** Match conditions that have not changed since `old` are not looked at again. */
+/** Match conditions that are unchanged since `old` are not validated again. */
 function validate({ spec }: Policy, problems: Problems, old?: Policy): void {
   const values = { values: failurePolicies, problems };
   checkChoice(spec.failurePolicy, path.child("failurePolicy"), values);

@@ -1,4 +1,4 @@
-/** CEL in policies and webhooks: what expressions may use and what they must give. */
+/** Validation of CEL expressions in policies and webhooks. */
 import type { Path, Problems } from "#schema";
 import {
   authorizerType,
@@ -21,7 +21,7 @@ import { namespaceType, requestType, variablesType } from "./policy-types.ts";
 
 /** What an expression may use besides `object`, `oldObject`, `request` and `namespaceObject`. */
 export interface ExpressionScope {
-  /** Type of `object` and `oldObject` where it is known; absent = anything. */
+  /** Type of `object` and `oldObject`; absent = dyn. */
   readonly object?: CelType;
   readonly params?: boolean;
   readonly authorizer?: boolean;
@@ -34,7 +34,7 @@ export interface ExpressionScope {
 /** Name of the type whose values are what to apply to the object. */
 const OPEN_TYPE = "Object";
 
-/** What the expressions in each place must give: exactly one of these types. */
+/** Allowed result types by place. */
 const resultsOf = {
   condition: [bool],
   message: [string],
@@ -43,7 +43,7 @@ const resultsOf = {
   jsonPatch: [listOf(jsonPatchType)],
 } satisfies Readonly<Record<string, readonly CelType[]>>;
 
-/** `variable` may give anything. */
+/** A place with an expression; that of a `variable` may have any type. */
 export type ExpressionPlace = keyof typeof resultsOf | "variable";
 
 const base = Environment.kubernetes({ variables: {} });
@@ -76,7 +76,7 @@ type CompiledExpression =
       readonly isInternal?: boolean;
     };
 
-/** `place` decides what the expression must give. */
+/** @param place determines the result type */
 export function compileExpression(
   text: string,
   place: ExpressionPlace,
@@ -97,7 +97,7 @@ interface NamedExpression {
   readonly expression: string;
 }
 
-/** Variables compiled one after another, and the scope of what comes after them. */
+/** Compiles variables in order; returns the scope for later expressions. */
 export function variableTypes(variables: readonly NamedExpression[], scope: ExpressionScope) {
   const types = new Map<string, CelType>();
   const extended = variables.length === 0 ? scope : { ...scope, variables: types };

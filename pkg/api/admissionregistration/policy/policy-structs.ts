@@ -14,7 +14,7 @@ import { ruleWithOperations } from "../rule.ts";
 
 export type Version = "v1" | "v1beta1" | "v1alpha1";
 
-/** Lists whose entries are told apart by their names. */
+/** Lists of type map with key `name`. */
 export const byName = {
   listType: "map",
   listMapKeys: ["name"],

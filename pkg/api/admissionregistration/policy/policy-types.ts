@@ -1,4 +1,4 @@
-/** Types of the variables that expressions of policies and webhooks see, as Kubernetes says. */
+/** CEL types of the variables in policies and webhooks, as in Kubernetes. */
 import { bool, type CelType, dyn, int, listOf, mapOf, objectOf, string, timestamp } from "#cel";
 
 /** An object with exactly these fields. Names of fields need no escaping here. */
@@ -51,7 +51,7 @@ export const namespaceType = declared("Namespace", {
     namespace: string,
     labels: texts,
     annotations: texts,
-    // In capitals in Kubernetes, so that nothing ever stands there.
+    // The key is upper case in Kubernetes, so that it is always absent.
     UID: string,
     creationTimestamp: timestamp,
     deletionGracePeriodSeconds: int,

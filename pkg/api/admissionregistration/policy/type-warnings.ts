@@ -1,4 +1,4 @@
-/** What types tell of the expressions of a policy that was accepted without knowing them. */
+/** Type checking of policies, whose results are warnings in the status. */
 import { type CelType, kindType, resourceType, type StructuralSchema, structType } from "#cel";
 import { type Domain, groupVersionOf, type Kind, objectMeta, resolve } from "#meta";
 import { compileExpression, type ExpressionScope, variableTypes } from "./policy-expressions.ts";

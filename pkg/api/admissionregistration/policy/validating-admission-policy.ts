@@ -26,7 +26,7 @@ const LONGEST_VALUE_EXPRESSION = 5 * 1024;
 const reasons = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
 const path = Path.of("spec");
 
-/** Match conditions that have not changed since `old` are not looked at again. */
+/** Match conditions that are unchanged since `old` are not validated again. */
 function validate(policy: Policy, problems: Problems, old?: Policy): void {
   const { spec } = policy;
   const values = { values: failurePolicies, problems };
@@ -86,7 +86,7 @@ function checkValidation(validation: Validation, place: Path, check: Check): voi
   } else if (/[\n\r]/.test(message.trim())) {
     problems.invalid(place.child("message"), message, "must not contain line breaks");
   }
-  // Kubernetes documents Unauthorized but neither takes nor lists it; Keelson takes it.
+  // Kubernetes documents Unauthorized, but neither accepts nor lists it; Keelson accepts it.
   if (reason === undefined || reason === "Unauthorized" || reasons.includes(reason)) return;
   problems.notSupported(place.child("reason"), reason, reasons);
 }

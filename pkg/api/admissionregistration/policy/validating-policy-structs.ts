@@ -222,6 +222,6 @@ function structsOf(version: Version) {
 }
 
 export const validatingV1 = structsOf("v1");
-/** Served until 1.33; still known to codecs. */
+/** Served until 1.33; still decodable. */
 export const validatingV1beta1 = structsOf("v1beta1");
 export const validatingV1alpha1 = structsOf("v1alpha1");

@@ -25,7 +25,7 @@ const reviewVersionsDoc =
   "least one must be supported by the API server: v1 or v1beta1. Required in v1; in " +
   "v1beta1 it defaults to v1beta1.";
 
-/** The fields that webhooks of both sorts begin with, in Go's order, which JSON shows. */
+/** The first fields of validating and mutating webhooks, in Go's order. */
 function firstFields(version: "v1" | "v1beta1") {
   const clientConfig = webhookClientConfigOf(structs(`api/admissionregistration/${version}`));
   return {
@@ -186,7 +186,7 @@ const betaMutating = v1beta1("MutatingWebhook", webhookDoc, {
   matchConditions: matchConditions(12, "v1beta1"),
 });
 
-/** Served until 1.21; still known to codecs. */
+/** Served until 1.21; still decodable. */
 export const validatingWebhookConfigurationV1beta1 = v1beta1(
   "ValidatingWebhookConfiguration",
   validatingDoc,

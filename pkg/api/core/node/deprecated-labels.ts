@@ -6,7 +6,7 @@ import type { LabelSelector } from "../../label-selector.ts";
 
 type Domain = HookContext["domain"];
 
-/** Deprecated label -> what the warning says of it. */
+/** Warning by deprecated label. */
 const deprecatedLabels: Readonly<Record<string, string>> = {
   "beta.{label}/arch": renamed("v1.14", "{label}/arch"),
   "beta.{label}/os": renamed("v1.14", "{label}/os"),

@@ -57,7 +57,7 @@ function checkOldTaints({ metadata }: Node, problems: Problems): void {
   checkTaints(all, annotationsPath.child(taintsAnnotation), problems);
 }
 
-/** The taints of the annotation, or what Go's decoder says of its text. */
+/** The taints of the annotation, or the error message of Go's decoder. */
 function oldTaints(text: string): readonly Taint[] | string {
   try {
     const { value } = parseJson(text);

@@ -43,7 +43,7 @@ function checkSources(
     checkSource(dataSourceRef, path.child("dataSourceRef"), problems);
   }
   if (dataSource === undefined || dataSourceRef === undefined) return;
-  // The value shown is empty: so it is in Kubernetes.
+  // The reported value is empty, as in Kubernetes.
   if (dataSourceRef.namespace) {
     problems.invalid(path, {}, "may not be specified when dataSourceRef.namespace is specified");
   } else if (
@@ -75,7 +75,7 @@ function checkSource(reference: Reference, path: Path, problems: Problems): void
 
 const PARTS = ["requests", "limits"] as const;
 
-/** Bytes come whole; anything else is rounded where it is used. */
+/** Warns about fractional bytes, which are rounded up. */
 export function claimWarnings(
   { resources }: PersistentVolumeClaimSpec,
   path: Path,

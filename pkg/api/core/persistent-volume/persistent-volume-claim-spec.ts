@@ -1,4 +1,4 @@
-/** What a claim asks for, also as a template within pods and StatefulSets. */
+/** PersistentVolumeClaimSpec, also in templates of pods and StatefulSets. */
 import { type Infer, required, list, named, pointer, value, string, structs } from "#schema";
 import { labelSelector, objectMeta } from "#meta";
 import { typedLocalObjectReference, typedObjectReference } from "../shared/references.ts";

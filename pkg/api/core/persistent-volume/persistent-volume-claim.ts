@@ -338,7 +338,7 @@ function checkStatus({ spec, status }: PersistentVolumeClaim, problems: Problems
     checkResource(name, states, problems);
     const state = entry(status.allocatedResourceStatuses, name) ?? "";
     if (resizeStatuses.includes(state)) continue;
-    // The value shown is the name: so does Kubernetes.
+    // The reported value is the name, as in Kubernetes.
     unsupported(problems, states, { value: name, supported: resizeStatuses });
   }
   const amounts = statusPath.child("allocatedResources");

@@ -1,4 +1,4 @@
-/** What each source of a PersistentVolume must obey, in the order in which they are looked at. */
+/** Rules of PersistentVolume sources, in Kubernetes' order. */
 import type { Path, Problems } from "#schema";
 import { isDns1123Label, isDns1123Subdomain } from "#meta";
 import { invalidEach } from "../../strategy.ts";
@@ -66,7 +66,7 @@ const checkGluster: Check<"glusterfs"> = (source, path, problems) => {
 const checkCsi: Check<"csi"> = (source, path, problems) => {
   checkDriverName(source.driver, path.child("driver"), problems);
   requireFields({ volumeHandle: source.volumeHandle }, path, problems);
-  // The secret for staging is not looked at.
+  // Kubernetes does not validate the secret for staging.
   for (const field of [
     "controllerPublishSecretRef",
     "controllerExpandSecretRef",
@@ -122,10 +122,10 @@ const checks: { readonly [Name in keyof Sources]: Check<Name> } = {
   csi: checkCsi,
 };
 
-/** Names of the sources, in the order in which they are looked at. */
+/** Names of the sources in the order of validation. */
 export const sourceNames = Object.keys(checks) as readonly (keyof Sources)[];
 
-/** Exactly one source; a flexVolume is let pass beside one that comes before it. */
+/** Requires exactly one source; a flexVolume after another source is tolerated. */
 export function checkVolumeSources(
   spec: PersistentVolumeSource & { readonly nodeAffinity?: unknown },
   path: Path,
@@ -156,7 +156,7 @@ function checkSource<Name extends keyof Sources>(
   if (name === "iscsi" && spec.iscsi !== undefined) {
     return checkVolumeIscsi(spec.iscsi, path.child(name), options);
   }
-  // Problems of Google's disks are told of a field that is not there.
+  // Errors of GCE disks are reported for a field that does not exist, as in Kubernetes.
   const field = name === "gcePersistentDisk" ? "persistentDisk" : name;
   checks[name](source as Sources[Name], path.child(field), problems);
 }

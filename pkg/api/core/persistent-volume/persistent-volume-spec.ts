@@ -145,7 +145,7 @@ function checkAttributes(spec: Spec, path: Path, problems: Problems): void {
 }
 
 interface VolumeOptions {
-  /** Part of an attachment rather than an object of its own. */
+  /** Inline spec of a VolumeAttachment. */
   readonly inline?: boolean;
   /** Name of the PersistentVolume; absent for an inline one. */
   readonly volumeName?: string;

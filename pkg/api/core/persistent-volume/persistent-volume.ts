@@ -53,7 +53,7 @@ type Spec = PersistentVolumeSpec;
 const path = Path.of("spec");
 const mountAnnotation = `volume.beta.${kubernetes.label}/mount-options`;
 
-/** Sources that have always known mount options; the others take them in their field only. */
+/** Sources that support the annotation for mount options; others support the field only. */
 const mountableSources = [
   "gcePersistentDisk",
   "awsElasticBlockStore",
@@ -170,7 +170,7 @@ function stableLabel(key: string): string {
 
 function validateUpdate(volume: PersistentVolume, old: PersistentVolume, problems: Problems): void {
   validate(volume, problems);
-  // Kubernetes checks the spec twice, and tells of everything twice.
+  // Kubernetes validates the spec twice and reports each error twice.
   checkVolumeSpec(volume.spec, path, { volumeName: volume.metadata.name ?? "", problems });
   const { spec } = volume;
   if (!keepsSource(spec, old.spec)) {

@@ -46,7 +46,7 @@ export function checkContainerStatuses({ spec, status }: Pod, problems: Problems
   }
 }
 
-/** Devices whose health is reported belong to what the container of that name asks for. */
+/** Reported device health must refer to resources or claims of the container. */
 function checkHealth(
   statuses: readonly ContainerStatus[] = [],
   { field, problems }: { readonly field: string; readonly problems: Problems },

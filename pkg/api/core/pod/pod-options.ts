@@ -1,4 +1,4 @@
-/** What streams and proxies are asked for; these travel as query parameters. */
+/** Options of streams and proxies, sent as query parameters. */
 import { required, bool, int32, int64, list, pointer, value, string, structs } from "#schema";
 import { time } from "#meta";
 

@@ -20,7 +20,7 @@ type Selector = NonNullable<
 
 export function prepareNewPod(pod: Pod, context: HookContext): void {
   const { spec } = pod;
-  // A class that the client names stands; so it is in Kubernetes.
+  // A QoS class from the client is kept, as in Kubernetes.
   const qosClass = pod.status.qosClass || qualityClassOf(spec);
   pod.status = { phase: "Pending", qosClass };
   if ((spec.terminationGracePeriodSeconds ?? 0) < 0) spec.terminationGracePeriodSeconds = 1;
@@ -30,7 +30,7 @@ export function prepareNewPod(pod: Pod, context: HookContext): void {
   applyAppArmorAnnotations(pod, context);
 }
 
-/** A pod with gates tells that it is not to be scheduled. */
+/** Sets the condition PodScheduled to SchedulingGated for a pod with scheduling gates. */
 function holdBack({ spec, status }: Pod, now: number): void {
   if (spec.schedulingGates === undefined || spec.schedulingGates.length === 0) return;
   const seconds = Math.floor(now / 1000);
@@ -107,7 +107,7 @@ function applyAppArmorAnnotations(pod: Pod, { domain }: HookContext): void {
   }
 }
 
-/** Amounts in the status become whole thousandths, as they do in the specification. */
+/** Rounds amounts in the status to milli-units, as in the spec. */
 export function roundStatusAmounts(status: Pod["status"]): void {
   for (const { allocatedResources, resources } of containerStatusesOf(status)) {
     roundAmounts(allocatedResources);
@@ -155,7 +155,7 @@ function prepareStatus(pod: Pod, old: Pod): void {
   keepObservedGenerations(pod.status, old.status);
 }
 
-/** Clients that do not know of observed generations do not remove them. */
+/** Preserves observed generations in updates of clients that do not know the field. */
 function keepObservedGenerations(status: Pod["status"], old: Pod["status"]): void {
   if (!status.observedGeneration && old.observedGeneration) {
     status.observedGeneration = old.observedGeneration;
@@ -183,7 +183,7 @@ function keepMetadata(pod: Pod, old: Pod): void {
   }
 }
 
-/** Everything but the containers' resources stays; unknown containers are left for validation. */
+/** Resets all but the containers' resources; unknown containers are left for validation. */
 function prepareResize(pod: Pod, old: Pod): void {
   keepMetadata(pod, old);
   pod.status = old.status;

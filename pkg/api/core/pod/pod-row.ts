@@ -35,7 +35,7 @@ interface Summary {
   readonly reason: string;
 }
 
-/** `ExitCode:3`, `Signal:9` or the reason given. */
+/** The container's reason, else `Signal:9` or `ExitCode:3`. */
 function endOf({ reason, signal, exitCode }: NonNullable<Status["state"]["terminated"]>): string {
   if (reason) return reason;
   return signal ? `Signal:${signal}` : `ExitCode:${exitCode}`;
@@ -120,7 +120,7 @@ function running(pod: Pod, before: Summary): Summary {
   return { ready, restarts, lastRestart, reason };
 }
 
-/** The phase, the reason given for it, or that gates hold the pod back. */
+/** The phase, its reason, or SchedulingGated. */
 function firstReason({ status }: Pod): string {
   const isGated = (status.conditions ?? []).some(
     ({ type, reason }) => type === "PodScheduled" && reason === "SchedulingGated",

@@ -154,7 +154,7 @@ function termsOf(affinity: Affinity) {
   return affinity?.[REQUIRED]?.nodeSelectorTerms ?? [];
 }
 
-/** Each term may get further conditions, behind the old ones. */
+/** Allows conditions to be appended to each term. */
 function checkNodeAffinity(spec: PodSpec, old: PodSpec, problems: Problems): void {
   const [now, before] = [termsOf(spec.affinity?.nodeAffinity), termsOf(old.affinity?.nodeAffinity)];
   if (before.length === 0) return;

@@ -1,4 +1,4 @@
-/** Warnings about pods and pod templates that are valid but probably not what was meant. */
+/** Warnings about valid but questionable pods and pod templates. */
 import { append } from "#base";
 import { Path } from "#schema";
 import { type HookContext, isDns1123Label } from "#meta";
@@ -122,7 +122,7 @@ function podSeccomp({ metadata, spec }: Template, path: Path, domain: Domain): r
   return [`${path.child("metadata", "annotations").key(seccompPod)}: ${NO_SECCOMP}`];
 }
 
-/** Whether an AppArmor annotation says the same as the profile of the whole pod. */
+/** Whether an AppArmor annotation equals the pod's profile. */
 function isPodProfile({ securityContext }: PodSpec, annotation: string | undefined): boolean {
   const profile = securityContext?.appArmorProfile;
   if (profile === undefined || annotation === undefined) return false;
@@ -199,7 +199,7 @@ function containerWarnings(
   return warnings;
 }
 
-/** Resources that are counted in whole bytes. */
+/** Resources measured in integer bytes. */
 const BYTES = ["memory", "ephemeral-storage"] as const;
 
 function fractions({ resources }: Container, path: Path): readonly string[] {
@@ -248,7 +248,7 @@ export function nameWarnings({ metadata }: HasName): readonly string[] {
   return [`metadata.name: ${why}: [${messages.join(" ")}]`];
 }
 
-/** Whether an update of the main resource left the spec as it was: then nothing is warned of. */
+/** Whether an update of the main resource did not change the spec: then there are no warnings. */
 export function keepsGeneration(object: HasGeneration, old: HasGeneration | undefined): boolean {
   return old !== undefined && object.metadata.generation === old.metadata.generation;
 }

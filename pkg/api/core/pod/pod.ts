@@ -235,7 +235,7 @@ export const pod = kind(podV1, {
   rowConditions: podRowConditions,
   selectableFields: {
     "spec.nodeName": ({ spec }) => spec.nodeName ?? "",
-    // The name it had before v1; Kubernetes still takes it.
+    // The field's name before v1, which Kubernetes still accepts.
     "spec.host": ({ spec }) => spec.nodeName ?? "",
     "spec.restartPolicy": ({ spec }) => spec.restartPolicy ?? "",
     "spec.schedulerName": ({ spec }) => spec.schedulerName ?? "",
@@ -243,7 +243,7 @@ export const pod = kind(podV1, {
     "spec.hostNetwork": ({ spec }) => String(spec.hostNetwork ?? false),
     "status.phase": ({ status }) => status.phase ?? "",
     "status.podIP": ({ status }) => status.podIPs?.[0]?.ip ?? "",
-    // Kubernetes takes the label but gives it no value.
+    // Kubernetes accepts the field label, but its value is always empty.
     "status.podIPs": () => "",
     "status.nominatedNodeName": ({ status }) => status.nominatedNodeName ?? "",
   },

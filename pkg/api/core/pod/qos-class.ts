@@ -27,7 +27,7 @@ function isLimited(limits: Amounts): boolean {
   return counted.every((name) => Object.hasOwn(limits, name));
 }
 
-/** Resources of the pod as a whole come before those of its containers. */
+/** Pod-level resources take precedence over those of containers. */
 function totalsOf(spec: PodSpec): Totals {
   if (spec.resources !== undefined) {
     const limits = positive(spec.resources.limits);

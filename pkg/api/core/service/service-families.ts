@@ -21,7 +21,7 @@ function otherFamily(family: string | undefined): string {
   return family === "IPv4" ? "IPv6" : "IPv4";
 }
 
-/** Clients may know only one of `clusterIP` and `clusterIPs`; what they mean goes into both. */
+/** Synchronizes `clusterIP` and `clusterIPs`, of which clients may know only one. */
 export function alignAddresses({ spec }: Service, old: Service | undefined): void {
   const before = old?.spec;
   const [ip, all] = [spec.clusterIP ?? "", spec.clusterIPs ?? []];
@@ -38,7 +38,7 @@ export function alignAddresses({ spec }: Service, old: Service | undefined): voi
   else spec.clusterIPs = [ip];
 }
 
-/** What can be said of addresses and families without knowing the cluster. */
+/** Validates IPs and families independently of the cluster. */
 export function checkAddresses(service: Service, old: Service | undefined, problems: Problems) {
   const { spec } = service;
   if (spec.type === "ExternalName") return;
@@ -80,7 +80,7 @@ function checkFamilies({ ipFamilies = [], ipFamilyPolicy }: Spec, problems: Prob
   }
 }
 
-/** False if one is malformed, after which nothing more can be said of them. */
+/** Returns false if an address is malformed, which precludes further checks. */
 function checkEachAddress(
   { clusterIPs = [] }: Spec,
   known: readonly string[],
@@ -167,7 +167,7 @@ function keepsPreference(spec: Spec, before: Spec | undefined): boolean {
   );
 }
 
-/** The second family goes with the policy SingleStack, and with nothing else. */
+/** Releases the second cluster IP and family on a change to policy SingleStack; rejects it otherwise. */
 function release(spec: Spec, before: Spec, problems: Problems): void {
   const fields = [
     { name: "clusterIPs", what: "cluster IP" },

@@ -37,7 +37,7 @@ export function fillDefaults(service: Service): void {
   }
 }
 
-/** Throws 422 where addresses and families contradict each other, before all else is looked at. */
+/** @throws StatusError 422 for contradictory IPs and families, before any other validation */
 function settle(service: Service, old: Service | undefined, context: HookContext): void {
   const problems = new Problems();
   const configured = context.ipFamilies ?? ["IPv4"];
@@ -67,12 +67,12 @@ export function prepareUpdate(service: Service, old: Service, context: HookConte
   dropInternalPolicy(service);
 }
 
-/** An alias has no traffic of its own to route. */
+/** Removes internalTrafficPolicy from Services of type ExternalName. */
 function dropInternalPolicy({ spec }: Service): void {
   if (spec.type === "ExternalName") delete spec.internalTrafficPolicy;
 }
 
-/** What was allocated stays with clients that do not send it back. */
+/** Preserves allocated values in updates of clients that omit them. */
 function keepAllocated(service: Service, old: Service): void {
   const { spec } = service;
   if (needsClusterIp(service) && needsClusterIp(old)) {
@@ -89,7 +89,7 @@ function keepAllocated(service: Service, old: Service): void {
   }
 }
 
-/** By the names of ports; a number that another port of the new service asks for is not taken. */
+/** Preserves node ports by port name, unless another port of the new Service requests the number. */
 function keepNodePorts({ ports = [] }: Spec, { ports: before = [] }: Spec): void {
   const numbers = new Set(before.map(({ nodePort }) => nodePort ?? 0));
   const used = new Set(ports.map(({ nodePort }) => nodePort ?? 0).filter((n) => numbers.has(n)));

@@ -1,4 +1,4 @@
-/** Which paths may stand where. */
+/** Rules of paths. */
 import type { Path, Problems } from "#schema";
 
 /** No step up. */

@@ -59,7 +59,7 @@ function largestOf(left: SomeAmounts, right: SomeAmounts): Amounts {
 
 type Field = "requests" | "limits";
 
-/** A sidecar: an init container that goes on beside the others. */
+/** Whether the init container is a sidecar (restartPolicy Always). */
 export function isSidecar(container: Container): boolean {
   return container.restartPolicy === "Always";
 }

@@ -5,7 +5,7 @@ import { invalidEach } from "../../strategy.ts";
 
 const computeNames = ["cpu", "memory", "ephemeral-storage"];
 
-/** Counted in whole numbers. */
+/** Resources with integer quantities. */
 const countedNames = [
   "pods",
   "services",
@@ -85,7 +85,7 @@ export function checkQuotaResourceName(name: string, path: Path, problems: Probl
   problems.invalid(path, name, "must be a standard resource for quota");
 }
 
-/** Not negative, and whole for what is counted in whole numbers. */
+/** Requires a non-negative quantity, and an integer for integer resources. */
 export function checkResourceQuantity(
   { name, quantity }: { readonly name: string; readonly quantity: string },
   path: Path,

@@ -193,7 +193,7 @@ function checkClaimName(
 export type Volumes = ReadonlyMap<string, Volume>;
 
 interface VolumeOptions {
-  /** Empty where it is not known, as in templates. */
+  /** Empty if unknown, as in templates. */
   readonly podName: string;
   readonly domain: Domain;
   readonly problems: Problems;

@@ -60,7 +60,7 @@ export function checkDownwardFiles(
 
 /** The files of one projected volume, whose paths must differ. */
 interface Files {
-  /** The volume's own path, which is where clashes and some faults are told of. */
+  /** Path of the volume, for which conflicts and some errors are reported. */
   readonly path: Path;
   readonly taken: Set<string>;
   readonly domain: Domain;

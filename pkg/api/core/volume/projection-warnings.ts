@@ -4,7 +4,7 @@ import type { Volume } from "./volumes.ts";
 
 interface File {
   readonly path: string;
-  /** Where it comes from, as messages name it; "" where that is plain. */
+  /** Source in messages; "" if it is evident. */
   readonly source: string;
 }
 

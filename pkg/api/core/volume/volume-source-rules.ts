@@ -40,7 +40,7 @@ function checkUnit(value: number, path: Path, problems: Problems): void {
   if (value < 0 || value > LARGEST_UNIT) problems.invalid(path, value, UNIT_RANGE);
 }
 
-/** Absent or 0 means the whole disk, although the message says otherwise. */
+/** Absent or 0 selects the disk without partition, contrary to the message. */
 export function checkPartition(value: number | undefined, path: Path, problems: Problems): void {
   const number = value ?? 0;
   if (number >= 0 && number <= LARGEST_UNIT) return;

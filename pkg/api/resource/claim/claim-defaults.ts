@@ -1,6 +1,6 @@
 import type { ClaimSpec } from "./claim-structs.ts";
 
-/** Devices are counted, and one is wanted, where requests do not say otherwise. */
+/** Default allocation mode ExactCount with a count of 1. */
 export function fillClaimDefaults({ devices }: ClaimSpec): void {
   const asked = (devices.requests ?? []).flatMap(({ exactly, firstAvailable = [] }) =>
     exactly === undefined ? firstAvailable : [exactly, ...firstAvailable],

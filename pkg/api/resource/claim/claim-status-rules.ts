@@ -60,7 +60,7 @@ function allocatedKeys({ allocation }: ClaimStatus): ReadonlySet<string> {
   return new Set(allocation?.devices.results?.map(deviceKey));
 }
 
-/** Forgets how devices are that the claim has just given back. */
+/** Removes the status of devices that the claim has deallocated. */
 export function dropReturned({ status: now }: ResourceClaim, { status: old }: ResourceClaim): void {
   const allocated = allocatedKeys(now);
   const before = allocatedKeys(old);
@@ -131,7 +131,7 @@ function checkDevices(status: ClaimStatus, problems: Problems): void {
   }
 }
 
-/** Kubernetes shows nothing of the names in it. */
+/** The error without the names, as in Kubernetes. */
 const unnamedDevice = { Driver: {}, Pool: {}, Device: {}, ShareID: {} };
 
 function checkDevice(
@@ -189,7 +189,7 @@ function interfaceFaults(text: string): readonly string[] {
   if (network === undefined) {
     return ["must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)"];
   }
-  // The whole address stays, and an IPv4-mapped one is shown as IPv4.
+  // The host bits are kept, and an IPv4-mapped address is formatted as IPv4.
   const { address, prefix } = network;
   const shift = isIpv4Mapped(address) && prefix > 32 ? 96 : 0;
   const canonical = `${formatIp(address)}/${prefix - shift}`;

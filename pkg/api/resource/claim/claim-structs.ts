@@ -16,7 +16,7 @@ import { condition, objectMeta, quantity, rawExtension, time, uid } from "#meta"
 import { nodeSelector } from "../../core/pod/spec/scheduling.ts";
 import { atomic, gates, shared, type Shared } from "../shared-structs.ts";
 
-/** What is asked for, but for what the versions number differently; `from` is the first number. */
+/** Fields of requests, except those whose numbers differ by version; `from` is the first number. */
 const askedFields = (structs: Shared, from: number) => ({
   deviceClassName: required(from, string, "DeviceClass that the devices must belong to. Required."),
   selectors: value(

@@ -29,7 +29,7 @@ function compare(left: string, right: string): number {
   return Quantity.parse(left).compare(Quantity.parse(right));
 }
 
-/** Whole pages only, of a size that the name tells. */
+/** Huge pages must be a multiple of the page size in the name. */
 function checkHugePages(name: string, amount: string, target: Target): void {
   if (!isHugePages(name) || isMultiple(amount, name.slice(hugePages.length))) return;
   const detail = `${amount} is not positive integer multiple of ${name}`;
@@ -120,7 +120,7 @@ function checkClaims(
   }
 }
 
-/** A claim that is used as a whole needs no further mention, nor any before. */
+/** A claim without a request name must be listed only once. */
 function checkUse(
   name: string,
   request: string | undefined,
@@ -142,7 +142,7 @@ function checkUse(
   seen.add(key);
 }
 
-/** `podName` is empty where it is not known, as in templates. */
+/** @param podName "" if unknown, as in templates */
 export function checkPodClaims(
   claims: PodSpec["resourceClaims"],
   path: Path,
@@ -201,7 +201,7 @@ function checkPodResourceName(name: string, path: Path, problems: Problems): voi
   problems.notSupported(path, name, ["cpu", hugePages, "memory"]);
 }
 
-/** Resources of the pod as a whole, which must hold what its containers ask for. */
+/** Pod-level resources, which must not be below the sum of the containers'. */
 export function checkPodResources(
   spec: PodSpec,
   path: Path,

@@ -13,7 +13,7 @@ import { checkPullPolicy } from "./pull-policy.ts";
 import { isSidecar } from "../../shared/resource-amounts.ts";
 import { checkSecurityContext } from "./security-rules.ts";
 
-/** What the rules of a container need to know of its pod. */
+/** Properties of the pod for the rules of its containers. */
 export interface Pod {
   readonly spec: PodSpec;
   readonly volumes: Volumes;
@@ -50,7 +50,7 @@ function checkNumber(port: number, path: Path, problems: Problems): void {
   invalidEach(problems, path, { value: port, messages: isPortNumber(port) });
 }
 
-/** A port of the node can be given once. */
+/** Host ports must be unique. */
 function checkHostPorts(containers: readonly Container[], path: Path, problems: Problems): void {
   const taken = new Set<string>();
   for (const [index, { ports }] of containers.entries()) {

@@ -84,7 +84,7 @@ function checkFileKey(
   else checkDescendingPath(file, path.child("path"), problems);
 }
 
-/** Causes of a wrong number of sources name the whole list. */
+/** A wrong number of sources is reported for the list. */
 export function checkVariableSources(
   sources: readonly EnvFrom[] | undefined,
   path: Path,

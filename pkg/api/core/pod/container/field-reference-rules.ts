@@ -23,7 +23,7 @@ export const variableFields = [
   "status.podIPs",
 ];
 
-/** Fields that can be named at all, though not shown everywhere. */
+/** Fields that the downward API supports somewhere. */
 const knownFields = [
   ...fileFields,
   ...variableFields,
@@ -50,7 +50,7 @@ function faultOf({ apiVersion, fieldPath }: FieldReference): string | undefined 
   return knownFields.includes(fieldPath) ? undefined : `field label not supported: ${fieldPath}`;
 }
 
-/** `fields` are those that may be shown here. */
+/** @param fields the fields supported here */
 export function checkFieldReference(
   reference: FieldReference,
   path: Path,
@@ -80,7 +80,7 @@ const amounts = ["limits", "requests"].flatMap((list) =>
 
 const byteUnits = "1 1k 1M 1G 1T 1P 1E 1Ki 1Mi 1Gi 1Ti 1Pi 1Ei".split(" ");
 
-/** Units in which an amount can be shown, and what messages call the resource. */
+/** Supported divisors of a resource, and its name in messages. */
 function unitsOf(resource: string): readonly [readonly string[], string] | undefined {
   const name = resource.slice(resource.indexOf(".") + 1);
   if (name === "cpu") return [["1m", "1"], "cpu"];

@@ -15,7 +15,7 @@ function clashOf(port: Port, other: Port): string | undefined {
   return number === otherNumber && isOpen ? "dangerously ambiguous" : undefined;
 }
 
-/** The port is shown as Go prints the struct. */
+/** The port, formatted as Go's struct. */
 function loneHostIp({ name = "", containerPort, protocol = "", hostIP = "" }: Port): string {
   const shown =
     `{Name:${name} HostPort:0 ContainerPort:${containerPort} Protocol:${protocol} ` +

@@ -129,7 +129,7 @@ function userFaults(user: string): readonly string[] {
 }
 
 interface Surroundings {
-  /** False = the pod runs in a user namespace of its own. */
+  /** False = the pod has its own user namespace. */
   readonly hostUsers: boolean;
   readonly allowPrivileged: boolean;
   readonly problems: Problems;
@@ -215,7 +215,7 @@ function goContext(context: SecurityContext): unknown {
   };
 }
 
-/** `gate` tells which SELinux change policies there are. */
+/** @param gate determines the supported SELinux change policies */
 export function checkPodSecurityContext(
   spec: PodSpec,
   path: Path,

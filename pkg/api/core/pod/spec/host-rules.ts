@@ -36,7 +36,7 @@ export function checkHostProcess(
   problems.forbidden(path, "hostProcess containers are disallowed by cluster policy");
 }
 
-/** A user namespace of its own rules out other namespaces of the host. */
+/** A pod in a user namespace must not use other host namespaces. */
 export function checkHostUsers(spec: PodSpec, path: Path, problems: Problems): void {
   if (spec.hostUsers !== false) return;
   const detail = "when `hostUsers` is false";

@@ -21,7 +21,7 @@ const FILE_MODE = 0o644;
 const TOKEN_SECONDS = 3600;
 const GRACE_SECONDS = 30;
 
-/** Annotations in which kubelets before 1.8 kept init containers. */
+/** Annotations of init containers for kubelets before 1.8. */
 const formerAnnotations = ["alpha", "beta"].flatMap((stage) => [
   `pod.${stage}.${kubernetes.label}/init-containers`,
   `pod.${stage}.${kubernetes.label}/init-container-statuses`,
@@ -80,7 +80,7 @@ function allContainers(spec: PodSpec): readonly Container[] {
   ];
 }
 
-/** Two fields for one name: the newer one counts, both are shown. */
+/** Synchronizes `serviceAccount` with `serviceAccountName`, which takes precedence. */
 function mirrorServiceAccount(spec: PodSpec): void {
   const name = spec.serviceAccountName || spec.serviceAccount;
   if (!name) return;
@@ -105,7 +105,7 @@ function isHugePages(name: string): boolean {
   return name.startsWith("hugepages-");
 }
 
-/** Resources that pods may ask for as a whole. */
+/** Resources supported at pod level. */
 export function isPodLevelResource(name: string): boolean {
   return name === "cpu" || name === "memory" || isHugePages(name);
 }

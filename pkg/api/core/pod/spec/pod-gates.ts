@@ -1,4 +1,4 @@
-/** Fields of pods that exist only behind feature gates which are off by default. */
+/** Fields of pods that require feature gates which are off by default. */
 import { allContainers } from "./pod-containers.ts";
 import type { Container } from "../container/containers.ts";
 import type { PodSpec } from "./pod-spec.ts";
@@ -41,7 +41,7 @@ const gated: readonly GatedField[] = [
         delete container.restartPolicy;
         delete container.restartPolicyRules;
       }
-      // Sidecars are told by their restart policy, which has no gate any more.
+      // Sidecars are identified by their restart policy, which has no gate any more.
       for (const container of spec.initContainers ?? []) {
         if (container.restartPolicy !== "Always") delete container.restartPolicy;
         delete container.restartPolicyRules;
@@ -86,7 +86,7 @@ const gated: readonly GatedField[] = [
   },
 ];
 
-/** The volumes go as a whole, and their mounts with them. */
+/** Removes gated volumes with their mounts. */
 function dropImageVolumes(spec: PodSpec): void {
   const volumes = spec.volumes ?? [];
   const images = volumes.filter(({ image }) => image !== undefined);

@@ -44,7 +44,7 @@ export interface PodSpecOptions {
 
 const LONGEST_DEADLINE = 2 ** 31 - 1;
 
-/** Everything that pods and templates must obey, in the order in which causes are told. */
+/** Rules of pods and templates, in the order of reported causes. */
 export function validatePodSpec(spec: PodSpec, path: Path, options: PodSpecOptions): void {
   const { podName, problems, context } = options;
   const allowPrivileged = context.allowPrivileged ?? false;

@@ -140,7 +140,7 @@ function checkRest(constraint: Spread, path: Path, problems: Problems): void {
   checkLabelSelector(labelSelector, path.child("labelSelector"), problems);
 }
 
-/** Names of gates are qualified names, each given once. */
+/** Gate names must be qualified and unique. */
 export function checkSchedulingGates(
   gates: PodSpec["schedulingGates"],
   path: Path,
