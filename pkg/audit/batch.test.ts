@@ -44,7 +44,7 @@ describe("batches of events", () => {
     return new BufferedBackend(slow, { ...usual, ...options }, { clock, onLoss });
   }
 
-  it("leave when they are full, the rest at the end", async () => {
+  it("are sent when full, the remaining events on close", async () => {
     const buffer = batches({});
     for (let id = 1; id <= 5; id++) buffer.write([event(id)]);
     assert.deepEqual(slow.batches, [
@@ -57,7 +57,7 @@ describe("batches of events", () => {
     assert.equal(lost, 1);
   });
 
-  it("leave when they are old", async () => {
+  it("are sent when due", async () => {
     const buffer = batches({ maxWaitMs: 0 });
     buffer.write([event(1)]);
     assert.deepEqual(slow.batches, []);
@@ -81,7 +81,7 @@ describe("batches of events", () => {
     assert.deepEqual(slow.batches, [["1", "2", "3"], ["1"]]);
   });
 
-  it("leave at a bounded pace, and are not more than so many on their way", async () => {
+  it("are sent at a limited rate and concurrency", async () => {
     const paced = batches({ throttle: { perSecond: 1, burst: 1 } });
     for (let id = 1; id <= 6; id++) paced.write([event(id)]);
     assert.equal(slow.batches.length, 1);

@@ -32,7 +32,7 @@ describe("rotating files", () => {
   const text = (name: string) => readFileSync(path.join(folder, "logs", name), "utf8");
   const line = (letter: string) => Buffer.from(`${letter.repeat(5)}\n`);
 
-  it("keep the order of lines, whole, and are for their owner only", async () => {
+  it("preserve complete lines in order, readable by the owner only", async () => {
     const file = await open({ maxBytes: 0 });
     const written = [..."abcdef"].map((letter) => file.append(line(letter)));
     await Promise.all(written);

@@ -40,7 +40,7 @@ describe("configurations of authorization", () => {
     });
   });
 
-  it("may forbid to remember answers", () => {
+  it("disables caching with a TTL of 0", () => {
     const [own] = parse(list(hook({ cacheAuthorizedRequests: false })));
     assert.ok(own?.type === "Webhook");
     assert.deepEqual([own.webhook.authorizedMs, own.webhook.unauthorizedMs], [0, 30_000]);

@@ -161,7 +161,7 @@ describe("pods of simulated nodes", () => {
     assert.equal(conditionOf(pod, "Ready")?.status, "True");
   });
 
-  it("leave the containers of a pod waiting whose init container has failed", async () => {
+  it("keep containers waiting after an init container has failed", async () => {
     const initContainers = [{ name: "first", image: "i", command: ["/bin/false"] }];
     await run.createPod("p", { spec: { initContainers, restartPolicy: "Never" } });
     await run.pass(2_000);
@@ -212,7 +212,7 @@ describe("pods of simulated nodes", () => {
     assert.equal(stateOf(phases[1]!), "exit 42 0");
   });
 
-  it("last as long as their command tells if they may end", async () => {
+  it("run as long as their command if they may complete", async () => {
     const containers = [{ name: "app", image: "busybox", command: ["sleep", "3"] }];
     const uid = "11111111-1111-4111-8111-111111111111";
     const owner = { apiVersion: "batch/v1", kind: "Job", name: "j", uid, controller: true };
@@ -345,7 +345,7 @@ describe("pods of simulated nodes", () => {
     assert.deepEqual([status?.phase, status?.reason], ["Failed", "DeadlineExceeded"]);
   });
 
-  it("cannot pull images whose names tell that they do not exist", async () => {
+  it("cannot pull images whose names say that they do not exist", async () => {
     const images = [
       "foo:non-existent",
       "invalid.registry.k8s.io/a:1",

@@ -139,7 +139,7 @@ describe("scheduler with volumes", () => {
     });
   }
 
-  it("leaves bound pods alone while two schedulers run at once", async () => {
+  it("never moves bound pods while two schedulers run concurrently", async () => {
     for (const name of ["a", "b", "c"]) await makeNode(test, name, "x");
     runs.push(await start(test), await start(test));
     const homes = new Map<string, string>();

@@ -215,7 +215,7 @@ describe("scheduler", () => {
     assert.deepEqual(await test.names(podsPath), ["high", "kept"]);
   });
 
-  it("says why a pod does not fit", async () => {
+  it("reports why a pod does not fit", async () => {
     await makeNode(test, "a", 1, { taints: [{ key: "team", effect: "NoSchedule" }] });
     await makeNode(test, "b", 1);
     run = await start(test);

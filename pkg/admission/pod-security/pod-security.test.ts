@@ -96,7 +96,7 @@ describe("PodSecurity", () => {
       );
     });
 
-    it("have no effect in an exempt namespace, which a warning says", async () => {
+    it("have no effect in an exempt namespace, with a warning", async () => {
       const configuration = {
         PodSecurity: {
           apiVersion: "pod-security.admission.config.k8s.io/v1",

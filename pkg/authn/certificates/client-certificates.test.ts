@@ -135,7 +135,7 @@ describe("certificates of clients", () => {
       union = new UnionAuthenticator({ authenticators: [front, clients], anonymous: () => true });
     });
 
-    it("say who the user is", async () => {
+    it("return the user", async () => {
       const found = await union.authenticate(sent({ certificate: proxy, headers: said }));
       assert.deepEqual(found, {
         name: "bob",

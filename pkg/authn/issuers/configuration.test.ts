@@ -29,7 +29,7 @@ const ruled = (...claimValidationRules: object[]) => entry({ claimValidationRule
 const userRuled = (...userValidationRules: object[]) => entry({ userValidationRules });
 
 describe("an AuthenticationConfiguration", () => {
-  it("is read from YAML too, and may leave all out", () => {
+  it("is parsed from YAML, too; all fields are optional", () => {
     const text = `apiVersion: apiserver.config.${api}/v1\nkind: AuthenticationConfiguration\n`;
     const options = { domain: kubernetes, ownIssuers };
     const anonymous = "anonymous:\n  enabled: true\n  conditions:\n  - path: /livez\n";

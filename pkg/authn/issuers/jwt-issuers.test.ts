@@ -245,7 +245,7 @@ describe("tokens of other issuers", () => {
     assert.equal(await nameOf(token({ exp: now / 1000 + 60 })), "x:alice");
   });
 
-  it("of an issuer that never answers end with the server", async () => {
+  it("of an unresponsive issuer are aborted with the server", async () => {
     documents.set("/keys", () => undefined);
     const asked = refused(token(), /not initialized/);
     while (!fetched.includes("/keys")) await new Promise((resolve) => setImmediate(resolve));

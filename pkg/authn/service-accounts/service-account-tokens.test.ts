@@ -122,7 +122,7 @@ describe("tokens of service accounts", () => {
     await refused(token(), /^serviceaccounts "app" not found/);
   });
 
-  it("in Secrets count while they lie there, and leave the day of their use", async () => {
+  it("in Secrets are valid while stored, and label the day of last use", async () => {
     const old = legacyToken();
     secret = { data: { token: Buffer.from(old).toString("base64") }, labels: {} };
     const owner = await ask(old);

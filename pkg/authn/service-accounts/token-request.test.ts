@@ -51,7 +51,7 @@ describe("requests for tokens", () => {
     return { ...answer, claims: unverifiedClaims(answer.status.token) as any };
   }
 
-  it("are answered with a token that a replica with the same key takes", async () => {
+  it("return a token that a replica with the same key accepts", async () => {
     const { status, spec, claims } = await ask({});
     assert.deepEqual([spec.audiences, claims.aud], [[issuer], [issuer]]);
     assert.deepEqual([claims.exp, claims.nbf], [now / 1000 + 3600, now / 1000]);

@@ -127,7 +127,7 @@ describe("the webhook for tokens", () => {
     assert.equal(sent[0].apiVersion, `authentication.${kubernetes.api}/v1`);
   });
 
-  it("answers for the audiences that it names", async () => {
+  it("authenticates for the requested audiences", async () => {
     const named = { ...good, audiences: ["api", "other"] };
     assert.deepEqual((await ask({ status: named }))?.audiences, ["api"]);
     assert.equal(await ask({ status: named }, ["third"]), undefined);
@@ -148,7 +148,7 @@ describe("the webhook for tokens", () => {
     assert.deepEqual(found?.user, { name: "", uid: "", groups: [], extra: new Map() });
   });
 
-  it("may say why not, and may fail", async () => {
+  it("reports an error in the status as an invalid token, and logs a failed call", async () => {
     await assert.rejects(
       ask({ status: { error: "locked out" } }),
       /^InvalidTokenError: locked out$/,

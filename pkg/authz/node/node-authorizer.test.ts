@@ -166,7 +166,7 @@ describe("the authorizer of nodes", () => {
     assert.equal(await may("get secrets ns/env", [], { ...node, name: "system:node:" }), unknown);
   });
 
-  it("forgets what pods needed that are gone", async () => {
+  it("drops references of deleted pods", async () => {
     const made = authorizer();
     const { index } = made.followed().find(({ plural }) => plural === "pods")!;
     index.delete("ns/p");

@@ -94,7 +94,7 @@ describe("role-based access control", () => {
     ]);
   });
 
-  it("says through which binding", async () => {
+  it("returns the binding in the reason", async () => {
     const decision = await bound().authorize({
       user: user("u"),
       request: asked("get pods in ns"),
@@ -128,7 +128,7 @@ describe("role-based access control", () => {
     assert.equal(await may("v"), false);
   });
 
-  it("tells of roles that are not there, when it does not allow", async () => {
+  it("reports missing roles if it does not allow", async () => {
     const rbac = bound();
     rbac.delete("Role", "ns/r");
     const role = { kind: "ClusterRole", name: "gone" };
@@ -158,7 +158,7 @@ describe("role-based access control", () => {
     assert.deepEqual(bound().rules(user("u"), "other").rules, []);
   });
 
-  it("answers from rules that name a billion things at once", async () => {
+  it("decides by rules with a billion combinations", async () => {
     const rbac = new RbacAuthorizer("rbac.example.org");
     const words = (letter: string) => Array.from({ length: 1000 }, (_, n) => `${letter}${n}`);
     const wide = { verbs: words("v"), apiGroups: words("g"), resources: words("r") };

@@ -30,7 +30,7 @@ describe("local APIServices", () => {
     assert.deepEqual((await test.get(`${services}//v1.batch`)).object.spec, spec);
   });
 
-  it("are deleted when the version is served no more, and left to users without label", async () => {
+  it("are deleted when the version is no longer served, unless they lack the label", async () => {
     const old = { metadata: { name: "v1.old.example.com", labels: { [label]: "onstart" } } };
     const spec = {
       group: "old.example.com",

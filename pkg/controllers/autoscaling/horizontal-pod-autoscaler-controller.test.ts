@@ -169,7 +169,7 @@ describe("horizontal-pod-autoscaler-controller", () => {
     assert.equal(status.currentMetrics[0].resource.current.averageUtilization, 100);
   });
 
-  it("says which request is missing", async () => {
+  it("reports the missing request", async () => {
     await makeDeployment(1, ["1"]);
     const containers = [{ name: "c", image: "i" }];
     await test.post(pods, { metadata: { name: "bare", labels }, spec: { containers } });
@@ -182,7 +182,7 @@ describe("horizontal-pod-autoscaler-controller", () => {
     );
   });
 
-  it("without a metrics server clamps to the bounds, and says what is missing", async () => {
+  it("without a metrics server clamps to the bounds, and reports the error", async () => {
     await makeDeployment(2, []);
     metrics.clear();
     await makeAutoscaler({ minReplicas: 3 });
@@ -198,14 +198,14 @@ describe("horizontal-pod-autoscaler-controller", () => {
     assert.deepEqual(status.currentMetrics, [{ type: "" }]);
   });
 
-  it("leaves a target without replicas alone", async () => {
+  it("does not scale a target with zero replicas", async () => {
     await makeDeployment(0, []);
     await makeAutoscaler({});
     await look(reason("ScalingActive", "ScalingDisabled"));
     assert.equal(await replicas(), 0);
   });
 
-  it("tells of a target that is not there", async () => {
+  it("reports a missing target", async () => {
     await makeAutoscaler({});
     const status = await look(reason("AbleToScale", "FailedGetScale"));
     assert.match(condition(status, "AbleToScale").message, /deployments\.apps "web" not found$/);

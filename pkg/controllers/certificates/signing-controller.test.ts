@@ -73,7 +73,7 @@ describe("certificatesigningrequest-signing-controller", () => {
     assert.match(failed.message, /server auth/);
   });
 
-  it("leaves other signers' requests alone", async () => {
+  it("ignores requests for other signers", async () => {
     await post("other", { signerName: "example.com/signer" });
     await decide("other", "Approved");
     await post("own");

@@ -16,7 +16,7 @@ async function until(what: () => Promise<boolean>): Promise<void> {
 }
 
 describe("deletion of a namespace", () => {
-  it("goes on without groups that cannot be asked, says so, and waits for them", async () => {
+  it("continues without groups whose discovery fails, reports them, and waits for them", async () => {
     const test = await testRegistry();
     const life = new AbortController();
     setMaxListeners(0, life.signal);
@@ -89,7 +89,7 @@ describe("namespace-controller", () => {
     await run.until(isGone);
   });
 
-  it("retries when content cannot be deleted, and says so in the status", async () => {
+  it("retries when content cannot be deleted, and reports it in the status", async () => {
     await run.test.post("v1/configmaps/ns", { metadata: { name: "a" } });
     run.failNext("deleteCollection", "configmaps", 4);
     await run.test.remove("v1/namespaces//ns");

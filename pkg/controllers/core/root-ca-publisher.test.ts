@@ -25,7 +25,7 @@ describe("root-ca-certificate-publisher-controller", () => {
     await run.until(published);
   });
 
-  it("retries a failed update, and reports it when it goes on failing", async () => {
+  it("retries a failed update, and reports repeated failures", async () => {
     await run.until(published);
     run.failNext("update", "configmaps", 5);
     await run.test.patch(path, { data: { "ca.crt": "mine" } });

@@ -166,7 +166,7 @@ describe("disruption-controller: the status of a budget", () => {
     await comesTo("b", "7 2/2 0 InsufficientPods");
   });
 
-  it("leaves out pods without a controller, and says so", async () => {
+  it("ignores pods without a controller, and records an Event", async () => {
     await makePod("p");
     await makeBudget("b", { maxUnavailable: 1 });
     await comesTo("b", "0 1/0 0 InsufficientPods");
@@ -278,7 +278,7 @@ describe("disruption-controller: failures and restarts", () => {
     });
   });
 
-  it("goes on where another process stopped", async () => {
+  it("continues where another process stopped", async () => {
     await makePod("p");
     await makeBudget("b", { minAvailable: 1 });
     await comesTo("b", "1 1/1 0 InsufficientPods");

@@ -49,7 +49,7 @@ describe("flow control defaults", () => {
     assert.ok((await test.names(schemas)).includes("probes"));
   });
 
-  it("leaves an object alone whose annotation says false", async () => {
+  it("does not update an object with annotation false", async () => {
     await ensureFlowControlDefaults(access());
     await test.patch(`${levels}//system`, {
       metadata: { annotations: { "apf.kubernetes.io/autoupdate-spec": "false" } },

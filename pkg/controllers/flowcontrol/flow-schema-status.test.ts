@@ -26,7 +26,7 @@ describe("flow schema status", () => {
   const becomes = (name: string, status: string) =>
     run.until(async () => ((await dangling(name))?.status === status ? dangling(name) : undefined));
 
-  it("tells whether the priority level exists, as it comes and goes", async () => {
+  it("follows creation and deletion of the priority level in the condition", async () => {
     await makeSchema("s");
     assert.equal((await becomes("s", "True")).reason, "NotFound");
     await makeLevel();

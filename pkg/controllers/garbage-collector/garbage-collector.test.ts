@@ -51,7 +51,7 @@ describe("garbage collector", () => {
     }
   }
 
-  it("deletes objects whose owners are all gone, and keeps the others", async () => {
+  it("deletes objects whose owners are all absent, and no others", async () => {
     const first = await make("first", []);
     const second = await make("second", []);
     await make("both", [ref("first", first), ref("second", second)]);
@@ -103,7 +103,7 @@ describe("garbage collector", () => {
 });
 
 describe("garbage-collector-controller, when requests fail", () => {
-  it("retries a failed delete, and reports it when it goes on failing", async () => {
+  it("retries a failed delete, and reports repeated failures", async () => {
     const settings = { garbageCollectorWorkers: 2 };
     const run = await startController((context) => runGarbageCollector(context, settings));
     const { item } = await run.test.post(maps, { metadata: { name: "owner" } });

@@ -132,7 +132,7 @@ describe("coordinated leader election", () => {
     );
   });
 
-  it("asks candidates whether they are there, and does not elect who is silent", async () => {
+  it("pings candidates, and does not elect an unresponsive one", async () => {
     const path = `${group}/v1beta1/namespaces/default/leasecandidates`;
     const spec = {
       leaseName: "lock",
@@ -155,7 +155,7 @@ describe("coordinated leader election", () => {
 });
 
 describe("candidates of an election", () => {
-  it("are forgotten when they have not answered for hours", async () => {
+  it("are deleted after being unresponsive for hours", async () => {
     const test = await testRegistry();
     const life = new AbortController();
     setMaxListeners(0, life.signal);

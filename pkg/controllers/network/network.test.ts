@@ -56,7 +56,7 @@ describe("network controllers", () => {
       assert.equal(cidr.status.conditions[0].type, "Ready");
     });
 
-    it("is left alone by the next server, and by one that starts at the same time", async () => {
+    it("is not changed by the next server, nor by one that starts concurrently", async () => {
       let done = false;
       const both = Promise.all([ensure(), ensure()]).finally(() => (done = true));
       // The slower one waits for what the faster one is writing.
@@ -114,7 +114,7 @@ describe("network controllers", () => {
       return work;
     };
 
-    it("list every server, in Endpoints and EndpointSlice, until it leaves", async () => {
+    it("list every server, in Endpoints and EndpointSlice, until it shuts down", async () => {
       void start("10.1.1.1");
       await until(async () => (await addresses()) === "10.1.1.1");
       const second = new AbortController();
@@ -146,7 +146,7 @@ describe("network controllers", () => {
     });
   });
 
-  it("the repair of Service addresses goes on after a failure, and reports conflicts", async () => {
+  it("the repair of Service addresses continues after an error, and reports conflicts", async () => {
     running.push(runServiceIpRepair({ ...parts(), registry: failing("repair", 1) }));
     await until(async () => {
       test.clock.advance(60_000);

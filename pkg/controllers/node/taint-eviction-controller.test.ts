@@ -60,7 +60,7 @@ describe("taint-eviction-controller", () => {
     ]);
   });
 
-  it("cancels evictions when the taint goes in time", async () => {
+  it("cancels an eviction when the taint is removed in time", async () => {
     await makePod(test, "short", "a", tolerating(10));
     await setTaints(test, [taint]);
     await passInSteps(test, 5_000);

@@ -50,7 +50,7 @@ describe("pod-garbage-collector-controller", () => {
     return test.clock.now() - began;
   }
 
-  it("fails and deletes pods of a node that is gone, after a quarantine", async () => {
+  it("fails and deletes pods of a deleted node, after a quarantine", async () => {
     await makePod("orphan", "gone", { phase: "Running" });
     await makePod("safe", "here", { phase: "Running" });
     await start(0);

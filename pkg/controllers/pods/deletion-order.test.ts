@@ -64,7 +64,7 @@ describe("inDeletionOrder", () => {
     assert.equal(order({ ready: { readyFor: 9, cost: "-9" }, b: { cost: "9" } }), "b ready");
   });
 
-  it("goes by cost, and takes an invalid one for 0", () => {
+  it("orders by deletion cost, with 0 for an invalid one", () => {
     const shapes = { a: { cost: "10" }, b: { cost: "-10" }, c: { cost: "+20" } };
     assert.equal(order(shapes), "b c a");
     assert.equal(order({ a: { cost: "1" }, b: { cost: "007" } }), "b a");

@@ -93,7 +93,7 @@ describe("aggregation of cluster roles", () => {
     assert.equal(Number(later.resourceVersion) - first, 3);
   });
 
-  it("leaves a deleted sum deleted", async () => {
+  it("does not recreate a deleted aggregated role", async () => {
     await settles("sum", "nodes pods");
     await test.remove(path("sum"));
     await post(part("f", ["events"], "one"));

@@ -86,7 +86,7 @@ describe("device-taint-eviction-controller", () => {
     assert.deepEqual(events, ["Normal DeviceTaintManagerEviction: Marking for deletion"]);
   });
 
-  it("waits as long as the claim tolerates the taint, and stops when the taint goes", async () => {
+  it("waits while the claim tolerates the taint, and cancels when the taint is removed", async () => {
     await publish(test, [{ name: "d0" }]);
     const toleration = { key: "broken", operator: "Exists", effect: "NoExecute" };
     await makePod(test, "short", [{ ...toleration, tolerationSeconds: 10 }]);

@@ -97,7 +97,7 @@ describe("resourceclaim-controller", () => {
     );
   });
 
-  it("tells of a template that is missing, and waits for it", async () => {
+  it("records an Event for a missing template, and waits for it", async () => {
     await makePod(test, "web", fromTemplate);
     await pass();
     assert.deepEqual(await eventsOf(test, "ns", "web"), [

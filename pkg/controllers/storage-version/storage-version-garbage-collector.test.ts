@@ -44,7 +44,7 @@ describe("storageversion-garbage-collector-controller", () => {
     return status.storageVersions.map((each: any) => each.apiServerID).join();
   };
 
-  it("forgets servers without an identity Lease, and says what the others agree on", async () => {
+  it("removes servers without an identity Lease, and sets the common version of the others", async () => {
     await makeVersion("apps.deployments", { a: "apps/v1", gone: "apps/v1beta1", b: "apps/v1" });
     await makeVersion("batch.jobs", { gone: "batch/v1" });
     const controller = await start();

@@ -32,7 +32,7 @@ describe("storage-version-migrator-controller", () => {
       );
     });
 
-  it("writes each object once more, and says so", async () => {
+  it("rewrites each object, and sets the condition", async () => {
     await migrate({ version: "v1", resource: "configmaps" });
     assert.deepEqual(await ended(), [
       "Running=False StorageVersionMigrationInProgress",
@@ -50,7 +50,7 @@ describe("storage-version-migrator-controller", () => {
     ]);
   });
 
-  it("fails when a write fails, and leaves the migration so", async () => {
+  it("fails the migration when a write fails, without retries", async () => {
     run.failNext("patch", "configmaps", 1);
     await migrate({ version: "v1", resource: "configmaps" });
     assert.deepEqual(await ended(), [

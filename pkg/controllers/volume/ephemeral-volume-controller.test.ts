@@ -68,7 +68,7 @@ describe("ephemeral-volume-controller", () => {
     });
   });
 
-  it("takes no claim of another owner, and says so on the pod", async () => {
+  it("rejects a claim of another owner, with an Event on the pod", async () => {
     await test.post(claims, { metadata: { name: "web-scratch" }, spec: claimSpec });
     await makePod("web");
     const message =

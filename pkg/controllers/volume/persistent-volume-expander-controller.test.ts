@@ -6,7 +6,7 @@ import { startController } from "../testing.ts";
 import { runPersistentVolumeExpander } from "./persistent-volume-expander-controller.ts";
 
 describe("persistentvolume-expander-controller", () => {
-  it("tells on a bound claim that grows that its driver has to expand the volume", async () => {
+  it("records an Event on a growing bound claim that its driver has to expand the volume", async () => {
     const test = await testRegistry();
     const claims = "v1/persistentvolumeclaims/ns";
     const spec = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } };

@@ -65,7 +65,7 @@ describe("persistentvolumeclaim-protection-controller", () => {
     });
   });
 
-  it("keeps a claim until the last pod that uses it is gone", async () => {
+  it("protects a claim until the last pod that uses it is deleted", async () => {
     await makeClaim(test, "used");
     for (const name of ["one", "two"]) await test.post(pods, podOf(name, onClaim("used")));
     await test.remove(`${claims}/used`);
@@ -125,7 +125,7 @@ describe("persistentvolumeclaim-protection-controller", () => {
 });
 
 describe("persistentvolumeclaim-protection-controller with a past", () => {
-  it("finishes what another process left undone", async () => {
+  it("completes the interrupted work of another process", async () => {
     const test = await testRegistry();
     await makeClaim(test, "a");
     await makeClaim(test, "b");

@@ -36,7 +36,7 @@ describe("node admission", () => {
     assert.deepEqual(await outcome("g", {}), ["Running", undefined]);
   });
 
-  it("counts requests of the pod as a whole, overhead and sidecars", async () => {
+  it("counts pod-level requests, overhead and sidecars", async () => {
     const sidecar = { name: "s", image: "i", restartPolicy: "Always" };
     const resources = { requests: { cpu: "2" } };
     await run.createPod("a", { spec: { initContainers: [{ ...sidecar, resources }] } });
@@ -47,7 +47,7 @@ describe("node admission", () => {
     ]);
   });
 
-  it("leaves extended resources that the node does not know to the cluster", async () => {
+  it("ignores extended resources unknown to the node", async () => {
     const gpu = { "example.com/gpu": "1" };
     assert.equal((await outcome("gpu", requesting(gpu, gpu)))[0], "Running");
     const pages = { "hugepages-2Mi": "2Mi", memory: "1Gi" };

@@ -66,7 +66,7 @@ describe("the commands of simulated containers", () => {
     assert.equal((await stateOf("p"))?.terminated?.message, `${podIP} ${hostIP}`);
   });
 
-  it("end as their environment and their files tell, and leave a message", async () => {
+  it("exit by their environment and files, with a termination message", async () => {
     await run.test.post("v1/configmaps/ns", { metadata: { name: "c" }, data: { code: "5" } });
     const script =
       'echo -n "$POD in $ZONE" > /dev/termination-log; sleep $SECONDS_; exit $(cat /config/code)';
@@ -122,14 +122,14 @@ describe("the commands of simulated containers", () => {
       assert.equal(lastState?.terminated?.message, "2\n");
     });
 
-    it("leave it to the simulation how they end when another container mounts it", async () => {
+    it("do not end by their script if another container mounts the volume", async () => {
       await createWith({ name: "other", image: "busybox", volumeMounts: [mount] });
       await run.pass(60_000);
       assert.equal((await run.pod("p")).status?.phase, "Running");
     });
   });
 
-  it("find what others have left in a folder of their node", async () => {
+  it("find files of other containers in a hostPath folder", async () => {
     const hostPath = { path: "/var/marks", type: "DirectoryOrCreate" };
     const script = "if [[ -r /data/mark ]]; then exit 0; fi; touch /data/mark; sleep 1000";
     const createPod = (name: string) =>
@@ -154,7 +154,7 @@ describe("the commands of simulated containers", () => {
     assert.equal((await stateOf("second"))?.terminated?.exitCode, 0);
   });
 
-  it("leave the end of their log as a message where they fail and may", async () => {
+  it("use the end of the log as termination message with FallbackToLogsOnError", async () => {
     const command = ["sh", "-c", "echo first; echo cannot go on; exit 2"];
     const terminationMessagePolicy = "FallbackToLogsOnError";
     const containers = containerWith({ command, terminationMessagePolicy });

@@ -30,7 +30,7 @@ describe("Events of kubelets", () => {
   const reasonsOf = async (object: string, namespace?: string) =>
     (await eventsOf(object, namespace)).map(({ reason }) => reason);
 
-  it("tell how containers start and stop", async () => {
+  it("record starts and stops of containers", async () => {
     await start();
     const containers = [{ name: "app", image: "nginx:1", imagePullPolicy: "IfNotPresent" }];
     const spec = { containers, terminationGracePeriodSeconds: 5 };
@@ -49,7 +49,7 @@ describe("Events of kubelets", () => {
     assert.deepEqual(event.source, { component: "kubelet", host: "hollow-0" });
   });
 
-  it("tell of pulls that fail, and of back-offs", async () => {
+  it("record failed pulls and back-offs", async () => {
     await start();
     const containers = [{ name: "app", image: "absent:1", imagePullPolicy: "Always" }];
     const annotations = { [`${prefix}/image-pull-error`]: "no such image" };
@@ -71,7 +71,7 @@ describe("Events of kubelets", () => {
     );
   });
 
-  it("tell of the start of the node, its conditions and that it is cordoned", async () => {
+  it("record start, conditions and cordoning of the node", async () => {
     await start();
     assert.deepEqual(await told("hollow-0", "default"), [
       "Normal Starting: Starting kubelet.",

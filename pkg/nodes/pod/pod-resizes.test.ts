@@ -34,7 +34,7 @@ describe("resizes of pods", () => {
   };
   const statusOf = ({ status }: Pod) => status?.containerStatuses?.[0];
 
-  it("change what is allocated, and tell when they are complete", async () => {
+  it("change the allocation, and record completion", async () => {
     await run.createPod("p", { spec: { containers: [app("1")] } });
     await resize("p", "2");
     const pod = await run.pod("p");
@@ -66,7 +66,7 @@ describe("resizes of pods", () => {
     }
   });
 
-  it("restart containers whose policy says so", async () => {
+  it("restart containers with resize policy RestartContainer", async () => {
     const resizePolicy = [{ resourceName: "cpu", restartPolicy: "RestartContainer" }];
     await run.createPod("p", { spec: { containers: [app("1", { resizePolicy })] } });
     await resize("p", "2");

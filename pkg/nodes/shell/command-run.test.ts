@@ -56,7 +56,7 @@ describe("the command of a simulated container", () => {
     assert.equal(script("[ -r /scratch/a ] || touch /scratch/a; [ -r /scratch/a ]"), "0 after 0 s");
   });
 
-  it("says nothing of programs, files and language that it does not have", () => {
+  it("returns undefined for unsupported programs, files and syntax", () => {
     assert.equal(script("run-the-job"), undefined);
     assert.equal(script("cd /srv && exit 3"), undefined);
     assert.equal(script("sleep 1 & wait"), undefined);
@@ -78,7 +78,7 @@ describe("the command of a simulated container", () => {
     assert.deepEqual([...new Set(codes)].sort(), [0, 1]);
   });
 
-  it("tells what was written by a time", () => {
+  it("returns the output up to a time", () => {
     const environment = new Map();
     const main = { environment, host: "p", files: {}, folders: [], unknownFolders: [], seed: "" };
     const command = ["sh", "-c", "while true; do date +%s; sleep 10; done"];

@@ -105,7 +105,7 @@ describe("extenders", () => {
     assert.equal(body.Pod.metadata.name, "p");
   });
 
-  it("tells why a pod stays pending", async () => {
+  it("reports why a pod stays pending", async () => {
     answers["/x/filter"] = ({ Nodes }) => {
       assert.equal(Nodes.items.length, 3);
       return {
@@ -209,7 +209,7 @@ describe("extenders", () => {
       assert.deepEqual(calls, []);
     });
 
-    it("does not verify a server if the configuration says so", async () => {
+    it("does not verify a server if so configured", async () => {
       await startWith({ insecure: true });
       await makePod("p");
       await run.until(() => nodeOf("p"));
@@ -226,7 +226,7 @@ describe("extenders", () => {
       }
     }
 
-    it("leave the candidates with the victims that they choose", async () => {
+    it("return the accepted candidates with their victims", async () => {
       answers["/x/preempt"] = ({ NodeNameToVictims, NodeNameToMetaVictims }) => {
         assert.deepEqual(Object.keys(NodeNameToMetaVictims).sort(), ["a", "b", "c"]);
         assert.equal(NodeNameToVictims, null);
@@ -240,7 +240,7 @@ describe("extenders", () => {
       assert.deepEqual(await test.names(podsPath), ["high", "on-a", "on-c"]);
     });
 
-    it("receive whole pods unless they know the nodes", async () => {
+    it("receive complete victim pods unless nodeCacheCapable", async () => {
       answers["/x/preempt"] = ({ NodeNameToVictims }) => {
         const [pod] = NodeNameToVictims.c.Pods;
         assert.equal(pod.metadata.name, "on-c");

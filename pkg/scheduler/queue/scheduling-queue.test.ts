@@ -204,7 +204,7 @@ describe("SchedulingQueue", () => {
     assert.equal((await model.pop())?.info.pod.metadata.uid, queued.info.pod.metadata.uid);
   });
 
-  it("keeps a gated pod out until its gate is gone", async () => {
+  it("does not schedule a gated pod until its gate is removed", async () => {
     const model = new Model(seededRandom(1));
     const pod = model.create(true);
     const change = changeOf(claimAdd, undefined, { metadata: namedNode("claim") });

@@ -15,7 +15,7 @@ describe("CertificateSubjectRestriction", () => {
     );
   });
 
-  it("leaves requests for other signers alone", async () => {
+  it("ignores requests for other signers", async () => {
     assert.equal(await create("example.com/s"), "accepted");
   });
 });

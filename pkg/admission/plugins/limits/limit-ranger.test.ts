@@ -16,7 +16,7 @@ describe("LimitRanger", () => {
     spec: { containers: [{ name: "c", ...(resources && { resources }) }] },
   });
 
-  it("sets default requests and limits, and says so in an annotation", async () => {
+  it("sets default requests and limits, and records them in an annotation", async () => {
     const test = await start();
     const object = pod();
     assert.equal(await test.admit("create v1/pods/ns", { object }), "accepted");

@@ -15,7 +15,7 @@ describe("NamespaceLifecycle", () => {
     );
   });
 
-  it("answers without a promise for a namespace in the cache", async () => {
+  it("returns no promise for a cached namespace", async () => {
     const test = await start();
     await test.post("v1/configmaps/ns", object);
     assert.equal(test.phase("mutating", "create v1/configmaps/ns", { object }), undefined);

@@ -22,7 +22,7 @@ describe("DefaultIngressClass", () => {
     assert.equal(object.spec.ingressClassName, "a");
   });
 
-  it("leaves Ingresses that name a class", async () => {
+  it("ignores Ingresses with a class", async () => {
     const test = await start();
     const annotations = { "kubernetes.io/ingress.class": "old" };
     const object = { metadata: { name: "i", annotations }, spec: {} };

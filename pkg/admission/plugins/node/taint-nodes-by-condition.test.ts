@@ -12,7 +12,7 @@ describe("TaintNodesByCondition", () => {
     assert.deepEqual(object.spec.taints, [taint]);
   });
 
-  it("leaves updates alone", async () => {
+  it("ignores updates", async () => {
     const test = await testAdmission("TaintNodesByCondition");
     const object = { metadata: { name: "n" }, spec: {} };
     assert.equal(await test.admit("update v1/nodes//n", { object, old: object }), "accepted");

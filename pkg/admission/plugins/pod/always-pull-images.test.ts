@@ -19,7 +19,7 @@ describe("AlwaysPullImages", () => {
     );
   });
 
-  it("leaves updates without a new image as they are", async () => {
+  it("does not change updates without a new image", async () => {
     const test = await testAdmission("AlwaysPullImages");
     const object = pod("a");
     assert.equal(await test.admit("update v1/pods/ns/p", { object, old: pod("a") }), "accepted");

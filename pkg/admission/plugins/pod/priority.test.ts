@@ -30,7 +30,7 @@ describe("Priority", () => {
     );
   });
 
-  it("keeps the priority that an update leaves out", async () => {
+  it("preserves the priority that an update omits", async () => {
     const test = await testAdmission("Priority");
     const object: any = { metadata: {}, spec: {} };
     const old = { metadata: {}, spec: { priority: 7, preemptionPolicy: "Never" } };

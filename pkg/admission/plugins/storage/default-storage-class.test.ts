@@ -23,7 +23,7 @@ describe("DefaultStorageClass", () => {
     assert.equal(object.spec.storageClassName, "new");
   });
 
-  it("leaves claims that name a class, or none on purpose", async () => {
+  it("ignores claims with a class, including the empty one", async () => {
     const test = await start();
     const object = { metadata: { name: "c" }, spec: { storageClassName: "" } };
     assert.equal(test.phase("mutating", `create ${path}`, { object }), undefined);

@@ -165,7 +165,7 @@ describe("daemonset-controller", () => {
     await comesTo(counts, "0 0 0 0 0 1");
   });
 
-  it("replaces pods one node after the other, and makes none before the old one is gone", async () => {
+  it("replaces pods node by node, and creates none before the old one is deleted", async () => {
     for (const name of ["a", "b"]) await makeNode(name);
     await make();
     await comesTo(pods, "a:v1 b:v1");
@@ -204,7 +204,7 @@ describe("daemonset-controller", () => {
     await comesTo(pods, "a:v2 b:v2");
   });
 
-  it("leaves pods alone until they are deleted, if it updates on deletion", async () => {
+  it("does not replace pods before they are deleted, with OnDelete", async () => {
     await makeNode("a");
     await make({ updateStrategy: { type: "OnDelete" } });
     await comesTo(pods, "a:v1");
@@ -216,7 +216,7 @@ describe("daemonset-controller", () => {
     await comesTo(pods, "a:v2");
   });
 
-  it("returns to an earlier revision, and keeps as many as its limit says", async () => {
+  it("rolls back to an earlier revision, and truncates history to its limit", async () => {
     await makeNode("a");
     await make({ revisionHistoryLimit: 1 });
     for (const image of ["v1", "v2", "v3", "v2"]) {
@@ -242,7 +242,7 @@ describe("daemonset-controller", () => {
     ]);
   });
 
-  it("leaves an equal revision that has come with its owner until the set changes", async () => {
+  it("does not deduplicate an equal revision before the set changes", async () => {
     await make();
     await comesTo(counts, "0 0 0 0 0 0");
     const [{ metadata: made, data }] = await listAt(test, revisionsPath);

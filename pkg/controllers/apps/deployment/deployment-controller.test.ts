@@ -167,7 +167,7 @@ describe("deployment-controller", () => {
     assert.ok(!left.includes(first) && !left.includes(second));
   });
 
-  it("makes no new pod before the last old one is gone, if it recreates", async () => {
+  it("with Recreate creates no new pod before the last old one is deleted", async () => {
     await make(2, { strategy: { type: "Recreate" } });
     await rollOutAll("v1", 2);
     const [pod] = await livePods(test);
@@ -259,7 +259,7 @@ describe("deployment-controller", () => {
     ]);
   });
 
-  it("keeps as many old ReplicaSets as its history limit says", async () => {
+  it("keeps old ReplicaSets up to its history limit", async () => {
     await make(1, { revisionHistoryLimit: 1 });
     for (const image of ["v1", "v2", "v3", "v4"]) {
       await setImage(image);
@@ -268,7 +268,7 @@ describe("deployment-controller", () => {
     await comesTo(async () => (await listAt(test, setsPath)).map(imageOf).sort(), ["v3", "v4"]);
   });
 
-  it("says that the progress deadline has passed, and that progress goes on", async () => {
+  it("reports an exceeded progress deadline, and later progress", async () => {
     await make(1, { progressDeadlineSeconds: 60 });
     await comesTo(counts, "1 1 0 0 1");
     test.clock.advance(30_000);
@@ -317,7 +317,7 @@ describe("deployment-controller", () => {
     });
   });
 
-  it("says that its ReplicaSet cannot be created", async () => {
+  it("reports that its ReplicaSet cannot be created", async () => {
     started.failNext("create", "replicasets", Infinity);
     await make(1);
     await comesTo(async () => (await condition("Progressing"))?.reason, "ReplicaSetCreateError");

@@ -193,7 +193,7 @@ describe("replicaset-controller", () => {
     assert.equal(run.calls("delete", "pods"), 1);
   });
 
-  it("says that pods cannot be created, tries few, and goes on when they can", async () => {
+  it("reports that pods cannot be created, tries few, and continues when they can", async () => {
     run.failNext("create", "pods", 2);
     await makeSet("web", 4);
     await comesTo("web", "0 0 0 0 FailedCreate");

@@ -193,7 +193,7 @@ describe("statefulset-controller", () => {
     await comesTo(pods, "db-0:v1 db-1:v1");
   });
 
-  it("leaves pods alone until they are deleted, if it updates on deletion", async () => {
+  it("does not replace pods before they are deleted, with OnDelete", async () => {
     await make(2, { updateStrategy: { type: "OnDelete" } });
     await readyUntil("db-0:v1 db-1:v1");
     await setImage("v2");
@@ -216,7 +216,7 @@ describe("statefulset-controller", () => {
     await readyUntil("db-0:v2 db-1:v2 db-2:v2 db-3:v2");
   });
 
-  it("returns to an earlier revision, and keeps as many as its limit says", async () => {
+  it("rolls back to an earlier revision, and truncates history to its limit", async () => {
     await make(1, { revisionHistoryLimit: 1 });
     await readyUntil("db-0:v1");
     const first = (await set()).status.currentRevision;
@@ -260,7 +260,7 @@ describe("statefulset-controller", () => {
     );
   });
 
-  it("owns claims as its retention policy says, and follows changes of it", async () => {
+  it("sets owners of claims by its retention policy, and follows changes of it", async () => {
     const policy = (whenDeleted: string, whenScaled: string) => ({
       persistentVolumeClaimRetentionPolicy: { whenDeleted, whenScaled },
     });

@@ -139,7 +139,7 @@ describe("cronjob-controller", () => {
     assert.deepEqual(await jobNames(), []);
   });
 
-  it("forgets an active Job that is gone, and warns of one that it did not create", async () => {
+  it("removes a deleted Job from the active ones, and warns about one that it did not create", async () => {
     await makeCronJob(test, "c", { schedule: "*/5 * * * *" });
     await passSeconds(301);
     const [name] = await jobNames();

@@ -48,7 +48,7 @@ describe("nextTime", () => {
     assertNext("TZ=UTC 59 23 31 Apr ?", "2012-07-09T23:35:00Z", "never");
   });
 
-  it("counts @every from the start, by whole seconds", () => {
+  it("counts @every from the start, in full seconds", () => {
     assertNext("@every 1h30m", "2012-07-09T14:45:10.7Z", "2012-07-09T16:15:10Z");
     assertNext("@every 10ms", "2012-07-09T14:45:10Z", "2012-07-09T14:45:11Z");
     assertNext("@every 1500ms", "2012-07-09T14:45:10Z", "2012-07-09T14:45:11Z");

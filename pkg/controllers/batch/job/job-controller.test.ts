@@ -124,7 +124,7 @@ describe("job-controller", () => {
     assert.deepEqual(await activePods(test), []);
   });
 
-  it("leaves a Job alone that another controller manages", async () => {
+  it("ignores a Job managed by another controller", async () => {
     await makeJob(test, "other", { managedBy: "example.com/queue" });
     await makeJob(test, "own");
     await comesTo("own", ({ active }) => active === 1);

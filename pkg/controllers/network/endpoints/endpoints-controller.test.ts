@@ -80,7 +80,7 @@ describe("endpoints-controller", () => {
     await comesTo("web", "10.0.0.1,10.0.0.2,10.0.0.3;:90 10.0.0.1,10.0.0.2;:8080 10.0.0.3;:9090");
   });
 
-  it("deletes what a Service leaves, also while no controller ran", async () => {
+  it("deletes Endpoints of deleted Services, also of those deleted while no controller ran", async () => {
     await makeService(test, "web");
     await comesTo("web", "");
     await test.remove("v1/services/ns/web");
@@ -94,7 +94,7 @@ describe("endpoints-controller", () => {
     await run.until(async () => (await test.names(path)).join() === "lock");
   });
 
-  it("leaves Endpoints alone that a user makes for a Service without a selector", async () => {
+  it("ignores user-managed Endpoints of a Service without a selector", async () => {
     await makeService(test, "own", { selector: undefined });
     const subsets = [{ addresses: [{ ip: "10.0.0.9" }], ports: [{ port: 1 }] }];
     await test.post(path, { metadata: { name: "own" }, subsets });

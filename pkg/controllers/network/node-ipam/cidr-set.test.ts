@@ -25,7 +25,7 @@ describe("CidrSet", () => {
     assert.throws(() => set("10.0.0.0/16", 8), RangeError);
   });
 
-  it("leaves out what is occupied or reserved", () => {
+  it("skips occupied and reserved networks", () => {
     const networks = set("10.0.0.0/16", 24);
     networks.reserve(cidr("10.0.0.0/23"));
     networks.occupy(cidr("10.0.2.0/24"));

@@ -94,7 +94,7 @@ describe("endpointslice-controller", () => {
     assert.equal(slice.endpoints[0].hostname, "h");
   });
 
-  it("leaves out pods whose node is unknown until it is known", async () => {
+  it("skips pods until their node is known", async () => {
     await makeService(test, "web");
     await runPod(test, "a", { ips: ["10.0.0.1"], nodeName: "late" });
     await pass(test, 1_000);
@@ -106,7 +106,7 @@ describe("endpointslice-controller", () => {
     assert.match(events[0].message, /skipping Pod a for Service ns\/web: Node late Not Found/);
   });
 
-  it("names each pod that it leaves out", async () => {
+  it("reports each skipped pod", async () => {
     await makeService(test, "web");
     await runPod(test, "a", { ips: ["10.0.0.1"], nodeName: "x" });
     await runPod(test, "b", { ips: ["10.0.0.2"], nodeName: "x" });

@@ -58,14 +58,14 @@ describe("zoneRatios", () => {
     );
   });
 
-  it("are unknown in one zone, or when a node does not tell its zone or CPU", () => {
+  it("are undefined with one zone, or if a node lacks its zone or CPU", () => {
     assert.equal(zoneRatios([node("a", "z1", "1")], kubernetes), undefined);
     const two = [node("a", "z1", "1"), node("b", "z2", "1")];
     assert.equal(zoneRatios([...two, node("c", "", "1")], kubernetes), undefined);
     assert.equal(zoneRatios([...two, node("c", "z1", "0")], kubernetes), undefined);
   });
 
-  it("bound what a zone may get, and say when a zone is overloaded", () => {
+  it("limit the endpoints of a zone, and detect an overloaded zone", () => {
     const ratios = new Map([
       ["z1", 0.5],
       ["z2", 0.5],
@@ -141,7 +141,7 @@ describe("TopologyHints", () => {
     assert.equal(zonesOf(slice.endpoints), "- - - -");
   });
 
-  it("leave out endpoints that are not ready", () => {
+  it("omit endpoints that are not ready", () => {
     const hints = new TopologyHints();
     hints.setRatios(ratios);
     const slice = planned([endpointIn("z1", 1), endpointIn("z2", 2), endpointIn("z2", 3, false)]);

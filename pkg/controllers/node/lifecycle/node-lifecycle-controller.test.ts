@@ -88,7 +88,7 @@ describe("node-lifecycle-controller", () => {
     ]);
   });
 
-  it("removes the taints when the kubelet is back, and leaves the pods to it", async () => {
+  it("removes the taints when heartbeats resume, without changing pods", async () => {
     await makeNode(test, "a");
     await makeNode(test, "b");
     await makePod(test, "p", "a");
@@ -101,7 +101,7 @@ describe("node-lifecycle-controller", () => {
     assert.equal(await readyOf("p"), "False");
   });
 
-  it("taints a node that says it is not ready, and leaves its pods alone", async () => {
+  it("taints a node that reports not ready, without changing its pods", async () => {
     await makeNode(test, "a", { ready: "False" });
     await makeNode(test, "b");
     await makePod(test, "p", "b");
@@ -199,7 +199,7 @@ describe("node-lifecycle-controller", () => {
     });
   });
 
-  it("tells of a deleted node, and retries a conflict with its kubelet", async () => {
+  it("records an Event for a deleted node, and retries a conflict with its kubelet", async () => {
     await makeNode(test, "a");
     await makeNode(test, "b");
     await start();

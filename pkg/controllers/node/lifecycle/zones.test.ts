@@ -50,7 +50,7 @@ describe("zones of nodes", () => {
     assert.equal(letThrough(4, { a: { ready: 0, notReady: 3 } }).length, 0);
   });
 
-  it("tell when all are down, and when one is up again", () => {
+  it("report when all zones are down, and when one recovers", () => {
     const zones = new Zones(new TestClock(), rates);
     const update = (ready: number) => zones.update(new Map([["a", { ready, notReady: 2 }]]));
     assert.deepEqual(

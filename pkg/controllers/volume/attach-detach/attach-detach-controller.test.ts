@@ -90,7 +90,7 @@ describe("attach-detach-controller", () => {
     ]);
   });
 
-  it("tells pods why a driver could not attach, once for each reason", async () => {
+  it("records an Event on pods for a failed attach, once per reason", async () => {
     await makePod(test, "p", "a", "v");
     await pass();
     const [name] = await test.names(attachments);
@@ -106,7 +106,7 @@ describe("attach-detach-controller", () => {
     ]);
   });
 
-  it("leaves alone the VolumeAttachments of others", async () => {
+  it("ignores VolumeAttachments of other clients", async () => {
     const source = { persistentVolumeName: "v" };
     const spec = { attacher: "other.example.com", nodeName: "a", source };
     await test.post(attachments, { metadata: { name: "foreign" }, spec });
@@ -204,7 +204,7 @@ describe("attach-detach-controller", () => {
     assert.equal(((await test.get(`${attachments}/${name}`)).object as any).spec.nodeName, "b");
   });
 
-  it("leaves drivers that need no attachment, and nodes that attach themselves", async () => {
+  it("ignores drivers without attach, and nodes that attach themselves", async () => {
     await makeNode(test, "b");
     await makeVolume(test, "w");
     await makePod(test, "p", "b", "v");

@@ -186,7 +186,7 @@ describe("persistentvolume-binder-controller", () => {
     assert.equal(claim.metadata.annotations[provisioner], "example.com/csi");
   });
 
-  it("releases a volume whose claim is gone, by its reclaim policy", async () => {
+  it("reclaims a volume of a deleted claim by its reclaim policy", async () => {
     const policies = {
       retained: "Retain",
       recycled: "Recycle",
@@ -220,7 +220,7 @@ describe("persistentvolume-binder-controller", () => {
     assert.equal((await volumeOf(test, "retained")).status.phase, "Available");
   });
 
-  it("tells of claims that have lost their volume, or share it", async () => {
+  it("reports claims that have lost their volume, or share it", async () => {
     await makeVolume(test, "v", "1Gi");
     await makeClaim(test, "c", "1Gi", { volumeName: "v" });
     const annotations = { [bindCompleted]: "yes" };

@@ -45,7 +45,7 @@ describe("the echo shell", () => {
     }
   });
 
-  it("answers as annotations tell, the list first", () => {
+  it("responds by annotations, the list first", () => {
     const answers = [{ command: "pg_isready", stdout: "no\n", exitCode: 2 }];
     const annotations = {
       "simulated.keelson.dev/exec": JSON.stringify(answers),

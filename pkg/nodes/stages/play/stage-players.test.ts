@@ -84,7 +84,7 @@ describe("Stages", () => {
     assert.deepEqual(run.reports, []);
   });
 
-  it("leave the end of a pod to the node if they have none for it", async () => {
+  it("let the kubelet terminate a pod that no Stage selects", async () => {
     await start({ ready });
     await run.createPod("p", {});
     await run.pass(2_000);
@@ -196,7 +196,7 @@ describe("Stages", () => {
     assert.ok(count >= 20 && count <= 30, String(count));
   });
 
-  it("tell by an event that a template fails on an object, and try again when that changes", async () => {
+  it("record an Event for a template that fails on an object, and retry when it changes", async () => {
     const template = "phase: Running\nreason: {{ index .metadata.annotations `r` | Quote }}";
     await start({ ready: { ...ready, ...status(template) } });
     await run.createPod("p", {});
@@ -210,7 +210,7 @@ describe("Stages", () => {
     assert.equal((await run.pod("p")).status?.reason, "x");
   });
 
-  it("get a condition that says why they are not used, until they are", async () => {
+  it("get a condition with the reason of the rejection, until they are accepted", async () => {
     const other: StageSpec = {
       ...ready,
       selector: { matchExpressions: [{ key: ".a | test(1)" }] },

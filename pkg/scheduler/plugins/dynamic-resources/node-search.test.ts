@@ -88,7 +88,7 @@ describe("node searches", () => {
     assert.deepEqual(pauses.slice(3), [0, 0]);
   });
 
-  it("find what is there, and keep it", () => {
+  it("find an allocation and keep it", () => {
     const { slices, claim } = hopeless(14);
     const requests = claim.spec.devices!.requests!.slice(0, 3);
     const searches = searchesOf(

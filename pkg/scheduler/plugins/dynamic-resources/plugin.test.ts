@@ -102,7 +102,7 @@ describe("DynamicResources", () => {
     assert.equal((await claimOf("c")).status.reservedFor.length, 2);
   });
 
-  it("tells why a pod waits, and binds it when a device is freed", async () => {
+  it("reports why a pod waits, and binds it when a device is released", async () => {
     await makeClass(test);
     await makeNode(test, "a", ["d0"]);
     for (const name of ["c", "d"]) await makeClaim(test, name);
@@ -133,7 +133,7 @@ describe("DynamicResources", () => {
     assert.equal(await nodeOf("p"), "b");
   });
 
-  it("keeps a pod out of the queue until its claim is there", async () => {
+  it("gates a pod until its claim exists", async () => {
     await makeClass(test);
     await makeNode(test, "a", ["d0"]);
     await makePod(test, "p", "late");

@@ -18,7 +18,7 @@ describe("completion index intervals", () => {
     }
   });
 
-  it("leave out what is invalid or not below the completions", () => {
+  it("drop invalid parts and indexes beyond the completions", () => {
     const parsed = (text: string) => formatIntervals(parseIntervals(text, 5));
     assert.equal(parsed("0,x,2"), "0,2");
     assert.equal(parsed("0,3-9"), "0,3,4");
