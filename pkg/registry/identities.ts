@@ -1,27 +1,27 @@
 import { randomInt, randomUUID } from "node:crypto";
 import type { Random } from "#base";
 
-/** What the server makes up: uids, name suffixes, jitter. */
+/** Source of uids, generated names and jitter. */
 export interface Identities {
   /** A version 4 UUID. */
   uid(): string;
-  /** The prefix, cut so that the name fits a label, and five characters. */
+  /** The prefix, truncated to fit a DNS label, and a random suffix of five characters. */
   name(prefix: string): string;
   /** A number in [0, 1). */
   chance(): number;
 }
 
-/** Without vowels and look-alikes, so that no words come out (source: Kubernetes' names). */
+/** Without vowels and look-alikes, so that suffixes are not words; that of apimachinery's rand. */
 const alphabet = "bcdfghjklmnpqrstvwxz2456789";
 const suffixLength = 5;
-const longestName = 63;
+const maxNameLength = 63;
 
-/** Without `random`, from the operating system. */
+/** Identities from `random`; default: the operating system's randomness. */
 export function identitiesOf(random?: Random): Identities {
   const below = random ? (limit: number) => random.below(limit) : randomInt;
   return {
     uid: () => (random ? uuidOf(random) : randomUUID()),
-    name: (prefix) => prefix.slice(0, longestName - suffixLength) + suffix(below),
+    name: (prefix) => prefix.slice(0, maxNameLength - suffixLength) + suffix(below),
     chance: () => below(2 ** 32) / 2 ** 32,
   };
 }

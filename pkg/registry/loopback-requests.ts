@@ -1,4 +1,4 @@
-/** What the API server asks of its own registry: in whose name, and with the usual options. */
+/** Requests of the API server to its own registry: their user and default options. */
 import type { Clock } from "#base";
 import type { Catalog, Resource } from "#meta";
 import type { User } from "#request";
@@ -31,7 +31,7 @@ export const apiserver: User = {
   extra: new Map(),
 };
 
-/** The first part of the user agent that managed fields are named after. */
+/** Field manager of the API server's own requests. */
 export const apiserverAgent = "kube-apiserver";
 
 interface ObjectPath {
@@ -46,8 +46,8 @@ export function loopbackRequest(
   { namespace = "", name = "", subresource = "" }: ObjectPath,
   context: RequestContext,
 ): ResourceRequest {
-  const asking = { user: apiserver, context, userAgent: apiserverAgent };
-  return { resource, namespace, name, subresource, ...asking };
+  const client = { user: apiserver, context, userAgent: apiserverAgent };
+  return { resource, namespace, name, subresource, ...client };
 }
 
 /** The body of a request about an object of `resource`, given without `apiVersion` and `kind`. */

@@ -25,8 +25,7 @@ import { virtualCreate, refuseWatch, specialVerbs } from "./subresources/index.t
 import { watch, watchBatches } from "./watch/watch.ts";
 
 /**
- * The verbs for every kind of the catalog, over one store. What a client is to know is a
- * StatusError.
+ * The verbs of every kind of the catalog, over one store. Errors for clients are StatusErrors.
  */
 export function createRegistry(options: RegistryOptions): Registry {
   const common = createContext(options);
@@ -85,7 +84,7 @@ export function createRegistry(options: RegistryOptions): Registry {
   };
 }
 
-/** What a webhook converts, the verbs find converted in their store. */
+/** The context of a resource; if a webhook converts it, its store converts on reads and writes. */
 const contextFor = memoize((common: RegistryContext) =>
   memoize((resource: Resource): RegistryContext => {
     const { conversion } = resource.kind.custom ?? {};
@@ -95,17 +94,17 @@ const contextFor = memoize((common: RegistryContext) =>
   }),
 );
 
-const usualVerbs = { get, list, create, update, patch };
+const genericVerbs = { get, list, create, update, patch };
 
-/** Some subresources, and kinds that are never stored, have verbs of their own. */
-function verbsOf(registry: RegistryContext, request: ResourceRequest): typeof usualVerbs {
-  const answerer = registry.createHandlers.get(
+/** The generic verbs, or those of special subresources and of kinds that are not stored. */
+function verbsOf(registry: RegistryContext, request: ResourceRequest): typeof genericVerbs {
+  const createHandler = registry.createHandlers.get(
     `${request.resource.keyPrefix}${request.subresource}`,
   );
-  if (answerer !== undefined) return { ...usualVerbs, create: virtualCreate(answerer) };
+  if (createHandler !== undefined) return { ...genericVerbs, create: virtualCreate(createHandler) };
   const special = specialVerbs(request);
   if (special?.create === undefined) refuseTransient(request);
-  return special === undefined ? usualVerbs : { ...usualVerbs, ...special };
+  return special === undefined ? genericVerbs : { ...genericVerbs, ...special };
 }
 
 function createContext(options: RegistryOptions): RegistryContext {
@@ -136,7 +135,7 @@ function createContext(options: RegistryOptions): RegistryContext {
   return registry;
 }
 
-/** Kinds that can only be created are questions: there must be someone who answers. */
+/** Throws 501 for a kind that can only be created, such as a review, if it has no handler. */
 function refuseTransient({ resource, subresource }: ResourceRequest): void {
   const { kind, verbs } = resource.kind;
   if (subresource !== "" || verbs.includes("get")) return;

@@ -2,7 +2,7 @@ import { type Catalog, ignoreNotFound, resolve, type Resource } from "#meta";
 import type { ServiceReader, ServiceSlice } from "#request";
 import { listAll, loopbackRequest, type ServerAccess } from "./loopback-requests.ts";
 
-/** Services come from the watch cache, which may be a moment behind the store. */
+/** Reads from the watch cache, which may lag behind the store. */
 const resourceVersion = "0";
 
 /** Reads Services and their EndpointSlices from the registry. */

@@ -2,24 +2,27 @@ import { deepEqual } from "#base";
 import type { AdmissionAttributes } from "../contract.ts";
 
 /**
- * Whether an update changes finalizers, owner references and managedFields at most: what the garbage
- * collector and storage migration write, without any effect on what the object grants.
+ * Whether an update changes only finalizers, owner references and managedFields: updates of the garbage
+ * collector and of storage migration, which do not affect the permissions that the object grants.
  */
 export function onlyChangesGarbageCollection({
   operation,
   object,
   old,
 }: Pick<AdmissionAttributes, "operation" | "object" | "old">): boolean {
-  return operation === "update" && deepEqual(rest(object), rest(old));
+  return (
+    operation === "update" &&
+    deepEqual(withoutGarbageCollectionFields(object), withoutGarbageCollectionFields(old))
+  );
 }
 
-function rest({ metadata, ...object }: any): unknown {
+function withoutGarbageCollectionFields({ metadata, ...object }: any): unknown {
   const {
     finalizers: _finalizers,
     ownerReferences: _owners,
     managedFields: _managers,
     resourceVersion: _version,
-    ...own
+    ...others
   } = metadata;
-  return { ...object, metadata: own };
+  return { ...object, metadata: others };
 }

@@ -3,7 +3,7 @@ import type { RegistryContext } from "../context.ts";
 import type { AdmissionAttributes, AdmissionHandler } from "../contract.ts";
 import { managedFieldsOf, restoreManagedFields } from "../write/managed-fields.ts";
 
-/** Mutating and validating admission at once, for objects that do not take the write path. */
+/** Runs mutating and validating admission for objects outside of the write pipeline. */
 export async function runAdmission(
   registry: Pick<RegistryContext, "mutating" | "validating">,
   attributes: AdmissionAttributes,
@@ -16,8 +16,8 @@ export async function runAdmission(
 }
 
 /**
- * Runs the handlers in order and adds their warnings to `warnings`. Returns undefined if none of
- * them waits.
+ * Runs the handlers in order and adds their warnings to `warnings`. Returns undefined if no handler
+ * returns a promise.
  */
 export function runHandlers(
   steps: readonly AdmissionHandler[],
@@ -25,40 +25,40 @@ export function runHandlers(
   warnings: string[],
   pause?: () => Promise<void> | undefined,
 ): Promise<void> | undefined {
-  const ask = (step: AdmissionHandler) => step(attributes);
+  const call = (step: AdmissionHandler) => step(attributes);
   return pause === undefined
-    ? runEach(steps, ask, warnings)
-    : runInTurns(steps, ask, { warnings, pause });
+    ? runEach(steps, call, warnings)
+    : runInTurns(steps, call, { warnings, pause });
 }
 
-/** Runs the handlers on an object that is large: others have a turn after each that took long. */
+/** Runs the handlers on a large object; `pause` yields to other requests after a long handler. */
 async function runInTurns(
   steps: readonly AdmissionHandler[],
-  ask: (step: AdmissionHandler) => ReturnType<AdmissionHandler>,
+  call: (step: AdmissionHandler) => ReturnType<AdmissionHandler>,
   {
     warnings,
     pause,
   }: { readonly warnings: string[]; readonly pause: () => Promise<void> | undefined },
 ): Promise<void> {
   for (const step of steps) {
-    const answer = ask(step);
-    if (answer !== undefined) append(warnings, await answer);
+    const pending = call(step);
+    if (pending !== undefined) append(warnings, await pending);
     await pause();
   }
 }
 
-/** As `runHandlers`, for steps that are no handlers themselves. */
+/** As `runHandlers`, for any kind of step, run by `call`. */
 export function runEach<Step>(
   steps: readonly Step[],
-  ask: (step: Step) => ReturnType<AdmissionHandler>,
+  call: (step: Step) => ReturnType<AdmissionHandler>,
   warnings: string[],
 ): Promise<void> | undefined {
   for (let index = 0; index < steps.length; index++) {
-    const answer = ask(steps[index]!);
-    if (answer === undefined) continue;
-    return answer.then((told) => {
-      append(warnings, told);
-      return runEach(steps.slice(index + 1), ask, warnings);
+    const pending = call(steps[index]!);
+    if (pending === undefined) continue;
+    return pending.then((added) => {
+      append(warnings, added);
+      return runEach(steps.slice(index + 1), call, warnings);
     });
   }
   return undefined;

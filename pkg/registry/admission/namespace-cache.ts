@@ -1,6 +1,6 @@
 import type { Clock } from "#base";
 
-/** What admission needs to know of a namespace. */
+/** The state of a namespace that admission checks. */
 export interface NamespaceState {
   readonly terminating: boolean;
 }
@@ -11,13 +11,13 @@ const capacity = 10_000;
 
 /**
  * Caches existing namespaces for a second. Absence is not cached: an unknown namespace is read from
- * the store, so that a create right after that of its namespace succeeds. A deletion through this
- * process takes effect at once (`invalidate`), one through another replica after at most a second,
- * which is the lag of Kubernetes' own namespace cache.
+ * the store, so that a create right after that of its namespace succeeds. A deletion by this process
+ * takes effect immediately (`invalidate`), one by another replica after at most a second, like the lag of
+ * the namespace informer in kube-apiserver.
  */
 export class NamespaceCache {
   readonly #states = new Map<string, { readonly state: NamespaceState; readonly until: number }>();
-  /** Counts calls of `invalidate`: a read that was under way then is not cached. */
+  /** Number of calls of `invalidate`: a read during which it changes is not cached. */
   #invalidations = 0;
 
   constructor(
@@ -25,7 +25,7 @@ export class NamespaceCache {
     private readonly read: (name: string) => Promise<NamespaceState | undefined>,
   ) {}
 
-  /** Returns a cached state without a promise. */
+  /** The state of a namespace, without a promise if it is cached; undefined if it does not exist. */
   find(name: string): NamespaceState | Promise<NamespaceState | undefined> {
     const known = this.#states.get(name);
     if (known !== undefined && known.until > this.clock.monotonic()) return known.state;
@@ -43,7 +43,7 @@ export class NamespaceCache {
     return state;
   }
 
-  /** Drops what is known of a namespace; called after a write to it. */
+  /** Evicts a namespace; to be called after a write to it. */
   invalidate(name: string): void {
     this.#invalidations += 1;
     this.#states.delete(name);

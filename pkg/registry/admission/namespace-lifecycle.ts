@@ -4,11 +4,11 @@ import type { NamespaceState } from "./namespace-cache.ts";
 import type { AdmissionAttributes, AdmissionHandler } from "../contract.ts";
 
 /** Namespaces that cannot be deleted. */
-const immortal: ReadonlySet<string> = new Set(["default", "kube-system", "kube-public"]);
+const immortalNamespaces: ReadonlySet<string> = new Set(["default", "kube-system", "kube-public"]);
 
 /**
- * NamespaceLifecycle: refuses writes into missing namespaces, creates in terminating ones, and the
- * deletion of the system namespaces.
+ * NamespaceLifecycle: rejects writes into missing namespaces, creates in terminating ones, and the
+ * deletion of system namespaces.
  */
 export function namespaceLifecycle(
   registry: Pick<RegistryContext, "namespaces">,
@@ -16,7 +16,7 @@ export function namespaceLifecycle(
 ): ReturnType<AdmissionHandler> {
   const { resource, namespace, name } = attributes.request;
   if (attributes.operation === "delete") {
-    if (!isNamespace(resource) || !immortal.has(name)) return undefined;
+    if (!isNamespace(resource) || !immortalNamespaces.has(name)) return undefined;
     throw forbidden(resource, name, "this namespace may not be deleted");
   }
   if (namespace === "" || attributes.operation === "connect") return undefined;
@@ -31,8 +31,8 @@ function checkNamespaceState(
 ): undefined {
   const { resource, namespace } = request;
   if (state === undefined) throw notFound({ group: "", plural: "namespaces" }, namespace);
-  const kept = resource.kind.rules.allowedInTerminatingNamespace;
-  if (operation === "create" && state.terminating && !kept) {
+  const isAllowed = resource.kind.rules.allowedInTerminatingNamespace;
+  if (operation === "create" && state.terminating && !isAllowed) {
     const { name = "", generateName = "" } = object.metadata ?? {};
     throw namespaceTerminating(resource, request.name || name || generateName, namespace);
   }
@@ -40,8 +40,8 @@ function checkNamespaceState(
 }
 
 /**
- * Whether the resource is namespaces, whose finalizers are in the spec and whose changes the
- * namespace cache must see.
+ * Whether the resource is namespaces: their finalizers are in the spec, and writes invalidate the
+ * namespace cache.
  */
 export function isNamespace(resource: Resource): boolean {
   return resource.keyPrefix === "/namespaces/";

@@ -1,6 +1,6 @@
 import type { DeleteOptions, PatchOptions, WriteOptions, OperationOptions } from "../contract.ts";
 
-/** The options of a write as admission reviews show them; a patch counts as create or update. */
+/** The options of a write in AdmissionReviews; a patch has CreateOptions or UpdateOptions. */
 export function writeOperationOptions(
   kind: "CreateOptions" | "UpdateOptions",
   { dryRun, fieldManager, fieldValidation }: WriteOptions | PatchOptions,

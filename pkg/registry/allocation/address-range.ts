@@ -1,11 +1,11 @@
 import { assert, formatIp, ipFamily, parseCidr, parseIp } from "#base";
 
 /**
- * The addresses of a network that services may have: all but the first (the network itself, or the
- * routers of an IPv6 subnet) and, for IPv4, the last (broadcast).
+ * The addresses of a CIDR for services: all but the first (the network address, or the subnet-router
+ * anycast address of IPv6) and, for IPv4, the last (broadcast).
  *
- * The range has two bands. Addresses that clients choose should come from the lower one; those that
- * the server chooses come from the upper one while there are any, so that both seldom meet.
+ * The range has two bands (KEP-3070): the server allocates from the upper one while it has free
+ * addresses, so that addresses that clients choose from the lower one seldom conflict.
  *
  *     10.0.0.0/24: 10.0.0.1 to 10.0.0.16 below, 10.0.0.17 to 10.0.0.254 above
  */
@@ -20,13 +20,13 @@ export class AddressRange {
     readonly lower: number,
   ) {}
 
-  /** Undefined for what is no network, or one that is too small to hold a service. */
+  /** Undefined for a malformed CIDR and for one without usable addresses. */
   static parse(cidr: string): AddressRange | undefined {
     const network = parseCidr(cidr);
     if (network === undefined) return undefined;
     const { address, prefix } = network;
     const bits = address.length * 8 - prefix;
-    // Larger networks are used only in part, so that the numbers stay small.
+    // Of larger networks, only the first 2^32 addresses are used.
     const size = 2 ** Math.min(bits, largestBits);
     const isV4 = address.length === 4;
     const count = size - (isV4 && bits <= largestBits ? 2 : 1);
@@ -42,7 +42,7 @@ export class AddressRange {
     return formatNumber(this.base + 1n + BigInt(index), this.family);
   }
 
-  /** True for the usable addresses of the range, in any spelling. */
+  /** Whether the address, in any notation, is a usable one of the range. */
   contains(text: string): boolean {
     const address = parseIp(canonicalAddress(text) ?? "");
     if (address === undefined || ipFamily(text) !== this.family) return false;
@@ -53,13 +53,13 @@ export class AddressRange {
 
 const largestBits = 32;
 
-/** A sixteenth of the network, at least 16 and at most 256; none where that is all there is. */
+/** Size of the lower band: a sixteenth of the network, at least 16 and at most 256; 0 below 16. */
 function lowerBand(size: number): number {
   if (size < 16) return 0;
   return Math.min(Math.max(16, Math.floor(size / 16)), 256);
 }
 
-/** Undefined for what is no address. */
+/** The canonical notation of an IP address; undefined for other texts. */
 export function canonicalAddress(text: string): string | undefined {
   const address = parseIp(text);
   return address === undefined ? undefined : formatIp(address);
@@ -77,7 +77,7 @@ function formatNumber(number: bigint, family: "IPv4" | "IPv6"): string {
   return formatIp(bytes);
 }
 
-/** The first usable address of a network, which is that of the API itself; "" for no network. */
+/** The first usable address of a CIDR, that of the Service `kubernetes`; "" for a malformed CIDR. */
 export function firstAddress(cidr: string): string {
   return AddressRange.parse(cidr)?.at(0) ?? "";
 }

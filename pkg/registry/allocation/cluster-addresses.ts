@@ -11,26 +11,26 @@ export interface Owner {
   readonly name: string;
 }
 
-/** Allocation errors, with the messages that clients receive. */
+/** Failed allocation; clients receive the message. */
 export class AddressFault extends Error {
   override readonly name = "AddressFault";
 }
 
-/** Tries at random before all addresses in use are read. */
-const blindTries = 4;
+/** Random attempts before all allocated addresses are listed. */
+const randomAttempts = 4;
 
 /**
- * Cluster IPs of services. Each allocated address is an IPAddress object of the same name, so that
- * its creation is an atomic allocation across all replicas.
+ * Cluster IPs of Services. Each allocated address is an IPAddress object of that name (KEP-1880), whose
+ * creation is an atomic allocation across all replicas.
  */
 export class ClusterAddresses {
   constructor(
     private readonly registry: RegistryContext,
-    /** Networks of a cluster that has no ServiceCIDR objects. */
+    /** CIDRs of a cluster without ServiceCIDR objects. */
     private readonly configured: readonly string[],
   ) {}
 
-  /** Takes this very address. Throws AddressFault. */
+  /** Allocates the given address. Throws AddressFault. */
   async takeGiven(given: string, owner: Owner, dryRun: boolean): Promise<string> {
     const address = canonicalAddress(given);
     const ranges = await this.ranges();
@@ -41,13 +41,13 @@ export class ClusterAddresses {
     throw new AddressFault("provided IP is already allocated");
   }
 
-  /** Takes any address of the family. Throws AddressFault when there is none left. */
+  /** Allocates any address of the family. Throws AddressFault if none is free. */
   async takeAny(family: string, owner: Owner, dryRun: boolean): Promise<string> {
     const ranges = (await this.ranges()).filter((range) => range.family === family);
     for (const range of ranges) {
       const address =
-        (await this.takeBlindly(range, owner, dryRun)) ??
-        (await this.takeKnowing(range, owner, dryRun));
+        (await this.takeRandom(range, owner, dryRun)) ??
+        (await this.takeUnallocated(range, owner, dryRun));
       if (address !== undefined) return address;
     }
     throw new AddressFault("range is full");
@@ -69,7 +69,7 @@ export class ClusterAddresses {
     }
   }
 
-  /** The objects of addresses that servers took for services. */
+  /** The IPAddresses that API servers allocated to Services. */
   async taken(): Promise<readonly StoredItem[]> {
     const resource = this.resource;
     const { entries } = await this.registry.store.list(resource.keyPrefix, {});
@@ -88,21 +88,21 @@ export class ClusterAddresses {
     return (await store.create(key, value)) !== undefined;
   }
 
-  private async takeBlindly(
+  private async takeRandom(
     range: AddressRange,
     owner: Owner,
     dryRun: boolean,
   ): Promise<string | undefined> {
     const upper = range.count - range.lower;
-    for (let tried = 0; tried < Math.min(blindTries, upper); tried++) {
+    for (let tried = 0; tried < Math.min(randomAttempts, upper); tried++) {
       const address = range.at(range.lower + this.below(upper));
       if (await this.take(address, owner, dryRun)) return address;
     }
     return undefined;
   }
 
-  /** Goes through the band from a place at random, past all that is known to be in use. */
-  private async takeKnowing(
+  /** Allocates the first unallocated address after a random one, in the upper band and then the lower. */
+  private async takeUnallocated(
     range: AddressRange,
     owner: Owner,
     dryRun: boolean,
@@ -116,7 +116,6 @@ export class ClusterAddresses {
     ];
     for (const { from, count } of bands.filter((band) => band.count > 0)) {
       const start = this.below(count);
-      // All used addresses could be of this band; one more try than that finds a free one.
       for (let step = 0; step < count; step++) {
         const address = range.at(from + ((start + step) % count));
         if (!used.has(address) && (await this.take(address, owner, dryRun))) return address;
@@ -164,7 +163,7 @@ export class ClusterAddresses {
     return catalog.findKind(groupVersionOf(group, "v1"), kind);
   }
 
-  /** Networks that may be used now. */
+  /** The ranges of ready ServiceCIDRs, or the configured ones if there are none. */
   private async ranges(): Promise<readonly AddressRange[]> {
     const networks = await this.serviceCidrs();
     const cidrs = networks.length === 0 ? this.configured : networks.flatMap(usableCidrs);

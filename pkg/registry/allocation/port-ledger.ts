@@ -14,11 +14,11 @@ import type { RegistryContext } from "../context.ts";
 import { PortSet, rangeText } from "./port-set.ts";
 import type { PortRange } from "../contract.ts";
 
-/** Where kube-apiserver keeps it, so that both can serve one store. */
+/** kube-apiserver's key, so that both can share a store. */
 const key = "/ranges/servicenodeports";
 const typeMeta = { kind: "RangeAllocation", apiVersion: "v1" };
 
-/** A change of the set; throws to take nothing. Runs again when others were faster. */
+/** A change of the set, repeated after a conflict; changes nothing if it throws. */
 type PortChange<T> = (ports: PortSet) => T;
 
 interface Waiting {
@@ -28,9 +28,8 @@ interface Waiting {
 }
 
 /**
- * The node ports of the cluster, in one object that all replicas change by compare-and-swap.
- * Changes that come in while one is being written go together into the next, so that many writers
- * of one replica cost the store few round trips.
+ * The node ports of the cluster, in one RangeAllocation that all replicas change by compare-and-swap.
+ * Changes that arrive during a write are batched into the next one, which saves round trips.
  */
 export class PortLedger {
   private waiting: Waiting[] = [];
@@ -41,7 +40,7 @@ export class PortLedger {
     readonly range: PortRange,
   ) {}
 
-  /** Answers what the change answers, once that is stored. */
+  /** Applies the change; resolves to its result once it is stored. */
   change<T>(change: PortChange<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.waiting.push({ change, resolve, reject });
@@ -49,7 +48,7 @@ export class PortLedger {
     });
   }
 
-  /** The result that the change would have now; stores nothing. */
+  /** Returns the result of the change without storing it, for a dry run. */
   async tryOut<T>(change: PortChange<T>): Promise<T> {
     const { entry } = await this.registry.store.get(key);
     return change(this.decode(entry));
@@ -70,7 +69,7 @@ export class PortLedger {
     this.working = false;
   }
 
-  /** Answers how to settle each of the batch. */
+  /** Stores a batch of changes; returns a function for each that settles its promise. */
   private async write(batch: readonly Waiting[]): Promise<readonly (() => void)[]> {
     const { store } = this.registry;
     let { entry } = await store.get(key);

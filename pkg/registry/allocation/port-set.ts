@@ -1,7 +1,7 @@
 import type { PortRange } from "../contract.ts";
 /**
- * Which ports of a range are taken. Stored as Kubernetes stores it: one big-endian integer, whose
- * lowest bit is the first port.
+ * The allocated ports of a range as a bitmap, stored as in kube-apiserver's RangeAllocation: one
+ * big-endian integer, whose lowest bit is the first port.
  *
  *     ports 30000 and 30009 of 30000-32767: base64 of 02 01
  */
@@ -15,7 +15,7 @@ export class PortSet {
     return new PortSet(range, new Uint8Array(Math.ceil(sizeOf(range) / 8)));
   }
 
-  /** Ports of another range that are in this one keep their places. */
+  /** Decodes a stored set, whose range may differ; ports outside of `range` are dropped. */
   static stored(
     range: PortRange,
     stored: { readonly range: string; readonly data: string },
@@ -63,8 +63,8 @@ export class PortSet {
   }
 
   /**
-   * A free port, beginning the search at a place that `below` picks; undefined when all are taken.
-   * Ports in the lower band are left to clients as long as there are others.
+   * A free port, searched from a random one that `below` picks; undefined if all are allocated. Ports of
+   * the lower band, reserved for requests by clients (KEP-3668), are last.
    */
   free(below: (limit: number) => number): number | undefined {
     const { first } = this.range;

@@ -10,16 +10,16 @@ import type { RepairReport } from "../contract.ts";
 /** Age in ms after which an allocated address without a service counts as leaked. */
 const leakedAfterMs = 60_000;
 
-/** Consecutive rounds without a service after which an allocated port counts as leaked. */
+/** Consecutive runs without a service after which an allocated port counts as leaked. */
 const leakedAfterRounds = 3;
 
 /**
- * Compares services with the allocated addresses and ports. A replica that dies between reserving
- * and writing, or between writing and releasing, leaks allocations; a restored backup may lack
- * those that services use.
+ * The repair loop: compares Services with the allocated addresses and ports. A replica that crashes
+ * between reserve and write, or write and release, leaks allocations; a restored backup may lack
+ * allocations of Services.
  */
 class ServiceRepair {
-  /** By port: consecutive rounds in which no service had it. */
+  /** Consecutive runs without a service, by port. */
   private suspects: ReadonlyMap<number, number> = new Map();
 
   constructor(
@@ -27,9 +27,9 @@ class ServiceRepair {
     private readonly allocator: ServiceAllocator,
   ) {}
 
-  /** Runs one round of repair. */
+  /** Runs the repair once. */
   async run(): Promise<RepairReport> {
-    // Read before the services: what is taken after this is not looked at.
+    // Read before the services, so that later allocations are not considered.
     const taken = await this.allocator.addresses.taken();
     const ports = await this.allocator.ports.change((set) => set.ports());
     const services = await this.services();
@@ -97,7 +97,7 @@ class ServiceRepair {
   }
 }
 
-/** Undefined where services get no addresses. */
+/** The repair loop of the registry's service allocator; undefined without a service network. */
 export function repairOf(registry: RegistryContext): ServiceRepair | undefined {
   for (const allocator of registry.allocators.values()) {
     if (allocator instanceof ServiceAllocator) return new ServiceRepair(registry, allocator);

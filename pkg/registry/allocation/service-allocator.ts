@@ -15,14 +15,14 @@ import { AddressFault, ClusterAddresses, type Owner } from "./cluster-addresses.
 import { PortLedger } from "./port-ledger.ts";
 import { planPorts, portsOf } from "./service-ports.ts";
 
-/** Families of a cluster's service addresses, the preferred one first. */
+/** IP families of the service addresses, the preferred one first. */
 export function familiesOf({ cidrs }: ServiceNetwork): readonly string[] {
   return cidrs.map(ipFamily);
 }
 
 const nothing: Reservation = { commit: async () => undefined, cancel: async () => undefined };
 
-/** Gives services their cluster addresses and node ports. */
+/** Allocates cluster IPs and node ports of Services. */
 export class ServiceAllocator implements Allocator {
   readonly addresses: ClusterAddresses;
   readonly ports: PortLedger;
@@ -68,7 +68,7 @@ export class ServiceAllocator implements Allocator {
     await this.ports.change((set) => ports.forEach((port) => set.delete(port)));
   }
 
-  /** Writes the addresses into the service; answers those that were not its own before. */
+  /** Sets the cluster IPs of the service; returns the newly allocated ones. */
   private async reserveAddresses(
     service: Service,
     { old, owner, dryRun }: Before & { readonly owner: Owner; readonly dryRun: boolean },
@@ -117,15 +117,14 @@ export class ServiceAllocator implements Allocator {
     }
   }
 
-  /** Writes the ports into the service; answers those that were not its own before. */
+  /** Sets the node ports of the service; returns the newly allocated ones. */
   private async reservePorts(
     service: Service,
     old: Service | undefined,
     dryRun: boolean,
   ): Promise<readonly number[]> {
     const { spec } = service;
-    const mayNeed = spec.type === "NodePort" || spec.type === "LoadBalancer";
-    if (!mayNeed) return [];
+    if (spec.type !== "NodePort" && spec.type !== "LoadBalancer") return [];
     const below = (limit: number) => Math.floor(this.registry.identities.chance() * limit);
     const change = (set: Parameters<typeof planPorts>[0]) =>
       planPorts(set, service, { old, below });

@@ -85,7 +85,7 @@ class PortPicker {
     });
   }
 
-  /** Load balancers may go without node ports of the server's choice and still give their own. */
+  /** A load balancer without allocateLoadBalancerNodePorts has only the node ports that it requests. */
   private eachPort(pick: (port: ServicePort, index: number) => number): number[] {
     const chooses = needsNodePort(this.service);
     return (this.service.spec.ports ?? []).map((port, index) =>
@@ -93,7 +93,7 @@ class PortPicker {
     );
   }
 
-  /** A node port that another of the service's ports of that number asks for. */
+  /** The node port that another entry of the same port number requests, for another protocol. */
   private askedFor(port: number): number {
     const all = this.service.spec.ports ?? [];
     return all.find((other) => other.port === port && other.nodePort)?.nodePort ?? 0;
@@ -117,7 +117,7 @@ class PortPicker {
   }
 
   healthCheck(given: number): number {
-    // Validation refuses what is no port number.
+    // Validation rejects numbers out of range later.
     if (given < 0 || given > 65_535) return given;
     if (given === 0) return this.next("HealthCheck NodePort");
     const why = this.take(given);
@@ -125,7 +125,7 @@ class PortPicker {
     throw internalError(`failed to allocate requested HealthCheck NodePort ${given}: ${why}`);
   }
 
-  /** Why the port cannot be taken; undefined once it is. */
+  /** Allocates the port; returns the error message, or undefined on success. */
   private take(port: number): string | undefined {
     if (!this.ports.inRange(port)) {
       const range = rangeText(this.ports.range);

@@ -1,30 +1,30 @@
 import type { Query } from "#request";
 
-/** Where a stream of this server leads: to the kubelet of a node, or to whatever a pod runs. */
+/** The backend of a stream or proxy request: the kubelet of a node, a pod or a service endpoint. */
 export interface Destination {
   readonly scheme: "http" | "https";
   /** An address or a name, without brackets. */
   readonly host: string;
-  /** IP addresses that `host` was resolved to and that were checked; absent = to be resolved. */
+  /** Checked IP addresses of `host`, to which the connection is limited; absent = not resolved yet. */
   readonly addresses?: readonly string[];
-  /** "" for the usual one of the scheme. */
+  /** "" for the default of the scheme. */
   readonly port: string;
-  /** As it is written in a request, with its escapes. */
+  /** Percent-encoded. */
   readonly path: string;
   /** Without the question mark. */
   readonly query: string;
-  /** The kubelet is asked for its certificate, other backends are believed. */
+  /** Only the certificate of a kubelet is verified, unless the client opts out. */
   readonly peer: "kubelet" | "kubelet, unchecked" | "backend";
-  /** `log`: a text; `upgrade`: makes sense on an upgraded connection only; `proxy`: anything. */
+  /** `log`: a text; `upgrade`: requires an upgraded connection; `proxy`: any HTTP request. */
   readonly use: "log" | "upgrade" | "proxy";
 }
 
-/** What is asked of a stream beside its object. */
+/** Query and path of a connect request. */
 export interface ConnectRequest {
   readonly query: Query;
   /** The query as it was sent, without the question mark. */
   readonly rawQuery: string;
-  /** What follows the subresource in the path, with its escapes: "" or beginning with a slash. */
+  /** The percent-encoded path after the subresource: "" or beginning with a slash. */
   readonly rawPath: string;
 }
 

@@ -8,9 +8,9 @@ export interface Kubelet {
   readonly port: string;
 }
 
-const usualPort = 10_250;
+const defaultPort = 10_250;
 
-/** Which of its addresses a node is called by: the first type that it has one of. */
+/** Default of `--kubelet-preferred-address-types`: the first type of which the node has an address. */
 const preferredTypes = ["Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"];
 
 interface NodeAddress {
@@ -18,7 +18,7 @@ interface NodeAddress {
   readonly address: string;
 }
 
-/** Where the kubelet of a node listens. Throws 404 for a node that is not there. */
+/** The address and port of a node's kubelet. Throws 404 if the node does not exist. */
 export async function kubeletOf(
   registry: RegistryContext,
   request: ResourceRequest,
@@ -33,6 +33,6 @@ export async function kubeletOf(
     const known = addresses.map(({ type, address }) => `{${type} ${address}}`).join(" ");
     throw plainFailure(`no preferred addresses found; known addresses: [${known}]`);
   }
-  const port = Number(status.daemonEndpoints?.kubeletEndpoint?.Port ?? 0) || usualPort;
+  const port = Number(status.daemonEndpoints?.kubeletEndpoint?.Port ?? 0) || defaultPort;
   return { host: found.address, port: String(port) };
 }

@@ -5,8 +5,8 @@ import type { RegistryContext } from "../context.ts";
 import { get } from "../read/get.ts";
 
 /**
- * An object of the core group in the namespace of the request. Throws 404 in the name of the
- * resource that the client asked for, as kube-apiserver does whatever it looks up on the way.
+ * Reads an object of the core group in the namespace of the request. As in kube-apiserver, its 404 names
+ * the resource of the request, whatever the resource that is missing.
  */
 export async function coreObject(
   registry: RegistryContext,

@@ -14,7 +14,7 @@ interface NamedContainer {
   readonly name: string;
 }
 
-/** Undefined for a pod that no node runs: its log is empty. */
+/** Destination of the log; undefined for a pod without a node, whose log is empty. */
 export async function logDestination(
   registry: RegistryContext,
   request: ResourceRequest,
@@ -96,21 +96,21 @@ function checkAssigned({ spec }: any, name: string): void {
   if (!spec.nodeName) throw badRequest(`pod ${name} does not have a host assigned`);
 }
 
-/** The container asked for, or the only one there is. */
-function containerOf({ metadata, spec }: any, asked: string): string {
+/** The requested container, or the only one. Throws 400 if it is ambiguous or does not exist. */
+function containerOf({ metadata, spec }: any, requested: string): string {
   const containers: readonly NamedContainer[] = spec.containers ?? [];
-  const starting: readonly NamedContainer[] = spec.initContainers ?? [];
-  if (asked !== "") {
-    const all = [...starting, ...containers, ...(spec.ephemeralContainers ?? [])];
-    if (all.some(({ name }) => name === asked)) return asked;
-    throw badRequest(`container ${asked} is not valid for pod ${metadata.name}`);
+  const initContainers: readonly NamedContainer[] = spec.initContainers ?? [];
+  if (requested !== "") {
+    const all = [...initContainers, ...containers, ...(spec.ephemeralContainers ?? [])];
+    if (all.some(({ name }) => name === requested)) return requested;
+    throw badRequest(`container ${requested} is not valid for pod ${metadata.name}`);
   }
   if (containers.length === 1) return containers[0]!.name;
   const missing = `a container name must be specified for pod ${metadata.name}`;
   if (containers.length === 0) throw badRequest(missing);
   const choice = `${missing}, choose one of: [${namesOf(containers)}]`;
-  if (starting.length === 0) throw badRequest(choice);
-  throw badRequest(`${choice} or one of the init containers: [${namesOf(starting)}]`);
+  if (initContainers.length === 0) throw badRequest(choice);
+  throw badRequest(`${choice} or one of the init containers: [${namesOf(initContainers)}]`);
 }
 
 function namesOf(containers: readonly NamedContainer[]): string {

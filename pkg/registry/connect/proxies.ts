@@ -8,8 +8,8 @@ import { kubeletOf } from "./kubelet.ts";
 import { coreObject } from "./lookup.ts";
 
 /**
- * Proxies to what runs in the cluster. The name in the path may say more than the name of the
- * object: `name:port` or `https:name:port`.
+ * The proxy subresources of pods, nodes and services. The name in the path may include port and scheme:
+ * `name:port` or `https:name:port`.
  */
 
 type ProxyBackend = Pick<Destination, "scheme" | "host" | "port" | "peer" | "addresses">;
@@ -48,7 +48,7 @@ export async function nodeProxy(
   return toBackend(connectRequest, { ...place, peer: "backend" });
 }
 
-/** One of the service's pods, at random. */
+/** A random ready endpoint of the service. Throws 503 if there is none. */
 export async function serviceProxy(
   registry: RegistryContext,
   request: ResourceRequest,
@@ -78,7 +78,7 @@ function named(request: ResourceRequest, what: string) {
   throw badRequest(`invalid ${what} request ${JSON.stringify(request.name)}`);
 }
 
-/** A number stands for the service's port of that number. */
+/** The name of the service port; a number is looked up in the service. */
 async function portNameOf(
   registry: RegistryContext,
   request: ResourceRequest,
@@ -92,7 +92,7 @@ async function portNameOf(
   throw serviceUnavailable(`no service port ${Number(port)} found for service ${quoted}`);
 }
 
-/** Endpoints can be written by many; only those of pods that are there are trusted. */
+/** Many users can write Endpoints, so only addresses of existing pods are trusted. */
 async function isPodAddress(
   registry: RegistryContext,
   request: ResourceRequest,
@@ -115,8 +115,8 @@ function shuffled({ identities }: RegistryContext, all: readonly any[]): readonl
 }
 
 /**
- * True for an address of one machine that is not this one: no loopback, link-local, multicast or
- * unspecified address. Leading zeros are refused, since resolvers take them as octal.
+ * Whether the address is global unicast: not loopback, link-local, multicast or unspecified. Leading zeros
+ * are rejected, since resolvers parse them as octal.
  */
 function isReachable(text: string): boolean {
   const address = parseStrictIp(text);

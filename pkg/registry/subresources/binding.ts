@@ -12,12 +12,12 @@ import { changeStored } from "./change-stored.ts";
 import { createdStatus } from "./virtual-item.ts";
 import { setPodCondition } from "./pod-conditions.ts";
 
-/** Details of a conflict name the subresource here. */
+/** The resource in the details of a conflict; kube-apiserver names the subresource. */
 const assignment = { group: "", plural: "pods/binding" };
 
 /**
- * POST to `pods/{name}/binding` and to `bindings`: assigns the pod to a node, for good, and adds the
- * annotations of the binding to it, and with the gate PodTopologyLabelsAdmission its labels.
+ * POST to `pods/{name}/binding` and `bindings`: assigns the pod to a node, and adds the binding's
+ * annotations to it; with the feature gate PodTopologyLabelsAdmission also its labels.
  */
 export async function bind(
   registry: RegistryContext,
@@ -54,7 +54,7 @@ export async function bind(
   return createdStatus(registry, warnings);
 }
 
-/** Kubernetes does not say that the request is at fault. */
+/** Validates the binding; errors are plain 500s in kube-apiserver, not 422. */
 function checkBinding(
   registry: RegistryContext,
   request: ResourceRequest,
@@ -72,12 +72,13 @@ function checkBinding(
 function assign(registry: RegistryContext, pod: any, binding: any): void {
   const { metadata, spec } = pod;
   const { name } = metadata;
-  const refuse = (why: string) => conflict(assignment, name, `pod ${name} ${why}`);
+  const conflictError = (why: string) => conflict(assignment, name, `pod ${name} ${why}`);
   if (metadata.deletionTimestamp) {
-    throw refuse("is being deleted, cannot be assigned to a host");
+    throw conflictError("is being deleted, cannot be assigned to a host");
   }
-  if (spec.nodeName) throw refuse(`is already assigned to node ${JSON.stringify(spec.nodeName)}`);
-  if (spec.schedulingGates?.length) throw refuse("has non-empty .spec.schedulingGates");
+  if (spec.nodeName)
+    throw conflictError(`is already assigned to node ${JSON.stringify(spec.nodeName)}`);
+  if (spec.schedulingGates?.length) throw conflictError("has non-empty .spec.schedulingGates");
   spec.nodeName = binding.target.name;
   const { annotations, labels } = binding.metadata;
   if (registry.gates("PodTopologyLabelsAdmission") && Object.keys(labels ?? {}).length > 0) {

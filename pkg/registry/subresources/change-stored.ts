@@ -7,16 +7,16 @@ import { retryOnConflict } from "../write/write-conflict.ts";
 import { encodeStored, storageKey, setResourceVersion, StoredItem } from "../codec/stored.ts";
 
 interface StoredChange {
-  /** What must hold of what is there; throws a StatusError where it does not. */
+  /** Checks preconditions on the stored object; throws a StatusError. */
   readonly check?: (current: StoredItem) => void;
-  /** Changes the object in place, or throws a StatusError; runs again when others are faster. */
+  /** Changes the object in place, or throws a StatusError; repeated after a conflict. */
   readonly change: (object: any) => void;
   readonly dryRun: boolean;
 }
 
 /**
- * Changes a stored object past its kind's rules and past admission, for subresources that know what
- * they do. Answers what is there afterwards. Throws 404.
+ * Changes a stored object without admission and validation, for subresources that make a fixed change.
+ * Returns the changed object. Throws 404.
  */
 export async function changeStored(
   registry: RegistryContext,

@@ -7,8 +7,8 @@ import { selectionOf } from "../read/selection.ts";
 import { encodeStored, StoredItem } from "../codec/stored.ts";
 
 /**
- * ComponentStatuses: made up on every read by asking the components of the control plane, where
- * they usually are. Deprecated for long, since components may be elsewhere; but clients still ask.
+ * ComponentStatuses (deprecated since v1.19): each read probes the health of the control plane
+ * components at their default addresses.
  */
 
 interface Health {
@@ -20,17 +20,17 @@ type Probe = (registry: RegistryContext, signal: AbortSignal) => Promise<Health>
 
 const probes: Readonly<Record<string, Probe>> = {
   "controller-manager": async ({ runsControllers }, signal) =>
-    runsControllers === true ? { message: "ok" } : askLocally(10_257, signal),
+    runsControllers === true ? { message: "ok" } : probeLocally(10_257, signal),
   "etcd-0": async ({ store }, signal) => {
     await store.revision(signal);
     return { message: "ok" };
   },
-  scheduler: (_environment, signal) => askLocally(10_259, signal),
+  scheduler: (_environment, signal) => probeLocally(10_259, signal),
 };
 
-/** Milliseconds; a component that is well answers at once. */
-const patience = 1_000;
-/** Kubernetes names it in this way where it misses one. */
+/** Timeout of a probe in ms. */
+const probeTimeoutMs = 1_000;
+/** The resource in kube-apiserver's 404, in the singular. */
 const resourceName = { group: "", plural: "componentstatus" };
 
 export async function getComponent(
@@ -55,7 +55,7 @@ export async function listComponents(
   return { items: each(items), chunks: each([items]), revision: 0, next: undefined };
 }
 
-/** There is nothing that changes. */
+/** Throws 405 for computed resources, which cannot be watched. */
 export function refuseWatch({ resource }: ResourceRequest): void {
   if (resource.kind.rules.computed) throw methodNotSupported(resource, "watch");
 }
@@ -69,7 +69,7 @@ async function componentItem(
   request: ResourceRequest,
   name: string,
 ): Promise<StoredItem> {
-  const signal = AbortSignal.any([request.context.signal, AbortSignal.timeout(patience)]);
+  const signal = AbortSignal.any([request.context.signal, AbortSignal.timeout(probeTimeoutMs)]);
   const health = await probes[name]!(registry, signal).catch((error: unknown): Health => ({
     error: error instanceof Error ? error.message : String(error),
   }));
@@ -81,17 +81,17 @@ async function componentItem(
 }
 
 /** Components on this machine have self-signed certificates, which are not verified. */
-function askLocally(port: number, signal: AbortSignal): Promise<Health> {
+function probeLocally(port: number, signal: AbortSignal): Promise<Health> {
   const url = `https://127.0.0.1:${port}/healthz`;
   return new Promise((resolve) => {
     const fail = (why: string) => resolve({ error: `Get "${url}": ${why}` });
-    const asking = request(url, { rejectUnauthorized: false, signal }, (answer) => {
-      answer.resume();
-      const isWell = answer.statusCode === 200;
-      const status = `unhealthy http status code: ${answer.statusCode}`;
-      resolve(isWell ? { message: "ok" } : { error: status });
+    const probe = request(url, { rejectUnauthorized: false, signal }, (response) => {
+      response.resume();
+      const isHealthy = response.statusCode === 200;
+      const status = `unhealthy http status code: ${response.statusCode}`;
+      resolve(isHealthy ? { message: "ok" } : { error: status });
     });
-    asking.once("error", (error) => fail(dialFailure({ host: "127.0.0.1", port }, error)));
-    asking.end();
+    probe.once("error", (error) => fail(dialFailure({ host: "127.0.0.1", port }, error)));
+    probe.end();
   });
 }

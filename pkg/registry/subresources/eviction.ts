@@ -39,12 +39,12 @@ import { multipleBudgets, takeFrom, violation } from "./disruption-budget.ts";
 import { createdStatus, subresourceKind } from "./virtual-item.ts";
 import { isReady, setPodCondition } from "./pod-conditions.ts";
 
-/** How often a pod that changes all the time is looked at again. */
-const attempts = 20;
+/** Limit of attempts to delete a pod that other writers change. */
+const maxAttempts = 20;
 
 /**
- * POST to `pods/{name}/eviction`: deletes the pod if its disruption budget, where it has one,
- * allows. Answers 201, or 429 when the budget does not allow it now.
+ * POST to `pods/{name}/eviction`: deletes the pod if its PodDisruptionBudget, if any, allows that.
+ * Throws 429 if it does not.
  */
 export async function evict(
   registry: RegistryContext,
@@ -69,14 +69,14 @@ export async function evict(
   return createdStatus(registry, warnings);
 }
 
-/** Clients of either version are understood, whatever they send. */
+/** The Eviction of the body's version: policy/v1 or v1beta1. */
 function evictionResource(registry: RegistryContext, body: Body): Resource {
   const old = "policy/v1beta1";
   const named = apiVersionOf(body);
   return subresourceKind(registry, named === old ? old : "policy/v1", "Eviction");
 }
 
-/** As far as it can be told before decoding. */
+/** The apiVersion of a body before decoding; undefined if it is malformed. */
 function apiVersionOf({ bytes, format }: Body): unknown {
   if (format === "protobuf") return unwrapEnvelope(bytes)?.apiVersion;
   if (format !== "json") return undefined;
@@ -123,12 +123,12 @@ async function evictPod(
   const isPinned = options.preconditions?.resourceVersion !== undefined;
   for (let attempt = 1; ; attempt++) {
     const { object: pod } = await get(registry, request, { resourceVersion: "" });
-    if (!needsNoBudget(pod)) return evictWithBudget(registry, request, { pod, options });
+    if (!canIgnoreBudget(pod)) return evictWithBudget(registry, request, { pod, options });
     try {
       return await markAndDelete(registry, request, isPinned ? options : pinned(options, pod));
     } catch (error) {
       const mayRetry = !isPinned && isConflict(error);
-      if (!mayRetry || isUidConflict(options, pod) || attempt === attempts) throw error;
+      if (!mayRetry || isUidConflict(options, pod) || attempt === maxAttempts) throw error;
     }
   }
 }
@@ -137,8 +137,8 @@ function isUidConflict({ preconditions }: RawDeleteOptions, pod: any): boolean {
   return preconditions?.uid !== undefined && preconditions.uid !== pod.metadata.uid;
 }
 
-/** It runs no longer, or not yet, or is on its way out: there is nothing to protect. */
-function needsNoBudget({ metadata, status }: any): boolean {
+/** Whether budgets do not protect the pod: it is pending, completed or terminating. */
+function canIgnoreBudget({ metadata, status }: any): boolean {
   const idle = ["Succeeded", "Failed", "Pending"].includes(status.phase);
   return idle || Boolean(metadata.deletionTimestamp);
 }
@@ -152,12 +152,12 @@ async function evictWithBudget(
   if (budgets.length > 1) throw multipleBudgets();
   const [budget] = budgets;
   if (budget === undefined) return markAndDelete(registry, request, options);
-  if (!isReady(pod) && letsUnhealthyGo(budget.object)) {
-    // The pod must still be unhealthy when it goes, that is, unchanged.
+  if (!isReady(pod) && allowsUnhealthyEviction(budget.object)) {
+    // Pinned to the resourceVersion, as the pod must still be unhealthy when it is deleted.
     return markAndDelete(registry, request, pinned(options, pod)).catch((error: unknown) => {
-      const own = options.preconditions?.resourceVersion !== undefined;
-      const isOurs = isConflict(error) && !own && !isUidConflict(options, pod);
-      throw isOurs ? violation(budget.object.metadata.name, "busy") : error;
+      const isPinned = options.preconditions?.resourceVersion !== undefined;
+      const hasChanged = isConflict(error) && !isPinned && !isUidConflict(options, pod);
+      throw hasChanged ? violation(budget.object.metadata.name, "busy") : error;
     });
   }
   await takeDisruption(registry, request, { budget, dryRun: options.dryRun.length > 0 });
@@ -185,11 +185,8 @@ function budgetResource({ catalog }: RegistryContext): Resource {
   return resource;
 }
 
-/**
- * A pod that is not healthy counts for nothing where the others suffice, or where the budget says
- * so.
- */
-function letsUnhealthyGo({ spec, status }: any): boolean {
+/** Whether the budget allows evicting an unhealthy pod (KEP-3017, unhealthyPodEvictionPolicy). */
+function allowsUnhealthyEviction({ spec, status }: any): boolean {
   if (spec.unhealthyPodEvictionPolicy === "AlwaysAllow") return true;
   return status.currentHealthy >= status.desiredHealthy && status.desiredHealthy > 0;
 }
@@ -224,7 +221,7 @@ async function takeDisruption(
 
 const budgetTimeoutMs = 20_000;
 
-/** Notes on the pod why it goes, then deletes it; deletions as such have been admitted. */
+/** Sets the condition DisruptionTarget, then deletes the pod without admission of the delete. */
 async function markAndDelete(
   registry: RegistryContext,
   request: ResourceRequest,
@@ -247,7 +244,7 @@ async function markAndDelete(
   await deleteObject({ ...registry, mutating: [], validating: [] }, request, then);
 }
 
-/** Adds the precondition that the pod has not changed. */
+/** Adds the pod's resourceVersion as a precondition. */
 function pinned<T extends RawDeleteOptions | DeleteOptions>(options: T, { metadata }: any): T {
   const { resourceVersion } = metadata;
   return { ...options, preconditions: { ...options.preconditions, resourceVersion } };

@@ -7,7 +7,7 @@ interface PodCondition {
   readonly message?: string;
 }
 
-/** Sets a condition of a pod in place; the time of its last transition moves with its status. */
+/** Sets a condition of a pod in place; lastTransitionTime changes only with its status. */
 export function setPodCondition(pod: any, condition: PodCondition, now: number): void {
   pod.status.conditions ??= [];
   const { conditions } = pod.status;

@@ -13,7 +13,7 @@ const byName: Readonly<Record<string, SpecialVerbs>> = {
   "/pods/eviction": { create: evict },
 };
 
-/** The verbs of a subresource that is more than a part of its object; else undefined. */
+/** The verbs of a subresource with handlers of its own; undefined for all others. */
 export function specialVerbs({ resource, subresource }: ResourceRequest): SpecialVerbs | undefined {
   const { scale } = resource.kind.subresources.find(({ name }) => name === subresource) ?? {};
   if (scale !== undefined) return scaleVerbs(scale);

@@ -11,7 +11,7 @@ import type {
 } from "../contract.ts";
 import type { RegistryContext } from "../context.ts";
 
-/** Verbs of a subresource that take the place of the usual ones. */
+/** Handlers of a subresource that replace the generic verbs. */
 export interface SpecialVerbs {
   readonly get?: (
     registry: RegistryContext,

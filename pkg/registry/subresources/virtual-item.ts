@@ -5,12 +5,12 @@ import type { RegistryContext } from "../context.ts";
 
 const noBytes = new Uint8Array(0);
 
-/** An item that is not stored; readers encode its object. */
+/** An item that is not stored: it has an object without bytes. */
 export function virtualItem(resource: Resource, object: any, revision: number): Item {
   return { resource, key: "", bytes: noBytes, revision, object };
 }
 
-/** The kind of a subresource's request or response, which the catalog does not serve itself. */
+/** A kind that is only a body of subresources, not a resource of the catalog. */
 export function subresourceKind(
   { subresourceKinds }: RegistryContext,
   groupVersion: string,
