@@ -336,10 +336,6 @@ const reasons: readonly Reason[] = [
     pattern: /bad indentation of a sequence entry/i,
     words: "did not find expected '-' indicator",
   },
-  {
-    pattern: /within a (single|double) quoted scalar/i,
-    words: "found unexpected end of stream",
-  },
   { pattern: /maxDepth/, words: `exceeded max depth of ${MAX_DEPTH}` },
 ];
 
@@ -355,12 +351,56 @@ function syntaxFault(error: YAMLException, source: string): YamlFault {
       : `did not find expected ',' or '${open}'`;
     return new YamlFault(`yaml: line ${Math.max(1, atEnd ? line + 1 : line)}: ${words}`);
   }
+  const lines = source.split("\n");
+  if (/quoted scalar|deficient indentation/.test(error.reason)) {
+    return new YamlFault(`yaml: ${scannedLine(lines.length - 1)}found unexpected end of stream`);
+  }
+  const column = position - (source.lastIndexOf("\n", position - 1) + 1);
+  const block = blockFault(lines, { line, column });
+  if (block !== undefined) return new YamlFault(block);
   if (/tab characters/.test(error.reason) && endsPlain(source.split("\n")[line - 1] ?? "")) {
     const why = "found a tab character that violates indentation";
     return new YamlFault(`yaml: line ${line + 1}: ${why}`);
   }
   const words = reasons.find(({ pattern }) => pattern.test(error.reason))?.words ?? error.reason;
-  return new YamlFault(`yaml: line ${line + 1}: ${words}`);
+  return new YamlFault(`yaml: ${scannedLine(line)}${words}`);
+}
+
+/** The line of a fault of go-yaml's scanner, which does not name the first line. */
+function scannedLine(line: number): string {
+  return line === 0 ? "" : `line ${line + 1}: `;
+}
+
+/**
+ * The fault of an entry that does not fit into the blocks above it: one that begins with a
+ * reserved indicator, or one with an indentation that no open block has. undefined for all others.
+ */
+function blockFault(
+  lines: readonly string[],
+  { line, column }: { readonly line: number; readonly column: number },
+): string | undefined {
+  const text = lines[line] ?? "";
+  if (/[@`]/.test(text[column] ?? "") || (column > 0 && text[column] === "%")) {
+    return `yaml: ${scannedLine(line)}found character that cannot start any token`;
+  }
+  const indent = text.search(/[^ ]/);
+  if (line === 0 || indent < column || !/^(- |[^\s#]+:( |$))/.test(text.slice(indent))) {
+    return undefined;
+  }
+  const entry = blockEntry(lines, line, indent);
+  if (entry === undefined) return undefined;
+  const isSequence = entry.trimStart().startsWith("- ");
+  const words = isSequence ? "did not find expected '-' indicator" : "did not find expected key";
+  // The parser of go-yaml counts lines from 0.
+  return `yaml: line ${line}: ${words}`;
+}
+
+/** The last entry of the innermost block that is still open at a line with this indentation. */
+function blockEntry(lines: readonly string[], line: number, indent: number): string | undefined {
+  return lines.slice(0, line).findLast((text) => {
+    const own = text.search(/[^ ]/);
+    return own >= 0 && own <= indent && text[own] !== "#";
+  });
 }
 
 /** Whether the line ends in a plain scalar, which the next line could continue. */
