@@ -1,7 +1,7 @@
 import type { Writable } from "node:stream";
 import type { ResponseHeaders, ResponseStream, ResponseObserver } from "./exchange.ts";
 
-/** What all response streams have in common: they know what they have sent. */
+/** Base of all response streams: counts the sent bytes and notifies the observer. */
 export abstract class CountingResponseStream implements ResponseStream {
   observer: ResponseObserver | undefined;
   handedOver = false;
@@ -50,7 +50,7 @@ export abstract class CountingResponseStream implements ResponseStream {
     this.finish(chunk);
   }
 
-  /** Headers of this response, whatever its status. */
+  /** Headers of this response, for any status. */
   protected abstract readonly common: Record<string, string>;
   abstract flush(): void;
   abstract destroy(): void;

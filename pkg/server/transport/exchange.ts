@@ -4,8 +4,7 @@ import type { Awaitable } from "#base";
 import type { PeerCertificate } from "#request";
 
 /**
- * One request and the place for its response, whatever carries them: HTTP/2, HTTP/1.1 or a call
- * inside the process.
+ * One request and its response, over HTTP/2, HTTP/1.1 or in process.
  */
 export interface Exchange {
   /** `Audit-Id` of the request. */
@@ -15,17 +14,17 @@ export interface Exchange {
   readonly url: string;
   /** A header by its lower-case name; several are joined with ", ". */
   header(name: string): string | undefined;
-  /** By lower-case name, each value as it was sent: the headers whose names begin so. */
+  /** The values, as sent, of all headers with a prefix, by lower-case name. */
   headersBelow(prefix: string): ReadonlyMap<string, readonly string[]>;
   readonly authorization: readonly string[];
   readonly certificate: PeerCertificate | undefined;
-  /** Aborts when the client goes away, or with the reason given to `abort`. */
+  /** Aborts when the client disconnects, or with the reason given to `abort`. */
   readonly signal: AbortSignal;
-  /** Why it has aborted; undefined while it has not. Cheaper than to ask the signal. */
+  /** The abort reason; undefined if not aborted. Does not create the signal. */
   readonly reason: Error | undefined;
   abort(reason: Error): void;
   /**
-   * The whole body.
+   * The complete body.
    * @throws StatusError 413 above `limit` bytes.
    */
   body(limit: number): Promise<Uint8Array>;
@@ -46,53 +45,53 @@ export interface Exchange {
 export interface BodyObserver {
   waiting(): void;
   received(bytes: number): void;
-  /** The body is complete; it is handed on when a promise that this returns resolves. */
+  /** The body is complete; a returned promise delays its delivery to the reader. */
   arrived(): Awaitable<void>;
-  /** Nothing more is read, whether the body is complete or not. */
+  /** Reading has ended, whether the body is complete or not. */
   ended(): void;
 }
 
-/** A connection whose client asks for another protocol; HTTP/1.1 only. */
+/** A connection whose client requests a protocol upgrade; HTTP/1.1 only. */
 export interface Upgrade {
   readonly request: IncomingMessage;
-  /** The connection itself. What takes it over responds on it, and not through the exchange. */
+  /** The connection; after an upgrade, responses bypass the exchange. */
   readonly socket: Duplex;
-  /** What the client sent right behind its request. */
+  /** Bytes that the client sent after the request head. */
   readonly head: Uint8Array;
 }
 
 export type ResponseHeaders = Readonly<Record<string, string | readonly string[]>>;
 
 /**
- * Where a response goes. After `end` or `destroy`, and after the client has left, writes are
+ * The stream of a response. Writes after `end` or `destroy`, or after the client has disconnected, are
  * dropped.
  */
 export interface ResponseStream {
   readonly started: boolean;
   /** Status code of the response; undefined until it has started. */
   readonly status: number | undefined;
-  /** No more can be written: it was ended or cut off, or the client has left. */
+  /** The response was ended or destroyed, or the client has disconnected. */
   readonly closed: boolean;
   /** Number of body bytes written so far. */
   readonly sent: number;
-  /** Observes everything that is sent from now on. */
+  /** Observes everything that is sent after it is set. */
   observer: ResponseObserver | undefined;
-  /** Adds a header to the response, whatever its status; those that it starts with win. */
+  /** Adds a header to any response; one of the same name passed to `start` overrides it. */
   addHeader(name: string, value: string): void;
-  /** Sets status and headers, which leave with the first bytes; a second call does nothing. */
+  /** Sets status and headers, which are sent with the first bytes; a second call does nothing. */
   start(status: number, headers: ResponseHeaders): void;
-  /** The connection now speaks another protocol, outside of this response. */
+  /** The connection was upgraded to another protocol, outside of this response. */
   handOver(status: number): void;
   readonly handedOver: boolean;
-  /** Sends the headers now, for streams whose first byte may be long in coming. */
+  /** Sends the headers immediately, for streams whose first event may be late. */
   flush(): void;
   /**
-   * Sends chunks together. Returns a promise when the client does not keep up; it resolves as soon
-   * as there is room again. `free` is called if and when the memory of the chunks can be reused.
+   * Sends chunks together. If the client is too slow, returns a promise that resolves when the stream
+   * accepts more. `free` is called when the memory of the chunks can be reused, if ever.
    */
   write(chunks: readonly Uint8Array[], free?: () => void): Promise<void> | undefined;
   end(chunk?: Uint8Array): void;
-  /** Cuts a half-sent response off, so that the client sees that it is incomplete. */
+  /** Aborts a partially sent response, so that the client sees that it is incomplete. */
   destroy(): void;
 }
 
@@ -102,12 +101,12 @@ export interface ResponseObserver {
   wrote(chunk: Uint8Array): void;
 }
 
-/** The request ended early because the client has disconnected. */
+/** Abort reason: the client has disconnected. */
 export class ClientGone extends Error {
   override readonly name = "ClientGone";
 }
 
-/** Methods of requests that have no body and change nothing. */
+/** Whether requests of the method have no body and change nothing. */
 export function onlyReads(method: string): boolean {
   return method === "GET" || method === "HEAD";
 }

@@ -14,11 +14,11 @@ import { bodyTooLarge } from "../response/failures.ts";
 import { certificateOf, gather, Life, valuesBelow, valuesOf } from "./incoming-request.ts";
 import { CountingResponseStream, drained } from "./counting-response-stream.ts";
 
-/** A request as Node's HTTP/2 core hands it over. */
+/** A request as Node's HTTP/2 core emits it. */
 export interface Http2Request {
   readonly stream: ServerHttp2Stream;
   readonly headers: IncomingHttpHeaders;
-  /** Names and values in turn, as sent. */
+  /** Alternating names and values, as sent. */
   readonly rawHeaders: readonly string[];
 }
 
@@ -27,7 +27,7 @@ interface Http2ExchangeOptions {
   /** Time limit for the request body, in milliseconds. */
   readonly bodyTimeout: number;
   readonly common: Record<string, string>;
-  /** Called when nothing of the stream is left. */
+  /** Called when the stream is closed. */
   readonly onClose: () => void;
 }
 
@@ -123,7 +123,7 @@ export class Http2Exchange implements Exchange {
     return gather(stream, { limit, milliseconds, life, observer, announced });
   }
 
-  /** Undefined: the client does not say how long the body is. */
+  /** Content-Length; undefined if the client sent none. */
   private get announcedBytes(): number | undefined {
     if (this.request.stream.endAfterHeaders) return 0;
     const length = this.header("content-length");
@@ -141,7 +141,7 @@ export class Http2Exchange implements Exchange {
   }
 }
 
-/** Writes to the stream itself; status and headers leave with the first bytes. */
+/** Writes to the HTTP/2 stream; status and headers are sent with the first bytes. */
 class Http2ResponseStream extends CountingResponseStream {
   ended = false;
   private headers: Record<string, string | number | readonly string[]> | undefined;
@@ -192,7 +192,7 @@ class Http2ResponseStream extends CountingResponseStream {
     this.stream.destroy(new Error("the response is cut off"));
   }
 
-  /** `endStream`: nothing follows the headers. */
+  /** `endStream`: the response has no body. */
   private respond(endStream: boolean): void {
     if (this.hasResponded) return;
     this.hasResponded = true;

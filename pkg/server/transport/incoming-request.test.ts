@@ -39,7 +39,7 @@ describe("bodies of requests", () => {
     });
   }
 
-  it("fail when they are longer than allowed, and are read to their end", async () => {
+  it("fail above the size limit, and are read to their end", async () => {
     const stream = new PassThrough();
     const body = gather(stream, { ...common, announced: 50, life: new Life() });
     stream.write("x".repeat(101));

@@ -7,8 +7,8 @@ import type { BodyObserver } from "./exchange.ts";
 import { bodyTooLarge, deadlineExceeded } from "../response/failures.ts";
 
 /**
- * Tells whether a request ended early. The AbortSignal is created on demand, because most requests
- * complete without any handler using it.
+ * The abort state of a request. Its AbortSignal is created on demand, because most requests complete
+ * without a handler that uses it.
  */
 export class Life {
   private controller: AbortController | undefined;
@@ -23,7 +23,7 @@ export class Life {
     return this.controller.signal;
   }
 
-  /** Why it ended early; undefined while it has not. */
+  /** The abort reason; undefined if not aborted. */
   get reason(): Error | undefined {
     return this.ending;
   }
@@ -36,7 +36,7 @@ export class Life {
     this.listeners.clear();
   }
 
-  /** Calls back when it ends early, at once if it has; returns a function that unregisters it. */
+  /** Calls back on abort, immediately if aborted already; returns a function that unregisters it. */
   onAbort(listener: (reason: Error) => void): () => void {
     if (this.ending !== undefined) listener(this.ending);
     else this.listeners.add(listener);
@@ -44,7 +44,7 @@ export class Life {
   }
 }
 
-/** Raw headers are names and values in turn, as sent. */
+/** Raw headers: alternating names and values, as sent. */
 export function valuesOf(rawHeaders: readonly string[], name: string): readonly string[] {
   const values: string[] = [];
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
@@ -66,10 +66,10 @@ export function valuesBelow(
   return found;
 }
 
-/** More than any real chain has; what a client sends beyond that is not looked at. */
+/** Limit of certificates that are read of a client's chain, longer than any real chain. */
 const longestChain = 10;
 
-/** The certificate of a client. A connection keeps the one that it began with. */
+/** The certificate of a client, cached per connection. */
 export const certificateOf = memoize((socket: TLSSocket): PeerCertificate | undefined => {
   const chain: X509Certificate[] = [];
   let next = socket.getPeerX509Certificate?.();
@@ -83,7 +83,7 @@ export const certificateOf = memoize((socket: TLSSocket): PeerCertificate | unde
 interface GatherOptions {
   /** In bytes. */
   readonly limit: number;
-  /** Longest time until the body is there. */
+  /** Time limit for the complete body in ms. */
   readonly milliseconds: number;
   readonly life: Life;
   readonly observer?: BodyObserver | undefined;
@@ -92,10 +92,9 @@ interface GatherOptions {
 }
 
 /**
- * Reads a body whole. What comes after a failure is dropped as it arrives. A body of announced
- * length is read by exact sizes, which leaves "end" to the time after the response: once that was
- * emitted, Node destroys an HTTP/2 stream in the middle of the last write of the response, and
- * creates an error with a stack trace.
+ * Reads a complete body. Data after a failure is discarded. A body with Content-Length is read by exact
+ * sizes, so that "end" is emitted only after the response: after "end", Node destroys an HTTP/2 stream
+ * during the last write of the response, and creates an error with a stack trace.
  */
 export function gather(body: Readable, options: GatherOptions): Promise<Uint8Array> {
   const { limit, milliseconds, life, observer, announced } = options;

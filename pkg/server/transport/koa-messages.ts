@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Exchange, ResponseStream } from "./exchange.ts";
 
-/** Request and response as Koa's callback takes them. */
+/** Request and response as parameters of Koa's callback. */
 export interface KoaMessages {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -21,7 +21,7 @@ export function koaMessages(exchange: Exchange, headers: KoaRequest["headers"]):
 
 const exchanges = new WeakMap<IncomingMessage, Exchange>();
 
-/** Makes an exchange known under Node's own request, for `exchangeOf`. */
+/** Registers the exchange of a Node request, for `exchangeOf`. */
 export function bindExchange(request: IncomingMessage, exchange: Exchange): void {
   exchanges.set(request, exchange);
 }

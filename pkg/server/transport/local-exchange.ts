@@ -3,7 +3,7 @@ import { ClientGone } from "./exchange.ts";
 import { bodyTooLarge } from "../response/failures.ts";
 import { CountingResponseStream } from "./counting-response-stream.ts";
 
-/** A request made inside the process. */
+/** An in-process request. */
 export interface LocalRequest {
   readonly method: string;
   /** Path and query: `/api/v1/namespaces?limit=1`. */
@@ -11,14 +11,14 @@ export interface LocalRequest {
   /** Names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array | string;
-  /** Aborting it is what leaving is for a client on a connection. */
+  /** Its abort has the effect of a client's disconnect. */
   readonly signal?: AbortSignal;
 }
 
 export interface LocalResponse {
   readonly status: number;
   readonly headers: ResponseHeaders;
-  /** Pieces as they are written; the writer waits until each is taken. */
+  /** The chunks of the body; the writer waits until each is read. */
   readonly body: AsyncIterable<Uint8Array>;
 }
 
@@ -94,7 +94,7 @@ interface LocalResponseStreamOptions {
   readonly leave: () => void;
 }
 
-/** Hands pieces over one by one. */
+/** The response of an in-process request: its reader receives chunks one by one, with backpressure. */
 class LocalResponseStream extends CountingResponseStream {
   private ended = false;
   private cut = false;

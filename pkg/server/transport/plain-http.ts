@@ -1,11 +1,11 @@
 import type { Http2SecureServer } from "node:http2";
 import type { Socket } from "node:net";
 
-/** What Go's servers say, which people know. */
+/** The response of Go's net/http to plain HTTP on a TLS port. */
 const response =
   "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n";
 
-/** Answers clients that speak plain HTTP where TLS is spoken; without it they only see an end. */
+/** Responds 400 to clients that send plain HTTP to the TLS port, instead of closing the connection. */
 export function rejectPlainHttp(server: Http2SecureServer): void {
   // What is encrypted is another socket than the one beneath it, which has the same peer.
   const beneath = new Map<string, Socket>();

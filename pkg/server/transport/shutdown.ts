@@ -1,10 +1,9 @@
-/** How many steps it takes to end all watches when they are not ended at once. */
+/** Number of steps over which the end of all watches is spread. */
 const steps = 50;
 
 /**
- * The end of a server, for those that must end with it. A set rather than listeners of one
- * AbortSignal: tens of thousands of watches come and go, and an EventTarget looks through all its
- * listeners each time.
+ * Ends watches and other long-running work when the server shuts down. A Set instead of listeners of an
+ * AbortSignal, since adding and removing a listener is linear in their number.
  */
 export class Shutdown {
   private readonly enders = new Set<() => void>();
@@ -17,14 +16,14 @@ export class Shutdown {
     return this.told;
   }
 
-  /** True from the moment the server takes no more requests. */
+  /** True once the server accepts no more requests. */
   get closing(): boolean {
     return this.begun;
   }
 
   /**
-   * Calls `end` when the server closes, at once if it is closing already; returns a
-   * function that unregisters it.
+   * Calls `end` when the server closes, immediately if it is closing already; returns a function that
+   * unregisters it.
    */
   add(end: () => void): () => void {
     if (this.begun) end();
@@ -36,7 +35,7 @@ export class Shutdown {
     this.told = true;
   }
 
-  /** Ends all, evenly over `spreadMs`: clients come back elsewhere, and not all in one moment. */
+  /** Ends all, evenly over `spreadMs`, so that clients do not reconnect all at once. */
   begin(spreadMs = 0): void {
     this.told = true;
     this.begun = true;
@@ -49,7 +48,7 @@ export class Shutdown {
     step();
   }
 
-  /** Ends what is left. */
+  /** Ends the remaining ones. */
   finish(): void {
     clearTimeout(this.timer);
     this.endSome(this.enders.size);

@@ -30,7 +30,7 @@ describe("StartLimiter", () => {
     assert.ok(counts.length >= 3);
   });
 
-  it("lets a request start at once when there is time", async () => {
+  it("starts a request immediately if the turn has time left", async () => {
     const limiter = new StartLimiter(() => 0);
     assert.equal(limiter.enter(), undefined);
     assert.equal(limiter.enter(), undefined);

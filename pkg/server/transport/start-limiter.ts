@@ -1,12 +1,12 @@
-/** Longest time in milliseconds for which requests are started in one turn of the event loop. */
+/** Limit in ms for starting requests in one turn of the event loop. */
 const longest = 8;
-/** Requests that are resumed per turn at most. */
+/** Limit of waiting requests that are started per turn. */
 const perTurn = 64;
 
 /**
- * Starts requests for a bounded time per turn of the event loop, in order of arrival; the others
- * wait for the next turns. A request that ends without I/O is served as it is started, so that a
- * thousand that arrive together would hold up everything else until the last is served.
+ * Starts requests for a limited time per turn of the event loop, in order of arrival; the others
+ * wait for the next turns. A request without I/O is served while it is started, so a thousand that
+ * arrive together would otherwise block the event loop until the last is served.
  */
 export class StartLimiter {
   private began: number | undefined;
@@ -14,7 +14,7 @@ export class StartLimiter {
 
   constructor(private readonly now: () => number = () => performance.now()) {}
 
-  /** Undefined = it may start now. */
+  /** Undefined if the request may start now; otherwise resolves when it may. */
   enter(): Promise<void> | undefined {
     if (this.began === undefined) {
       this.began = this.now();
@@ -32,7 +32,7 @@ export class StartLimiter {
   private turn(): void {
     const count = Math.min(this.waiting.length, perTurn);
     this.began = count === 0 ? undefined : this.now();
-    // One immediate each: what one of them starts runs before the next one looks at the time.
+    // One immediate each, so that the work of one request precedes the time check of the next.
     for (let index = 0; index < count; index++) {
       setImmediate(() => {
         if (index === 0 || this.hasTime) this.waiting.shift()?.();

@@ -6,13 +6,13 @@ import type { Format } from "../response/negotiation.ts";
 import { CountingResponseStream, drained } from "./counting-response-stream.ts";
 import { ClientGone, type Exchange, type Upgrade } from "./exchange.ts";
 
-/** Largest message of a client in bytes; a larger one ends the connection with code 1009. */
+/** Limit of a client's message in bytes; a larger one closes the connection with code 1009. */
 const MAX_CLIENT_MESSAGE = 64 * 1024;
-/** Time that the client has to close its side after the server, in milliseconds. */
+/** Time limit in ms for the client's close frame after the server's. */
 const CLOSE_TIMEOUT = 2_000;
 const NORMAL_CLOSURE = 1000;
 
-/** The connection of an exchange if the client asks for a WebSocket on it. */
+/** The connection of an exchange whose client requests a WebSocket; undefined otherwise. */
 export function webSocketOf(exchange: Exchange): Upgrade | undefined {
   const wanted = exchange.header("upgrade")?.toLowerCase();
   return wanted === "websocket" ? exchange.upgrade : undefined;
@@ -27,13 +27,13 @@ interface WebSocketOptions {
 /**
  * Sends the frames of a watch: each event becomes one message, of text for JSON, else binary.
  *
- * @throws StatusError 400 when the handshake is not valid
+ * @throws StatusError 400 for an invalid handshake
  */
 export class WebSocketResponseStream extends CountingResponseStream {
   private readonly socket: Duplex;
   private webSocket: WebSocket | undefined;
   private ended = false;
-  /** None: a handshake has headers of its own. */
+  /** Ignored: the handshake determines the headers. */
   protected readonly common: Record<string, string> = {};
 
   constructor(
@@ -66,7 +66,7 @@ export class WebSocketResponseStream extends CountingResponseStream {
     handshakes.handleUpgrade(request, socket, Buffer.from(head), (webSocket) => {
       this.webSocket = webSocket;
       webSocket.on("close", () => this.leave());
-      // A client that breaks the protocol is disconnected by the library, which then emits "close".
+      // After a protocol error of the client, the library disconnects it and emits "close".
       webSocket.on("error", () => this.leave());
     });
   }

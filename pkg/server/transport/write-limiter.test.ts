@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { WriteLimiter } from "./write-limiter.ts";
 
-describe("the pace of writes", () => {
+describe("WriteLimiter", () => {
   it("starts eight per turn of the event loop, in order", async () => {
     const pace = new WriteLimiter();
     const begun: number[] = [];

@@ -1,16 +1,16 @@
-/** Enough to keep the commits of a store full. */
+/** Writes started per turn, enough to fill the group commits of a store. */
 const perTurn = 8;
 
 /**
  * Starts a limited number of writes per turn of the event loop, in order; the others wait for the
- * next turns. Without it a burst of writes would be decoded as a whole before the store receives
- * the first one, and all of it would stay in memory meanwhile.
+ * next turns. Without it all writes of a burst would be decoded, and held in memory, before the store
+ * receives the first one.
  */
 export class WriteLimiter {
   private begun = 0;
   private readonly waiting: (() => void)[] = [];
 
-  /** Undefined = it may begin now. */
+  /** Undefined if the write may start now; otherwise resolves when it may. */
   enter(): Promise<void> | undefined {
     if (this.begun === 0) setImmediate(() => this.turn());
     if (this.begun === perTurn) return new Promise((resolve) => this.waiting.push(resolve));
