@@ -3,7 +3,13 @@ import { StoreFault } from "../backend.ts";
 import type { EndpointPool, EtcdConnection } from "./endpoint-pool.ts";
 import type { EtcdClient } from "./etcd-client.ts";
 import type { CallOptions } from "./grpc/channel.ts";
-import { failureOf, faultOf, isConnectionTrouble, type Failure } from "./grpc/failures.ts";
+import {
+  type Failure,
+  failureOf,
+  faultOf,
+  isConnectionTrouble,
+  isUnanswered,
+} from "./grpc/failures.ts";
 
 interface CallerOptions {
   readonly endpoints: EndpointPool;
@@ -120,11 +126,11 @@ export class Caller {
 }
 
 /**
- * The failure to report of an attempt and the one before it: an attempt that had no time left says
- * less than the one before it, if both mean the same.
+ * The failure to report after an attempt and the ones before it: an attempt that only ran out of time
+ * says less than one that failed for a reason, if both mean the same.
  */
 function moreSpecific(failure: Failure, before: Failure | undefined): Failure {
-  const ranOut = failure.message.startsWith("Deadline exceeded");
+  const ranOut = failure.message.startsWith("Deadline exceeded") || isUnanswered(failure);
   return ranOut && before?.what === failure.what ? before : failure;
 }
 

@@ -2,7 +2,7 @@ import { connect as connectSocket, isIP, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect as connectTls } from "node:tls";
 import { trustServers } from "#base";
-import { GrpcError, grpcStatus } from "./failures.ts";
+import { GrpcError, grpcStatus, unconnected } from "./failures.ts";
 import { frameOf, Frames, onlyMessage } from "./frames.ts";
 import { encodeHeaders, type Headers } from "./hpack.ts";
 import {
@@ -148,7 +148,7 @@ export class Channel {
 
   /** @throws GrpcFault of a call that certainly was not made */
   #open(path: string, observer: StreamObserver): ClientStream {
-    if (!this.#connection.isOpen) throw this.#unconnected();
+    if (!this.#connection.isOpen) throw unconnected(this.#last);
     return this.#connection.open(this.#headOf(path), observer);
   }
 
@@ -173,14 +173,9 @@ export class Channel {
   /** Throws what it means that a call has ended so, unless its status is OK. */
   #check(status: CallStatus, end: StreamEnd): void {
     if (status.isKnown) return status.check();
-    if (end === "refused") throw this.#unconnected();
+    if (end === "refused") throw unconnected(this.#last);
     const reason = this.#connection.isOpen ? "the stream ended without a status" : this.#last;
     throw new GrpcError(grpcStatus.unavailable, `Connection dropped: ${reason}`);
-  }
-
-  #unconnected(): GrpcError {
-    const text = `No connection established. Last error: ${this.#last ?? "no answer yet"}`;
-    return new GrpcError(grpcStatus.unavailable, text);
   }
 
   async #greeted(timeoutMs: number): Promise<void> {
@@ -188,7 +183,7 @@ export class Channel {
     const late = sleep(timeoutMs, undefined, { signal: patience.signal }).catch(() => {});
     await Promise.race([this.#greeting, late]);
     patience.abort();
-    if (!this.#connected) throw this.#unconnected();
+    if (!this.#connected) throw unconnected(this.#last);
   }
 
   /**

@@ -85,6 +85,19 @@ function nameOf(error: Error): string {
   return error instanceof GrpcError ? error.name : error.constructor.name;
 }
 
+const noAnswerYet = "no answer yet";
+
+/** A call that was not made for lack of a connection; `reason` is why, if that is known. */
+export function unconnected(reason: string | undefined): GrpcError {
+  const text = `No connection established. Last error: ${reason ?? noAnswerYet}`;
+  return new GrpcError(grpcStatus.unavailable, text);
+}
+
+/** Whether a connection was neither refused nor accepted in time. */
+export function isUnanswered({ message }: Failure): boolean {
+  return message.endsWith(`Last error: ${noAnswerYet}`);
+}
+
 /** Whether another member, or a new connection, has a chance where this one failed. */
 export function isConnectionTrouble({ what, message }: Failure): boolean {
   if (what === "late" || what === "lost") return !/leader changed/.test(message);
