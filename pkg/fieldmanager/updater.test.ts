@@ -3,7 +3,7 @@ import { atOnce, deepEqual, type JsonObject, type Random, seededRandom } from "#
 import { required, int32, list, map, pointer, value, string, structs } from "#schema";
 import { configurationFault } from "./typed/validate.ts";
 import { compare } from "./typed/compare.ts";
-import { emptySet, setOf } from "./fieldpath/set.ts";
+import { emptySet, setOf, union } from "./fieldpath/set.ts";
 import { toFieldSet } from "./typed/to-field-set.ts";
 import { managerIdentifier, type Manager, Managers } from "./managers.ts";
 import { merge } from "./typed/merge.ts";
@@ -385,6 +385,42 @@ describe("values", () => {
       modified: { "f:data": { "f:a": {} }, "f:args": {} },
       removed: { "f:data": { "f:b": {} }, "f:tags": { 'v:"x"': {} } },
     });
+  });
+
+  it("of large maps and lists differ wherever a slice ends", () => {
+    const indexes = Array.from({ length: 2500 }, (_, index) => index);
+    const data = Object.fromEntries(indexes.map((index) => [`k${index}`, "1"]));
+    const ports = indexes.map((port) => ({ port }));
+    const { k0: _first, k999: _last, ...rest } = data;
+    const after = {
+      data: { ...rest, k1000: "2", k1999: "2", new: "1" },
+      ports: [...ports.slice(1), { port: 2500 }],
+    };
+    const port = (number: number): string => `k:{"port":${number},"protocol":"TCP"}`;
+    const keyed = (number: number): object => ({
+      "f:ports": { [port(number)]: { ".": {}, "f:port": {} } },
+    });
+    const updated = atOnce(update(change, { live: { data, ports }, next: after }, new Managers()));
+    const { added, modified, removed } = compare(shape, { data, ports }, after);
+    assert.deepEqual(updated.fields, union(added, modified));
+    assert.deepEqual(
+      { added, modified, removed },
+      {
+        added: { "f:data": { "f:new": {} }, ...keyed(2500) },
+        modified: { "f:data": { "f:k1000": {}, "f:k1999": {} } },
+        removed: { "f:data": { "f:k0": {}, "f:k999": {} }, ...keyed(0) },
+      },
+    );
+    const set = toFieldSet(shape, after);
+    const [members, items] = [Object.keys(set["f:data"] ?? {}), Object.keys(set["f:ports"] ?? {})];
+    assert.deepEqual(
+      members,
+      Object.keys(after.data).map((key) => `f:${key}`),
+    );
+    assert.deepEqual(
+      items,
+      after.ports.map((item) => port(item.port)),
+    );
   });
 
   it("that share their keys count as one", () => {

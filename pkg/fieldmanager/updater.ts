@@ -1,5 +1,5 @@
 import { append, deepEqual, type JsonObject, type Slices } from "#base";
-import { compare, type Comparison } from "./typed/compare.ts";
+import { compare, compareInSlices, type Comparison } from "./typed/compare.ts";
 import {
   type FieldSet,
   hasPath,
@@ -103,7 +103,7 @@ function reconcile({ versions }: Change, managers: Managers): Managers {
 interface Outcome {
   readonly managers: Managers;
   /** Compares the two objects in the version of the change, within no scope. */
-  readonly comparison: () => Comparison;
+  readonly comparison: () => Slices<Comparison>;
 }
 
 /**
@@ -116,11 +116,11 @@ function* removeFromOthers(
   { managers, self, force }: { managers: Managers; self: string | undefined; force: boolean },
 ): Slices<Outcome> {
   const comparisons = new Map<string, Comparison>();
-  const compareIn = (apiVersion: string): Comparison => {
+  const compareIn = function* (apiVersion: string): Slices<Comparison> {
     const known = comparisons.get(apiVersion);
     if (known !== undefined) return known;
     const shape = change.versions.shapeOf(apiVersion) as Shape;
-    const made = compare(shape, live.in(apiVersion), next.in(apiVersion));
+    const made = yield* compareInSlices(shape, live.in(apiVersion), next.in(apiVersion));
     comparisons.set(apiVersion, made);
     return made;
   };
@@ -131,7 +131,7 @@ function* removeFromOthers(
     if (id === self) continue;
     let difference = scoped.get(manager.apiVersion);
     if (difference === undefined) {
-      const { added, modified, removed } = compareIn(manager.apiVersion);
+      const { added, modified, removed } = yield* compareIn(manager.apiVersion);
       yield;
       const either = union(modified, added);
       yield;
@@ -185,7 +185,7 @@ export function* update(
     { managers: known, self: undefined, force: true },
   );
   yield;
-  const { added, modified } = outcome.comparison();
+  const { added, modified } = yield* outcome.comparison();
   yield;
   const changed = union(modified, added);
   yield;
@@ -219,7 +219,9 @@ export function* apply(
   yield;
   const merged = merge(shape, live, configuration);
   yield;
-  const applied = applyFilter(change.scope, toFieldSet(shape, configuration));
+  const set = toFieldSet(shape, configuration);
+  yield;
+  const applied = applyFilter(change.scope, set);
   yield;
   // The set of before, if it is the same, so that it need not be compared and printed again.
   const fields = last !== undefined && isSameSet(last.fields, applied) ? last.fields : applied;

@@ -1,4 +1,4 @@
-import { deepEqual, isJsonObject, type JsonObject } from "#base";
+import { atOnce, deepEqual, isJsonObject, type JsonObject, type Slices } from "#base";
 import { emptySet, type FieldSet, leaf, unionOfNodes } from "../fieldpath/set.ts";
 import { fieldElement, type PathElement, SELF } from "../fieldpath/path-element.ts";
 import type { ListShape, MapShape, Shape } from "./shape.ts";
@@ -6,10 +6,11 @@ import {
   type Form,
   formOf,
   isEmptyMap,
-  itemsByElement,
+  itemsByElementInSlices,
   listIn,
   mapIn,
   memberShape,
+  sliceLength,
   treatedAs,
 } from "./value.ts";
 
@@ -30,9 +31,93 @@ interface Change {
 
 /** Compares two objects of one kind and version. */
 export function compare(shape: Shape, before: JsonObject, after: JsonObject): Comparison {
-  const change = compareValues(shape, before, after);
+  return comparisonOf(compareValues(shape, before, after));
+}
+
+/** Levels of maps that are compared in slices; what lies deeper is compared in one pass. */
+const slicedLevels = 3;
+
+/** As `compare`, in slices if one of the objects is large: generators make small ones twice as slow. */
+export function* compareInSlices(
+  shape: Shape,
+  before: JsonObject,
+  after: JsonObject,
+): Slices<Comparison> {
+  if (!isLarge(before) && !isLarge(after)) return compare(shape, before, after);
+  yield;
+  return comparisonOf(yield* compareLevels(slicedLevels, shape, [before, after]));
+}
+
+/** Whether a map or list of the sliced levels has more members than a slice. */
+function isLarge(value: object, levels = slicedLevels): boolean {
+  if (Array.isArray(value)) return value.length > sliceLength;
+  let count = 0;
+  for (const name in value) {
+    if (++count > sliceLength) return true;
+    const member = (value as JsonObject)[name];
+    if (
+      levels > 1 &&
+      typeof member === "object" &&
+      member !== null &&
+      isLarge(member, levels - 1)
+    ) {
+      return true;
+    }
+  }
+  return false;
+}
+
+function comparisonOf(change: Change | undefined): Comparison {
   const { added = emptySet, modified = emptySet, removed = emptySet } = change ?? {};
   return { added, modified, removed };
+}
+
+/** As `compareValues`, in slices. */
+function* compareLevels(levels: number, shape: Shape, pair: Pair): Slices<Change | undefined> {
+  const [before, after] = pair;
+  if (before === undefined) return { added: yield* everyPathInSlices(shape, after) };
+  if (after === undefined) return { removed: yield* everyPathInSlices(shape, before) };
+  if (before === after) return undefined;
+  const { map, list } = shape;
+  if (map?.atomic === false && isJsonObject(before) && isJsonObject(after)) {
+    return yield* compareMapsInSlices(levels, map, [before, after]);
+  }
+  if (list !== undefined && list.relation !== "atomic") {
+    const [left, right] = [listIn(before), listIn(after)];
+    if (left !== undefined && right !== undefined) return yield* compareLists(list, left, right);
+  }
+  return compareValues(shape, before, after);
+}
+
+/** As `compareMaps`, in slices. */
+function* compareMapsInSlices(
+  levels: number,
+  map: MapShape,
+  [before, after]: readonly [before: JsonObject, after: JsonObject],
+): Slices<Change | undefined> {
+  const changes = new Changes();
+  let count = 0;
+  for (const side of [before, after]) {
+    for (const name in side) {
+      if (++count % sliceLength === 0) yield;
+      const [left, right] = [memberOf(before, name), memberOf(after, name)];
+      // What was there before is compared on that side.
+      const isAdded = left === undefined;
+      if (left === right || isAdded !== (side === after)) continue;
+      const shape = memberShape(map, name);
+      const change =
+        levels > 1 && typeof (left ?? right) === "object"
+          ? yield* compareLevels(levels - 1, shape, [left, right])
+          : compareValues(shape, left, right);
+      changes.add(fieldElement(name), change);
+    }
+    if (count >= sliceLength) yield;
+  }
+  return changes.done();
+}
+
+function memberOf(object: JsonObject, name: string): unknown {
+  return Object.hasOwn(object, name) ? object[name] : undefined;
 }
 
 /** Undefined where nothing differs. At least one of the values is there. */
@@ -54,7 +139,7 @@ function compareAs(form: Form, shape: Shape, [before, after]: Pair): Change | un
       const list = shape.list as ListShape;
       const [left, right] = [listIn(before) ?? [], listIn(after) ?? []];
       const isUnit = list.relation === "atomic" || left.length + right.length === 0;
-      return isUnit ? compareUnits(before, after) : compareLists(list, left, right);
+      return isUnit ? compareUnits(before, after) : atOnce(compareLists(list, left, right));
     }
     case "map": {
       const map = shape.map as MapShape;
@@ -108,32 +193,33 @@ class Changes {
 function compareMaps(map: MapShape, before: JsonObject, after: JsonObject): Change | undefined {
   const changes = new Changes();
   for (const name in before) {
-    const [left, right] = [before[name], Object.hasOwn(after, name) ? after[name] : undefined];
+    const [left, right] = [before[name], memberOf(after, name)];
     if (left === undefined || left === right) continue;
     changes.add(fieldElement(name), compareValues(memberShape(map, name), left, right));
   }
   for (const name in after) {
-    if (after[name] === undefined || (Object.hasOwn(before, name) && before[name] !== undefined)) {
-      continue;
-    }
+    if (after[name] === undefined || memberOf(before, name) !== undefined) continue;
     changes.add(fieldElement(name), compareValues(memberShape(map, name), undefined, after[name]));
   }
   return changes.done();
 }
 
-function compareLists(
+function* compareLists(
   list: ListShape,
   before: readonly unknown[],
   after: readonly unknown[],
-): Change | undefined {
+): Slices<Change | undefined> {
   if (deepEqual(before, after)) return undefined;
   const changes = new Changes();
-  const left = itemsByElement(list, before);
-  const right = itemsByElement(list, after);
+  const left = yield* itemsByElementInSlices(list, before);
+  const right = yield* itemsByElementInSlices(list, after);
+  let count = 0;
   for (const [element, items] of left) {
+    if (++count % sliceLength === 0) yield;
     changes.add(element, compareItems(list.element, items, right.get(element) ?? []));
   }
   for (const [element, items] of right) {
+    if (++count % sliceLength === 0) yield;
     if (!left.has(element)) changes.add(element, compareItems(list.element, [], items));
   }
   return changes.done();
@@ -159,34 +245,43 @@ function compareItems(
 
 /** The path of a value that was not there before (or is no more), and all paths below. */
 function everyPath(shape: Shape, value: unknown): FieldSet {
+  return typeof value === "object" ? atOnce(everyPathInSlices(shape, value)) : leaf;
+}
+
+/** As `everyPath`, in slices. */
+function* everyPathInSlices(shape: Shape, value: unknown): Slices<FieldSet> {
   switch (treatedAs(shape, formOf(shape, value))) {
     case "list":
-      return withPathsInList(shape.list as ListShape, listIn(value) ?? []);
+      return yield* withPathsInList(shape.list as ListShape, listIn(value) ?? []);
     case "map":
-      return withPathsInMap(shape.map as MapShape, mapIn(value));
+      return yield* withPathsInMap(shape.map as MapShape, mapIn(value));
     default:
       return leaf;
   }
 }
 
-/** A member, and what lies below it; made in one go, since copies of large sets take long. */
-function withPathsInMap(map: MapShape, value: JsonObject | undefined): FieldSet {
+/** A member, and what lies below it; made in one set, since copies of large sets take long. */
+function* withPathsInMap(map: MapShape, value: JsonObject | undefined): Slices<FieldSet> {
   if (map.atomic || value === undefined) return leaf;
   const paths: Record<PathElement, FieldSet> = { [SELF]: leaf };
-  let isLeaf = true;
+  let count = 0;
   for (const name in value) {
     const member = value[name];
     if (member === undefined) continue;
-    paths[fieldElement(name)] = everyPath(memberShape(map, name), member);
-    isLeaf = false;
+    if (++count % sliceLength === 0) yield;
+    const isUnit = typeof member !== "object";
+    const node = isUnit ? leaf : yield* everyPathInSlices(memberShape(map, name), member);
+    paths[fieldElement(name)] = node;
   }
-  return isLeaf ? leaf : paths;
+  return count === 0 ? leaf : paths;
 }
 
-function withPathsInList(list: ListShape, items: readonly unknown[]): FieldSet {
+function* withPathsInList(list: ListShape, items: readonly unknown[]): Slices<FieldSet> {
   if (list.relation === "atomic" || items.length === 0) return leaf;
   const paths: Record<PathElement, FieldSet> = { [SELF]: leaf };
-  for (const [element, same] of itemsByElement(list, items)) {
+  let count = 0;
+  for (const [element, same] of yield* itemsByElementInSlices(list, items)) {
+    if (++count % sliceLength === 0) yield;
     paths[element] = same.length > 1 ? leaf : everyPath(list.element, same[0]);
   }
   return paths;

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "#base";
+import { atOnce, isJsonObject, type JsonObject, type Slices } from "#base";
 import { goQuote } from "#meta";
 import { keyElement, type PathElement, valueElement } from "../fieldpath/path-element.ts";
 import type { ListShape, MapShape, Shape } from "./shape.ts";
@@ -7,6 +7,9 @@ import type { ListShape, MapShape, Shape } from "./shape.ts";
 export class ElementError extends Error {
   override readonly name = "ElementError";
 }
+
+/** How many members of a map or items of a list are looked at within a millisecond or two. */
+export const sliceLength = 1000;
 
 /** Which of the forms that its shape allows a value has. */
 export type Form = "scalar" | "list" | "map" | "any";
@@ -108,16 +111,26 @@ function valueOf(item: unknown): PathElement {
  *
  * @throws ElementError
  */
-export function itemsByElement(
+export function* itemsByElementInSlices(
   list: ListShape,
   items: readonly unknown[],
-): ReadonlyMap<PathElement, readonly unknown[]> {
+): Slices<ReadonlyMap<PathElement, readonly unknown[]>> {
   const found = new Map<PathElement, unknown[]>();
+  let count = 0;
   for (const item of items) {
     const element = elementOf(list, item);
     const same = found.get(element);
     if (same === undefined) found.set(element, [item]);
     else same.push(item);
+    if (++count % sliceLength === 0) yield;
   }
   return found;
+}
+
+/** As `itemsByElementInSlices`, in one pass. */
+export function itemsByElement(
+  list: ListShape,
+  items: readonly unknown[],
+): ReadonlyMap<PathElement, readonly unknown[]> {
+  return atOnce(itemsByElementInSlices(list, items));
 }

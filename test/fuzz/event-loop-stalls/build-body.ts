@@ -21,6 +21,9 @@ export const reviews = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 export const core = "/api/v1/namespaces/default";
 export const dry = "?dryRun=All";
 
+/** Stands for the resourceVersion of the stored custom resource of 47,000 open fields, in bodies. */
+export const wideVersion = "version of wide";
+
 /** The custom resource that the server of this test defines: a list with keys, and open fields. */
 export const definition = customResourceDefinition(
   { plural: "larges", kind: "Large" },

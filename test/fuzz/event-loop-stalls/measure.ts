@@ -3,7 +3,7 @@ import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { Agent, request } from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { BodyClass } from "./build-body.ts";
+import { type BodyClass, wideVersion } from "./build-body.ts";
 
 export interface Stall {
   readonly status: number;
@@ -23,6 +23,8 @@ export interface Stall {
 interface Address {
   readonly url: string;
   readonly token: string;
+  /** What `wideVersion` stands for. */
+  readonly version: string;
 }
 
 interface Call {
@@ -64,7 +66,9 @@ export class MeasuredServer {
     if (this.child.exitCode === null) await once(this.child, "exit");
   }
 
-  async send({ method = "POST", path, type, body, accept }: BodyClass): Promise<Stall> {
+  async send({ method = "POST", path, type, body: template, accept }: BodyClass): Promise<Stall> {
+    const bytes = template.toString("latin1").replace(wideVersion, this.address.version);
+    const body = Buffer.from(bytes, "latin1");
     await this.call("/readyz", {}, this.probes);
     await this.ask("begin");
     // The first delay is counted from the loop's second look at its timer.

@@ -13,11 +13,13 @@ const delay = monitorEventLoopDelay({ resolution: resolutionMs });
 
 async function start(): Promise<void> {
   const server = await startServer({ port: 0, controllers: false });
-  const post = async (path: string, body: object): Promise<void> => {
+  const post = async (path: string, body: object): Promise<string> => {
     const headers = { "content-type": "application/json" };
     const init = { method: "POST", headers, body: JSON.stringify(body) };
-    const { status } = await server.fetch(path, init);
-    if (status !== 201) throw new Error(`${path}: ${status}`);
+    const response = await server.fetch(path, init);
+    if (response.status !== 201) throw new Error(`${path}: ${response.status}`);
+    const { metadata } = (await response.json()) as { metadata: { resourceVersion: string } };
+    return metadata.resourceVersion;
   };
   const named = (kind: string, name: string): object => {
     return { apiVersion: "v1", kind, metadata: { name } };
@@ -36,9 +38,9 @@ async function start(): Promise<void> {
   const wide = { ...large, metadata: { name: "wide" }, spec: { open: numbered(47_000, 1) } };
   const items = many(16_000, (i) => ({ name: `i${i}`, size: i }));
   const long = { ...large, metadata: { name: "long" }, spec: { items } };
-  await post("/apis/example.com/v1/namespaces/default/larges", wide);
+  const version = await post("/apis/example.com/v1/namespaces/default/larges", wide);
   await post("/apis/example.com/v1/namespaces/default/larges", long);
-  process.send?.({ url: server.url, token: server.token });
+  process.send?.({ url: server.url, token: server.token, version });
 }
 
 /** CPU time of this thread, ms. */

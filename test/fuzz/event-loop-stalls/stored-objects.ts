@@ -2,7 +2,18 @@
  * Requests that are small themselves, about a stored ConfigMap of 24,000 keys, and about custom resources
  * of 47,000 open fields and of 16,000 items.
  */
-import { type BodyClass, core, dry, json, many, mergePatch, protobuf, yaml } from "./build-body.ts";
+import {
+  type BodyClass,
+  core,
+  dry,
+  json,
+  many,
+  mergePatch,
+  numbered,
+  protobuf,
+  wideVersion,
+  yaml,
+} from "./build-body.ts";
 
 const wide = `${core}/configmaps/wide`;
 const none = Buffer.alloc(0);
@@ -46,9 +57,63 @@ const customResources: readonly BodyClass[] = ["wide", "long"].flatMap((name) =>
   ];
 });
 
+const replacements: readonly BodyClass[] = ["values", "keys"].map((what) => ({
+  name: `stored: custom resource, wide: PUT with other ${what}`,
+  path: `/apis/example.com/v1/namespaces/default/larges/wide${dry}`,
+  method: "PUT",
+  type: json,
+  body: Buffer.from(
+    JSON.stringify({
+      apiVersion: "example.com/v1",
+      kind: "Large",
+      metadata: { name: "wide", resourceVersion: wideVersion },
+      spec: {
+        open:
+          what === "values"
+            ? numbered(47_000, 2)
+            : Object.fromEntries(many(47_000, (i) => [`o${i}`, 1])),
+      },
+    }),
+  ),
+}));
+
+/** YAML bodies have a bound of 50,000 nodes. */
+const applications: readonly BodyClass[] = [
+  {
+    name: "stored: custom resource, long: apply of 16,000 items",
+    path: "/apis/example.com/v1/namespaces/default/larges/long?dryRun=All&fieldManager=m&force=true",
+    method: "PATCH",
+    type: "application/apply-patch+yaml",
+    body: Buffer.from(
+      JSON.stringify({
+        apiVersion: "example.com/v1",
+        kind: "Large",
+        metadata: { name: "long" },
+        spec: { items: many(16_000, (i) => ({ name: `i${i}`, size: i })) },
+      }),
+    ),
+  },
+  {
+    name: "accepted: apply of a Service of 10,000 ports",
+    path: `${core}/services/large?dryRun=All&fieldManager=m`,
+    method: "PATCH",
+    type: "application/apply-patch+yaml",
+    body: Buffer.from(
+      JSON.stringify({
+        apiVersion: "v1",
+        kind: "Service",
+        metadata: { name: "large" },
+        spec: { ports: many(10_000, (i) => ({ name: `p${i}`, port: i + 1 })) },
+      }),
+    ),
+  },
+];
+
 export const storedObjects: readonly BodyClass[] = [
   ...reads,
   ...customResources,
+  ...replacements,
+  ...applications,
   {
     name: "stored: merge patch of a label",
     path: wide + dry,
