@@ -228,7 +228,7 @@ describe("metrics of a server", () => {
       'kubernetes_feature_enabled{name="ImageVolume",stage="BETA"} 0',
       'apiserver_watch_cache_initializations_total{group="",resource="configmaps"} 1',
       'apiserver_storage_objects{resource="namespaces"} 4',
-      'etcd_requests_total{operation="create",group="",resource="namespaces"} 4',
+      'etcd_requests_total{operation="update",group="",resource="configmaps"} 1',
     ]) {
       assert.ok(all.includes(line), line);
     }
