@@ -411,6 +411,13 @@ describe("values", () => {
         removed: { "f:data": { "f:k0": {}, "f:k999": {} }, ...keyed(0) },
       },
     );
+    const merged = merge(shape, { data, ports }, after);
+    const story = new Story({ data, ports }).apply("m", after);
+    assert.deepEqual(merged, {
+      data: { ...data, ...after.data },
+      ports: [...ports, { port: 2500 }],
+    });
+    assert.deepEqual(story.object, merged);
     const set = toFieldSet(shape, after);
     const [members, items] = [Object.keys(set["f:data"] ?? {}), Object.keys(set["f:ports"] ?? {})];
     assert.deepEqual(

@@ -17,7 +17,7 @@ import {
 } from "./fieldpath/set.ts";
 import { toFieldSet } from "./typed/to-field-set.ts";
 import { type Manager, Managers } from "./managers.ts";
-import { merge } from "./typed/merge.ts";
+import { mergeInSlices } from "./typed/merge.ts";
 import { describeElement, type PathElement } from "./fieldpath/path-element.ts";
 import { reconciled, removeFields, withNamedFields } from "./typed/remove.ts";
 import type { Shape } from "./typed/shape.ts";
@@ -217,7 +217,7 @@ export function* apply(
   const known = reconcile(change, managers);
   const last = known.get(id);
   yield;
-  const merged = merge(shape, live, configuration);
+  const merged = yield* mergeInSlices(shape, live, configuration);
   yield;
   const set = toFieldSet(shape, configuration);
   yield;

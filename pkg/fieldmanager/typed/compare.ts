@@ -6,10 +6,12 @@ import {
   type Form,
   formOf,
   isEmptyMap,
+  isLarge,
   itemsByElementInSlices,
   listIn,
   mapIn,
   memberShape,
+  slicedLevels,
   sliceLength,
   treatedAs,
 } from "./value.ts";
@@ -34,9 +36,6 @@ export function compare(shape: Shape, before: JsonObject, after: JsonObject): Co
   return comparisonOf(compareValues(shape, before, after));
 }
 
-/** Levels of maps that are compared in slices; what lies deeper is compared in one pass. */
-const slicedLevels = 3;
-
 /** As `compare`, in slices if one of the objects is large: generators make small ones twice as slow. */
 export function* compareInSlices(
   shape: Shape,
@@ -46,25 +45,6 @@ export function* compareInSlices(
   if (!isLarge(before) && !isLarge(after)) return compare(shape, before, after);
   yield;
   return comparisonOf(yield* compareLevels(slicedLevels, shape, [before, after]));
-}
-
-/** Whether a map or list of the sliced levels has more members than a slice. */
-function isLarge(value: object, levels = slicedLevels): boolean {
-  if (Array.isArray(value)) return value.length > sliceLength;
-  let count = 0;
-  for (const name in value) {
-    if (++count > sliceLength) return true;
-    const member = (value as JsonObject)[name];
-    if (
-      levels > 1 &&
-      typeof member === "object" &&
-      member !== null &&
-      isLarge(member, levels - 1)
-    ) {
-      return true;
-    }
-  }
-  return false;
 }
 
 function comparisonOf(change: Change | undefined): Comparison {

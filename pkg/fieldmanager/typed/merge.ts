@@ -1,7 +1,18 @@
-import { assign, type JsonObject } from "#base";
+import { assign, atOnce, isJsonObject, type JsonObject, type Slices } from "#base";
 import type { PathElement } from "../fieldpath/path-element.ts";
 import type { ListShape, MapShape, Shape } from "./shape.ts";
-import { elementOf, formOf, isEmptyMap, listIn, mapIn, memberShape, treatedAs } from "./value.ts";
+import {
+  elementOf,
+  formOf,
+  isEmptyMap,
+  isLarge,
+  listIn,
+  mapIn,
+  memberShape,
+  slicedLevels,
+  sliceLength,
+  treatedAs,
+} from "./value.ts";
 
 /**
  * The object with the configuration merged in: units are replaced, maps and associative lists keep
@@ -9,6 +20,62 @@ import { elementOf, formOf, isEmptyMap, listIn, mapIn, memberShape, treatedAs } 
  */
 export function merge(shape: Shape, live: JsonObject, configuration: JsonObject): JsonObject {
   return (mergeValues(shape, live, configuration) ?? {}) as JsonObject;
+}
+
+/** As `merge`, in slices if one of the objects is large. */
+export function* mergeInSlices(
+  shape: Shape,
+  live: JsonObject,
+  configuration: JsonObject,
+): Slices<JsonObject> {
+  if (!isLarge(live) && !isLarge(configuration)) return merge(shape, live, configuration);
+  yield;
+  return ((yield* mergeLevels(slicedLevels, shape, [live, configuration])) ?? {}) as JsonObject;
+}
+
+/** As `mergeValues`, in slices. */
+function* mergeLevels(
+  levels: number,
+  shape: Shape,
+  [live, wanted]: readonly [live: unknown, wanted: unknown],
+): Slices<unknown> {
+  const { map, list } = shape;
+  if (levels > 0 && map?.atomic === false && isJsonObject(live) && isJsonObject(wanted)) {
+    if (isEmptyMap(live) && isEmptyMap(wanted)) return wanted;
+    return yield* mergeMapsInSlices(levels, map, [live, wanted]);
+  }
+  const isKeyed = list !== undefined && list.relation !== "atomic";
+  if (isKeyed && Array.isArray(live) && Array.isArray(wanted) && wanted.length > 0) {
+    return yield* mergeLists(list, live, wanted);
+  }
+  return mergeValues(shape, live, wanted);
+}
+
+/** As `mergeMaps`, in slices. */
+function* mergeMapsInSlices(
+  levels: number,
+  map: MapShape,
+  [live, wanted]: readonly [live: JsonObject, wanted: JsonObject],
+): Slices<JsonObject | undefined> {
+  const merged: Record<string, unknown> = { ...live };
+  yield;
+  let count = 0;
+  for (const name of Object.keys(wanted)) {
+    if (++count % sliceLength === 0) yield;
+    const before = Object.hasOwn(live, name) ? live[name] : undefined;
+    const shape = memberShape(map, name);
+    const isInner = typeof wanted[name] === "object";
+    const value = isInner
+      ? yield* mergeLevels(levels - 1, shape, [before, wanted[name]])
+      : mergeValues(shape, before, wanted[name]);
+    setMember(merged, name, value);
+  }
+  return isEmptyMap(merged) ? undefined : merged;
+}
+
+function setMember(merged: Record<string, unknown>, name: string, value: unknown): void {
+  if (value === undefined) delete merged[name];
+  else assign(merged, name, value);
 }
 
 /** Undefined where nothing is left. */
@@ -20,7 +87,7 @@ function mergeValues(shape: Shape, live: unknown, wanted: unknown): unknown {
       const list = shape.list as ListShape;
       const [left, right] = [listIn(live) ?? [], listIn(wanted) ?? []];
       const isUnit = list.relation === "atomic" || left.length + right.length === 0;
-      return isUnit ? wanted : mergeLists(list, left, right);
+      return isUnit ? wanted : atOnce(mergeLists(list, left, right));
     }
     case "map": {
       const map = shape.map as MapShape;
@@ -38,8 +105,7 @@ function mergeMaps(map: MapShape, live: JsonObject, wanted: JsonObject): JsonObj
   for (const name of Object.keys(wanted)) {
     const before = Object.hasOwn(live, name) ? live[name] : undefined;
     const value = mergeValues(memberShape(map, name), before, wanted[name]);
-    if (value === undefined) delete merged[name];
-    else assign(merged, name, value);
+    setMember(merged, name, value);
   }
   return isEmptyMap(merged) ? undefined : merged;
 }
@@ -50,12 +116,14 @@ interface Indexed {
   readonly byElement: ReadonlyMap<PathElement, unknown>;
 }
 
-function indexed(list: ListShape, items: readonly unknown[]): Indexed {
-  const elements = items.map((item) => elementOf(list, item));
+function* indexed(list: ListShape, items: readonly unknown[]): Slices<Indexed> {
+  const elements: PathElement[] = [];
   const byElement = new Map<PathElement, unknown>();
-  for (const [index, element] of elements.entries()) {
+  for (const item of items) {
+    const element = elementOf(list, item);
     // A null takes the place of items that were never told apart.
-    byElement.set(element, byElement.has(element) ? null : items[index]);
+    byElement.set(element, byElement.has(element) ? null : item);
+    if (elements.push(element) % sliceLength === 0) yield;
   }
   return { elements, byElement };
 }
@@ -64,13 +132,13 @@ function indexed(list: ListShape, items: readonly unknown[]): Indexed {
  * Elements that only one side knows keep their place relative to those that both know; where both
  * know two, the configuration's order decides: live a b c, wanted c x a gives b c x a.
  */
-function mergeLists(
+function* mergeLists(
   list: ListShape,
   liveItems: readonly unknown[],
   wantedItems: readonly unknown[],
-): unknown[] | undefined {
-  const live = indexed(list, liveItems);
-  const wanted = indexed(list, wantedItems);
+): Slices<unknown[] | undefined> {
+  const live = yield* indexed(list, liveItems);
+  const wanted = yield* indexed(list, wantedItems);
   const shared = wanted.elements.filter((element) => live.byElement.has(element));
   const merged: unknown[] = [];
   const done = new Set<PathElement>();
@@ -82,7 +150,9 @@ function mergeLists(
   };
   let next = 0;
   let [left, right] = [0, 0];
+  let count = 0;
   while (left < live.elements.length || right < wanted.elements.length) {
+    if (++count % sliceLength === 0) yield;
     const [mine, theirs] = [live.elements[left], wanted.elements[right]];
     if (mine !== undefined && theirs !== undefined) {
       if (mine === theirs) {

@@ -11,6 +11,28 @@ export class ElementError extends Error {
 /** How many members of a map or items of a list are looked at within a millisecond or two. */
 export const sliceLength = 1000;
 
+/** Levels of maps that are looked at in slices; what lies deeper is looked at in one pass. */
+export const slicedLevels = 3;
+
+/** Whether a map or list of the sliced levels has more members than a slice. */
+export function isLarge(value: object, levels = slicedLevels): boolean {
+  if (Array.isArray(value)) return value.length > sliceLength;
+  let count = 0;
+  for (const name in value) {
+    if (++count > sliceLength) return true;
+    const member = (value as JsonObject)[name];
+    if (
+      levels > 1 &&
+      typeof member === "object" &&
+      member !== null &&
+      isLarge(member, levels - 1)
+    ) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /** Which of the forms that its shape allows a value has. */
 export type Form = "scalar" | "list" | "map" | "any";
 
