@@ -184,6 +184,10 @@ describe("etcd backend", () => {
 
   it("tells a reader that paused across a compaction", async () => {
     await using other = connect(etcd, { historyBytes: 0, lagBytes: 1_000 });
+    // The first watch starts the buffer; one that starts before the buffer reads a stream of its own.
+    const initial = collect(other, (await other.revision()) + 1);
+    await initial.until(await put(other, "/pause/a"));
+    await initial.stop();
     const abort = new AbortController();
     const start = (await other.revision()) + 1;
     const watch = other.watch({ fromRevision: start, signal: abort.signal });
@@ -195,10 +199,12 @@ describe("etcd backend", () => {
     const text = "z".repeat(200);
     for (let index = 0; index < 20; index += 1) last = await put(other, "/pause/a", text);
     await other.compact(last);
-    const seen = collect(backend, last + 1);
     let newest = last;
     for (let tries = 0; tries < 50; tries += 1) newest = await put(other, "/pause/b");
+    // Until then the reader could still keep up with the events.
+    const seen = collect(other, newest);
     await seen.until(newest);
+    await seen.stop();
     assert.equal(await faultKind(drain(reader)), "too-slow");
     const again = other.watch({ fromRevision: start, signal: abort.signal });
     const fault = await drain(again[Symbol.asyncIterator]()).catch((error: unknown) => error);
