@@ -191,7 +191,7 @@ describe("odd paths", () => {
       for (const { metadata } of objects) {
         assert.ok(info.isResource, told);
         if (info.name !== "") assert.equal(metadata.name, info.name, told);
-        const home = info.resource === "namespaces" ? metadata.name : metadata.namespace;
+        const home: string = info.resource === "namespaces" ? metadata.name : metadata.namespace;
         if (info.namespace !== "") assert.equal(home, info.namespace, told);
         const isMany = ["list", "watch"].includes(info.verb) || info.resource === "namespaces";
         assert.ok(isMany || metadata.name === info.name, told);
