@@ -14,7 +14,8 @@ const rbac = "/apis/rbac.authorization.k8s.io/v1";
 const reviews = "/apis/authorization.k8s.io/v1";
 const apiGroup = "rbac.authorization.k8s.io";
 const namespaces = ["one", "two"];
-const users = ["u1", "u2", "system:serviceaccount:one:bot"];
+/** No binding names "stranger": whatever the roles allow, some questions are refused. */
+const users = ["u1", "u2", "system:serviceaccount:one:bot", "stranger"];
 const groups = ["g1", "g2"];
 
 /** What requests are about: group, plural, whether it lies in namespaces, subresource. */
@@ -310,6 +311,6 @@ describe("access reviews and requests agree", () => {
       if (allowed) counts.allowed++;
       else counts.refused++;
     }
-    assert.ok(Math.min(counts.allowed, counts.refused) > rounds / 20, JSON.stringify(counts));
+    assert.ok(Math.min(counts.allowed, counts.refused) > rounds / 40, JSON.stringify(counts));
   });
 });
