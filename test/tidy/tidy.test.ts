@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { bodyOfIndex, danglingComments } from "./comments.ts";
 import { doors, layers, rankOf } from "./layers.ts";
 import { components, importCircles } from "./circles.ts";
 import { filesByFolder, maxFolderFiles } from "./rooms.ts";
-import { importsOf, root, type SourceFile, sourceFiles } from "./source.ts";
+import { filesBelow, importsOf, root, type SourceFile, sourceFiles } from "./source.ts";
 import { usedByTestsOnly } from "./test-only.ts";
 
 const maxFileLines = 500;
@@ -14,12 +14,6 @@ const maxFileLines = 500;
 const maxLineLength = 110;
 const files = sourceFiles();
 const products = files.filter((file) => !file.isTest);
-
-/** Index files that still hold code, each with the reason. */
-const indexesWithCode: Readonly<Record<string, string>> = {
-  "pkg/admission/index.ts": "not taken apart yet",
-  "pkg/api/index.ts": "not taken apart yet",
-};
 
 describe("tidy", () => {
   it("imports go down the ranks, through index.ts", () => {
@@ -46,6 +40,13 @@ describe("tidy", () => {
         .filter(([, count]) => count > maxFolderFiles)
         .map(([folder, count]) => `${folder}: ${count} files`),
     );
+  });
+
+  it("pkg/ and cmd/ hold TypeScript only, and no empty file", () => {
+    const stray = ["pkg", "cmd"]
+      .flatMap((folder) => filesBelow(folder))
+      .filter((file) => !/\.c?ts$/.test(file) || statSync(path.join(root, file)).size === 0);
+    assert.deepEqual(stray, []);
   });
 
   it("files and lines are short", () => {
@@ -146,7 +147,7 @@ describe("tidy", () => {
   it("an index.ts is a caption and a list of exports", () => {
     none(
       products
-        .filter(({ path }) => path.endsWith("/index.ts") && !(path in indexesWithCode))
+        .filter(({ path }) => path.endsWith("/index.ts"))
         .filter((file) => !file.text.startsWith("/**") || bodyOfIndex(file) !== "")
         .map(({ path }) => path),
     );
