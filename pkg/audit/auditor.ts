@@ -16,7 +16,7 @@ import { type LineSink, LogBackend, streamSink } from "./log.ts";
 import { policyEvaluator } from "./policy.ts";
 import { readPolicy } from "./policy-file.ts";
 import { RotatingFile, type RotationOptions } from "./rotating-file.ts";
-import { RequestAudit } from "./trail.ts";
+import { RequestAudit } from "./request-audit.ts";
 import { type TruncateOptions, truncating } from "./truncate.ts";
 import { WebhookBackend } from "./webhook.ts";
 
@@ -115,10 +115,10 @@ export async function startAuditor(options: AuditorOptions): Promise<RunningAudi
   };
   return {
     begin(request: AuditedRequest): AuditTrail | undefined {
-      const verdict = judge(request.info, request.user);
-      const { level } = verdict;
+      const decision = judge(request.info, request.user);
+      const { level } = decision;
       instruments.add(levelTotal, { level }, 1);
-      return level === "None" ? undefined : new RequestAudit(request, verdict, parts);
+      return level === "None" ? undefined : new RequestAudit(request, decision, parts);
     },
     close: (graceMs) => closing(backend, givenUp, graceMs),
   };

@@ -12,7 +12,7 @@ export interface AuditDecision {
 type Names = ReadonlySet<string> | undefined;
 
 interface ReadyRule {
-  readonly verdict: AuditDecision;
+  readonly decision: AuditDecision;
   readonly users: Names;
   readonly groups: readonly string[];
   readonly verbs: Names;
@@ -33,7 +33,7 @@ export function policyEvaluator(
 ): (info: RequestInfo, user: User | undefined) => AuditDecision {
   const rules = (policy.rules ?? []).map((rule) => ready(rule, policy));
   const nothing: AuditDecision = { level: "None", omitted: new Set(), omitsManagedFields: false };
-  return (info, user) => rules.find((rule) => matches(rule, info, user))?.verdict ?? nothing;
+  return (info, user) => rules.find((rule) => matches(rule, info, user))?.decision ?? nothing;
 }
 
 /** Whether a level is at least `least`. */
@@ -44,7 +44,7 @@ export function isAtLeast(level: Level, least: Level): boolean {
 function ready(rule: PolicyRule, policy: Policy): ReadyRule {
   const omitted = [...(policy.omitStages ?? []), ...(rule.omitStages ?? [])];
   return {
-    verdict: {
+    decision: {
       level: rule.level as Level,
       omitted: new Set(omitted as Stage[]),
       omitsManagedFields: rule.omitManagedFields ?? policy.omitManagedFields ?? false,

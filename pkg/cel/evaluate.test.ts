@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { objectMeta } from "#meta";
 import { OpaqueJson } from "#base";
 import { int32, list, map, pointer, string as text, structs, value } from "#schema";
-import { AccessEvaluator } from "./asking.ts";
+import { AccessEvaluator } from "./access-evaluator.ts";
 import { Environment } from "./environment.ts";
 import { escapeProperty, unescapeProperty } from "./syntax/escape.ts";
 import { authorizerType, authorizerValue } from "./library/kubernetes/authorization.ts";

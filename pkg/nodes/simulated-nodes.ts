@@ -27,7 +27,7 @@ import { PodVolumes } from "./volumes/pod-volumes.ts";
 import { runStorage } from "./storage/simulated-storage.ts";
 import { StaticPods } from "./static-pods/static-pods.ts";
 import { StageFollower } from "./stages/follow-stages.ts";
-import { StageBook } from "./stages/stage-book.ts";
+import { StageRegistry } from "./stages/stage-registry.ts";
 import { nodeKind } from "./stages/stage-kinds.ts";
 import { StagePlayers } from "./stages/play/stage-players.ts";
 
@@ -61,7 +61,7 @@ class SimulatedNodes {
   private readonly commands: ContainerCommands;
   private readonly volumes: PodVolumes;
   private readonly expansion: NodeExpansion;
-  private readonly book = new StageBook();
+  private readonly registry = new StageRegistry();
   private readonly stages:
     | { readonly follower: StageFollower; readonly players: StagePlayers }
     | undefined;
@@ -156,24 +156,24 @@ class SimulatedNodes {
 
   private nodeStages(): NodeStages {
     return {
-      exist: () => this.book.has(nodeKind),
+      exist: () => this.registry.has(nodeKind),
       isStaged: (node) => this.stages?.players.nodes.isStaged(node) === true,
-      selects: (node) => this.book.selecting(nodeKind, node).length > 0,
+      selects: (node) => this.registry.selecting(nodeKind, node).length > 0,
     };
   }
 
   private createStages(): SimulatedNodes["stages"] {
-    const { context, settings, book } = this;
+    const { context, settings, registry } = this;
     const { nodesClient: client, stageClients: clients } = context;
     if (client === undefined || clients === undefined) return undefined;
     const installs = settings.installsStages;
-    const follower = new StageFollower({ ...context, client, book, installs });
+    const follower = new StageFollower({ ...context, client, registry, installs });
     const players = new StagePlayers({
       context,
       settings,
       client,
       clients,
-      book,
+      registry,
       pods: this.pods,
       nodes: this.nodes,
       hostOf: (name) => this.nodeSyncer.hostOf(name),

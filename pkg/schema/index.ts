@@ -4,7 +4,7 @@ export type { ListShape, MapShape, MergeShape } from "./struct/merge-shape.ts";
 export * from "./struct/declare.ts";
 export {
   type FieldProblem,
-  type Look,
+  type DeferredCheck,
   maxReportedProblems,
   Path,
   Problems,

@@ -180,7 +180,7 @@ function checkSpecUpdate(
   old: CustomResourceDefinition,
   problems: Problems,
 ): void {
-  problems.later(function* (told) {
+  problems.defer(function* (told) {
     const found = new Problems();
     checkSpec(definition.spec, unchangedParts(definition, old), found);
     yield* found.settle();

@@ -1,6 +1,6 @@
 /** Which JSON schemas custom resources may have. */
 import { isJsonObject, type Slices } from "#base";
-import type { Look, Path, Problems } from "#schema";
+import type { DeferredCheck, Path, Problems } from "#schema";
 import {
   cardinalityBelow,
   checkDefaults,
@@ -60,25 +60,26 @@ export function checkSchema(schema: JsonSchema, path: Path, options: SchemaOptio
   if (schema.nullable) {
     problems.forbidden(place.child("nullable"), "nullable cannot be true at the root");
   }
-  problems.later((found) => schemaChecks(schema, place, { ...options, problems: found }));
+  problems.defer((found) => schemaChecks(schema, place, { ...options, problems: found }));
 }
 
 function* schemaChecks(schema: JsonSchema, place: Path, options: SchemaOptions): Slices<void> {
   const { problems, tolerance } = options;
   const costs = new RuleCosts();
   const isSound = tolerance.nonStructural || (yield* shapeChecks(schema, place, options));
-  const expressions: Look[] | undefined = isSound && !tolerance.nonStructural ? [] : undefined;
-  const rules: RuleScope | undefined = expressions && {
+  const ruleChecks: DeferredCheck[] | undefined =
+    isSound && !tolerance.nonStructural ? [] : undefined;
+  const rules: RuleScope | undefined = ruleChecks && {
     costs,
-    looks: expressions,
+    ruleChecks,
     limitsEachRule: !options.toleratesCosts,
     cardinality: 1,
     uncorrelatable: undefined,
   };
   yield;
   checkBelow(schema, place, { problems, tolerance, isRoot: true, rules });
-  for (const look of expressions ?? []) problems.later(look);
-  problems.later((found) => costs.check(place, found));
+  for (const check of ruleChecks ?? []) problems.defer(check);
+  problems.defer((found) => costs.check(place, found));
 }
 
 /** Words without which no structural schema can be made; `checkSupported` reports them. */
@@ -143,7 +144,7 @@ function checkRootFields(schema: JsonSchema, place: Path, problems: Problems): v
 /** Context of CEL rules; absent where none are allowed or none can be checked. */
 interface RuleScope extends Omit<RulePlace, "path" | "isRoot" | "problems"> {
   /** Receives checks that run after all others. */
-  readonly looks: Look[];
+  readonly ruleChecks: DeferredCheck[];
   readonly cardinality: number | undefined;
 }
 
@@ -223,7 +224,7 @@ function checkRules(
   });
   if (!isSound || problems.count > before || rules === undefined) return;
   const isResource = isRoot || compiled.isEmbedded;
-  rules.looks.push((found) =>
+  rules.ruleChecks.push((found) =>
     checkRuleDefinitions(compiled, { ...rules, path, isRoot: isResource, problems: found }),
   );
 }

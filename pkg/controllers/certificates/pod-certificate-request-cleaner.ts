@@ -1,7 +1,7 @@
 import type { Handle } from "#client";
 import { ignoreNotFound, resolve } from "#meta";
 import type { ControllerContext } from "../controller-context.ts";
-import { isServed } from "../served.ts";
+import { isServed } from "../is-served.ts";
 
 /** Maximum age of a request: by then its kubelet has given up. */
 const retentionMs = 15 * 60_000;

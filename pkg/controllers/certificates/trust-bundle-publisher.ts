@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { ApiObject, Handle } from "#client";
 import { ignoreNotFound, resolve } from "#meta";
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
-import { isServed } from "../served.ts";
+import { isServed } from "../is-served.ts";
 
 interface ClusterTrustBundle extends ApiObject {
   readonly spec?: { readonly signerName?: string; readonly trustBundle?: string };

@@ -24,7 +24,7 @@ import { ignoreNotFound } from "#meta";
 import type { MetricDefinition } from "#request";
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
 import { conditionOf } from "../pods/pod-state.ts";
-import { isServed } from "../served.ts";
+import { isServed } from "../is-served.ts";
 import { formatTime } from "../time.ts";
 import { isOwner, owningPodOf } from "./pod-claims.ts";
 

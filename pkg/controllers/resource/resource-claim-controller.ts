@@ -9,7 +9,7 @@ import {
 } from "#kinds";
 import { groupVersionOf } from "#meta";
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
-import { isServed } from "../served.ts";
+import { isServed } from "../is-served.ts";
 import { ClaimGenerator } from "./claim-generator.ts";
 import { ClaimRelease } from "./claim-release.ts";
 import { checkOwner, claimNameOf, isDone, isOwner } from "./pod-claims.ts";

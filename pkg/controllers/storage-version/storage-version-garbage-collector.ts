@@ -1,7 +1,7 @@
 import { type ApiObject, type Draft, type Handle, objectKey, leases } from "#client";
 import { isNotFound, resolve } from "#meta";
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
-import { isServed } from "../served.ts";
+import { isServed } from "../is-served.ts";
 import { formatTime } from "../time.ts";
 
 interface ServerStorageVersion {

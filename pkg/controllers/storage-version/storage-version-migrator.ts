@@ -1,7 +1,7 @@
 import { type ApiObject, type Client, type Draft, type Handle, objectKey } from "#client";
 import { groupVersionOf, isConflict, isNotFound, resolve } from "#meta";
 import { type ControllerContext, newWorkQueue } from "../controller-context.ts";
-import { isServed } from "../served.ts";
+import { isServed } from "../is-served.ts";
 import { formatTime } from "../time.ts";
 
 type ConditionType = "Running" | "Succeeded" | "Failed";

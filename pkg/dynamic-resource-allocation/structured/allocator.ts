@@ -50,10 +50,10 @@ export class Allocator {
     const context = { ...this.options, node, pools, candidates };
     const searched = claims.map((claim): SearchedClaim => {
       const { requests, constraints = [] } = claim.spec.devices ?? {};
-      const ways = (requests ?? []).map((request) => prepareRequest(context, claim, request));
-      checkCount(claim, ways);
+      const prepared = (requests ?? []).map((request) => prepareRequest(context, claim, request));
+      checkCount(claim, prepared);
       return {
-        ways,
+        requests: prepared,
         constraints: constraints.map((each, at) => {
           const made = constraintOf(each);
           if (made !== undefined) return made;
@@ -77,7 +77,9 @@ export class Allocator {
 
 /** Checks the minimum number of devices against the limit per claim. */
 function checkCount(claim: ResourceClaim, requests: readonly (readonly PreparedRequest[])[]): void {
-  const counts = requests.map((ways) => Math.min(...ways.map(({ count }) => count)));
+  const counts = requests.map((alternatives) =>
+    Math.min(...alternatives.map(({ count }) => count)),
+  );
   const count = counts.reduce((sum, each) => sum + each, 0);
   if (count <= maxDevices) return;
   const what = `number of requested devices ${count} exceeds the claim limit of ${maxDevices}`;

@@ -3,7 +3,7 @@ import { type AllocatedDevice, toleratesTaint } from "#kinds";
 import { consumedCapacity, hasCapacity } from "./capacity.ts";
 import type { Constraint } from "./constraints.ts";
 import { type AvailableCounters, ConsumedCounters } from "./counters.ts";
-import { isPlausible } from "./plausibility.ts";
+import { hasEnoughDevices } from "./device-matching.ts";
 import type { Candidate } from "./pools.ts";
 import { AllocationFault, maxDevices, type PreparedRequest } from "./requests.ts";
 import type { Chosen } from "./results.ts";
@@ -11,7 +11,7 @@ import { addAmount, type AllocatedState, type AllocatorFeatures, type Amounts } 
 
 export interface SearchedClaim {
   /** Alternatives of each request, one of which is selected. */
-  readonly ways: readonly (readonly PreparedRequest[])[];
+  readonly requests: readonly (readonly PreparedRequest[])[];
   readonly constraints: readonly Constraint[];
 }
 
@@ -44,7 +44,7 @@ interface Draft {
 /** Number of steps between two yields. */
 const stepsPerYield = 64;
 /** Step at which a search is checked for a lack of devices, which backtracking detects slowly. */
-const plausibilityStep = 256;
+const matchingStep = 256;
 
 /** One backtracking search over requests, devices and candidates in order. */
 export class Search {
@@ -67,17 +67,17 @@ export class Search {
 
   private *request(claim: number, at: number): Generator<void, Outcome> {
     const { claims } = this.options;
-    const ways = claims[claim]?.ways;
-    if (ways === undefined) return "done";
-    const found = ways[at];
-    if (found === undefined) {
+    const requests = claims[claim]?.requests;
+    if (requests === undefined) return "done";
+    const alternatives = requests[at];
+    if (alternatives === undefined) {
       const outcome = yield* this.request(claim + 1, 0);
       return outcome === "exceeded" ? "none" : outcome;
     }
     let isExceeded = true;
-    for (const way of found) {
-      this.drafts[claim]!.requests[at] = way;
-      const outcome = yield* this.device(claim, way, { at, index: 0, from: 0 });
+    for (const request of alternatives) {
+      this.drafts[claim]!.requests[at] = request;
+      const outcome = yield* this.device(claim, request, { at, index: 0, from: 0 });
       if (outcome === "exceeded") continue;
       if (outcome !== "none") return outcome;
       isExceeded = false;
@@ -91,41 +91,41 @@ export class Search {
    */
   private *device(
     claim: number,
-    way: PreparedRequest,
+    request: PreparedRequest,
     place: { readonly at: number; readonly index: number; readonly from: number },
   ): Generator<void, Outcome> {
     const { at, index, from } = place;
     if (++this.steps % stepsPerYield === 0) yield;
-    if (this.steps === plausibilityStep && !(yield* this.isPlausible())) return "hopeless";
-    if (way.all?.length === 0) return "none";
-    if (index >= way.count) return yield* this.request(claim, at + 1);
+    if (this.steps === matchingStep && !(yield* this.hasEnoughDevices())) return "hopeless";
+    if (request.all?.length === 0) return "none";
+    if (index >= request.count) return yield* this.request(claim, at + 1);
     const { chosen } = this.drafts[claim]!;
-    if (chosen.length + way.count - index > maxDevices) return "exceeded";
+    if (chosen.length + request.count - index > maxDevices) return "exceeded";
     const { candidates } = this.options;
-    const start = way.all === undefined ? from : way.all[index]!;
-    const end = way.all === undefined ? candidates.length : start + 1;
+    const start = request.all === undefined ? from : request.all[index]!;
+    const end = request.all === undefined ? candidates.length : start + 1;
     for (let position = start; position < end; position++) {
-      if (!this.isEligible(claim, way, position)) continue;
+      if (!this.isEligible(claim, request, position)) continue;
       const candidate = candidates[position]!;
-      if (!this.add(claim, way, candidate)) continue;
+      if (!this.add(claim, request, candidate)) continue;
       const next = this.isShared(candidate) ? position : position + 1;
-      const outcome = yield* this.device(claim, way, { at, index: index + 1, from: next });
+      const outcome = yield* this.device(claim, request, { at, index: index + 1, from: next });
       if (outcome === "done") return outcome;
-      this.remove(claim, way);
+      this.remove(claim, request);
       if (outcome !== "none") return outcome;
     }
     return "none";
   }
 
   /** Whether the device is available for the request and matches it. */
-  private isEligible(claim: number, way: PreparedRequest, position: number): boolean {
+  private isEligible(claim: number, request: PreparedRequest, position: number): boolean {
     const candidate = this.options.candidates[position]!;
     const { pool, slice } = candidate;
     if (pool.invalidReason !== undefined) {
       const name = slice.spec.pool.name;
       throw new AllocationFault(`pool ${name} is invalid: ${pool.invalidReason}`);
     }
-    return !this.isInUse(claim, way, candidate) && way.matches(position);
+    return !this.isInUse(claim, request, candidate) && request.matches(position);
   }
 
   private isInUse(claim: number, { isAdmin }: PreparedRequest, candidate: Candidate): boolean {
@@ -139,52 +139,53 @@ export class Search {
   }
 
   /** Adds the device unless taints, capacity, counters or constraints forbid it. */
-  private add(claim: number, way: PreparedRequest, candidate: Candidate): boolean {
+  private add(claim: number, request: PreparedRequest, candidate: Candidate): boolean {
     const { features, claims, allocated, newShareId } = this.options;
     const { device, slice, id } = candidate;
     const { taints = [], consumesCounters = [] } = device;
-    if (features.deviceTaints && !taints.every((taint) => tolerates(way, taint))) return false;
+    if (features.deviceTaints && !taints.every((taint) => tolerates(request, taint))) return false;
     const usesCounters = consumesCounters.length > 0;
     if (usesCounters && !features.partitionableDevices) return false;
     const isShared = this.isShared(candidate);
     const inUse = [allocated.consumedOf(id), this.consumed.get(id)];
-    if (features.consumableCapacity && !hasCapacity(device, way.demand, inUse)) return false;
-    if (!this.constrain(claims[claim]!.constraints, way, candidate)) return false;
+    if (features.consumableCapacity && !hasCapacity(device, request.demand, inUse)) return false;
+    if (!this.constrain(claims[claim]!.constraints, request, candidate)) return false;
     if (usesCounters && !this.counters.add(device, slice)) {
-      for (const each of claims[claim]!.constraints) each.remove(way.name, candidate);
+      for (const each of claims[claim]!.constraints) each.remove(request.name, candidate);
       return false;
     }
-    const consumed = isShared ? consumedCapacity(device, way.demand) : undefined;
+    const consumed = isShared ? consumedCapacity(device, request.demand) : undefined;
     if (isShared) this.consume(id, consumed!, 1);
     else this.hold(id).add(claim);
     const keepsTolerations = features.deviceTaints;
-    const result = resultOf(way, candidate, { consumed, newShareId, keepsTolerations });
-    this.drafts[claim]!.chosen.push({ request: way, candidate, result, consumed });
+    const result = resultOf(request, candidate, { consumed, newShareId, keepsTolerations });
+    this.drafts[claim]!.chosen.push({ request, candidate, result, consumed });
     return true;
   }
 
   private constrain(
     constraints: readonly Constraint[],
-    way: PreparedRequest,
+    request: PreparedRequest,
     candidate: Candidate,
   ): boolean {
     for (const [at, constraint] of constraints.entries()) {
-      if (constraint.add(way.name, candidate)) continue;
-      if (way.all !== undefined) {
+      if (constraint.add(request.name, candidate)) continue;
+      if (request.all !== undefined) {
         const what = `cannot add device ${candidate.id} because a claim constraint would not be`;
-        throw way.fault(`: ${what} satisfied`);
+        throw request.fault(`: ${what} satisfied`);
       }
-      for (const added of constraints.slice(0, at)) added.remove(way.name, candidate);
+      for (const added of constraints.slice(0, at)) added.remove(request.name, candidate);
       return false;
     }
     return true;
   }
 
   /** Removes the last device of the claim. */
-  private remove(claim: number, way: PreparedRequest): void {
+  private remove(claim: number, request: PreparedRequest): void {
     const { candidate, consumed } = this.drafts[claim]!.chosen.pop()!;
     const { id, device, slice } = candidate;
-    for (const each of this.options.claims[claim]!.constraints) each.remove(way.name, candidate);
+    for (const each of this.options.claims[claim]!.constraints)
+      each.remove(request.name, candidate);
     if ((device.consumesCounters ?? []).length > 0) this.counters.remove(device, slice);
     if (consumed === undefined) this.hold(id).delete(claim);
     else this.consume(id, consumed, -1);
@@ -205,12 +206,12 @@ export class Search {
   }
 
   /** Whether there are enough devices, ignoring constraints, counters and capacity. */
-  private *isPlausible(): Generator<void, boolean> {
+  private *hasEnoughDevices(): Generator<void, boolean> {
     const { claims, candidates, allocated } = this.options;
     const isFree = (candidate: Candidate) => !allocated.has(candidate.id);
     const isShared = (candidate: Candidate) => this.isShared(candidate);
-    const requests = claims.flatMap(({ ways }) => ways);
-    return yield* isPlausible(requests, candidates, { isFree, isShared });
+    const requests = claims.flatMap(({ requests }) => requests);
+    return yield* hasEnoughDevices(requests, candidates, { isFree, isShared });
   }
 }
 

@@ -3,7 +3,7 @@ import type { Clock, Random } from "#base";
 import { type Client, Informer, type Informers } from "#client";
 import { type Stage, stagesOf } from "#kinds";
 import { isAlreadyExists } from "#meta";
-import type { StageBook } from "./stage-book.ts";
+import type { StageRegistry } from "./stage-registry.ts";
 import {
   type Definition,
   definitionsOf,
@@ -12,7 +12,7 @@ import {
 } from "./stage-definition.ts";
 
 export interface FollowStagesOptions {
-  readonly book: StageBook;
+  readonly registry: StageRegistry;
   readonly client: Client;
   readonly informers: Informers;
   /** Whether to create a missing CustomResourceDefinition of Stages. */
@@ -64,15 +64,15 @@ export class StageFollower {
 
   private follow(): void {
     if (this.following !== undefined || this.options.signal.aborted) return;
-    const { client, book, signal } = this.options;
+    const { client, registry, signal } = this.options;
     const life = new AbortController();
     setMaxListeners(0, life.signal);
     signal.addEventListener("abort", () => life.abort(), { once: true, signal: life.signal });
     const resource = stagesOf(client.domain);
     const informer = new Informer<Stage>({ ...this.options, resource, signal: life.signal });
     informer.subscribe(({ type, object }) => {
-      if (type === "deleted") book.remove(object.metadata.name);
-      else book.put(object);
+      if (type === "deleted") registry.remove(object.metadata.name);
+      else registry.put(object);
     });
     this.following = { life, informer };
     this.track(informer.run());
@@ -81,7 +81,7 @@ export class StageFollower {
   private leave(): void {
     this.following?.life.abort();
     this.following = undefined;
-    this.options.book.clear();
+    this.options.registry.clear();
   }
 
   private track(work: Promise<void>): void {

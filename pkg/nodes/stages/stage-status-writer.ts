@@ -3,10 +3,10 @@ import { type Client, WorkQueue } from "#client";
 import { type Condition, type Stage, stagesOf } from "#kinds";
 import { ignoreNotFound } from "#meta";
 import { timeText } from "../identifiers.ts";
-import type { StageBook } from "./stage-book.ts";
+import type { StageRegistry } from "./stage-registry.ts";
 
 interface StageStatusWriterOptions {
-  readonly book: StageBook;
+  readonly registry: StageRegistry;
   readonly client: Client;
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -27,14 +27,14 @@ export class StageStatusWriter {
 
   /** Runs until the signal aborts. */
   async run(): Promise<void> {
-    const stop = this.options.book.onVerdict((name) => this.queue.add(name));
+    const stop = this.options.registry.onAcceptance((name) => this.queue.add(name));
     await this.queue.run((name) => this.sync(name));
     stop();
   }
 
   private async sync(name: string): Promise<void> {
-    const { book, client, report } = this.options;
-    const { stage, fault } = book.verdictOn(name) ?? {};
+    const { registry, client, report } = this.options;
+    const { stage, fault } = registry.acceptanceOf(name) ?? {};
     if (stage === undefined) return;
     const condition = this.changed(stage, fault);
     if (condition === undefined) return;

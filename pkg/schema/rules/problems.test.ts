@@ -3,28 +3,34 @@ import { Path, Problems } from "./problems.ts";
 
 const details = (problems: Problems): readonly string[] =>
   problems.list.map(({ detail }) => detail);
-const tell = (problems: Problems, detail: string): void => problems.forbidden(Path.root, detail);
+const report = (problems: Problems, detail: string): void => problems.forbidden(Path.root, detail);
 
-describe("problems that are looked for later", () => {
-  function some(): Problems {
+describe("Problems, deferred checks", () => {
+  function withDeferredChecks(): Problems {
     const problems = new Problems();
-    tell(problems, "first");
-    problems.later((found) => {
-      tell(found, "second");
-      found.later((deeper) => tell(deeper, "third"));
-      tell(found, "fourth");
+    report(problems, "first");
+    problems.defer((found) => {
+      report(found, "second");
+      found.defer((deeper) => report(deeper, "third"));
+      report(found, "fourth");
     });
-    problems.later(() => undefined);
-    tell(problems, "fifth");
+    problems.defer(() => undefined);
+    report(problems, "fifth");
     return problems;
   }
 
-  it("come where they would have come at once", () => {
-    assert.deepEqual(details(some()), ["first", "second", "third", "fourth", "fifth"]);
+  it("lists their problems in the place of the defer call", () => {
+    assert.deepEqual(details(withDeferredChecks()), [
+      "first",
+      "second",
+      "third",
+      "fourth",
+      "fifth",
+    ]);
   });
 
-  it("are looked for one look at a time, and once", () => {
-    const problems = some();
+  it("runs them once, one per slice", () => {
+    const problems = withDeferredChecks();
     assert.equal(problems.count, 2);
     assert.equal([...problems.settle()].length, 3);
     assert.equal(problems.count, 5);
@@ -32,22 +38,22 @@ describe("problems that are looked for later", () => {
     assert.equal(details(problems).length, 5);
   });
 
-  it("are looked for in the slices of a look", () => {
+  it("passes on the slices of a check", () => {
     const problems = new Problems();
-    problems.later(function* (found) {
-      tell(found, "first");
+    problems.defer(function* (found) {
+      report(found, "first");
       yield;
-      found.later((deeper) => tell(deeper, "second"));
+      found.defer((deeper) => report(deeper, "second"));
       yield;
-      tell(found, "third");
+      report(found, "third");
     });
     assert.equal([...problems.settle()].length, 4);
     assert.deepEqual(details(problems), ["first", "second", "third"]);
   });
 
-  it("are not forgotten where nothing was found at once", () => {
+  it("runs them before it says that there is no problem", () => {
     const problems = new Problems();
-    problems.later((found) => tell(found, "only"));
+    problems.defer((found) => report(found, "only"));
     assert.equal(problems.empty, false);
   });
 });

@@ -1,8 +1,8 @@
 import { append, atOnce, type Slices } from "#base";
 
 /**
- * Field problems: data until they are rendered once into a Status's causes (source: Kubernetes'
- * field.Error).
+ * Field errors of validation (apimachinery's field.Error and field.ErrorList). They stay data until they are
+ * rendered into the causes of a Status.
  */
 
 export type ProblemType =
@@ -19,16 +19,13 @@ export type ProblemType =
 
 export interface FieldProblem {
   readonly type: ProblemType;
-  /**
-   * Dotted path as Kubernetes writes it: `spec.ports[0].name`, `metadata.labels`; `<nil>` is
-   * written by the renderer for "".
-   */
+  /** Dotted path, as in `spec.ports[0].name`. The renderer writes `<nil>` for "". */
   readonly field: string;
   readonly value?: unknown;
   readonly detail: string;
 }
 
-/** A field path, formatted only for problems. */
+/** A field path (apimachinery's field.Path), formatted only when an error is reported. */
 export class Path {
   private constructor(
     private readonly parent: Path | undefined,
@@ -60,25 +57,26 @@ export class Path {
 
 const discardedProblem = { field: "", detail: "" };
 
-/** Looks at something, in slices if that takes long, and adds what is wrong with it. */
-export type Look = (problems: Problems) => Slices<void> | undefined | void;
+/** A validation that reports into `problems`; an expensive one runs in slices. */
+export type DeferredCheck = (problems: Problems) => Slices<void> | undefined | void;
 
-/** Maximum number of reported problems per object; further ones are only counted. */
+/** Maximum number of problems per object with field and detail; further ones keep only their type. */
 export const maxReportedProblems = 1_000;
 
-/** Collects problems in the order of the response. */
+/** Collects problems in the order in which the response lists them. */
 export class Problems {
   #found: FieldProblem[] = [];
-  #later: { readonly after: number; readonly look: Look }[] = [];
+  #deferred: { readonly after: number; readonly check: DeferredCheck }[] = [];
 
   get list(): readonly FieldProblem[] {
     if (!this.isSettled) atOnce(this.settle());
     return this.#found;
   }
+  /** Runs the deferred checks first, as `list` does. */
   get empty(): boolean {
     return this.list.length === 0;
   }
-  /** How many have been found so far, without those of looks that are left for later. */
+  /** Number of problems so far, without those of deferred checks. */
   get count(): number {
     return this.#found.length;
   }
@@ -86,26 +84,26 @@ export class Problems {
     this.#found.push(problem);
   }
   /**
-   * Leaves a look that takes long for when all problems are asked for, or for `settle`. What it
-   * finds comes where it would have come now.
+   * Defers an expensive check until `settle`, or until the list is read. Its problems are listed in the
+   * place where `defer` was called.
    */
-  later(look: Look): void {
-    this.#later.push({ after: this.#found.length, look });
+  defer(check: DeferredCheck): void {
+    this.#deferred.push({ after: this.#found.length, check });
   }
-  /** Nothing was left for later, as nearly always. */
+  /** True if no check is deferred. */
   get isSettled(): boolean {
-    return this.#later.length === 0;
+    return this.#deferred.length === 0;
   }
-  /** Does what was left for later, one slice of a look at a time. */
+  /** Runs the deferred checks in slices. */
   *settle(): Slices<void> {
     if (this.isSettled) return;
     const all: FieldProblem[] = [];
     let taken = 0;
-    for (const { after, look } of this.#later) {
+    for (const { after, check } of this.#deferred) {
       append(all, this.#found.slice(taken, after));
       taken = after;
       const found = new Problems();
-      const slices = look(found);
+      const slices = check(found);
       if (slices !== undefined) yield* slices;
       yield;
       yield* found.settle();
@@ -113,7 +111,7 @@ export class Problems {
     }
     append(all, this.#found.slice(taken));
     this.#found = all;
-    this.#later = [];
+    this.#deferred = [];
   }
   required(path: Path, detail = ""): void {
     this.note("FieldValueRequired", path, { detail });
@@ -130,10 +128,7 @@ export class Problems {
   notFound(path: Path, value: unknown): void {
     this.note("FieldValueNotFound", path, { value, detail: "" });
   }
-  /**
-   * `Unsupported value: "x": supported values: "A", "B"`; the list is sorted as Kubernetes sorts
-   * it.
-   */
+  /** `Unsupported value: "x": supported values: "A", "B"`, with the supported values sorted. */
   notSupported(path: Path, value: unknown, supported: Iterable<string>): void {
     const names = [...supported].sort();
     const detail = names.length > 0 ? `supported values: ${names.map(quoted).join(", ")}` : "";
@@ -151,9 +146,9 @@ export class Problems {
   }
 
   private note(type: ProblemType, path: Path, more: Omit<FieldProblem, "type" | "field">): void {
-    const isTold = this.#found.length < maxReportedProblems;
+    const isReported = this.#found.length < maxReportedProblems;
     this.#found.push(
-      isTold ? { type, field: path.toString(), ...more } : { type, ...discardedProblem },
+      isReported ? { type, field: path.toString(), ...more } : { type, ...discardedProblem },
     );
   }
 }

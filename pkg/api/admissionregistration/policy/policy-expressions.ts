@@ -123,7 +123,7 @@ export function checkExpression(
     readonly then?: (type: CelType) => void;
   },
 ): void {
-  rest.problems.later((problems) => {
+  rest.problems.defer((problems) => {
     const { program, error, isInternal } = compileExpression(text, rest.place, rest.scope);
     if (program !== undefined) rest.then?.(program.type);
     else if (isInternal !== true) problems.invalid(path, text, error);

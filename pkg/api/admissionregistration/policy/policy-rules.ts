@@ -163,7 +163,7 @@ export function checkVariables(
       checkExpression(expression, at, { place: "variable", scope: extended, problems, then });
     }
     // Until it turns out to be of a type, or if it is of none.
-    problems.later(() => void (types.has(name) || types.set(name, dyn)));
+    problems.defer(() => void (types.has(name) || types.set(name, dyn)));
   }
   return extended;
 }

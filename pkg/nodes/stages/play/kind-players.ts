@@ -4,7 +4,7 @@ import { noInstruments } from "#request";
 import { prefix } from "../../annotations.ts";
 import type { NodesContext, NodesSettings } from "../../settings.ts";
 import { noMatchesFor, type ServedKinds } from "./served-kinds.ts";
-import type { StageBook } from "../stage-book.ts";
+import type { StageRegistry } from "../stage-registry.ts";
 import type { StageClients } from "./stage-clients.ts";
 import { type StagedKind, type StagedObject, typeMetaOf } from "../stage-kinds.ts";
 import { type StageHost, StagePlayer, type StagePlayerOptions } from "./stage-player.ts";
@@ -12,7 +12,7 @@ import { type StageHost, StagePlayer, type StagePlayerOptions } from "./stage-pl
 interface KindPlayersOptions {
   readonly context: NodesContext;
   readonly settings: NodesSettings;
-  readonly book: StageBook;
+  readonly registry: StageRegistry;
   readonly clients: StageClients;
   readonly served: ServedKinds;
   readonly randomOf: StagePlayerOptions<StagedObject>["randomOf"];
@@ -43,7 +43,7 @@ export class KindPlayers {
 
   /** Runs until the signal aborts. */
   async run(): Promise<void> {
-    const stop = this.options.book.onChange(() => this.refresh());
+    const stop = this.options.registry.onChange(() => this.refresh());
     this.refresh();
     await this.recorder.run();
     stop();
@@ -52,8 +52,8 @@ export class KindPlayers {
   }
 
   private refresh(): void {
-    const { book, context } = this.options;
-    const wanted = new Set(book.otherKinds());
+    const { registry, context } = this.options;
+    const wanted = new Set(registry.otherKinds());
     for (const [kind, life] of this.players) if (!wanted.has(kind)) this.leave(kind, life);
     if (context.signal.aborted) return;
     for (const kind of wanted) if (!this.players.has(kind)) this.follow(kind);
@@ -72,29 +72,29 @@ export class KindPlayers {
   private leave(kind: StagedKind, life: AbortController): void {
     this.players.delete(kind);
     life.abort();
-    this.options.book.setKindFault(kind, undefined);
+    this.options.registry.setKindFault(kind, undefined);
   }
 
   private async play(kind: StagedKind, signal: AbortSignal): Promise<void> {
-    const { context, settings, book, clients, served, randomOf } = this.options;
+    const { context, settings, registry, clients, served, randomOf } = this.options;
     const resource = await this.resourceOf(kind, signal);
     if (resource === undefined) return;
     const { client } = clients;
     const refuse = (what: string, error: unknown) => {
       if (signal.aborted) return;
       context.report(what, error);
-      book.setKindFault(kind, error instanceof Error ? error.message : String(error));
+      registry.setKindFault(kind, error instanceof Error ? error.message : String(error));
     };
     const common = { ...context, resource, client, signal };
     const informer = new Informer<StagedObject>({ ...common, report: refuse });
-    informer.subscribe(() => book.setKindFault(kind, undefined));
-    void informer.untilSynced().then(() => book.setKindFault(kind, undefined));
+    informer.subscribe(() => registry.setKindFault(kind, undefined));
+    void informer.untilSynced().then(() => registry.setKindFault(kind, undefined));
     const player = new StagePlayer<StagedObject>({
       ...common,
       // No metrics: kinds change with Stages, and queue metrics would remain.
       instruments: noInstruments,
       kind,
-      book,
+      registry,
       clients,
       served,
       informer,
@@ -110,13 +110,13 @@ export class KindPlayers {
 
   /** Waits until a kind is served; undefined = the signal aborted. */
   private async resourceOf(kind: StagedKind, signal: AbortSignal) {
-    const { context, book, served } = this.options;
+    const { context, registry, served } = this.options;
     const type = typeMetaOf(kind);
     while (!signal.aborted) {
       try {
         const resource = await served.find(type.apiVersion, type.kind);
         if (resource !== undefined) return resource;
-        book.setKindFault(kind, noMatchesFor(kind));
+        registry.setKindFault(kind, noMatchesFor(kind));
       } catch (error) {
         context.report(`Failed to discover the resource of ${kind}`, error);
       }

@@ -4,7 +4,7 @@ import { isConflict, isNotFound, StatusError } from "#meta";
 import type { Instruments } from "#request";
 import { TimerHeap } from "../../timers.ts";
 import { chooseStage, type CompiledStage, delayOf } from "../compile/compiled-stage.ts";
-import type { StageBook } from "../stage-book.ts";
+import type { StageRegistry } from "../stage-registry.ts";
 import { stageFunctions, type StageSurroundings } from "../compile/stage-functions.ts";
 import { documentOf, typeMetaOf, type StagedObject } from "../stage-kinds.ts";
 import { StepRunner, type StepRunnerOptions } from "./step-runner.ts";
@@ -16,7 +16,7 @@ export type StageHost = Pick<
 >;
 
 export interface StagePlayerOptions<T extends StagedObject> extends StepRunnerOptions<T> {
-  readonly book: StageBook;
+  readonly registry: StageRegistry;
   readonly informer: Informer<T>;
   /** The node of the object; undefined = not simulated by this process, or not working. */
   readonly hostOf: (object: T) => StageHost | undefined;
@@ -81,22 +81,22 @@ export class StagePlayer<T extends StagedObject> {
 
   /** Runs until the signal aborts. */
   async run(): Promise<void> {
-    const { book, informer } = this.options;
-    const stopBook = book.onChange(() => this.resync(informer.all()));
+    const { registry, informer } = this.options;
+    const stopListening = registry.onChange(() => this.resync(informer.all()));
     const stop = informer.subscribe(({ type, object }) => {
       if (type === "deleted") this.forget(object);
       else this.consider(object);
     });
     await this.queue.run((key) => this.play(key), { workers });
-    stopBook();
+    stopListening();
     stop();
   }
 
   /** Whether Stages control an object, instead of the built-in simulation. */
   isStaged(object: T): boolean {
-    const { book, kind, isForeign } = this.options;
-    if (!book.has(kind)) return false;
-    if (book.selecting(kind, object).length > 0) return true;
+    const { registry, kind, isForeign } = this.options;
+    if (!registry.has(kind)) return false;
+    if (registry.selecting(kind, object).length > 0) return true;
     // The built-in simulation terminates a deleted object that no Stage selects.
     if (object.metadata.deletionTimestamp !== undefined) return false;
     const known = this.staged.get(objectKey(object));
@@ -110,14 +110,14 @@ export class StagePlayer<T extends StagedObject> {
 
   /** Chooses the next Stage of an object and schedules it. */
   private consider(object: T): void {
-    const { book, kind, hostOf, clock, randomOf } = this.options;
+    const { registry, kind, hostOf, clock, randomOf } = this.options;
     const key = objectKey(object);
-    if (!book.has(kind)) {
+    if (!registry.has(kind)) {
       this.staged.delete(key);
       return this.cancel(key);
     }
     if (this.playing.has(key) || this.isOutdated(key, object)) return;
-    const stages = book.selecting(kind, object);
+    const stages = registry.selecting(kind, object);
     if (stages.length === 0 || hostOf(object) === undefined) return this.cancel(key);
     const job = this.jobs.get(key);
     const { resourceVersion } = object.metadata;

@@ -6,7 +6,7 @@ import type { PodHost } from "../../pod/pod-host.ts";
 import type { NodesContext, NodesSettings } from "../../settings.ts";
 import { KindPlayers } from "./kind-players.ts";
 import { ServedKinds } from "./served-kinds.ts";
-import type { StageBook } from "../stage-book.ts";
+import type { StageRegistry } from "../stage-registry.ts";
 import type { StageClients } from "./stage-clients.ts";
 import { nodeKind, podKind } from "../stage-kinds.ts";
 import { StageStatusWriter } from "../stage-status-writer.ts";
@@ -17,7 +17,7 @@ interface StagePlayersOptions {
   /** Client of Stages for Pods and Nodes. */
   readonly client: Client;
   readonly clients: StageClients;
-  readonly book: StageBook;
+  readonly registry: StageRegistry;
   readonly settings: NodesSettings;
   readonly pods: Informer<Pod>;
   readonly nodes: Informer<Node>;
@@ -37,17 +37,17 @@ export class StagePlayers {
   private readonly recorder: EventRecorder;
 
   constructor(private readonly options: StagePlayersOptions) {
-    const { context, client, clients, book, settings } = options;
+    const { context, client, clients, registry, settings } = options;
     const controller = `${prefix}/stages`;
     const instance = settings.namePrefix;
     this.recorder = new EventRecorder({ ...context, client, controller, instance });
     const served = new ServedKinds(clients.client, context.clock);
     const randomFor = (decision: string) => randomOf(decision, context.random, settings);
-    this.status = new StageStatusWriter({ ...context, book, client });
+    this.status = new StageStatusWriter({ ...context, registry, client });
     this.others = new KindPlayers({
       context,
       settings,
-      book,
+      registry,
       clients,
       served,
       randomOf: randomFor,
@@ -60,7 +60,7 @@ export class StagePlayers {
       client,
       clients,
       served,
-      book,
+      registry,
       recorder: this.recorder,
       version: settings.kubeletVersion,
       randomOf: randomFor,
@@ -88,7 +88,7 @@ export class StagePlayers {
 
   /** Runs until the signal aborts. */
   async run(): Promise<void> {
-    const stop = this.options.book.onChange(this.options.onChange);
+    const stop = this.options.registry.onChange(this.options.onChange);
     const parts = [this.status, this.pods, this.nodes, this.others, this.recorder];
     await Promise.all(parts.map((part) => part.run()));
     stop();

@@ -8,9 +8,9 @@ import type { Outcome, Program } from "./program.ts";
 
 /** The evaluation needs a decision that has not been made. */
 class MissingDecision extends Error {
-  override readonly name = "Unanswered";
-  constructor(readonly question: AccessCheck) {
-    super("unanswered");
+  override readonly name = "MissingDecision";
+  constructor(readonly check: AccessCheck) {
+    super("access decision not made yet");
   }
 }
 
@@ -21,13 +21,13 @@ class MissingDecision extends Error {
 export class AccessEvaluator {
   readonly #decisions = new Map<string, AccessDecision>();
 
-  constructor(private readonly decide: (question: AccessCheck) => Promise<AccessDecision>) {}
+  constructor(private readonly decide: (check: AccessCheck) => Promise<AccessDecision>) {}
 
   /** Decider for the variable `authorizer`: throws MissingDecision for a decision not yet made. */
-  readonly authorizer: AccessDecider = (question) => {
-    const answer = this.#decisions.get(JSON.stringify(question));
-    if (answer === undefined) throw new MissingDecision(question);
-    return answer;
+  readonly authorizer: AccessDecider = (check) => {
+    const decision = this.#decisions.get(JSON.stringify(check));
+    if (decision === undefined) throw new MissingDecision(check);
+    return decision;
   };
 
   /**
@@ -44,8 +44,8 @@ export class AccessEvaluator {
         return program.evaluate(bindings, budget);
       } catch (error) {
         if (!(error instanceof MissingDecision)) throw error;
-        const { question } = error;
-        this.#decisions.set(JSON.stringify(question), await this.decide(question));
+        const { check } = error;
+        this.#decisions.set(JSON.stringify(check), await this.decide(check));
       }
     }
   }

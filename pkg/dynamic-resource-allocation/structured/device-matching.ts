@@ -10,30 +10,30 @@ interface Devices {
  * Necessary condition: whether distinct devices exist for all needed ones, by maximum bipartite matching in
  * polynomial time. Ignores requests with alternatives or admin access. False = no solution exists.
  */
-export function* isPlausible(
+export function* hasEnoughDevices(
   requests: readonly (readonly PreparedRequest[])[],
   candidates: readonly Candidate[],
   { isFree, isShared }: Devices,
 ): Generator<void, boolean> {
   const slots: (readonly number[])[] = [];
-  for (const ways of requests) {
-    const [way] = ways;
-    if (way === undefined || ways.length > 1 || way.isAdmin) continue;
-    const found: number[] = [];
+  for (const alternatives of requests) {
+    const [request] = alternatives;
+    if (request === undefined || alternatives.length > 1 || request.isAdmin) continue;
+    const matching: number[] = [];
     for (const [position, candidate] of candidates.entries()) {
       if (position % 64 === 0) yield;
       try {
-        if (!isFree(candidate) || !way.matches(position)) continue;
+        if (!isFree(candidate) || !request.matches(position)) continue;
       } catch (error) {
         // The search reports the error if it reaches this device.
         if (error instanceof AllocationFault) return true;
         throw error;
       }
       if (isShared(candidate)) return true;
-      found.push(position);
+      matching.push(position);
     }
-    if (found.length < way.count) return false;
-    for (let index = 0; index < way.count; index++) slots.push(found);
+    if (matching.length < request.count) return false;
+    for (let index = 0; index < request.count; index++) slots.push(matching);
   }
   return yield* canMatchAll(slots);
 }

@@ -16,20 +16,20 @@ interface Entry {
 }
 
 /** Whether a Stage is accepted. */
-export interface Verdict {
+export interface StageAcceptance {
   readonly stage: Stage;
   /** Error of a rejected Stage; undefined = accepted. */
   readonly fault: string | undefined;
 }
 
 /** Registry of compiled Stages, by kind of the selected objects. */
-export class StageBook {
+export class StageRegistry {
   private readonly entries = new Map<string, Entry>();
   private readonly byKind = new Map<StagedKind, readonly CompiledStage[]>();
   /** Errors of kinds whose objects cannot be watched. */
   private readonly kindFaults = new Map<StagedKind, string>();
   private readonly listeners = new Set<() => void>();
-  private readonly verdictListeners = new Set<(name: string) => void>();
+  private readonly acceptanceListeners = new Set<(name: string) => void>();
   /** Cached Stages that select an object; cleared when Stages change. */
   private selected = new WeakMap<StagedObject, readonly CompiledStage[]>();
 
@@ -74,7 +74,7 @@ export class StageBook {
   }
 
   /** Whether a Stage is accepted; undefined = unknown Stage. */
-  verdictOn(name: string): Verdict | undefined {
+  acceptanceOf(name: string): StageAcceptance | undefined {
     const entry = this.entries.get(name);
     if (entry === undefined) return undefined;
     const { stage, compiled, fault } = entry;
@@ -100,14 +100,14 @@ export class StageBook {
     return () => this.listeners.delete(listener);
   }
 
-  /** Calls the listener with the name of a Stage whose verdict may have changed. */
-  onVerdict(listener: (name: string) => void): () => void {
-    this.verdictListeners.add(listener);
-    return () => this.verdictListeners.delete(listener);
+  /** Calls the listener with the name of a Stage whose acceptance may have changed. */
+  onAcceptance(listener: (name: string) => void): () => void {
+    this.acceptanceListeners.add(listener);
+    return () => this.acceptanceListeners.delete(listener);
   }
 
   private announce(name: string): void {
-    for (const listener of this.verdictListeners) listener(name);
+    for (const listener of this.acceptanceListeners) listener(name);
   }
 
   private compile(stage: Stage): Omit<Entry, "stage"> {

@@ -14,7 +14,7 @@ import { type AuditEvent, type EventResponse, truncatedKey } from "./event.ts";
 import { isAtLeast, type AuditDecision } from "./policy.ts";
 import type { Stage } from "./policy-file.ts";
 
-export interface TrailParts {
+export interface RequestAuditParts {
   readonly backend: Backend;
   readonly clock: Clock;
   readonly domain: Domain;
@@ -34,7 +34,7 @@ function initialEvent(
   received: number,
 ): AuditEvent {
   const { id, url, info, user, userAgent, sourceAddresses } = request;
-  const isLong = userAgent.length > maxUserAgentLength;
+  const isTooLong = userAgent.length > maxUserAgentLength;
   return {
     level,
     stage: "RequestReceived",
@@ -44,7 +44,7 @@ function initialEvent(
     user,
     actingAs: undefined,
     sourceAddresses,
-    userAgent: isLong ? `${userAgent.slice(0, maxUserAgentLength)}...TRUNCATED` : userAgent,
+    userAgent: isTooLong ? `${userAgent.slice(0, maxUserAgentLength)}...TRUNCATED` : userAgent,
     object: { namespace: "", name: "", uid: "", resourceVersion: "" },
     response: undefined,
     requestObject: undefined,
@@ -62,16 +62,16 @@ export class RequestAudit implements AuditTrail {
   private readonly annotations = new Map<string, string>();
   /** Pending writes of ResponseStarted events, for which the response does not wait. */
   private pending: Promise<void> | undefined;
-  private isLong = false;
+  private isLongRunning = false;
   private queuedMs = 0;
 
   constructor(
     request: AuditedRequest,
-    private readonly verdict: AuditDecision,
-    private readonly parts: TrailParts,
+    private readonly decision: AuditDecision,
+    private readonly parts: RequestAuditParts,
   ) {
-    this.includesResponse = isAtLeast(verdict.level, "RequestResponse");
-    this.event = initialEvent(request, verdict, parts.clock.nowMicros());
+    this.includesResponse = isAtLeast(decision.level, "RequestResponse");
+    this.event = initialEvent(request, decision, parts.clock.nowMicros());
     for (const [key, value] of request.user?.remarks ?? nothing) this.annotate(key, value);
   }
 
@@ -80,7 +80,7 @@ export class RequestAudit implements AuditTrail {
   }
 
   annotateContent(key: string, value: () => string): void {
-    if (isAtLeast(this.verdict.level, "Request")) this.annotate(key, value());
+    if (isAtLeast(this.decision.level, "Request")) this.annotate(key, value());
   }
 
   actsAs(user: User): void {
@@ -90,9 +90,9 @@ export class RequestAudit implements AuditTrail {
   sent({ metadata = {}, json }: SentBody): void {
     const { namespace = "", name = "", uid = "", resourceVersion = "" } = metadata;
     const object = { namespace, name, uid, resourceVersion };
-    const keepsBody = isAtLeast(this.verdict.level, "Request");
+    const keepsBody = isAtLeast(this.decision.level, "Request");
     const body = keepsBody ? json() : undefined;
-    const requestObject = body === undefined ? undefined : this.shown(body);
+    const requestObject = body === undefined ? undefined : this.bodyJson(body);
     this.event = { ...this.event, object, requestObject };
   }
 
@@ -112,9 +112,9 @@ export class RequestAudit implements AuditTrail {
   }
 
   started(code: number): void {
-    this.isLong = true;
+    this.isLongRunning = true;
     this.setCode(code);
-    this.pending = this.write("ResponseStarted")?.catch(ignoreLoss);
+    this.pending = this.write("ResponseStarted")?.catch(ignoreLostEvent);
   }
 
   async completed({ code, status, body, cut = false }: AuditedResponse): Promise<void> {
@@ -123,18 +123,18 @@ export class RequestAudit implements AuditTrail {
     if (code !== undefined) this.setCode(code);
     else if (this.event.response === undefined) this.setResponse(closedEarly);
     if (this.includesResponse && body !== undefined) {
-      this.event = { ...this.event, responseObject: this.shown(body) };
+      this.event = { ...this.event, responseObject: this.bodyJson(body) };
     }
     if (cut) this.annotate(resolve(truncatedKey, this.parts.domain), "true");
     this.noteSlowness();
-    await this.write("ResponseComplete")?.catch(ignoreLoss);
+    await this.write("ResponseComplete")?.catch(ignoreLostEvent);
   }
 
   async panicked(message: string): Promise<void> {
     await this.pending;
     const failure = { status: "Failure", reason: "InternalError", code: 500 } as const;
     this.setResponse({ ...failure, message: `APIServer panic'd: ${message}` });
-    await this.write("Panic")?.catch(ignoreLoss);
+    await this.write("Panic")?.catch(ignoreLostEvent);
   }
 
   private setCode(code: number): void {
@@ -147,7 +147,7 @@ export class RequestAudit implements AuditTrail {
 
   private noteSlowness(): void {
     const micros = this.parts.clock.nowMicros() - this.event.received;
-    if (this.isLong || micros <= slowThresholdMicros) return;
+    if (this.isLongRunning || micros <= slowThresholdMicros) return;
     const key = resolve("apiserver.latency.{api}/total", this.parts.domain);
     this.annotate(key, formatDuration(BigInt(Math.round(micros)) * 1000n));
     if (this.queuedMs === 0) return;
@@ -155,12 +155,12 @@ export class RequestAudit implements AuditTrail {
     this.annotate(queueKey, formatDuration(BigInt(Math.round(this.queuedMs * 1e6))));
   }
 
-  private shown(json: string): string {
-    return this.verdict.omitsManagedFields ? withoutManagedFields(json) : json;
+  private bodyJson(json: string): string {
+    return this.decision.omitsManagedFields ? withoutManagedFields(json) : json;
   }
 
   private write(stage: Stage): Promise<void> | undefined {
-    if (this.verdict.omitted.has(stage)) return undefined;
+    if (this.decision.omitted.has(stage)) return undefined;
     const { clock, backend, onEvent } = this.parts;
     const reached = stage === "RequestReceived" ? this.event.received : clock.nowMicros();
     const annotations = this.annotations.size === 0 ? nothing : new Map(this.annotations);
@@ -176,7 +176,7 @@ const closedEarly: EventResponse = {
 };
 
 /** Ignores a lost event: it has been counted, and the response is already being sent. */
-function ignoreLoss(): void {}
+function ignoreLostEvent(): void {}
 
 /** Query parameters with credentials, which are redacted. */
 const secretParameter = /([?&](?:access_token|id_token|token)=)[^&]*/gi;
@@ -199,9 +199,9 @@ function withoutManagedFields(json: string): string {
 function objectsIn(value: unknown): readonly JsonObject[] {
   if (!isJsonObject(value)) return [];
   const { items, rows } = value;
-  const members = Array.isArray(items) ? items : [];
-  const shown = Array.isArray(rows)
+  const listItems = Array.isArray(items) ? items : [];
+  const rowObjects = Array.isArray(rows)
     ? rows.map((row: unknown) => (isJsonObject(row) ? row["object"] : undefined))
     : [];
-  return [value, ...members, ...shown].filter(isJsonObject);
+  return [value, ...listItems, ...rowObjects].filter(isJsonObject);
 }
