@@ -1,6 +1,6 @@
-/** fieldmanager: server-side apply and metadata.managedFields, on structured-merge-diff's rules. */
+/** fieldmanager: server-side apply and metadata.managedFields, by the rules of structured-merge-diff. */
 export { type FieldSet, type Pattern, setOf } from "./fieldpath/set.ts";
-export { atomicUnits } from "./typed/atomic-units.ts";
+export { atomicPaths } from "./typed/atomic-paths.ts";
 export { configurationFault } from "./typed/validate.ts";
 export { merge as mergeConfiguration } from "./typed/merge.ts";
 export { createdFields } from "./typed/created-fields.ts";
@@ -13,7 +13,7 @@ export {
   managedFieldsAtCreation,
   managedFieldsAfterUpdate,
   excludedAtCreation,
-  named as describeObject,
-  type Write as OwnedWrite,
+  describeObject,
+  type Write as ManagedWrite,
 } from "./managed-fields.ts";
-export { toParent, type Replicas, toSubresource } from "./scale.ts";
+export { toParent, type ReplicasField, toSubresource } from "./scale.ts";

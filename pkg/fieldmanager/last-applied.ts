@@ -4,21 +4,22 @@ import { escapedForHtml, JsonFault, parseJson } from "#schema";
 import { configurationFault } from "./typed/validate.ts";
 import type { FieldSet } from "./fieldpath/set.ts";
 import type { Shape } from "./typed/shape.ts";
-import { type Change, standing } from "./updater.ts";
+import { type Change, unchangedFields } from "./updater.ts";
 
 /**
- * The way from kubectl's client-side apply, which keeps the last configuration in an annotation, to
- * server-side apply, and back: both go on together as long as the annotation is there.
+ * Migration between kubectl's client-side apply, which stores the last configuration in an annotation,
+ * and server-side apply: while the annotation exists, an apply of kubectl maintains it, so that both
+ * ways of applying can alternate.
  */
 export interface LastApplied {
-  /** Field manager that uses client-side and server-side apply. */
+  /** The field manager of the request; only kubectl's applies are affected. */
   readonly manager: string;
   /** The key of the annotation. */
   readonly annotation: string;
 }
 
-/** Annotations of an object together may not be larger. */
-const mostBytes = 256 * 1024;
+/** Limit on the total size of an object's annotations. */
+const maxAnnotationBytes = 256 * 1024;
 
 function annotationsOf(object: JsonObject): JsonObject {
   const { metadata } = object;
@@ -26,7 +27,10 @@ function annotationsOf(object: JsonObject): JsonObject {
   return isJsonObject(annotations) ? annotations : {};
 }
 
-/** What kubectl may take over from its own past; undefined if there is no such past. */
+/**
+ * The fields that an apply of kubectl may take from other managers without a conflict: those that its
+ * client-side apply set and that still have that value. Undefined without a valid annotation.
+ */
 export function allowedByLastApplied(
   change: Change & LastApplied,
   live: JsonObject,
@@ -44,10 +48,13 @@ export function allowedByLastApplied(
   if (configuration["apiVersion"] !== change.apiVersion) return undefined;
   const shape = change.versions.shapeOf(change.apiVersion) as Shape;
   if (configurationFault(shape, configuration) !== "") return undefined;
-  return standing(shape, configuration, live);
+  return unchangedFields(shape, configuration, live);
 }
 
-/** The object with the annotation renewed, if kubectl applies and the object has it. */
+/**
+ * The object with the annotation set to the applied document, if the manager is kubectl and the object
+ * has the annotation. Removes an annotation that would exceed the size limit.
+ */
 export function withLastApplied(
   { manager, annotation }: LastApplied,
   object: JsonObject,
@@ -55,22 +62,25 @@ export function withLastApplied(
 ): JsonObject {
   const annotations = annotationsOf(object);
   if (manager !== "kubectl" || !annotations[annotation]) return object;
-  const text = `${escapedForHtml(printSorted(without(document, annotation)))}\n`;
+  const text = `${escapedForHtml(printSorted(withoutAnnotation(document, annotation)))}\n`;
   if (annotations[annotation] === text) return object;
-  const { [annotation]: _before, ...rest } = annotations;
-  const size = Object.entries({ ...rest, [annotation]: text }).reduce(
+  const { [annotation]: _before, ...others } = annotations;
+  const updated = { ...others, [annotation]: text };
+  const size = Object.entries(updated).reduce(
     (sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(String(value)),
     0,
   );
-  const renewed = size > mostBytes ? rest : { ...rest, [annotation]: text };
-  const metadata = { ...(object["metadata"] as JsonObject), annotations: renewed };
+  const metadata = {
+    ...(object["metadata"] as JsonObject),
+    annotations: size > maxAnnotationBytes ? others : updated,
+  };
   return { ...object, metadata };
 }
 
-function without(document: JsonObject, annotation: string): JsonObject {
+function withoutAnnotation(document: JsonObject, annotation: string): JsonObject {
   const { metadata } = document;
   if (!isJsonObject(metadata) || !isJsonObject(metadata["annotations"])) return document;
-  const { [annotation]: _own, ...annotations } = metadata["annotations"];
+  const { [annotation]: _removed, ...annotations } = metadata["annotations"];
   return { ...document, metadata: { ...metadata, annotations } };
 }
 

@@ -19,30 +19,30 @@ import {
   type Change,
   type Conflict,
   ConflictError,
+  conflictsOutside,
   pathText,
-  remaining,
   update,
 } from "./updater.ts";
 import { ElementError } from "./typed/value.ts";
 
-/** One write as ownership sees it. Objects are JSON in the version of the request. */
+/** A write for which managedFields are computed. Objects are JSON in the version of the request. */
 export interface Write extends Change {
   readonly kind: string;
-  /** "" = the manager is not known. */
+  /** "" if the request names none. */
   readonly manager: string;
   readonly subresource: string;
   /** RFC 3339 in whole seconds. */
   readonly now: string;
-  /** Where kubectl's client-side apply keeps its last configuration. */
+  /** Key of the annotation with kubectl's last applied configuration. */
   readonly annotation: string;
 }
 
-const unknown = "unknown";
+const unknownManager = "unknown";
 
 /** Manager of the fields that an object without managedFields has when it is first applied. */
 const beforeApply = "before-first-apply";
 
-/** What the server owns, and what names the object. */
+/** Fields without a manager: identity and metadata that the server sets. */
 const strippedFields: FieldSet = union(
   setOf(["apiVersion"].map(fieldElement), ["kind"].map(fieldElement)),
   setOf(
@@ -62,20 +62,20 @@ const strippedFields: FieldSet = union(
 );
 
 export interface Update {
-  /** What was there; for a creation the object of its kind with nothing set. */
+  /** The stored object; for a creation the zero object of the kind. */
   readonly live: () => JsonObject;
   readonly next: () => JsonObject;
   readonly creation: boolean;
-  /** What lies there. */
+  /** The managedFields of the stored object. */
   readonly entries: readonly ManagedFieldsEntry[] | null | undefined;
-  /** What the client sent; undefined for nothing. */
+  /** The managedFields in the request; undefined if it has none. */
   readonly sent: readonly ManagedFieldsEntry[] | null | undefined;
 }
 
 /**
- * The entries after a create, replace or patch. An object without owners gets none by an update.
- * Neither owners that cannot be read nor elements that cannot be told apart are an error of the
- * request: the object goes without owners then.
+ * The managedFields after a create, replace or patch. Updates of an object without managedFields add
+ * none. Malformed managedFields and list items without distinct keys do not fail the request: the
+ * object then has no managedFields.
  */
 export function* managedFieldsAfterUpdate(
   write: Write,
@@ -85,7 +85,7 @@ export function* managedFieldsAfterUpdate(
   if (managers.size === 0 && !change.creation) return [];
   yield;
   try {
-    const after = yield* updated(write, change, managers);
+    const after = yield* updateManagers(write, change, managers);
     yield;
     return yield* after.entriesInSlices();
   } catch (fault) {
@@ -94,7 +94,7 @@ export function* managedFieldsAfterUpdate(
   }
 }
 
-/** A client may hand in other entries, or take all away with `[]` or `[{}]`. */
+/** The managers to start from: a request can replace managedFields, and reset them with `[]` or `[{}]`. */
 function* managersBefore({ subresource }: Write, { entries, sent }: Update): Slices<Managers> {
   if (subresource !== "" || sent === undefined || sent === null) {
     return yield* readOrNone(entries);
@@ -121,7 +121,7 @@ function* readOrNone(entries: readonly ManagedFieldsEntry[] | null | undefined):
   }
 }
 
-function* updated(
+function* updateManagers(
   write: Write,
   { live, next }: Pick<Update, "live" | "next">,
   known: Managers,
@@ -132,24 +132,24 @@ function* updated(
   yield;
   const { managers, fields } = yield* update(write, objects, known);
   yield;
-  const owned = difference(fields, strippedFields);
+  const changed = difference(fields, strippedFields);
   yield;
-  if (!isEmptySet(owned)) {
+  if (!isEmptySet(changed)) {
     const manager = managerOf(write, "Update");
     const previous = managers.get(managerIdentifier(manager));
-    const all = previous === undefined ? owned : union(owned, previous.fields);
-    managers.put({ ...manager, fields: all, time: write.now });
+    const managed = previous === undefined ? changed : union(changed, previous.fields);
+    managers.put({ ...manager, fields: managed, time: write.now });
   }
   capUpdaters(managers);
   return managers;
 }
 
-/** Paths that a create through an endpoint gives to no manager: what it ignores, and names. */
+/** Paths without a manager after a create: those that the endpoint ignores, and stripped ones. */
 export const excludedAtCreation = memoize((ignored: FieldSet): FieldSet =>
   union(ignored, strippedFields),
 );
 
-/** The entries of an object that had no owners before it was created, from `createdFields`. */
+/** The managedFields of an object that is created without any; `created` comes from `createdFields`. */
 export function managedFieldsAtCreation(
   { manager, apiVersion, now }: Pick<Write, "manager" | "apiVersion" | "now">,
   created: string,
@@ -157,7 +157,7 @@ export function managedFieldsAtCreation(
   if (created === "") return [];
   return [
     {
-      manager: manager || unknown,
+      manager: manager || unknownManager,
       operation: "Update",
       apiVersion,
       time: now,
@@ -171,23 +171,23 @@ function managerOf(
   { manager, subresource, apiVersion }: Write,
   operation: "Apply" | "Update",
 ): Omit<Manager, "fields" | "time"> {
-  return { name: manager || unknown, operation, subresource, apiVersion };
+  return { name: manager || unknownManager, operation, subresource, apiVersion };
 }
 
 export interface Configuration {
   /** The applied document as it was sent. */
   readonly document: JsonObject;
   readonly live: JsonObject;
-  /** The object of its kind with nothing set. */
+  /** The zero object of the kind. */
   readonly zero: () => JsonObject;
-  /** There is no object yet: `live` has nothing set. */
+  /** The object does not exist yet: `live` is the zero object. */
   readonly creation: boolean;
   readonly entries: readonly ManagedFieldsEntry[] | null | undefined;
   readonly force: boolean;
 }
 
 export interface AppliedConfiguration {
-  /** Undefined if the object stays as it is; its owners may change all the same. */
+  /** Undefined if the object does not change; managedFields may change nevertheless. */
   readonly object: JsonObject | undefined;
   readonly entries: readonly ManagedFieldsEntry[];
 }
@@ -195,7 +195,7 @@ export interface AppliedConfiguration {
 /**
  * Applies a configuration to a live object.
  *
- * @throws StatusError 400, 409 and 500 in Kubernetes' words
+ * @throws StatusError 400, 409 and 500 with the messages of kube-apiserver
  */
 export function* applyConfiguration(
   write: Write,
@@ -207,7 +207,7 @@ export function* applyConfiguration(
     checkKind(write, document);
     if (managers.size === 0 && !creation) {
       const first = { ...write, manager: beforeApply };
-      managers = yield* updated(first, { live: zero, next: () => live }, managers);
+      managers = yield* updateManagers(first, { live: zero, next: () => live }, managers);
     }
     yield;
     checkDocument(write, document);
@@ -216,15 +216,17 @@ export function* applyConfiguration(
     yield;
     const object =
       applied.object === undefined ? undefined : withLastApplied(write, applied.object, document);
-    // The annotation follows even where nothing else changes.
-    const kept = object ?? changedBy(withLastApplied(write, live, document), live);
-    return { object: kept, entries: yield* applied.managers.entriesInSlices() };
+    return {
+      // The annotation is updated even if nothing else changes.
+      object: object ?? changedBy(withLastApplied(write, live, document), live),
+      entries: yield* applied.managers.entriesInSlices(),
+    };
   } catch (fault) {
     if (fault instanceof ManagedFieldsError) throw plainFailure(fault.message);
     if (fault instanceof ConflictError) throw conflictError(fault.conflicts);
     if (fault instanceof ElementError) {
-      const what = `failed to create typed live object (${named(write, live)})`;
-      throw plainFailure(`${what}: ${fault.message}`);
+      const failure = `failed to create typed live object (${describeObject(write, live)})`;
+      throw plainFailure(`${failure}: ${fault.message}`);
     }
     throw fault;
   }
@@ -259,36 +261,37 @@ function* applyAsManager(
     if (!(fault instanceof ConflictError) || write.manager !== "kubectl") throw fault;
     const allowed = allowedByLastApplied(write, live);
     if (allowed === undefined) throw fault;
-    const conflicts = remaining(fault.conflicts, allowed);
+    const conflicts = conflictsOutside(fault.conflicts, allowed);
     if (conflicts.length > 0) throw new ConflictError(conflicts);
     applied = yield* apply(write, { ...application, force: true }, before);
   }
   const { object, managers } = applied;
   yield;
-  managers.take(id, strippedFields);
-  const own = managers.get(id);
-  if (own === undefined) return applied;
-  const time = object === undefined ? own.time : write.now;
-  managers.put({ ...withPrinted(own, before.get(id)), time });
+  managers.removeFields(id, strippedFields);
+  const applier = managers.get(id);
+  if (applier === undefined) return applied;
+  const time = object === undefined ? applier.time : write.now;
+  managers.put({ ...withEncoded(applier, before.get(id)), time });
   return applied;
 }
 
-/** The manager with the text of its fields before, if they are the same. */
-function withPrinted(manager: Manager, before: Manager | undefined): Manager {
-  if (before?.carried === undefined || !isSameSet(before.fields, manager.fields)) return manager;
-  const { fields, carried } = before;
-  return { ...manager, fields, carried };
+/** The manager with the encoded fields of its previous entry, if the fields are the same. */
+function withEncoded(manager: Manager, before: Manager | undefined): Manager {
+  if (before?.encoded === undefined || !isSameSet(before.fields, manager.fields)) return manager;
+  const { fields, encoded } = before;
+  return { ...manager, fields, encoded };
 }
 
 /** @throws StatusError 400 unless the document is of the kind and version of the endpoint */
 function checkKind({ kind, apiVersion }: Write, document: JsonObject): void {
-  const named = typeof document["kind"] === "string" ? document["kind"] : "";
+  const documentKind = typeof document["kind"] === "string" ? document["kind"] : "";
   const version = typeof document["apiVersion"] === "string" ? document["apiVersion"] : "";
   const parts = version.split("/");
   const isMalformed = parts.length > 2;
   const [group, name] = isMalformed ? ["", ""] : parts.length === 2 ? parts : ["", version];
-  if (!isMalformed && named === kind && version === apiVersion) return;
-  throw badRequest(`invalid object type: ${group}/${name}, Kind=${isMalformed ? "" : named}`);
+  if (!isMalformed && documentKind === kind && version === apiVersion) return;
+  const invalidKind = isMalformed ? "" : documentKind;
+  throw badRequest(`invalid object type: ${group}/${name}, Kind=${invalidKind}`);
 }
 
 /** @throws StatusError 400 and 500 */
@@ -300,12 +303,13 @@ function checkDocument(write: Write, document: JsonObject): void {
   const shape = write.versions.shapeOf(write.apiVersion) as Shape;
   const fault = configurationFault(shape, document);
   if (fault !== "") {
-    throw plainFailure(`failed to create typed patch object (${named(write, document)}): ${fault}`);
+    const object = describeObject(write, document);
+    throw plainFailure(`failed to create typed patch object (${object}): ${fault}`);
   }
 }
 
-/** `namespace/name; group/version, Kind=Kind` of what a document says of itself. */
-export function named(
+/** `namespace/name; group/version, Kind=Kind`, with the namespace and name of the document. */
+export function describeObject(
   { kind, apiVersion }: Pick<Write, "kind" | "apiVersion">,
   document: JsonObject,
 ): string {
@@ -329,16 +333,16 @@ function conflictMessage(conflicts: readonly Conflict[]): string {
   const [first] = conflicts;
   if (conflicts.length === 1 && first !== undefined) {
     const { manager, path } = first;
-    const with_ = `conflict with ${describeManager(manager)}: ${pathText(path)}`;
-    return `Apply failed with 1 conflict: ${with_}`;
+    const conflict = `conflict with ${describeManager(manager)}: ${pathText(path)}`;
+    return `Apply failed with 1 conflict: ${conflict}`;
   }
   const ids = [...new Set(conflicts.map(({ id }) => id))].sort();
   const lists = ids.map((id) => {
-    const own = conflicts.filter((conflict) => conflict.id === id);
-    const paths = own.map(({ path }) => `- ${pathText(path)}`);
-    const [any] = own;
-    const who = any === undefined ? "" : describeManager(any.manager);
-    return [`conflicts with ${who}:`, ...paths].join("\n");
+    const sameManager = conflicts.filter((conflict) => conflict.id === id);
+    const paths = sameManager.map(({ path }) => `- ${pathText(path)}`);
+    const manager = sameManager[0]?.manager;
+    const name = manager === undefined ? "" : describeManager(manager);
+    return [`conflicts with ${name}:`, ...paths].join("\n");
   });
   return `Apply failed with ${conflicts.length} conflicts: ${lists.join("\n")}`;
 }

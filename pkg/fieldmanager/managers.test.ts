@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { OpaqueJson } from "#base";
 import { capUpdaters, type ManagedFieldsEntry, Managers, ManagedFieldsError } from "./managers.ts";
 
-/** `Update a 3 f:x` -> an entry of manager a, three seconds after midnight. */
+/** Parses `Update a 3 f:x`: an update by manager a at second 3; `-` is an entry without a time. */
 function entry(text: string): ManagedFieldsEntry {
   const [operation = "", manager = "", second = "", field = ""] = text.split(" ");
   return {
@@ -15,17 +15,17 @@ function entry(text: string): ManagedFieldsEntry {
   };
 }
 
-function shown(managers: Managers): readonly string[] {
+function describeEntries(managers: Managers): readonly string[] {
   return managers.entries().map(({ operation, manager, time, fieldsV1 }) => {
     const second = time === undefined ? "-" : String(Number(time?.slice(17, 19)));
     return `${operation} ${manager} ${second} ${Object.keys(fieldsV1?.value as object).join("+")}`;
   });
 }
 
-describe("managers", () => {
-  it("are listed appliers first, then by second, then by name", () => {
+describe("Managers", () => {
+  it("lists appliers first, then sorts by second, then by name", () => {
     const entries = ["Update a 1 f:a", "Apply z 5 f:z", "Update b 1 f:b", "Apply y - f:y"];
-    assert.deepEqual(shown(Managers.read(entries.map(entry))), [
+    assert.deepEqual(describeEntries(Managers.read(entries.map(entry))), [
       "Apply y - f:y",
       "Apply z 5 f:z",
       "Update a 1 f:a",
@@ -33,46 +33,46 @@ describe("managers", () => {
     ]);
   });
 
-  it("have one entry each, the last one given", () => {
+  it("keeps the last of several entries of a manager", () => {
     const managers = Managers.read([entry("Update a 1 f:a"), entry("Update a 2 f:b")]);
-    assert.deepEqual(shown(managers), ["Update a 2 f:b"]);
+    assert.deepEqual(describeEntries(managers), ["Update a 2 f:b"]);
   });
 
-  it("of an apply are the same in every version, those of updates are not", () => {
+  it("identifies appliers without their version, updaters with it", () => {
     const versions = (text: string): number =>
       Managers.read([entry(text), { ...entry(text), apiVersion: "v2" }]).size;
     assert.deepEqual([versions("Apply a 1 f:a"), versions("Update a 1 f:a")], [1, 2]);
   });
 
-  const lies: readonly ManagedFieldsEntry[] = [
+  const malformed: readonly ManagedFieldsEntry[] = [
     { ...entry("Patch a 1 f:a") },
     { ...entry("Update a 1 f:a"), apiVersion: "" },
     { ...entry("Update a 1 f:a"), fieldsType: "FieldsV2" },
     { ...entry("Update a 1 f:a"), fieldsType: "" },
     { ...entry("Update a 1 f:a"), fieldsV1: OpaqueJson.of({ a: {} }) },
   ];
-  for (const lie of lies) {
-    it(`${JSON.stringify(lie)} cannot be read`, () =>
-      assert.throws(() => Managers.read([lie]), ManagedFieldsError));
+  for (const invalid of malformed) {
+    it(`rejects ${JSON.stringify(invalid)}`, () =>
+      assert.throws(() => Managers.read([invalid]), ManagedFieldsError));
   }
 
-  it("merge the oldest updaters when there are more than ten", () => {
+  it("merges the oldest updaters when there are more than ten", () => {
     const entries = Array.from({ length: 12 }, (_, at) => entry(`Update m${at} ${at} f:${at}`));
     const managers = Managers.read([entry("Apply x 0 f:x"), ...entries]);
     capUpdaters(managers);
-    const kept = shown(managers);
-    assert.equal(kept.length, 11);
-    assert.deepEqual(kept.slice(0, 3), [
+    const remaining = describeEntries(managers);
+    assert.equal(remaining.length, 11);
+    assert.deepEqual(remaining.slice(0, 3), [
       "Apply x 0 f:x",
       "Update ancient-changes 2 f:0+f:1+f:2",
       "Update m3 3 f:3",
     ]);
     managers.put({ ...[...Managers.read([entry("Update n 30 f:n")])][0]![1] });
     capUpdaters(managers);
-    assert.equal(shown(managers)[1], "Update ancient-changes 3 f:0+f:1+f:2+f:3");
+    assert.equal(describeEntries(managers)[1], "Update ancient-changes 3 f:0+f:1+f:2+f:3");
   });
 
-  it("read and merge a hundred thousand of them in linear time", () => {
+  it("decodes and merges a hundred thousand updaters in linear time", () => {
     const count = 100_000;
     const entries = Array.from({ length: count }, (_, at) => entry(`Update m${at} 1 f:${at}`));
     const start = process.cpuUsage().user;

@@ -9,7 +9,7 @@ import {
 } from "./fieldpath/set.ts";
 import { FieldSetError } from "./fieldpath/path-element.ts";
 
-/** An entry of metadata.managedFields, as it lies in objects. */
+/** An entry of metadata.managedFields as objects carry it. */
 export interface ManagedFieldsEntry {
   readonly manager?: string;
   readonly operation?: string;
@@ -20,28 +20,30 @@ export interface ManagedFieldsEntry {
   readonly subresource?: string;
 }
 
-/** Manager of fields: identified by operation, endpoint and (for updates) version. */
+/** A field manager: identified by name, operation, subresource and (for updates) version. */
 export interface Manager {
   readonly name: string;
   readonly operation: "Apply" | "Update";
   readonly subresource: string;
-  /** The version that the paths belong to. */
+  /** The version of the schema that the paths refer to. */
   readonly apiVersion: string;
   readonly fields: FieldSet;
   /** RFC 3339; undefined until the first change. */
   readonly time: string | undefined;
-  /** What the fields were read from; while its value is the fields, it is written again. */
-  readonly carried?: OpaqueJson | null | undefined;
+  /** The FieldsV1 that `fields` were decoded from; written again while `fields` are unchanged. */
+  readonly encoded?: OpaqueJson | null | undefined;
 }
 
-/** Ownership that cannot be read or followed; told to those who apply, else given up. */
+/**
+ * managedFields that cannot be decoded or converted: fails an apply; other writes reset managedFields.
+ */
 export class ManagedFieldsError extends Error {
   override readonly name = "ManagedFieldsError";
 }
 
 /**
- * Managers by identity. The identity of one who applies leaves the version out, so that it has one
- * entry whatever version it spoke last.
+ * Managers by identifier. That of an applier does not contain the version, so that an applier has one
+ * entry for all versions.
  */
 export class Managers implements Iterable<readonly [id: string, manager: Manager]> {
   private readonly byId = new Map<string, Manager>();
@@ -84,7 +86,7 @@ export class Managers implements Iterable<readonly [id: string, manager: Manager
     return managers;
   }
 
-  /** The fields of one manager; without any it is dropped. */
+  /** Replaces the fields of a manager; an empty set deletes the manager. */
   setFields(id: string, fields: FieldSet): void {
     const manager = this.byId.get(id);
     if (manager === undefined || manager.fields === fields) return;
@@ -92,16 +94,16 @@ export class Managers implements Iterable<readonly [id: string, manager: Manager
     else this.byId.set(id, { ...manager, fields });
   }
 
-  take(id: string, lost: FieldSet): void {
+  removeFields(id: string, removed: FieldSet): void {
     const manager = this.byId.get(id);
-    if (manager !== undefined) this.setFields(id, difference(manager.fields, lost));
+    if (manager !== undefined) this.setFields(id, difference(manager.fields, removed));
   }
 
   dropEmpty(): void {
     for (const [id, { fields }] of this.byId) if (isEmptySet(fields)) this.byId.delete(id);
   }
 
-  /** As entries with their texts, appliers first, then by whole seconds, then by name. */
+  /** The encoded entries: appliers first, then by time in whole seconds, then by name. */
   entries(): ManagedFieldsEntry[] {
     return atOnce(this.entriesInSlices());
   }
@@ -109,11 +111,11 @@ export class Managers implements Iterable<readonly [id: string, manager: Manager
   /** As `entries`, in slices. */
   *entriesInSlices(): Slices<ManagedFieldsEntry[]> {
     const entries: ManagedFieldsEntry[] = [];
-    for (const manager of [...this.byId.values()].sort(byAge)) {
+    for (const manager of [...this.byId.values()].sort(compareManagers)) {
       const entry = encodeEntry(manager);
       entries.push(entry);
       yield;
-      // Printed when the object is, which takes long enough without it.
+      // Encodes the fields in this slice; otherwise printing the object would, all at once.
       void entry.fieldsV1?.text;
       yield;
     }
@@ -121,7 +123,7 @@ export class Managers implements Iterable<readonly [id: string, manager: Manager
   }
 }
 
-/** Why entries cannot be read; "" if they can. */
+/** The message about entries that cannot be decoded; "" if all can. */
 export function entriesFault(entries: readonly ManagedFieldsEntry[] | undefined): string {
   try {
     Managers.read(entries);
@@ -149,24 +151,23 @@ function* decodeEntry(entry: ManagedFieldsEntry, index: number): Slices<Manager>
   }
   if (apiVersion === "") throw new ManagedFieldsError("apiVersion must not be empty");
   if (fieldsType !== "FieldsV1") {
-    const what = fieldsType === "" ? "missing fieldsType" : `invalid fieldsType "${fieldsType}"`;
-    throw new ManagedFieldsError(`${what} in managed fields entry ${index}`);
+    const fault = fieldsType === "" ? "missing fieldsType" : `invalid fieldsType "${fieldsType}"`;
+    throw new ManagedFieldsError(`${fault} in managed fields entry ${index}`);
   }
   const { manager: name = "", subresource = "", time } = entry;
   try {
-    const { fieldsV1: carried } = entry;
-    const value = carried?.value;
+    const { fieldsV1: encoded } = entry;
+    const value = encoded?.value;
     yield;
     const fields = yield* parseFieldSet(value);
-    const who = { name, operation, subresource, apiVersion } as const;
-    return { ...who, fields, time: time ?? undefined, carried };
+    return { name, operation, subresource, apiVersion, fields, time: time ?? undefined, encoded };
   } catch (fault) {
     if (!(fault instanceof FieldSetError)) throw fault;
     throw new ManagedFieldsError(`error decoding versioned set: ${fault.message}`);
   }
 }
 
-function byAge(left: Manager, right: Manager): number {
+function compareManagers(left: Manager, right: Manager): number {
   return (
     compareUtf8(left.operation, right.operation) ||
     seconds(left) - seconds(right) ||
@@ -180,36 +181,37 @@ function seconds({ time }: Manager): number {
   return time === undefined ? 0 : Math.floor(Date.parse(time) / 1000);
 }
 
-/** An entry as it is stored. Unchanged fields keep their text. */
+/** Encodes an entry; unchanged fields keep their encoding. */
 function encodeEntry(manager: Manager): ManagedFieldsEntry {
-  const { name, operation, apiVersion, time, fields, carried, subresource } = manager;
+  const { name, operation, apiVersion, time, fields, encoded, subresource } = manager;
   return {
     ...(name === "" ? {} : { manager: name }),
     operation,
     apiVersion,
     ...(time === undefined ? {} : { time }),
     fieldsType: "FieldsV1",
-    fieldsV1: carried?.value === fields ? carried : OpaqueJson.of(inOrder(fields)),
+    fieldsV1: encoded?.value === fields ? encoded : OpaqueJson.of(inOrder(fields)),
     ...(subresource === "" ? {} : { subresource }),
   };
 }
 
-/** How many updaters keep entries of their own. */
-const mostUpdaters = 10;
+/** Maximum of entries with operation Update, as in kube-apiserver. */
+const maxUpdaters = 10;
 
-/** Under this name the oldest updaters go on. */
-const ancient = "ancient-changes";
+/** Manager name of the entries into which the oldest updaters are merged. */
+const ancientChanges = "ancient-changes";
 
 /**
- * Merges the oldest updaters, each into the bucket of its version, until there are few enough. Like
- * in Kubernetes, a bucket that is not itself the oldest of its version is given up.
+ * Merges the oldest updaters of each version into one entry of that version, until at most ten remain.
+ * As in Kubernetes, an existing such entry that is not the oldest of its version is merged, too, and
+ * its fields are lost.
  */
 export function capUpdaters(managers: Managers): void {
-  if (managers.size <= mostUpdaters) return;
+  if (managers.size <= maxUpdaters) return;
   const updaters = [...managers]
     .filter(([, { operation }]) => operation === "Update")
     .sort(([a, left], [b, right]) => seconds(left) - seconds(right) || compareUtf8(a, b));
-  const surplus = updaters.length - mostUpdaters;
+  const surplus = updaters.length - maxUpdaters;
   const firsts = new Map<string, string>();
   const parts = new Map<string, FieldSet[]>();
   let merged = 0;
@@ -232,10 +234,10 @@ export function capUpdaters(managers: Managers): void {
     if (id === bucketId) parts.delete(id);
     merged++;
   }
-  // At once, since many small sets make one large one.
+  // One union of all parts: a union per part would copy the large set each time.
   for (const [id, sets] of parts) managers.setFields(id, unionOfAll(sets));
 }
 
 function bucketOf({ apiVersion, time, fields }: Manager): Manager {
-  return { name: ancient, operation: "Update", subresource: "", apiVersion, fields, time };
+  return { name: ancientChanges, operation: "Update", subresource: "", apiVersion, fields, time };
 }

@@ -3,68 +3,69 @@ import { managerIdentifier, type ManagedFieldsEntry, type Manager, Managers } fr
 import type { PathElement } from "./fieldpath/path-element.ts";
 
 /**
- * The scale endpoint shows one field of an object as an object of its own. Ownership goes through
- * it: the owner of the number of replicas owns it in the Scale as well, and the other way round.
+ * Maps managedFields between an object and its scale subresource: the manager of the object's replicas
+ * field manages spec.replicas of the Scale, and vice versa.
  */
-export interface Replicas {
-  /** By version of the object: the path of its number of replicas. */
+export interface ReplicasField {
+  /** The path of the replicas field by apiVersion of the object. */
   readonly paths: ReadonlyMap<string, readonly PathElement[]>;
-  /** The version of the object that the request speaks. */
+  /** The version of the object in the request. */
   readonly apiVersion: string;
 }
 
 const scaleVersion = "autoscaling/v1";
-const inScale: readonly PathElement[] = ["f:spec", "f:replicas"];
+const scaleReplicasPath: readonly PathElement[] = ["f:spec", "f:replicas"];
 
 type Entries = readonly ManagedFieldsEntry[] | null | undefined;
 
 /**
- * The entries of the Scale that belong to those of the object.
+ * The managedFields of the Scale, from those of the object.
  *
  * @throws ManagedFieldsError
  */
-export function toSubresource(entries: Entries, { paths }: Replicas): ManagedFieldsEntry[] {
+export function toSubresource(entries: Entries, { paths }: ReplicasField): ManagedFieldsEntry[] {
   const scaled = new Managers();
   for (const [, manager] of Managers.read(entries)) {
     const path = paths.get(manager.apiVersion);
     if (path === undefined || !hasPath(manager.fields, path)) continue;
-    scaled.put({ ...manager, apiVersion: scaleVersion, fields: setOf(inScale) });
+    scaled.put({ ...manager, apiVersion: scaleVersion, fields: setOf(scaleReplicasPath) });
   }
   return scaled.entries();
 }
 
 /**
- * The entries of the object after those of its Scale have changed: who lost the replicas there
- * loses them here, and who is new there has an entry, without a time, here.
+ * The managedFields of the object after a write to its Scale, whose managedFields are now `scaled`: a
+ * manager that lost the replicas in the Scale loses them in the object, and a manager that is new in
+ * the Scale gets an entry, without a time, in the object.
  *
  * @throws ManagedFieldsError
  */
 export function toParent(
   entries: Entries,
   scaled: Entries,
-  { paths, apiVersion }: Replicas,
+  { paths, apiVersion }: ReplicasField,
 ): ManagedFieldsEntry[] {
-  const owners = new Map<string, Manager>();
-  for (const [, manager] of Managers.read(scaled))
-    owners.set(identifierWithoutVersion(manager), manager);
+  const added = new Map<string, Manager>();
+  for (const [, manager] of Managers.read(scaled)) {
+    added.set(identifierWithoutVersion(manager), manager);
+  }
   const parent = Managers.read(entries);
   for (const [id, manager] of parent) {
     const path = paths.get(manager.apiVersion);
     if (path === undefined) parent.delete(id);
     else if (!hasPath(manager.fields, path)) continue;
-    else if (owners.has(identifierWithoutVersion(manager)))
-      owners.delete(identifierWithoutVersion(manager));
+    else if (added.delete(identifierWithoutVersion(manager))) continue;
     else parent.setFields(id, difference(manager.fields, setOf(path)));
   }
-  const own = paths.get(apiVersion);
-  for (const manager of owners.values()) {
-    if (own === undefined || !hasPath(manager.fields, inScale)) continue;
-    parent.put({ ...manager, apiVersion, fields: setOf(own), time: undefined });
+  const requestPath = paths.get(apiVersion);
+  for (const manager of added.values()) {
+    if (requestPath === undefined || !hasPath(manager.fields, scaleReplicasPath)) continue;
+    parent.put({ ...manager, apiVersion, fields: setOf(requestPath), time: undefined });
   }
   return parent.entries();
 }
 
-/** A manager whatever version it speaks. */
+/** Identifies a manager independently of the version of its entry. */
 function identifierWithoutVersion({ name, operation, subresource }: Manager): string {
   return managerIdentifier({ name, operation, subresource, apiVersion: "" });
 }

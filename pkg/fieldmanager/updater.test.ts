@@ -16,31 +16,31 @@ const noScope = { ignored: emptySet };
 
 const port = v1("Port", "A port.", {
   port: required(1, int32, "Number."),
-  protocol: value(2, string, "How.", { default: "TCP" }),
-  name: value(3, string, "What for."),
+  protocol: value(2, string, "The protocol.", { default: "TCP" }),
+  name: value(3, string, "The name."),
 });
 
 const unit = v1(
   "Unit",
-  "One unit.",
+  "An atomic struct.",
   { a: value(1, string, "A."), b: value(2, string, "B.") },
   {
     atomic: true,
   },
 );
 
-const toy = v1("Toy", "Everything that merges in its own way.", {
+const toy = v1("Toy", "A field of each merge strategy.", {
   text: value(1, string, "A text."),
   number: pointer(2, int32, "A number."),
-  data: value(3, map(string), "Key by key."),
-  whole: value(4, map(string), "At once.", { mapType: "atomic" }),
-  ports: value(5, list(port), "Told apart by number and protocol.", {
+  data: value(3, map(string), "A granular map."),
+  whole: value(4, map(string), "An atomic map.", { mapType: "atomic" }),
+  ports: value(5, list(port), "A list keyed by port and protocol.", {
     listType: "map",
     listMapKeys: ["port", "protocol"],
   }),
   tags: value(6, list(string), "A set.", { listType: "set" }),
-  args: value(7, list(string), "At once."),
-  unit: pointer(8, unit, "At once."),
+  args: value(7, list(string), "An atomic list."),
+  unit: pointer(8, unit, "An atomic struct."),
 });
 
 const shape = rootShape(toy);
@@ -55,14 +55,14 @@ function managerOf(name: string, operation: "Apply" | "Update"): Omit<Manager, "
   return { name, operation, subresource: "", apiVersion: "v1" };
 }
 
-/** What is left of an object once it was decoded: neither nulls nor empty lists and maps. */
+/** The object without nulls and empty lists and maps, which decoding drops. */
 function decoded(object: JsonObject): JsonObject {
   const isKept = (value: unknown): boolean =>
     value !== null && (typeof value !== "object" || Object.keys(value as object).length > 0);
   return Object.fromEntries(Object.entries(object).filter(([, value]) => isKept(value)));
 }
 
-/** An object and its owners, changed by appliers and updaters. */
+/** An object and its managers after a sequence of applies and updates. */
 class Story {
   constructor(
     readonly object: JsonObject = {},
@@ -85,15 +85,15 @@ class Story {
     return new Story(next, outcome.managers);
   }
 
-  /** `a: .data.x .data.y | b: .text` */
-  get owners(): string {
+  /** `a: {"f:data":{"f:x":{}}} | b: {"f:text":{}}` */
+  get managedFields(): string {
     return [...this.managers]
       .map(([, { name, fields }]) => `${name}: ${JSON.stringify(fields)}`)
       .join(" | ");
   }
 }
 
-/** The paths of a refused apply. */
+/** The conflicts with which the apply fails, as `manager path`. */
 function conflicts(run: () => Story): readonly string[] {
   try {
     run();
@@ -105,7 +105,7 @@ function conflicts(run: () => Story): readonly string[] {
 }
 
 describe("apply", () => {
-  it("adds to maps, sets and keyed lists, replaces units", () => {
+  it("adds to maps, sets and keyed lists, replaces atomic values", () => {
     const both = new Story()
       .apply("a", {
         data: { x: "1" },
@@ -132,7 +132,7 @@ describe("apply", () => {
     });
   });
 
-  it("removes what its manager gave up and no other manager owns", () => {
+  it("removes fields that its manager no longer applies and that have no other manager", () => {
     const start = new Story()
       .apply("a", { data: { x: "1", y: "1", z: "1" }, text: "t" })
       .apply("b", { data: { y: "1" } });
@@ -141,13 +141,13 @@ describe("apply", () => {
     assert.deepEqual(after.apply("b", {}).object, { data: { z: "1" } });
   });
 
-  it("leaves what an updater owns", () => {
+  it("keeps fields that an updater manages", () => {
     const start = new Story().apply("a", { data: { x: "1" } });
     const touched = start.update("u", { data: { x: "2" } });
     assert.deepEqual(touched.apply("a", {}).object, { data: { x: "2" } });
   });
 
-  it("keeps fields of a removed element that others own", () => {
+  it("keeps fields of a removed list item that others manage", () => {
     const start = new Story()
       .apply("a", { ports: [{ port: 1 }, { port: 2 }] })
       .apply("b", { ports: [{ port: 2, name: "two" }] });
@@ -155,7 +155,7 @@ describe("apply", () => {
     assert.deepEqual(after.object, { ports: [{ port: 2, name: "two" }] });
   });
 
-  it("conflicts over other values only, and takes them by force", () => {
+  it("conflicts only if values differ, and takes the fields over with force", () => {
     const start = new Story().apply("a", { text: "1", data: { x: "1" }, unit: { a: "1" } });
     assert.deepEqual(
       conflicts(() => start.apply("b", { text: "1" })),
@@ -167,7 +167,7 @@ describe("apply", () => {
     );
     const forced = start.apply("b", { text: "2" }, true);
     assert.equal(forced.object["text"], "2");
-    assert.doesNotMatch(forced.owners.split(" | ")[0] ?? "", /f:text/);
+    assert.doesNotMatch(forced.managedFields.split(" | ")[0] ?? "", /f:text/);
   });
 
   it("names conflicts in keyed lists and sets by their keys", () => {
@@ -178,16 +178,16 @@ describe("apply", () => {
     );
   });
 
-  it("of the same again changes nothing", () => {
+  it("of the same configuration changes nothing", () => {
     const configuration = { data: { x: "1" }, ports: [{ port: 1 }], tags: ["t"] };
     const once = new Story().apply("a", configuration);
     const twice = once.apply("a", configuration);
     assert.equal(twice.object, once.object);
-    assert.equal(twice.owners, once.owners);
+    assert.equal(twice.managedFields, once.managedFields);
   });
 });
 
-/** A configuration over names that start with `prefix`, so that others never meet it. */
+/** A configuration whose keys start with `prefix`, so that those of other prefixes are disjoint. */
 function arbitraryPart(random: Random, prefix: string): JsonObject {
   const names = (count: number): string[] =>
     Array.from({ length: random.below(count) }, () => `${prefix}${random.below(4)}`);
@@ -197,7 +197,7 @@ function arbitraryPart(random: Random, prefix: string): JsonObject {
     tags: [...new Set(names(4))],
     ports: numbers.map((number) => ({ port: number, name: `${prefix}${random.below(3)}` })),
   };
-  // An empty map is a unit of its own, over which others would conflict.
+  // Empty maps are dropped: an applied empty map is itself managed, and others would conflict with it.
   return decoded(Object.fromEntries(Object.entries(part).filter(() => random.next() < 0.7)));
 }
 
@@ -212,10 +212,10 @@ function withoutOrder(object: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, inAnyOrder(value)]));
 }
 
-describe("apply, whatever is applied", () => {
+describe("apply of random configurations", () => {
   const rounds = 300;
 
-  it("of disjoint managers commutes but for the order of lists", () => {
+  it("of disjoint managers commutes except for the order of lists", () => {
     const random = seededRandom("disjoint");
     for (let round = 0; round < rounds; round++) {
       const [a, b] = [arbitraryPart(random, "a"), arbitraryPart(random, "b")];
@@ -223,12 +223,12 @@ describe("apply, whatever is applied", () => {
       const start = new Story().apply("a", a).apply("b", b);
       const one = start.apply("a", c).apply("b", d);
       const other = start.apply("b", d).apply("a", c);
-      const why = `round ${round}: ${JSON.stringify({ a, b, c, d })}`;
-      assert.deepEqual(withoutOrder(one.object), withoutOrder(other.object), why);
+      const message = `round ${round}: ${JSON.stringify({ a, b, c, d })}`;
+      assert.deepEqual(withoutOrder(one.object), withoutOrder(other.object), message);
     }
   });
 
-  it("is idempotent, and leaves what was applied", () => {
+  it("is idempotent, and the object contains the configuration", () => {
     const random = seededRandom("idempotent");
     let story = new Story();
     for (let round = 0; round < rounds; round++) {
@@ -237,11 +237,11 @@ describe("apply, whatever is applied", () => {
       story = story.apply(name, part);
       assert.deepEqual(story.apply(name, part).object, story.object, `round ${round}`);
       const merged = decoded(merge(shape, story.object, part));
-      assert.ok(deepEqual(merged, story.object), `round ${round}: it is all there`);
+      assert.ok(deepEqual(merged, story.object), `round ${round}: contains the configuration`);
     }
   });
 
-  it("of nothing at last leaves nothing", () => {
+  it("of empty configurations removes all fields and managers", () => {
     const random = seededRandom("nothing");
     for (let round = 0; round < rounds; round++) {
       const story = new Story()
@@ -255,11 +255,11 @@ describe("apply, whatever is applied", () => {
   });
 });
 
-/** The toy in another version, where its data are called entries. */
+/** The kind in another version, in which the field data is called entries. */
 const v2 = structs("test/v2");
-const toy2 = v2("Toy", "The same under other names.", {
-  entries: value(3, map(string), "Key by key."),
-  ports: value(5, list(port), "Told apart by number and protocol.", {
+const toy2 = v2("Toy", "The kind with another field name.", {
+  entries: value(3, map(string), "A granular map."),
+  ports: value(5, list(port), "A list keyed by port and protocol.", {
     listType: "map",
     listMapKeys: ["port", "protocol"],
   }),
@@ -274,50 +274,50 @@ function renamed(object: JsonObject, from: string, to: string): JsonObject {
 const inV2 = (object: JsonObject): JsonObject => renamed(object, "data", "entries");
 const inV1 = (object: JsonObject): JsonObject => renamed(object, "entries", "data");
 
-/** An object in its first version, with owners of both. */
+/** An object in v1, with managers of both versions. */
 class TwoVersions {
   constructor(
     readonly object: JsonObject = {},
     readonly managers: Managers = new Managers(),
   ) {}
 
-  /** The configuration is given in the first version, and spoken in either. */
+  /** Applies a configuration, given in v1, through the endpoint of `apiVersion`. */
   apply(name: string, part: JsonObject, apiVersion: "v1" | "v2"): TwoVersions {
     const shapes = new Map([
       ["v1", shape],
       ["v2", rootShape(toy2)],
     ]);
-    const speak = apiVersion === "v1" ? inV1 : inV2;
+    const toRequestVersion = apiVersion === "v1" ? inV1 : inV2;
     const versions: Change["versions"] = {
       shapeOf: (version) => shapes.get(version),
       convert: (object, _from, to) => (to === "v1" ? inV1(object) : inV2(object)),
     };
     const manager = { ...managerOf(name, "Apply"), apiVersion };
     const id = managerIdentifier(manager);
-    const [live, configuration] = [speak(this.object), speak(part)];
+    const [live, configuration] = [toRequestVersion(this.object), toRequestVersion(part)];
     const application = { live, configuration, manager, id, force: false };
-    const spoken: Change = { versions, apiVersion, scope: noScope };
-    const { object, managers } = atOnce(apply(spoken, application, this.managers));
+    const requestChange: Change = { versions, apiVersion, scope: noScope };
+    const { object, managers } = atOnce(apply(requestChange, application, this.managers));
     return new TwoVersions(object === undefined ? this.object : decoded(inV1(object)), managers);
   }
 }
 
-describe("apply, in whatever version", () => {
+describe("apply in several versions", () => {
   const rounds = 300;
   const arbitraryVersion = (random: Random): "v1" | "v2" => random.pick(["v1", "v2"]);
 
-  it("does the same, and the same again in the other version changes nothing", () => {
+  it("has the same result in each, and repeating it in another changes nothing", () => {
     const random = seededRandom("versions");
-    let [spoken, plainly] = [new TwoVersions(), new TwoVersions()];
+    let [mixed, onlyV1] = [new TwoVersions(), new TwoVersions()];
     for (let round = 0; round < rounds; round++) {
       const name = random.pick(["a", "b"]);
       const part = arbitraryPart(random, name);
-      spoken = spoken.apply(name, part, arbitraryVersion(random));
-      plainly = plainly.apply(name, part, "v1");
-      assert.deepEqual(withoutOrder(spoken.object), withoutOrder(plainly.object), `round ${round}`);
-      const again = spoken.apply(name, part, arbitraryVersion(random));
-      assert.equal(again.object, spoken.object, `round ${round}: again`);
-      assert.ok(again.managers.size <= 2, "one entry for each who applies");
+      mixed = mixed.apply(name, part, arbitraryVersion(random));
+      onlyV1 = onlyV1.apply(name, part, "v1");
+      assert.deepEqual(withoutOrder(mixed.object), withoutOrder(onlyV1.object), `round ${round}`);
+      const repeated = mixed.apply(name, part, arbitraryVersion(random));
+      assert.equal(repeated.object, mixed.object, `round ${round}: repeated`);
+      assert.ok(repeated.managers.size <= 2, "one entry per applier");
     }
   });
 
@@ -333,14 +333,14 @@ describe("apply, in whatever version", () => {
       const start = new TwoVersions().apply("a", a, "v1");
       const one = start.apply("b", b, first).apply("a", c, second);
       const other = start.apply("a", c, second).apply("b", b, first);
-      const why = `round ${round}: ${JSON.stringify({ a, b, c, first, second })}`;
-      assert.deepEqual(withoutOrder(one.object), withoutOrder(other.object), why);
+      const message = `round ${round}: ${JSON.stringify({ a, b, c, first, second })}`;
+      assert.deepEqual(withoutOrder(one.object), withoutOrder(other.object), message);
     }
   });
 });
 
 describe("update", () => {
-  it("gives what is added and changed, with the first path that is new", () => {
+  it("manages added and modified fields, and new maps that contain them", () => {
     const fields = (live: JsonObject, next: JsonObject): unknown =>
       atOnce(update(change, { live, next }, new Managers())).fields;
     assert.deepEqual(fields({}, { data: { x: "1" } }), { "f:data": { ".": {}, "f:x": {} } });
@@ -349,32 +349,32 @@ describe("update", () => {
     assert.deepEqual(fields({ text: "1" }, {}), {});
   });
 
-  it("takes from others what it changes and removes", () => {
+  it("removes changed and removed fields from other managers", () => {
     const story = new Story()
       .apply("a", { data: { x: "1", y: "1", z: "1" } })
       .update("u", { data: { x: "1", y: "2" } });
-    assert.equal(story.owners, 'a: {"f:data":{"f:x":{}}} | u: {"f:data":{"f:y":{}}}');
+    assert.equal(story.managedFields, 'a: {"f:data":{"f:x":{}}} | u: {"f:data":{"f:y":{}}}');
   });
 
-  it("drops managers of versions that are no more", () => {
+  it("drops managers of versions that no longer exist", () => {
     const managers = new Managers();
     managers.put({ ...managerOf("old", "Update"), apiVersion: "v0", fields: {}, time: undefined });
     assert.equal(atOnce(update(change, { live: {}, next: {} }, managers)).managers.size, 0);
   });
 
-  it("makes one unit of what became one", () => {
+  it("replaces members below a value that has become atomic", () => {
     const managers = new Managers();
     const fields = setOf(["f:unit", "f:a"], ["f:text"]);
     managers.put({ ...managerOf("m", "Update"), fields, time: undefined });
     const object = { unit: { a: "1" }, text: "t" };
     const updated = atOnce(update(change, { live: object, next: object }, managers));
-    const [[, kept] = []] = [...updated.managers];
-    assert.deepEqual(kept?.fields, setOf(["f:unit"], ["f:text"]));
+    const [[, manager] = []] = [...updated.managers];
+    assert.deepEqual(manager?.fields, setOf(["f:unit"], ["f:text"]));
   });
 });
 
-describe("values", () => {
-  it("differ by kind of list and map", () => {
+describe("typed values", () => {
+  it("compare by the type of list and map", () => {
     const before = { data: { a: "1", b: "1" }, tags: ["x"], args: ["1"], ports: [{ port: 1 }] };
     const after = { data: { a: "2" }, tags: ["y"], args: ["2"], ports: [{ port: 1, name: "n" }] };
     assert.deepEqual(compare(shape, before, after), {
@@ -387,7 +387,7 @@ describe("values", () => {
     });
   });
 
-  it("of large maps and lists differ wherever a slice ends", () => {
+  it("of large maps and lists compare and merge the same across slices", () => {
     const indexes = Array.from({ length: 2500 }, (_, index) => index);
     const data = Object.fromEntries(indexes.map((index) => [`k${index}`, "1"]));
     const ports = indexes.map((port) => ({ port }));
@@ -430,7 +430,7 @@ describe("values", () => {
     );
   });
 
-  it("that share their keys count as one", () => {
+  it("compare items with duplicate keys as one", () => {
     const twice = { tags: ["x", "x"] };
     const added = setOf(["f:tags", 'v:"x"']);
     assert.deepEqual(compare(shape, { tags: ["y"] }, { tags: ["x", "x", "y"] }).added, added);
@@ -458,7 +458,7 @@ describe("values", () => {
     [{ text: null, data: null, args: null, kind: "Toy", apiVersion: "v1" }, ""],
   ];
   for (const [configuration, expected] of faults) {
-    it(`${JSON.stringify(configuration)} is ${expected === "" ? "fine" : "refused"}`, () => {
+    it(`${expected === "" ? "accepts" : "rejects"} ${JSON.stringify(configuration)}`, () => {
       const fault = configurationFault(shape, configuration);
       assert.equal(fault.slice(0, expected.length || undefined), expected);
     });

@@ -22,38 +22,38 @@ import { describeElement, type PathElement } from "./fieldpath/path-element.ts";
 import { reconciled, removeFields, withNamedFields } from "./typed/remove.ts";
 import type { Shape } from "./typed/shape.ts";
 
-/** The versions of a kind as far as merging goes. */
+/** The versions of a kind. */
 export interface Versions {
-  /** Undefined if there is no such version. @throws ManagedFieldsError for what is no version */
+  /** Undefined for an unknown version. @throws ManagedFieldsError for a malformed apiVersion */
   readonly shapeOf: (apiVersion: string) => Shape | undefined;
-  /** An object in another version; both exist and differ. @throws ManagedFieldsError */
+  /** Converts an object between two existing, different versions. @throws ManagedFieldsError */
   readonly convert: (object: JsonObject, from: string, to: string) => JsonObject;
 }
 
-/** Fields that an endpoint leaves as they are, so that its writers do not own them. */
+/** The fields that writes through an endpoint can manage: all but `ignored`, or those that match `only`. */
 export type FieldFilter = { readonly ignored: FieldSet } | { readonly only: readonly Pattern[] };
 
 function applyFilter(scope: FieldFilter, set: FieldSet): FieldSet {
   return "only" in scope ? onlyMatching(set, scope.only) : recursiveDifference(set, scope.ignored);
 }
 
-/** A change of one object in one version. */
+/** The kind, version and endpoint of a write. */
 export interface Change {
   readonly versions: Versions;
-  /** The version of the objects given. */
+  /** The version of the objects in the request. */
   readonly apiVersion: string;
   readonly scope: FieldFilter;
 }
 
-/** A path that another manager owns with another value. */
+/** A path that an apply changes and another manager manages. */
 export interface Conflict {
-  /** The other manager's identity. */
+  /** Identifier of the other manager. */
   readonly id: string;
   readonly manager: Manager;
   readonly path: readonly PathElement[];
 }
 
-/** An apply met fields of others. */
+/** Thrown by an apply without `force` that changes fields of other managers. */
 export class ConflictError extends Error {
   override readonly name = "ConflictError";
   constructor(readonly conflicts: readonly Conflict[]) {
@@ -65,20 +65,20 @@ export function pathText(path: readonly PathElement[]): string {
   return path.map(describeElement).join("");
 }
 
-/** An object in the versions that managers speak, each made once. */
+/** An object in the versions of its managers; each conversion happens once. */
 class Versioned {
-  private readonly made = new Map<string, JsonObject>();
+  private readonly converted = new Map<string, JsonObject>();
   constructor(
     private readonly change: Change,
     readonly object: JsonObject,
   ) {}
   in(apiVersion: string): JsonObject {
-    const { versions, apiVersion: own } = this.change;
-    if (apiVersion === own) return this.object;
-    let object = this.made.get(apiVersion);
+    const { versions, apiVersion: from } = this.change;
+    if (apiVersion === from) return this.object;
+    let object = this.converted.get(apiVersion);
     if (object === undefined) {
-      object = versions.convert(this.object, own, apiVersion);
-      this.made.set(apiVersion, object);
+      object = versions.convert(this.object, from, apiVersion);
+      this.converted.set(apiVersion, object);
     }
     return object;
   }
@@ -89,56 +89,58 @@ interface Objects {
   readonly next: Versioned;
 }
 
-/** Drops managers of versions that are no more, and brings sets up to the schema of today. */
+/** Drops managers of versions that no longer exist, and adapts sets to the current schema. */
 function reconcile({ versions }: Change, managers: Managers): Managers {
-  const kept = managers.copy();
+  const result = managers.copy();
   for (const [id, { apiVersion, fields }] of managers) {
     const shape = versions.shapeOf(apiVersion);
-    if (shape === undefined) kept.delete(id);
-    else kept.setFields(id, reconciled(fields, shape));
+    if (shape === undefined) result.delete(id);
+    else result.setFields(id, reconciled(fields, shape));
   }
-  return kept;
+  return result;
 }
 
-interface Outcome {
+interface RemovalOutcome {
   readonly managers: Managers;
-  /** Compares the two objects in the version of the change, within no scope. */
+  /** Compares the two objects in the version of the change, without a field filter. */
   readonly comparison: () => Slices<Comparison>;
 }
 
 /**
- * Takes from every manager but `self` what changed or went. Without `force` a change of something
- * that another owns is a conflict.
+ * Removes changed and removed fields from every manager but `self`. Without `force`, changed fields of
+ * another manager are conflicts.
+ *
+ * @throws ConflictError
  */
 function* removeFromOthers(
   change: Change,
   { live, next }: Objects,
   { managers, self, force }: { managers: Managers; self: string | undefined; force: boolean },
-): Slices<Outcome> {
+): Slices<RemovalOutcome> {
   const comparisons = new Map<string, Comparison>();
   const compareIn = function* (apiVersion: string): Slices<Comparison> {
-    const known = comparisons.get(apiVersion);
-    if (known !== undefined) return known;
+    let comparison = comparisons.get(apiVersion);
+    if (comparison !== undefined) return comparison;
     const shape = change.versions.shapeOf(apiVersion) as Shape;
-    const made = yield* compareInSlices(shape, live.in(apiVersion), next.in(apiVersion));
-    comparisons.set(apiVersion, made);
-    return made;
+    comparison = yield* compareInSlices(shape, live.in(apiVersion), next.in(apiVersion));
+    comparisons.set(apiVersion, comparison);
+    return comparison;
   };
-  const scoped = new Map<string, { changed: FieldSet; removed: FieldSet }>();
+  const filtered = new Map<string, { changed: FieldSet; removed: FieldSet }>();
   const losses = new Map<string, { conflict: FieldSet; removed: FieldSet }>();
   const conflicts: Conflict[] = [];
   for (const [id, manager] of managers) {
     if (id === self) continue;
-    let difference = scoped.get(manager.apiVersion);
+    let difference = filtered.get(manager.apiVersion);
     if (difference === undefined) {
       const { added, modified, removed } = yield* compareIn(manager.apiVersion);
       yield;
-      const either = union(modified, added);
+      const modifiedOrAdded = union(modified, added);
       yield;
-      const changed = applyFilter(change.scope, either);
+      const changed = applyFilter(change.scope, modifiedOrAdded);
       yield;
       difference = { changed, removed: applyFilter(change.scope, removed) };
-      scoped.set(manager.apiVersion, difference);
+      filtered.set(manager.apiVersion, difference);
     }
     yield;
     const conflict = intersection(manager.fields, difference.changed);
@@ -152,24 +154,24 @@ function* removeFromOthers(
     );
   }
   if (conflicts.length > 0) throw new ConflictError(conflicts);
-  const kept = managers.copy();
+  const result = managers.copy();
   for (const [id, { conflict, removed }] of losses) {
-    kept.take(id, conflict);
+    result.removeFields(id, conflict);
     yield;
-    kept.take(id, removed);
+    result.removeFields(id, removed);
     yield;
   }
-  kept.dropEmpty();
-  return { managers: kept, comparison: () => compareIn(change.apiVersion) };
+  result.dropEmpty();
+  return { managers: result, comparison: () => compareIn(change.apiVersion) };
 }
 
 interface Updated {
   readonly managers: Managers;
-  /** What the update set or changed. */
+  /** The fields that the update added or modified. */
   readonly fields: FieldSet;
 }
 
-/** An update from `live` to `next` by someone who is not among the managers yet. */
+/** The managers after an update from `live` to `next`; `fields` are to be added to the updater's entry. */
 export function* update(
   change: Change,
   objects: { readonly live: JsonObject; readonly next: JsonObject },
@@ -177,12 +179,12 @@ export function* update(
 ): Slices<Updated> {
   const live = new Versioned(change, objects.live);
   const next = new Versioned(change, objects.next);
-  const known = reconcile(change, managers);
+  const current = reconcile(change, managers);
   yield;
   const outcome = yield* removeFromOthers(
     change,
     { live, next },
-    { managers: known, self: undefined, force: true },
+    { managers: current, self: undefined, force: true },
   );
   yield;
   const { added, modified } = yield* outcome.comparison();
@@ -201,12 +203,17 @@ export interface Application {
 }
 
 export interface Applied {
-  /** Undefined if nothing changes. */
+  /** Undefined if the object does not change. */
   readonly object: JsonObject | undefined;
   readonly managers: Managers;
 }
 
-/** Merges the configuration in and prunes what its manager alone had set before. */
+/**
+ * Merges the configuration into the object, and prunes fields that its manager applied before, does not
+ * apply now, and that have no other manager.
+ *
+ * @throws ConflictError
+ */
 export function* apply(
   change: Change,
   application: Application,
@@ -214,8 +221,8 @@ export function* apply(
 ): Slices<Applied> {
   const { live, configuration, manager, id, force } = application;
   const shape = change.versions.shapeOf(change.apiVersion) as Shape;
-  const known = reconcile(change, managers);
-  const last = known.get(id);
+  const current = reconcile(change, managers);
+  const last = current.get(id);
   yield;
   const merged = yield* mergeInSlices(shape, live, configuration);
   yield;
@@ -223,14 +230,14 @@ export function* apply(
   yield;
   const applied = applyFilter(change.scope, set);
   yield;
-  // The set of before, if it is the same, so that it need not be compared and printed again.
+  // Reuses an equal set, so that it need not be compared and encoded again.
   const fields = last !== undefined && isSameSet(last.fields, applied) ? last.fields : applied;
-  known.put({ ...manager, fields, time: last?.time });
+  current.put({ ...manager, fields, time: last?.time });
   yield;
-  const object = yield* prune(change, merged, { known, last, fields });
+  const object = yield* prune(change, merged, { managers: current, last, fields });
   const objects = { live: new Versioned(change, live), next: new Versioned(change, object) };
   yield;
-  const outcome = yield* removeFromOthers(change, objects, { managers: known, self: id, force });
+  const outcome = yield* removeFromOthers(change, objects, { managers: current, self: id, force });
   yield;
   return {
     object: deepEqual(live, object) ? undefined : object,
@@ -239,91 +246,108 @@ export function* apply(
 }
 
 interface Pruning {
-  readonly known: Managers;
-  /** What the manager had applied before. */
+  readonly managers: Managers;
+  /** The applier's previous entry. */
   readonly last: Manager | undefined;
-  /** What it applies now. */
+  /** The fields of the applied configuration. */
   readonly fields: FieldSet;
 }
 
-/** Removes what the manager applied before, does not apply now, and no other manager owns. */
+/** Removes fields that the manager applied before, does not apply now, and that have no other manager. */
 function* prune(
   change: Change,
   merged: JsonObject,
-  { known, last, fields }: Pruning,
+  { managers, last, fields }: Pruning,
 ): Slices<JsonObject> {
   if (last === undefined || isEmptySet(last.fields)) return merged;
-  const { versions, apiVersion: own } = change;
+  const { versions, apiVersion } = change;
   const version = last.apiVersion;
-  // All that was applied is applied again: nothing can go.
-  if (version === own && isSubset(last.fields, fields)) return merged;
+  // All previous fields are applied again: there is nothing to prune.
+  if (version === apiVersion && isSubset(last.fields, fields)) return merged;
   const shape = versions.shapeOf(version);
   if (shape === undefined) return merged;
-  const start = new Versioned(change, merged).in(version);
-  const lost = removeFields(shape, start, withNamedFields(last.fields, shape));
-  const trimmed = { merged: start, pruned: lost };
+  const before = new Versioned(change, merged).in(version);
+  const withoutApplied = removeFields(shape, before, withNamedFields(last.fields, shape));
   yield;
-  const back = yield* withOwned({ ...change, apiVersion: version }, trimmed, known);
+  const restored = yield* addBackManagedFields(
+    { ...change, apiVersion: version },
+    { merged: before, pruned: withoutApplied },
+    managers,
+  );
   yield;
-  const pruned = yield* withoutLast(shape, { merged: start, pruned: back, last: last.fields });
+  const pruned = yield* addBackUnappliedFields(
+    shape,
+    { merged: before, pruned: restored },
+    last.fields,
+  );
   yield;
-  return version === own ? pruned : versions.convert(pruned, version, own);
+  return version === apiVersion ? pruned : versions.convert(pruned, version, apiVersion);
 }
 
-interface Trimmed {
+interface PrunedObject {
   readonly merged: JsonObject;
   readonly pruned: JsonObject;
 }
 
-/** Brings back what managers own, version by version, that of the objects first. */
-function* withOwned(change: Change, trimmed: Trimmed, known: Managers): Slices<JsonObject> {
+/** Restores pruned fields that have a manager, version by version, that of the change first. */
+function* addBackManagedFields(
+  change: Change,
+  objects: PrunedObject,
+  managers: Managers,
+): Slices<JsonObject> {
   const byVersion = new Map<string, FieldSet[]>([[change.apiVersion, []]]);
-  for (const [, { apiVersion, fields }] of known) {
+  for (const [, { apiVersion, fields }] of managers) {
     const sets = byVersion.get(apiVersion);
     if (sets === undefined) byVersion.set(apiVersion, [fields]);
     else sets.push(fields);
   }
-  let { merged, pruned } = trimmed;
-  let at = change.apiVersion;
+  const { convert, shapeOf } = change.versions;
+  let { merged, pruned } = objects;
+  let current = change.apiVersion;
   for (const [version, sets] of byVersion) {
-    const shape = change.versions.shapeOf(version);
+    const shape = shapeOf(version);
     if (sets.length === 0 || shape === undefined) continue;
-    if (version !== at) {
-      merged = change.versions.convert(merged, at, version);
-      pruned = change.versions.convert(pruned, at, version);
-      at = version;
+    if (version !== current) {
+      merged = convert(merged, current, version);
+      pruned = convert(pruned, current, version);
+      current = version;
     }
     const named = (set: FieldSet): FieldSet => withNamedFields(set, shape);
-    const stays = union(named(toFieldSet(shape, pruned)), named(unionOfAll(sets)));
+    const remaining = union(named(toFieldSet(shape, pruned)), named(unionOfAll(sets)));
     yield;
-    pruned = removeFields(shape, merged, difference(named(toFieldSet(shape, merged)), stays));
+    pruned = removeFields(shape, merged, difference(named(toFieldSet(shape, merged)), remaining));
     yield;
   }
-  return at === change.apiVersion ? pruned : change.versions.convert(pruned, at, change.apiVersion);
+  return current === change.apiVersion ? pruned : convert(pruned, current, change.apiVersion);
 }
 
-/** Only what was applied before may go; the rest comes back. */
-function* withoutLast(
+/** Restores pruned fields that were not in the applier's previous set. */
+function* addBackUnappliedFields(
   shape: Shape,
-  { merged, pruned, last }: Trimmed & { readonly last: FieldSet },
+  { merged, pruned }: PrunedObject,
+  applied: FieldSet,
 ): Slices<JsonObject> {
   const named = (set: FieldSet): FieldSet => withNamedFields(set, shape);
-  const gone = difference(named(toFieldSet(shape, merged)), named(toFieldSet(shape, pruned)));
+  const removed = difference(named(toFieldSet(shape, merged)), named(toFieldSet(shape, pruned)));
   yield;
-  return removeFields(shape, merged, intersection(gone, named(last)));
+  return removeFields(shape, merged, intersection(removed, named(applied)));
 }
 
-/**
- * What of an earlier configuration still stands as it was applied: changing that is no conflict for
- * who applied it by another mechanism.
- */
-export function standing(shape: Shape, configuration: JsonObject, live: JsonObject): FieldSet {
+/** The fields of a configuration whose values in the live object are still those of the configuration. */
+export function unchangedFields(
+  shape: Shape,
+  configuration: JsonObject,
+  live: JsonObject,
+): FieldSet {
   const { added, modified, removed } = compare(shape, configuration, live);
   const set = toFieldSet(shape, configuration);
   return difference(difference(difference(set, modified), added), removed);
 }
 
-/** The conflicts that are none of the allowed ones. */
-export function remaining(conflicts: readonly Conflict[], allowed: FieldSet): readonly Conflict[] {
+/** The conflicts whose paths are not in `allowed`. */
+export function conflictsOutside(
+  conflicts: readonly Conflict[],
+  allowed: FieldSet,
+): readonly Conflict[] {
   return conflicts.filter(({ path }) => !hasPath(allowed, path));
 }

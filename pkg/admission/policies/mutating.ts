@@ -1,6 +1,6 @@
 /** Evaluates MutatingAdmissionPolicies. */
 import {
-  atomicUnits,
+  atomicPaths,
   configurationFault,
   ElementError,
   mergeConfiguration,
@@ -220,7 +220,7 @@ function merged(as: Resource, before: Json, wanted: Json): Json {
     const what = "failed to convert patch object to typed object";
     throw new MutationFault(`error applying patch: ${what}: ${wrong}`);
   }
-  const atomic = atomicUnits(shape, wanted);
+  const atomic = atomicPaths(shape, wanted);
   if (atomic.length > 0) {
     const why = "may not mutate atomic arrays, maps or structs";
     throw new MutationFault(`invalid ApplyConfiguration: ${why}: ${atomic.join(", ")}`);

@@ -3,16 +3,16 @@ import { goQuote } from "#meta";
 import { escapedForHtml } from "#schema";
 
 /**
- * One step of the path to a field, as the text that FieldsV1 shows: `f:name` a field, `k:{..}` the
- * element of a list with these keys, `v:..` the element of a set with this value, `i:3` an index.
- * Texts are canonical (keys sorted, JSON as Go prints it), so equal steps are equal texts.
+ * A path element in the notation of FieldsV1: `f:name` is a field, `k:{..}` the list item with these
+ * keys, `v:..` the set item with this value, `i:3` an index. The text is canonical (keys sorted, JSON
+ * as Go prints it), so that equal elements are equal strings.
  */
 export type PathElement = string;
 
-/** In a set: the path that leads here is a member itself. */
+/** Key in a FieldsV1 object: the path to that object is itself a member of the set. */
 export const SELF = ".";
 
-/** A field set that cannot be read; the message is for the log and for errors of apply. */
+/** Malformed FieldsV1; the message is part of the Status of an apply. */
 export class FieldSetError extends Error {
   override readonly name = "FieldSetError";
 }
@@ -35,12 +35,12 @@ export function keyElement(
 
 const plain = /^[\w ./:@-]*$/;
 
-/** Whether JSON shows the text as it is. */
+/** Whether the text has only characters that JSON does not escape; may be false for others, too. */
 export function isPlain(text: string): boolean {
   return plain.test(text);
 }
 
-/** Compact JSON with Go's escapes for HTML; keys of objects sorted. */
+/** Compact JSON as encoding/json prints it: keys sorted, `<`, `>` and `&` escaped. */
 function goJson(value: unknown): string {
   if (typeof value === "string") {
     return isPlain(value) ? `"${value}"` : escapedForHtml(JSON.stringify(value));
@@ -54,21 +54,21 @@ function goJson(value: unknown): string {
   return `{${members.join(",")}}`;
 }
 
-/** A key or two whose values are plain texts and numbers, as most steps into lists are. */
-const plainStep = ((): RegExp => {
+/** A canonical `k:` element with one or two keys with plain strings or integers: the common case. */
+const plainKeyElement = ((): RegExp => {
   const member = String.raw`"(\w+)":(?:"[\w ./:@-]*"|0|[1-9]\d{0,14})`;
   return new RegExp(`^k:\\{${member}(?:,${member})?\\}$`);
 })();
 
 /**
- * The canonical form of a text that a client or an older server wrote; undefined for kinds of steps
- * that are not known, which are passed over.
+ * The canonical form of a path element that a client or another server wrote; undefined for an unknown
+ * kind of element, which is ignored.
  *
  * @throws FieldSetError
  */
 export function canonicalElement(text: string): PathElement | undefined {
   if (text.startsWith("f:")) return text;
-  const [, first = "", second] = plainStep.exec(text) ?? [];
+  const [, first = "", second] = plainKeyElement.exec(text) ?? [];
   if (first !== "" && (second === undefined || first < second)) return text;
   if (text.length < 2) throw new FieldSetError("key must be 2 characters long");
   if (text[1] !== ":") throw new FieldSetError(`missing colon: ${text}`);
@@ -76,7 +76,7 @@ export function canonicalElement(text: string): PathElement | undefined {
     case "f":
       return text;
     case "v":
-      return valueElement(parsed(text));
+      return valueElement(parseElementJson(text));
     case "k":
       return keyElement(keysOf(text));
     case "i":
@@ -86,7 +86,7 @@ export function canonicalElement(text: string): PathElement | undefined {
   }
 }
 
-function parsed(text: string): unknown {
+function parseElementJson(text: string): unknown {
   try {
     return parseJsonText(text.slice(2));
   } catch {
@@ -95,7 +95,7 @@ function parsed(text: string): unknown {
 }
 
 function keysOf(text: string): [string, unknown][] {
-  const keys = parsed(text) ?? {};
+  const keys = parseElementJson(text) ?? {};
   if (typeof keys !== "object" || Array.isArray(keys)) {
     throw new FieldSetError(`parsing key as path element: ${text}`);
   }
@@ -111,19 +111,20 @@ function indexOf(text: string): number {
   return index;
 }
 
-const ranks = ".fkvi";
+/** Kinds of elements in the order in which sets list them. */
+const kindOrder = ".fkvi";
 
-/** The order in which a set lists its steps: fields, keys, values, indexes; each by its value. */
+/** The order of elements in a set: fields, keys, values, indexes; within a kind by their values. */
 export function compareElements(left: PathElement, right: PathElement): number {
   if (left === right) return 0;
-  // Not by destructuring, which runs an iterator; sorting large sets spends its time here.
+  // Indexed, not destructured, which runs an iterator: large sets are sorted with this function.
   const kind = left[0];
-  if (kind !== right[0]) return ranks.indexOf(kind ?? "") - ranks.indexOf(right[0] ?? "");
+  if (kind !== right[0]) return kindOrder.indexOf(kind ?? "") - kindOrder.indexOf(right[0] ?? "");
   switch (kind) {
     case "k":
-      return compareNames(left, right) ?? compareKeys(keysOf(left), keysOf(right));
+      return compareSingleKeys(left, right) ?? compareKeys(keysOf(left), keysOf(right));
     case "v":
-      return compareValues(parsed(left), parsed(right));
+      return compareValues(parseElementJson(left), parseElementJson(right));
     case "i":
       return indexOf(left) - indexOf(right);
     default:
@@ -131,8 +132,8 @@ export function compareElements(left: PathElement, right: PathElement): number {
   }
 }
 
-/** Two elements with one plain text for a key, as most are; undefined for others. */
-function compareNames(left: PathElement, right: PathElement): number | undefined {
+/** Compares two elements whose only key is the same and has a string value; undefined for others. */
+function compareSingleKeys(left: PathElement, right: PathElement): number | undefined {
   const start = left.indexOf('":"') + 3;
   if (start < 3 || !right.startsWith(left.slice(0, start))) return undefined;
   const [end, otherEnd] = [left.length - 2, right.length - 2];
@@ -154,7 +155,7 @@ function compareKeys(
   return left.length - right.length;
 }
 
-/** Numbers, texts, booleans, lists, objects, null. */
+/** The order of structured-merge-diff: numbers, strings, booleans, lists, objects, null. */
 function compareValues(left: unknown, right: unknown): number {
   const kinds = valueRank(left) - valueRank(right);
   if (kinds !== 0) return kinds;
@@ -188,7 +189,7 @@ function valueRank(value: unknown): number {
   return value === null ? 5 : 4;
 }
 
-/** As messages show it: `.name`, `[name="a"]`, `[="value"]`, `[3]`. */
+/** The element as conflict messages print it: `.name`, `[name="a"]`, `[="value"]`, `[3]`. */
 export function describeElement(element: PathElement): string {
   switch (element[0]) {
     case "k": {
@@ -196,7 +197,7 @@ export function describeElement(element: PathElement): string {
       return `[${keys.join(",")}]`;
     }
     case "v":
-      return `[=${describeValue(parsed(element))}]`;
+      return `[=${describeValue(parseElementJson(element))}]`;
     case "i":
       return `[${element.slice(2)}]`;
     default:

@@ -8,15 +8,15 @@ import {
 } from "./path-element.ts";
 
 /**
- * A set of field paths in the very shape of FieldsV1, so that reading and writing one costs nothing
- * but a check: objects nest by path element, a member without members below is `{}`, and a member
- * with some has `.` among them.
+ * A set of field paths in the layout of FieldsV1, so that decoding is a check and encoding is free:
+ * objects nest by path element, a member without members below it is `{}`, and a member with some has
+ * the key `.`.
  *
  * Example: `{"f:data":{".":{},"f:a":{}},"f:spec":{"f:x":{}}}` has the members data, data.a and
  * spec.x, but not spec.
  *
- * Sets are values: no function changes one, and results share what did not change. The outermost
- * object is no member of anything, so `{}` there is the empty set.
+ * Sets are immutable, and results share unchanged nodes with the operands. The root is not a member,
+ * so `{}` at the root is the empty set.
  */
 export interface FieldSet {
   readonly [element: PathElement]: FieldSet;
@@ -26,7 +26,7 @@ type Draft = Record<PathElement, FieldSet>;
 
 export const emptySet: FieldSet = Object.freeze({});
 
-/** A member with nothing below; the same value as the empty set, in another place. */
+/** A member without members below it; the same object as the empty set, which is only a root. */
 export const leaf: FieldSet = emptySet;
 
 export function isEmptySet(set: FieldSet): boolean {
@@ -39,19 +39,19 @@ export function isMember(node: FieldSet): boolean {
   return SELF in node || isEmptySet(node);
 }
 
-/** Whether the node has members below. */
+/** Whether the node has members below it. */
 export function hasInner(node: FieldSet): boolean {
   for (const element in node) if (element !== SELF) return true;
   return false;
 }
 
-/** A node of its parts; undefined if there is nothing to keep. `inner` must not have SELF. */
+/** A node that is a member if `self`, with `inner` below it; undefined if empty. `inner` must not have SELF. */
 export function nodeOf(self: boolean, inner: FieldSet | undefined): FieldSet | undefined {
   if (inner === undefined || isEmptySet(inner)) return self ? leaf : undefined;
   return self ? { [SELF]: leaf, ...inner } : inner;
 }
 
-/** The set of some paths. */
+/** The set of the paths. */
 export function setOf(...paths: readonly (readonly PathElement[])[]): FieldSet {
   let set = emptySet;
   for (const path of paths) {
@@ -76,12 +76,12 @@ function inner(set: FieldSet, element: PathElement): FieldSet | undefined {
   return element !== SELF && Object.hasOwn(set, element) ? set[element] : undefined;
 }
 
-/** Members of either. */
+/** Members of either set. */
 export function union(left: FieldSet, right: FieldSet): FieldSet {
   return unionWith(left, right, false);
 }
 
-/** The mark of membership is set in the same copy: one of a large set takes long. */
+/** `self` adds SELF to the result in the same copy, since copying a large set takes long. */
 function unionWith(left: FieldSet, right: FieldSet, self: boolean): FieldSet {
   if (left === right || right === emptySet) return left;
   if (isEmptySet(left)) return right;
@@ -106,7 +106,7 @@ export function unionOfNodes(left: FieldSet, right: FieldSet): FieldSet {
   return nodeOf(true, below) as FieldSet;
 }
 
-/** Members of any. Takes time by the size of all together. */
+/** Members of any of the sets, in time linear in their total size. */
 export function unionOfAll(sets: readonly FieldSet[]): FieldSet {
   if (sets.length < 2) return sets[0] ?? emptySet;
   const groups = new Map<PathElement, FieldSet[]>();
@@ -127,12 +127,12 @@ export function unionOfAll(sets: readonly FieldSet[]): FieldSet {
   return draft;
 }
 
-/** Members of `left` that are none of `right`; what lies below a member is a matter of its own. */
+/** Members of `left` that are not members of `right`; paths below a member of `right` remain. */
 export function difference(left: FieldSet, right: FieldSet): FieldSet {
   return without(left, right, false);
 }
 
-/** Members of `left` that neither are members of `right` nor lie below one. */
+/** Members of `left` that neither are members of `right` nor are below one. */
 export function recursiveDifference(left: FieldSet, right: FieldSet): FieldSet {
   return without(left, right, true);
 }
@@ -145,21 +145,21 @@ function without(left: FieldSet, right: FieldSet, recursive: boolean): FieldSet 
 function nodeWithout(mine: FieldSet, theirs: FieldSet, recursive: boolean): FieldSet | undefined {
   if (recursive && isMember(theirs)) return undefined;
   const changed = changedNodes(mine, theirs, recursive);
-  // Nodes with a node in common are not empty; whether a large one is empty takes long to see.
-  const isIn = (node: FieldSet): boolean =>
+  // `isMember`, without a look for inner elements where `changed` shows that both nodes have one.
+  const isMemberNode = (node: FieldSet): boolean =>
     SELF in node || (changed === undefined && isEmptySet(node));
-  const wasMember = isIn(mine);
-  const self = wasMember && !isIn(theirs);
+  const wasMember = isMemberNode(mine);
+  const self = wasMember && !isMemberNode(theirs);
   if (changed === undefined && self === wasMember) return mine;
-  return copyWith(mine, changed ?? noNodes, self);
+  return copyWith(mine, changed ?? noReplacements, self);
 }
 
-/** What replaces a node; undefined if nothing of it stays. */
+/** The new nodes by element; undefined removes the node. */
 type Replacements = ReadonlyMap<PathElement, FieldSet | undefined>;
 
-const noNodes: Replacements = new Map();
+const noReplacements: Replacements = new Map();
 
-/** The nodes directly below `left` from which `right` takes something; undefined without any. */
+/** The nodes directly below `left` that change when `right` is subtracted; undefined if none do. */
 function changedNodes(
   left: FieldSet,
   right: FieldSet,
@@ -169,15 +169,15 @@ function changedNodes(
   for (const element in right) {
     const mine = inner(left, element);
     if (mine === undefined) continue;
-    const rest = nodeWithout(mine, right[element] as FieldSet, recursive);
-    if (rest !== mine) (changed ??= new Map()).set(element, rest);
+    const remainder = nodeWithout(mine, right[element] as FieldSet, recursive);
+    if (remainder !== mine) (changed ??= new Map()).set(element, remainder);
   }
   return changed;
 }
 
-/** A node with some nodes below replaced; undefined if nothing stays. */
+/** A copy of the node with some inner nodes replaced; undefined if it becomes empty. */
 function copyWith(node: FieldSet, changed: Replacements, self: boolean): FieldSet | undefined {
-  // A copy of what stays: deleting from an object would make it slow to read.
+  // Remaining keys are copied: `delete` would put the object into V8's slow dictionary mode.
   let draft: Draft | undefined;
   for (const element in node) {
     if (element === SELF) continue;
@@ -189,22 +189,22 @@ function copyWith(node: FieldSet, changed: Replacements, self: boolean): FieldSe
   return draft ?? (self ? leaf : undefined);
 }
 
-/** The node without the mark of its own membership. */
+/** The node without SELF. */
 function contentsOf(node: FieldSet): FieldSet {
   if (!(SELF in node)) return node;
   const { [SELF]: _self, ...below } = node;
   return below;
 }
 
-/** Members of both. */
+/** Members of both sets. */
 export function intersection(left: FieldSet, right: FieldSet): FieldSet {
   return intersectionWith(left, right, false);
 }
 
-/** `emptySet` for nothing in common below, and only then; otherwise with the mark of membership if `self`. */
+/** Returns `emptySet` if and only if no path below is common; otherwise the result has SELF if `self`. */
 function intersectionWith(left: FieldSet, right: FieldSet, self: boolean): FieldSet {
   let draft: Draft | undefined;
-  // Of the left one, which in what is asked for many managers is the smaller.
+  // Iterates the left set, which is the smaller one where the sets of many managers are intersected.
   for (const element in left) {
     const theirs = inner(right, element);
     if (theirs === undefined) continue;
@@ -234,7 +234,7 @@ export function isSameSet(left: FieldSet, right: FieldSet): boolean {
   return left === right || (isSubset(left, right) && isSubset(right, left));
 }
 
-/** Every member's path: at each level the members first, then what lies below, both in order. */
+/** The paths of all members: at each level first the members, then the paths below them, each sorted. */
 export function pathsOf(set: FieldSet): PathElement[][] {
   const paths: PathElement[][] = [];
   collectPaths(set, [], paths);
@@ -250,38 +250,38 @@ function collectPaths(set: FieldSet, at: readonly PathElement[], paths: PathElem
   for (const element of elements) collectPaths(set[element] as FieldSet, [...at, element], paths);
 }
 
-/** Steps to fields, `*` for any; everything below the last step is included. */
+/** A path prefix in which `*` stands for any element. */
 export type Pattern = readonly PathElement[];
 
-/** Members on the way of a pattern or below one. */
+/** Members that are a prefix of a pattern or start with one. */
 export function onlyMatching(set: FieldSet, patterns: readonly Pattern[]): FieldSet {
   const draft: Draft = {};
   for (const element in set) {
     if (element === SELF) continue;
-    const hit = patterns.filter(([first]) => first === "*" || first === element);
-    if (hit.length === 0) continue;
+    const matching = patterns.filter(([first]) => first === "*" || first === element);
+    if (matching.length === 0) continue;
     const node = set[element] as FieldSet;
-    const rest = hit.map((pattern) => pattern.slice(1));
-    const below = rest.some((pattern) => pattern.length === 0)
+    const remaining = matching.map((pattern) => pattern.slice(1));
+    const below = remaining.some((pattern) => pattern.length === 0)
       ? contentsOf(node)
-      : onlyMatching(node, rest);
-    const kept = nodeOf(isMember(node), below);
-    if (kept !== undefined) draft[element] = kept;
+      : onlyMatching(node, remaining);
+    const filtered = nodeOf(isMember(node), below);
+    if (filtered !== undefined) draft[element] = filtered;
   }
   return draft;
 }
 
 /**
- * Reads FieldsV1: texts brought into canonical form and order, unknown kinds of steps dropped. What
- * is written so already, as all that servers wrote, is the set itself.
+ * Decodes FieldsV1: path elements are made canonical and sorted, unknown kinds of elements dropped. A
+ * value that is canonical and sorted already, like all that servers write, is returned unchanged.
  *
  * @throws FieldSetError
  */
 export function* parseFieldSet(value: unknown): Slices<FieldSet> {
   if (value === null || value === undefined) return emptySet;
-  if (checked.has(value)) return value as FieldSet;
-  if (isWritten(value) && !(SELF in value)) {
-    checked.add(value);
+  if (knownSets.has(value)) return value as FieldSet;
+  if (isCanonical(value) && !(SELF in value)) {
+    knownSets.add(value);
     return value;
   }
   yield;
@@ -290,20 +290,20 @@ export function* parseFieldSet(value: unknown): Slices<FieldSet> {
   return inOrder(contents);
 }
 
-/** Values that were found to be sets: the objects of the cache are read by many writes. */
-const checked = new WeakSet<WeakKey>();
+/** Values that were found canonical: writes decode the same objects of the watch cache repeatedly. */
+const knownSets = new WeakSet<WeakKey>();
 
-function isWritten(value: unknown): value is FieldSet {
+function isCanonical(value: unknown): value is FieldSet {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
   const source = value as Readonly<Record<string, unknown>>;
   let last: string | undefined;
   for (const text in source) {
     const inner = source[text];
     if (text === SELF) {
-      if (last !== undefined || !isWritten(inner) || !isEmptySet(inner)) return false;
+      if (last !== undefined || !isCanonical(inner) || !isEmptySet(inner)) return false;
     } else {
       if (last !== undefined && compareElements(last, text) >= 0) return false;
-      if (canonicalElement(text) !== text || !isWritten(inner)) return false;
+      if (canonicalElement(text) !== text || !isCanonical(inner)) return false;
     }
     last = text;
   }
@@ -328,19 +328,22 @@ function parseNode(value: unknown): FieldSet {
     const node = parseNode(source[text]);
     below ??= {};
     const before = inner(below, element);
-    below[element] = before === undefined ? node : again(before, node);
+    below[element] = before === undefined ? node : mergeDuplicates(before, node);
   }
   if (below === undefined) return leaf;
   return self ? { [SELF]: leaf, ...below } : below;
 }
 
-/** One step given twice in different spelling: memberships add up, the last contents count. */
-function again(before: FieldSet, node: FieldSet): FieldSet {
+/**
+ * Merges the nodes of one element that the input names in two notations: a member if either is, with
+ * the inner nodes of the last that has some.
+ */
+function mergeDuplicates(before: FieldSet, node: FieldSet): FieldSet {
   const below = contentsOf(hasInner(node) ? node : before);
   return nodeOf(isMember(before) || isMember(node), below) as FieldSet;
 }
 
-/** The same set with its steps in order at every level; itself if they are. */
+/** The set with the elements of every level sorted; the argument itself if they already are. */
 export function inOrder(set: FieldSet): FieldSet {
   if (set === leaf) return set;
   const elements: PathElement[] = [];

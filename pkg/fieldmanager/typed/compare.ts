@@ -16,15 +16,15 @@ import {
   treatedAs,
 } from "./value.ts";
 
-/** The paths by which two objects differ. */
+/** The paths in which two objects differ. */
 export interface Comparison {
-  /** Also of what lies above, down to the first path that was not there before. */
+  /** With the new maps and lists that contain them. */
   readonly added: FieldSet;
   readonly modified: FieldSet;
   readonly removed: FieldSet;
 }
 
-/** The difference at one path and below; the nodes say whether the path itself is among them. */
+/** The difference of the values at a path; the path itself is among them if its node is a member. */
 interface Change {
   added?: FieldSet | undefined;
   modified?: FieldSet | undefined;
@@ -36,7 +36,7 @@ export function compare(shape: Shape, before: JsonObject, after: JsonObject): Co
   return comparisonOf(compareValues(shape, before, after));
 }
 
-/** As `compare`, in slices if one of the objects is large: generators make small ones twice as slow. */
+/** As `compare`, in slices if an object is large. Small ones are not, since generators take twice the time. */
 export function* compareInSlices(
   shape: Shape,
   before: JsonObject,
@@ -75,13 +75,13 @@ function* compareMapsInSlices(
   map: MapShape,
   [before, after]: readonly [before: JsonObject, after: JsonObject],
 ): Slices<Change | undefined> {
-  const changes = new Changes();
+  const changes = new ChangeCollector();
   let count = 0;
   for (const side of [before, after]) {
     for (const name in side) {
       if (++count % sliceLength === 0) yield;
       const [left, right] = [memberOf(before, name), memberOf(after, name)];
-      // What was there before is compared on that side.
+      // Members that exist in `before` are compared in its pass.
       const isAdded = left === undefined;
       if (left === right || isAdded !== (side === after)) continue;
       const shape = memberShape(map, name);
@@ -93,14 +93,14 @@ function* compareMapsInSlices(
     }
     if (count >= sliceLength) yield;
   }
-  return changes.done();
+  return changes.result();
 }
 
 function memberOf(object: JsonObject, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }
 
-/** Undefined where nothing differs. At least one of the values is there. */
+/** Undefined if the values are equal. At most one of them is undefined. */
 function compareValues(shape: Shape, before: unknown, after: unknown): Change | undefined {
   if (before === undefined) return { added: everyPath(shape, after) };
   if (after === undefined) return { removed: everyPath(shape, before) };
@@ -108,7 +108,7 @@ function compareValues(shape: Shape, before: unknown, after: unknown): Change | 
   const [left, right] = [formOf(shape, before), formOf(shape, after)];
   const change = compareAs(right, shape, [before, after]);
   if (left === right) return change;
-  return bothOf(compareAs(left, shape, [before, after]), change);
+  return unionOfChanges(compareAs(left, shape, [before, after]), change);
 }
 
 type Pair = readonly [before: unknown, after: unknown];
@@ -118,60 +118,63 @@ function compareAs(form: Form, shape: Shape, [before, after]: Pair): Change | un
     case "list": {
       const list = shape.list as ListShape;
       const [left, right] = [listIn(before) ?? [], listIn(after) ?? []];
-      const isUnit = list.relation === "atomic" || left.length + right.length === 0;
-      return isUnit ? compareUnits(before, after) : atOnce(compareLists(list, left, right));
+      const isAtomic = list.relation === "atomic" || left.length + right.length === 0;
+      return isAtomic ? compareAtomic(before, after) : atOnce(compareLists(list, left, right));
     }
     case "map": {
       const map = shape.map as MapShape;
-      // Two empty maps have no members that differ either: whether a large one is empty takes long to see.
+      // Before the check for empty maps, which takes long for large ones and does not change the result.
       if (!map.atomic && isJsonObject(before) && isJsonObject(after)) {
         return compareMaps(map, before, after);
       }
       const [left, right] = [mapIn(before) ?? {}, mapIn(after) ?? {}];
-      const isUnit = map.atomic || (isEmptyMap(left) && isEmptyMap(right));
-      return isUnit ? compareUnits(before, after) : compareMaps(map, left, right);
+      const isAtomic = map.atomic || (isEmptyMap(left) && isEmptyMap(right));
+      return isAtomic ? compareAtomic(before, after) : compareMaps(map, left, right);
     }
     default:
-      return compareUnits(before, after);
+      return compareAtomic(before, after);
   }
 }
 
-function compareUnits(before: unknown, after: unknown): Change | undefined {
+function compareAtomic(before: unknown, after: unknown): Change | undefined {
   return deepEqual(before, after) ? undefined : { modified: leaf };
 }
 
-function bothOf(left: Change | undefined, right: Change | undefined): Change | undefined {
+function unionOfChanges(left: Change | undefined, right: Change | undefined): Change | undefined {
   if (left === undefined || right === undefined) return left ?? right;
   return {
-    added: eitherNode(left.added, right.added),
-    modified: eitherNode(left.modified, right.modified),
-    removed: eitherNode(left.removed, right.removed),
+    added: unionOfOptional(left.added, right.added),
+    modified: unionOfOptional(left.modified, right.modified),
+    removed: unionOfOptional(left.removed, right.removed),
   };
 }
 
-function eitherNode(left: FieldSet | undefined, right: FieldSet | undefined): FieldSet | undefined {
+function unionOfOptional(
+  left: FieldSet | undefined,
+  right: FieldSet | undefined,
+): FieldSet | undefined {
   return left === undefined || right === undefined ? (left ?? right) : unionOfNodes(left, right);
 }
 
-/** The change of a list or map is made of those of its members. */
-class Changes {
+/** Collects the changes of the members of a list or map. */
+class ChangeCollector {
   private change: Record<keyof Change, Record<PathElement, FieldSet> | undefined> | undefined;
 
   add(element: PathElement, change: Change | undefined): void {
     if (change === undefined) return;
     this.change ??= { added: undefined, modified: undefined, removed: undefined };
-    for (const how of ["added", "modified", "removed"] as const) {
-      const node = change[how];
-      if (node !== undefined) (this.change[how] ??= {})[element] = node;
+    for (const type of ["added", "modified", "removed"] as const) {
+      const node = change[type];
+      if (node !== undefined) (this.change[type] ??= {})[element] = node;
     }
   }
-  done(): Change | undefined {
+  result(): Change | undefined {
     return this.change;
   }
 }
 
 function compareMaps(map: MapShape, before: JsonObject, after: JsonObject): Change | undefined {
-  const changes = new Changes();
+  const changes = new ChangeCollector();
   for (const name in before) {
     const [left, right] = [before[name], memberOf(after, name)];
     if (left === undefined || left === right) continue;
@@ -181,7 +184,7 @@ function compareMaps(map: MapShape, before: JsonObject, after: JsonObject): Chan
     if (after[name] === undefined || memberOf(before, name) !== undefined) continue;
     changes.add(fieldElement(name), compareValues(memberShape(map, name), undefined, after[name]));
   }
-  return changes.done();
+  return changes.result();
 }
 
 function* compareLists(
@@ -190,7 +193,7 @@ function* compareLists(
   after: readonly unknown[],
 ): Slices<Change | undefined> {
   if (deepEqual(before, after)) return undefined;
-  const changes = new Changes();
+  const changes = new ChangeCollector();
   const left = yield* itemsByElementInSlices(list, before);
   const right = yield* itemsByElementInSlices(list, after);
   let count = 0;
@@ -202,16 +205,16 @@ function* compareLists(
     if (++count % sliceLength === 0) yield;
     if (!left.has(element)) changes.add(element, compareItems(list.element, [], items));
   }
-  return changes.done();
+  return changes.result();
 }
 
-/** Items that share their keys count as one unit. */
+/** Compares the items of one element. Items with duplicate keys are compared as a whole. */
 function compareItems(
   shape: Shape,
   before: readonly unknown[],
   after: readonly unknown[],
 ): Change | undefined {
-  if (before.length > 1 && after.length > 1) return compareUnits(before, after);
+  if (before.length > 1 && after.length > 1) return compareAtomic(before, after);
   if (before.length > 1) {
     const [item] = after;
     return { removed: leaf, ...(item === undefined ? {} : { added: everyPath(shape, item) }) };
@@ -223,7 +226,7 @@ function compareItems(
   return compareValues(shape, before[0], after[0]);
 }
 
-/** The path of a value that was not there before (or is no more), and all paths below. */
+/** The path of an added or removed value and all paths below it. */
 function everyPath(shape: Shape, value: unknown): FieldSet {
   return typeof value === "object" ? atOnce(everyPathInSlices(shape, value)) : leaf;
 }
@@ -240,7 +243,7 @@ function* everyPathInSlices(shape: Shape, value: unknown): Slices<FieldSet> {
   }
 }
 
-/** A member, and what lies below it; made in one set, since copies of large sets take long. */
+/** Builds the member and its inner nodes in one object, since copying large sets takes long. */
 function* withPathsInMap(map: MapShape, value: JsonObject | undefined): Slices<FieldSet> {
   if (map.atomic || value === undefined) return leaf;
   const paths: Record<PathElement, FieldSet> = { [SELF]: leaf };
@@ -249,8 +252,8 @@ function* withPathsInMap(map: MapShape, value: JsonObject | undefined): Slices<F
     const member = value[name];
     if (member === undefined) continue;
     if (++count % sliceLength === 0) yield;
-    const isUnit = typeof member !== "object";
-    const node = isUnit ? leaf : yield* everyPathInSlices(memberShape(map, name), member);
+    const isScalar = typeof member !== "object";
+    const node = isScalar ? leaf : yield* everyPathInSlices(memberShape(map, name), member);
     paths[fieldElement(name)] = node;
   }
   return count === 0 ? leaf : paths;

@@ -11,103 +11,117 @@ import { type ListShape, type MapShape, rootShape, type Shape } from "./shape.ts
 import { elementOf, formOf, memberShape, treatedAs } from "./value.ts";
 
 /**
- * What a creation sets, as the text of FieldsV1: what `compare` finds between the object of a kind
- * with nothing set and a new one, without the paths of `left` and what lies below them. Creating is
- * the most frequent write, so this is folded from the declaration into functions that read objects
- * as they lie in memory and write text, without a detour over JSON values and sets. "" for nothing.
+ * The fields that a create sets, encoded as FieldsV1: the paths that `compare` finds between the zero
+ * object of the kind and the new one, without those of `excluded` and those below them. "" if there are
+ * none. As creates are frequent, the type's declaration is compiled into functions that print FieldsV1
+ * from the decoded object, without JSON values and sets in between.
  *
  * @throws ElementError
  */
-export function createdFields(struct: StructType<any>, object: JsonObject, left: FieldSet): string {
-  const text = freshStruct(struct)(object, left);
+export function createdFields(
+  struct: StructType<any>,
+  object: JsonObject,
+  excluded: FieldSet,
+): string {
+  const text = structDifference(struct)(object, excluded);
   return text === LEAF ? "" : text;
 }
 
-/** The text of the node that a value makes; "" for nothing. Values are in normal form. */
-type Emit = (value: any, left: FieldSet | undefined) => string;
+/** Prints the node of a decoded value; "" if it is empty. */
+type Emit = (value: any, excluded: FieldSet | undefined) => string;
 
-/** A member with nothing below. */
+/** A member without members below it. */
 const LEAF = "{}";
 
-/** Begins a member with something below. */
-const ITSELF = '{".":{}';
+/** Start of a member with members below it. */
+const SELF_PREFIX = '{".":{}';
 
-interface Step {
+interface FieldEmitter {
   readonly element: PathElement;
   /** `"f:name":` */
-  readonly head: string;
+  readonly label: string;
+  /** The field's value in an object; undefined if JSON omits it. */
   readonly shown: (object: any) => unknown;
+  /** Prints what differs from the zero value. */
   readonly emit: Emit;
-  /** Emits the fields of a value where there was none. */
-  readonly every: Emit;
+  /** Prints every path of the value, whose parent is new. */
+  readonly emitEvery: Emit;
 }
 
-/** The fields of a struct in the order of their names. */
-const stepsOf = memoize((struct: StructType<any>): readonly Step[] => {
+/** The emitters of a struct's fields, sorted by name. */
+const fieldEmitters = memoize((struct: StructType<any>): readonly FieldEmitter[] => {
   const { map } = rootShape(struct);
   const zero = toJsonValue(struct, fromJson(struct, {}));
   const members = jsonMembers(struct).map(({ field, shown, isAlwaysThere }) => {
     const shape = map?.fields.get(field.name) ?? {};
     const type = resolved(field.type);
-    const every = everyOf(type, shape);
-    const emit = isAlwaysThere ? freshOf(type, shape, zero[field.name]) : every;
+    const emitEvery = everyOf(type, shape);
+    const emit = isAlwaysThere ? differenceFromZero(type, shape, zero[field.name]) : emitEvery;
     const element = fieldElement(field.name);
-    return { name: field.name, element, head: `${JSON.stringify(element)}:`, shown, emit, every };
+    const label = `${JSON.stringify(element)}:`;
+    return { name: field.name, element, label, shown, emit, emitEvery };
   });
   return members.sort((a, b) => compareUtf8(a.name, b.name));
 });
 
-/** What a struct adds to the same struct with nothing set. */
-function freshStruct(struct: StructType<any>): Emit {
-  let steps: readonly Step[] | undefined;
-  return (object, left) => {
-    steps ??= stepsOf(struct);
-    if (struct.open !== undefined) return freshOpen(struct, steps, { object, left });
+/** Prints the fields of a struct that differ from the zero struct. */
+function structDifference(struct: StructType<any>): Emit {
+  let emitters: readonly FieldEmitter[] | undefined;
+  return (object, excluded) => {
+    emitters ??= fieldEmitters(struct);
+    if (struct.open !== undefined) {
+      return openStructDifference(struct, emitters, { object, excluded });
+    }
     let text = "";
-    for (const { element, head, shown, emit } of steps) {
+    for (const { element, label, shown, emit } of emitters) {
       const value = shown(object);
-      if (value === undefined) continue;
-      const out = left?.[element];
-      // What is left out as a whole; one that only leads there goes on below.
-      if (out !== undefined && isMember(out) && !hasInner(out)) continue;
-      const node = emit(value, out);
-      if (node !== "") text += `${text === "" ? "{" : ","}${head}${node}`;
+      const excludedNode = excluded?.[element];
+      if (value === undefined || isExcluded(excludedNode)) continue;
+      const node = emit(value, excludedNode);
+      if (node !== "") text += `${text === "" ? "{" : ","}${label}${node}`;
     }
     return text === "" ? "" : `${text}}`;
   };
 }
 
+/** Whether a field is excluded as a whole; otherwise paths below it may be. */
+function isExcluded(node: FieldSet | undefined): boolean {
+  return node !== undefined && isMember(node) && !hasInner(node);
+}
+
 interface OpenObject {
   readonly object: JsonObject;
-  readonly left: FieldSet | undefined;
+  readonly excluded: FieldSet | undefined;
 }
 
 /**
- * The same for a struct that has members beside its fields, as custom resources have, in the order
- * of all names. Of such members only whole ones are left out.
+ * As `structDifference`, for a struct with members beside its declared fields, as custom resources
+ * have; prints both sorted by name. Such members are excluded only as a whole.
  */
-function freshOpen(
+function openStructDifference(
   struct: StructType<any>,
-  steps: readonly Step[],
-  { object, left }: OpenObject,
+  emitters: readonly FieldEmitter[],
+  { object, excluded }: OpenObject,
 ): string {
   const map = rootShape(struct).map as MapShape;
   let text = "";
   for (const name of sortedKeys(object)) {
     const element = fieldElement(name);
-    const out = left?.[element];
-    if (out !== undefined && isMember(out) && !hasInner(out)) continue;
-    const step = steps.find((each) => each.element === element);
-    const value = step === undefined ? object[name] : step.shown(object);
+    const excludedNode = excluded?.[element];
+    if (isExcluded(excludedNode)) continue;
+    const emitter = emitters.find((candidate) => candidate.element === element);
+    const value = emitter === undefined ? object[name] : emitter.shown(object);
     if (value === undefined) continue;
     const node =
-      step === undefined ? everyValue(memberShape(map, name), value) : step.emit(value, out);
+      emitter === undefined
+        ? everyValue(memberShape(map, name), value)
+        : emitter.emit(value, excludedNode);
     if (node !== "") text += `${text === "" ? "{" : ","}${JSON.stringify(element)}:${node}`;
   }
   return text === "" ? "" : `${text}}`;
 }
 
-/** The path of a JSON value that is new, and every path below. */
+/** Prints the path of an added JSON value and all paths below it. */
 function everyValue(shape: Shape, value: unknown): string {
   switch (treatedAs(shape, formOf(shape, value))) {
     case "map": {
@@ -126,47 +140,47 @@ function everyValue(shape: Shape, value: unknown): string {
 }
 
 function everyMember(map: MapShape, value: JsonObject): string {
-  let text = ITSELF;
+  let text = SELF_PREFIX;
   for (const key of sortedKeys(value)) {
     const member = value[key];
     if (member === undefined) continue;
     text += `,${fieldLabel(key)}:${everyValue(memberShape(map, key), member)}`;
   }
-  return text === ITSELF ? LEAF : `${text}}`;
+  return text === SELF_PREFIX ? LEAF : `${text}}`;
 }
 
 const everyItem = memoize((list: ListShape): Emit =>
   everyList(list, (item) => everyValue(list.element, item)),
 );
 
-/** Emits the fields of a value that replaces the zero value that is always there. */
-function freshOf(type: Type, shape: Shape, zero: unknown): Emit {
+/** For a field that JSON always contains: prints how a value differs from the zero value. */
+function differenceFromZero(type: Type, shape: Shape, zero: unknown): Emit {
   if (type.tag === "struct" && zero !== null) {
-    if (!isUnit(shape)) return freshStruct(type);
-    // As JSON shows both, whatever hides in memory.
+    if (!isAtomic(shape)) return structDifference(type);
+    // Compares JSON, since decoded structs may differ in fields that JSON omits.
     return (value) => (deepEqual(toJsonValue(type, value), zero) ? "" : LEAF);
   }
-  if (isUnit(shape)) return (value) => (deepEqual(value, zero) ? "" : LEAF);
-  const every = everyOf(type, shape);
-  return (value, left) => {
+  if (isAtomic(shape)) return (value) => (deepEqual(value, zero) ? "" : LEAF);
+  const emitEvery = everyOf(type, shape);
+  return (value, excluded) => {
     if (value === null) return "";
-    const node = every(value, left);
-    // Null was there before: the value is new in what it holds, not by itself.
-    return node === LEAF ? LEAF : `{${node.slice(ITSELF.length + 1)}`;
+    const node = emitEvery(value, excluded);
+    // The zero object has null here: the path exists already, only those below it are added.
+    return node === LEAF ? LEAF : `{${node.slice(SELF_PREFIX.length + 1)}`;
   };
 }
 
-/** Whether a value of the shape is owned as a whole. */
-function isUnit({ list, map, scalar }: Shape): boolean {
+/** Whether values of the shape are managed as a whole. */
+function isAtomic({ list, map, scalar }: Shape): boolean {
   if (scalar !== undefined) return true;
   return map === undefined ? list === undefined || list.relation === "atomic" : map.atomic;
 }
 
-const unit: Emit = () => LEAF;
+const emitLeaf: Emit = () => LEAF;
 
-/** The path of a value that is new, and every path below. */
+/** Prints the path of an added value and all paths below it. */
 function everyOf(type: Type, shape: Shape): Emit {
-  if (isUnit(shape)) return unit;
+  if (isAtomic(shape)) return emitLeaf;
   switch (type.tag) {
     case "struct":
       return everyStruct(type);
@@ -177,33 +191,33 @@ function everyOf(type: Type, shape: Shape): Emit {
       return everyList(list, everyOf(resolved(type.element), list.element));
     }
     default:
-      return unit;
+      return emitLeaf;
   }
 }
 
 function everyStruct(struct: StructType<any>): Emit {
-  let steps: readonly Step[] | undefined;
+  let emitters: readonly FieldEmitter[] | undefined;
   return (object) => {
     if (object === null) return LEAF;
-    steps ??= stepsOf(struct);
-    let text = ITSELF;
-    for (const { head, shown, every } of steps) {
+    emitters ??= fieldEmitters(struct);
+    let text = SELF_PREFIX;
+    for (const { label, shown, emitEvery } of emitters) {
       const value = shown(object);
-      if (value !== undefined) text += `,${head}${every(value, undefined)}`;
+      if (value !== undefined) text += `,${label}${emitEvery(value, undefined)}`;
     }
-    return text === ITSELF ? LEAF : `${text}}`;
+    return text === SELF_PREFIX ? LEAF : `${text}}`;
   };
 }
 
-function everyMap(every: Emit): Emit {
+function everyMap(emitValue: Emit): Emit {
   return (map) => {
     if (map === null) return LEAF;
-    let text = ITSELF;
+    let text = SELF_PREFIX;
     for (const key of sortedKeys(map)) {
       if (map[key] === undefined) continue;
-      text += `,${fieldLabel(key)}:${every(map[key], undefined)}`;
+      text += `,${fieldLabel(key)}:${emitValue(map[key], undefined)}`;
     }
-    return text === ITSELF ? LEAF : `${text}}`;
+    return text === SELF_PREFIX ? LEAF : `${text}}`;
   };
 }
 
@@ -211,17 +225,17 @@ function fieldLabel(name: string): string {
   return isPlain(name) ? `"f:${name}"` : JSON.stringify(fieldElement(name));
 }
 
-function everyList(list: ListShape, every: Emit): Emit {
-  const labelled = labelsOf(list);
+function everyList(list: ListShape, emitItem: Emit): Emit {
+  const toPair = pairOf(list);
   return (items) => {
     if (items === null || items.length === 0) return LEAF;
-    let text = ITSELF;
-    const pairs = inOrder(list, items.map(labelled));
+    let text = SELF_PREFIX;
+    const pairs = inOrder(list, items.map(toPair));
     for (let index = 0; index < pairs.length; index++) {
       const [label, item] = pairs[index] as Pair;
-      const isTwice = pairs[index + 1]?.[0] === label;
-      // Items that share their keys are one unit.
-      const node = isTwice ? LEAF : every(item, undefined);
+      const isDuplicate = pairs[index + 1]?.[0] === label;
+      // Items with duplicate keys are managed as a whole.
+      const node = isDuplicate ? LEAF : emitItem(item, undefined);
       while (pairs[index + 1]?.[0] === label) index++;
       text += `,${label}:${node}`;
     }
@@ -229,22 +243,22 @@ function everyList(list: ListShape, every: Emit): Emit {
   };
 }
 
-/** An item, and its path element as it stands in JSON: equal labels are equal elements. */
+/** An item and its path element as a JSON string; equal labels are equal elements. */
 type Pair = readonly [label: string, item: unknown];
 
-/** Most keys are plain texts and numbers, whose JSON inside of JSON is put together at once. */
-function labelsOf(list: ListShape): (item: unknown) => Pair {
-  const keys = list.keys.map(([name, absent]) => {
-    return [name, absent, `${JSON.stringify(JSON.stringify(name)).slice(1, -1)}:`] as const;
+/** Most keys are plain strings and integers, whose labels are concatenated without JSON.stringify. */
+function pairOf(list: ListShape): (item: unknown) => Pair {
+  const keys = list.keys.map(([name, fallback]) => {
+    return [name, fallback, `${JSON.stringify(JSON.stringify(name)).slice(1, -1)}:`] as const;
   });
   return (item) => {
     let text = "";
     if (isJsonObject(item)) {
-      for (const [name, absent, head] of keys) {
+      for (const [name, fallback, quotedName] of keys) {
         const value = keyIn(item, name);
-        const shown = plainLabel(value === undefined ? absent : value);
-        if (shown === "") return [JSON.stringify(elementOf(list, item)), item];
-        text += `${text === "" ? "" : ","}${head}${shown}`;
+        const quotedValue = plainLabel(value === undefined ? fallback : value);
+        if (quotedValue === "") return [JSON.stringify(elementOf(list, item)), item];
+        text += `${text === "" ? "" : ","}${quotedName}${quotedValue}`;
       }
     }
     if (text === "") return [JSON.stringify(elementOf(list, item)), item];
@@ -252,7 +266,7 @@ function labelsOf(list: ListShape): (item: unknown) => Pair {
   };
 }
 
-/** "" for what is not plain. */
+/** The key value in a label; "" unless it is a plain string or an integer. */
 function plainLabel(value: unknown): string {
   if (typeof value === "string") return isPlain(value) ? `\\"${value}\\"` : "";
   return Number.isSafeInteger(value) ? String(value) : "";
@@ -266,7 +280,7 @@ function inOrder(list: ListShape, pairs: Pair[]): readonly Pair[] {
   return pairs;
 }
 
-/** The order of elements, by their values where those are of one simple type. */
+/** The order of path elements; compares the values of the first key where they differ and have one type. */
 function orderOf(list: ListShape): (left: Pair, right: Pair) => number {
   const [[name = undefined] = []] = list.keys;
   return ([label, item], [other, otherItem]) => {

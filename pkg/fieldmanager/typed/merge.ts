@@ -15,8 +15,9 @@ import {
 } from "./value.ts";
 
 /**
- * The object with the configuration merged in: units are replaced, maps and associative lists keep
- * what the configuration does not name. Neither is changed; the result shares with both.
+ * Merges the configuration into the object: atomic values are replaced, maps and associative lists keep
+ * members that the configuration does not contain. The arguments do not change; the result shares parts
+ * with both.
  */
 export function merge(shape: Shape, live: JsonObject, configuration: JsonObject): JsonObject {
   return (mergeValues(shape, live, configuration) ?? {}) as JsonObject;
@@ -37,37 +38,37 @@ export function* mergeInSlices(
 function* mergeLevels(
   levels: number,
   shape: Shape,
-  [live, wanted]: readonly [live: unknown, wanted: unknown],
+  [live, applied]: readonly [live: unknown, applied: unknown],
 ): Slices<unknown> {
   const { map, list } = shape;
-  if (levels > 0 && map?.atomic === false && isJsonObject(live) && isJsonObject(wanted)) {
-    if (isEmptyMap(live) && isEmptyMap(wanted)) return wanted;
-    return yield* mergeMapsInSlices(levels, map, [live, wanted]);
+  if (levels > 0 && map?.atomic === false && isJsonObject(live) && isJsonObject(applied)) {
+    if (isEmptyMap(live) && isEmptyMap(applied)) return applied;
+    return yield* mergeMapsInSlices(levels, map, [live, applied]);
   }
   const isKeyed = list !== undefined && list.relation !== "atomic";
-  if (isKeyed && Array.isArray(live) && Array.isArray(wanted) && wanted.length > 0) {
-    return yield* mergeLists(list, live, wanted);
+  if (isKeyed && Array.isArray(live) && Array.isArray(applied) && applied.length > 0) {
+    return yield* mergeLists(list, live, applied);
   }
-  return mergeValues(shape, live, wanted);
+  return mergeValues(shape, live, applied);
 }
 
 /** As `mergeMaps`, in slices. */
 function* mergeMapsInSlices(
   levels: number,
   map: MapShape,
-  [live, wanted]: readonly [live: JsonObject, wanted: JsonObject],
+  [live, applied]: readonly [live: JsonObject, applied: JsonObject],
 ): Slices<JsonObject | undefined> {
   const merged: Record<string, unknown> = { ...live };
   yield;
   let count = 0;
-  for (const name of Object.keys(wanted)) {
+  for (const name of Object.keys(applied)) {
     if (++count % sliceLength === 0) yield;
     const before = Object.hasOwn(live, name) ? live[name] : undefined;
     const shape = memberShape(map, name);
-    const isInner = typeof wanted[name] === "object";
+    const isInner = typeof applied[name] === "object";
     const value = isInner
-      ? yield* mergeLevels(levels - 1, shape, [before, wanted[name]])
-      : mergeValues(shape, before, wanted[name]);
+      ? yield* mergeLevels(levels - 1, shape, [before, applied[name]])
+      : mergeValues(shape, before, applied[name]);
     setMember(merged, name, value);
   }
   return isEmptyMap(merged) ? undefined : merged;
@@ -78,50 +79,50 @@ function setMember(merged: Record<string, unknown>, name: string, value: unknown
   else assign(merged, name, value);
 }
 
-/** Undefined where nothing is left. */
-function mergeValues(shape: Shape, live: unknown, wanted: unknown): unknown {
-  if (wanted === undefined) return live;
-  if (live === undefined) return wanted;
-  switch (treatedAs(shape, formOf(shape, wanted))) {
+/** Undefined for a map or list that becomes empty. */
+function mergeValues(shape: Shape, live: unknown, applied: unknown): unknown {
+  if (applied === undefined) return live;
+  if (live === undefined) return applied;
+  switch (treatedAs(shape, formOf(shape, applied))) {
     case "list": {
       const list = shape.list as ListShape;
-      const [left, right] = [listIn(live) ?? [], listIn(wanted) ?? []];
-      const isUnit = list.relation === "atomic" || left.length + right.length === 0;
-      return isUnit ? wanted : atOnce(mergeLists(list, left, right));
+      const [left, right] = [listIn(live) ?? [], listIn(applied) ?? []];
+      const isAtomic = list.relation === "atomic" || left.length + right.length === 0;
+      return isAtomic ? applied : atOnce(mergeLists(list, left, right));
     }
     case "map": {
       const map = shape.map as MapShape;
-      const [left, right] = [mapIn(live) ?? {}, mapIn(wanted) ?? {}];
-      const isUnit = map.atomic || (isEmptyMap(left) && isEmptyMap(right));
-      return isUnit ? wanted : mergeMaps(map, left, right);
+      const [left, right] = [mapIn(live) ?? {}, mapIn(applied) ?? {}];
+      const isAtomic = map.atomic || (isEmptyMap(left) && isEmptyMap(right));
+      return isAtomic ? applied : mergeMaps(map, left, right);
     }
     default:
-      return wanted;
+      return applied;
   }
 }
 
-function mergeMaps(map: MapShape, live: JsonObject, wanted: JsonObject): JsonObject | undefined {
+function mergeMaps(map: MapShape, live: JsonObject, applied: JsonObject): JsonObject | undefined {
   const merged: Record<string, unknown> = { ...live };
-  for (const name of Object.keys(wanted)) {
+  for (const name of Object.keys(applied)) {
     const before = Object.hasOwn(live, name) ? live[name] : undefined;
-    const value = mergeValues(memberShape(map, name), before, wanted[name]);
+    const value = mergeValues(memberShape(map, name), before, applied[name]);
     setMember(merged, name, value);
   }
   return isEmptyMap(merged) ? undefined : merged;
 }
 
-/** Items under their elements; undefined in `byElement` for those that are there several times. */
-interface Indexed {
+/** The items of a list by path element. */
+interface IndexedItems {
   readonly elements: readonly PathElement[];
   readonly byElement: ReadonlyMap<PathElement, unknown>;
 }
 
-function* indexed(list: ListShape, items: readonly unknown[]): Slices<Indexed> {
+function* indexItems(list: ListShape, items: readonly unknown[]): Slices<IndexedItems> {
   const elements: PathElement[] = [];
   const byElement = new Map<PathElement, unknown>();
   for (const item of items) {
     const element = elementOf(list, item);
-    // A null takes the place of items that were never told apart.
+    // Items with duplicate keys cannot be merged: null stands for them.
     byElement.set(element, byElement.has(element) ? null : item);
     if (elements.push(element) % sliceLength === 0) yield;
   }
@@ -129,57 +130,57 @@ function* indexed(list: ListShape, items: readonly unknown[]): Slices<Indexed> {
 }
 
 /**
- * Elements that only one side knows keep their place relative to those that both know; where both
- * know two, the configuration's order decides: live a b c, wanted c x a gives b c x a.
+ * Merges two associative lists. Elements of one list keep their position relative to the shared ones,
+ * which take the order of the configuration: live a b c, applied c x a gives b c x a.
  */
 function* mergeLists(
   list: ListShape,
   liveItems: readonly unknown[],
-  wantedItems: readonly unknown[],
+  appliedItems: readonly unknown[],
 ): Slices<unknown[] | undefined> {
-  const live = yield* indexed(list, liveItems);
-  const wanted = yield* indexed(list, wantedItems);
-  const shared = wanted.elements.filter((element) => live.byElement.has(element));
+  const live = yield* indexItems(list, liveItems);
+  const applied = yield* indexItems(list, appliedItems);
+  const shared = applied.elements.filter((element) => live.byElement.has(element));
   const merged: unknown[] = [];
-  const done = new Set<PathElement>();
-  const take = (element: PathElement): void => {
-    done.add(element);
+  const mergedElements = new Set<PathElement>();
+  const mergeElement = (element: PathElement): void => {
+    mergedElements.add(element);
     const before = live.byElement.get(element);
-    const item = mergeValues(list.element, before, wanted.byElement.get(element));
+    const item = mergeValues(list.element, before, applied.byElement.get(element));
     if (item !== undefined) merged.push(item);
   };
-  let next = 0;
+  let nextShared = 0;
   let [left, right] = [0, 0];
   let count = 0;
-  while (left < live.elements.length || right < wanted.elements.length) {
+  while (left < live.elements.length || right < applied.elements.length) {
     if (++count % sliceLength === 0) yield;
-    const [mine, theirs] = [live.elements[left], wanted.elements[right]];
+    const [mine, theirs] = [live.elements[left], applied.elements[right]];
     if (mine !== undefined && theirs !== undefined) {
       if (mine === theirs) {
-        take(mine);
+        mergeElement(mine);
         left++;
         right++;
-        next++;
+        nextShared++;
         continue;
       }
-      const isWaitedFor = next >= shared.length || shared[next] === mine;
-      if (wanted.byElement.has(mine) && !isWaitedFor) {
+      const isNextShared = nextShared >= shared.length || shared[nextShared] === mine;
+      if (applied.byElement.has(mine) && !isNextShared) {
         left++;
         continue;
       }
     }
     if (mine !== undefined) {
-      if (!wanted.byElement.has(mine)) {
+      if (!applied.byElement.has(mine)) {
         merged.push(liveItems[left]);
         left++;
         continue;
       }
-      if (done.has(mine)) left++;
+      if (mergedElements.has(mine)) left++;
     }
     if (theirs !== undefined) {
-      take(theirs);
+      mergeElement(theirs);
       right++;
-      if (shared[next] === theirs) next++;
+      if (shared[nextShared] === theirs) nextShared++;
     }
   }
   return merged.length > 0 ? merged : undefined;

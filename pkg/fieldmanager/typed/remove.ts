@@ -1,12 +1,12 @@
 import { assign, type JsonObject } from "#base";
-import { type FieldSet, hasInner, isMember, nodeOf } from "../fieldpath/set.ts";
+import { type FieldSet, hasInner, isMember, leaf, nodeOf } from "../fieldpath/set.ts";
 import { fieldElement, type PathElement, SELF } from "../fieldpath/path-element.ts";
 import type { ListShape, MapShape, Shape } from "./shape.ts";
 import { elementOf, formOf, isEmptyMap, listIn, mapIn, memberShape, treatedAs } from "./value.ts";
 
 /**
- * The object without the members of the set and what lies below them. A map or list that loses
- * everything becomes null.
+ * The object without the values at the members of the set. A map or list that becomes empty is replaced
+ * by null.
  */
 export function removeFields(shape: Shape, object: JsonObject, set: FieldSet): JsonObject {
   return (removeFrom(shape, object, set) ?? {}) as JsonObject;
@@ -29,29 +29,29 @@ function removeFromList(
   set: FieldSet,
 ): unknown {
   if (items === undefined || items.length === 0 || list.relation === "atomic") return null;
-  const kept: unknown[] = [];
+  const remaining: unknown[] = [];
   for (const item of items) {
     const node = set[elementOf(list, item)];
-    if (node === undefined) kept.push(item);
-    else if (!isMember(node)) kept.push(removeFrom(list.element, item, node));
+    if (node === undefined) remaining.push(item);
+    else if (!isMember(node)) remaining.push(removeFrom(list.element, item, node));
   }
-  return kept.length > 0 ? kept : null;
+  return remaining.length > 0 ? remaining : null;
 }
 
 function removeFromMap(map: MapShape, value: JsonObject | undefined, set: FieldSet): unknown {
   if (value === undefined || isEmptyMap(value) || map.atomic) return null;
-  const kept: Record<string, unknown> = {};
+  const remaining: Record<string, unknown> = {};
   for (const name of Object.keys(value)) {
     const node = set[fieldElement(name)];
-    if (node === undefined) assign(kept, name, value[name]);
+    if (node === undefined) assign(remaining, name, value[name]);
     else if (!isMember(node)) {
-      assign(kept, name, removeFrom(memberShape(map, name), value[name], node));
+      assign(remaining, name, removeFrom(memberShape(map, name), value[name], node));
     }
   }
-  return isEmptyMap(kept) ? null : kept;
+  return isEmptyMap(remaining) ? null : remaining;
 }
 
-/** The set with every declared field on the way to a member as a member, too. */
+/** The set with the declared fields that contain a member added as members (EnsureNamedFieldsAreMembers). */
 export function withNamedFields(set: FieldSet, shape: Shape | undefined): FieldSet {
   const draft: Record<PathElement, FieldSet> = {};
   for (const element in set) {
@@ -74,8 +74,8 @@ function shapeBelow(shape: Shape | undefined, element: PathElement): Shape | und
 }
 
 /**
- * The set as the schema of today would have it: where a value is one unit, the owners of parts of
- * it owns the unit.
+ * Adapts a set to the current schema: where a list or map has become atomic, members below it are
+ * replaced by the path of the atomic value.
  */
 export function reconciled(set: FieldSet, shape: Shape): FieldSet {
   let draft: Record<PathElement, FieldSet> | undefined;
@@ -85,16 +85,16 @@ export function reconciled(set: FieldSet, shape: Shape): FieldSet {
     if (!hasInner(node)) continue;
     const below = shapeBelow(shape, element);
     if (below === undefined || isDeduced(below)) continue;
-    const unit = below.map === undefined ? below.list?.relation === "atomic" : below.map.atomic;
-    const rest = unit ? nodeOf(true, undefined) : reconciled(node, below);
-    if (rest === node || rest === undefined) continue;
+    const isAtomic = below.map === undefined ? below.list?.relation === "atomic" : below.map.atomic;
+    const replacement = isAtomic ? leaf : reconciled(node, below);
+    if (replacement === node) continue;
     draft ??= { ...set };
-    draft[element] = rest;
+    draft[element] = replacement;
   }
   return draft ?? set;
 }
 
-/** A schema that leaves everything open says nothing about units. */
+/** Whether the shape is `deduced`, which does not say which values are atomic. */
 function isDeduced({ map }: Shape): boolean {
   return (
     map !== undefined &&

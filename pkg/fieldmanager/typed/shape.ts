@@ -13,12 +13,12 @@ import {
 } from "#schema";
 
 /**
- * What merging needs to know of a type. Folded from the declarations of built-in kinds; the schema
- * of a custom resource is brought into this form elsewhere, with `deduced` for what it leaves open.
+ * The merge schema of a type. Derived here from the declarations of built-in kinds; pkg/structural
+ * derives it from the schemas of custom resources, with `deduced` for unspecified parts.
  */
 export type { ListShape, MapShape, MergeShape as Shape } from "#schema";
 
-/** Any JSON, one unit. */
+/** Any JSON value, managed as a whole. */
 const opaque: Shape = {
   scalar: "untyped",
   get list(): ListShape {
@@ -31,7 +31,7 @@ const opaque: Shape = {
 
 const opaqueList: ListShape = { relation: "atomic", keys: [], element: opaque };
 
-/** Any JSON: objects merge key by key, lists are units. */
+/** Any JSON value: objects merge key by key, lists are atomic. */
 export const deduced: Shape = {
   scalar: "untyped",
   list: opaqueList,
@@ -44,17 +44,17 @@ const deducedMap: MapShape = { atomic: false, fields: new Map(), element: deduce
 
 const text: Shape = { scalar: "string" };
 
-/** The shape of a whole object of a kind: that of its struct, and what names kind and version. */
+/** The shape of the objects of a kind: that of its struct, and apiVersion and kind. */
 export const rootShape = memoize((struct: StructType<any>): Shape => {
   const { fields, atomic, element } = structMap(struct);
   const open = struct.open?.mergeShape().map;
-  const all = new Map([
+  const allFields = new Map([
     ...(open?.fields ?? []),
     ["apiVersion", text],
     ["kind", text],
     ...fields,
   ] as const);
-  return { map: { atomic, fields: all, element: open?.element ?? element } };
+  return { map: { atomic, fields: allFields, element: open?.element ?? element } };
 });
 
 const shapeOf = memoize((type: Type): Shape => {
@@ -77,12 +77,12 @@ const shapeOf = memoize((type: Type): Shape => {
     case "struct":
       return { map: structMap(type) };
     case "lazy":
-      // Ends at a struct, whose fields wait.
+      // Terminates for recursive types, since it ends at a struct, whose fields are resolved on access.
       return shapeOf(type.resolve());
   }
 });
 
-/** As the published schema shows the scalar, since that is what Kubernetes merges by. */
+/** The shape of a scalar by its published OpenAPI schema, from which kube-apiserver builds its typed schema. */
 function scalarShape({ openapi }: ScalarType): Shape {
   const { type, format, v3 } = openapi;
   if (v3?.["x-kubernetes-preserve-unknown-fields"] === true) return deduced;
@@ -92,7 +92,7 @@ function scalarShape({ openapi }: ScalarType): Shape {
 }
 
 const structMap = memoize((struct: StructType<any>): MapShape => {
-  // Fields are looked up when they are met, since a struct may contain itself.
+  // Resolved on first access, since a struct may contain itself.
   let fields: ReadonlyMap<string, Shape> | undefined;
   return {
     atomic: struct.atomic === true,
@@ -121,10 +121,10 @@ function fieldShape(field: JsonField): Shape {
   return shape;
 }
 
-/** Keys that are always written have a zero value; others may declare a default. */
+/** The value of an omitted key: its declared default, or the zero value if JSON always contains it. */
 function absentKey(element: Type, name: string): unknown {
   if (element.tag !== "struct") return undefined;
-  const field = jsonFields(element).find((each) => each.name === name);
+  const field = jsonFields(element).find((candidate) => candidate.name === name);
   if (field === undefined) return undefined;
   if (field.default !== undefined) return field.default;
   const { omitEmpty, pointer } = field.presence;

@@ -13,14 +13,14 @@ import {
 } from "./value.ts";
 
 /**
- * The paths that a configuration sets: its units, the elements of its lists and the keys of its
- * maps, but not the declared fields on the way.
+ * The paths that a configuration sets: its scalars and atomic values, the elements of its lists and the
+ * keys of its maps, but not declared fields that contain others.
  */
 export function toFieldSet(shape: Shape, configuration: JsonObject): FieldSet {
   return nodeAt(shape, configuration, false) ?? emptySet;
 }
 
-/** `self`: the path itself is owned, whatever the value. */
+/** With `self`, the path itself is a member for every value. */
 function nodeAt(shape: Shape, value: unknown, self: boolean): FieldSet | undefined {
   switch (treatedAs(shape, formOf(shape, value))) {
     case "list": {
@@ -44,8 +44,8 @@ function pathsInMap(map: MapShape, value: JsonObject, self: boolean): FieldSet |
   for (const name in value) {
     const member = value[name];
     if (member === undefined) continue;
-    const isUnit = member === null || (isJsonObject(member) && isEmptyMap(member));
-    const node = nodeAt(memberShape(map, name), member, isUnit || !map.fields.has(name));
+    const isEmpty = member === null || (isJsonObject(member) && isEmptyMap(member));
+    const node = nodeAt(memberShape(map, name), member, isEmpty || !map.fields.has(name));
     if (node === undefined) continue;
     paths[fieldElement(name)] = node;
     isLeaf = false;

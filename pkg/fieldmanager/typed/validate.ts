@@ -5,9 +5,8 @@ import type { ListShape, MapShape, Shape } from "./shape.ts";
 import { ElementError, elementOf, formOf, treatedAs } from "./value.ts";
 
 /**
- * What is wrong with an applied configuration as far as its schema goes, in the words of
- * Kubernetes' typed values: `.spec.replicas: expected numeric (int or float), got string`. Empty
- * for nothing.
+ * Validates an applied configuration against its schema. Returns the message of structured-merge-diff,
+ * such as `.spec.replicas: expected numeric (int or float), got string`, or "" if it is valid.
  */
 export function configurationFault(shape: Shape, configuration: unknown): string {
   const faults = faultsOf(shape, configuration).map(({ path, message }) =>
@@ -22,7 +21,7 @@ interface Fault {
   readonly message: string;
 }
 
-/** Recursive: the depth of documents was bounded when they were read. */
+/** Recursive: the parser has limited the depth of documents. */
 function faultsOf(shape: Shape, value: unknown): readonly Fault[] {
   if (value === null || value === undefined) return none;
   switch (treatedAs(shape, formOf(shape, value))) {
@@ -66,14 +65,14 @@ function faultsInMap(map: MapShape, value: Readonly<Record<string, unknown>>): r
   for (const name of Object.keys(value)) {
     const shape = map.fields.get(name) ?? map.element;
     const inner = shape === undefined ? undeclared : faultsOf(shape, value[name]);
-    if (inner.length > 0) append(faults, below(describeElement(fieldElement(name)), inner));
+    if (inner.length > 0) append(faults, prefixed(describeElement(fieldElement(name)), inner));
     if (shape === undefined) break;
   }
   return faults;
 }
 
-function below(path: string, faults: readonly Fault[]): readonly Fault[] {
-  return faults.map((each) => ({ path: path + each.path, message: each.message }));
+function prefixed(prefix: string, faults: readonly Fault[]): readonly Fault[] {
+  return faults.map(({ path, message }) => ({ path: prefix + path, message }));
 }
 
 function faultsInList(list: ListShape, items: readonly unknown[]): readonly Fault[] {
@@ -96,17 +95,17 @@ function faultsInList(list: ListShape, items: readonly unknown[]): readonly Faul
       seen.add(element);
     }
     const inner = faultsOf(list.element, item);
-    if (inner.length > 0) append(faults, below(describeElement(element), inner));
+    if (inner.length > 0) append(faults, prefixed(describeElement(element), inner));
   }
   return faults;
 }
 
-/** `%v` of the pointer in which a value comes: `&{map[name:main]}`. */
+/** `%v` of Go's pointer to the typed value: `&{map[name:main]}`. */
 function goPointer(value: unknown): string {
   return `&{${goValue(value)}}`;
 }
 
-/** `%#v` of the same. */
+/** `%#v` of Go's pointer to the typed value: `&value.valueUnstructured{Value:5}`. */
 function goSyntax(value: unknown): string {
   return `&value.valueUnstructured{Value:${goLiteral(value)}}`;
 }

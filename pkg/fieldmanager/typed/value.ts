@@ -3,15 +3,15 @@ import { goQuote } from "#meta";
 import { keyElement, type PathElement, valueElement } from "../fieldpath/path-element.ts";
 import type { ListShape, MapShape, Shape } from "./shape.ts";
 
-/** An element of a list that cannot be told from others; the message says why. */
+/** A list item without a valid path element, such as one that omits all keys. */
 export class ElementError extends Error {
   override readonly name = "ElementError";
 }
 
-/** How many members of a map or items of a list are looked at within a millisecond or two. */
+/** Members of a map or items of a list per slice: a slice takes one to two milliseconds. */
 export const sliceLength = 1000;
 
-/** Levels of maps that are looked at in slices; what lies deeper is looked at in one pass. */
+/** Levels of maps that are processed in slices; deeper values are processed in one slice. */
 export const slicedLevels = 3;
 
 /** Whether a map or list of the sliced levels has more members than a slice. */
@@ -33,12 +33,12 @@ export function isLarge(value: object, levels = slicedLevels): boolean {
   return false;
 }
 
-/** Which of the forms that its shape allows a value has. */
+/** The form of a value among those that its shape allows. */
 export type Form = "scalar" | "list" | "map" | "any";
 
 /**
- * `any` if the shape allows several and the value, which is then null or absent or of none of the
- * forms, does not decide; it is treated as the first that the shape allows.
+ * The form of a value; `any` for a value that is null, absent or of another form, if its shape allows
+ * several.
  */
 export function formOf(shape: Shape, value: unknown): Form {
   const { scalar, list, map } = shape;
@@ -56,18 +56,18 @@ function onlyForm({ scalar, list, map }: Shape): Form {
   return "list";
 }
 
-/** The form that a value is treated as. */
+/** The form as which a value is processed: `any` becomes the first of map, scalar and list in the shape. */
 export function treatedAs(shape: Shape, form: Form): "scalar" | "list" | "map" {
   if (form !== "any") return form;
   return shape.map !== undefined ? "map" : shape.scalar !== undefined ? "scalar" : "list";
 }
 
-/** The list, if it is one. */
+/** The value if it is a list. */
 export function listIn(value: unknown): readonly unknown[] | undefined {
   return Array.isArray(value) ? value : undefined;
 }
 
-/** The object, if it is one. */
+/** The value if it is an object. */
 export function mapIn(value: unknown): JsonObject | undefined {
   return isJsonObject(value) ? value : undefined;
 }
@@ -79,14 +79,14 @@ export function isEmptyMap(map: JsonObject | undefined): boolean {
 
 export function memberShape(map: MapShape, name: string): Shape {
   const shape = map.fields.get(name) ?? map.element;
-  // Unknown fields were refused before; in what another server stored they are units.
+  // Requests with unknown fields were rejected before; in stored objects such fields are atomic.
   return shape ?? unknownField;
 }
 
 const unknownField: Shape = { scalar: "untyped" };
 
 /**
- * How an element of an associative list is told from others.
+ * The path element of an item of an associative list.
  *
  * @throws ElementError
  */
@@ -102,9 +102,9 @@ function keyedElement(list: ListShape, item: unknown): PathElement {
     throw new ElementError("associative list with keys may not have non-map elements");
   }
   const keys: (readonly [name: string, value: unknown])[] = [];
-  for (const [name, absent] of list.keys) {
-    const value = Object.hasOwn(item, name) ? item[name] : absent;
-    // One key is enough: that others are required is for the validation to say.
+  for (const [name, fallback] of list.keys) {
+    const value = Object.hasOwn(item, name) ? item[name] : fallback;
+    // One key is enough: validation reports missing required keys.
     if (value !== undefined) keys.push([name, value]);
   }
   if (keys.length > 0) return keyElement(keys);
@@ -129,7 +129,7 @@ function valueOf(item: unknown): PathElement {
 }
 
 /**
- * Elements in order of first appearance, each with all items that it stands for.
+ * The items by path element, in order of first appearance; several items if their keys are duplicates.
  *
  * @throws ElementError
  */
@@ -137,16 +137,16 @@ export function* itemsByElementInSlices(
   list: ListShape,
   items: readonly unknown[],
 ): Slices<ReadonlyMap<PathElement, readonly unknown[]>> {
-  const found = new Map<PathElement, unknown[]>();
+  const byElement = new Map<PathElement, unknown[]>();
   let count = 0;
   for (const item of items) {
     const element = elementOf(list, item);
-    const same = found.get(element);
-    if (same === undefined) found.set(element, [item]);
+    const same = byElement.get(element);
+    if (same === undefined) byElement.set(element, [item]);
     else same.push(item);
     if (++count % sliceLength === 0) yield;
   }
-  return found;
+  return byElement;
 }
 
 /** As `itemsByElementInSlices`, in one pass. */

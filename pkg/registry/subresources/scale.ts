@@ -1,6 +1,6 @@
 import { atOnce, deepClone } from "#base";
 import { checkScale } from "#api";
-import { ManagedFieldsError, toParent, type Replicas, toSubresource } from "#fieldmanager";
+import { ManagedFieldsError, toParent, type ReplicasField, toSubresource } from "#fieldmanager";
 import {
   groupVersionOf,
   internalError,
@@ -192,7 +192,7 @@ function replicasOf(
   { catalog }: RegistryContext,
   { resource }: ResourceRequest,
   { path = "spec.replicas" }: ScaleAccess,
-): Replicas {
+): ReplicasField {
   const { group: usual, versions } = resource.kind;
   const elements = path.split(".").map((name) => `f:${name}`);
   const paths = versions.map(({ group = usual, version }) => {

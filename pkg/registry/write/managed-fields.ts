@@ -14,7 +14,7 @@ import {
   entriesFault,
   excludedAtCreation,
   type ManagedFieldsEntry,
-  type OwnedWrite,
+  type ManagedWrite,
   ManagedFieldsError,
   rootShape,
   type Shape,
@@ -39,7 +39,7 @@ export function managedWrite(
   registry: RegistryContext,
   request: ResourceRequest,
   manager: string,
-): OwnedWrite {
+): ManagedWrite {
   const { resource, subresource } = request;
   return {
     versions: versionsOf(registry, resource),

@@ -5,27 +5,31 @@ import { formOf, isEmptyMap, listIn, mapIn, memberShape, treatedAs } from "./val
 import { pathText } from "../updater.ts";
 
 /**
- * Paths of the lists, maps and structs in a configuration that can only be replaced as a whole:
- * `.spec.selector`. Items of associative lists are named by their places.
+ * The paths of the atomic lists, maps and structs in a configuration, such as `.spec.selector`. Paths
+ * through an associative list do not contain its items.
  */
-export function atomicUnits(shape: Shape, configuration: JsonObject): readonly string[] {
-  return unitsIn(shape, configuration, []);
+export function atomicPaths(shape: Shape, configuration: JsonObject): readonly string[] {
+  return atomicPathsIn(shape, configuration, []);
 }
 
-function unitsIn(shape: Shape, value: unknown, path: readonly PathElement[]): readonly string[] {
+function atomicPathsIn(
+  shape: Shape,
+  value: unknown,
+  path: readonly PathElement[],
+): readonly string[] {
   switch (treatedAs(shape, formOf(shape, value))) {
     case "list": {
       const { relation, element } = shape.list as ListShape;
       if (relation === "atomic") return [pathText(path)];
       const items = listIn(value) ?? [];
-      return items.flatMap((item) => unitsIn(element, item, path));
+      return items.flatMap((item) => atomicPathsIn(element, item, path));
     }
     case "map": {
       const map = shape.map as MapShape;
       const members = mapIn(value) ?? {};
       if (map.atomic && !isEmptyMap(members)) return [pathText(path)];
       return Object.entries(members).flatMap(([name, member]) =>
-        unitsIn(memberShape(map, name), member, [...path, fieldElement(name)]),
+        atomicPathsIn(memberShape(map, name), member, [...path, fieldElement(name)]),
       );
     }
     default:
