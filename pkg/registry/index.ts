@@ -3,7 +3,7 @@ export type * from "./contract.ts";
 export { onlyChangesGarbageCollection } from "./admission/garbage-collection-fields.ts";
 export { runHandlers, runEach } from "./admission/handler.ts";
 export { firstAddress } from "./allocation/address-range.ts";
-export { type ConnectRequest, type Destination, streamMethods } from "./connect/index.ts";
+export { type ConnectRequest, type Destination, connectMethods } from "./connect/index.ts";
 export type { RegistryOptions } from "./context.ts";
 export {
   checkDeleteOptions,

@@ -21,7 +21,7 @@ import { create, patch, restore, update } from "./write/pipeline.ts";
 import { cached, get } from "./read/get.ts";
 import { deleteObject } from "./delete/delete.ts";
 import { collectionPrefix, StoredItem } from "./codec/stored.ts";
-import { virtualCreate, refuseWatch, specialVerbs } from "./subresources/index.ts";
+import { virtualCreate, rejectComputedWatch, specialVerbs } from "./subresources/index.ts";
 import { watch, watchBatches } from "./watch/watch.ts";
 
 /**
@@ -36,7 +36,7 @@ export function createRegistry(options: RegistryOptions): Registry {
   const verbs = (request: ResourceRequest) => verbsOf(common, request);
   const repair = repairOf(common);
   const batches: Registry["watchBatches"] = (request, watchOptions) => {
-    refuseWatch(request);
+    rejectComputedWatch(request);
     return watchBatches(of(request), request, watchOptions);
   };
   return {

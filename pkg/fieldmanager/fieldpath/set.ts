@@ -45,7 +45,7 @@ export function hasInner(node: FieldSet): boolean {
   return false;
 }
 
-/** A node that is a member if `self`, with `inner` below it; undefined if empty. `inner` must not have SELF. */
+/** A node with `inner`, which must not have SELF, below it; a member if `self`. Undefined if empty. */
 export function nodeOf(self: boolean, inner: FieldSet | undefined): FieldSet | undefined {
   if (inner === undefined || isEmptySet(inner)) return self ? leaf : undefined;
   return self ? { [SELF]: leaf, ...inner } : inner;

@@ -36,7 +36,7 @@ export function compare(shape: Shape, before: JsonObject, after: JsonObject): Co
   return comparisonOf(compareValues(shape, before, after));
 }
 
-/** As `compare`, in slices if an object is large. Small ones are not, since generators take twice the time. */
+/** As `compare`, in slices if an object is large; generators would double the time of small ones. */
 export function* compareInSlices(
   shape: Shape,
   before: JsonObject,

@@ -82,7 +82,7 @@ const shapeOf = memoize((type: Type): Shape => {
   }
 });
 
-/** The shape of a scalar by its published OpenAPI schema, from which kube-apiserver builds its typed schema. */
+/** The shape of a scalar by its published OpenAPI schema, as kube-apiserver derives it. */
 function scalarShape({ openapi }: ScalarType): Shape {
   const { type, format, v3 } = openapi;
   if (v3?.["x-kubernetes-preserve-unknown-fields"] === true) return deduced;

@@ -5,7 +5,7 @@ export interface Destination {
   readonly scheme: "http" | "https";
   /** An address or a name, without brackets. */
   readonly host: string;
-  /** Checked IP addresses of `host`, to which the connection is limited; absent = not resolved yet. */
+  /** Checked IP addresses of `host`, to which the connection is limited; absent if unresolved. */
   readonly addresses?: readonly string[];
   /** "" for the default of the scheme. */
   readonly port: string;
@@ -13,9 +13,9 @@ export interface Destination {
   readonly path: string;
   /** Without the question mark. */
   readonly query: string;
-  /** Only the certificate of a kubelet is verified, unless the client opts out. */
+  /** Which server certificate to verify: only `kubelet`; `kubelet, unchecked` is the client's opt-out. */
   readonly peer: "kubelet" | "kubelet, unchecked" | "backend";
-  /** `log`: a text; `upgrade`: requires an upgraded connection; `proxy`: any HTTP request. */
+  /** `log`: a text response; `upgrade`: requires an HTTP upgrade; `proxy`: any HTTP request. */
   readonly use: "log" | "upgrade" | "proxy";
 }
 
@@ -24,15 +24,15 @@ export interface ConnectRequest {
   readonly query: Query;
   /** The query as it was sent, without the question mark. */
   readonly rawQuery: string;
-  /** The percent-encoded path after the subresource: "" or beginning with a slash. */
+  /** The percent-encoded path after the subresource: "" or with a leading slash. */
   readonly rawPath: string;
 }
 
-/** `a=1&b=2`, sorted by name as Go writes it. */
+/** `a=1&b=2`, sorted by name like Go's url.Values.Encode. */
 export function queryText(pairs: readonly (readonly [string, string])[]): string {
-  const sorted = [...pairs].sort(([left], [right]) => (left < right ? -1 : left > right ? 1 : 0));
-  const copies = sorted.map(([name, value]): [string, string] => [name, value]);
-  return new URLSearchParams(copies).toString();
+  const query = new URLSearchParams(pairs.map(([name, value]): [string, string] => [name, value]));
+  query.sort();
+  return query.toString();
 }
 
 interface SplitName {

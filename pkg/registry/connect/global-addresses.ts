@@ -9,10 +9,11 @@ const resolveBySystem: ResolveHost = async (host) =>
   (await lookup(host, { all: true })).map(({ address }) => address);
 
 /**
- * The addresses of a host that a proxy may connect to. The connection must be made to one of them:
- * a name that is resolved a second time can lead elsewhere.
- * @throws StatusError 400 when the host has no address, or one that is not global unicast:
- * loopback, link-local, multicast, unspecified, or with a zone.
+ * The addresses of a host, to one of which a proxy must connect: resolving the name again could return
+ * others (DNS rebinding).
+ *
+ * @throws StatusError 400 if the host has no address, or one that is not global unicast: loopback,
+ * link-local, multicast, unspecified, or with a zone
  */
 export async function globalAddresses(
   host: string,

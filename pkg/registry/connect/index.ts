@@ -1,3 +1,3 @@
-/** connect: subresources that are streams to a kubelet, pod, service or node. */
-export { connect, streamMethods } from "./connect.ts";
+/** connect: subresources that proxy or stream to a kubelet, pod, service or node. */
+export { connect, connectMethods } from "./connect.ts";
 export type { ConnectRequest, Destination } from "./destination.ts";

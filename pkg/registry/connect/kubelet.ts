@@ -26,13 +26,13 @@ export async function kubeletOf(
 ): Promise<Kubelet> {
   const { status } = await coreObject(registry, request, { plural: "nodes", name: node });
   const addresses: readonly NodeAddress[] = status.addresses ?? [];
-  const found = (registry.kubeletAddressTypes ?? preferredTypes)
-    .map((type) => addresses.find((each) => each.type === type))
+  const preferred = (registry.kubeletAddressTypes ?? preferredTypes)
+    .map((type) => addresses.find((address) => address.type === type))
     .find((address) => address !== undefined);
-  if (found === undefined) {
+  if (preferred === undefined) {
     const known = addresses.map(({ type, address }) => `{${type} ${address}}`).join(" ");
     throw plainFailure(`no preferred addresses found; known addresses: [${known}]`);
   }
   const port = Number(status.daemonEndpoints?.kubeletEndpoint?.Port ?? 0) || defaultPort;
-  return { host: found.address, port: String(port) };
+  return { host: preferred.address, port: String(port) };
 }

@@ -2,22 +2,27 @@ import { badRequest, invalid, parseSeconds, formatSeconds, type Instant } from "
 import type { Query } from "#request";
 import { Path, Problems } from "#schema";
 
-/** Which part of a log is asked for. */
+/** The query of a log request (PodLogOptions). */
 export interface LogOptions {
   readonly container: string;
+  /** Names of the boolean options that are true. */
   readonly flags: readonly string[];
   readonly sinceSeconds: bigint | undefined;
   readonly sinceTime: Instant | undefined;
   readonly tailLines: bigint | undefined;
   readonly limitBytes: bigint | undefined;
   readonly stream: string | undefined;
-  /** The certificate of the kubelet is not checked. */
+  /** insecureSkipTLSVerifyBackend: the kubelet's certificate is not verified. */
   readonly insecure: boolean;
 }
 
 const streams = ["All", "Stderr", "Stdout"];
 
-/** Throws 400 for what is no number or time, and 422 for what makes no sense. */
+/**
+ * Parses and validates the query of a log request.
+ *
+ * @throws StatusError 400 for malformed numbers and times, 422 for invalid values
+ */
 export function logOptions(
   query: Query,
   { pod, gates }: { readonly pod: string; readonly gates: (name: string) => boolean },
@@ -33,7 +38,7 @@ export function logOptions(
     insecure: query.flag("insecureSkipTLSVerifyBackend") ?? false,
   };
   const problems = new Problems();
-  check(options, problems);
+  validate(options, problems);
   const { stream } = options;
   if (stream !== undefined && !gates("PodLogsQuerySplitStreams")) {
     problems.forbidden(Path.of("stream"), "may not be specified");
@@ -44,31 +49,31 @@ export function logOptions(
   return options;
 }
 
-/** How the kubelet is asked for the same. */
+/** The options as query parameters of the kubelet's containerLogs endpoint. */
 export function logQuery(options: LogOptions): readonly (readonly [string, string])[] {
   const { sinceSeconds, sinceTime, tailLines, limitBytes, stream } = options;
   const values = { sinceSeconds, tailLines, limitBytes, stream };
-  const given = Object.entries(values).filter(([, value]) => value !== undefined);
+  const present = Object.entries(values).filter(([, value]) => value !== undefined);
   return [
     ...options.flags.map((flag) => [flag, "true"] as const),
-    ...given.map(([name, value]) => [name, String(value)] as const),
+    ...present.map(([name, value]) => [name, String(value)] as const),
     ...(sinceTime === undefined ? [] : [["sinceTime", formatSeconds(sinceTime)] as const]),
   ];
 }
 
-function check(options: LogOptions, problems: Problems): void {
+function validate(options: LogOptions, problems: Problems): void {
   const { tailLines, limitBytes, sinceSeconds, sinceTime } = options;
-  const least = (field: string, value: bigint | undefined, minimum: bigint) => {
+  const requireAtLeast = (field: string, value: bigint | undefined, minimum: bigint) => {
     if (value === undefined || value >= minimum) return;
     const detail = minimum > 0n ? "must be greater than 0" : "must be greater than or equal to 0";
     problems.invalid(Path.of(field), value, detail);
   };
-  least("tailLines", tailLines, 0n);
-  least("limitBytes", limitBytes, 1n);
+  requireAtLeast("tailLines", tailLines, 0n);
+  requireAtLeast("limitBytes", limitBytes, 1n);
   if (sinceSeconds !== undefined && sinceTime !== undefined) {
     const detail = "at most one of `sinceTime` or `sinceSeconds` may be specified";
     problems.forbidden(Path.root, detail);
-  } else least("sinceSeconds", sinceSeconds, 1n);
+  } else requireAtLeast("sinceSeconds", sinceSeconds, 1n);
 }
 
 function numberIn(query: Query, name: string): bigint | undefined {
@@ -80,8 +85,8 @@ function numberIn(query: Query, name: string): bigint | undefined {
   return value;
 }
 
-function parseFault(text: string, why: string): Error {
-  return badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: ${why}`);
+function parseFault(text: string, reason: string): Error {
+  return badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: ${reason}`);
 }
 
 function timeIn(query: Query, name: string): Instant | undefined {

@@ -5,8 +5,8 @@ import type { RegistryContext } from "../context.ts";
 import { get } from "../read/get.ts";
 
 /**
- * Reads an object of the core group in the namespace of the request. As in kube-apiserver, its 404 names
- * the resource of the request, whatever the resource that is missing.
+ * Reads an object of the core group in the namespace of the request. As in kube-apiserver, the 404 for a
+ * missing object names the resource of the request instead of that of the object.
  */
 export async function coreObject(
   registry: RegistryContext,
@@ -16,9 +16,9 @@ export async function coreObject(
   const resource: Resource | undefined = registry.catalog.find("", "v1", plural);
   assert(resource !== undefined, `the catalog has ${plural}`);
   const namespace = resource.kind.scope === "Cluster" ? "" : request.namespace;
-  const where = { ...request, resource, namespace, name, subresource: "" };
+  const lookup = { ...request, resource, namespace, name, subresource: "" };
   try {
-    return (await get(registry, where, { resourceVersion: "" })).object;
+    return (await get(registry, lookup, { resourceVersion: "" })).object;
   } catch (error) {
     if (!(error instanceof StatusError) || error.status.reason !== "NotFound") throw error;
     throw notFound(request.resource, name);

@@ -14,7 +14,7 @@ interface NamedContainer {
   readonly name: string;
 }
 
-/** Destination of the log; undefined for a pod without a node, whose log is empty. */
+/** The kubelet's containerLogs endpoint; undefined for a pod without a node, whose log is empty. */
 export async function logDestination(
   registry: RegistryContext,
   request: ResourceRequest,
@@ -25,11 +25,15 @@ export async function logDestination(
   const container = containerOf(pod, options.container);
   if (!pod.spec.nodeName) return undefined;
   const path = streamPath("containerLogs", pod, container);
-  const to = await onNode(registry, request, { pod, path, pairs: logQuery(options) });
-  const { insecure } = options;
-  return { ...to, use: "log", ...(insecure ? { peer: "kubelet, unchecked" as const } : {}) };
+  const kubelet = await kubeletDestination(registry, request, {
+    pod,
+    path,
+    pairs: logQuery(options),
+  });
+  return { ...kubelet, use: "log", peer: options.insecure ? "kubelet, unchecked" : "kubelet" };
 }
 
+/** The kubelet's exec or attach endpoint. */
 export async function execDestination(
   registry: RegistryContext,
   request: ResourceRequest,
@@ -38,31 +42,37 @@ export async function execDestination(
   const pod = await podOf(registry, request);
   const container = containerOf(pod, query.get("container") ?? "");
   checkAssigned(pod, request.name);
-  const streams: readonly Pair[] = [
-    ["stdin", "input"],
-    ["stdout", "output"],
-    ["stderr", "error"],
-    ["tty", "tty"],
-  ];
-  const pairs = streams.filter(([asked]) => query.flag(asked)).map(([, name]): Pair => [name, "1"]);
+  const streams = kubeletStreamFlags
+    .filter(([option]) => query.flag(option))
+    .map(([, flag]): Pair => [flag, "1"]);
   const isExec = request.subresource === "exec";
-  const words = isExec ? query.all("command").map((word): Pair => ["command", word]) : [];
+  const command = isExec ? query.all("command").map((word): Pair => ["command", word]) : [];
   const path = streamPath(request.subresource, pod, container);
-  return onNode(registry, request, { pod, path, pairs: [...pairs, ...words] });
+  return kubeletDestination(registry, request, { pod, path, pairs: [...streams, ...command] });
 }
 
+/** Query parameters of the API and of the kubelet for the streams of exec and attach. */
+const kubeletStreamFlags: readonly (readonly [option: string, flag: string])[] = [
+  ["stdin", "input"],
+  ["stdout", "output"],
+  ["stderr", "error"],
+  ["tty", "tty"],
+];
+
+/** The kubelet's portForward endpoint. */
 export async function portForwardDestination(
   registry: RegistryContext,
   request: ResourceRequest,
   { query }: ConnectRequest,
 ): Promise<Destination> {
-  const ports = query.all("ports").map((port): Pair => ["port", wholeNumber(port)]);
+  const ports = query.all("ports").map((port): Pair => ["port", parseInteger(port)]);
   const pod = await podOf(registry, request);
   checkAssigned(pod, request.name);
-  return onNode(registry, request, { pod, path: streamPath("portForward", pod), pairs: ports });
+  const path = streamPath("portForward", pod);
+  return kubeletDestination(registry, request, { pod, path, pairs: ports });
 }
 
-function wholeNumber(text: string): string {
+function parseInteger(text: string): string {
   if (/^[+-]?\d+$/.test(text)) return String(Number(text));
   throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
 }
@@ -71,24 +81,26 @@ function podOf(registry: RegistryContext, request: ResourceRequest): Promise<any
   return coreObject(registry, request, { plural: "pods", name: request.name });
 }
 
-interface OnNode {
+interface StreamEndpoint {
   readonly pod: any;
   readonly path: string;
   readonly pairs: readonly Pair[];
 }
 
-async function onNode(
+async function kubeletDestination(
   registry: RegistryContext,
   request: ResourceRequest,
-  { pod, path, pairs }: OnNode,
+  { pod, path, pairs }: StreamEndpoint,
 ): Promise<Destination> {
   const kubelet = await kubeletOf(registry, request, pod.spec.nodeName);
   const query = queryText(pairs);
   return { scheme: "https", ...kubelet, path, query, peer: "kubelet", use: "upgrade" };
 }
 
-function streamPath(what: string, { metadata }: any, container = ""): string {
-  const parts = [what, metadata.namespace, metadata.name, container].filter((part) => part !== "");
+function streamPath(endpoint: string, { metadata }: any, container = ""): string {
+  const parts = [endpoint, metadata.namespace, metadata.name, container].filter(
+    (part) => part !== "",
+  );
   return `/${parts.map(encodeURIComponent).join("/")}`;
 }
 
@@ -101,8 +113,13 @@ function containerOf({ metadata, spec }: any, requested: string): string {
   const containers: readonly NamedContainer[] = spec.containers ?? [];
   const initContainers: readonly NamedContainer[] = spec.initContainers ?? [];
   if (requested !== "") {
-    const all = [...initContainers, ...containers, ...(spec.ephemeralContainers ?? [])];
-    if (all.some(({ name }) => name === requested)) return requested;
+    const { ephemeralContainers = [] } = spec;
+    const known: readonly NamedContainer[] = [
+      ...initContainers,
+      ...containers,
+      ...ephemeralContainers,
+    ];
+    if (known.some(({ name }) => name === requested)) return requested;
     throw badRequest(`container ${requested} is not valid for pod ${metadata.name}`);
   }
   if (containers.length === 1) return containers[0]!.name;

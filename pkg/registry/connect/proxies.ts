@@ -19,16 +19,15 @@ export async function podProxy(
   request: ResourceRequest,
   connectRequest: ConnectRequest,
 ): Promise<Destination> {
-  const { scheme, name, port } = named(request, "pod");
+  const { scheme, name, port } = parseTarget(request, "pod");
   const pod = await coreObject(registry, request, { plural: "pods", name });
   const host: string = pod.status.podIPs?.[0]?.ip ?? pod.status.podIP ?? "";
   if (!isReachable(host)) throw badRequest("address not allowed");
-  const first = (pod.spec.containers ?? []).find(({ ports }: any) => ports?.length > 0);
-  const number = port || String(first?.ports[0].containerPort ?? "");
+  const container = (pod.spec.containers ?? []).find(({ ports }: any) => ports?.length > 0);
   return toBackend(connectRequest, {
     scheme: scheme || "http",
     host,
-    port: number,
+    port: port || String(container?.ports[0].containerPort ?? ""),
     peer: "backend",
   });
 }
@@ -38,14 +37,19 @@ export async function nodeProxy(
   request: ResourceRequest,
   connectRequest: ConnectRequest,
 ): Promise<Destination> {
-  const { scheme, name, port } = named(request, "node");
+  const { scheme, name, port } = parseTarget(request, "node");
   const kubelet = await kubeletOf(registry, request, name);
   const addresses = await globalAddresses(kubelet.host, registry.resolveHost);
   if (port === "" || port === kubelet.port) {
     return toBackend(connectRequest, { scheme: "https", ...kubelet, addresses, peer: "kubelet" });
   }
-  const place = { scheme: scheme || "http", host: kubelet.host, port, addresses } as const;
-  return toBackend(connectRequest, { ...place, peer: "backend" });
+  return toBackend(connectRequest, {
+    scheme: scheme || "http",
+    host: kubelet.host,
+    port,
+    addresses,
+    peer: "backend",
+  });
 }
 
 /** A random ready endpoint of the service. Throws 503 if there is none. */
@@ -54,28 +58,31 @@ export async function serviceProxy(
   request: ResourceRequest,
   connectRequest: ConnectRequest,
 ): Promise<Destination> {
-  const { scheme, name, port } = named(request, "service");
+  const { scheme, name, port } = parseTarget(request, "service");
   const portName = await portNameOf(registry, request, { name, port });
   const { subsets = [] } = await coreObject(registry, request, { plural: "endpoints", name });
   const quoted = JSON.stringify(subsets.length === 0 ? name : request.name);
-  const none = serviceUnavailable(`no endpoints available for service ${quoted}`);
-  for (const { addresses = [], ports = [] } of shuffled(registry, subsets)) {
-    const found = ports.find((each: any) => (each.name ?? "") === portName);
-    if (found === undefined) continue;
-    for (const address of shuffled(registry, addresses)) {
+  for (const { addresses = [], ports = [] } of rotated(registry, subsets)) {
+    const endpointPort = ports.find((candidate: any) => (candidate.name ?? "") === portName);
+    if (endpointPort === undefined) continue;
+    for (const address of rotated(registry, addresses)) {
       if (!isReachable(address.ip)) continue;
       if (!(await isPodAddress(registry, request, address))) continue;
-      const place = { host: address.ip, port: String(found.port), peer: "backend" } as const;
-      return toBackend(connectRequest, { scheme: scheme || "http", ...place });
+      return toBackend(connectRequest, {
+        scheme: scheme || "http",
+        host: address.ip,
+        port: String(endpointPort.port),
+        peer: "backend",
+      });
     }
   }
-  throw none;
+  throw serviceUnavailable(`no endpoints available for service ${quoted}`);
 }
 
-function named(request: ResourceRequest, what: string) {
-  const found = splitName(request.name);
-  if (found !== undefined) return found;
-  throw badRequest(`invalid ${what} request ${JSON.stringify(request.name)}`);
+function parseTarget(request: ResourceRequest, type: "pod" | "node" | "service") {
+  const target = splitName(request.name);
+  if (target !== undefined) return target;
+  throw badRequest(`invalid ${type} request ${JSON.stringify(request.name)}`);
 }
 
 /** The name of the service port; a number is looked up in the service. */
@@ -86,13 +93,18 @@ async function portNameOf(
 ): Promise<string> {
   if (!/^\d+$/.test(port)) return port;
   const service = await coreObject(registry, request, { plural: "services", name });
-  const found = (service.spec.ports ?? []).find((each: any) => each.port === Number(port));
-  if (found !== undefined) return found.name ?? "";
+  const servicePort = (service.spec.ports ?? []).find(
+    (candidate: any) => candidate.port === Number(port),
+  );
+  if (servicePort !== undefined) return servicePort.name ?? "";
   const quoted = JSON.stringify(name);
   throw serviceUnavailable(`no service port ${Number(port)} found for service ${quoted}`);
 }
 
-/** Many users can write Endpoints, so only addresses of existing pods are trusted. */
+/**
+ * Whether an address of Endpoints belongs to an existing pod. Others are not trusted, since many users
+ * can write Endpoints.
+ */
 async function isPodAddress(
   registry: RegistryContext,
   request: ResourceRequest,
@@ -100,18 +112,19 @@ async function isPodAddress(
 ): Promise<boolean> {
   if (targetRef?.kind !== "Pod") return false;
   const namespace = targetRef.namespace || request.namespace;
-  const where = { plural: "pods", name: targetRef.name };
+  const pod = { plural: "pods", name: targetRef.name };
   try {
-    const { status } = await coreObject(registry, { ...request, namespace }, where);
-    return (status.podIPs ?? []).some((each: any) => each.ip === ip);
+    const { status } = await coreObject(registry, { ...request, namespace }, pod);
+    return (status.podIPs ?? []).some((podIP: any) => podIP.ip === ip);
   } catch {
     return false;
   }
 }
 
-function shuffled({ identities }: RegistryContext, all: readonly any[]): readonly any[] {
-  const start = Math.floor(identities.chance() * all.length);
-  return [...all.slice(start), ...all.slice(0, start)];
+/** The items from a random one on, followed by those before it. */
+function rotated({ identities }: RegistryContext, items: readonly any[]): readonly any[] {
+  const start = Math.floor(identities.chance() * items.length);
+  return [...items.slice(start), ...items.slice(0, start)];
 }
 
 /**
@@ -123,6 +136,6 @@ function isReachable(text: string): boolean {
   return address !== undefined && isGlobalUnicast(address);
 }
 
-function toBackend({ rawPath, rawQuery }: ConnectRequest, place: ProxyBackend): Destination {
-  return { ...place, path: rawPath, query: rawQuery, use: "proxy" };
+function toBackend({ rawPath, rawQuery }: ConnectRequest, backend: ProxyBackend): Destination {
+  return { ...backend, path: rawPath, query: rawQuery, use: "proxy" };
 }

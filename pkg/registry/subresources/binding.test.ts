@@ -33,18 +33,18 @@ describe("binding subresource", () => {
     assert.match(await refusal(bind("p")), /^409 .*pod p is already assigned to node "node-1"/);
   });
 
-  it("assigns nothing in a dry run, by another name, or of another pod", async () => {
+  it("assigns nothing in a dry run, nor with another name or UID, nor without a node", async () => {
     const body = { metadata: { name: "p" }, target: { name: "n" } };
     await test.post("v1/pods/ns/p/binding", body, { dryRun: true });
     assert.equal((await test.get("v1/pods/ns/p")).object.spec.nodeName, undefined);
     const other = test.post("v1/pods/ns/q/binding", body);
     assert.match(await refusal(other), /^400 .*name in URL does not match/);
     assert.match(await refusal(bind("p", { uid: "other" })), /^409 .*UID in precondition: other/);
-    const nowhere = test.post("v1/bindings/ns", { metadata: { name: "p" } });
-    assert.equal(await refusal(nowhere), "500 - target.name: Required value");
+    const withoutNode = test.post("v1/bindings/ns", { metadata: { name: "p" } });
+    assert.equal(await refusal(withoutNode), "500 - target.name: Required value");
   });
 
-  it("lets one of many schedulers win", async () => {
+  it("accepts one of many concurrent bindings", async () => {
     const outcomes = await Promise.all(
       Array.from({ length: 20 }, (_, n) =>
         refusal(

@@ -3,7 +3,13 @@ import { badRequest, conflict, plainFailure, problemText, type Resource } from "
 import { maxReportedProblems, Problems } from "#schema";
 import { writeOperationOptions } from "../admission/options.ts";
 import { decodeBody } from "../write/decode-body.ts";
-import type { Body, ResourceRequest, WriteResponse, WriteOptions } from "../contract.ts";
+import type {
+  AdmissionAttributes,
+  Body,
+  ResourceRequest,
+  WriteOptions,
+  WriteResponse,
+} from "../contract.ts";
 import { type RegistryContext, hookContext } from "../context.ts";
 import { matchNamespace } from "../write/metadata.ts";
 import { runAdmission } from "../admission/handler.ts";
@@ -12,8 +18,8 @@ import { changeStored } from "./change-stored.ts";
 import { createdStatus } from "./virtual-item.ts";
 import { setPodCondition } from "./pod-conditions.ts";
 
-/** The resource in the details of a conflict; kube-apiserver names the subresource. */
-const assignment = { group: "", plural: "pods/binding" };
+/** The resource in the details of a conflict: kube-apiserver names the subresource. */
+const bindingSubresource = { group: "", plural: "pods/binding" };
 
 /**
  * POST to `pods/{name}/binding` and `bindings`: assigns the pod to a node, and adds the binding's
@@ -35,9 +41,15 @@ export async function bind(
   }
   checkBinding(registry, request, { binding, kind: bindings.kind });
   const { dryRun } = options;
-  const asked = writeOperationOptions("CreateOptions", options);
-  const written = { request, dryRun, object: binding, old: undefined, options: asked };
-  const attributes = { ...written, operation: "create", bodyResource: bindings } as const;
+  const attributes: AdmissionAttributes = {
+    request,
+    operation: "create",
+    dryRun,
+    object: binding,
+    old: undefined,
+    bodyResource: bindings,
+    options: writeOperationOptions("CreateOptions", options),
+  };
   await runAdmission(registry, attributes, warnings);
 
   const pods = { ...request, resource: coreResource(registry, "pods"), name, subresource: "" };
@@ -72,24 +84,30 @@ function checkBinding(
 function assign(registry: RegistryContext, pod: any, binding: any): void {
   const { metadata, spec } = pod;
   const { name } = metadata;
-  const conflictError = (why: string) => conflict(assignment, name, `pod ${name} ${why}`);
+  const conflictError = (reason: string) =>
+    conflict(bindingSubresource, name, `pod ${name} ${reason}`);
   if (metadata.deletionTimestamp) {
     throw conflictError("is being deleted, cannot be assigned to a host");
   }
-  if (spec.nodeName)
+  if (spec.nodeName) {
     throw conflictError(`is already assigned to node ${JSON.stringify(spec.nodeName)}`);
+  }
   if (spec.schedulingGates?.length) throw conflictError("has non-empty .spec.schedulingGates");
   spec.nodeName = binding.target.name;
   const { annotations, labels } = binding.metadata;
   if (registry.gates("PodTopologyLabelsAdmission") && Object.keys(labels ?? {}).length > 0) {
-    const all = { __proto__: null, ...metadata.labels, ...labels };
-    metadata.labels = all;
+    metadata.labels = mergeKeys(metadata.labels, labels);
   }
   if (annotations !== undefined && Object.keys(annotations).length > 0) {
-    const both = { __proto__: null, ...metadata.annotations, ...annotations };
-    metadata.annotations = both;
+    metadata.annotations = mergeKeys(metadata.annotations, annotations);
   }
   setPodCondition(pod, { type: "PodScheduled", status: "True" }, registry.clock.now());
+}
+
+/** Both maps in one without a prototype, since a key may be `__proto__`. */
+function mergeKeys(base: object | undefined, added: object): object {
+  const merged = { __proto__: null, ...base, ...added };
+  return merged;
 }
 
 function coreResource({ catalog }: RegistryContext, plural: string): Resource {

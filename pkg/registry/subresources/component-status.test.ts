@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { refusal, testRegistry } from "../testing.ts";
 
 describe("component statuses", () => {
-  it("are made up on every read, and cannot be watched", async () => {
+  it("are computed on every read, and cannot be watched", async () => {
     const test = await testRegistry();
     const path = "v1/componentstatuses";
     assert.deepEqual(await test.names(path), ["controller-manager", "etcd-0", "scheduler"]);
@@ -14,8 +14,8 @@ describe("component statuses", () => {
     assert.equal(await refusal(missing), '404 NotFound componentstatus "x" not found');
     const [controllers] = (await test.get(`${path}//controller-manager`)).object.conditions;
     assert.equal(controllers.status, "False");
-    const watched = () => test.watch(path);
-    assert.match(await refusal(watched), /^405 .*watch is not supported/);
+    const watch = () => test.watch(path);
+    assert.match(await refusal(watch), /^405 .*watch is not supported/);
   });
 
   it("report the controllers of this process as healthy", async () => {

@@ -50,17 +50,17 @@ export async function listComponents(
 ): Promise<ItemList> {
   const selection = selectionOf(request, options);
   const names = Object.keys(probes);
-  const all = await Promise.all(names.map((name) => componentItem(registry, request, name)));
-  const items = all.filter((item) => selection.matches(item));
-  return { items: each(items), chunks: each([items]), revision: 0, next: undefined };
+  const components = await Promise.all(names.map((name) => componentItem(registry, request, name)));
+  const items = components.filter((item) => selection.matches(item));
+  return { items: generate(items), chunks: generate([items]), revision: 0, next: undefined };
 }
 
 /** Throws 405 for computed resources, which cannot be watched. */
-export function refuseWatch({ resource }: ResourceRequest): void {
+export function rejectComputedWatch({ resource }: ResourceRequest): void {
   if (resource.kind.rules.computed) throw methodNotSupported(resource, "watch");
 }
 
-async function* each<T>(values: readonly T[]): AsyncGenerator<T> {
+async function* generate<T>(values: readonly T[]): AsyncGenerator<T> {
   yield* values;
 }
 
@@ -80,16 +80,16 @@ async function componentItem(
   return new StoredItem(registry, request, entry, { object });
 }
 
-/** Components on this machine have self-signed certificates, which are not verified. */
+/** GETs /healthz of a component on the loopback address; its self-signed certificate is not verified. */
 function probeLocally(port: number, signal: AbortSignal): Promise<Health> {
   const url = `https://127.0.0.1:${port}/healthz`;
   return new Promise((resolve) => {
-    const fail = (why: string) => resolve({ error: `Get "${url}": ${why}` });
+    const fail = (reason: string) => resolve({ error: `Get "${url}": ${reason}` });
     const probe = request(url, { rejectUnauthorized: false, signal }, (response) => {
       response.resume();
-      const isHealthy = response.statusCode === 200;
-      const status = `unhealthy http status code: ${response.statusCode}`;
-      resolve(isHealthy ? { message: "ok" } : { error: status });
+      const { statusCode } = response;
+      if (statusCode === 200) resolve({ message: "ok" });
+      else resolve({ error: `unhealthy http status code: ${statusCode}` });
     });
     probe.once("error", (error) => fail(dialFailure({ host: "127.0.0.1", port }, error)));
     probe.end();

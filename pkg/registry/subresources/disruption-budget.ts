@@ -2,80 +2,91 @@ import { forbidden, plainFailure, StatusError, tooManyRequests } from "#meta";
 import { timestamp } from "../write/metadata.ts";
 
 /**
- * What an eviction takes from a disruption budget. The controller that keeps the budget counts the
- * pods; in between, evictions note here what they took, so that they cannot all take the same.
+ * Changes of a PodDisruptionBudget's status by evictions. The disruption controller computes
+ * disruptionsAllowed; until it has observed an eviction, disruptedPods records it, so that concurrent
+ * evictions do not use the same allowed disruption.
  */
 
-/** Evictions that the controller has not yet seen; above that something is wrong with it. */
-const mostDisrupted = 2000;
+/** Limit of disruptedPods that the disruption controller has not processed (MaxDisruptedPodSize). */
+const maxDisruptedPods = 2000;
 
 /**
- * Takes one disruption for the pod, in place. Throws 429 when the budget allows none, or is not up
- * to date.
+ * Takes one allowed disruption for the pod, in place.
+ *
+ * @throws StatusError 429 if the budget allows none or is not observed, 403 for an invalid status
  */
-export function takeFrom(budget: any, pod: string, now: number): void {
+export function takeDisruption(budget: any, pod: string, now: number): void {
   const { metadata, status } = budget;
   const { name } = metadata;
   if (BigInt(status.observedGeneration ?? 0) < BigInt(metadata.generation ?? 0)) {
-    throw violation(name, "busy");
+    throw violation(name, "unobserved");
   }
-  if (status.disruptionsAllowed < 0) throw refused(name, "pdb disruptions allowed is negative");
-  if (Object.keys(status.disruptedPods ?? {}).length > mostDisrupted) {
-    const why = "too many evictions not confirmed by PDB controller";
-    throw refused(name, `DisruptedPods map too big - ${why}`);
+  if (status.disruptionsAllowed < 0) {
+    throw invalidStatus(name, "pdb disruptions allowed is negative");
+  }
+  if (Object.keys(status.disruptedPods ?? {}).length > maxDisruptedPods) {
+    const reason = "too many evictions not confirmed by PDB controller";
+    throw invalidStatus(name, `DisruptedPods map too big - ${reason}`);
   }
   if (status.disruptionsAllowed === 0) throw violation(name, { status });
   status.disruptionsAllowed -= 1;
-  if (status.disruptionsAllowed === 0) noteExhausted(status, now);
+  if (status.disruptionsAllowed === 0) setInsufficientPods(status, now);
   const disrupted = { __proto__: null, ...status.disruptedPods, [pod]: timestamp(now) };
   status.disruptedPods = disrupted;
 }
 
-function refused(name: string, why: string): StatusError {
-  return forbidden({ group: "policy", plural: "poddisruptionbudget" }, name, why);
+function invalidStatus(name: string, reason: string): StatusError {
+  return forbidden({ group: "policy", plural: "poddisruptionbudget" }, name, reason);
 }
 
 const conditionType = "DisruptionAllowed";
 
-function noteExhausted(status: any, now: number): void {
+/** Sets the condition DisruptionAllowed to False; lastTransitionTime changes only with the status. */
+function setInsufficientPods(status: any, now: number): void {
   status.conditions ??= [];
-  const at = status.conditions.findIndex(({ type }: any) => type === conditionType);
-  const before = status.conditions[at];
-  const stays = before?.status === "False";
+  const index = status.conditions.findIndex(({ type }: any) => type === conditionType);
+  const before = status.conditions[index];
+  const isUnchanged = before?.status === "False";
   const condition = {
     ...before,
     type: conditionType,
     status: "False",
     observedGeneration: status.observedGeneration ?? 0,
-    lastTransitionTime: stays ? before.lastTransitionTime : timestamp(now),
+    lastTransitionTime: isUnchanged ? before.lastTransitionTime : timestamp(now),
     reason: "InsufficientPods",
     message: "",
   };
-  if (at < 0) status.conditions.push(condition);
-  else status.conditions[at] = condition;
+  if (index < 0) status.conditions.push(condition);
+  else status.conditions[index] = condition;
 }
 
-/** 429, with the budget's reason. `busy`: it is not up to date, ask again soon. */
-export function violation(name: string, why: "busy" | { readonly status: any }): StatusError {
-  const busy = why === "busy";
-  const message = busy
+/**
+ * 429 with the budget as cause: `unobserved` if the disruption controller has not processed the budget
+ * yet (Retry-After: 10), otherwise the status that does not allow a disruption.
+ */
+export function violation(
+  name: string,
+  cause: "unobserved" | { readonly status: any },
+): StatusError {
+  const isUnobserved = cause === "unobserved";
+  const message = isUnobserved
     ? `The disruption budget ${name} is still being processed by the server.`
-    : shortage(name, why.status);
+    : notAllowedMessage(name, cause.status);
   const error = tooManyRequests(
     "Cannot evict pod as it would violate the pod's disruption budget.",
-    busy ? 10 : 0,
+    isUnobserved ? 10 : 0,
   );
   const details = { causes: [{ reason: "DisruptionBudget", message }], ...error.status.details };
   return new StatusError({ ...error.status, details }, error.headers);
 }
 
-function shortage(name: string, status: any): string {
+function notAllowedMessage(name: string, status: any): string {
   const failed = (status.conditions ?? []).find(
     ({ type, reason }: any) => type === conditionType && reason === "SyncFailed",
   );
   if (failed !== undefined) {
-    const why = `because it failed sync: ${failed.message}`;
-    return `The disruption budget ${name} does not allow evicting pods currently ${why}`;
+    const reason = `because it failed sync: ${failed.message}`;
+    return `The disruption budget ${name} does not allow evicting pods currently ${reason}`;
   }
   const { desiredHealthy, currentHealthy } = status;
   const needs = `needs ${desiredHealthy} healthy pods and has ${currentHealthy} currently`;

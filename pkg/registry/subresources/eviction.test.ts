@@ -28,10 +28,10 @@ describe("eviction subresource", () => {
   };
   const evict = (name: string, more: object = {}) =>
     test.post(`v1/pods/ns/${name}/eviction`, { metadata: { name }, ...more });
-  const isGoing = async (name: string): Promise<boolean> =>
+  const isTerminating = async (name: string): Promise<boolean> =>
     Boolean((await test.get(`v1/pods/ns/${name}`)).object.metadata.deletionTimestamp);
 
-  it("deletes a pod without a budget, with the grace asked for", async () => {
+  it("deletes a pod without a budget, with the requested grace period", async () => {
     await running("p");
     await evict("p", { deleteOptions: { gracePeriodSeconds: 7 } });
     const { metadata, status } = (await test.get("v1/pods/ns/p")).object;
@@ -39,37 +39,38 @@ describe("eviction subresource", () => {
     assert.equal(status.conditions.at(-1).reason, "EvictionByEvictionAPI");
   });
 
-  it("takes from the budget, never more than it has", async () => {
+  it("allows no more disruptions than the budget", async () => {
     const names = ["p1", "p2", "p3", "p4", "p5"];
     for (const name of names) await running(name);
     await budget(2);
     const outcomes = await Promise.all(names.map((name) => refusal(evict(name))));
     assert.equal(outcomes.filter((outcome) => outcome === "accepted").length, 2);
-    const refused = outcomes.filter((outcome) => outcome !== "accepted");
-    for (const each of refused) assert.match(each, /^429 TooManyRequests Cannot evict pod/);
+    const rejections = outcomes.filter((outcome) => outcome !== "accepted");
+    for (const rejection of rejections)
+      assert.match(rejection, /^429 TooManyRequests Cannot evict pod/);
     const { status } = (await test.get("policy/v1/poddisruptionbudgets/ns/b")).object;
     assert.equal(status.disruptionsAllowed, 0);
     assert.equal(Object.keys(status.disruptedPods).length, 2);
     assert.equal(status.conditions[0].reason, "InsufficientPods");
-    const going = await Promise.all(names.map(isGoing));
-    assert.equal(going.filter(Boolean).length, 2);
+    const terminating = await Promise.all(names.map(isTerminating));
+    assert.equal(terminating.filter(Boolean).length, 2);
   });
 
-  it("refuses while the budget is not observed, and with two of them", async () => {
+  it("rejects while the budget is not observed, and with two budgets", async () => {
     await running("p");
     await budget(1, { observedGeneration: 0 });
     assert.match(await refusal(evict("p")), /^429/);
     const spec = { maxUnavailable: 1, selector: {} };
     await test.post("policy/v1/poddisruptionbudgets/ns", { metadata: { name: "all" }, spec });
     assert.match(await refusal(evict("p")), /^500 - This pod has more than one/);
-    assert.equal(await isGoing("p"), false);
+    assert.equal(await isTerminating("p"), false);
   });
 
-  it("lets unhealthy pods go where the healthy ones suffice", async () => {
+  it("evicts unhealthy pods if there are enough healthy ones", async () => {
     await running("sick", "False");
     await budget(0);
     await evict("sick");
-    assert.equal(await isGoing("sick"), true);
+    assert.equal(await isTerminating("sick"), true);
     await running("sick2", "False");
     await test.patch("policy/v1/poddisruptionbudgets/ns/b/status", {
       status: { currentHealthy: 1 },
@@ -77,7 +78,7 @@ describe("eviction subresource", () => {
     assert.match(await refusal(evict("sick2")), /^429/);
   });
 
-  it("refuses bad options of the deletion and keeps the pod", async () => {
+  it("rejects invalid deleteOptions and keeps the pod", async () => {
     await running("p");
     const invalid = '422 Invalid DeleteOptions.meta.k8s.io "" is invalid';
     const ignoring = "ignoreStoreReadErrorWithClusterBreakingPotential";
@@ -94,16 +95,16 @@ describe("eviction subresource", () => {
       [{ preconditions: { resourceVersion: "1" } }, "the ResourceVersion in the precondition (1)"],
     ];
     for (const [deleteOptions, reason] of rows) {
-      const refused = await refusal(evict("p", { deleteOptions }));
-      assert.ok(refused.includes(reason), refused);
+      const rejection = await refusal(evict("p", { deleteOptions }));
+      assert.ok(rejection.includes(reason), rejection);
     }
     const twice = { deleteOptions: { dryRun: ["All", "All"] } };
-    const asked = test.post(
+    const eviction = test.post(
       "v1/pods/ns/p/eviction",
       { metadata: { name: "p" }, ...twice },
       { dryRun: true },
     );
-    assert.match(await refusal(asked), /^500 .*Non-matching dry-run.*: \[All\] and \[All All\]/);
+    assert.match(await refusal(eviction), /^500 .*Non-matching dry-run.*: \[All\] and \[All All\]/);
     const { metadata, status } = (await test.get("v1/pods/ns/p")).object;
     assert.equal(metadata.deletionTimestamp, undefined);
     assert.deepEqual(
@@ -112,14 +113,14 @@ describe("eviction subresource", () => {
     );
   });
 
-  it("keeps the resourceVersion that a client pins, also for a pod that has not started", async () => {
+  it("checks the resourceVersion precondition of a pod that has not started", async () => {
     await test.post("v1/pods/ns", pod("new", { nodeName: "n" }));
     const stale = { preconditions: { resourceVersion: "1" } };
     assert.match(await refusal(evict("new", { deleteOptions: stale })), /^409 Conflict/);
-    assert.equal(await isGoing("new"), false);
+    assert.equal(await isTerminating("new"), false);
   });
 
-  it("deletes after one second where the grace period is negative", async () => {
+  it("replaces a negative grace period by one second", async () => {
     await running("p");
     await evict("p", { deleteOptions: { gracePeriodSeconds: -5 } });
     assert.equal((await test.get("v1/pods/ns/p")).object.metadata.deletionGracePeriodSeconds, 1);
@@ -132,6 +133,6 @@ describe("eviction subresource", () => {
     await test.post("v1/pods/ns/p/eviction", { metadata: { name: "p" } }, { dryRun: true });
     const { status } = (await test.get("policy/v1/poddisruptionbudgets/ns/b")).object;
     assert.equal(status.disruptionsAllowed, 1);
-    assert.equal(await isGoing("p"), false);
+    assert.equal(await isTerminating("p"), false);
   });
 });

@@ -14,6 +14,7 @@ import { Path, Problems, unwrapEnvelope } from "#schema";
 import { writeOperationOptions } from "../admission/options.ts";
 import { decodeBody } from "../write/decode-body.ts";
 import type {
+  AdmissionAttributes,
   Body,
   DeleteOptions,
   ResourceRequest,
@@ -35,7 +36,7 @@ import {
 } from "../delete/delete-options.ts";
 import { collectionPrefix, StoredItem } from "../codec/stored.ts";
 import { changeStored } from "./change-stored.ts";
-import { multipleBudgets, takeFrom, violation } from "./disruption-budget.ts";
+import { multipleBudgets, takeDisruption, violation } from "./disruption-budget.ts";
 import { createdStatus, subresourceKind } from "./virtual-item.ts";
 import { isReady, setPodCondition } from "./pod-conditions.ts";
 
@@ -59,21 +60,24 @@ export async function evict(
     throw badRequest("name in URL does not match name in Eviction object");
   }
   const deletion = deletionOf(eviction, request.name, options.dryRun);
-  const asked = writeOperationOptions("CreateOptions", options);
-  const dryRun = deletion.dryRun.length > 0;
-  const written = { request, dryRun, object: eviction, old: undefined, options: asked };
-  const attributes = { ...written, operation: "create", bodyResource: resource } as const;
+  const attributes: AdmissionAttributes = {
+    request,
+    operation: "create",
+    dryRun: deletion.dryRun.length > 0,
+    object: eviction,
+    old: undefined,
+    bodyResource: resource,
+    options: writeOperationOptions("CreateOptions", options),
+  };
   await runAdmission(registry, attributes, warnings);
-  const pods = { ...request, subresource: "" };
-  await evictPod(registry, pods, deletion);
+  await evictPod(registry, { ...request, subresource: "" }, deletion);
   return createdStatus(registry, warnings);
 }
 
 /** The Eviction of the body's version: policy/v1 or v1beta1. */
 function evictionResource(registry: RegistryContext, body: Body): Resource {
-  const old = "policy/v1beta1";
-  const named = apiVersionOf(body);
-  return subresourceKind(registry, named === old ? old : "policy/v1", "Eviction");
+  const isBeta = apiVersionOf(body) === "policy/v1beta1";
+  return subresourceKind(registry, isBeta ? "policy/v1beta1" : "policy/v1", "Eviction");
 }
 
 /** The apiVersion of a body before decoding; undefined if it is malformed. */
@@ -102,8 +106,8 @@ function deletionOf(eviction: any, name: string, isDryRun: boolean): RawDeleteOp
     throw invalid({ group: "policy", kind: "Eviction" }, name, problems);
   }
   if (isDryRun && dryRun.length > 0 && dryRun.join() !== "All") {
-    const stages = `[All] and [${dryRun.join(" ")}]`;
-    throw plainFailure(`Non-matching dry-run options in request and content: ${stages}`);
+    const values = `[All] and [${dryRun.join(" ")}]`;
+    throw plainFailure(`Non-matching dry-run options in request and content: ${values}`);
   }
   return {
     dryRun: isDryRun ? ["All"] : dryRun,
@@ -139,8 +143,8 @@ function isUidConflict({ preconditions }: RawDeleteOptions, pod: any): boolean {
 
 /** Whether budgets do not protect the pod: it is pending, completed or terminating. */
 function canIgnoreBudget({ metadata, status }: any): boolean {
-  const idle = ["Succeeded", "Failed", "Pending"].includes(status.phase);
-  return idle || Boolean(metadata.deletionTimestamp);
+  const isNotRunning = ["Succeeded", "Failed", "Pending"].includes(status.phase);
+  return isNotRunning || Boolean(metadata.deletionTimestamp);
 }
 
 async function evictWithBudget(
@@ -157,10 +161,10 @@ async function evictWithBudget(
     return markAndDelete(registry, request, pinned(options, pod)).catch((error: unknown) => {
       const isPinned = options.preconditions?.resourceVersion !== undefined;
       const hasChanged = isConflict(error) && !isPinned && !isUidConflict(options, pod);
-      throw hasChanged ? violation(budget.object.metadata.name, "busy") : error;
+      throw hasChanged ? violation(budget.object.metadata.name, "unobserved") : error;
     });
   }
-  await takeDisruption(registry, request, { budget, dryRun: options.dryRun.length > 0 });
+  await updateBudget(registry, request, { budget, dryRun: options.dryRun.length > 0 });
   await markAndDelete(registry, request, options);
 }
 
@@ -191,7 +195,11 @@ function allowsUnhealthyEviction({ spec, status }: any): boolean {
   return status.currentHealthy >= status.desiredHealthy && status.desiredHealthy > 0;
 }
 
-async function takeDisruption(
+/**
+ * Takes one allowed disruption from the status of the budget. Retries conflicts for up to 20 s, then
+ * throws a Timeout (504).
+ */
+async function updateBudget(
   registry: RegistryContext,
   request: ResourceRequest,
   { budget, dryRun }: { readonly budget: StoredItem; readonly dryRun: boolean },
@@ -199,23 +207,29 @@ async function takeDisruption(
   const { name } = budget.object.metadata;
   const signal = AbortSignal.any([request.context.signal, AbortSignal.timeout(budgetTimeoutMs)]);
   const { resource } = budget;
-  const own = { resource, name, subresource: "status", userAgent: "kube-apiserver" };
-  const budgets: ResourceRequest = { ...request, ...own, context: { signal } };
+  const budgetRequest: ResourceRequest = {
+    ...request,
+    resource,
+    name,
+    subresource: "status",
+    userAgent: "kube-apiserver",
+    context: { signal },
+  };
   const now = registry.clock.now();
   const change: ObjectChange = (_registry, current) => {
     if (current === undefined) throw notFound(resource, name);
     const object = deepClone(current.object);
-    takeFrom(object, request.name, now);
-    const owning = { object, old: current.object, fieldManager: "" };
-    atOnce(updateManagedFields(registry, budgets, owning));
+    takeDisruption(object, request.name, now);
+    const budgetUpdate = { object, old: current.object, fieldManager: "" };
+    atOnce(updateManagedFields(registry, budgetRequest, budgetUpdate));
     return { object, warnings: [] };
   };
   try {
-    await changeBySubresource(registry, budgets, { change, uid: undefined, dryRun });
+    await changeBySubresource(registry, budgetRequest, { change, uid: undefined, dryRun });
   } catch (error) {
     if (!signal.aborted || request.context.signal.aborted) throw error;
-    const text = `couldn't update PodDisruptionBudget ${JSON.stringify(name)} due to conflicts`;
-    throw timeout(text, 10);
+    const message = `couldn't update PodDisruptionBudget ${JSON.stringify(name)} due to conflicts`;
+    throw timeout(message, 10);
   }
 }
 
@@ -229,7 +243,7 @@ async function markAndDelete(
 ): Promise<void> {
   const { clock, catalog } = registry;
   const options = checkDeleteOptions(sent, catalog.domain);
-  const why = {
+  const condition = {
     type: "DisruptionTarget",
     status: "True",
     reason: "EvictionByEvictionAPI",
@@ -237,11 +251,12 @@ async function markAndDelete(
   };
   const marked = await changeStored(registry, request, {
     check: (current) => checkDeletePreconditions(request, current, options),
-    change: (pod) => setPodCondition(pod, why, clock.now()),
+    change: (pod) => setPodCondition(pod, condition, clock.now()),
     dryRun: options.dryRun,
   });
-  const then = options.preconditions?.resourceVersion ? pinned(options, marked.object) : options;
-  await deleteObject({ ...registry, mutating: [], validating: [] }, request, then);
+  const isPinned = Boolean(options.preconditions?.resourceVersion);
+  const deletion = isPinned ? pinned(options, marked.object) : options;
+  await deleteObject({ ...registry, mutating: [], validating: [] }, request, deletion);
 }
 
 /** Adds the pod's resourceVersion as a precondition. */

@@ -1,4 +1,4 @@
 /** subresources: those that are more than a part of their object. */
-export { refuseWatch } from "./component-status.ts";
+export { rejectComputedWatch } from "./component-status.ts";
 export { specialVerbs } from "./special-verbs-of.ts";
 export { virtualCreate } from "./virtual-create.ts";

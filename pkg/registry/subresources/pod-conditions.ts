@@ -11,13 +11,13 @@ interface PodCondition {
 export function setPodCondition(pod: any, condition: PodCondition, now: number): void {
   pod.status.conditions ??= [];
   const { conditions } = pod.status;
-  const at = conditions.findIndex(({ type }: PodCondition) => type === condition.type);
-  const before = conditions[at];
+  const index = conditions.findIndex(({ type }: PodCondition) => type === condition.type);
+  const before = conditions[index];
   const lastTransitionTime =
     before?.status === condition.status ? before.lastTransitionTime : timestamp(now);
   const next = { lastProbeTime: null, ...condition, lastTransitionTime };
-  if (at < 0) conditions.push(next);
-  else conditions[at] = next;
+  if (index < 0) conditions.push(next);
+  else conditions[index] = next;
 }
 
 export function isReady(pod: any): boolean {

@@ -22,7 +22,7 @@ describe("scale subresource", () => {
     await test.post("apps/v1/deployments/ns", deployment);
   });
 
-  it("shows the object as a Scale", async () => {
+  it("returns the object as a Scale", async () => {
     const item = await test.get(scale);
     const { metadata, spec, status } = item.object;
     assert.equal(item.resource.kind.kind, "Scale");
@@ -44,7 +44,7 @@ describe("scale subresource", () => {
     assert.equal((await test.get(path)).object.spec.replicas, 0);
   });
 
-  it("obeys locks and refuses what no Scale can be", async () => {
+  it("checks preconditions and rejects invalid Scales", async () => {
     const { object } = await test.get(scale);
     await test.put(scale, { metadata: { name: "d" }, spec: { replicas: 3 } });
     const stale = test.put(scale, { ...object, spec: { replicas: 9 } });

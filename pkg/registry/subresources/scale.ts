@@ -36,8 +36,8 @@ import { virtualItem, subresourceKind } from "./virtual-item.ts";
 import type { SpecialVerbs } from "./special-verbs.ts";
 
 /**
- * `scale`: an object seen as a Scale. Writing one changes the number of replicas wanted and nothing
- * else; the object keeps its rules, versions and admission.
+ * The verbs of a `scale` subresource, which represents an object as a Scale (autoscaling/v1). A write
+ * changes only the desired number of replicas, through the write pipeline of the object's kind.
  */
 export function scaleVerbs(access: ScaleAccess): SpecialVerbs {
   return {
@@ -69,13 +69,13 @@ async function updateScale(
   matchName(request, decoded.object.metadata);
   const uid: string | undefined = decoded.object.metadata.uid || undefined;
   const change: ObjectChange = (_registry, current) => {
-    const there = existingObject(request, current);
-    const before = seenAsScale(registry, request, { there, access });
-    const wanted = { object: deepClone(decoded.object), warnings: decoded.warnings };
+    const parent = existingObject(request, current);
+    const before = scaleOf(registry, request, { parent, access });
+    const scale = { object: deepClone(decoded.object), warnings: decoded.warnings };
     const { fieldManager } = options;
-    const owning = { object: wanted.object, old: before, fieldManager };
-    atOnce(updateManagedFields(registry, { ...request, resource }, owning));
-    return scaled(registry, request, { there, wanted, access });
+    const scaleUpdate = { object: scale.object, old: before, fieldManager };
+    atOnce(updateManagedFields(registry, { ...request, resource }, scaleUpdate));
+    return withScale(registry, request, { parent, scale, access });
   };
   const response = await changeBySubresource(registry, request, {
     change,
@@ -92,39 +92,39 @@ async function patchScale(
 ): Promise<WriteResponse> {
   const resource = scaleResource(registry);
   const scaleRequest = { ...request, resource };
-  const patched = scalePatcher(registry, scaleRequest, { body, options });
+  const patchScaleObject = scalePatcher(registry, scaleRequest, { body, options });
   const change: ObjectChange = (_registry, current) => {
-    const there = existingObject(request, current);
-    const before = seenAsScale(registry, request, { there, access });
-    const wanted = patched(virtualItem(resource, before, there.revision));
-    matchNamespace(request, wanted.object.metadata);
-    matchName(request, wanted.object.metadata);
-    const uid: string | undefined = wanted.object.metadata.uid || undefined;
+    const parent = existingObject(request, current);
+    const before = scaleOf(registry, request, { parent, access });
+    const scale = patchScaleObject(virtualItem(resource, before, parent.revision));
+    matchNamespace(request, scale.object.metadata);
+    matchName(request, scale.object.metadata);
+    const uid: string | undefined = scale.object.metadata.uid || undefined;
     checkPreconditions(registry, request, { uid, current });
-    return scaled(registry, request, { there, wanted, access });
+    return withScale(registry, request, { parent, scale, access });
   };
   const { dryRun } = options;
   const response = await changeBySubresource(registry, request, { change, uid: undefined, dryRun });
   return { ...response, item: scaleItem(resource, response.item, access) };
 }
 
-/** The wanted Scale, with its owners, made from the Scale that is there. */
+/** Returns a function that patches or applies to the current Scale, and updates its managedFields. */
 function scalePatcher(
   registry: RegistryContext,
   request: ResourceRequest,
   { body, options }: { readonly body: Body; readonly options: PatchOptions },
 ): (before: Item) => Decoded {
   if (options.patchType === "apply") {
-    const configured = configurationApplier(request, { body, options });
-    return (before) => atOnce(configured(registry, before));
+    const applyConfiguration = configurationApplier(request, { body, options });
+    return (before) => atOnce(applyConfiguration(registry, before));
   }
-  const patched = patchApplier(request, { body, options });
+  const applyPatch = patchApplier(request, { body, options });
   const { fieldManager } = options;
   return (before) => {
-    const wanted = atOnce(patched(registry, before));
-    const owning = { object: wanted.object, old: before.object, fieldManager };
-    atOnce(updateManagedFields(registry, request, owning));
-    return wanted;
+    const next = atOnce(applyPatch(registry, before));
+    const scaleUpdate = { object: next.object, old: before.object, fieldManager };
+    atOnce(updateManagedFields(registry, request, scaleUpdate));
+    return next;
   };
 }
 
@@ -143,68 +143,70 @@ function existingObject(request: ResourceRequest, current: StoredItem | undefine
   return current;
 }
 
-interface Seen {
-  readonly there: StoredItem;
+interface ScaledObject {
+  readonly parent: StoredItem;
   readonly access: ScaleAccess;
 }
 
-/** What is there as a Scale, with the owners of the number of replicas. */
-function seenAsScale(
+/** The Scale of a stored object, with managedFields derived from those of the object. */
+function scaleOf(
   registry: RegistryContext,
   request: ResourceRequest,
-  { there, access }: Seen,
+  { parent, access }: ScaledObject,
 ): any {
-  const scale = scaleItem(scaleResource(registry), there, access).object;
-  const entries = readably(() =>
-    toSubresource(there.object.metadata.managedFields, replicasOf(registry, request, access)),
+  const scale = scaleItem(scaleResource(registry), parent, access).object;
+  const replicas = replicasFieldOf(registry, request, access);
+  const entries = withManagedFieldsFailure(() =>
+    toSubresource(parent.object.metadata.managedFields, replicas),
   );
   setManagedFields(scale.metadata, entries);
   return scale;
 }
 
-/** The object with the size that the Scale asks for; one without a version takes any. */
-function scaled(
+/**
+ * The object with the replicas of the written Scale. The Scale's resourceVersion, if any, becomes the
+ * precondition of the write.
+ */
+function withScale(
   registry: RegistryContext,
   request: ResourceRequest,
-  { there, wanted, access }: Seen & { readonly wanted: Decoded },
+  { parent, scale, access }: ScaledObject & { readonly scale: Decoded },
 ): Decoded {
-  const { metadata, spec } = wanted.object;
+  const { metadata, spec } = scale.object;
   const problems = new Problems();
-  if (access.checksItself !== true) checkScale(wanted.object, problems);
+  if (access.checksItself !== true) checkScale(scale.object, problems);
   const kind = { group: "autoscaling", kind: "Scale" };
   if (!problems.empty) throw invalid(kind, metadata.name, problems);
-  const object = deepClone(there.object);
+  const object = deepClone(parent.object);
   access.set(object, spec.replicas ?? 0);
-  const entries = readably(() =>
-    toParent(
-      object.metadata.managedFields,
-      metadata.managedFields,
-      replicasOf(registry, request, access),
-    ),
+  const replicas = replicasFieldOf(registry, request, access);
+  const entries = withManagedFieldsFailure(() =>
+    toParent(object.metadata.managedFields, metadata.managedFields, replicas),
   );
   setManagedFields(object.metadata, entries);
   if (metadata.resourceVersion) object.metadata.resourceVersion = metadata.resourceVersion;
-  return { object, warnings: [...wanted.warnings] };
+  return { object, warnings: [...scale.warnings] };
 }
 
-/** Where each version of the request's kind keeps its number of replicas. */
-function replicasOf(
+/** The path of the replicas field in each version of the request's kind. */
+function replicasFieldOf(
   { catalog }: RegistryContext,
   { resource }: ResourceRequest,
   { path = "spec.replicas" }: ScaleAccess,
 ): ReplicasField {
-  const { group: usual, versions } = resource.kind;
+  const { group: kindGroup, versions } = resource.kind;
   const elements = path.split(".").map((name) => `f:${name}`);
-  const paths = versions.map(({ group = usual, version }) => {
+  const paths = versions.map(({ group = kindGroup, version }) => {
     const groupVersion = groupVersionOf(resolve(group, catalog.domain), version);
     return [groupVersion, elements] as const;
   });
   return { paths: new Map(paths), apiVersion: resource.groupVersion };
 }
 
-function readably<T>(work: () => T): T {
+/** Turns a ManagedFieldsError of `convert` into a 500 with its message. */
+function withManagedFieldsFailure<T>(convert: () => T): T {
   try {
-    return work();
+    return convert();
   } catch (fault) {
     throw fault instanceof ManagedFieldsError ? plainFailure(fault.message) : fault;
   }

@@ -11,7 +11,7 @@ import type {
 } from "../contract.ts";
 import type { RegistryContext } from "../context.ts";
 
-/** Handlers of a subresource that replace the generic verbs. */
+/** Handlers of a resource or subresource that replace the generic verbs. */
 export interface SpecialVerbs {
   readonly get?: (
     registry: RegistryContext,

@@ -3,6 +3,7 @@ import { requestBounds } from "#meta";
 import { writeOperationOptions } from "../admission/options.ts";
 import { decodeBody } from "../write/decode-body.ts";
 import type {
+  AdmissionAttributes,
   Body,
   ResourceRequest,
   WriteResponse,
@@ -15,7 +16,7 @@ import { updateManagedFields } from "../write/managed-fields.ts";
 import { runAdmission } from "../admission/handler.ts";
 import { virtualItem, subresourceKind } from "./virtual-item.ts";
 
-/** The `create` verb of a kind that is not stored, such as a review. */
+/** Returns the `create` verb of a kind that is not stored, such as SubjectAccessReview. */
 export function virtualCreate({ bodyKind, handle }: CreateHandler) {
   return async (
     registry: RegistryContext,
@@ -34,25 +35,25 @@ export function virtualCreate({ bodyKind, handle }: CreateHandler) {
     matchNamespace(request, object.metadata);
     await pause();
     const { dryRun, fieldManager } = options;
-    const owning = { object, old: undefined, fieldManager };
-    await inTurns(updateManagedFields(registry, target, owning), pause);
+    const change = { object, old: undefined, fieldManager };
+    await inTurns(updateManagedFields(registry, target, change), pause);
     await pause();
-    const context = hookContext(registry, request);
-    // Reviews may name missing namespaces; subresources of an object may not.
+    // Not for reviews, whose namespace need not exist (NamespaceLifecycle).
     if (request.subresource !== "") {
-      const asked = writeOperationOptions("CreateOptions", options);
-      const written = {
+      const attributes: AdmissionAttributes = {
         request,
+        operation: "create",
         dryRun,
         object,
         old: undefined,
         bodyResource: resource,
-        options: asked,
+        options: writeOperationOptions("CreateOptions", options),
       };
-      await runAdmission(registry, { ...written, operation: "create" }, warnings);
+      await runAdmission(registry, attributes, warnings);
     }
+    const context = hookContext(registry, request);
     const warn = (text: string) => void warnings.push(text);
-    const answered = await handle({ request, object, dryRun, context, warn });
-    return { item: virtualItem(resource, answered, 0), created: true, warnings };
+    const result = await handle({ request, object, dryRun, context, warn });
+    return { item: virtualItem(resource, result, 0), created: true, warnings };
   };
 }

@@ -5,12 +5,12 @@ import type { RegistryContext } from "../context.ts";
 
 const noBytes = new Uint8Array(0);
 
-/** An item that is not stored: it has an object without bytes. */
+/** An item that is not stored: it has no encoded bytes. */
 export function virtualItem(resource: Resource, object: any, revision: number): Item {
   return { resource, key: "", bytes: noBytes, revision, object };
 }
 
-/** A kind that is only a body of subresources, not a resource of the catalog. */
+/** A kind that is only the body of subresources or a response, such as Scale, Eviction and Status. */
 export function subresourceKind(
   { subresourceKinds }: RegistryContext,
   groupVersion: string,

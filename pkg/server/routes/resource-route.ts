@@ -10,7 +10,7 @@ import {
   type Resource,
   type Verb,
 } from "#meta";
-import { streamMethods } from "#registry";
+import { connectMethods } from "#registry";
 import { pathParts, type RequestInfo } from "#request";
 
 /** What a request asks of the registry, once its path has been found in the catalog. */
@@ -64,7 +64,7 @@ export function findStream(
 ): StreamRoute | undefined {
   const { name, namespace, subresource } = info;
   if (subresource === "" || name === "") return undefined;
-  const methods = streamMethods(resource, subresource);
+  const methods = connectMethods(resource, subresource);
   const fits = (resource.kind.scope === "Namespaced") === (namespace !== "");
   const { verb } = info;
   if (methods === undefined || !fits || verb === "watch" || verb === "proxy") return undefined;

@@ -1,6 +1,6 @@
 import type { Resource } from "#meta";
 import type { Query, RequestInfo } from "#request";
-import { streamMethods } from "#registry";
+import { connectMethods } from "#registry";
 import type { Exchange } from "../transport/exchange.ts";
 import type { RequestRecord } from "../metrics/requests.ts";
 
@@ -56,7 +56,7 @@ function scopeOf({ name, verb, namespace }: RequestInfo): RequestRecord["scope"]
 
 /** Whether the verb in metrics is "connect": all streams but log. */
 function connects(resource: Resource, subresource: string): boolean {
-  return subresource !== "log" && streamMethods(resource, subresource) !== undefined;
+  return subresource !== "log" && connectMethods(resource, subresource) !== undefined;
 }
 
 /** Health checks are frequent, so their path is a label; other documents have none. */
@@ -75,5 +75,5 @@ function mayLastRemotely({ upgrade }: Exchange, { verb, subresource }: RequestIn
 function isLongRunning({ verb, subresource }: RequestInfo, resource?: Resource): boolean {
   if (verb === "watch") return true;
   if (resource === undefined || subresource === "") return false;
-  return streamMethods(resource, subresource) !== undefined;
+  return connectMethods(resource, subresource) !== undefined;
 }
