@@ -5,7 +5,7 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:
 import { statSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { seededRandom, type Random } from "#base";
+import { seededRandom, type Random, VirtualClock } from "#base";
 import { StoreFault, type Backend } from "../backend.ts";
 import { storageSuite } from "../suite.ts";
 import { revisionOf, Subject, Tap } from "../suite-subject.ts";
@@ -36,8 +36,9 @@ describe("durable backend", () => {
 
   it("is after a restart as it was, with its past, revisions and times to live", async () => {
     const directory = newDirectory();
+    const clock = new VirtualClock();
     const random = seededRandom(11);
-    const first = await durableBackend({ directory });
+    const first = await durableBackend({ directory, clock });
     await scribble(first, random, 400);
     await first.compact(150);
     await scribble(first, random, 100);
@@ -45,18 +46,20 @@ describe("durable backend", () => {
     await first.txn({ compare: [], then, otherwise: [] });
     const before = await picture(first);
     await first[Symbol.asyncDispose]();
-    await using second = await durableBackend({ directory });
+    await using second = await durableBackend({ directory, clock });
     assert.deepEqual(await picture(second), before);
     const s = new Subject(second);
     const fault = await s.faultOf(second.range({ from: "/r/", to: "/r0", revision: 149 }));
     assert.ok(fault.kind === "compacted" && fault.oldest === 150);
-    await new Promise((resolve) => setTimeout(resolve, 2000));
+    await clock.advance(1400);
+    assert.ok((await second.get("/r/timed")).entry !== undefined);
+    await clock.advance(100);
     assert.equal((await second.get("/r/timed")).entry, undefined);
     await scribble(second, random, 300);
     await second.compact(300);
     const later = await picture(second);
     await second[Symbol.asyncDispose]();
-    await using third = await durableBackend({ directory });
+    await using third = await durableBackend({ directory, clock });
     assert.deepEqual(await picture(third), later);
   });
 
@@ -184,7 +187,8 @@ describe("a damaged data file", () => {
   it("is refused as corrupt or served whole, never wrong", async () => {
     const directory = newDirectory();
     const file = join(directory, "data.mdb");
-    const random = seededRandom(Date.now());
+    const seed = Date.now() % 1_000_000_007;
+    const random = seededRandom(seed);
     const backend = await durableBackend({ directory, limits: keepAll });
     await scribble(backend, random, 400);
     const before = await picture(backend);
@@ -192,20 +196,34 @@ describe("a damaged data file", () => {
     const good = readFileSync(file);
     let refused = 0;
     for (let round = 0; round < 60; round++) {
-      writeFileSync(file, damaged(good, random));
-      try {
-        await using opened = await durableBackend({ directory, limits: keepAll });
-        assert.deepEqual(await picture(opened), before, `round ${round}`);
-      } catch (error) {
-        if (!(error instanceof StoreFault)) throw error;
-        assert.equal(error.detail.kind, "corrupt", error.message);
-        refused += 1;
-      }
+      writeFileSync(file, damaged(good, random, round % 4));
+      if (await isRefused(directory, before, `round ${round}, seed ${seed}`)) refused += 1;
     }
-    assert.ok(refused > 20, `only ${refused} of 60 were noticed`);
+    // A file that is cut or overwritten at its end, in half of the rounds, is always noticed.
+    assert.ok(refused > 20, `only ${refused} of 60 were noticed, seed ${seed}`);
     writeFileSync(file, good);
     await using whole = await durableBackend({ directory, limits: keepAll });
     assert.deepEqual(await picture(whole), before);
+  });
+
+  it("is corrupt when LMDB would trust what its free list or its pages say", async () => {
+    const directory = newDirectory();
+    const file = join(directory, "data.mdb");
+    const backend = await durableBackend({ directory, limits: keepAll });
+    await scribble(backend, seededRandom(5), 200);
+    await backend.compact(150);
+    await scribble(backend, seededRandom(6), 20);
+    const before = await picture(backend);
+    await backend[Symbol.asyncDispose]();
+    const good = readFileSync(file);
+    for (const [what, damage] of Object.entries(lies)) {
+      const bad = Buffer.from(good);
+      damage(bad);
+      writeFileSync(file, bad);
+      assert.ok(await isRefused(directory, before, what), what);
+    }
+    writeFileSync(file, good);
+    assert.equal(await isRefused(directory, before, "the good file"), false);
   });
 
   it("is corrupt when it is cut short, empty or gone, not new", async () => {
@@ -269,10 +287,89 @@ async function picture(backend: EmbeddedStore): Promise<unknown> {
   return { oldest, revision, lists, events };
 }
 
-function damaged(good: Buffer, random: Random): Buffer {
+/** Whether the store is refused as corrupt. One that is not must show the picture. */
+async function isRefused(directory: string, before: unknown, what: string): Promise<boolean> {
+  try {
+    await using opened = await durableBackend({ directory, limits: keepAll });
+    assert.deepEqual(await picture(opened), before, what);
+    return false;
+  } catch (error) {
+    if (!(error instanceof StoreFault)) throw error;
+    assert.equal(error.detail.kind, "corrupt", `${what}: ${error.message}`);
+    return true;
+  }
+}
+
+/** Changes to an LMDB file that LMDB does not notice before it reads or frees what is not there. */
+const lies: Readonly<Record<string, (file: Buffer) => void>> = {
+  "a run of free pages without its first page": (file) => {
+    const { words, count } = freeEntry(file);
+    file.writeBigInt64LE(-2n, words + 8 * count);
+  },
+  "a run of free pages that begins with page 0": (file) => {
+    const { words } = freeEntry(file);
+    file.writeBigInt64LE(-2n, words + 8);
+    file.writeBigInt64LE(0n, words + 16);
+  },
+  "a page that is free twice": (file) => {
+    const { words, count } = freeEntry(file);
+    const list = Array.from({ length: count }, (_, i) => file.readBigInt64LE(words + 8 + 8 * i));
+    const page = list.find((word) => word > 0n)!;
+    for (const at of [words + 8, words + 16]) file.writeBigInt64LE(page, at);
+  },
+  "free pages of no transaction": (file) => {
+    file.writeBigInt64LE(0n, freeEntry(file).words - 8);
+  },
+  "a longer key in the free list": (file) => {
+    const { node } = freeEntry(file);
+    file.writeUInt16LE(9, node + 6);
+  },
+  "a free list of another order": (file) => file.writeUInt16LE(0, newestRoot(file) + 52),
+  "entries with duplicates": (file) => file.writeUInt16LE(0x104, newestRoot(file) + 100),
+  "an older root page that is the newest": (file) => {
+    const older = 4096 - newestRoot(file);
+    file.writeBigUInt64LE(file.readBigUInt64LE(older + 152) + 2n, older + 152);
+  },
+  "a newest root page that is older": (file) => {
+    const newest = newestRoot(file);
+    file.writeBigUInt64LE(file.readBigUInt64LE(newest + 152) - 2n, newest + 152);
+  },
+  "a last page far beyond the end": (file) => {
+    file.writeBigUInt64LE(2n ** 40n, newestRoot(file) + 144);
+  },
+  "an encrypted file": (file) => file.writeUInt16LE(0x6008, 52),
+  "another number of a root page": (file) => file.writeUInt8(0x40, 4096 + 3),
+  "more pages behind a long value": (file) => {
+    for (let page = 0; page < file.length; page += 4096) {
+      if (file.readUInt16LE(page + 18) !== 4) continue;
+      file.writeUInt32LE(file.readUInt32LE(page + 20) + 1, page + 20);
+    }
+  },
+};
+
+/** Where the root page is that counts: the one of the newest transaction. */
+function newestRoot(file: Buffer): number {
+  return file.readBigUInt64LE(152) > file.readBigUInt64LE(4096 + 152) ? 0 : 4096;
+}
+
+/** The longest entry of the free list: where its node and its words begin, and how many these are. */
+function freeEntry(file: Buffer): { node: number; words: number; count: number } {
+  const page = Number(file.readBigUInt64LE(newestRoot(file) + 88)) * 4096;
+  const [leaf, length] = [file.readUInt16LE(page + 18), file.readUInt16LE(page + 20) / 2];
+  const entries = Array.from({ length }, (_, index) => {
+    const node = page + 24 + file.readUInt16LE(page + 24 + 2 * index);
+    const words = node + 8 + 8;
+    return { node, words, count: Number(file.readBigUInt64LE(words)) };
+  });
+  const [longest] = entries.sort((left, right) => right.count - left.count);
+  assert.ok(leaf === 2 && longest!.count >= 2, "a short free list");
+  return longest!;
+}
+
+function damaged(good: Buffer, random: Random, kind: number): Buffer {
   const bad = Buffer.from(good);
   const page = (): number => random.below(bad.length / 4096) * 4096;
-  switch (random.below(4)) {
+  switch (kind) {
     case 0:
       return bad.subarray(0, 1 + random.below(bad.length - 1));
     case 1:

@@ -6,13 +6,14 @@ import { StoreFault } from "../backend.ts";
  * Walks an LMDB file (data version 2, 64 bits, little endian) before LMDB maps it. LMDB trusts what
  * its pages say: a file that was cut short or changed would end the process with a bus error, or
  * overwrite live pages. Here every page that the newest root refers to must be inside the file, say
- * what it should, be referred to once, and not be on the list of free pages.
+ * what it should, be referred to once, and not be on the list of free pages, which names a page once.
  *
  * A file is pages of one size. Pages 0 and 1 are roots; the one with the higher transaction number
  * counts. It refers to two B+trees: the free pages of each transaction, and the entries. A page:
  * number (8 bytes), transaction (8), unused (2), kind (2), end of the node offsets (2), start of
  * the nodes (2), node offsets (2 each, after the 24 bytes of this header, and counted from there),
- * free room, nodes.
+ * free room, nodes. Data that are too long for a node have pages of their own, whose first has the
+ * number of these pages in place of the two ends.
  */
 
 const MAGIC = 0xbeefc0de;
@@ -26,9 +27,14 @@ const META = 0x08;
 /** Node flag: the data is in pages of its own. */
 const BIG_DATA = 0x01;
 const OVERFLOW_REFERENCE = 24;
+/** Tree flags that say how keys and data are laid out, and whether they are encrypted. */
+const LAYOUT = 0x20ff;
+/** The only one of them that is set: the keys of the free list are numbers. */
+const INTEGER_KEY = 0x08;
 const NO_PAGE = 0xffff_ffff_ffff_ffffn;
 
 interface Tree {
+  readonly flags: number;
   readonly depth: number;
   readonly entries: number;
   readonly root: bigint;
@@ -58,6 +64,8 @@ class FileCheck {
   #pageSize = 4096;
   #lastPage = 1;
   #transaction = 0n;
+  /** Of the last entry of the free list. */
+  #freed = 0n;
   readonly #live = new Set<number>([0, 1]);
 
   constructor(descriptor: number, size: number) {
@@ -68,14 +76,32 @@ class FileCheck {
   run(): void {
     this.#pageSize = this.#readPageSize();
     const roots = [this.#readRoot(0), this.#readRoot(1)] as const;
-    const newest = roots[0].transaction > roots[1].transaction ? roots[0] : roots[1];
+    for (const root of roots) this.#checkRoot(root);
+    // Of equal transaction numbers LMDB takes the first, too.
+    const newest = roots[0].transaction >= roots[1].transaction ? roots[0] : roots[1];
     this.#lastPage = newest.lastPage;
     this.#transaction = newest.transaction;
-    const freePages: number[] = [];
-    this.#walk(newest.free, (page, node) => freePages.push(...this.#freePages(page, node)));
-    this.#walk(newest.main, () => undefined);
-    for (const page of freePages) {
+    const free = new Set<number>();
+    this.#walk(newest.free, (page, node) => {
+      // LMDB keeps the pages of an entry that shrinks while its transaction is written.
+      this.#checkData(page, node, (pages, least) => pages >= least);
+      this.#checkFreeEntry(page, node, free);
+    });
+    this.#walk(newest.main, (page, node) => {
+      this.#checkData(page, node, (pages, least) => pages === least);
+    });
+    for (const page of free) {
       if (this.#live.has(page)) throw damaged(`page ${page} is both in use and free`);
+    }
+    this.#checkEnd(free);
+  }
+
+  /** Pages at the end that were never written are missing in the file; they are free. */
+  #checkEnd(free: ReadonlySet<number>): void {
+    const pages = Math.floor(this.#size / this.#pageSize);
+    if (this.#lastPage - pages >= free.size) throw damaged(`the last page is ${this.#lastPage}`);
+    for (let page = pages; page <= this.#lastPage; page++) {
+      if (!free.has(page)) throw damaged(`the file ends before page ${page}`);
     }
   }
 
@@ -90,7 +116,8 @@ class FileCheck {
 
   #readRoot(page: number): Root {
     const bytes = this.#page(page);
-    if (bytes.readUInt16LE(18) !== META || bytes.readUInt32LE(24) !== MAGIC) {
+    const isRoot = bytes.readUInt16LE(18) === META && Number(bytes.readBigUInt64LE(0)) === page;
+    if (!isRoot || bytes.readUInt32LE(24) !== MAGIC || bytes.readUInt32LE(28) !== DATA_VERSION) {
       throw damaged(`root page ${page} is no root page`);
     }
     if (bytes.readUInt32LE(48) !== this.#pageSize) throw damaged(`page size of root page ${page}`);
@@ -100,6 +127,21 @@ class FileCheck {
       free: readTree(bytes.subarray(48, 96)),
       main: readTree(bytes.subarray(96, 144)),
     };
+  }
+
+  /**
+   * Every transaction writes the root of a tree, and its pages stay until two more have been written.
+   * A root page with another number than these would hide a newer one, or be hidden by an older one.
+   */
+  #checkRoot({ transaction, free, main }: Root): void {
+    const isPlain = (main.flags & LAYOUT) === 0;
+    if ((free.flags & LAYOUT) !== INTEGER_KEY || !isPlain) throw damaged("flags of a tree");
+    const pages = [free.root, main.root].filter((root) => root !== NO_PAGE).map(Number);
+    if (pages.length === 0) return;
+    const written = pages.map((page) => this.#page(page).readBigUInt64LE(8));
+    if (!written.includes(transaction) || written.some((each) => each > transaction)) {
+      throw damaged(`transaction ${transaction} of a root page`);
+    }
   }
 
   /** Visits every entry; checks every page on the way. */
@@ -116,7 +158,6 @@ class FileCheck {
       for (const node of nodes) {
         if (kind === BRANCH) descend(childOf(bytes, node), level + 1);
         else {
-          this.#checkData(bytes, node);
           visit(bytes, node);
           entries += 1;
         }
@@ -141,7 +182,10 @@ class FileCheck {
     }
   }
 
-  /** Where the nodes begin, all of them inside the page, in ascending order of their keys. */
+  /**
+   * Where the nodes begin, in ascending order of their keys. Together they fill the page from `upper`
+   * to its end, each with an even number of bytes.
+   */
   #nodes(page: number, bytes: Buffer, kind: number): number[] {
     const lower = bytes.readUInt16LE(20);
     const upper = bytes.readUInt16LE(22);
@@ -149,6 +193,7 @@ class FileCheck {
       throw damaged(`bounds of page ${page}`);
     }
     const nodes: number[] = [];
+    const endOf = new Map<number, number>();
     let before: Buffer | undefined;
     for (let i = 0; i < lower / 2; i++) {
       const node = HEADER + bytes.readUInt16LE(HEADER + 2 * i);
@@ -170,49 +215,75 @@ class FileCheck {
       }
       before = key;
       nodes.push(node);
+      endOf.set(node, dataEnd + (dataEnd % 2));
     }
+    let end: number | undefined = HEADER + upper;
+    for (let i = 0; i < nodes.length; i++) end = endOf.get(end ?? 0);
+    if (end !== this.#pageSize) throw damaged(`nodes of page ${page} overlap`);
     return nodes;
   }
 
-  #checkData(bytes: Buffer, node: number): void {
+  #checkData(bytes: Buffer, node: number, isSize: (pages: number, least: number) => boolean): void {
     if ((bytes.readUInt16LE(node + 4) & BIG_DATA) === 0) return;
     const reference = node + NODE_HEADER + bytes.readUInt16LE(node + 6);
     const first = Number(bytes.readBigUInt64LE(reference));
     const pages = Number(bytes.readBigUInt64LE(reference + 16));
     const length = bytes.readUInt32LE(node);
-    if (pages !== Math.ceil((HEADER + length) / this.#pageSize)) {
+    if (!isSize(pages, Math.ceil((HEADER + length) / this.#pageSize))) {
       throw damaged(`length of the data in page ${first}`);
     }
     this.#claim(first, pages);
-    this.#checkHeader(first, this.#read(first * this.#pageSize, HEADER), OVERFLOW);
+    const header = this.#read(first * this.#pageSize, HEADER);
+    this.#checkHeader(first, header, OVERFLOW);
+    if (header.readUInt32LE(20) !== pages)
+      throw damaged(`number of pages that follow page ${first}`);
   }
 
   /**
-   * The page numbers in an entry of the free list. It is a count of words, then words: 0 is an
-   * empty place, a positive one a page, and -n says that n pages begin with the page in the next
-   * word.
+   * An entry of the free list: its key is the number of the transaction that freed the pages (8 bytes),
+   * its data are a count of words, then words: 0 is an empty place, a positive one a page, and -n says
+   * that n pages begin with the page in the next word. LMDB reads that word even beyond the end, and
+   * would hand out a page twice that is free twice.
    */
-  #freePages(bytes: Buffer, node: number): number[] {
+  #checkFreeEntry(bytes: Buffer, node: number, free: Set<number>): void {
+    if (bytes.readUInt16LE(node + 6) !== 8) throw damaged("a key of the free list");
+    const transaction = bytes.readBigUInt64LE(node + NODE_HEADER);
+    if (transaction <= this.#freed || transaction > this.#transaction) {
+      throw damaged(`transaction ${transaction} in the free list`);
+    }
+    this.#freed = transaction;
+    const list = this.#freeList(bytes, node);
+    const count = list.length < 8 ? 0 : Number(list.readBigUInt64LE(0));
+    if (list.length < 8 || 8 * (count + 1) > list.length) {
+      throw damaged("the list of free pages is too long");
+    }
+    let run = 0;
+    for (let i = 1; i <= count; i++) {
+      const word = Number(list.readBigInt64LE(8 * i));
+      if (word > 0) {
+        this.#addFree(free, word, run || 1);
+        run = 0;
+      } else if (run > 0) throw damaged("a run of free pages has no first page");
+      else run = -word;
+    }
+    if (run > 0) throw damaged("a run of free pages has no first page");
+  }
+
+  #freeList(bytes: Buffer, node: number): Buffer {
     const start = node + NODE_HEADER + bytes.readUInt16LE(node + 6);
     const isBig = (bytes.readUInt16LE(node + 4) & BIG_DATA) !== 0;
     const length = bytes.readUInt32LE(node);
-    const list = isBig
+    return isBig
       ? this.#read(Number(bytes.readBigUInt64LE(start)) * this.#pageSize + HEADER, length)
       : bytes.subarray(start, start + length);
-    const count = length < 8 ? 0 : Number(list.readBigUInt64LE(0));
-    if (8 * (count + 1) > length) throw damaged("the list of free pages is too long");
-    const pages: number[] = [];
-    let run = 1;
-    for (let i = 1; i <= count; i++) {
-      const word = Number(list.readBigInt64LE(8 * i));
-      if (word < 0) run = -word;
-      else {
-        if (word + run - 1 > this.#lastPage) throw damaged(`free page ${word} is outside`);
-        for (let page = word; page > 0 && page < word + run; page++) pages.push(page);
-        run = 1;
-      }
+  }
+
+  #addFree(free: Set<number>, first: number, count: number): void {
+    if (first + count - 1 > this.#lastPage) throw damaged(`free page ${first} is outside`);
+    for (let page = first; page < first + count; page++) {
+      if (free.has(page)) throw damaged(`page ${page} is free twice`);
+      free.add(page);
     }
-    return pages;
   }
 
   #claim(first: number, count: number): void {
@@ -243,6 +314,7 @@ class FileCheck {
 function readTree(bytes: Buffer): Tree {
   assert(bytes.length === 48, "a tree has 48 bytes in a root page");
   return {
+    flags: bytes.readUInt16LE(4),
     depth: bytes.readUInt16LE(6),
     entries: Number(bytes.readBigUInt64LE(32)),
     root: bytes.readBigUInt64LE(40),
