@@ -138,8 +138,7 @@ function registerProgress(subject: () => Subject): void {
     await using tap = new Tap(s.backend, { prefix: s.prefix, fromRevision: revision + 1 });
     const other = new Subject(s.backend).next();
     const { revision: elsewhere } = await other.write({ outside: "1" });
-    const started = Date.now();
-    const next = tap.batch("progress", 3000);
+    const next = tap.batch("progress");
     for (;;) {
       s.backend.requestProgress();
       const batch = await Promise.race([next, new Promise((resolve) => setTimeout(resolve, 100))]);
@@ -152,7 +151,6 @@ function registerProgress(subject: () => Subject): void {
       s.backend.requestProgress();
       assert.ok((await tap.batch("more progress"))!.revision >= elsewhere);
     }
-    assert.ok(Date.now() - started < 4000, "soon");
   });
 
   it("makes progress by itself while nothing happens", async function () {
