@@ -98,7 +98,6 @@ describe("keelson testserver", () => {
 
   it("carries a suite in Python", function () {
     if (spawnSync("python3", ["--version"]).error) this.skip();
-    this.timeout(180_000);
     const keelson = `${process.execPath} --conditions=source --import=tsx cmd/keelson/main.ts`;
     const words = ["-m", "unittest", "discover", "-s", "examples/pytest"];
     const env = { ...process.env, KEELSON: keelson, PYTHONDONTWRITEBYTECODE: "1" };

@@ -19,7 +19,6 @@ type World = ReadonlyMap<string, Version>;
 export function registerModelTests(subject: () => Subject): void {
   const seed = Date.now() % 1_000_000_007;
   it(`does what the model does, at every revision (seed ${seed})`, async function () {
-    this.timeout(60_000);
     const random = seededRandom(seed);
     const s = subject();
     const { revision: start } = await s.write({ start: "x" });

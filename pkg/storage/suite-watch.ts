@@ -67,7 +67,6 @@ function registerOrder(subject: () => Subject): void {
   });
 
   it("is gapless, ordered and without duplicates under concurrent writers", async function () {
-    this.timeout(30_000);
     const s = subject();
     const { revision } = await s.write({ start: "0" });
     await using early = new Tap(s.backend, { prefix: s.prefix, fromRevision: revision + 1 });
@@ -102,7 +101,6 @@ function registerOrder(subject: () => Subject): void {
 
 function registerPast(subject: () => Subject): void {
   it("delivers a long past whole", async function () {
-    this.timeout(30_000);
     const s = subject();
     const { revision } = await s.write({ start: "0" });
     const text = "x".repeat(2000);
@@ -154,7 +152,6 @@ function registerProgress(subject: () => Subject): void {
   });
 
   it("makes progress by itself while nothing happens", async function () {
-    this.timeout(30_000);
     const s = subject();
     const { revision } = await s.write({ a: "1" });
     await using tap = new Tap(s.backend, { prefix: s.prefix, fromRevision: revision + 1 });

@@ -36,7 +36,6 @@ const olderVersions = new Map([
 const AT_ONCE = 4;
 
 describe("kubectl, one object of every kind", function () {
-  this.timeout(120_000);
   let server: RunningServer;
   let kubectl: Kubectl;
 

@@ -19,7 +19,6 @@ const program = `
   await server.close();`;
 
 describe("the npm package", function () {
-  this.timeout(180_000);
   let parent: string;
   let folder: string;
   let tarball: string;

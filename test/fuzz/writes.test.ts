@@ -243,7 +243,6 @@ const attacks: readonly Attack[] = [
 ];
 
 describe("hostile patches", function () {
-  this.timeout(120_000);
   before(async () => {
     server = await startServer({ controllers: false });
     assert.equal((await post(maps, configMap)).status, 201);
@@ -338,7 +337,6 @@ const lies: readonly (readonly [what: string, entries: unknown])[] = [
 ];
 
 describe("lies about owners", function () {
-  this.timeout(120_000);
   before(async () => {
     server = await startServer({ controllers: false });
   });
@@ -371,7 +369,6 @@ function assertSane({ status, body }: Outcome, what: string): void {
 }
 
 describe("patches at random", function () {
-  this.timeout(120_000);
   before(async () => {
     server = await startServer({ controllers: false });
     assert.equal((await post(deployments, deployment)).status, 201);

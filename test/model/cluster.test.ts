@@ -19,7 +19,6 @@ import { startWorld, type World } from "./world.ts";
 const graceMs = 15_000;
 
 describe("a cluster on this machine", function () {
-  this.timeout(120_000);
   let world: World;
   let cluster: Cluster;
   let client: Client;

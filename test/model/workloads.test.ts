@@ -256,7 +256,6 @@ function ignoreGone(error: any): void {
 }
 
 describe("workloads under random changes", function () {
-  this.timeout(120_000);
   for (const seed of seeds) {
     it(`keep their laws, and come to what is declared (seed ${seed})`, async () => {
       const world = new World(await testRegistry(), seededRandom(seed));

@@ -5,8 +5,6 @@ import { root } from "./source.ts";
 
 /** Four seconds of CPU, since it type-checks the project: apart from tidy.test.ts, which is run often. */
 describe("the type-aware linter", function () {
-  this.timeout(120_000);
-
   it("finds no promise that nothing awaits", () => {
     const linter = path.join(root, "node_modules", ".bin", "oxlint");
     const words = [

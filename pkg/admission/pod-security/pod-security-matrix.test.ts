@@ -336,7 +336,6 @@ const lastMinor = 35;
 const minors = Array.from({ length: lastMinor + 1 }, (_, minor) => minor);
 
 describe("Pod Security Standards", function () {
-  this.timeout(60_000);
   let test: TestAdmission;
   before(async () => {
     test = await testAdmission("PodSecurity");

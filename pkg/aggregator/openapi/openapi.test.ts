@@ -148,5 +148,5 @@ describe("OpenAPI documents of other servers", () => {
     const reported = (text: string) => test.reports.some((report) => report.includes(text));
     await until(() => reported("larger than") && reported("nested deeper"));
     for (const each of [endless, deep, slow]) each.close();
-  }).timeout(20_000);
+  });
 });

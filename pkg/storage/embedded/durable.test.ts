@@ -64,7 +64,6 @@ describe("durable backend", () => {
   });
 
   it("keeps every acknowledged write through kill -9", async function () {
-    this.timeout(120_000);
     const directory = newDirectory();
     const random = seededRandom(Date.now());
     const acknowledged = new Map<string, number>();

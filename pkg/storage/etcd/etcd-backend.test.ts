@@ -331,8 +331,6 @@ describe("etcd backend, one member that crashes", () => {
 });
 
 describe("etcd backend, three members", function () {
-  this.timeout(120_000);
-
   for (const [what, away, back] of [
     ["killed", "SIGKILL", undefined],
     ["stopped", "SIGSTOP", "SIGCONT"],

@@ -95,7 +95,7 @@ describe("kinds of a server behind this one", () => {
     await pair.send("DELETE", `${configMaps}/owner`);
     await until(async () => (await pair.status(`${configMaps}/owned`)) === 404);
     await until(async () => (await pair.status(`${widgets}/owned`)) === 404);
-  }).timeout(20_000);
+  });
 
   it("count in quotas", async () => {
     const quotas = "/api/v1/namespaces/default/resourcequotas";
@@ -150,5 +150,5 @@ describe("kinds of a server behind this one", () => {
     await pair.send("DELETE", apiService);
     await until(async () => (await pair.status(place("gone"))) === 404);
     assert.equal(await pair.discovered(), undefined);
-  }).timeout(20_000);
+  });
 });

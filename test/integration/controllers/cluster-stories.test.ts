@@ -68,5 +68,5 @@ describe("stories of Kubernetes' controllers", () => {
     assert.deepEqual(failed, [], JSON.stringify(failed, null, 1));
     assert.deepEqual(skipped, []);
     assert.equal(all.length, stories.replayed.length);
-  }).timeout(180_000);
+  });
 });

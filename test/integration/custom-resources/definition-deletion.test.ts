@@ -14,7 +14,6 @@ const leases =
 const settleMs = 1_500;
 
 describe("deletion of a CustomResourceDefinition on etcd", function () {
-  this.timeout(60_000);
   let etcd: EtcdCluster;
   let server: RunningServer;
   before(async () => {

@@ -41,7 +41,6 @@ async function compare(url: string, set: string): Promise<Comparison> {
 }
 
 describe("OpenAPI documents", function () {
-  this.timeout(60_000);
   before(function () {
     if (!existsSync(script)) this.skip();
   });

@@ -7,7 +7,6 @@ const configMaps = "/api/v1/namespaces/default/configmaps";
 const writers = 200;
 
 describe("200 writers through three replicas", function () {
-  this.timeout(180_000);
   let etcd: EtcdCluster;
   const replicas: RunningServer[] = [];
 

@@ -348,7 +348,6 @@ describe("daemonset-controller", () => {
 
 describe("daemonset-controller: crashes", () => {
   it("come to the same end after any write", async function () {
-    this.timeout(60_000);
     const crashes = await crashAfterEveryWrite({
       controllers: [runSets],
       stride: 2,

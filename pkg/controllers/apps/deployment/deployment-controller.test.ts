@@ -403,7 +403,6 @@ describe("deployment-controller: crashes", () => {
   };
 
   it("come to the same end after any write", async function () {
-    this.timeout(120_000);
     const crashes = await crashAfterEveryWrite(rollout);
     assert.ok(crashes >= 20, String(crashes));
   });

@@ -236,12 +236,11 @@ describe("replicaset-controller", () => {
     run.releaseInformer("pods");
     await comesTo("web", "502 502 0 0");
     assert.equal(run.calls("create", "pods"), 502);
-  }).timeout(20_000);
+  });
 });
 
 describe("replicaset-controller: crashes", () => {
   it("come to the same end after any write", async function () {
-    this.timeout(60_000);
     const crashes = await crashAfterEveryWrite({
       controllers: [runSets],
       play: async (crashing) => {

@@ -315,7 +315,6 @@ describe("statefulset-controller", () => {
 
 describe("statefulset-controller: crashes", () => {
   it("come to the same end after any write", async function () {
-    this.timeout(60_000);
     const crashes = await crashAfterEveryWrite({
       controllers: [runSets],
       play: async (crashing) => {

@@ -173,7 +173,6 @@ describe("cronjob-controller", () => {
 
 describe("cronjob-controller: crashes", () => {
   it("come to the same end after any write", async function () {
-    this.timeout(60_000);
     const crashes = await crashAfterEveryWrite({
       controllers: [runCronJobs],
       play: async ({ test: at, until }) => {

@@ -372,7 +372,6 @@ describe("job-controller: crashes", () => {
   };
 
   it("come to the same end after any write of a Job that completes", async function () {
-    this.timeout(60_000);
     const crashes = await crashAfterEveryWrite({
       controllers: [runJobs],
       play: async ({ test: at, until }) => {
@@ -391,7 +390,6 @@ describe("job-controller: crashes", () => {
   });
 
   it("come to the same end after any write of Jobs that fail or are suspended", async function () {
-    this.timeout(60_000);
     const crashes = await crashAfterEveryWrite({
       controllers: [runJobs],
       play: async ({ test: at, until }) => {

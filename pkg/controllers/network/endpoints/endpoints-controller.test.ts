@@ -116,7 +116,6 @@ describe("endpoints-controller", () => {
   });
 
   it("comes to the same end after a crash at any write", async function () {
-    this.timeout(60_000);
     const crashes = await crashAfterEveryWrite({
       controllers: [runEndpoints],
       play: async ({ test: at, until }) => {

@@ -90,7 +90,6 @@ describe("endpointslice-mirroring-controller", () => {
   });
 
   it("comes to the same end after a crash at any write", async function () {
-    this.timeout(60_000);
     const crashes = await crashAfterEveryWrite({
       controllers: [runMirroring],
       play: async ({ test: at, until }) => {

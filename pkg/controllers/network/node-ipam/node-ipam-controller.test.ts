@@ -85,7 +85,6 @@ describe("node-ipam-controller", () => {
   });
 
   it("comes to the same end after a crash at any write", async function () {
-    this.timeout(60_000);
     const crashes = await crashAfterEveryWrite({
       controllers: [runWith("10.244.0.0/22")],
       play: async ({ test: at, until }) => {

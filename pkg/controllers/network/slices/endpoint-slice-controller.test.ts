@@ -204,7 +204,6 @@ describe("endpointslice-controller", () => {
 
 describe("endpointslice-controller: crashes", () => {
   it("come to the same end after any write", async function () {
-    this.timeout(60_000);
     const crashes = await crashAfterEveryWrite({
       controllers: [runSlices],
       play: async ({ test: at, until }) => {
