@@ -12,14 +12,14 @@ export function arbitrary<S extends StructType<any>>(struct: S, random: Random):
   return fromJson(struct, arbitraryStruct(struct, random, 0));
 }
 
-const MAX_DEPTH = 6;
+const maxDepth = 6;
 
 function arbitraryStruct(struct: StructType<any>, random: Random, depth: number): object {
   const object: Record<string, unknown> = {};
   for (const field of jsonFields(struct)) {
     // JSON alone has it, so that Protobuf would lose it.
     if (field.number === 0) continue;
-    const isLeftOut = random.next() < (depth === 0 ? 0.1 : depth > MAX_DEPTH ? 0.95 : 0.3);
+    const isLeftOut = random.next() < (depth === 0 ? 0.1 : depth > maxDepth ? 0.95 : 0.3);
     if (!isLeftOut || field.required) object[field.name] = arbitraryField(field, random, depth);
   }
   return object;
@@ -43,7 +43,9 @@ function arbitraryField(field: JsonField, random: Random, depth: number): unknow
 function arbitraryValue(type: Type, random: Random, depth: number): unknown {
   switch (type.tag) {
     case "string":
-      return type.values && type.values.length > 0 ? random.pick(type.values) : random.pick(WORDS);
+      return type.values && type.values.length > 0
+        ? random.pick(type.values)
+        : random.pick(sampleTexts);
     case "bool":
       return random.next() < 0.5;
     case "int32":
@@ -72,17 +74,34 @@ function arbitraryValue(type: Type, random: Random, depth: number): unknown {
 function arbitraryMap(type: Type, random: Random, depth: number): object {
   const map: Record<string, unknown> = {};
   for (let count = 1 + random.below(3); count > 0; count--) {
-    assign(map, random.pick(KEYS), arbitraryValue(type, random, depth + 1));
+    assign(map, random.pick(sampleKeys), arbitraryValue(type, random, depth + 1));
   }
   return map;
 }
 
-const WORDS = ["", "a", "some-name", "two words", 'tab\tand "quotes"', "<html> & more", "é 漢 🚀"];
+const sampleTexts = [
+  "",
+  "a",
+  "some-name",
+  "two words",
+  'tab\tand "quotes"',
+  "<html> & more",
+  "é 漢 🚀",
+];
 
 /** Names that trip a careless map, and two whose order differs between UTF-8 and UTF-16. */
-const KEYS = ["a", "b", "7", "example.com/name", "__proto__", "constructor", "\u{1f680}", "\uffee"];
+const sampleKeys = [
+  "a",
+  "b",
+  "7",
+  "example.com/name",
+  "__proto__",
+  "constructor",
+  "\u{1f680}",
+  "\uffee",
+];
 
-const CANDIDATES: readonly unknown[] = [
+const sampleValues: readonly unknown[] = [
   "2024-02-29T23:59:58Z",
   "2024-02-29T23:59:58.000007Z",
   "250m",
@@ -96,7 +115,7 @@ const CANDIDATES: readonly unknown[] = [
 
 /** A scalar says what it takes only through its decoder, so it is asked. */
 const samplesOf = memoize((type: ScalarType<any>): readonly unknown[] =>
-  CANDIDATES.filter((candidate) => {
+  sampleValues.filter((candidate) => {
     try {
       type.fromJson(candidate);
       return true;

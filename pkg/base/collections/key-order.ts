@@ -4,8 +4,8 @@
  * 0xE000-0xFFFF.
  */
 
-const BEYOND = /[\ud800-\uffff]/;
-const BEYOND_ALL = /[\ud800-\uffff]/g;
+const surrogateOrAbove = /[\ud800-\uffff]/;
+const everySurrogateOrAbove = /[\ud800-\uffff]/g;
 
 /**
  * A string whose JavaScript order (`<`) among its like is the UTF-8 order of the keys. The same
@@ -15,12 +15,12 @@ const BEYOND_ALL = /[\ud800-\uffff]/g;
  * Example: "\uff01" < "\u{1f600}" in UTF-8; JavaScript says the reverse; sortable() restores it.
  */
 export function sortable(key: string): string {
-  return BEYOND.test(key) ? key.replace(BEYOND_ALL, surrogatesLast) : key;
+  return surrogateOrAbove.test(key) ? key.replace(everySurrogateOrAbove, surrogatesLast) : key;
 }
 
 /** The key that `sortable` made `text` from. */
 export function unsortable(text: string): string {
-  return BEYOND.test(text) ? text.replace(BEYOND_ALL, surrogatesFirst) : text;
+  return surrogateOrAbove.test(text) ? text.replace(everySurrogateOrAbove, surrogatesFirst) : text;
 }
 
 function surrogatesLast(unit: string): string {

@@ -4,12 +4,12 @@
  */
 
 /** Maximum number of entries of a leaf and children of an inner node. */
-export const WIDTH = 32;
+export const maxNodeWidth = 32;
 /**
  * Minimum width; a narrower node is merged with a sibling. Low, so that alternating `set` and `delete`
  * do not split and merge repeatedly.
  */
-const NARROW = 8;
+const minNodeWidth = 8;
 
 interface Leaf<V> {
   readonly leaf: true;
@@ -55,7 +55,7 @@ export function insertInto<V>(node: Node<V>, key: string, value: V): Node<V> | N
     return { leaf: false, keys, children: withAt(node.children, i, changed), size };
   }
   const children = node.children.toSpliced(i, 1, ...changed);
-  if (children.length <= WIDTH) return inner(children);
+  if (children.length <= maxNodeWidth) return inner(children);
   const cut = splitPoint(children.length, i);
   return [inner(children.slice(0, cut)), inner(children.slice(cut))];
 }
@@ -72,7 +72,7 @@ export function deleteFrom<V>(node: Node<V>, key: string): Node<V> {
   const changed = deleteFrom(child, key);
   if (changed === child) return node;
   if (changed.keys.length === 0) return inner(node.children.toSpliced(i, 1));
-  if (changed.keys.length >= NARROW || node.children.length === 1) {
+  if (changed.keys.length >= minNodeWidth || node.children.length === 1) {
     return inner(withAt(node.children, i, changed));
   }
   const left = i > 0 ? i - 1 : i;
@@ -147,24 +147,24 @@ function insertIntoLeaf<V>(node: Leaf<V>, key: string, value: V): Node<V> | Node
   }
   const keys = node.keys.toSpliced(i, 0, key);
   const values = node.values.toSpliced(i, 0, value);
-  if (keys.length <= WIDTH) return leaf(keys, values);
+  if (keys.length <= maxNodeWidth) return leaf(keys, values);
   return splitLeaf(keys, values, splitPoint(keys.length, i));
 }
 
 /** The middle; for insertions at the end it leaves a nearly full node, as for ascending keys. */
 function splitPoint(length: number, changedAt: number): number {
-  return changedAt >= length - 2 ? length - NARROW : length >> 1;
+  return changedAt >= length - 2 ? length - minNodeWidth : length >> 1;
 }
 
 function join<V>(left: Node<V>, right: Node<V>): Node<V>[] {
   if (left.leaf && right.leaf) {
     const keys = [...left.keys, ...right.keys];
     const values = [...left.values, ...right.values];
-    if (keys.length <= WIDTH) return [leaf(keys, values)];
+    if (keys.length <= maxNodeWidth) return [leaf(keys, values)];
     return splitLeaf(keys, values, keys.length >> 1);
   }
   const children = [...(left as Inner<V>).children, ...(right as Inner<V>).children];
-  if (children.length <= WIDTH) return [inner(children)];
+  if (children.length <= maxNodeWidth) return [inner(children)];
   const cut = children.length >> 1;
   return [inner(children.slice(0, cut)), inner(children.slice(cut))];
 }
@@ -186,7 +186,7 @@ function inner<V>(children: readonly Node<V>[]): Inner<V> {
 
 /** Spans of at most three quarters of WIDTH, so that the first insertions do not split. */
 function evenly(length: number): [number, number][] {
-  const pieces = Math.ceil(length / (WIDTH * 0.75));
+  const pieces = Math.ceil(length / (maxNodeWidth * 0.75));
   return Array.from({ length: pieces }, (_, i) => [
     Math.floor((i * length) / pieces),
     Math.floor(((i + 1) * length) / pieces),

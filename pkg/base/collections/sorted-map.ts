@@ -10,7 +10,7 @@ import {
   lowerBound,
   type Node,
   rankIn,
-  WIDTH,
+  maxNodeWidth,
 } from "./sorted-map-node.ts";
 
 /**
@@ -147,7 +147,7 @@ export class SortedMap<V> {
 /** Returns the depth of the node. */
 function checkNode(node: Node<unknown>, isRoot: boolean): number {
   for (let i = 1; i < node.keys.length; i++) assert(node.keys[i - 1]! < node.keys[i]!, "order");
-  assert(node.keys.length <= WIDTH, "too wide");
+  assert(node.keys.length <= maxNodeWidth, "too wide");
   if (node.leaf) {
     assert(isRoot || node.keys.length > 0, "empty leaf");
     assert(node.size === node.keys.length && node.values.length === node.size, "leaf size");

@@ -42,11 +42,11 @@ export interface StructuralSchema {
 }
 
 /** Maximum size of a request body. */
-const MAX_REQUEST_BYTES = 3 * 1024 * 1024;
+const maxRequestBytes = 3 * 1024 * 1024;
 /** Size of the quotes of a string, or the brackets of a list or map. */
-const DELIMITER_BYTES = 2;
+const delimiterBytes = 2;
 /** Maximum size of a code point in UTF-8. */
-const MAX_RUNE_BYTES = 4;
+const maxRuneBytes = 4;
 
 /** A type with the minimum size of its values in JSON, in bytes. */
 interface Sized {
@@ -59,14 +59,14 @@ interface Sized {
  * kind, metadata.name and metadata.generateName are always declared.
  */
 export function structuralType(schema: StructuralSchema, isRoot = false): CelType | undefined {
-  return sizedType(schema, isRoot, SELF)?.type;
+  return sizedType(schema, isRoot, selfTypeName)?.type;
 }
 
 /**
  * Type name of `self`, in Kubernetes' form with fixed instead of random digits. Nested types are named
  * by path: objects at different paths have different types.
  */
-const SELF = "selfType000000000";
+const selfTypeName = "selfType000000000";
 
 /** The type of a resource with complete metadata, for admission policies. */
 export function resourceType(schema: StructuralSchema, metadata: CelType): CelType | undefined {
@@ -82,17 +82,17 @@ export function resourceType(schema: StructuralSchema, metadata: CelType): CelTy
 
 /** Minimum size of a value in JSON, in bytes; undefined for a schema without a type. */
 export function minSize(schema: StructuralSchema, isRoot = false): number | undefined {
-  return sizedType(schema, isRoot, SELF)?.least;
+  return sizedType(schema, isRoot, selfTypeName)?.least;
 }
 
 /** Maximum number of values of the size in a request, with a comma after each. */
 export function maxCountInRequest(size: number): number {
-  return Math.floor(MAX_REQUEST_BYTES / (size + 1));
+  return Math.floor(maxRequestBytes / (size + 1));
 }
 
 function sizedType(schema: StructuralSchema, isRoot: boolean, name: string): Sized | undefined {
   if (schema["x-kubernetes-int-or-string"] === true) {
-    return { type: bounded(dyn, MAX_REQUEST_BYTES - DELIMITER_BYTES), least: 1 };
+    return { type: bounded(dyn, maxRequestBytes - delimiterBytes), least: 1 };
   }
   switch (schema.type) {
     case "array":
@@ -124,13 +124,12 @@ function arrayType(schema: StructuralSchema, name: string): Sized | undefined {
   const items = schema.items === undefined ? undefined : nested(schema.items, `${name}.@idx`);
   if (items === undefined) return undefined;
   const most =
-    declared(schema.maxItems) ??
-    Math.floor((MAX_REQUEST_BYTES - DELIMITER_BYTES) / (items.least + 1));
+    declared(schema.maxItems) ?? Math.floor((maxRequestBytes - delimiterBytes) / (items.least + 1));
   const type = bounded(listOf(items.type), most);
   const semantics = semanticsOf(schema);
   return {
     type: semantics === undefined ? type : withSemantics(type, semantics),
-    least: DELIMITER_BYTES,
+    least: delimiterBytes,
   };
 }
 
@@ -164,14 +163,14 @@ function objectType(schema: StructuralSchema, isRoot: boolean, name: string): Si
     // Beside the value, the shortest entry has quotes, colon, comma and a name of two bytes.
     const most =
       declared(schema.maxProperties) ??
-      Math.floor((MAX_REQUEST_BYTES - DELIMITER_BYTES) / (value.least + 6));
+      Math.floor((maxRequestBytes - delimiterBytes) / (value.least + 6));
     // Key sizes are not part of estimates.
-    return { type: bounded(mapOf(bounded(string, 0), value.type), most), least: DELIMITER_BYTES };
+    return { type: bounded(mapOf(bounded(string, 0), value.type), most), least: delimiterBytes };
   }
   const properties = isRoot ? { ...schema.properties, ...identity } : (schema.properties ?? {});
   return {
     type: objectOf({ name, field: fieldsOf(properties, name) }),
-    least: DELIMITER_BYTES + requiredMembersSize(properties, schema.required ?? []),
+    least: delimiterBytes + requiredMembersSize(properties, schema.required ?? []),
   };
 }
 
@@ -213,8 +212,8 @@ function textType(schema: StructuralSchema): Sized {
   switch (schema.format) {
     case "byte":
       return {
-        type: bounded(bytes, most ?? MAX_REQUEST_BYTES - DELIMITER_BYTES),
-        least: DELIMITER_BYTES,
+        type: bounded(bytes, most ?? maxRequestBytes - delimiterBytes),
+        least: delimiterBytes,
       };
     case "duration":
       return { type: bounded(duration, 32), least: 3 };
@@ -225,9 +224,9 @@ function textType(schema: StructuralSchema): Sized {
     default:
   }
   if (most !== undefined)
-    return { type: bounded(string, most * MAX_RUNE_BYTES), least: DELIMITER_BYTES };
+    return { type: bounded(string, most * maxRuneBytes), least: delimiterBytes };
   const values = (schema.enum ?? []).filter((value) => typeof value === "string");
   const longest = values.reduce((length, value) => Math.max(length, Buffer.byteLength(value)), 0);
-  const bound = values.length > 0 ? longest : MAX_REQUEST_BYTES - DELIMITER_BYTES;
-  return { type: bounded(string, bound), least: DELIMITER_BYTES };
+  const bound = values.length > 0 ? longest : maxRequestBytes - delimiterBytes;
+  return { type: bounded(string, bound), least: delimiterBytes };
 }

@@ -10,11 +10,11 @@ export interface ActualCost {
 }
 
 /** Cost per traversed character. */
-export const TRAVERSAL = 0.1;
+export const traversalFactor = 0.1;
 /** Cost per character of a pattern, of which four are estimated as one state. */
-export const PATTERN = 0.25;
+export const regexFactor = 0.25;
 /** Cost of an authorization check. */
-export const AUTHORIZATION = 350_000;
+export const authorizationCost = 350_000;
 
 /** Number of elements, code points or bytes; 1 for other values. */
 export function sizeOf(value: Value): number {
@@ -32,11 +32,11 @@ function librarySize({ type, content }: Opaque): number {
   return type === "net.CIDR" ? Math.ceil((content as Cidr).prefix / 8) : 1;
 }
 
-const traversalCost = (size: number): number => Math.ceil(size * TRAVERSAL);
+const traversalCost = (size: number): number => Math.ceil(size * traversalFactor);
 
 function search(text: number, pattern: number): number {
   // Plus one, so that matching an empty text costs something.
-  return Math.ceil((1 + text) * TRAVERSAL) * Math.ceil(pattern * PATTERN);
+  return Math.ceil((1 + text) * traversalFactor) * Math.ceil(pattern * regexFactor);
 }
 
 /**
@@ -54,7 +54,7 @@ function smallerSize(first: Value, second: Value): number {
 type Rule = ActualCost["of"];
 
 const traverseFirst = (first: Value): number => traversalCost(sizeOf(first));
-const traverseFirstTwice = (first: Value): number => Math.ceil(sizeOf(first) * 2 * TRAVERSAL);
+const traverseFirstTwice = (first: Value): number => Math.ceil(sizeOf(first) * 2 * traversalFactor);
 const matching: Rule = (first, second) => search(sizeOf(first), sizeOf(second));
 const traverseSmaller: Rule = (first, second) => traversalCost(smallerSize(first, second));
 const traverseBoth: Rule = (first, second) => traversalCost(sizeOf(first) + sizeOf(second));
@@ -65,8 +65,8 @@ const byPair =
 
 /** Cost of traversing a value: the lengths of all strings in it. */
 function traversal(value: Value): number {
-  if (typeof value === "string") return Math.floor(Buffer.byteLength(value) * TRAVERSAL);
-  if (value instanceof Uint8Array) return Math.floor(value.length * TRAVERSAL);
+  if (typeof value === "string") return Math.floor(Buffer.byteLength(value) * traversalFactor);
+  if (value instanceof Uint8Array) return Math.floor(value.length * traversalFactor);
   let sum = 0;
   if (value instanceof ListValue) for (const item of value) sum += traversal(item);
   else if (value instanceof MapValue) {
@@ -129,7 +129,7 @@ const byFunction: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ["sets.intersects", byPair(1)],
   ["sets.equivalent", byPair(2)],
   ["validate", validation],
-  ["check", () => AUTHORIZATION],
+  ["check", () => authorizationCost],
   ["fieldSelector", selector],
   ["labelSelector", selector],
 ]);

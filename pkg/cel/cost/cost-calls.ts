@@ -1,6 +1,6 @@
 /** Estimated costs of calls and sizes of their results. */
 import type { Literal } from "../syntax/ast.ts";
-import { AUTHORIZATION, PATTERN, TRAVERSAL } from "./cost-actual.ts";
+import { authorizationCost, regexFactor, traversalFactor } from "./cost-actual.ts";
 import { exactly, nothing, plus, type Range, scaled, times, unit } from "./cost-range.ts";
 import { type CelType, dyn, isStructName, sameType } from "../check/types.ts";
 
@@ -33,7 +33,7 @@ export function callEstimate(
   return special === undefined ? { cost: unit } : special(first, second, third);
 }
 
-const traversalCost = (size: Range): Range => scaled(size, TRAVERSAL);
+const traversalCost = (size: Range): Range => scaled(size, traversalFactor);
 
 const traverseFirst: Rule = ({ size }) => ({ cost: traversalCost(size) });
 const traverseFirstSameSize: Rule = ({ size }) => ({ cost: traversalCost(size), size });
@@ -46,7 +46,7 @@ const elements: Rule = ({ type, size, elementSize }) => {
 };
 
 function patternCost(text: Range, pattern: Range): Range {
-  return times(scaled(plus(text, unit), TRAVERSAL), scaled(pattern, PATTERN));
+  return times(scaled(plus(text, unit), traversalFactor), scaled(pattern, regexFactor));
 }
 
 const found: Rule = (text, pattern) => ({
@@ -55,7 +55,7 @@ const found: Rule = (text, pattern) => ({
 });
 
 const replaced: Rule = ({ size }, old, next) => {
-  const cost = scaled(size, 2 * TRAVERSAL);
+  const cost = scaled(size, 2 * traversalFactor);
   const replacement = next?.size ?? nothing;
   const longest = replacements(size.max, old.size.min, replacement.max <= old.size.min);
   const shortest = replacements(size.min, old.size.max, old.size.max <= replacement.min);
@@ -77,7 +77,7 @@ function replacements(
 const cut: Rule = ({ size }, _separator, limit) => {
   const most = limit?.literal?.type === "int" ? Number(limit.literal.value) : size.max;
   return {
-    cost: scaled(size, 2 * TRAVERSAL),
+    cost: scaled(size, 2 * traversalFactor),
     size: { min: 0, max: most < 0 ? Infinity : most },
   };
 };
@@ -97,7 +97,7 @@ const compared: Rule = (left, right) => {
 };
 
 /** Maximum length of a format's name. */
-const MAX_FORMAT_NAME = 64;
+const maxFormatNameLength = 64;
 
 /** Comparing opaque values costs 1, except for formats and URLs. */
 const equated: Rule = (left, right) => {
@@ -106,7 +106,7 @@ const equated: Rule = (left, right) => {
   if (!isLibrary || !sameType(type, right.type)) return compared(left, right, undefined);
   switch (type.name) {
     case "kubernetes.NamedFormat":
-      return { cost: traversalCost({ min: 1, max: MAX_FORMAT_NAME }) };
+      return { cost: traversalCost({ min: 1, max: maxFormatNameLength }) };
     case "kubernetes.URL": {
       const { max } = Number.isFinite(right.size.max) ? right.size : unit;
       return { cost: traversalCost({ min: 1, max }) };
@@ -128,12 +128,12 @@ const byPair =
   });
 
 /** Maximum length of a named format's pattern. */
-const MAX_FORMAT_PATTERN = 128;
+const maxFormatPatternLength = 128;
 
 /** Size of an address. */
-const ADDRESS_BYTES: Range = { min: 4, max: 16 };
-const comparedAddresses = traversalCost(plus(ADDRESS_BYTES, ADDRESS_BYTES));
-const comparedNetworks = plus(plus(comparedAddresses, traversalCost(ADDRESS_BYTES)), unit);
+const addressBytes: Range = { min: 4, max: 16 };
+const comparedAddresses = traversalCost(plus(addressBytes, addressBytes));
+const comparedNetworks = plus(plus(comparedAddresses, traversalCost(addressBytes)), unit);
 
 /** Parses a selector into a list of requirements. */
 const selector: Rule = (_check, { size }) => ({
@@ -141,7 +141,7 @@ const selector: Rule = (_check, { size }) => ({
 });
 
 const byFunction: ReadonlyMap<string, Rule> = new Map<string, Rule>([
-  ["check", () => ({ cost: exactly(AUTHORIZATION) })],
+  ["check", () => ({ cost: exactly(authorizationCost) })],
   ["fieldSelector", selector],
   ["labelSelector", selector],
   ["isSorted", elements],
@@ -165,7 +165,7 @@ const byFunction: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ["cidr", traverseFirst],
   ["isIP", traverseFirst],
   ["isCIDR", traverseFirst],
-  ["ip.isCanonical", ({ size }) => ({ cost: scaled(size, 2 * TRAVERSAL) })],
+  ["ip.isCanonical", ({ size }) => ({ cost: scaled(size, 2 * traversalFactor) })],
   ["quantity", traverseFirst],
   ["isQuantity", traverseFirst],
   ["semver", traverseFirst],
@@ -175,7 +175,9 @@ const byFunction: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ["sets.equivalent", byPair(2)],
   [
     "validate",
-    (_format, { size }) => ({ cost: scaled(traversalCost(size), MAX_FORMAT_PATTERN * PATTERN) }),
+    (_format, { size }) => ({
+      cost: scaled(traversalCost(size), maxFormatPatternLength * regexFactor),
+    }),
   ],
 ]);
 

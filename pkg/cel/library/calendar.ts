@@ -6,12 +6,12 @@ import { CelFault, type Duration, type Timestamp } from "../value/values.ts";
 
 type Part = (local: Date) => number;
 
-const DAY = 86_400_000;
+const dayMs = 86_400_000;
 
 const parts: Readonly<Record<string, Part>> = {
   getFullYear: (local) => local.getUTCFullYear(),
   getMonth: (local) => local.getUTCMonth(),
-  getDayOfYear: (local) => Math.floor((local.getTime() - firstDay(local.getUTCFullYear())) / DAY),
+  getDayOfYear: (local) => Math.floor((local.getTime() - firstDay(local.getUTCFullYear())) / dayMs),
   getDayOfMonth: (local) => local.getUTCDate() - 1,
   getDate: (local) => local.getUTCDate(),
   getDayOfWeek: (local) => local.getUTCDay(),

@@ -21,7 +21,7 @@ import {
 
 type Int = number | bigint;
 
-const MAX_INT = 2n ** 63n - 1n;
+const maxInt = 2n ** 63n - 1n;
 
 /** Go's `%g` of a double: with an exponent from a million on. */
 export function formatDouble(value: number): string {
@@ -52,15 +52,15 @@ function invalidText(type: string): CelFault {
 }
 
 /** Longer numbers are out of range, and expensive to parse. */
-const MAX_DIGITS = 100;
+const maxDigits = 100;
 
 function parseInt64(text: string): Value {
-  if (!/^[+-]?\d+$/.test(text) || text.length > MAX_DIGITS) throw invalidText("int");
+  if (!/^[+-]?\d+$/.test(text) || text.length > maxDigits) throw invalidText("int");
   return parseOr("int", () => toInt(BigInt(text.replace(/^\+/, ""))));
 }
 
 function parseUint64(text: string): Value {
-  if (!/^\d+$/.test(text) || text.length > MAX_DIGITS) throw invalidText("uint");
+  if (!/^\d+$/.test(text) || text.length > maxDigits) throw invalidText("uint");
   return parseOr("uint", () => toUint(BigInt(text)));
 }
 
@@ -141,7 +141,7 @@ export const conversionLibrary: Library = {
       "int",
       overload("int64_to_int64", "(int) -> int", same),
       overload("uint64_to_int64", "(uint) -> int", ({ value }: Uint) => {
-        if (value > MAX_INT) throw new CelFault("integer overflow");
+        if (value > maxInt) throw new CelFault("integer overflow");
         return toInt(value);
       }),
       overload("double_to_int64", "(double) -> int", intOfDouble),

@@ -23,7 +23,7 @@ const acceptedTypes = {
 export type Verb = keyof typeof acceptedTypes;
 
 /** Higher precisions would only add zeros, and take long. */
-const MAX_PRECISION = 1_000;
+const maxPrecision = 1_000;
 
 /** The error of a value whose type the clause does not accept. */
 export function mismatch(verb: Verb, type: string): CelFault {
@@ -67,7 +67,7 @@ function readClause(text: string, at: number): { clause: Clause; end: number } {
   const [whole = "", count] = digits.exec(text) ?? [];
   const end = at + whole.length;
   if (end >= text.length)
-    throw invalidClause(PRECISION + "could not find end of precision specifier");
+    throw invalidClause(precisionError + "could not find end of precision specifier");
   const precision = count === undefined ? undefined : precisionOf(count);
   const verb = text[end] ?? "";
   if (Object.hasOwn(acceptedTypes, verb)) {
@@ -78,16 +78,18 @@ function readClause(text: string, at: number): { clause: Clause; end: number } {
   throw invalidClause(`unrecognized formatting clause "${String.fromCharCode(byte)}"`);
 }
 
-const PRECISION = "error while parsing precision: ";
+const precisionError = "error while parsing precision: ";
 
 function precisionOf(digits: string): number {
   const fault = (why: string): CelFault => {
     const parsing = `strconv.Atoi: parsing "${digits}": ${why}`;
-    return invalidClause(`${PRECISION}error while converting precision to integer: ${parsing}`);
+    return invalidClause(
+      `${precisionError}error while converting precision to integer: ${parsing}`,
+    );
   };
   if (digits === "") throw fault("invalid syntax");
   if (digits.length > 19 || BigInt(digits) >= 2n ** 63n) throw fault("value out of range");
-  if (Number(digits) > MAX_PRECISION) throw invalidClause(`precision ${digits} is too large`);
+  if (Number(digits) > maxPrecision) throw invalidClause(`precision ${digits} is too large`);
   return Number(digits);
 }
 

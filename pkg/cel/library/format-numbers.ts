@@ -18,7 +18,7 @@ export function localFixed(number: number, precision: number): string {
 }
 
 /** Always six: Kubernetes applies the precision of the clause as width. */
-const SCIENTIFIC_DIGITS = 6;
+const scientificDigits = 6;
 
 /** `1.234500×10⁰³`. */
 export function localScientific(number: number, width: number): string {
@@ -40,10 +40,10 @@ function nonFinite(number: number): string {
 
 /** `toExponential` with rounding half to even instead of half up. */
 function roundedExponential(number: number): string {
-  const made = number.toExponential(SCIENTIFIC_DIGITS);
+  const made = number.toExponential(scientificDigits);
   const [exact = "", exponent = ""] = number.toExponential(20).split("e");
   const isHalfway = /^\d\.\d{6}50*$/.test(exact);
-  const before = exact.slice(0, 2 + SCIENTIFIC_DIGITS);
+  const before = exact.slice(0, 2 + scientificDigits);
   return isHalfway && Number(before.at(-1)) % 2 === 0 ? `${before}e${exponent}` : made;
 }
 

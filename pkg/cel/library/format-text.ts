@@ -22,7 +22,7 @@ import { formatDouble } from "./conversions.ts";
 import { exactFixed, localFixed, localScientific } from "./format-numbers.ts";
 
 /** Default number of fraction digits. */
-const DEFAULT_PRECISION = 6;
+const defaultPrecision = 6;
 
 /** @throws CelFault if a clause does not accept its argument */
 export function formatText(text: string, values: ListValue): Value {
@@ -36,7 +36,7 @@ export function formatText(text: string, values: ListValue): Value {
 }
 
 function formatted(value: Value, clause: Clause): string {
-  const { verb, precision = DEFAULT_PRECISION } = clause;
+  const { verb, precision = defaultPrecision } = clause;
   switch (verb) {
     case "s":
       return stringVerb(value);
@@ -119,7 +119,7 @@ function member(value: Value): string {
   if (value instanceof Double) {
     const { value: number } = value;
     return Number.isFinite(number)
-      ? exactFixed(number, DEFAULT_PRECISION)
+      ? exactFixed(number, defaultPrecision)
       : `"${formatDouble(number)}"`;
   }
   const isKnown =

@@ -61,7 +61,7 @@ const uint32 = (value: Value): Value => {
 const float = (value: Value): Value =>
   value instanceof Double ? new Double(Math.fround(value.value)) : value;
 
-const SECOND = 1_000_000_000n;
+const nanosPerSecond = 1_000_000_000n;
 const moment = { seconds: int, nanos: int };
 const json = {
   null_value: int,
@@ -82,7 +82,7 @@ const messages: ReadonlyMap<string, Message> = new Map([
   [
     "Duration",
     message(moment, duration, ({ seconds, nanos }) => {
-      const span = integer(seconds) * SECOND + integer(nanos);
+      const span = integer(seconds) * nanosPerSecond + integer(nanos);
       if (BigInt.asIntN(64, span) !== span) throw new CelFault("duration overflow");
       return new Duration(span);
     }),
@@ -115,9 +115,11 @@ function onlyValue({ null_value: isNull, ...rest }: Readonly<Record<string, Valu
   return isNull === undefined ? (Object.values(rest)[0] ?? null) : null;
 }
 
-const PACKAGE = "google.protobuf.";
+const protobufPackage = "google.protobuf.";
 
 /** The message with the full name. */
 export function wellKnownMessage(name: string): Message | undefined {
-  return name.startsWith(PACKAGE) ? messages.get(name.slice(PACKAGE.length)) : undefined;
+  return name.startsWith(protobufPackage)
+    ? messages.get(name.slice(protobufPackage.length))
+    : undefined;
 }

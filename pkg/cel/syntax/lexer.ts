@@ -35,7 +35,7 @@ const patterns: readonly (readonly [TokenKind, RegExp])[] = [
 ];
 
 /** Number of faults after which the lexer stops. */
-const MAX_FAULTS = 100;
+const maxFaults = 100;
 
 const keywords: ReadonlySet<string> = new Set(["true", "false", "null", "in"]);
 const blank = /(?:[\t\n\f\r ]+|\/\/[^\n]*)+/y;
@@ -72,7 +72,7 @@ export function tokenize(text: string): { tokens: Token[]; faults: LexicalFault[
   let at = 0;
   for (;;) {
     at += matchAt(blank, text, at).length;
-    if (at >= text.length || faults.length >= MAX_FAULTS) break;
+    if (at >= text.length || faults.length >= maxFaults) break;
     const token = tokenAt(text, at);
     if (token === undefined) {
       const wrong = unrecognized(text, at);

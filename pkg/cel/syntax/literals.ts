@@ -7,8 +7,8 @@ export class LiteralFault extends Error {
   override readonly name = "LiteralFault";
 }
 
-const MAX_INT = 2n ** 63n - 1n;
-const MAX_UINT = 2n ** 64n - 1n;
+const maxInt = 2n ** 63n - 1n;
+const maxUint = 2n ** 64n - 1n;
 
 const simpleEscapes: Readonly<Record<string, string>> = {
   a: "\u0007",
@@ -28,7 +28,7 @@ const simpleEscapes: Readonly<Record<string, string>> = {
 /** The value of an int literal with its sign. */
 export function intLiteral(text: string, negative: boolean): Literal {
   const value = negative ? -BigInt(text) : BigInt(text);
-  if (value > MAX_INT || value < -MAX_INT - 1n) {
+  if (value > maxInt || value < -maxInt - 1n) {
     throw new LiteralFault("invalid int literal");
   }
   return { type: "int", value };
@@ -41,7 +41,7 @@ export function literalOf(token: Token): Literal {
       return intLiteral(token.text, false);
     case "uint": {
       const value = BigInt(token.text.slice(0, -1));
-      if (value > MAX_UINT) throw new LiteralFault("invalid uint literal");
+      if (value > maxUint) throw new LiteralFault("invalid uint literal");
       return { type: "uint", value };
     }
     case "float":

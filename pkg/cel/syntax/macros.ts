@@ -26,9 +26,9 @@ interface MacroCall {
 }
 
 /** Name of the accumulator variable, which expressions cannot contain. */
-const ACCUMULATOR = "@result";
-const NOT_IDENTIFIER = "argument is not an identifier";
-const NOT_SIMPLE = "argument must be a simple name";
+const accumulatorName = "@result";
+const notIdentifierMessage = "argument is not an identifier";
+const notSimpleMessage = "argument must be a simple name";
 
 /** Expands a macro call; undefined for other calls. @throws MacroFault */
 export function expandMacro(
@@ -47,12 +47,12 @@ export function expandMacro(
 type Expansion = (node: MacroCall, target: Expression) => Expression;
 
 const receivers: Readonly<Record<string, Expansion>> = {
-  "all/2": quantifier(all, NOT_SIMPLE),
-  "exists/2": quantifier(exists, NOT_SIMPLE),
-  "exists_one/2": quantifier(existsOne, NOT_SIMPLE),
-  "map/2": quantifier(mapped, NOT_IDENTIFIER),
-  "map/3": quantifier(mapped, NOT_IDENTIFIER),
-  "filter/2": quantifier(filtered, NOT_IDENTIFIER),
+  "all/2": quantifier(all, notSimpleMessage),
+  "exists/2": quantifier(exists, notSimpleMessage),
+  "exists_one/2": quantifier(existsOne, notSimpleMessage),
+  "map/2": quantifier(mapped, notIdentifierMessage),
+  "map/3": quantifier(mapped, notIdentifierMessage),
+  "filter/2": quantifier(filtered, notIdentifierMessage),
   "all/3": pairs(all),
   "exists/3": pairs(exists),
   "existsOne/3": pairs(existsOne),
@@ -91,8 +91,8 @@ function quantifier(body: Body, wrongName: string): Expansion {
 function pairs(body: Body): Expansion {
   return (node, target) => {
     const [first, second, ...rest] = node.arguments;
-    const variable = simpleName(first, NOT_SIMPLE);
-    const name = simpleName(second, NOT_SIMPLE);
+    const variable = simpleName(first, notSimpleMessage);
+    const name = simpleName(second, notSimpleMessage);
     if (variable === name) {
       throw new MacroFault(second?.at ?? node.at, `duplicate variable name: ${name}`);
     }
@@ -110,7 +110,7 @@ function comprehension(
     kind: "comprehension",
     at,
     range,
-    accumulator: ACCUMULATOR,
+    accumulator: accumulatorName,
     ...rest,
     second: rest.second,
   };
@@ -118,14 +118,14 @@ function comprehension(
 
 function simpleName(node: Expression | undefined, message: string): string {
   if (node?.kind !== "identifier" || node.rooted) throw new MacroFault(node?.at ?? 0, message);
-  if (node.name === "__result__" || node.name === ACCUMULATOR) {
+  if (node.name === "__result__" || node.name === accumulatorName) {
     throw new MacroFault(node.at, "iteration variable overwrites accumulator variable");
   }
   return node.name;
 }
 
 const truth = (at: number, value: boolean): Expression => literal(at, { type: "bool", value });
-const accumulated = (at: number): Expression => identifier(at, ACCUMULATOR);
+const accumulated = (at: number): Expression => identifier(at, accumulatorName);
 
 function only(body: readonly Expression[]): Expression {
   return body[0] ?? literal(0, { type: "null" });
@@ -274,7 +274,7 @@ function whenPresent(
 ): Expression {
   const { at } = node;
   const [variable, body] = node.arguments;
-  const name = simpleName(variable, NOT_SIMPLE);
+  const name = simpleName(variable, notSimpleMessage);
   const value = { ...call(at, "value"), target };
   const inner = bound(at, name, { initial: value, result: body ?? only([]) });
   const test = { ...call(at, "hasValue"), target };

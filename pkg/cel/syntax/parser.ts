@@ -11,8 +11,8 @@ import { ParseAborted, TokenStream } from "./token-stream.ts";
 import { parseList, parseMap, parseStruct } from "./parse-aggregates.ts";
 import { binaryOperators, expectedStart, isReserved, operatorNames } from "./grammar.ts";
 
-const MAX_DEPTH = 250;
-const MAX_LENGTH = 100_000;
+const maxDepth = 250;
+const maxLength = 100_000;
 
 export interface Parsed {
   readonly source: Source;
@@ -24,8 +24,8 @@ export interface Parsed {
 export function parse(text: string, macros: MacroOptions = {}): Parsed {
   const source = new Source(text);
   const size = codePoints(text);
-  if (size > MAX_LENGTH) {
-    const message = `expression code point size exceeds limit: size: ${size}, limit ${MAX_LENGTH}`;
+  if (size > maxLength) {
+    const message = `expression code point size exceeds limit: size: ${size}, limit ${maxLength}`;
     return { source, expression: undefined, issues: [{ line: -1, column: -1, message }] };
   }
   const parser = new Parser(source, macros);
@@ -68,13 +68,13 @@ class Parser extends TokenStream {
   }
 
   private tooDeep(): never {
-    const message = `expression recursion limit exceeded: ${MAX_DEPTH}`;
+    const message = `expression recursion limit exceeded: ${maxDepth}`;
     this.issues.push({ line: -1, column: -1, message });
     throw new ParseAborted();
   }
 
   expression(): Expression {
-    if (++this.depth > MAX_DEPTH) this.tooDeep();
+    if (++this.depth > maxDepth) this.tooDeep();
     const condition = this.logical("||");
     const at = this.token.at;
     let result = condition;
@@ -106,7 +106,7 @@ class Parser extends TokenStream {
     let left = operand();
     let chain = 0;
     while (binaryOperators.get(this.token.text) === level && this.isOperatorToken()) {
-      if (++chain + this.depth > MAX_DEPTH) this.tooDeep();
+      if (++chain + this.depth > maxDepth) this.tooDeep();
       const operator = this.advance();
       const right = operand();
       left = call(operator.at, operatorNames.get(operator.text) ?? operator.text, left, right);
@@ -128,7 +128,7 @@ class Parser extends TokenStream {
       this.advance();
       count++;
     }
-    if (this.depth + 1 > MAX_DEPTH) this.tooDeep();
+    if (this.depth + 1 > maxDepth) this.tooDeep();
     const operand = this.member();
     if (count % 2 === 0) return operand;
     return call(token.at, token.text === "!" ? "!_" : "-_", operand);
@@ -138,7 +138,7 @@ class Parser extends TokenStream {
     let node = this.primary();
     let chain = 0;
     for (;;) {
-      if (++chain + this.depth > MAX_DEPTH) this.tooDeep();
+      if (++chain + this.depth > maxDepth) this.tooDeep();
       const at = this.token.at;
       if (this.take(".")) {
         const selected = this.selection(node, at);

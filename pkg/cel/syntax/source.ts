@@ -9,7 +9,7 @@ export interface CompileIssue {
 }
 
 /** Longer lines, in bytes, are omitted from messages. */
-const MAX_LINE_BYTES = 16_384;
+const maxLineBytes = 16_384;
 
 export class Source {
   private readonly lineStarts: readonly number[];
@@ -36,7 +36,7 @@ export class Source {
     const heading = `ERROR: <input>:${issue.line}:${issue.column + 1}: ${message}`;
     if (issue.column < 0) return heading;
     const line = this.text.split("\n")[issue.line - 1] ?? "";
-    if (Buffer.byteLength(line) > MAX_LINE_BYTES) return heading;
+    if (Buffer.byteLength(line) > maxLineBytes) return heading;
     const shown = line.replaceAll("\t", " ");
     const before = [...shown].slice(0, issue.column);
     const dots = before.map((character) => (isWide(character) ? "\uff0e" : ".")).join("");
@@ -46,7 +46,7 @@ export class Source {
 }
 
 /** Maximum number of issues in messages; the first ones found are included. */
-const MAX_ISSUES = 100;
+const maxIssues = 100;
 
 /** Collects issues; beyond the maximum, positions are not computed. */
 export class Issues {
@@ -55,7 +55,7 @@ export class Issues {
   constructor(private readonly source: Source) {}
 
   add(offset: number, message: string): void {
-    const isShown = this.found.length < MAX_ISSUES;
+    const isShown = this.found.length < maxIssues;
     this.found.push(isShown ? this.source.issue(offset, message) : { ...unknownPosition, message });
   }
 }
@@ -65,7 +65,7 @@ const unknownPosition = { line: -1, column: -1 } as const;
 /** Renders issues in the order of their positions. */
 export function renderIssues(source: Source, issues: readonly CompileIssue[]): string {
   const shown = issues
-    .slice(0, MAX_ISSUES)
+    .slice(0, maxIssues)
     .sort((left, right) => left.line - right.line || left.column - right.column)
     .map((issue) => source.render(issue));
   const more = issues.length - shown.length;
@@ -73,14 +73,14 @@ export function renderIssues(source: Source, issues: readonly CompileIssue[]): s
 }
 
 /** Minimum length of texts whose code point count is cached. */
-const MIN_CACHED_LENGTH = 1024;
+const minCachedLength = 1024;
 
 /** Code point counts of the last long texts, as the terms of a rule mostly use the same one or two. */
 const recentCounts: { readonly text: string; readonly count: number }[] = [];
 
 /** Length in code points; cached for long texts. */
 export function codePoints(text: string): number {
-  if (text.length <= MIN_CACHED_LENGTH) return countCodePoints(text);
+  if (text.length <= minCachedLength) return countCodePoints(text);
   const known = recentCounts.find((each) => each.text === text);
   if (known !== undefined) return known.count;
   const count = countCodePoints(text);

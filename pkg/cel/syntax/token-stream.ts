@@ -4,7 +4,7 @@ import { binaryOperators } from "./grammar.ts";
 import { type Token, tokenize } from "./lexer.ts";
 import type { CompileIssue, Source } from "./source.ts";
 
-const MAX_ISSUES = 30;
+const maxIssues = 30;
 
 /** Aborts parsing; the issues have been recorded. */
 export class ParseAborted extends Error {
@@ -98,7 +98,7 @@ export class TokenStream {
 
   report(at: number, message: string): void {
     this.issues.push(this.source.issue(at, message));
-    if (this.issues.length >= MAX_ISSUES) throw new ParseAborted();
+    if (this.issues.length >= maxIssues) throw new ParseAborted();
   }
 
   startsOperand(ahead: number): boolean {

@@ -1,21 +1,21 @@
 /** Arithmetic of int and uint, where overflow is an error. */
 import { canonical, CelFault, Double, noSuchOverload, Uint, type Value } from "./values.ts";
 
-const MAX_INT = 2n ** 63n - 1n;
-const MIN_INT = -(2n ** 63n);
-const MAX_UINT = 2n ** 64n - 1n;
+const maxInt = 2n ** 63n - 1n;
+const minInt = -(2n ** 63n);
+const maxUint = 2n ** 64n - 1n;
 
 type Int = number | bigint;
 
 /** @throws CelFault outside int64 */
 export function toInt(value: bigint): Int {
-  if (value > MAX_INT || value < MIN_INT) throw new CelFault("integer overflow");
+  if (value > maxInt || value < minInt) throw new CelFault("integer overflow");
   return canonical(value);
 }
 
 /** @throws CelFault outside uint64 */
 export function toUint(value: bigint): Uint {
-  if (value > MAX_UINT || value < 0n) throw new CelFault("unsigned integer overflow");
+  if (value > maxUint || value < 0n) throw new CelFault("unsigned integer overflow");
   return new Uint(value);
 }
 
@@ -86,7 +86,7 @@ const modulus: Operation = {
   int: (left, right) => {
     if (right === 0) throw new CelFault("modulus by zero");
     if (typeof left === "number" && typeof right === "number") return (left % right) + 0;
-    if (left === MIN_INT && right === -1) throw new CelFault("integer overflow");
+    if (left === minInt && right === -1) throw new CelFault("integer overflow");
     return toInt(BigInt(left) % BigInt(right));
   },
   uint: (left, right) => {

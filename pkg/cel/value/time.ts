@@ -3,10 +3,10 @@ import { formatDuration, parseDuration } from "#meta";
 import { CelFault, Duration, noSuchOverload, Timestamp, type Value } from "./values.ts";
 
 /** Unix times of 0001-01-01T00:00:00Z and 9999-12-31T23:59:59Z. */
-const MIN_SECONDS = -62_135_596_800;
-const MAX_SECONDS = 253_402_300_799;
-const MAX_NANOS = 2n ** 63n - 1n;
-const SECOND = 1_000_000_000n;
+const minSeconds = -62_135_596_800;
+const maxSeconds = 253_402_300_799;
+const maxNanos = 2n ** 63n - 1n;
+const nanosPerSecond = 1_000_000_000n;
 
 const rfc3339 =
   /^(\d{4})-(\d{2})-(\d{2})T(\d{1,2}):(\d{2}):(\d{2})(?:[.,](\d+))?(?:Z|([+-])(\d{2}):(\d{2}))$/;
@@ -35,7 +35,7 @@ export function parseTimestampText(text: string): Timestamp {
 
 /** @throws CelFault outside the years 1 to 9999 */
 export function timestampAt(seconds: number, nanos: number, offset = 0): Timestamp {
-  if (seconds < MIN_SECONDS || seconds > MAX_SECONDS) throw new CelFault("timestamp overflow");
+  if (seconds < minSeconds || seconds > maxSeconds) throw new CelFault("timestamp overflow");
   return new Timestamp(seconds, nanos, offset);
 }
 
@@ -65,13 +65,13 @@ export function parseDurationText(text: string): Duration {
 }
 
 function durationOf(nanos: bigint): Duration {
-  if (nanos > MAX_NANOS || nanos < -MAX_NANOS - 1n) throw new CelFault("duration overflow");
+  if (nanos > maxNanos || nanos < -maxNanos - 1n) throw new CelFault("duration overflow");
   return new Duration(nanos);
 }
 
 /** `string(duration)`: seconds as a double, and `s`. */
 export function formatSpan({ nanos }: Duration): string {
-  const seconds = Number(nanos / SECOND) + Number(nanos % SECOND) / 1e9;
+  const seconds = Number(nanos / nanosPerSecond) + Number(nanos % nanosPerSecond) / 1e9;
   const [mantissa = "", exponent] = String(seconds).split("e-");
   if (exponent === undefined) return `${mantissa}s`;
   const digits = mantissa.replace(/[-.]/g, "");
@@ -86,9 +86,9 @@ export function formatGoSpan({ nanos }: Duration): string {
 
 function shift(moment: Timestamp, nanos: bigint): Timestamp {
   const total = BigInt(moment.nanos) + nanos;
-  const within = ((total % SECOND) + SECOND) % SECOND;
+  const within = ((total % nanosPerSecond) + nanosPerSecond) % nanosPerSecond;
   return timestampAt(
-    moment.seconds + Number((total - within) / SECOND),
+    moment.seconds + Number((total - within) / nanosPerSecond),
     Number(within),
     moment.offset,
   );
@@ -111,7 +111,7 @@ export function subtractTimes(left: Value, right: Value): Value {
   if (left instanceof Timestamp && right instanceof Duration) return shift(left, -right.nanos);
   if (left instanceof Timestamp && right instanceof Timestamp) {
     const seconds = BigInt(left.seconds - right.seconds);
-    return durationOf(seconds * SECOND + BigInt(left.nanos - right.nanos));
+    return durationOf(seconds * nanosPerSecond + BigInt(left.nanos - right.nanos));
   }
   throw noSuchOverload();
 }

@@ -4,7 +4,7 @@ import type { ServerAccess } from "#registry";
 import { ensureDefaultObjects } from "./default-objects.ts";
 
 /** Label value of APIServices that are synced only at the start of a server. */
-const ON_START = "onstart";
+const onStartLabelValue = "onstart";
 
 /**
  * Creates and repairs an APIService for every group version that this server serves, unless it lacks the
@@ -24,7 +24,7 @@ export async function ensureLocalApiServices(options: ServerAccess): Promise<voi
     const rank = ranks.get(name);
     if (rank === undefined) return [];
     const spec = { ...(group === "" ? {} : { group }), version, ...rank };
-    return [{ metadata: { name, labels: { [label]: ON_START } }, spec }];
+    return [{ metadata: { name, labels: { [label]: onStartLabelValue } }, spec }];
   });
   await ensureDefaultObjects(options, {
     resource,
@@ -32,6 +32,6 @@ export async function ensureLocalApiServices(options: ServerAccess): Promise<voi
     fieldManager: "",
     repaired: (present, { spec }) =>
       present.metadata.labels?.[label] === undefined ? present : { ...present, spec },
-    isObsolete: ({ metadata }) => metadata.labels?.[label] === ON_START,
+    isObsolete: ({ metadata }) => metadata.labels?.[label] === onStartLabelValue,
   });
 }

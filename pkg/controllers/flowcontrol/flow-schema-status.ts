@@ -3,7 +3,7 @@ import { groupVersionOf, isConflict, isNotFound, resolve } from "#meta";
 import { type ControllerContext, enqueueOnChange, newWorkQueue } from "../controller-context.ts";
 
 const fieldManager = "api-priority-and-fairness-config-consumer-v1";
-const TYPE = "Dangling";
+const danglingType = "Dangling";
 
 interface Condition {
   readonly type: string;
@@ -61,12 +61,12 @@ function conditionOf(
   isThere: boolean,
   now: number,
 ): Condition | undefined {
-  const present = status?.conditions?.find(({ type }) => type === TYPE);
+  const present = status?.conditions?.find(({ type }) => type === danglingType);
   const name = JSON.stringify(spec.priorityLevelConfiguration.name);
   const object = `the PriorityLevelConfiguration object named ${name}`;
   const state = isThere ? "and it exists" : "but there is no such object";
   const wanted = {
-    type: TYPE,
+    type: danglingType,
     status: isThere ? "False" : "True",
     reason: isThere ? "Found" : "NotFound",
     message: `This FlowSchema references ${object} ${state}`,

@@ -6,9 +6,9 @@ import { isPlainText } from "./yaml-scalars.ts";
  * strings where possible, folded at spaces at 80 columns.
  */
 
-const WIDTH = 80;
+const lineWidth = 80;
 /** Maximum length of a simple key; longer ones follow a question mark. */
-const MAX_SIMPLE_KEY = 128;
+const maxSimpleKey = 128;
 
 type Style = "plain" | "single" | "double" | "literal";
 
@@ -87,7 +87,7 @@ class Printer {
   }
 
   private key(key: string, indent: number): void {
-    const isSimple = Buffer.byteLength(key) <= MAX_SIMPLE_KEY && !key.includes("\n");
+    const isSimple = Buffer.byteLength(key) <= maxSimpleKey && !key.includes("\n");
     if (isSimple) {
       this.scalar(key, indent, true);
       this.write(":");
@@ -126,7 +126,7 @@ class Printer {
     { indent, quote }: { readonly indent: number; readonly quote: string },
   ): void {
     this.write(quote);
-    const fits = this.column + text.length <= WIDTH || !text.includes(" ");
+    const fits = this.column + text.length <= lineWidth || !text.includes(" ");
     if (fits && quote === "") return this.write(text);
     let afterSpace = false;
     for (let at = 0; at < text.length; at++) {
@@ -134,7 +134,7 @@ class Printer {
       const inside = quote === "" || (at > 0 && at < text.length - 1);
       if (character === " ") {
         const canBreak = indent >= 0 && !afterSpace && inside && text.charAt(at + 1) !== " ";
-        this.write(canBreak && this.column > WIDTH ? `\n${" ".repeat(indent)}` : " ");
+        this.write(canBreak && this.column > lineWidth ? `\n${" ".repeat(indent)}` : " ");
         afterSpace = true;
         continue;
       }
@@ -155,7 +155,7 @@ class Printer {
         continue;
       }
       const inside = at > 0 && at < characters.length - 1;
-      if (indent >= 0 && !afterSpace && inside && this.column > WIDTH) {
+      if (indent >= 0 && !afterSpace && inside && this.column > lineWidth) {
         const guard = characters[at + 1] === " " ? "\\" : "";
         this.write(`\n${" ".repeat(indent)}${guard}`);
       } else {

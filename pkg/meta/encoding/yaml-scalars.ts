@@ -40,8 +40,8 @@ const timeOfDay = /(\d{1,2}):(\d{1,2}):(\d{1,2})(?:\.\d+)?/.source;
 const zone = /(Z|[-+]\d\d:\d\d)/.source;
 const timestamp = new RegExp(`^${date}(?:[Tt ]${timeOfDay}${zone}?)?$`);
 
-const LARGEST = 2n ** 64n - 1n;
-const SMALLEST = -(2n ** 63n);
+const maxUint64 = 2n ** 64n - 1n;
+const minInt64 = -(2n ** 63n);
 
 /** Resolves a plain scalar without a tag. */
 export function resolveScalar(text: string): ResolvedScalar {
@@ -68,7 +68,7 @@ function integerOf(text: string): ResolvedScalar | undefined {
   if (/^0[oO]$/.test(octal)) return undefined;
   const magnitude = BigInt(octal);
   const value = negative ? -magnitude : magnitude;
-  if (value > LARGEST || value < SMALLEST) return undefined;
+  if (value > maxUint64 || value < minInt64) return undefined;
   const number = Number(value);
   return { kind: "int", value: Number.isSafeInteger(number) ? number : value };
 }

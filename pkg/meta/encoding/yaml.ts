@@ -36,7 +36,7 @@ export interface ParsedYaml {
   readonly duplicates: readonly string[];
 }
 
-const MAX_DEPTH = 1_000;
+const maxNesting = 1_000;
 
 /**
  * Parses the first document of a YAML text as Kubernetes does. Aliases are expanded as long as
@@ -58,7 +58,7 @@ export function* parseYamlInSlices(text: string, maxValues: number): Slices<Pars
 }
 
 /** Maximum number of characters that are parsed again after lines were indented. */
-const MAX_REPARSED = 1_000_000;
+const maxReparsed = 1_000_000;
 
 /**
  * In flow collections and quotes, go-yaml accepts lines with less indentation than this parser. Such
@@ -67,9 +67,9 @@ const MAX_REPARSED = 1_000_000;
 function* eventsOf(source: string): Slices<ParsedEvents> {
   let first: YAMLException | undefined;
   let moved = source;
-  for (let parsed = 0; parsed <= MAX_REPARSED; parsed += source.length) {
+  for (let parsed = 0; parsed <= maxReparsed; parsed += source.length) {
     try {
-      return { source: moved, events: parseEvents(moved, { maxDepth: MAX_DEPTH }) };
+      return { source: moved, events: parseEvents(moved, { maxDepth: maxNesting }) };
     } catch (error) {
       if (!(error instanceof YAMLException)) throw error;
       first ??= error;
@@ -336,7 +336,7 @@ const reasons: readonly Reason[] = [
     pattern: /bad indentation of a sequence entry/i,
     words: "did not find expected '-' indicator",
   },
-  { pattern: /maxDepth/, words: `exceeded max depth of ${MAX_DEPTH}` },
+  { pattern: /maxDepth/, words: `exceeded max depth of ${maxNesting}` },
 ];
 
 function syntaxFault(error: YAMLException, source: string): YamlFault {

@@ -13,12 +13,12 @@ export interface Domain {
   readonly label: string;
 }
 
-const KUBERNETES_API = goModules;
-const KUBERNETES_LABEL = "kubernetes.io";
+const kubernetesApi = goModules;
+const kubernetesLabel = "kubernetes.io";
 
 /** The label domain defaults to the API domain, except for `k8s.io`, whose is `kubernetes.io`. */
-export function domainOf(api: string = KUBERNETES_API, label?: string): Domain {
-  return { api, label: label ?? (api === KUBERNETES_API ? KUBERNETES_LABEL : api) };
+export function domainOf(api: string = kubernetesApi, label?: string): Domain {
+  return { api, label: label ?? (api === kubernetesApi ? kubernetesLabel : api) };
 }
 
 export const kubernetes: Domain = domainOf();
@@ -33,7 +33,7 @@ export function resolve(template: string, domain: Domain): string {
  * path.
  */
 export function protoPackage(packagePath: string): string {
-  return `${KUBERNETES_API}.${packagePath.replaceAll("/", ".").replaceAll("-", "_")}`;
+  return `${kubernetesApi}.${packagePath.replaceAll("/", ".").replaceAll("-", "_")}`;
 }
 
 /**
@@ -46,7 +46,7 @@ export function openApiName(packagePath: string, name: string): string {
   const backwards = (text: string): string => text.split(".").reverse().join(".");
   const [first = "", ...rest] = packagePath.split("/");
   if (first.includes(".")) return [backwards(first), ...rest, name].join(".");
-  const domain = backwards(KUBERNETES_API);
+  const domain = backwards(kubernetesApi);
   return `${domain}.${packagePath.replaceAll("/", ".")}.${name}`;
 }
 

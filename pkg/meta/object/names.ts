@@ -3,81 +3,77 @@
  * bytes.
  */
 
-const LABEL_FORM = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
-const SUBDOMAIN_FORM = `${LABEL_FORM}(\\.${LABEL_FORM})*`;
-const LABEL_1035_FORM = "[a-z]([-a-z0-9]*[a-z0-9])?";
-const QUALIFIED_FORM = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
-const LABEL_VALUE_FORM = `(${QUALIFIED_FORM})?`;
-const CONFIG_KEY_FORM = "[-._a-zA-Z0-9]+";
-const IDENTIFIER_FORM = "[A-Za-z_][A-Za-z0-9_]*";
-const PERCENT_FORM = "[0-9]+%";
-const HEADER_FORM = "[-A-Za-z0-9]+";
+const labelForm = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
+const subdomainForm = `${labelForm}(\\.${labelForm})*`;
+const label1035Form = "[a-z]([-a-z0-9]*[a-z0-9])?";
+const qualifiedForm = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
+const labelValueForm = `(${qualifiedForm})?`;
+const configKeyForm = "[-._a-zA-Z0-9]+";
+const identifierForm = "[A-Za-z_][A-Za-z0-9_]*";
+const percentForm = "[0-9]+%";
+const headerForm = "[-A-Za-z0-9]+";
 
-const LABEL_LENGTH = 63;
-const SUBDOMAIN_LENGTH = 253;
-const PORT_NAME_LENGTH = 15;
+const maxLabelLength = 63;
+const maxSubdomainLength = 253;
+const maxPortNameLength = 15;
 
-const label = exactly(LABEL_FORM);
-const subdomain = exactly(SUBDOMAIN_FORM);
-const label1035 = exactly(LABEL_1035_FORM);
-const qualifiedName = exactly(QUALIFIED_FORM);
-const labelValue = exactly(LABEL_VALUE_FORM);
-const configKey = exactly(CONFIG_KEY_FORM);
-const identifier = exactly(IDENTIFIER_FORM);
-const percent = exactly(PERCENT_FORM);
-const header = exactly(HEADER_FORM);
-const wildcard = exactly(`\\*\\.${SUBDOMAIN_FORM}`);
+const label = exactly(labelForm);
+const subdomain = exactly(subdomainForm);
+const label1035 = exactly(label1035Form);
+const qualifiedName = exactly(qualifiedForm);
+const labelValue = exactly(labelValueForm);
+const configKey = exactly(configKeyForm);
+const identifier = exactly(identifierForm);
+const percent = exactly(percentForm);
+const header = exactly(headerForm);
+const wildcard = exactly(`\\*\\.${subdomainForm}`);
 
-const ALPHANUMERIC = "must start and end with an alphanumeric character";
-const LABEL_RULE =
+const alphanumericRule = "must start and end with an alphanumeric character";
+const labelRule =
   "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', " +
-  `and ${ALPHANUMERIC}`;
-const SUBDOMAIN_RULE =
+  `and ${alphanumericRule}`;
+const subdomainRule =
   "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, " +
   "'-' or '.', " +
-  `and ${ALPHANUMERIC}`;
-const LABEL_1035_RULE =
+  `and ${alphanumericRule}`;
+const label1035Rule =
   "a DNS-1035 label must consist of lower case alphanumeric characters or '-', " +
   "start with an alphabetic character, and end with an alphanumeric character";
-const QUALIFIED_RULE = `must consist of alphanumeric characters, '-', '_' or '.', and ${ALPHANUMERIC}`;
-const LABEL_VALUE_RULE =
+const qualifiedRule = `must consist of alphanumeric characters, '-', '_' or '.', and ${alphanumericRule}`;
+const labelValueRule =
   "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', " +
-  `and ${ALPHANUMERIC}`;
+  `and ${alphanumericRule}`;
 
-const qualifiedMessage = wrongForm(QUALIFIED_RULE, QUALIFIED_FORM, [
-  "MyName",
-  "my.name",
-  "123-abc",
-]);
+const qualifiedMessage = wrongForm(qualifiedRule, qualifiedForm, ["MyName", "my.name", "123-abc"]);
 
 export function isDns1123Label(value: string): string[] {
-  const messages = tooLong(value, LABEL_LENGTH);
+  const messages = tooLong(value, maxLabelLength);
   if (label.test(value)) return messages;
   if (subdomain.test(value)) return [...messages, "must not contain dots"];
-  return [...messages, wrongForm(LABEL_RULE, LABEL_FORM, ["my-name", "123-abc"])];
+  return [...messages, wrongForm(labelRule, labelForm, ["my-name", "123-abc"])];
 }
 
 export function isDns1123Subdomain(value: string): string[] {
-  const messages = tooLong(value, SUBDOMAIN_LENGTH);
+  const messages = tooLong(value, maxSubdomainLength);
   if (subdomain.test(value)) return messages;
-  return [...messages, wrongForm(SUBDOMAIN_RULE, SUBDOMAIN_FORM, ["example.com"])];
+  return [...messages, wrongForm(subdomainRule, subdomainForm, ["example.com"])];
 }
 
 export function isDns1035Label(value: string): string[] {
-  const messages = tooLong(value, LABEL_LENGTH);
+  const messages = tooLong(value, maxLabelLength);
   if (label1035.test(value)) return messages;
-  return [...messages, wrongForm(LABEL_1035_RULE, LABEL_1035_FORM, ["my-name", "abc-123"])];
+  return [...messages, wrongForm(label1035Rule, label1035Form, ["my-name", "abc-123"])];
 }
 
 /** `*.example.com`. */
 export function isWildcardDns1123Subdomain(value: string): string[] {
-  const messages = tooLong(value, SUBDOMAIN_LENGTH);
+  const messages = tooLong(value, maxSubdomainLength);
   if (wildcard.test(value)) return messages;
   const rule =
     "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, " +
     "which must consist of lower case alphanumeric characters, '-' or '.' " +
     "and end with an alphanumeric character";
-  return [...messages, wrongForm(rule, `\\*\\.${SUBDOMAIN_FORM}`, ["*.example.com"])];
+  return [...messages, wrongForm(rule, `\\*\\.${subdomainForm}`, ["*.example.com"])];
 }
 
 /** Label keys, annotation keys, finalizers: a name with an optional DNS prefix and a slash. */
@@ -92,7 +88,7 @@ export function isQualifiedName(value: string): string[] {
   const name = parts.at(-1) ?? "";
   const messages = parts.length === 2 ? prefixMessages(parts[0] ?? "") : [];
   if (name === "") messages.push("name part must be non-empty");
-  messages.push(...tooLong(name, LABEL_LENGTH).map((message) => `name part ${message}`));
+  messages.push(...tooLong(name, maxLabelLength).map((message) => `name part ${message}`));
   if (!qualifiedName.test(name)) messages.push(`name part ${qualifiedMessage}`);
   return messages;
 }
@@ -103,10 +99,10 @@ function prefixMessages(prefix: string): string[] {
 }
 
 export function isLabelValue(value: string): string[] {
-  const messages = tooLong(value, LABEL_LENGTH);
+  const messages = tooLong(value, maxLabelLength);
   if (labelValue.test(value)) return messages;
   const examples = ["MyValue", "my_value", "12345"];
-  return [...messages, wrongForm(LABEL_VALUE_RULE, LABEL_VALUE_FORM, examples)];
+  return [...messages, wrongForm(labelValueRule, labelValueForm, examples)];
 }
 
 /** Annotation keys are qualified names, validated in lower case. */
@@ -116,10 +112,10 @@ export function isAnnotationKey(value: string): string[] {
 
 /** A key of a ConfigMap or Secret. */
 export function isConfigMapKey(value: string): string[] {
-  const messages = tooLong(value, SUBDOMAIN_LENGTH);
+  const messages = tooLong(value, maxSubdomainLength);
   if (!configKey.test(value)) {
     const rule = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'";
-    messages.push(wrongForm(rule, CONFIG_KEY_FORM, ["key.name", "KEY_NAME", "key-name"]));
+    messages.push(wrongForm(rule, configKeyForm, ["key.name", "KEY_NAME", "key-name"]));
   }
   return [...messages, ...directoryMessages(value)];
 }
@@ -146,12 +142,12 @@ export function isIdentifier(value: string): string[] {
   const rule =
     "a valid C identifier must start with alphabetic character or '_', " +
     "followed by a string of alphanumeric characters or '_'";
-  return [wrongForm(rule, IDENTIFIER_FORM, ["my_name", "MY_NAME", "MyName"])];
+  return [wrongForm(rule, identifierForm, ["my_name", "MY_NAME", "MyName"])];
 }
 
 /** Names of ports of services and containers. */
 export function isPortName(value: string): string[] {
-  const messages = tooLong(value, PORT_NAME_LENGTH);
+  const messages = tooLong(value, maxPortNameLength);
   if (!/^[-a-z0-9]+$/.test(value)) {
     messages.push("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)");
   }
@@ -170,13 +166,13 @@ export function isPortNumber(value: number): string[] {
 export function isPercent(value: string): string[] {
   if (percent.test(value)) return [];
   const rule = "a valid percent string must be a numeric string followed by an ending '%'";
-  return [wrongForm(rule, PERCENT_FORM, ["1%", "93%"])];
+  return [wrongForm(rule, percentForm, ["1%", "93%"])];
 }
 
 export function isHttpHeaderName(value: string): string[] {
   if (header.test(value)) return [];
   const rule = "a valid HTTP header must consist of alphanumeric characters or '-'";
-  return [wrongForm(rule, HEADER_FORM, ["X-Header-Name"])];
+  return [wrongForm(rule, headerForm, ["X-Header-Name"])];
 }
 
 /** A path segment of a URL; `prefix` for a generateName. */

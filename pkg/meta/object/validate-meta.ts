@@ -14,9 +14,9 @@ import { goQuote } from "../encoding/go-quote.ts";
 /** Validation of ObjectMeta, with errors in Kubernetes' order. */
 
 /** Maximum total size of annotation keys and values, in bytes. */
-const ANNOTATIONS_SIZE = 256 * 1024;
-const MANAGER_LENGTH = 128;
-const STANDARD_FINALIZERS = new Set(["kubernetes", "orphan", "foregroundDeletion"]);
+const maxAnnotationsBytes = 256 * 1024;
+const maxManagerLength = 128;
+const standardFinalizers = new Set(["kubernetes", "orphan", "foregroundDeletion"]);
 
 interface ObjectMetaOptions {
   readonly namespaced: boolean;
@@ -149,7 +149,7 @@ function* annotationChecks(
     size += Buffer.byteLength(key) + Buffer.byteLength(annotations[key] ?? "");
     if (++checked % entriesPerSlice === 0) yield;
   }
-  if (size > ANNOTATIONS_SIZE) problems.tooLong(path, "", ANNOTATIONS_SIZE);
+  if (size > maxAnnotationsBytes) problems.tooLong(path, "", maxAnnotationsBytes);
 }
 
 function checkOwners(owners: readonly Owner[], path: Path, problems: Problems): void {
@@ -213,7 +213,7 @@ export function checkQualifiedFinalizers(
 ): void {
   const detail = "name is neither a standard finalizer name nor is it fully qualified";
   for (const [index, finalizer] of finalizers.entries()) {
-    if (finalizer.includes("/") || STANDARD_FINALIZERS.has(finalizer)) continue;
+    if (finalizer.includes("/") || standardFinalizers.has(finalizer)) continue;
     problems.invalid(path.index(index), finalizer, detail);
   }
 }
@@ -230,17 +230,18 @@ function checkManagedFields(meta: ObjectMeta, path: Path, problems: Problems): v
       problems.invalid(at.child("fieldsType"), fieldsType, "must be `FieldsV1`");
     }
     checkManager(entry.manager ?? "", at.child("manager"), problems);
-    if (Buffer.byteLength(entry.subresource ?? "") > SUBRESOURCE_LENGTH) {
-      problems.tooLong(at.child("subresource"), entry.subresource, SUBRESOURCE_LENGTH);
+    if (Buffer.byteLength(entry.subresource ?? "") > maxSubresourceLength) {
+      problems.tooLong(at.child("subresource"), entry.subresource, maxSubresourceLength);
     }
   }
 }
 
-const SUBRESOURCE_LENGTH = 256;
+const maxSubresourceLength = 256;
 
 /** The name of a field manager, in managedFields and as the option `fieldManager`. */
 export function checkManager(manager: string, path: Path, problems: Problems): void {
-  if (Buffer.byteLength(manager) > MANAGER_LENGTH) problems.tooLong(path, manager, MANAGER_LENGTH);
+  if (Buffer.byteLength(manager) > maxManagerLength)
+    problems.tooLong(path, manager, maxManagerLength);
   if (/^[ -~]*$/.test(manager)) return;
   let position = 0;
   for (const character of manager) {

@@ -16,10 +16,10 @@ interface PatchOperation {
 }
 
 /** Maximum number of bytes that the `copy` operations of one patch add. */
-const COPY_LIMIT = 3 * 1024 * 1024;
+const maxCopiedBytes = 3 * 1024 * 1024;
 
 /** Maximum number of list elements that the operations of one patch shift, which takes some 10 ms. */
-const MOVE_LIMIT = 20_000_000;
+const maxMovedElements = 20_000_000;
 
 type Container = JsonObject | unknown[];
 
@@ -50,7 +50,7 @@ export function* jsonPatchInSlices(
 
 class PatchRun {
   private copied = 0;
-  private readonly moving = new WorkBudget(MOVE_LIMIT);
+  private readonly moving = new WorkBudget(maxMovedElements);
 
   constructor(public document: unknown) {}
 
@@ -131,10 +131,10 @@ class PatchRun {
     const place = this.place(path, `${apply} destination path: ${path}`);
     checkDepth(value);
     if (value !== undefined) this.copied += Buffer.byteLength(printJson(value));
-    if (this.copied > COPY_LIMIT) {
+    if (this.copied > maxCopiedBytes) {
       throw new PatchFault(
         "Unable to complete the copy, the accumulated size increase of copy is " +
-          `${this.copied}, exceeding the limit ${COPY_LIMIT}`,
+          `${this.copied}, exceeding the limit ${maxCopiedBytes}`,
       );
     }
     const copied = deepClone(value ?? null);

@@ -23,13 +23,13 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /** Maximum depth of patches, as merging is recursive. */
-const MAX_DEPTH = 1_000;
+const maxDepth = 1_000;
 
 /** @throws PatchFault for values that are nested too deeply */
 export function checkDepth(value: unknown): void {
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth++) {
-    if (depth > MAX_DEPTH) throw new PatchFault(`patch exceeds the depth of ${MAX_DEPTH}`, 400);
+    if (depth > maxDepth) throw new PatchFault(`patch exceeds the depth of ${maxDepth}`, 400);
     const next: unknown[] = [];
     for (const element of level) {
       if (typeof element !== "object" || element === null) continue;

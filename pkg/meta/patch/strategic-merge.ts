@@ -17,13 +17,13 @@ import { merged, noMergeKey, ordered, partitioned } from "./strategic-lists.ts";
  * beside a field.
  */
 
-const PATCH = "$patch";
-const RETAIN_KEYS = "$retainKeys";
-const ELEMENT_ORDER = "$setElementOrder";
-const DELETE_FROM = "$deleteFromPrimitiveList";
+const patchDirective = "$patch";
+const retainKeysDirective = "$retainKeys";
+const elementOrderPrefix = "$setElementOrder";
+const deleteFromPrefix = "$deleteFromPrimitiveList";
 
 /** Maximum number of list elements that one patch merges, which takes some 100 ms. */
-const MERGE_LIMIT = 200_000;
+const maxMergedElements = 200_000;
 
 /** The struct or map that contains a value; undefined within opaque values. */
 type EnclosingType = StructType<any> | { readonly tag: "map"; readonly value: Type } | undefined;
@@ -55,17 +55,18 @@ export function* strategicMergePatchInSlices(
   yield;
   const original = isJsonObject(document) ? yield* deepCloneInSlices(document) : {};
   const change = yield* deepCloneInSlices(patch);
-  return mergeObject(original, change, { scope: struct, work: new WorkBudget(MERGE_LIMIT) });
+  return mergeObject(original, change, { scope: struct, work: new WorkBudget(maxMergedElements) });
 }
 
 /** Merges into `original` and returns it; both arguments may be modified. */
 function mergeObject(original: JsonObject, patch: JsonObject, place: MergeContext): JsonObject {
-  if (Object.hasOwn(patch, PATCH)) return directed(patch);
+  if (Object.hasOwn(patch, patchDirective)) return directed(patch);
   retainKeys(original, patch);
   orderLists(original, patch, place);
   for (const [key, value] of Object.entries(patch)) {
     const change = { value, ...place };
-    if (key.startsWith(DELETE_FROM)) deleteFrom(original, fieldOf(key, DELETE_FROM), change);
+    if (key.startsWith(deleteFromPrefix))
+      deleteFrom(original, fieldOf(key, deleteFromPrefix), change);
     else mergeField(original, key, change);
   }
   return original;
@@ -73,9 +74,9 @@ function mergeObject(original: JsonObject, patch: JsonObject, place: MergeContex
 
 /** Applies the directive `$patch`, which replaces or empties the object. */
 function directed(patch: JsonObject): JsonObject {
-  const directive = patch[PATCH];
+  const directive = patch[patchDirective];
   if (directive === "replace") {
-    delete patch[PATCH];
+    delete patch[patchDirective];
     return patch;
   }
   if (directive === "delete") return {};
@@ -91,14 +92,14 @@ function badDirective(directive: unknown, patch: JsonObject): PatchFault {
 
 /** Applies `$retainKeys`: deletes all other keys, which the patch must not set. */
 function retainKeys(original: JsonObject, patch: JsonObject): void {
-  if (!Object.hasOwn(patch, RETAIN_KEYS)) return;
-  const names = patch[RETAIN_KEYS];
-  delete patch[RETAIN_KEYS];
+  if (!Object.hasOwn(patch, retainKeysDirective)) return;
+  const names = patch[retainKeysDirective];
+  delete patch[retainKeysDirective];
   const malformed = (): PatchFault => new PatchFault("invalid patch format of retainKeys", 400);
   if (!Array.isArray(names)) throw malformed();
   const retained = new Set<unknown>(names);
   for (const [key, value] of Object.entries(patch)) {
-    const isDirective = key.startsWith(DELETE_FROM) || key.startsWith(ELEMENT_ORDER);
+    const isDirective = key.startsWith(deleteFromPrefix) || key.startsWith(elementOrderPrefix);
     if (value !== null && !isDirective && !retained.has(key)) throw malformed();
   }
   for (const key of Object.keys(original)) if (!retained.has(key)) delete original[key];
@@ -107,17 +108,17 @@ function retainKeys(original: JsonObject, patch: JsonObject): void {
 /** `$prefix/field` -> `field`. */
 function fieldOf(key: string, prefix: string): string {
   if (key.startsWith(`${prefix}/`)) return key.slice(prefix.length + 1);
-  const what = prefix === DELETE_FROM ? "primitive list" : "setElementOrder list";
+  const what = prefix === deleteFromPrefix ? "primitive list" : "setElementOrder list";
   throw new PatchFault(`invalid patch format of ${what}`, 400);
 }
 
 /** Merges and orders the lists in `$setElementOrder`, and removes them from the patch. */
 function orderLists(original: JsonObject, patch: JsonObject, { scope, work }: MergeContext): void {
   for (const key of Object.keys(patch)) {
-    if (!key.startsWith(ELEMENT_ORDER)) continue;
+    if (!key.startsWith(elementOrderPrefix)) continue;
     const order = asList(patch[key]);
     delete patch[key];
-    const field = fieldOf(key, ELEMENT_ORDER);
+    const field = fieldOf(key, elementOrderPrefix);
     const before = Object.hasOwn(original, field) ? asList(original[field]) : undefined;
     const change = Object.hasOwn(patch, field) ? asList(patch[field]) : undefined;
     const rules = rulesIn(scope, field);
@@ -151,7 +152,9 @@ function checkOrder(
   order: readonly unknown[],
   mergeKey: string | undefined,
 ): void {
-  const kept = change.filter((element) => !(isJsonObject(element) && element[PATCH] === "delete"));
+  const kept = change.filter(
+    (element) => !(isJsonObject(element) && element[patchDirective] === "delete"),
+  );
   const keyOf = (element: unknown): unknown =>
     mergeKey === undefined ? element : mergeKeyOf(element, mergeKey);
   let at = 0;
@@ -160,7 +163,7 @@ function checkOrder(
   }
   if (at === kept.length) return;
   throw new PatchFault(
-    `The order in patch list:\n${goValue(change)}\n doesn't match ${ELEMENT_ORDER} list:\n` +
+    `The order in patch list:\n${goValue(change)}\n doesn't match ${elementOrderPrefix} list:\n` +
       `${goValue(order)}\n`,
     500,
   );
@@ -296,11 +299,11 @@ function applyElementDirectives(
   const gone = new Set<unknown>();
   let replaces = false;
   for (const element of patch) {
-    if (!Object.hasOwn(element, PATCH)) {
+    if (!Object.hasOwn(element, patchDirective)) {
       changes.push(element);
       continue;
     }
-    const directive = element[PATCH];
+    const directive = element[patchDirective];
     if (directive === "delete") gone.add(mergeKeyOf(element, mergeKey));
     else if (directive === "replace") replaces = true;
     else if (directive === "merge") {
@@ -348,14 +351,14 @@ function withoutDirectives(value: unknown): unknown {
       .filter((element) => element !== undefined);
   }
   if (!isJsonObject(value)) return value;
-  if (value[PATCH] === "delete") return undefined;
+  if (value[patchDirective] === "delete") return undefined;
   const kept: JsonObject = {};
   for (const [key, inner] of Object.entries(value)) {
     const isDirective =
-      key === PATCH ||
-      key === RETAIN_KEYS ||
-      key.startsWith(`${ELEMENT_ORDER}/`) ||
-      key.startsWith(`${DELETE_FROM}/`);
+      key === patchDirective ||
+      key === retainKeysDirective ||
+      key.startsWith(`${elementOrderPrefix}/`) ||
+      key.startsWith(`${deleteFromPrefix}/`);
     if (isDirective) continue;
     const stripped = withoutDirectives(inner);
     if (stripped !== undefined) assign(kept, key, stripped);
@@ -365,5 +368,9 @@ function withoutDirectives(value: unknown): unknown {
 
 /** `{"$patch": "replace"}` among the elements of a list. */
 function isBareDirective(element: unknown): boolean {
-  return isJsonObject(element) && element[PATCH] === "replace" && Object.keys(element).length === 1;
+  return (
+    isJsonObject(element) &&
+    element[patchDirective] === "replace" &&
+    Object.keys(element).length === 1
+  );
 }

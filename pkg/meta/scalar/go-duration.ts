@@ -13,8 +13,8 @@ const units: Readonly<Record<string, bigint>> = {
   h: 3_600_000_000_000n,
 };
 
-const MAX_INT64 = 2n ** 63n - 1n;
-const MAX_LENGTH = 1_000;
+const maxInt64 = 2n ** 63n - 1n;
+const maxLength = 1_000;
 
 /** Parses a duration into nanoseconds. @throws ScalarFault with Go's message */
 export function parseDuration(text: string): bigint {
@@ -23,7 +23,7 @@ export function parseDuration(text: string): bigint {
   const sign = /^[-+]/.exec(text)?.[0] ?? "";
   let rest = text.slice(sign.length);
   if (rest === "0") return 0n;
-  if (rest === "" || text.length > MAX_LENGTH) throw invalid();
+  if (rest === "" || text.length > maxLength) throw invalid();
   let total = 0n;
   while (rest !== "") {
     const [, whole = "", point = "", fraction = ""] = /^(\d*)(\.?)(\d*)/.exec(rest) ?? [];
@@ -39,7 +39,7 @@ export function parseDuration(text: string): bigint {
     rest = rest.slice(unit.length);
     total += BigInt(whole || "0") * size;
     total += (BigInt(fraction || "0") * size) / 10n ** BigInt(fraction.length);
-    if (total > MAX_INT64 + (sign === "-" ? 1n : 0n)) throw invalid();
+    if (total > maxInt64 + (sign === "-" ? 1n : 0n)) throw invalid();
   }
   return sign === "-" ? -total : total;
 }

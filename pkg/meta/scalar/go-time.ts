@@ -31,7 +31,7 @@ const microsLayout: Layout = {
 };
 
 /** Unix time of Go's zero time, 0001-01-01T00:00:00Z, which is null in JSON. */
-const ZERO_SECONDS = -62_135_596_800;
+const zeroSeconds = -62_135_596_800;
 
 interface Read {
   /** What is left of the text after the element. */
@@ -53,7 +53,7 @@ export function parseMicros(text: string): Instant {
 }
 
 export function isZeroTime(instant: Instant): boolean {
-  return instant.seconds === ZERO_SECONDS && instant.nanos === 0;
+  return instant.seconds === zeroSeconds && instant.nanos === 0;
 }
 
 /** `2024-01-02T03:04:05Z`. */

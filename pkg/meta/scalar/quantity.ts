@@ -12,26 +12,26 @@ export class QuantityFault extends Error {
   override readonly name = "QuantityFault";
 }
 
-const WRONG_FORM =
+const wrongFormMessage =
   "quantities must match the regular expression " +
   "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
-const WRONG_SUFFIX = "unable to parse quantity's suffix";
-const WRONG_NUMBER = "unable to parse numeric part of quantity";
+const wrongSuffixMessage = "unable to parse quantity's suffix";
+const wrongNumberMessage = "unable to parse numeric part of quantity";
 
 /** Exponent of the finest resolution; smaller amounts are rounded away from zero. */
-const MIN_EXPONENT = -9;
+const minExponent = -9;
 /**
  * Maximum number of digits without rounding and capping.
  */
-const PLAIN_DIGITS = 18;
+const plainDigits = 18;
 /** Maximum amount with a binary suffix; larger ones are capped. */
-const MAX_BINARY = 2n ** 63n - 1n;
+const maxBinary = 2n ** 63n - 1n;
 /**
  * Maximum exponent, as a client could otherwise choose the memory of exact arithmetic.
  */
-const MAX_EXPONENT = 1_000;
+const maxExponent = 1_000;
 /** Maximum length of texts, for the same reason. */
-const MAX_LENGTH = 1_000;
+const maxLength = 1_000;
 
 const decimalSuffixes: ReadonlyMap<string, number> = new Map([
   ["n", -9],
@@ -107,8 +107,8 @@ export class Quantity {
   }
 
   private static read(text: string): Quantity {
-    if (text === "") throw new QuantityFault(WRONG_FORM);
-    if (text.length > MAX_LENGTH) throw new QuantityFault(WRONG_NUMBER);
+    if (text === "") throw new QuantityFault(wrongFormMessage);
+    if (text.length > maxLength) throw new QuantityFault(wrongNumberMessage);
     const parts = split(text);
     const suffix = quantitySuffix(parts.suffix);
     return fits(parts, suffix)
@@ -136,13 +136,13 @@ export class Quantity {
 
   /** Long numbers: rounded to the finest place, and capped where the suffix is binary. */
   private static capped(parts: Parts, suffix: QuantitySuffix): Quantity {
-    if (!/\d/.test(parts.written)) throw new QuantityFault(WRONG_NUMBER);
+    if (!/\d/.test(parts.written)) throw new QuantityFault(wrongNumberMessage);
     const digits = BigInt(parts.whole + parts.fraction);
     const scaled = suffix.base === 2 ? digits << BigInt(suffix.exponent) : digits;
     const exponent = (suffix.base === 10 ? suffix.exponent : 0) - parts.fraction.length;
-    const magnitude = new Quantity(scaled, exponent, suffix.format).roundUp(MIN_EXPONENT);
+    const magnitude = new Quantity(scaled, exponent, suffix.format).roundUp(minExponent);
     const binary = suffix.format === "BinarySI";
-    const largest = Quantity.of(MAX_BINARY, suffix.format);
+    const largest = Quantity.of(maxBinary, suffix.format);
     const capped = binary && magnitude.compare(largest) > 0 ? largest : magnitude;
     const small = binary && !capped.isZero && capped.compare(Quantity.of(1)) < 0;
     const mantissa = parts.negative ? -capped.mantissa : capped.mantissa;
@@ -251,7 +251,7 @@ export class Quantity {
 
 function split(text: string): Parts {
   const match = /^([+-]?)(\d*)(?:\.(\d*))?([eEinumkKMGTP]*[-+]?\d*)$/.exec(text);
-  if (match === null) throw new QuantityFault(WRONG_FORM);
+  if (match === null) throw new QuantityFault(wrongFormMessage);
   const [, sign = "", whole = "", fraction = "", suffix = ""] = match;
   return {
     negative: sign === "-",
@@ -270,8 +270,8 @@ export function quantitySuffix(text: string): QuantitySuffix {
   if (binary !== undefined) return { base: 2, exponent: binary, format: "BinarySI" };
   const digits = /^[eE]([-+]?\d+)$/.exec(text)?.[1];
   const exponent = Number(digits);
-  if (digits === undefined || Math.abs(exponent) > MAX_EXPONENT) {
-    throw new QuantityFault(WRONG_SUFFIX);
+  if (digits === undefined || Math.abs(exponent) > maxExponent) {
+    throw new QuantityFault(wrongSuffixMessage);
   }
   return { base: 10, exponent, format: "DecimalExponent" };
 }
@@ -282,7 +282,7 @@ function fits(parts: Parts, suffix: QuantitySuffix): boolean {
     return parts.fraction === "" && room >= 0;
   }
   const digits = parts.whole.length + parts.fraction.length;
-  return digits <= PLAIN_DIGITS && suffix.exponent - parts.fraction.length >= MIN_EXPONENT;
+  return digits <= plainDigits && suffix.exponent - parts.fraction.length >= minExponent;
 }
 
 /**

@@ -30,12 +30,12 @@ import { Quantity, QuantityFault } from "./quantity.ts";
 /** A UID: any string to the decoder, with a type of its own. */
 export const uid = named("types.UID");
 
-const META = "apimachinery/pkg/apis/meta/v1";
-const RESOURCE = "apimachinery/pkg/api/resource";
-const INTSTR = "apimachinery/pkg/util/intstr";
-const RUNTIME = "apimachinery/pkg/runtime";
+const metaPackage = "apimachinery/pkg/apis/meta/v1";
+const resourcePackage = "apimachinery/pkg/api/resource";
+const intstrPackage = "apimachinery/pkg/util/intstr";
+const runtimePackage = "apimachinery/pkg/runtime";
 
-const meta = structs(META);
+const meta = structs(metaPackage);
 
 /** Wire form of a time. A zero time is an empty message: both fields are absent, not zero. */
 interface TimeMessage {
@@ -51,7 +51,7 @@ const timeFields = {
 /** RFC 3339 to the second; null is Go's zero time. */
 export const time: ScalarType<string | null> = scalar<string | null>({
   name: "Time",
-  package: META,
+  package: metaPackage,
   doc: "Time in RFC 3339 format with seconds, 2026-01-31T12:00:00Z for example.",
   fromJson: (value) => timeFrom(value, parseSeconds, formatSeconds),
   wire: meta(
@@ -72,7 +72,7 @@ export const time: ScalarType<string | null> = scalar<string | null>({
 /** RFC 3339 with exactly six digits of fraction; null is Go's zero time. */
 export const microTime: ScalarType<string | null> = scalar<string | null>({
   name: "MicroTime",
-  package: META,
+  package: metaPackage,
   doc: "Time in RFC 3339 format with microseconds, 2026-01-31T12:00:00.000000Z for example.",
   fromJson: (value) => timeFrom(value, parseMicros, formatMicros),
   wire: meta(
@@ -98,7 +98,7 @@ export const microTime: ScalarType<string | null> = scalar<string | null>({
 /** A fixed-point amount, as canonical text. */
 export const quantity: ScalarType<string> = scalar<string>({
   name: "Quantity",
-  package: RESOURCE,
+  package: resourcePackage,
   doc:
     "Fixed-point number with an optional suffix: decimal (m, k, M, G, T, P, E), binary " +
     "(Ki, Mi, Gi, Ti, Pi, Ei) or exponent (e3). 1.5Gi and 500m are examples.",
@@ -108,7 +108,7 @@ export const quantity: ScalarType<string> = scalar<string>({
   },
   fromNumber: canonicalQuantity,
   equals: (left, right) => left === right || Quantity.parse(left).equals(Quantity.parse(right)),
-  wire: structs(RESOURCE)("Quantity", "Decimal or binary amount in text form on the wire.", {
+  wire: structs(resourcePackage)("Quantity", "Decimal or binary amount in text form on the wire.", {
     string: value(1, string, "Text of the quantity, `500m` or `2Gi` for example."),
   }),
   toWire: (value) => ({ string: value }),
@@ -127,7 +127,7 @@ interface IntOrStringMessage {
 /** A 32-bit number or a text, told apart by JSON type. */
 export const intOrString: ScalarType<number | string> = scalar<number | string>({
   name: "IntOrString",
-  package: INTSTR,
+  package: intstrPackage,
   doc: "32-bit integer or string, such as the number or the name of a port.",
   fromJson: (value) => {
     if (typeof value === "string") return value;
@@ -138,7 +138,7 @@ export const intOrString: ScalarType<number | string> = scalar<number | string>(
     if (literal === "-0") return 0;
     throw ScalarFault.mismatched(`number ${literal}`, "int32");
   },
-  wire: structs(INTSTR)("IntOrString", "Integer or string on the wire.", {
+  wire: structs(intstrPackage)("IntOrString", "Integer or string on the wire.", {
     type: value(1, int64, "Which field is set: 0 for intVal, 1 for strVal."),
     intVal: value(2, int32, "Value as a 32-bit integer."),
     strVal: value(3, string, "Value as a string."),
@@ -161,7 +161,7 @@ export const intOrString: ScalarType<number | string> = scalar<number | string>(
 /** A span of time in Go's notation (`1h30m0s`). */
 export const duration: ScalarType<string> = scalar<string>({
   name: "Duration",
-  package: META,
+  package: metaPackage,
   doc: "Duration as a sequence of numbers with units: 1h30m or 500ms for example.",
   fromJson: (value) => {
     if (value === null) return "0s";
@@ -182,10 +182,10 @@ export const duration: ScalarType<string> = scalar<string>({
 /** Any JSON value, opaque to this API; null is none. */
 export const rawExtension: ScalarType<unknown> = scalar<unknown>({
   name: "RawExtension",
-  package: RUNTIME,
+  package: runtimePackage,
   doc: "Arbitrary JSON value, usually an object with apiVersion and kind.",
   fromJson: (value) => value,
-  wire: structs(RUNTIME)("RawExtension", "Arbitrary JSON value on the wire.", {
+  wire: structs(runtimePackage)("RawExtension", "Arbitrary JSON value on the wire.", {
     raw: pointer(1, bytes, "Text of the JSON value."),
   }),
   toWire: (value) => (value === null ? {} : { raw: toBase64(value) }),
@@ -198,7 +198,7 @@ export const rawExtension: ScalarType<unknown> = scalar<unknown>({
 /** The field set of a managedFields entry, opaque here; the largest part of many an object. */
 export const fieldsV1: ScalarType<OpaqueJson | null> = scalar<OpaqueJson | null>({
   name: "FieldsV1",
-  package: META,
+  package: metaPackage,
   doc:
     "Set of fields as nested objects: keys `f:<field>`, `k:<list keys>`, `v:<value>` and " +
     "`.` for the element itself.",

@@ -117,7 +117,7 @@ interface Token {
   readonly text: string;
 }
 
-const END: Token = { kind: "end", text: "" };
+const endToken: Token = { kind: "end", text: "" };
 
 /** Splits into symbols, the longest first, and words up to the next symbol or space. */
 function tokensOf(text: string): readonly Token[] {
@@ -170,7 +170,7 @@ class Parser {
 
   /** Where a value is expected, `in` and `notin` are values. */
   private peek(): Token {
-    return asValue(this.tokens[this.at] ?? END);
+    return asValue(this.tokens[this.at] ?? endToken);
   }
 
   private take(): Token {
@@ -178,7 +178,7 @@ class Parser {
   }
 
   private takeRaw(): Token {
-    const token = this.tokens[this.at] ?? END;
+    const token = this.tokens[this.at] ?? endToken;
     this.at++;
     return token;
   }

@@ -110,13 +110,13 @@ export function generatedNameTaken(resource: ResourceName, name: string): Status
   });
 }
 
-export const MODIFIED =
+const modifiedMessage =
   "the object has been modified; please apply your changes to the latest version and try again";
 
 export function conflict(
   resource: ResourceName,
   name: string,
-  message: string = MODIFIED,
+  message: string = modifiedMessage,
 ): StatusError {
   return failure({
     code: 409,
@@ -312,7 +312,7 @@ const generic = {
  * Maximum total size of the causes of one object, in characters, in addition to `maxReportedProblems`:
  * it limits the response to a small body with many problems, or with a large value in many problems.
  */
-const MAX_CAUSE_CHARACTERS = 4 * 1024 * 1024;
+const maxCauseCharacters = 4 * 1024 * 1024;
 
 /** 422 Invalid: one cause per problem; the message contains all of them. */
 export function invalid(kind: KindName, name: string, problems: Problems): StatusError {
@@ -333,7 +333,7 @@ function reportedCauses(problems: readonly FieldProblem[]): ReturnType<typeof ca
   for (const problem of problems.slice(0, maxReportedProblems)) {
     const cause = causeOf(problem);
     characters += (cause.message ?? "").length + cause.field.length;
-    if (characters > MAX_CAUSE_CHARACTERS && told.length > 0) break;
+    if (characters > maxCauseCharacters && told.length > 0) break;
     told.push(cause);
   }
   return told;

@@ -4,14 +4,14 @@ import { DecodeFault } from "./faults.ts";
  * Limits the depth of recursive types and values, for recursive code. The message is that of Go's JSON
  * scanner, whose limit is higher.
  */
-export const MAX_RECURSION = 500;
+export const maxRecursion = 500;
 
 export function tooDeep(): DecodeFault {
   return new DecodeFault("exceeded max depth");
 }
 
 /** Rejects a JSON value that is nested too deeply. */
-export function checkDepth(value: unknown, allowed = MAX_RECURSION): void {
+export function checkDepth(value: unknown, allowed = maxRecursion): void {
   if (typeof value !== "object" || value === null) return;
   if (allowed === 0) throw tooDeep();
   if (Array.isArray(value)) {

@@ -1,11 +1,11 @@
 /** Padded base64 (RFC 4648 section 4), decoded as by Go's `encoding/base64.StdEncoding`. */
 
-const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-const ILLEGAL = 0xff;
+const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+const illegalCharacter = 0xff;
 
 const sextets: Readonly<Uint8Array> = (() => {
-  const table = new Uint8Array(128).fill(ILLEGAL);
-  for (let index = 0; index < 64; index++) table[ALPHABET.charCodeAt(index)] = index;
+  const table = new Uint8Array(128).fill(illegalCharacter);
+  for (let index = 0; index < 64; index++) table[alphabet.charCodeAt(index)] = index;
   return table;
 })();
 
@@ -16,7 +16,8 @@ const sextets: Readonly<Uint8Array> = (() => {
 export function canonicalBase64(text: string): string | number {
   const body = bodyLength(text);
   for (let at = 0; at < body; at++) {
-    if ((sextets[text.charCodeAt(at)] ?? ILLEGAL) === ILLEGAL) return irregular(text);
+    if ((sextets[text.charCodeAt(at)] ?? illegalCharacter) === illegalCharacter)
+      return irregular(text);
   }
   if (text.length % 4 !== 0) return irregular(text);
   const unusedBits = text.length - body === 1 ? 0x3 : text.length - body === 2 ? 0xf : 0;
@@ -47,7 +48,7 @@ function irregular(text: string): string | number {
         return at - inGroup;
       }
       const unit = text.charCodeAt(at++);
-      if ((sextets[unit] ?? ILLEGAL) !== ILLEGAL) continue;
+      if ((sextets[unit] ?? illegalCharacter) !== illegalCharacter) continue;
       if (unit !== 0x3d || inGroup < 2) return at - 1;
       skipBreaks();
       if (inGroup === 2) {

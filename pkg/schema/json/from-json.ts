@@ -1,8 +1,8 @@
 import { assign, memoize } from "#base";
 import { canonicalBase64 } from "./base64.ts";
-import { checkDepth, MAX_RECURSION, tooDeep } from "../fault/depth.ts";
+import { checkDepth, maxRecursion, tooDeep } from "../fault/depth.ts";
 import { DecodeFault } from "../fault/faults.ts";
-import { literalAt, NEGATIVE_ZERO } from "./json-literals.ts";
+import { literalAt, negativeZero } from "./json-literals.ts";
 import { dropsZero, goTypeName, jsonFields, type JsonField, resolved } from "../struct/layout.ts";
 import { ScalarFault } from "../fault/scalar-fault.ts";
 import type { Infer, ListType, MapType, ScalarType, StructType, Type } from "../struct/types.ts";
@@ -58,7 +58,7 @@ function decodeRoot(struct: StructType<any>, value: unknown, place: DecodeContex
 }
 
 /** Maximum number of reported unknown fields, as in Kubernetes. */
-const MAX_UNKNOWN = 100;
+const maxUnknown = 100;
 
 /**
  * State of one decode. Leaves do not update the path, which is built only for a fault.
@@ -94,7 +94,7 @@ class DecodeContext {
 
   addUnknown(name: string): void {
     const { unknown } = this;
-    if (unknown === undefined || unknown.length >= MAX_UNKNOWN) return;
+    if (unknown === undefined || unknown.length >= maxUnknown) return;
     let path = "";
     for (const step of this.steps) {
       if (typeof step === "number") path += `[${step}]`;
@@ -180,7 +180,7 @@ const decodeBool: Decode = (value, place) =>
 
 /** Whether the literal of a whole number is an integer: `-0` is, but not `1.0` or `1e1`. */
 function isInteger(literal: string | undefined): boolean {
-  return literal === undefined || literal === NEGATIVE_ZERO;
+  return literal === undefined || literal === negativeZero;
 }
 
 const decodeInt32: Decode = (value, place) => {
@@ -190,14 +190,14 @@ const decodeInt32: Decode = (value, place) => {
   return refuseNumber(value, "int32", place);
 };
 
-const INT64_MAX = 2n ** 63n - 1n;
-const INT64_MIN = -(2n ** 63n);
+const maxInt64 = 2n ** 63n - 1n;
+const minInt64 = -(2n ** 63n);
 
 const decodeInt64: Decode = (value, place) => {
   if (typeof value === "number" && Number.isSafeInteger(value) && isInteger(place.literal)) {
     return value + 0;
   }
-  if (typeof value === "bigint" && value >= INT64_MIN && value <= INT64_MAX) {
+  if (typeof value === "bigint" && value >= minInt64 && value <= maxInt64) {
     return Number.isSafeInteger(Number(value)) ? Number(value) : value;
   }
   return refuseNumber(value, "int64", place);
@@ -248,7 +248,7 @@ function decodeLazy(resolve: () => Type): Decode {
   let decode: Decode | undefined;
   return (value, place) => {
     decode ??= decoderOf(resolve());
-    if (++place.depth > MAX_RECURSION) throw tooDeep();
+    if (++place.depth > maxRecursion) throw tooDeep();
     const decoded = decode(value, place);
     place.depth--;
     return decoded;

@@ -8,7 +8,7 @@ import { assign } from "#base";
 const literals = Symbol("number literals");
 
 /** The only integer literal that JavaScript prints differently; Go decodes it as 0. */
-export const NEGATIVE_ZERO = "-0";
+export const negativeZero = "-0";
 
 type Holder = { [literals]?: Map<string | number, string> };
 
@@ -39,11 +39,11 @@ export class Written {
 }
 
 /** Maximum depth; deeper values are rejected by all decoders, and left unchanged. */
-const MAX_DEPTH = 500;
+const maxDepth = 500;
 
 /** A copy of a parsed value where numbers with a stored literal are `Written`. */
 export function withWritten(value: unknown, depth = 0): unknown {
-  if (typeof value !== "object" || value === null || depth > MAX_DEPTH) return value;
+  if (typeof value !== "object" || value === null || depth > maxDepth) return value;
   const written = (key: string | number, inner: unknown): unknown => {
     const literal = literalAt(value, key);
     return literal === undefined ? withWritten(inner, depth + 1) : new Written(literal, inner);

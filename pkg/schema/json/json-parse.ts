@@ -1,6 +1,6 @@
 import { parseJsonText, type Slices, toBuffer } from "#base";
 import { TooManyValues } from "../fault/faults.ts";
-import { MAX_DEPTH, parsePrecisely, parsePreciselyInSlices } from "./json-precise.ts";
+import { maxDepth, parsePrecisely, parsePreciselyInSlices } from "./json-precise.ts";
 
 export interface ParsedJson {
   readonly value: unknown;
@@ -16,7 +16,7 @@ export interface ParsedJson {
 /**
  * Maximum depth for the native parser, whose result is counted recursively.
  */
-const SHALLOW = 256;
+const maxNativeDepth = 256;
 
 /**
  * Parses JSON as Kubernetes does: integers beyond 2^53 are bigints, duplicate keys are reported (objects
@@ -56,7 +56,7 @@ function textOf(source: string | Uint8Array): string {
   return typeof source === "string" ? source : toBuffer(source).toString("utf8");
 }
 
-const NONE: readonly string[] = [];
+const noDuplicates: readonly string[] = [];
 
 /** Parses with the native parser; undefined if it fails or would lose information. */
 function parseNatively(text: string, { keys }: TextScan): ParsedJson | undefined {
@@ -67,7 +67,7 @@ function parseNatively(text: string, { keys }: TextScan): ParsedJson | undefined
   } catch {
     return undefined;
   }
-  return countKeys(value) === keys ? { value, duplicates: NONE } : undefined;
+  return countKeys(value) === keys ? { value, duplicates: noDuplicates } : undefined;
 }
 
 interface TextScan {
@@ -105,8 +105,8 @@ function scan(text: string, maxValues: number): TextScan {
       if (++values > maxValues) throw new TooManyValues();
     } else if (unit === 0x7b || unit === 0x5b) {
       if (++values > maxValues) throw new TooManyValues();
-      if (++depth > SHALLOW) isExact = false;
-      if (depth > MAX_DEPTH) return { keys: -1, values };
+      if (++depth > maxNativeDepth) isExact = false;
+      if (depth > maxDepth) return { keys: -1, values };
     } else if (unit === 0x7d || unit === 0x5d) {
       depth--;
     } else if (unit === 0x2d || (unit >= 0x30 && unit <= 0x39)) {

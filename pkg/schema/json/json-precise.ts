@@ -3,13 +3,13 @@ import { keepLiteral, dropLiteral } from "./json-literals.ts";
 import { JsonReader } from "./json-reader.ts";
 
 /** Maximum nesting depth of Go's encoding/json. */
-export const MAX_DEPTH = 10_000;
+export const maxDepth = 10_000;
 
 /** Maximum number of reported duplicates, as in Kubernetes. */
-const MAX_DUPLICATES = 100;
+const maxDuplicates = 100;
 
-const INT64_MAX = 2n ** 63n - 1n;
-const INT64_MIN = -(2n ** 63n);
+const maxInt64 = 2n ** 63n - 1n;
+const minInt64 = -(2n ** 63n);
 
 interface Frame {
   readonly container: Record<string, unknown> | unknown[];
@@ -94,7 +94,7 @@ class PreciseParser {
   private open(container: Frame["container"], seen: Set<string> | undefined): boolean {
     const { reader, frames } = this;
     const isList = Array.isArray(container);
-    if (frames.length >= MAX_DEPTH) throw reader.unexpected("exceeded max depth");
+    if (frames.length >= maxDepth) throw reader.unexpected("exceeded max depth");
     reader.skip();
     this.place(container);
     const closing = isList ? 0x5d : 0x7d;
@@ -118,7 +118,7 @@ class PreciseParser {
     reader.skip();
     const isTwice = frame.seen?.has(frame.step) ?? Object.hasOwn(frame.container, frame.step);
     frame.seen?.add(frame.step);
-    if (isTwice && this.duplicates.size < MAX_DUPLICATES) this.duplicates.add(this.path());
+    if (isTwice && this.duplicates.size < maxDuplicates) this.duplicates.add(this.path());
   }
 
   private path(): string {
@@ -172,5 +172,5 @@ function numberOf(literal: string): number | bigint {
   const value = Number(literal);
   if (Number.isSafeInteger(value) || literal.length > 20 || !/^-?\d+$/.test(literal)) return value;
   const exact = BigInt(literal);
-  return exact >= INT64_MIN && exact <= INT64_MAX ? exact : value;
+  return exact >= minInt64 && exact <= maxInt64 ? exact : value;
 }

@@ -57,8 +57,8 @@ export class JsonReader {
   private escape(): string {
     const { text } = this;
     const letter = this.inside("in string escape code");
-    const simple = SIMPLE_ESCAPES.indexOf(letter);
-    if (simple >= 0) return ESCAPED.charAt(simple);
+    const simple = simpleEscapes.indexOf(letter);
+    if (simple >= 0) return escaped.charAt(simple);
     if (letter !== "u") throw this.unexpected("in string escape code");
     const digits = text.slice(this.at + 1, this.at + 5);
     if (/^[0-9a-fA-F]{4}$/.test(digits)) {
@@ -130,22 +130,22 @@ function wellFormed(text: string): string {
   return /[\ud800-\udfff]/.test(text) ? Buffer.from(text).toString() : text;
 }
 
-const SIMPLE_ESCAPES = '"\\/bfnrt';
-const ESCAPED = '"\\/\b\f\n\r\t';
+const simpleEscapes = '"\\/bfnrt';
+const escaped = '"\\/\b\f\n\r\t';
 
 /** The first UTF-8 byte of the character, quoted as the character of that code, as in Go's messages. */
 function quotedByte(text: string, at: number): string {
   const byte = Buffer.from(String.fromCodePoint(text.codePointAt(at) ?? 0))[0] ?? 0;
   if (byte === 0x27) return "'\\''";
   if (byte === 0x22) return "'\"'";
-  const named = NAMED_CONTROLS.get(byte);
+  const named = namedControls.get(byte);
   if (named !== undefined) return `'${named}'`;
   if (byte < 0x20 || byte === 0x7f) return `'\\x${byte.toString(16).padStart(2, "0")}'`;
   const isPrintable = byte < 0x7f || (byte > 0xa0 && byte !== 0xad);
   return isPrintable ? `'${String.fromCharCode(byte)}'` : `'\\u00${byte.toString(16)}'`;
 }
 
-const NAMED_CONTROLS: ReadonlyMap<number, string> = new Map([
+const namedControls: ReadonlyMap<number, string> = new Map([
   [0x07, "\\a"],
   [0x08, "\\b"],
   [0x09, "\\t"],

@@ -10,12 +10,12 @@ export interface StrictFault {
 }
 
 /** Maximum number of reported faults, as in Kubernetes. */
-const MAX_FAULTS = 100;
+const maxFaults = 100;
 
-const OPEN_OBJECT = 0x7b;
-const OPEN_LIST = 0x5b;
-const COMMA = 0x2c;
-const QUOTE = 0x22;
+const openObject = 0x7b;
+const openList = 0x5b;
+const comma = 0x2c;
+const quote = 0x22;
 
 /**
  * Unknown and duplicate fields of JSON text that decodes as a `struct`, each once, at most 100, in the
@@ -47,9 +47,9 @@ class StrictScan {
   /** Recurses to the depth of the types only; other values are skipped in a loop. */
   private value(target: Target): void {
     const unit = this.reader.peek();
-    if (unit === OPEN_OBJECT && (target?.tag === "struct" || target?.tag === "map")) {
+    if (unit === openObject && (target?.tag === "struct" || target?.tag === "map")) {
       this.object(target);
-    } else if (unit === OPEN_LIST && target?.tag === "list") {
+    } else if (unit === openList && target?.tag === "list") {
       this.list(resolved(target.element));
     } else {
       this.skipValue();
@@ -62,7 +62,7 @@ class StrictScan {
     this.isRoot = false;
     const seen = new Set<string>();
     reader.skip();
-    while (reader.peek() === QUOTE) {
+    while (reader.peek() === quote) {
       const key = reader.string();
       const known = isRoot && isTypeMeta(key) ? "known" : memberOf(target, key);
       if (known === undefined) this.add("unknown field", key);
@@ -73,7 +73,7 @@ class StrictScan {
       steps.push(steps.length === 0 ? key : `.${key}`);
       this.value(typeof known === "object" ? resolved(known) : undefined);
       steps.pop();
-      if (reader.peek() === COMMA) reader.skip();
+      if (reader.peek() === comma) reader.skip();
       reader.peek();
     }
     reader.skip();
@@ -86,7 +86,7 @@ class StrictScan {
       steps.push(`[${index}]`);
       this.value(element);
       steps.pop();
-      if (reader.peek() === COMMA) reader.skip();
+      if (reader.peek() === comma) reader.skip();
     }
     reader.skip();
   }
@@ -96,11 +96,11 @@ class StrictScan {
     let depth = 0;
     do {
       const unit = reader.peek();
-      if (unit === QUOTE) reader.string();
+      if (unit === quote) reader.string();
       else if (unit === 0x2d || (unit >= 0x30 && unit <= 0x39)) reader.number();
       else if (unit === 0x74 || unit === 0x66 || unit === 0x6e) reader.word();
       else {
-        if (unit === OPEN_OBJECT || unit === OPEN_LIST) depth++;
+        if (unit === openObject || unit === openList) depth++;
         else if (unit === 0x7d || unit === 0x5d) depth--;
         reader.skip();
       }
@@ -108,7 +108,7 @@ class StrictScan {
   }
 
   private add(problem: StrictFault["problem"], name: string): void {
-    if (this.found.size >= MAX_FAULTS) return;
+    if (this.found.size >= maxFaults) return;
     const path = this.steps.length === 0 ? name : `${this.steps.join("")}.${name}`;
     const key = `${problem} ${path}`;
     if (!this.found.has(key)) this.found.set(key, { problem, path });

@@ -26,14 +26,14 @@ export function toJson<S extends StructType<any>>(
 
 /** Escapes the text as a whole, as the characters occur only in strings. */
 export function escapedForHtml(json: string): string {
-  if (!ESCAPED.some((character) => json.includes(character))) return json;
+  if (!escaped.some((character) => json.includes(character))) return json;
   return json.replace(
     /[<>&\u2028\u2029]/g,
     (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 }
 
-const ESCAPED = ["<", ">", "&", "\u2028", "\u2029"];
+const escaped = ["<", ">", "&", "\u2028", "\u2029"];
 
 type Print = (value: any) => string;
 /** @param head start of the text: "", or an open brace and members */
@@ -69,14 +69,14 @@ const printerOf: (type: Type) => Print = memoize((type: Type): Print => {
 });
 
 /** Length up to which a loop is faster than a regular expression. */
-const SHORT = 48;
+const shortLength = 48;
 /** Characters that must be escaped, and surrogates. */
-const UNPLAIN = /[^ !#-[\]-\ud7ff]/;
+const needsEscape = /[^ !#-[\]-\ud7ff]/;
 
 /** Quotes a string; one without escapes is only scanned. */
 function printString(text: string): string {
   const { length } = text;
-  if (length > SHORT) return UNPLAIN.test(text) ? JSON.stringify(text) : `"${text}"`;
+  if (length > shortLength) return needsEscape.test(text) ? JSON.stringify(text) : `"${text}"`;
   for (let index = 0; index < length; index++) {
     const unit = text.charCodeAt(index);
     if (unit < 0x20 || unit === 0x22 || unit === 0x5c || unit > 0xd7ff) return JSON.stringify(text);

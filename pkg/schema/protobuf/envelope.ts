@@ -4,7 +4,7 @@ import { WireReader } from "./wire-reader.ts";
 import { wireTypes, WireWriter } from "./wire-writer.ts";
 
 /** `k8s\0`: the prefix of Protobuf bodies and stored values. */
-const PREFIX = Buffer.from([0x6b, 0x38, 0x73, 0x00]);
+const protobufPrefix = Buffer.from([0x6b, 0x38, 0x73, 0x00]);
 
 interface Envelope {
   readonly apiVersion: string;
@@ -27,7 +27,7 @@ export function envelopeAround(
   size: number,
 ): { readonly head: Uint8Array; readonly tail: Uint8Array } {
   const head = new WireWriter()
-    .raw(PREFIX)
+    .raw(protobufPrefix)
     .message(1, (inner) => inner.string(1, apiVersion).string(2, kind))
     .prefix(2, size);
   return { head: head.finish(), tail };
@@ -42,9 +42,10 @@ const tail = new WireWriter().string(3, "").string(4, "").finish();
  */
 export function unwrapEnvelope(bytes: Uint8Array): Envelope | undefined {
   const buffer = toBuffer(bytes);
-  if (buffer.length < PREFIX.length || buffer.compare(PREFIX, 0, 4, 0, 4) !== 0) return undefined;
+  if (buffer.length < protobufPrefix.length || buffer.compare(protobufPrefix, 0, 4, 0, 4) !== 0)
+    return undefined;
   const reader = new WireReader(buffer);
-  reader.at = PREFIX.length;
+  reader.at = protobufPrefix.length;
   let typeMeta: TypeMeta = { apiVersion: "", kind: "" };
   let raw: Uint8Array = buffer.subarray(0, 0);
   let contentType = "";

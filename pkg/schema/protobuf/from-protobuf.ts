@@ -1,5 +1,5 @@
 import { assign, memoize } from "#base";
-import { checkDepth, MAX_RECURSION, tooDeep } from "../fault/depth.ts";
+import { checkDepth, maxRecursion, tooDeep } from "../fault/depth.ts";
 import { DecodeFault, JsonFault } from "../fault/faults.ts";
 import { dropsZero, type JsonField, resolved } from "../struct/layout.ts";
 import { WireReader } from "./wire-reader.ts";
@@ -82,7 +82,7 @@ function nested(readMessage: ReadMessage): Read {
   return (reader, before) => {
     const object = (before ?? {}) as Shape;
     const outer = reader.enter();
-    if (++reader.depth > MAX_RECURSION) throw tooDeep();
+    if (++reader.depth > maxRecursion) throw tooDeep();
     readMessage(object, reader);
     reader.depth--;
     reader.leave(outer);

@@ -128,7 +128,7 @@ function writeList(name: string, number: number, element: Type): Write {
   };
 }
 
-const KEY_TAG = 0x0a;
+const keyTag = 0x0a;
 
 function writeMap(name: string, tag: number, type: Type): Write {
   const valueTag = (2 << 3) | wireTypeOf(type);
@@ -140,7 +140,7 @@ function writeMap(name: string, tag: number, type: Type): Write {
     if (values === undefined || values === null) return;
     for (const key of sortedKeys(values)) {
       const value = values[key];
-      writer.uint32(tag).fork().uint32(KEY_TAG).string(key);
+      writer.uint32(tag).fork().uint32(keyTag).string(key);
       if (!skipsNull || (value !== null && value !== undefined)) {
         write(value ?? zero(), writer.uint32(valueTag));
       }

@@ -173,7 +173,7 @@ export class WireReader {
     const stop = this.delimited();
     const { buffer, at: start } = this;
     this.at = stop;
-    if (stop - start > SHORT) return buffer.toString("utf8", start, stop);
+    if (stop - start > shortLength) return buffer.toString("utf8", start, stop);
     let text = "";
     for (let at = start; at < stop; at++) {
       const byte = buffer[at] as number;
@@ -227,7 +227,7 @@ export class WireReader {
 }
 
 /** Length up to which ASCII is decoded in JavaScript, which is faster than the native decoder. */
-const SHORT = 12;
+const shortLength = 12;
 
 function truncated(): DecodeFault {
   return new DecodeFault("unexpected EOF");

@@ -105,9 +105,9 @@ export function writeInt64(value: number | bigint, writer: Writer): void {
     writer.int64(value);
     return;
   }
-  const low = Number(value & LOW);
-  const high = Number((value >> 32n) & LOW);
+  const low = Number(value & low32Mask);
+  const high = Number((value >> 32n) & low32Mask);
   writer.int64({ low, high, unsigned: false });
 }
 
-const LOW = 0xffff_ffffn;
+const low32Mask = 0xffff_ffffn;

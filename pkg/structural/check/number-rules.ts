@@ -2,7 +2,7 @@
 import type { JsonSchema } from "../schema/json-schema.ts";
 
 /** Relative difference up to which a fraction is considered an integer. */
-const EPSILON = 1e-9;
+const epsilon = 1e-9;
 
 /** Whether the number is an integer up to rounding, within the range of exact doubles. */
 export function isJsonInteger(value: number): boolean {
@@ -10,7 +10,7 @@ export function isJsonInteger(value: number): boolean {
   if (!(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) return false;
   const whole = Math.trunc(Math.abs(value));
   const magnitude = Math.abs(value);
-  return whole > 0 && (magnitude - whole) / (magnitude + whole) < EPSILON;
+  return whole > 0 && (magnitude - whole) / (magnitude + whole) < epsilon;
 }
 
 type Numeric = number | bigint;

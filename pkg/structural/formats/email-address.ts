@@ -14,16 +14,18 @@ export function isEmailAddress(text: string): boolean {
 /** Maximum length, which bounds the time of the regular expressions. */
 const maxLength = 10_000;
 
-const LETTERS = "\\w!#$%&'*+\\-/=?^`{|}~\\u0080-\\uffff";
-const ATOM = `[${LETTERS}]+`;
-const QUOTED = '"(?:[^"\\\\\\r\\n]|\\\\[^\\r\\n])*"';
-const DOTTED = `${ATOM}(?:\\.${ATOM})*`;
-const DOMAIN = `(?:${DOTTED}|\\[[^\\]\\s]*\\])`;
-const address = new RegExp(`^\\s*(?:${DOTTED}|${QUOTED})\\s*@\\s*${DOMAIN}\\s*$`);
+const atomCharacters = "\\w!#$%&'*+\\-/=?^`{|}~\\u0080-\\uffff";
+const atomPattern = `[${atomCharacters}]+`;
+const quotedPattern = '"(?:[^"\\\\\\r\\n]|\\\\[^\\r\\n])*"';
+const dotAtomPattern = `${atomPattern}(?:\\.${atomPattern})*`;
+const domainPattern = `(?:${dotAtomPattern}|\\[[^\\]\\s]*\\])`;
+const address = new RegExp(
+  `^\\s*(?:${dotAtomPattern}|${quotedPattern})\\s*@\\s*${domainPattern}\\s*$`,
+);
 
 /** Whether the text is a sequence of words, quoted or not; dots are allowed. */
 function isPhrase(text: string): boolean {
-  const word = new RegExp(`\\s*(?:[${LETTERS}.]+|${QUOTED}|$)`, "y");
+  const word = new RegExp(`\\s*(?:[${atomCharacters}.]+|${quotedPattern}|$)`, "y");
   while (word.lastIndex < text.length) if (!word.test(text)) return false;
   return true;
 }

@@ -22,14 +22,14 @@ function uuid(version: string, variant: string): FormatCheck {
   return pattern(new RegExp(`^${parts.join("-?")}-?[0-9a-f]{12}$`, "i"));
 }
 
-const HEX = "[0-9a-f]";
-const COLOR = "\\s*(?:0|[1-9]\\d?|1\\d\\d|2[0-4]\\d|25[0-5])\\s*";
+const hexDigit = "[0-9a-f]";
+const colorComponent = "\\s*(?:0|[1-9]\\d?|1\\d\\d|2[0-4]\\d|25[0-5])\\s*";
 
 /** Characters of host names; Unicode symbols are included. */
-const LETTER = "[a-zA-Z0-9\\p{S}\\p{L}]";
-const singleLabel = new RegExp(`^${LETTER}(?:-?${LETTER}{0,62})?$`, "u");
+const letterClass = "[a-zA-Z0-9\\p{S}\\p{L}]";
+const singleLabel = new RegExp(`^${letterClass}(?:-?${letterClass}{0,62})?$`, "u");
 const dottedLabels = new RegExp(
-  `^(?:${LETTER}(?:[-a-zA-Z0-9\\p{S}\\p{L}]{0,61}${LETTER})?\\.)+\\p{L}{2,63}$`,
+  `^(?:${letterClass}(?:[-a-zA-Z0-9\\p{S}\\p{L}]{0,61}${letterClass})?\\.)+\\p{L}{2,63}$`,
   "u",
 );
 
@@ -61,9 +61,9 @@ function isAuthority(text: string): boolean {
 
 /** 6, 8 or 20 bytes: `00:00:5e:00:53:01`, `00-00-5e-00-53-01`, `0000.5e00.5301`. */
 const hardwareAddress = new RegExp(
-  `^(?:${HEX}{2}(?:(?::${HEX}{2}){5}|(?::${HEX}{2}){7}|(?::${HEX}{2}){19}` +
-    `|(?:-${HEX}{2}){5}|(?:-${HEX}{2}){7}|(?:-${HEX}{2}){19})` +
-    `|${HEX}{4}(?:(?:\\.${HEX}{4}){2}|(?:\\.${HEX}{4}){3}|(?:\\.${HEX}{4}){9}))$`,
+  `^(?:${hexDigit}{2}(?:(?::${hexDigit}{2}){5}|(?::${hexDigit}{2}){7}|(?::${hexDigit}{2}){19}` +
+    `|(?:-${hexDigit}{2}){5}|(?:-${hexDigit}{2}){7}|(?:-${hexDigit}{2}){19})` +
+    `|${hexDigit}{4}(?:(?:\\.${hexDigit}{4}){2}|(?:\\.${hexDigit}{4}){3}|(?:\\.${hexDigit}{4}){9}))$`,
   "i",
 );
 
@@ -92,14 +92,14 @@ function isDateTime(text: string): boolean {
 const unit = new RegExp(
   "^(?:ns|us|µs|ms|s|m|h|hr|d|w|wk|nano.*|micro.*|milli.*|sec.*|min.*|hour.*|day.*|week.*)$",
 );
-const LARGEST_FACTOR = 2n ** 63n - 1n;
+const maxFactor = 2n ** 63n - 1n;
 
 /** A Go duration, or counts of units somewhere in the text: `5 days`, `3w`. */
 function isDuration(text: string): boolean {
   if (isGoDuration(text)) return true;
   let isFound = false;
   for (const [, factor = "", name = ""] of text.matchAll(/(\d+)\s*([A-Za-zµ]+)/g)) {
-    if (factor.length > 19 || BigInt(factor) > LARGEST_FACTOR) return false;
+    if (factor.length > 19 || BigInt(factor) > maxFactor) return false;
     if (unit.test(name.toLowerCase())) isFound = true;
   }
   return isFound;
@@ -124,8 +124,8 @@ const formats: ReadonlyMap<string, FormatCheck> = new Map<string, FormatCheck>([
   ["ipv6", (text) => text.includes(":") && parseIp(text) !== undefined],
   ["cidr", (text) => parseCidr(text) !== undefined],
   ["mac", pattern(hardwareAddress)],
-  ["uuid", uuid(HEX, HEX)],
-  ["uuid3", uuid("3", HEX)],
+  ["uuid", uuid(hexDigit, hexDigit)],
+  ["uuid3", uuid("3", hexDigit)],
   ["uuid4", uuid("4", "[89ab]")],
   ["uuid5", uuid("5", "[89ab]")],
   ["isbn", (text) => isIsbn10(text) || isIsbn13(text)],
@@ -134,7 +134,10 @@ const formats: ReadonlyMap<string, FormatCheck> = new Map<string, FormatCheck>([
   ["creditcard", isCreditCard],
   ["ssn", (text) => text.length === 11 && /^\d{3}[- ]?\d{2}[- ]?\d{4}$/.test(text)],
   ["hexcolor", pattern(/^#?(?:[0-9a-fA-F]{3}){1,2}$/)],
-  ["rgbcolor", pattern(new RegExp(`^rgb\\(${COLOR},${COLOR},${COLOR}\\)$`))],
+  [
+    "rgbcolor",
+    pattern(new RegExp(`^rgb\\(${colorComponent},${colorComponent},${colorComponent}\\)$`)),
+  ],
   ["byte", isBase64],
   ["password", () => true],
   ["date", isDate],

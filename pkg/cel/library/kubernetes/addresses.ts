@@ -17,8 +17,8 @@ import { parseAddress, parsePrefix } from "./go-addresses.ts";
 import { define, type Library, overload, readType } from "../../check/declare.ts";
 import { CelFault, noSuchOverload, Opaque, type Value } from "../../value/values.ts";
 
-const IP = "net.IP";
-const CIDR = "net.CIDR";
+const ipType = "net.IP";
+const cidrType = "net.CIDR";
 
 type Ip = Opaque<IpAddress>;
 type CidrValue = Opaque<Cidr>;
@@ -45,11 +45,11 @@ function withErrorPrefix<T>(what: string, read: () => T): T {
 }
 
 function ip(address: IpAddress): Ip {
-  return new Opaque(IP, address, formatIp(address));
+  return new Opaque(ipType, address, formatIp(address));
 }
 
 function cidr({ address, prefix }: Cidr): CidrValue {
-  return new Opaque(CIDR, { address, prefix }, `${formatIp(address)}/${prefix}`);
+  return new Opaque(cidrType, { address, prefix }, `${formatIp(address)}/${prefix}`);
 }
 
 function parseNetwork(text: string): CidrValue {
@@ -100,12 +100,14 @@ const classes = {
 };
 
 export const addressLibrary: Library = {
-  types: [readType(IP), readType(CIDR)],
+  types: [readType(ipType), readType(cidrType)],
   functions: [
     define(
       "ip",
-      overload("string_to_ip", `(string) -> ${IP}`, (text: string) => ip(parseIp(text))),
-      overload("cidr_ip", `${CIDR}.() -> ${IP}`, ({ content }: CidrValue) => ip(content.address)),
+      overload("string_to_ip", `(string) -> ${ipType}`, (text: string) => ip(parseIp(text))),
+      overload("cidr_ip", `${cidrType}.() -> ${ipType}`, ({ content }: CidrValue) =>
+        ip(content.address),
+      ),
     ),
     define("isIP", overload("is_ip", "(string) -> bool", accepts(parseIp))),
     define(
@@ -118,44 +120,48 @@ export const addressLibrary: Library = {
     ),
     define(
       "family",
-      overload("ip_family", `${IP}.() -> int`, ({ content }: Ip) => (content.length === 4 ? 4 : 6)),
+      overload("ip_family", `${ipType}.() -> int`, ({ content }: Ip) =>
+        content.length === 4 ? 4 : 6,
+      ),
     ),
     ...Object.entries(classes).map(([name, test]) =>
       define(
         name,
-        overload(`ip_${name}`, `${IP}.() -> bool`, ({ content }: Ip) => test(content)),
+        overload(`ip_${name}`, `${ipType}.() -> bool`, ({ content }: Ip) => test(content)),
       ),
     ),
     define(
       "string",
-      overload("ip_to_string", `(${IP}) -> string`, ({ key }: Ip) => String(key)),
-      overload("cidr_to_string", `(${CIDR}) -> string`, ({ key }: CidrValue) => String(key)),
+      overload("ip_to_string", `(${ipType}) -> string`, ({ key }: Ip) => String(key)),
+      overload("cidr_to_string", `(${cidrType}) -> string`, ({ key }: CidrValue) => String(key)),
     ),
-    define("cidr", overload("string_to_cidr", `(string) -> ${CIDR}`, parseNetwork)),
+    define("cidr", overload("string_to_cidr", `(string) -> ${cidrType}`, parseNetwork)),
     define("isCIDR", overload("is_cidr", "(string) -> bool", accepts(parseNetwork))),
     define(
       "containsIP",
       overload(
         "cidr_contains_ip_string",
-        `${CIDR}.(string) -> bool`,
+        `${cidrType}.(string) -> bool`,
         (network: CidrValue, text: string) => containsAddress(network, comparable(text)),
       ),
-      overload("cidr_contains_ip_ip", `${CIDR}.(${IP}) -> bool`, (network: CidrValue, other: Ip) =>
-        containsAddress(network, other.content),
+      overload(
+        "cidr_contains_ip_ip",
+        `${cidrType}.(${ipType}) -> bool`,
+        (network: CidrValue, other: Ip) => containsAddress(network, other.content),
       ),
     ),
     define(
       "containsCIDR",
       overload(
         "cidr_contains_cidr_string",
-        `${CIDR}.(string) -> bool`,
+        `${cidrType}.(string) -> bool`,
         (network: CidrValue, text: string) => containsNetwork(network, parseNetwork(text)),
       ),
-      overload("cidr_contains_cidr", `${CIDR}.(${CIDR}) -> bool`, containsNetwork),
+      overload("cidr_contains_cidr", `${cidrType}.(${cidrType}) -> bool`, containsNetwork),
     ),
     define(
       "masked",
-      overload("cidr_masked", `${CIDR}.() -> ${CIDR}`, ({ content }: CidrValue) =>
+      overload("cidr_masked", `${cidrType}.() -> ${cidrType}`, ({ content }: CidrValue) =>
         cidr({ address: maskedIp(content), prefix: content.prefix }),
       ),
     ),
@@ -163,7 +169,7 @@ export const addressLibrary: Library = {
       "prefixLength",
       overload(
         "cidr_prefix_length",
-        `${CIDR}.() -> int`,
+        `${cidrType}.() -> int`,
         ({ content }: CidrValue) => content.prefix,
       ),
     ),

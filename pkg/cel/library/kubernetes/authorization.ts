@@ -9,12 +9,12 @@ import {
 import { isDns1123Label, isDns1123Subdomain } from "#meta";
 import { CelFault, Opaque, type Value } from "../../value/values.ts";
 
-const PREFIX = "kubernetes.authorization";
-const AUTHORIZER = `${PREFIX}.Authorizer`;
-const PATH = `${PREFIX}.PathCheck`;
-const GROUP = `${PREFIX}.GroupCheck`;
-const RESOURCE = `${PREFIX}.ResourceCheck`;
-const DECISION = `${PREFIX}.Decision`;
+const typePrefix = "kubernetes.authorization";
+const authorizerTypeName = `${typePrefix}.Authorizer`;
+const pathCheckTypeName = `${typePrefix}.PathCheck`;
+const groupCheckTypeName = `${typePrefix}.GroupCheck`;
+const resourceCheckTypeName = `${typePrefix}.ResourceCheck`;
+const decisionTypeName = `${typePrefix}.Decision`;
 
 /** Attributes of an authorization check. */
 export interface AccessCheck {
@@ -51,7 +51,7 @@ type CheckValue = Opaque<CheckBuilder>;
 
 /** The value of the variable `authorizer`. */
 export function authorizerValue(decide: AccessDecider): Value {
-  return checkValue(AUTHORIZER, { decide, check: {} });
+  return checkValue(authorizerTypeName, { decide, check: {} });
 }
 
 /** The value of `authorizer.requestResource`. */
@@ -59,7 +59,7 @@ export function resourceCheckValue(
   decide: AccessDecider,
   check: Omit<AccessCheck, "verb" | "path">,
 ): Value {
-  return checkValue(RESOURCE, { decide, check });
+  return checkValue(resourceCheckTypeName, { decide, check });
 }
 
 function checkValue(type: string, content: CheckBuilder): CheckValue {
@@ -72,7 +72,7 @@ function withAttributes(type: string, { content }: CheckValue, more: Partial<Acc
 
 function decide({ content }: CheckValue, verb: string): Value {
   const decision = content.decide({ ...content.check, verb });
-  return new Opaque(DECISION, decision, decision);
+  return new Opaque(decisionTypeName, decision, decision);
 }
 
 /** A function that sets one attribute of the check. */
@@ -95,43 +95,47 @@ function ofServiceAccount(asking: CheckValue, namespace: string, name: string): 
   if (isDns1123Label(namespace).length > 0) {
     throw new CelFault("Invalid service account namespace");
   }
-  return withAttributes(AUTHORIZER, asking, { serviceAccount: { namespace, name } });
+  return withAttributes(authorizerTypeName, asking, { serviceAccount: { namespace, name } });
 }
 
 type DecisionValue = Opaque<AccessDecision>;
 
 /** Types for declarations: `authorizer` and `authorizer.requestResource`. */
-export const authorizerType = readType(AUTHORIZER);
-export const resourceCheckType = readType(RESOURCE);
+export const authorizerType = readType(authorizerTypeName);
+export const resourceCheckType = readType(resourceCheckTypeName);
 
 export const authorizationLibrary: Library = {
   functions: [
-    attributeSetter("path", AUTHORIZER, PATH),
-    attributeSetter("group", AUTHORIZER, GROUP),
-    attributeSetter("resource", GROUP, RESOURCE),
-    attributeSetter("subresource", RESOURCE, RESOURCE),
-    attributeSetter("namespace", RESOURCE, RESOURCE),
-    attributeSetter("name", RESOURCE, RESOURCE),
-    attributeSetter("fieldSelector", RESOURCE, RESOURCE),
-    attributeSetter("labelSelector", RESOURCE, RESOURCE),
+    attributeSetter("path", authorizerTypeName, pathCheckTypeName),
+    attributeSetter("group", authorizerTypeName, groupCheckTypeName),
+    attributeSetter("resource", groupCheckTypeName, resourceCheckTypeName),
+    attributeSetter("subresource", resourceCheckTypeName, resourceCheckTypeName),
+    attributeSetter("namespace", resourceCheckTypeName, resourceCheckTypeName),
+    attributeSetter("name", resourceCheckTypeName, resourceCheckTypeName),
+    attributeSetter("fieldSelector", resourceCheckTypeName, resourceCheckTypeName),
+    attributeSetter("labelSelector", resourceCheckTypeName, resourceCheckTypeName),
     define(
       "serviceAccount",
       overload(
         "authorizer_serviceaccount",
-        `${AUTHORIZER}.(string, string) -> ${AUTHORIZER}`,
+        `${authorizerTypeName}.(string, string) -> ${authorizerTypeName}`,
         ofServiceAccount,
       ),
     ),
     define(
       "check",
-      overload("pathcheck_check", `${PATH}.(string) -> ${DECISION}`, decide),
-      overload("resourcecheck_check", `${RESOURCE}.(string) -> ${DECISION}`, decide),
+      overload("pathcheck_check", `${pathCheckTypeName}.(string) -> ${decisionTypeName}`, decide),
+      overload(
+        "resourcecheck_check",
+        `${resourceCheckTypeName}.(string) -> ${decisionTypeName}`,
+        decide,
+      ),
     ),
     define(
       "allowed",
       overload(
         "decision_allowed",
-        `${DECISION}.() -> bool`,
+        `${decisionTypeName}.() -> bool`,
         ({ content }: DecisionValue) => content.allowed,
       ),
     ),
@@ -139,7 +143,7 @@ export const authorizationLibrary: Library = {
       "reason",
       overload(
         "decision_reason",
-        `${DECISION}.() -> string`,
+        `${decisionTypeName}.() -> string`,
         ({ content }: DecisionValue) => content.reason,
       ),
     ),
@@ -147,7 +151,7 @@ export const authorizationLibrary: Library = {
       "errored",
       overload(
         "decision_errored",
-        `${DECISION}.() -> bool`,
+        `${decisionTypeName}.() -> bool`,
         ({ content }: DecisionValue) => content.error !== undefined,
       ),
     ),
@@ -155,7 +159,7 @@ export const authorizationLibrary: Library = {
       "error",
       overload(
         "decision_error",
-        `${DECISION}.() -> string`,
+        `${decisionTypeName}.() -> string`,
         ({ content }: DecisionValue) => content.error ?? "",
       ),
     ),

@@ -11,7 +11,7 @@ import { parseTimestampText } from "../../value/time.ts";
 import { CelFault, ArrayList, Opaque, OptionalValue, type Value } from "../../value/values.ts";
 import { urlFaults } from "./urls.ts";
 
-const TYPE = "kubernetes.NamedFormat";
+const namedFormatType = "kubernetes.NamedFormat";
 
 /** Returns the errors of the text; empty if it has the format. */
 type Check = (text: string) => readonly string[];
@@ -51,7 +51,7 @@ function isDate(text: string): boolean {
 }
 
 /** Pattern length for `datetime`, for costs. */
-const DATE_TIME_PATTERN = 80;
+const maxDateTimePatternLength = 80;
 
 const checks: Readonly<Record<string, readonly [Check, number]>> = {
   dns1123Label: [isDns1123Label, 30],
@@ -77,14 +77,14 @@ const checks: Readonly<Record<string, readonly [Check, number]>> = {
     ),
     92,
   ],
-  date: [(text) => (isDate(text) ? [] : ["invalid date"]), DATE_TIME_PATTERN],
-  datetime: [(text) => (isDateTime(text) ? [] : ["invalid datetime"]), DATE_TIME_PATTERN],
+  date: [(text) => (isDate(text) ? [] : ["invalid date"]), maxDateTimePatternLength],
+  datetime: [(text) => (isDateTime(text) ? [] : ["invalid datetime"]), maxDateTimePatternLength],
 };
 
 const formats: ReadonlyMap<string, Opaque<NamedFormat>> = new Map(
   Object.entries(checks).map(([name, [check, patternLength]]) => [
     name,
-    new Opaque(TYPE, { check, patternLength }, name),
+    new Opaque(namedFormatType, { check, patternLength }, name),
   ]),
 );
 
@@ -97,7 +97,7 @@ export const formatLibrary: Library = {
   functions: [
     define(
       "format.named",
-      overload("format_named", `(string) -> optional(${TYPE})`, (name: string) => {
+      overload("format_named", `(string) -> optional(${namedFormatType})`, (name: string) => {
         const format = formats.get(name);
         return format === undefined ? OptionalValue.none : new OptionalValue(format);
       }),
@@ -105,12 +105,16 @@ export const formatLibrary: Library = {
     ...[...formats].map(([name, format]) =>
       define(
         `format.${name}`,
-        overload(`format_${name}`, `() -> ${TYPE}`, () => format),
+        overload(`format_${name}`, `() -> ${namedFormatType}`, () => format),
       ),
     ),
     define(
       "validate",
-      overload("format_validate", `${TYPE}.(string) -> optional(list(string))`, validate),
+      overload(
+        "format_validate",
+        `${namedFormatType}.(string) -> optional(list(string))`,
+        validate,
+      ),
     ),
   ],
 };

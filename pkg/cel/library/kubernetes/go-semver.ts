@@ -3,7 +3,7 @@ import type { SemanticVersion } from "#base";
 import { goQuote } from "#meta";
 import { CelFault } from "../../value/values.ts";
 
-const MAX_UINT64 = 2n ** 64n - 1n;
+const maxUint64 = 2n ** 64n - 1n;
 
 /** Throws CelFault. */
 export function parseVersion(text: string): SemanticVersion {
@@ -59,7 +59,7 @@ function unsigned(text: string): bigint {
   const fault = (why: string): CelFault =>
     new CelFault(`strconv.ParseUint: parsing ${goQuote(text)}: ${why}`);
   if (text === "") throw fault("invalid syntax");
-  if (text.length > 20 || BigInt(text) > MAX_UINT64) throw fault("value out of range");
+  if (text.length > 20 || BigInt(text) > maxUint64) throw fault("value out of range");
   return BigInt(text);
 }
 

@@ -5,7 +5,7 @@ import { define, type Library, overload } from "../../check/declare.ts";
 import { toInt } from "../../value/numbers.ts";
 import { CelFault, ArrayList } from "../../value/values.ts";
 
-const MAX_CACHED_PATTERNS = 1_000;
+const maxCachedPatterns = 1_000;
 
 /** Cache of compiled patterns; evicts the oldest. */
 class PatternCache {
@@ -16,19 +16,19 @@ class PatternCache {
     const known = this.compiled.get(text);
     if (known !== undefined) return known;
     const made = compilePattern(text);
-    setBounded(this.compiled, [text, made], MAX_CACHED_PATTERNS);
+    setBounded(this.compiled, [text, made], maxCachedPatterns);
     return made;
   }
 }
 
 /** Limits the time of compilation, which costs do not include. */
-const MAX_PATTERN_LENGTH = 20_000;
+const maxPatternLength = 20_000;
 /** Limit of counted repetitions, each of which may expand to a thousand copies. */
-const MAX_REPEATS = 100;
+const maxRepeats = 100;
 
 /** @throws CelFault for an invalid pattern, with Go's message, or one that is expensive to compile */
 export function compilePattern(text: string): RE2JS {
-  if (text.length > MAX_PATTERN_LENGTH || countRepeats(text) > MAX_REPEATS) {
+  if (text.length > maxPatternLength || countRepeats(text) > maxRepeats) {
     throw new CelFault("error parsing regexp: expression too large");
   }
   try {

@@ -4,8 +4,8 @@ import { define, type Library, overload } from "../../check/declare.ts";
 import { toInt } from "../../value/numbers.ts";
 import { CelFault, Double, Opaque, type Value } from "../../value/values.ts";
 
-const TYPE = "kubernetes.Quantity";
-const MAX_INT = 2n ** 63n - 1n;
+const quantityType = "kubernetes.Quantity";
+const maxInt = 2n ** 63n - 1n;
 
 type Int = number | bigint;
 
@@ -31,7 +31,7 @@ function opaque(held: QuantityState): QuantityValue {
     mantissa /= 10n;
     exponent++;
   }
-  return new Opaque(TYPE, held, mantissa === 0n ? "0" : `${mantissa}e${exponent}`);
+  return new Opaque(quantityType, held, mantissa === 0n ? "0" : `${mantissa}e${exponent}`);
 }
 
 function read(text: string): Quantity | QuantityFault {
@@ -67,7 +67,7 @@ function exactOf(text: string): ScaledInteger | undefined {
 }
 
 function withinInt64(exact: ScaledInteger): ScaledInteger | undefined {
-  return exact.value <= MAX_INT && exact.value >= -MAX_INT - 1n ? exact : undefined;
+  return exact.value <= maxInt && exact.value >= -maxInt - 1n ? exact : undefined;
 }
 
 function sumOf(
@@ -123,7 +123,10 @@ const compare = ({ content: left }: QuantityValue, { content: right }: QuantityV
 
 export const quantityLibrary: Library = {
   functions: [
-    define("quantity", overload("string_to_quantity", `(string) -> ${TYPE}`, quantityValue)),
+    define(
+      "quantity",
+      overload("string_to_quantity", `(string) -> ${quantityType}`, quantityValue),
+    ),
     define(
       "isQuantity",
       overload(
@@ -136,7 +139,7 @@ export const quantityLibrary: Library = {
       "sign",
       overload(
         "quantity_sign",
-        `(${TYPE}) -> int`,
+        `(${quantityType}) -> int`,
         ({ content }: QuantityValue) => content.quantity.sign,
       ),
     ),
@@ -144,17 +147,20 @@ export const quantityLibrary: Library = {
       "isInteger",
       overload(
         "quantity_is_integer",
-        `${TYPE}.() -> bool`,
+        `${quantityType}.() -> bool`,
         (amount: QuantityValue) => integerOf(amount) !== undefined,
       ),
     ),
-    define("asInteger", overload("quantity_get_int", `${TYPE}.() -> int`, asInteger)),
-    define("asApproximateFloat", overload("quantity_get_float", `${TYPE}.() -> double`, asFloat)),
+    define("asInteger", overload("quantity_get_int", `${quantityType}.() -> int`, asInteger)),
+    define(
+      "asApproximateFloat",
+      overload("quantity_get_float", `${quantityType}.() -> double`, asFloat),
+    ),
     define(
       "isGreaterThan",
       overload(
         "quantity_is_greater_than",
-        `${TYPE}.(${TYPE}) -> bool`,
+        `${quantityType}.(${quantityType}) -> bool`,
         (left: QuantityValue, right: QuantityValue) => compare(left, right) > 0,
       ),
     ),
@@ -162,31 +168,38 @@ export const quantityLibrary: Library = {
       "isLessThan",
       overload(
         "quantity_is_less_than",
-        `${TYPE}.(${TYPE}) -> bool`,
+        `${quantityType}.(${quantityType}) -> bool`,
         (left: QuantityValue, right: QuantityValue) => compare(left, right) < 0,
       ),
     ),
-    define("compareTo", overload("quantity_compare_to", `${TYPE}.(${TYPE}) -> int`, compare)),
+    define(
+      "compareTo",
+      overload("quantity_compare_to", `${quantityType}.(${quantityType}) -> int`, compare),
+    ),
     define(
       "add",
       overload(
         "quantity_add",
-        `${TYPE}.(${TYPE}) -> ${TYPE}`,
+        `${quantityType}.(${quantityType}) -> ${quantityType}`,
         (left: QuantityValue, right: QuantityValue) => add(left, right.content),
       ),
-      overload("quantity_add_int", `${TYPE}.(int) -> ${TYPE}`, (left: QuantityValue, right: Int) =>
-        add(left, whole(right)),
+      overload(
+        "quantity_add_int",
+        `${quantityType}.(int) -> ${quantityType}`,
+        (left: QuantityValue, right: Int) => add(left, whole(right)),
       ),
     ),
     define(
       "sub",
       overload(
         "quantity_sub",
-        `${TYPE}.(${TYPE}) -> ${TYPE}`,
+        `${quantityType}.(${quantityType}) -> ${quantityType}`,
         (left: QuantityValue, right: QuantityValue) => add(left, negated(right.content)),
       ),
-      overload("quantity_sub_int", `${TYPE}.(int) -> ${TYPE}`, (left: QuantityValue, right: Int) =>
-        add(left, negated(whole(right))),
+      overload(
+        "quantity_sub_int",
+        `${quantityType}.(int) -> ${quantityType}`,
+        (left: QuantityValue, right: Int) => add(left, negated(whole(right))),
       ),
     ),
   ],

@@ -4,7 +4,7 @@ import { define, type Library, overload } from "../../check/declare.ts";
 import { parseLenientVersion, parseVersion } from "./go-semver.ts";
 import { canonical, CelFault, Opaque, type Value } from "../../value/values.ts";
 
-const TYPE = "kubernetes.Semver";
+const semverType = "kubernetes.Semver";
 
 type Semver = Opaque<SemanticVersion>;
 
@@ -12,7 +12,7 @@ type Semver = Opaque<SemanticVersion>;
 export function semverValue(text: string, lenient = false): Semver {
   const version = lenient ? parseLenientVersion(text) : parseVersion(text);
   const { numbers, prerelease } = version;
-  return new Opaque(TYPE, version, JSON.stringify([numbers.map(String), prerelease]));
+  return new Opaque(semverType, version, JSON.stringify([numbers.map(String), prerelease]));
 }
 
 function accepts(text: string, lenient = false): Value {
@@ -38,23 +38,28 @@ export const semverLibrary: Library = {
   functions: [
     define(
       "semver",
-      overload("string_to_semver", `(string) -> ${TYPE}`, (text: string) => semverValue(text)),
-      overload("string_bool_to_semver", `(string, bool) -> ${TYPE}`, semverValue),
+      overload("string_to_semver", `(string) -> ${semverType}`, (text: string) =>
+        semverValue(text),
+      ),
+      overload("string_bool_to_semver", `(string, bool) -> ${semverType}`, semverValue),
     ),
     define(
       "isSemver",
       overload("is_semver_string", "(string) -> bool", (text: string) => accepts(text)),
       overload("is_semver_string_bool", "(string, bool) -> bool", accepts),
     ),
-    define("major", overload("semver_major", `${TYPE}.() -> int`, number(0))),
-    define("minor", overload("semver_minor", `${TYPE}.() -> int`, number(1))),
-    define("patch", overload("semver_patch", `${TYPE}.() -> int`, number(2))),
-    define("compareTo", overload("semver_compare_to", `${TYPE}.(${TYPE}) -> int`, compare)),
+    define("major", overload("semver_major", `${semverType}.() -> int`, number(0))),
+    define("minor", overload("semver_minor", `${semverType}.() -> int`, number(1))),
+    define("patch", overload("semver_patch", `${semverType}.() -> int`, number(2))),
+    define(
+      "compareTo",
+      overload("semver_compare_to", `${semverType}.(${semverType}) -> int`, compare),
+    ),
     define(
       "isGreaterThan",
       overload(
         "semver_is_greater_than",
-        `${TYPE}.(${TYPE}) -> bool`,
+        `${semverType}.(${semverType}) -> bool`,
         (left: Semver, right: Semver) => compare(left, right) > 0,
       ),
     ),
@@ -62,7 +67,7 @@ export const semverLibrary: Library = {
       "isLessThan",
       overload(
         "semver_is_less_than",
-        `${TYPE}.(${TYPE}) -> bool`,
+        `${semverType}.(${semverType}) -> bool`,
         (left: Semver, right: Semver) => compare(left, right) < 0,
       ),
     ),

@@ -3,14 +3,14 @@ import { define, type Library, overload } from "../../check/declare.ts";
 import { parseRequestUrl, type UrlParts } from "./go-urls.ts";
 import { CelFault, HashMap, ArrayList, Opaque, type Value } from "../../value/values.ts";
 
-const TYPE = "kubernetes.URL";
+const urlType = "kubernetes.URL";
 
 type Url = Opaque<UrlParts>;
 
 /** Throws CelFault. */
 function parse(text: string): Url {
   try {
-    return new Opaque(TYPE, parseRequestUrl(text), text);
+    return new Opaque(urlType, parseRequestUrl(text), text);
   } catch (error) {
     if (!(error instanceof CelFault)) throw error;
     throw new CelFault(`URL parse error during conversion from string: ${error.message}`);
@@ -64,7 +64,7 @@ export function urlFaults(text: string): readonly string[] {
 
 export const urlLibrary: Library = {
   functions: [
-    define("url", overload("string_to_url", `(string) -> ${TYPE}`, parse)),
+    define("url", overload("string_to_url", `(string) -> ${urlType}`, parse)),
     define(
       "isURL",
       overload("is_url_string", "(string) -> bool", (text: string) => urlFaults(text).length === 0),
@@ -80,12 +80,12 @@ export const urlLibrary: Library = {
     ).map(([name, part]) =>
       define(
         name,
-        overload(`url_${name}`, `${TYPE}.() -> string`, ({ content }: Url) => part(content)),
+        overload(`url_${name}`, `${urlType}.() -> string`, ({ content }: Url) => part(content)),
       ),
     ),
     define(
       "getQuery",
-      overload("url_get_query", `${TYPE}.() -> map(string, list(string))`, ({ content }: Url) =>
+      overload("url_get_query", `${urlType}.() -> map(string, list(string))`, ({ content }: Url) =>
         queryOf(content.query),
       ),
     ),
