@@ -44,6 +44,7 @@ export { identity } from "./value/identity.ts";
 export { isJsonObject, type JsonObject } from "./text/json-object.ts";
 export { OpaqueJson, printJson } from "./text/json-text.ts";
 export { parseJsonText } from "./text/parse-json.ts";
+export { unifiedDiff } from "./text/unified-diff.ts";
 export { CacheBudget, type Evictable } from "./collections/cache-budget.ts";
 export { AsyncQueue } from "./async/queue.ts";
 export { plannedEnd } from "./async/planned-end.ts";

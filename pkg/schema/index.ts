@@ -30,7 +30,7 @@ export { dropGated } from "./rules/gates.ts";
 export { checkImmutable } from "./rules/update-rules.ts";
 export { mergeRules } from "./rules/merge-rules.ts";
 export { fieldNamed, jsonFields, resolved, type JsonField } from "./struct/layout.ts";
-export { semanticEquality } from "./struct/semantic-equality.ts";
+export { fieldEquality, semanticEquality } from "./struct/semantic-equality.ts";
 export { arbitrary } from "./arbitrary.ts";
 export { openApiV2 } from "./openapi/openapi-v2.ts";
 export { openApiV3 } from "./openapi/openapi-v3.ts";

@@ -4,8 +4,9 @@ import { type HookContext, isDns1123Subdomain, isQualifiedName } from "#meta";
 import { checkNotNegative } from "../apps/workload.ts";
 import { allContainers } from "../core/pod/spec/pod-containers.ts";
 import { validatePodTemplate } from "../core/pod/spec/pod-spec-rules.ts";
+import { goShape } from "../go/go-shape.ts";
 import { invalidEach, repeatedPlaces, unsupported } from "../strategy.ts";
-import type { JobSpec } from "./job-structs.ts";
+import { type JobSpec, successPolicy } from "./job-structs.ts";
 
 interface FieldContext {
   readonly path: Path;
@@ -210,20 +211,12 @@ function checkPatterns(
   }
 }
 
-/** The policy with the field names of Go's structs, as Kubernetes prints it. */
-function goSuccessPolicy(policy: NonNullable<JobSpec["successPolicy"]>): unknown {
-  const rules = policy.rules?.map(({ succeededIndexes = null, succeededCount = null }) => {
-    return { SucceededIndexes: succeededIndexes, SucceededCount: succeededCount };
-  });
-  return { Rules: rules ?? null };
-}
-
 function checkSuccessPolicy(spec: JobSpec, { path, problems }: FieldContext): void {
   const { successPolicy: policy } = spec;
   if (policy === undefined) return;
   const place = path.child("successPolicy");
   if (spec.completionMode !== "Indexed") {
-    problems.invalid(place, goSuccessPolicy(policy), "requires indexed completion mode");
+    problems.invalid(place, goShape(successPolicy, policy), "requires indexed completion mode");
     return;
   }
   const rules = policy.rules ?? [];

@@ -116,7 +116,7 @@ const successPolicyRule = v1(
   },
 );
 
-const successPolicy = v1(
+export const successPolicy = v1(
   "SuccessPolicy",
   "Criteria under which an Indexed Job succeeds before all indexes have completed.",
   {
@@ -130,7 +130,7 @@ const successPolicy = v1(
   },
 );
 
-const jobSpec = v1("JobSpec", "Desired state of a Job.", {
+export const jobSpec = v1("JobSpec", "Desired state of a Job.", {
   parallelism: pointer(
     1,
     int32,
@@ -258,7 +258,7 @@ const condition = v1("JobCondition", "One observed aspect of a Job.", {
   message: value(6, string, "Human-readable details about the last transition."),
 });
 
-const uncounted = v1(
+export const uncounted = v1(
   "UncountedTerminatedPods",
   "Terminated pods that still have the Job's tracking finalizer.",
   {

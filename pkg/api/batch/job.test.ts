@@ -41,6 +41,18 @@ describe("Job", () => {
     assert.deepEqual(complaints, ["Required spec.completions: when completion mode is Indexed"]);
   });
 
+  it("shows the internal value of a policy that may not change", () => {
+    const rules = [{ action: "Ignore", onPodConditions: [{ type: "X" }] }];
+    const old = make({ podFailurePolicy: { rules } });
+    const { selector, template } = old.object.spec;
+    const podFailurePolicy = { rules: [{ ...rules[0], action: "Count" }] };
+    const spec = { selector, template, podFailurePolicy };
+    assert.deepEqual(updated(job, old, { metadata, spec }).complaints, [
+      'Invalid spec.podFailurePolicy = {"Rules":[{"Action":"Count","OnExitCodes":null,' +
+        '"OnPodConditions":[{"Type":"X","Status":"True"}]}]}: field is immutable',
+    ]);
+  });
+
   it("keeps its template", () => {
     const old = make({});
     const other = { spec: { ...podSpec, nodeName: "n" } };

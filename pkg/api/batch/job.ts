@@ -1,5 +1,5 @@
 import { assign, deepClone, deepEqual } from "#base";
-import { Path, type Problems } from "#schema";
+import { fieldEquality, fieldNamed, Path, type Problems } from "#schema";
 import { type HookContext, isDns1123Label, kind, resolve } from "#meta";
 import {
   checkMatch,
@@ -19,11 +19,12 @@ import { nameWarnings } from "../core/pod/pod-warnings.ts";
 import { containerCells } from "../core/pod-template.ts";
 import { checkLabelSelector } from "../label-selector.ts";
 import { ageColumn, ageOf, column, humanDuration, nameColumn, nameOf } from "../printing.ts";
-import { dividedBySubresource, entry, mustNotChange } from "../strategy.ts";
+import { goValue } from "../go/go-shape.ts";
+import { dividedBySubresource, entry, FIELD_IMMUTABLE, mustNotChange } from "../strategy.ts";
 import { checkJobSpec } from "./job-rules.ts";
 import { checkJobStatus, hasCondition } from "./job-status-rules.ts";
 import { jobSpecWarnings } from "./job-warnings.ts";
-import { type Job, type JobSpec, jobV1 } from "./job-structs.ts";
+import { type Job, type JobSpec, jobSpec, jobV1 } from "./job-structs.ts";
 
 const BACKOFF_LIMIT = 6;
 const LARGEST_INT32 = 2 ** 31 - 1;
@@ -132,8 +133,11 @@ function validateUpdate(
   checkSpec(job.spec, problems, context);
   checkCompletions(job.spec, old.spec, problems);
   const keep = (field: keyof JobSpec, before: unknown = old.spec[field]) => {
-    const values = { now: job.spec[field] ?? null, before: before ?? null };
-    mustNotChange(problems, path.child(field), values);
+    const now: unknown = job.spec[field];
+    const declared = fieldNamed(jobSpec, field)!;
+    if (fieldEquality(declared)(now, before)) return;
+    const shown = now === undefined ? null : goValue(declared.type, now);
+    problems.invalid(path.child(field), shown, FIELD_IMMUTABLE);
   };
   const { selector } = job.spec;
   mustNotChange(problems, path.child("selector"), {

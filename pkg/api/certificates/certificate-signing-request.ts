@@ -20,6 +20,7 @@ import { checkSignerName } from "./signer.ts";
 import { ageColumn, ageOf, column, humanDuration, nameColumn, nameOf } from "../printing.ts";
 import { certificateFault } from "./issued-certificate.ts";
 import { parseRequest } from "./pkcs10.ts";
+import { goDiff } from "../go/go-diff.ts";
 import { repeatedPlaces } from "../strategy.ts";
 
 const v1 = structs("api/certificates/v1");
@@ -171,6 +172,8 @@ const certificateSigningRequestV1 = v1(
 );
 
 type Request = Infer<typeof certificateSigningRequestV1>;
+const conditionList = list(certificateSigningRequestCondition);
+
 type Condition = Infer<typeof certificateSigningRequestCondition>;
 
 const specPath = Path.of("spec");
@@ -307,8 +310,11 @@ function checkChange(
   { problems, context }: { readonly problems: Problems; readonly context: HookContext },
 ): void {
   const count = (of: Request, type: string) => conditionsOf(of, type).length;
-  const forbid = (what: string, type: string) =>
-    problems.forbidden(conditionsPath, `updates may not ${what} a condition of type "${type}"`);
+  const forbid = (what: string, type: string, end = "") =>
+    problems.forbidden(
+      conditionsPath,
+      `updates may not ${what} a condition of type "${type}"${end}`,
+    );
   for (const type of decisions) {
     if (count(request, type) < count(old, type)) forbid("remove", type);
   }
@@ -319,7 +325,8 @@ function checkChange(
         count(request, type) === count(old, type) &&
         !deepEqual(conditionsOf(request, type), conditionsOf(old, type))
       ) {
-        forbid("modify", type);
+        const diff = goDiff(conditionList, conditionsOf(old, type), conditionsOf(request, type));
+        forbid("modify", type, `\n${diff}`);
       }
     }
   }

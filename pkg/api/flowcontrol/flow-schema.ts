@@ -1,7 +1,7 @@
 import { deepEqual } from "#base";
 import { Path, type Problems } from "#schema";
 import { isDns1123Subdomain, kind } from "#meta";
-import { goShape } from "../go-shape.ts";
+import { goShape } from "../go/go-shape.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { dividedWithMetadata } from "../status-metadata.ts";
 import { entry, invalidEach } from "../strategy.ts";

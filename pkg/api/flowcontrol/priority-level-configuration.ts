@@ -12,7 +12,7 @@ import {
   structs,
 } from "#schema";
 import { kind, kubernetes, objectMeta } from "#meta";
-import { goShape } from "../go-shape.ts";
+import { goShape } from "../go/go-shape.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { dividedWithMetadata } from "../status-metadata.ts";
 import { entry } from "../strategy.ts";

@@ -19,7 +19,7 @@ import {
 } from "../core/persistent-volume/persistent-volume-spec.ts";
 import { roundAmounts } from "../core/shared/resource-amounts.ts";
 import { checkDriverName } from "../core/volume/volume-source-rules.ts";
-import { goShape } from "../go-shape.ts";
+import { goShape } from "../go/go-shape.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { dividedWithMetadata } from "../status-metadata.ts";
 import { FIELD_IMMUTABLE, invalidEach } from "../strategy.ts";

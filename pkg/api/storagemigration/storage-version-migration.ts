@@ -11,7 +11,7 @@ import {
 } from "#schema";
 import { type Condition, kind, objectMeta, time } from "#meta";
 import { checkConditions } from "../condition-rules.ts";
-import { goShape } from "../go-shape.ts";
+import { goShape } from "../go/go-shape.ts";
 import { column, nameOf } from "../printing.ts";
 import { dividedWithMetadata } from "../status-metadata.ts";
 import { mustNotChange } from "../strategy.ts";

@@ -2,7 +2,7 @@ import { deepClone, networkOf, parseCidr } from "#base";
 import { DecodeFault, fromJson, JsonFault, parseJson, Path, type Problems } from "#schema";
 import { type HookContext, kind, kubernetes } from "#meta";
 import { networkWarnings, NOT_A_NETWORK } from "../../networking/ip.ts";
-import { goShape } from "../../go-shape.ts";
+import { goShape } from "../../go/go-shape.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../../printing.ts";
 import { entry, repeatedPlaces, sortedKeys } from "../../strategy.ts";
 import { type Node, nodeAddress, nodeV1, type Taint, taint } from "./node-types.ts";

@@ -1,6 +1,6 @@
 import type { Path, Problems } from "#schema";
 import { isLabelValue, isQualifiedName } from "#meta";
-import { goShape } from "../../go-shape.ts";
+import { goShape } from "../../go/go-shape.ts";
 import { invalidEach, repeatedPlaces, unsupported } from "../../strategy.ts";
 import { type Taint, taint } from "./node-types.ts";
 

@@ -1,6 +1,6 @@
 import { resourceList } from "../shared/resources.ts";
 import { deepClone } from "#base";
-import { changedFields } from "../shared/changed-fields.ts";
+import { goDiff } from "../../go/go-diff.ts";
 import {
   required,
   type Infer,
@@ -247,23 +247,24 @@ function movesClass(claim: PersistentVolumeClaim, old: PersistentVolumeClaim): b
   return claim.spec.storageClassName === was && (is === undefined || is === was);
 }
 
-/** The new spec with everything put back that may change. */
+/** Both specs, alike in everything that may change. */
 function withoutAllowedChanges(
   claim: PersistentVolumeClaim,
   old: PersistentVolumeClaim,
-): PersistentVolumeClaimSpec {
-  const spec = deepClone(claim.spec);
+): { readonly now: PersistentVolumeClaimSpec; readonly before: PersistentVolumeClaimSpec } {
+  const now = deepClone(claim.spec);
+  const before = deepClone(old.spec);
+  if (!before.volumeName) restore(before, now, "volumeName");
   const hasOldClass = entry(old.metadata.annotations, oldClassAnnotation) !== undefined;
-  if (!old.spec.volumeName) restore(spec, old.spec, "volumeName");
-  if (movesClass(claim, old) || (!hasOldClass && old.spec.storageClassName === undefined)) {
-    delete spec.storageClassName;
+  if (movesClass(claim, old) || (!hasOldClass && before.storageClassName === undefined)) {
+    delete now.storageClassName;
   }
-  if (claim.status.phase !== "Bound") return spec;
-  const { requests } = spec.resources;
-  const before = old.spec.resources.requests?.["storage"];
-  if (requests !== undefined && before !== undefined) requests["storage"] = before;
-  restore(spec, old.spec, "volumeAttributesClassName");
-  return spec;
+  if (claim.status.phase !== "Bound") return { now, before };
+  const { requests } = now.resources;
+  const storage = before.resources.requests?.["storage"];
+  if (requests !== undefined && storage !== undefined) requests["storage"] = storage;
+  restore(now, before, "volumeAttributesClassName");
+  return { now, before };
 }
 
 function restore(
@@ -287,12 +288,13 @@ function checkUpdate(
     const path = Path.of("metadata.annotations").child(oldClassAnnotation);
     problems.invalid(path, is, FIELD_IMMUTABLE);
   }
-  const kept = withoutAllowedChanges(claim, old);
-  if (!semanticEquality(persistentVolumeClaimSpec)(kept, old.spec)) {
+  const { now, before } = withoutAllowedChanges(claim, old);
+  if (!semanticEquality(persistentVolumeClaimSpec)(now, before)) {
     const detail =
       "spec is immutable after creation except resources.requests and volumeAttributesClassName " +
       "for bound claims";
-    problems.forbidden(specPath, `${detail}\n${changedFields(kept, old.spec)}`);
+    const diff = goDiff(persistentVolumeClaimSpec, before, now);
+    problems.forbidden(specPath, `${detail}\n${diff}`);
   }
   checkSize(claim, old, problems);
   const modes = { now: claim.spec.volumeMode, before: old.spec.volumeMode };

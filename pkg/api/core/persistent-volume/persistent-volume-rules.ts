@@ -123,7 +123,7 @@ const checks: { readonly [Name in keyof Sources]: Check<Name> } = {
 };
 
 /** Names of the sources in the order of validation. */
-export const sourceNames = Object.keys(checks) as readonly (keyof Sources)[];
+const sourceNames = Object.keys(checks) as readonly (keyof Sources)[];
 
 /** Requires exactly one source; a flexVolume after another source is tolerated. */
 export function checkVolumeSources(

@@ -23,9 +23,13 @@ import { checkAccessModes, checkClassName, checkVolumeMode } from "./volume-rule
 
 const v1 = structs("api/core/v1");
 
-const volumeNodeAffinity = v1("VolumeNodeAffinity", "Nodes from which a volume can be accessed.", {
-  required: pointer(1, nodeSelector, "Terms that a node must match to access the volume."),
-});
+export const volumeNodeAffinity = v1(
+  "VolumeNodeAffinity",
+  "Nodes from which a volume can be accessed.",
+  {
+    required: pointer(1, nodeSelector, "Terms that a node must match to access the volume."),
+  },
+);
 
 export const persistentVolumeSpec = v1(
   "PersistentVolumeSpec",

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { created, type Sketch, updated } from "../../testing.ts";
+import { pod } from "../pod/pod.ts";
 import { persistentVolume } from "./persistent-volume.ts";
 import { persistentVolumeClaim } from "./persistent-volume-claim.ts";
 
@@ -64,8 +65,36 @@ describe("PersistentVolume", () => {
     assert.deepEqual(write({ ...csi, controllerExpandSecretRef: secret }), []);
     assert.deepEqual(write({ ...csi, nodeExpandSecretRef: secret }), [
       "Forbidden spec.persistentvolumesource: spec.persistentvolumesource is immutable after " +
-        "creation\nchanged: csi",
+        "creation\n@@ -30,6 +30,9 @@\n" +
+        '   "NodeStageSecretRef": null,\n   "NodePublishSecretRef": null,\n' +
+        '   "ControllerExpandSecretRef": null,\n-  "NodeExpandSecretRef": null\n' +
+        '+  "NodeExpandSecretRef": {\n+   "Name": "s",\n+   "Namespace": "n"\n+  }\n  }\n }\n',
     ]);
+  });
+  it("keeps its source by its meaning, whatever zero values are written", () => {
+    const rbd = { monitors: ["m"], image: "i", readOnly: false };
+    const spec = { accessModes, capacity, rbd };
+    assert.deepEqual(updated(persistentVolume, make({ rbd }), { spec }).complaints, []);
+  });
+  it("shows the internal value of an affinity that may not change", () => {
+    const affinity = (key: string) => {
+      const matchExpressions = [{ key, operator: "In", values: ["b"] }];
+      return { required: { nodeSelectorTerms: [{ matchExpressions }] } };
+    };
+    const old = make({ csi, nodeAffinity: affinity("a") });
+    const spec = { accessModes, capacity, csi, nodeAffinity: affinity("k") };
+    assert.deepEqual(updated(persistentVolume, old, { spec }).complaints, [
+      'Invalid nodeAffinity = {"Required":{"NodeSelectorTerms":[{"MatchExpressions":[{"Key":"k",' +
+        '"Operator":"In","Values":["b"]}],"MatchFields":null}]}}: field is immutable, except for ' +
+        "updating from beta label to GA",
+    ]);
+  });
+  it("requires the name of an iSCSI secret, as a volume of a pod does not", () => {
+    const source = { targetPortal: "p", iqn: "iqn.2001-04.com.a:b", lun: 0, secretRef: {} };
+    assert.deepEqual(make({ iscsi: source }).complaints, ["Required spec.iscsi.secretRef.name"]);
+    const containers = [{ name: "c", image: "i" }];
+    const spec = { containers, volumes: [{ name: "v", iscsi: source }] };
+    assert.deepEqual(created(pod, { metadata: { name: "p" }, spec }).complaints, []);
   });
   it("notes when its phase changed", () => {
     const old = make({ csi });
@@ -126,11 +155,17 @@ describe("PersistentVolumeClaim", () => {
       updated(persistentVolumeClaim, old, { spec: { accessModes, resources, ...spec } }).complaints;
     const fixed =
       "Forbidden spec: spec is immutable after creation except resources.requests and " +
-      "volumeAttributesClassName for bound claims\nchanged: ";
+      "volumeAttributesClassName for bound claims\n";
     assert.deepEqual(write({ volumeName: "v", storageClassName: "c" }), []);
-    assert.deepEqual(write({ accessModes: ["ReadOnlyMany"] }), [`${fixed}accessModes`]);
+    assert.deepEqual(write({ accessModes: ["ReadOnlyMany"], volumeName: "v" }), [
+      `${fixed}@@ -1,6 +1,6 @@\n {\n  "AccessModes": [\n-  "ReadWriteOnce"\n+  "ReadOnlyMany"\n` +
+        '  ],\n  "Selector": null,\n  "Resources": {\n',
+    ]);
     const larger = { resources: { requests: { storage: "2Gi" } } };
-    assert.deepEqual(write(larger), [`${fixed}resources`]);
+    assert.deepEqual(write(larger), [
+      `${fixed}@@ -6,7 +6,7 @@\n  "Resources": {\n   "Limits": null,\n   "Requests": {\n` +
+        '-   "storage": "1Gi"\n+   "storage": "2Gi"\n   }\n  },\n  "VolumeName": "",\n',
+    ]);
     old.object.status = { phase: "Bound", capacity: { storage: "1Gi" } };
     assert.deepEqual(write(larger), []);
     assert.deepEqual(write({ resources: { requests: { storage: "512Mi" } } }), [

@@ -1,15 +1,27 @@
-import { append, deepClone, deepEqual } from "#base";
-import { changedFields } from "../shared/changed-fields.ts";
-import { type Infer, named, pointer, Path, value, type Problems, string, structs } from "#schema";
+import { append, deepClone } from "#base";
+import { goDiff } from "../../go/go-diff.ts";
+import { goShape } from "../../go/go-shape.ts";
+import {
+  type Infer,
+  named,
+  pointer,
+  Path,
+  value,
+  type Problems,
+  semanticEquality,
+  string,
+  structs,
+} from "#schema";
 import { type HookContext, kind, kubernetes, objectMeta, resolve, time } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../../printing.ts";
 import { entry, mustNotChange } from "../../strategy.ts";
 import { nodeSelectorTermWarnings } from "../node/deprecated-labels.ts";
-import { sourceNames } from "./persistent-volume-rules.ts";
+import { persistentVolumeSource } from "./persistent-volume-sources.ts";
 import {
   checkVolumeSpec,
   type PersistentVolumeSpec,
   persistentVolumeSpec,
+  volumeNodeAffinity,
 } from "./persistent-volume-spec.ts";
 import { roundAmounts } from "../shared/resource-amounts.ts";
 import { classOf, formatAccessModes, oldClassAnnotation } from "./volume-rules.ts";
@@ -114,20 +126,13 @@ function validate(volume: PersistentVolume, problems: Problems): void {
   checkMountOptions(volume, problems);
 }
 
-/** All sources of a volume. */
-function sourcesOf(spec: Spec): object {
-  return Object.fromEntries(sourceNames.map((name) => [name, spec[name]]));
-}
-
-/** The source stays as it is, but for a secret that can be added once. */
-function keepsSource(spec: Spec, before: Spec): boolean {
-  const secret = spec.csi?.controllerExpandSecretRef;
-  if (secret === undefined || before.csi?.controllerExpandSecretRef !== undefined) {
-    return deepEqual(sourcesOf(spec), sourcesOf(before));
-  }
+/** The new spec without the one secret that may be added to a CSI source. */
+function withoutAddedSecret(spec: Spec, before: Spec): Spec {
+  if (spec.csi?.controllerExpandSecretRef === undefined) return spec;
+  if (before.csi === undefined || before.csi.controllerExpandSecretRef !== undefined) return spec;
   const without = deepClone(spec);
   delete without.csi?.controllerExpandSecretRef;
-  return deepEqual(sourcesOf(without), sourcesOf(before));
+  return without;
 }
 
 type Affinity = Spec["nodeAffinity"];
@@ -157,9 +162,10 @@ function checkAffinityChange(
       }
     }
   }
-  if (deepEqual(now, renamed)) return;
+  if (now !== undefined && semanticEquality(volumeNodeAffinity)(now, renamed)) return;
   const detail = "field is immutable, except for updating from beta label to GA";
-  problems.invalid(Path.of("nodeAffinity"), now ?? null, detail);
+  const shown = now === undefined ? null : goShape(volumeNodeAffinity, now);
+  problems.invalid(Path.of("nodeAffinity"), shown, detail);
 }
 
 /** "" for a key that is no beta label: Kubernetes lets such a key become empty. */
@@ -173,10 +179,11 @@ function validateUpdate(volume: PersistentVolume, old: PersistentVolume, problem
   // Kubernetes validates the spec twice and reports each error twice.
   checkVolumeSpec(volume.spec, path, { volumeName: volume.metadata.name ?? "", problems });
   const { spec } = volume;
-  if (!keepsSource(spec, old.spec)) {
+  const kept = withoutAddedSecret(spec, old.spec);
+  if (!semanticEquality(persistentVolumeSource)(kept, old.spec)) {
     const detail = "spec.persistentvolumesource is immutable after creation";
-    const changed = changedFields(sourcesOf(spec), sourcesOf(old.spec));
-    problems.forbidden(path.child("persistentvolumesource"), `${detail}\n${changed}`);
+    const diff = goDiff(persistentVolumeSource, old.spec, kept);
+    problems.forbidden(path.child("persistentvolumesource"), `${detail}\n${diff}`);
   }
   const modes = { now: spec.volumeMode, before: old.spec.volumeMode };
   mustNotChange(problems, Path.of("volumeMode"), modes);

@@ -1,9 +1,10 @@
 /** What may change in a pod, and where. */
 import { deepClone, deepEqual } from "#base";
-import { changedFields } from "../shared/changed-fields.ts";
+import { goDiff } from "../../go/go-diff.ts";
 import { Path, type Problems, semanticEquality } from "#schema";
 import { entry, firstByName, memberOf, sortedKeys } from "../../strategy.ts";
 import { checkImageSpace } from "./container/container-rules.ts";
+import { ephemeralContainer } from "./container/containers.ts";
 import { podSpec, type PodSpec } from "./spec/pod-spec.ts";
 import { checkToleration } from "./spec/toleration.ts";
 
@@ -33,7 +34,7 @@ export function checkSpecChange(spec: PodSpec, old: PodSpec, problems: Problems)
   if ((old.schedulingGates ?? []).length > 0) checkGatedChange(kept, old, problems);
   if (sameSpec(kept, old)) return;
   const detail = `pod updates may not change fields other than ${changeable}`;
-  problems.forbidden(specPath, `${detail}\n${changedFields(kept, old)}`);
+  problems.forbidden(specPath, `${detail}\n${goDiff(podSpec, old, kept)}`);
 }
 
 interface Images {
@@ -187,8 +188,9 @@ export function checkEphemeralChange(spec: PodSpec, old: PodSpec, problems: Prob
     const now = byName.get(container.name);
     if (now === undefined) {
       problems.forbidden(path, `existing ephemeral containers ${name} may not be removed\n`);
-    } else if (!deepEqual(now, container)) {
-      problems.forbidden(path, `existing ephemeral containers ${name} may not be changed\n`);
+    } else if (!semanticEquality(ephemeralContainer)(now, container)) {
+      const diff = goDiff(ephemeralContainer, container, now);
+      problems.forbidden(path, `existing ephemeral containers ${name} may not be changed\n${diff}`);
     }
   }
 }

@@ -230,7 +230,19 @@ describe("Pod updates", () => {
     const old = created(pod, first);
     const [complaint = ""] = updated(pod, old, same({ restartPolicy: "Never" })).complaints;
     assert.match(complaint, /^Forbidden spec: pod updates may not change fields other than/);
-    assert.match(complaint, /changed: restartPolicy$/);
+    const [, ...diff] = complaint.split("\n");
+    assert.deepEqual(diff, [
+      "@@ -35,7 +35,7 @@",
+      "   }",
+      "  ],",
+      '  "EphemeralContainers": null,',
+      '- "RestartPolicy": "Always",',
+      '+ "RestartPolicy": "Never",',
+      '  "TerminationGracePeriodSeconds": 30,',
+      '  "ActiveDeadlineSeconds": 9,',
+      '  "DNSPolicy": "ClusterFirst",',
+      "",
+    ]);
   });
 
   const gated = one({ schedulingGates: [{ name: "g" }], nodeSelector: { a: "1" } });

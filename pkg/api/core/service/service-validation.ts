@@ -11,7 +11,7 @@ import {
 } from "#meta";
 import { parseIp, parseCidr } from "#base";
 import { NOT_A_NETWORK, NOT_AN_ADDRESS, unreachableReason } from "../../networking/ip.ts";
-import { goShape } from "../../go-shape.ts";
+import { goShape } from "../../go/go-shape.ts";
 import { entry, invalidEach, repeatedPlaces, unsupported } from "../../strategy.ts";
 import { checkAddresses, checkChange } from "./service-families.ts";
 import {

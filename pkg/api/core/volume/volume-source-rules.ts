@@ -170,17 +170,17 @@ const initiatorForms = [
 
 const initiatorPrefixes = ["iqn", "eui", "naa"];
 
-/** `namesPrefixes`: whether the message for another prefix names those that are allowed. */
+/** For a volume in a pod, the message for another prefix names those that are allowed. */
 function checkInitiator(
   name: string,
   path: Path,
-  { problems, namesPrefixes }: { readonly problems: Problems; readonly namesPrefixes: boolean },
+  { problems, inPod }: { readonly problems: Problems; readonly inPod: boolean },
 ): void {
   if (initiatorForms.some((form) => form.test(name))) return;
   const hasPrefix = initiatorPrefixes.some((prefix) => name.startsWith(prefix));
   const form = "must be valid format";
   const prefixes = `${form} starting with iqn, eui, or naa`;
-  problems.invalid(path, name, hasPrefix || !namesPrefixes ? form : prefixes);
+  problems.invalid(path, name, hasPrefix || !inPod ? form : prefixes);
 }
 
 export function checkIscsi(
@@ -190,7 +190,7 @@ export function checkIscsi(
   path: Path,
   problems: Problems,
 ): void {
-  checkTarget(source, path, { problems, namesPrefixes: true });
+  checkTarget(source, path, { problems, inPod: true });
 }
 
 /** Checks a PersistentVolume's source: its name and portal form at most 64 characters. */
@@ -203,7 +203,7 @@ export function checkVolumeIscsi(
   if (initiatorName !== undefined && isLongTarget(volumeName, targetPortal)) {
     problems.invalid(path.child("targetportal"), targetPortal, LONG_TARGET);
   }
-  checkTarget(source, path, { problems, namesPrefixes: false });
+  checkTarget(source, path, { problems, inPod: false });
 }
 
 const LONGEST_TARGET = 64;
@@ -217,10 +217,11 @@ export function isLongTarget(volumeName: string, targetPortal: string): boolean 
   return Buffer.byteLength(`${volumeName}:${targetPortal}`) > LONGEST_TARGET;
 }
 
+/** The name of the secret is required in a PersistentVolume only. */
 function checkTarget(
   source: Parameters<typeof checkIscsi>[0],
   path: Path,
-  options: { readonly problems: Problems; readonly namesPrefixes: boolean },
+  options: { readonly problems: Problems; readonly inPod: boolean },
 ): void {
   const { problems } = options;
   const { targetPortal, iqn, lun, initiatorName, secretRef } = source;
@@ -230,7 +231,7 @@ function checkTarget(
   checkUnit(lun, path.child("lun"), problems);
   const needsSecret = source.chapAuthDiscovery || source.chapAuthSession;
   if (secretRef === undefined && needsSecret) problems.required(path.child("secretRef"));
-  checkSecretName(secretRef, path, problems);
+  if (!options.inPod) checkSecretName(secretRef, path, problems);
   if (initiatorName === undefined) return;
   checkInitiator(initiatorName, path.child("initiatorname"), options);
 }

@@ -3,7 +3,7 @@ import { deepEqual, formatIp, isIpv4Mapped, parseCidr } from "#base";
 import { Path, type Problems, type StructType } from "#schema";
 import { checkConditions } from "../../condition-rules.ts";
 import { checkNodeSelector } from "../../core/pod/spec/node-selector-rules.ts";
-import { goShape } from "../../go-shape.ts";
+import { goShape } from "../../go/go-shape.ts";
 import {
   FIELD_IMMUTABLE,
   invalidEach,

@@ -1,7 +1,7 @@
 import { deepEqual } from "#base";
 import { dropGated, Path, type Problems } from "#schema";
 import { checkAnnotations, checkLabels, kind } from "#meta";
-import { goShape } from "../../go-shape.ts";
+import { goShape } from "../../go/go-shape.ts";
 import { ageColumn, ageOf, nameColumn, nameOf } from "../../printing.ts";
 import { FIELD_IMMUTABLE, same } from "../../strategy.ts";
 import { templateDown, templateUp } from "../beta1-versions.ts";

@@ -1,7 +1,7 @@
 import { deepEqual } from "#base";
 import { dropGated, Path } from "#schema";
 import { kind } from "#meta";
-import { goShape } from "../../go-shape.ts";
+import { goShape } from "../../go/go-shape.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../../printing.ts";
 import { dividedWithMetadata } from "../../status-metadata.ts";
 import { FIELD_IMMUTABLE, same } from "../../strategy.ts";
