@@ -1,4 +1,5 @@
 import type { Clock } from "#base";
+import { quietTurns } from "../base/testing.ts";
 
 interface Sleeper {
   readonly at: number;
@@ -41,14 +42,14 @@ export class SlowClock implements Clock {
 
   async pass(ms: number): Promise<void> {
     const end = this.time + ms;
-    await settled();
+    await quietTurns(20);
     for (;;) {
       const [next] = [...this.sleepers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at);
       if (next === undefined) break;
       this.time = Math.max(this.time, next.at);
       this.sleepers.delete(next);
       next.wake();
-      await settled();
+      await quietTurns(20);
     }
     this.time = end;
   }
@@ -62,9 +63,4 @@ export function skewed(clock: Clock, byMs: () => number): Clock {
     monotonic: () => clock.monotonic(),
     sleep: (ms, signal, options) => clock.sleep(ms, signal, options),
   };
-}
-
-/** Runs pending work of the event loop. */
-async function settled(): Promise<void> {
-  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -5,6 +5,7 @@ import { type Client, Informers, RegistryClient } from "#client";
 import { type Catalog, internalError } from "#meta";
 import type { Registry } from "#registry";
 import { noInstruments, type User } from "#request";
+import { quietTurns } from "../base/testing.ts";
 import { type TestRegistry, testRegistry } from "../registry/testing.ts";
 import type { ControllerContext } from "./controller-context.ts";
 
@@ -101,7 +102,7 @@ export interface ControllerTest {
   releaseInformer(plural: string): void;
   /** Number of calls of the controller's client so far, including failed ones. */
   calls(verb: Verb, plural: string): number;
-  /** Polls `what` and resolves with its first truthy result; rejects after some seconds. */
+  /** Polls `what` and resolves with its first truthy result; rejects after a minute. */
   until<T>(what: () => Promise<T>): Promise<NonNullable<T>>;
   /** Stops the controller; rejects if it failed. */
   stop(): Promise<void>;
@@ -158,7 +159,7 @@ async function until<T>(what: () => Promise<T>): Promise<NonNullable<T>> {
   for (let tries = 0; ; tries++) {
     const found = await what();
     if (found) return found;
-    if (tries > 1000) throw new Error("the expected state was never reached");
+    if (tries > 10_000) throw new Error("the expected state was never reached");
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
@@ -210,7 +211,7 @@ async function playWithCrash(
   const step = async () => {
     processes.check();
     test.clock.advance(stepMs);
-    for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+    await quietTurns(5);
   };
   const untilInSteps: ControllerTest["until"] = async (what) => {
     for (let tries = 0; ; tries++) {

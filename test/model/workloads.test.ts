@@ -6,6 +6,7 @@
 import assert from "node:assert/strict";
 import { type Random, seededRandom } from "#base";
 import { defaultControllerSettings, selectControllers } from "#controllers";
+import { quietTurns } from "../../pkg/base/testing.ts";
 import { listAt, podTemplate, setPodStatus } from "../../pkg/controllers/pods/testing.ts";
 import { type ControllerTest, startController } from "../../pkg/controllers/testing.ts";
 import { type TestRegistry, testRegistry } from "../../pkg/registry/testing.ts";
@@ -68,7 +69,7 @@ class World {
   /** Lets time pass, and looks at the laws. */
   async step(ms = stepMs): Promise<void> {
     this.test.clock.advance(ms);
-    for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
+    await quietTurns(10);
     await this.check();
   }
 

@@ -1,4 +1,5 @@
 /** What tests do with nodes, in the place of kubelets. */
+import { quietTurns } from "../../base/testing.ts";
 import type { TestRegistry } from "../../registry/testing.ts";
 import { listAt } from "../pods/testing.ts";
 
@@ -71,13 +72,10 @@ export async function makePod(
 
 /** Lets time pass in steps, with what is ready to go on going on in between. */
 export async function passInSteps(test: TestRegistry, ms: number, stepMs = 500): Promise<void> {
-  const settle = async () => {
-    for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
-  };
-  await settle();
+  await quietTurns(10);
   for (let passed = 0; passed < ms; passed += stepMs) {
     test.clock.advance(Math.min(stepMs, ms - passed));
-    await settle();
+    await quietTurns(10);
   }
 }
 

@@ -285,8 +285,8 @@ describe("daemonset-controller", () => {
     await run.until(() => isGone(second));
     const third = await fail("Succeeded");
     await run.until(() => isGone(third));
-    assert.deepEqual(
-      (await eventsOf("FailedDaemonPod")).sort(),
+    await comesTo(
+      async () => (await eventsOf("FailedDaemonPod")).sort(),
       [
         `Found failed daemon pod ns/${first} on node a, will try to kill it`,
         `Found failed daemon pod ns/${second} on node a, will try to kill it`,

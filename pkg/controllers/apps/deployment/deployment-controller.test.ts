@@ -254,9 +254,10 @@ describe("deployment-controller", () => {
       () => eventsOf("DeploymentRollbackTemplateUnchanged"),
       ['The rollback revision contains the same template as current deployment "web"'],
     );
-    assert.deepEqual(await eventsOf("DeploymentRollback"), [
-      'Rolled back deployment "web" to revision 1',
-    ]);
+    await comesTo(
+      () => eventsOf("DeploymentRollback"),
+      ['Rolled back deployment "web" to revision 1'],
+    );
   });
 
   it("keeps old ReplicaSets up to its history limit", async () => {
@@ -326,7 +327,7 @@ describe("deployment-controller", () => {
       test.clock.advance(100);
       return (await condition("Progressing")).reason === "ReplicaSetUpdated";
     });
-    const [message] = await eventsOf("ReplicaSetCreateError");
+    const message = await run.until(async () => (await eventsOf("ReplicaSetCreateError"))[0]);
     assert.match(message, /^Failed to create new replica set "web-\w+": /);
   });
 

@@ -208,7 +208,7 @@ describe("replicaset-controller", () => {
     });
     await comesTo("web", "4 4 0 0");
     assert.equal(run.calls("create", "pods"), 2 + 4);
-    const [event] = await eventsOf("FailedCreate");
+    const event = await run.until(async () => (await eventsOf("FailedCreate"))[0]);
     assert.equal(event.type, "Warning");
     assert.match(event.message, /^Error creating: /);
   });
@@ -280,7 +280,7 @@ describe("replicationcontroller-controller", () => {
     assert.equal(pod.metadata.ownerReferences[0].apiVersion, "v1");
     await test.patch(`${controllers}/old`, { spec: { replicas: 0 } });
     await run.until(async () => (await status()).replicas === 0);
-    const [event] = await eventsOf("SuccessfulCreate");
+    const event = await run.until(async () => (await eventsOf("SuccessfulCreate"))[0]);
     assert.equal(event.source.component, "replication-controller");
     await run.stop();
   });

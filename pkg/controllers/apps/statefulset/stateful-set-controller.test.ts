@@ -135,11 +135,14 @@ describe("statefulset-controller", () => {
     await comesTo(counts, "4 3 3 4 4");
     await setPodStatus(test, "db-0");
     await comesTo(pods, "db-0:v1");
-    assert.deepEqual(await eventsOf("SuccessfulDelete"), [
-      "delete Pod db-1 in StatefulSet db successful",
-      "delete Pod db-2 in StatefulSet db successful",
-      "delete Pod db-3 in StatefulSet db successful",
-    ]);
+    await comesTo(
+      () => eventsOf("SuccessfulDelete"),
+      [
+        "delete Pod db-1 in StatefulSet db successful",
+        "delete Pod db-2 in StatefulSet db successful",
+        "delete Pod db-3 in StatefulSet db successful",
+      ],
+    );
   });
 
   it("replaces a pod that has ended, under its name", async () => {
@@ -306,10 +309,13 @@ describe("statefulset-controller", () => {
     await run.until(async () => started.calls("delete", "pods") > 1);
     started.releaseInformer("pods");
     await readyUntil("db-0:v2 db-1:v2");
-    assert.deepEqual(await eventsOf("SuccessfulDelete"), [
-      "delete Pod db-0 in StatefulSet db successful",
-      "delete Pod db-1 in StatefulSet db successful",
-    ]);
+    await comesTo(
+      () => eventsOf("SuccessfulDelete"),
+      [
+        "delete Pod db-0 in StatefulSet db successful",
+        "delete Pod db-1 in StatefulSet db successful",
+      ],
+    );
   });
 });
 

@@ -1,4 +1,5 @@
 /** What tests do with the pods of Jobs, in the place of kubelets. */
+import { quietTurns } from "../../../base/testing.ts";
 import type { TestRegistry } from "../../../registry/testing.ts";
 import { listAt } from "../../pods/testing.ts";
 
@@ -48,9 +49,9 @@ export const indexOf = ({ metadata }: any): string | undefined =>
 
 /** Lets what is ready go on, then time pass. */
 export async function pass(test: TestRegistry, ms: number): Promise<void> {
-  for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
+  await quietTurns(10);
   test.clock.advance(ms);
-  for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
+  await quietTurns(10);
 }
 
 export const conditionTypes = ({ conditions = [] }: any): string[] =>
