@@ -54,7 +54,7 @@ describe("controllers with the rights of their service accounts", () => {
     for (let tries = 0; ; tries++) {
       const found = await send("GET", path);
       if (wanted(found)) return;
-      assert.ok(tries < 1_000, `${path}: ${JSON.stringify(found)}; ${errors.join("; ")}`);
+      assert.ok(tries < 6000, `${path}: ${JSON.stringify(found)}; ${errors.join("; ")}`);
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }

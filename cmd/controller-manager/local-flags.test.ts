@@ -37,7 +37,7 @@ describe("flags of controllers beside an API server", () => {
       const read = async (path: string) => (await server.fetch(path)).status;
       for (let tries = 0; ; tries++) {
         if ((await read("/api/v1/namespaces/default/serviceaccounts/default")) === 200) break;
-        assert.ok(tries < 500, "the service account is never created");
+        assert.ok(tries < 3000, "the service account is never created");
         await new Promise((resolve) => setTimeout(resolve, 10));
       }
       const namespace = "/api/v1/namespaces/default";

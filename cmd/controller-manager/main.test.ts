@@ -67,7 +67,7 @@ describe("keelson controller-manager", () => {
 
   async function until(what: () => boolean | Promise<boolean>, told: () => string): Promise<void> {
     for (let tries = 0; !(await what()); tries++) {
-      assert.ok(tries < 600, told());
+      assert.ok(tries < 3600, told());
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   }

@@ -37,7 +37,7 @@ describe("workers", () => {
   });
 
   async function seen(pattern: RegExp): Promise<string> {
-    for (let tries = 0; tries < 600; tries++) {
+    for (let tries = 0; tries < 3600; tries++) {
       const match = pattern.exec(text);
       if (match) return match[1] ?? match[0];
       await new Promise((resolve) => setTimeout(resolve, 50));

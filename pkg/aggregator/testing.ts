@@ -135,7 +135,7 @@ export function aggregation() {
 /** Polls until the condition holds; throws after 1000 attempts. */
 export async function until(what: () => boolean | Promise<boolean>): Promise<void> {
   for (let tries = 0; !(await what()); tries++) {
-    if (tries > 1000) throw new Error("the expected state was never reached");
+    if (tries > 6000) throw new Error("the expected state was never reached");
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }

@@ -99,7 +99,7 @@ describe("custom resources through clients", () => {
     const watch = await new Watch(config).watch(watched, {}, changed, () => undefined);
     await api.createNamespacedCustomObject({ ...place, body: JSON.parse(farm("kept", 2)) });
     const settled = async (cows: number): Promise<void> => {
-      for (let tries = 0; tries < 500; tries++) {
+      for (let tries = 0; tries < 3000; tries++) {
         const found: any = await api.getNamespacedCustomObject({ ...place, name: "kept" });
         if (found.status?.cows === cows) return;
         await new Promise((resolve) => setTimeout(resolve, 10));

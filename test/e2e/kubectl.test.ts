@@ -147,7 +147,7 @@ function firstSession(store: "memory" | "etcd"): void {
 }
 
 async function eventually(holds: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 200; tries++) {
+  for (let tries = 0; tries < 1200; tries++) {
     if (await holds()) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }

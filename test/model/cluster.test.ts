@@ -164,7 +164,7 @@ function lastLines(log: string): string {
 }
 
 async function eventually<T>(attempt: () => Promise<T>): Promise<T> {
-  const deadline = Date.now() + 40_000;
+  const deadline = Date.now() + 120_000;
   for (;;) {
     try {
       return await attempt();

@@ -46,7 +46,7 @@ describe("garbage collector", () => {
     for (let tries = 0; ; tries++) {
       const names = await test.names(maps);
       if (String(names) === String(expected)) return;
-      if (tries > 400) assert.deepEqual(names, expected);
+      if (tries > 2400) assert.deepEqual(names, expected);
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
   }
@@ -65,7 +65,7 @@ describe("garbage collector", () => {
       const { object } = await test.get(`${maps}/both`);
       const left = object.metadata.ownerReferences.map(({ name }: { name: string }) => name);
       if (String(left) === "second") break;
-      assert.ok(tries < 400, String(left));
+      assert.ok(tries < 2400, String(left));
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
   });
@@ -93,7 +93,7 @@ describe("garbage collector", () => {
     await test.remove(`${maps}/parent`, { propagationPolicy: "Foreground" });
     const isGoing = async () => (await test.get(`${maps}/held`)).object.metadata.deletionTimestamp;
     for (let tries = 0; !(await isGoing()); tries++) {
-      assert.ok(tries < 400, "the dependent is not deleted");
+      assert.ok(tries < 2400, "the dependent is not deleted");
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
     await until(["child", "held", "parent"]);

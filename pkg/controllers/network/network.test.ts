@@ -27,7 +27,7 @@ describe("network controllers", () => {
 
   async function until(what: () => Promise<boolean>): Promise<void> {
     for (let tries = 0; !(await what()); tries++) {
-      assert.ok(tries < 500, "never came to that");
+      assert.ok(tries < 3000, "never came to that");
       await new Promise((resolve) => setTimeout(resolve, 2));
     }
   }

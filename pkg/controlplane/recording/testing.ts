@@ -57,7 +57,7 @@ export async function call(server: RunningServer, url: string, body?: object, me
 
 /** Resolves with the first value of `probe` that is not undefined. */
 export async function until<T>(probe: () => T | undefined | Promise<T | undefined>): Promise<T> {
-  for (let tries = 0; tries < 600; tries++) {
+  for (let tries = 0; tries < 3600; tries++) {
     const found = await probe();
     if (found !== undefined) return found;
     await setTimeout(20);

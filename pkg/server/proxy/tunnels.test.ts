@@ -47,7 +47,7 @@ describe("tunnels to kubelets", () => {
     ...more,
   });
   const open = (tunnels: Tunnels, destination: Destination, headers = {}) =>
-    tunnels.open(destination, { method: "GET", headers, signal: AbortSignal.timeout(5_000) });
+    tunnels.open(destination, { method: "GET", headers, signal: AbortSignal.timeout(60_000) });
   const textOf = async (tunnels: Tunnels, destination = to()): Promise<string> => {
     const response = await open(tunnels, destination);
     let text = "";

@@ -145,7 +145,7 @@ class Member implements EtcdProcess {
 async function serving(endpoint: string): Promise<void> {
   const { hostname, port } = new URL(endpoint);
   const { connect } = await import("node:net");
-  for (let tries = 0; tries < 400; tries += 1) {
+  for (let tries = 0; tries < 2400; tries += 1) {
     const open = await new Promise<boolean>((resolve) => {
       const socket = connect(Number(port), hostname);
       socket.once("connect", () => resolve(true)).once("error", () => resolve(false));

@@ -188,7 +188,7 @@ describe("authentication", () => {
   }
 
   async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
-    for (let tries = 0; tries < 150; tries++) {
+    for (let tries = 0; tries < 900; tries++) {
       if (await isSo()) return;
       await new Promise((resolve) => setTimeout(resolve, 100));
     }

@@ -103,7 +103,7 @@ describe("@kubernetes/client-node", () => {
 });
 
 async function eventually(holds: () => boolean): Promise<void> {
-  for (let tries = 0; tries < 150; tries++) {
+  for (let tries = 0; tries < 900; tries++) {
     if (holds()) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }

@@ -48,7 +48,7 @@ describe("custom resources", () => {
   }
 
   async function until<T>(what: () => Promise<T | undefined>): Promise<T> {
-    for (let tries = 0; tries < 400; tries++) {
+    for (let tries = 0; tries < 2400; tries++) {
       const value = await what();
       if (value !== undefined) return value;
       await new Promise((resolve) => setTimeout(resolve, 10));

@@ -19,7 +19,7 @@ describe("published schemas of custom resources", () => {
     const address = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
     const { status } = await server.fetch(address, { method: "POST", headers, body });
     assert.equal(status, 201);
-    for (let tries = 0; tries < 400; tries++) {
+    for (let tries = 0; tries < 2400; tries++) {
       const document: any = await (await server.fetch("/openapi/v2")).json();
       const found = document.definitions[`com.example.v1.${kind}`];
       if (found !== undefined) return { found, all: document.definitions };

@@ -12,7 +12,7 @@ const tokens = ["alice", "bob", "mallory"]
 
 /** Polls until `what` answers something truthy, which it returns. */
 async function until<T>(what: () => Promise<T>): Promise<NonNullable<T>> {
-  for (let tries = 0; tries < 500; tries++) {
+  for (let tries = 0; tries < 3000; tries++) {
     const found = await what();
     if (found) return found;
     await new Promise((resolve) => setTimeout(resolve, 10));

@@ -67,7 +67,7 @@ function kubeconfigOf(url: string, pool: string) {
   return parseKubeconfig(JSON.stringify({ clusters: [{ name: "a", cluster }] }), assert.fail);
 }
 
-const signal = () => AbortSignal.timeout(5_000);
+const signal = () => AbortSignal.timeout(60_000);
 
 /** By the file that opens the connections. */
 const clients: Readonly<Record<string, Client>> = {

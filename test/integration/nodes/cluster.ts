@@ -5,7 +5,7 @@ import type { RunningServer } from "../../../cmd/keelson/index.ts";
 export type Json = any;
 
 const core = "/api/v1";
-const deadlineMs = 30_000;
+const deadlineMs = 120_000;
 
 /** What tests ask of a server over HTTP. */
 export class Cluster {

@@ -8,7 +8,7 @@ import { type RunningServer, startServer } from "../../../cmd/keelson/index.ts";
 
 type Json = any;
 
-const deadlineMs = 30_000;
+const deadlineMs = 120_000;
 const pods = "/api/v1/namespaces/default/pods";
 
 describe("simulated nodes and the controllers of nodes", () => {
