@@ -14,7 +14,7 @@ const reasonDetail =
   `'my_name',  or 'MY_NAME',  or 'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', ` +
   `regex used for validation is '${reasonForm}')`;
 
-/** Standard conditions; each type may occur once. */
+/** Validates a list of metav1.Condition; each type must be unique. */
 export function checkConditions(
   conditions: readonly Condition[] | undefined,
   path: Path,
@@ -23,9 +23,9 @@ export function checkConditions(
   const all = conditions ?? [];
   const repeated = repeatedPlaces(all, ({ type }) => type);
   for (const [index, each] of all.entries()) {
-    const place = path.index(index);
-    if (repeated.has(index)) problems.duplicate(place.child("type"), each.type);
-    checkCondition(each, place, problems);
+    const itemPath = path.index(index);
+    if (repeated.has(index)) problems.duplicate(itemPath.child("type"), each.type);
+    checkCondition(each, itemPath, problems);
   }
 }
 
@@ -34,15 +34,20 @@ function checkCondition(each: Condition, path: Path, problems: Problems): void {
   invalidEach(problems, path.child("type"), { value: type, messages: isQualifiedName(type) });
   if (!statuses.includes(status)) problems.notSupported(path.child("status"), status, statuses);
   if (observedGeneration !== undefined && observedGeneration < 0) {
-    const place = path.child("observedGeneration");
-    problems.invalid(place, observedGeneration, "must be greater than or equal to zero");
+    const observedGenerationPath = path.child("observedGeneration");
+    problems.invalid(
+      observedGenerationPath,
+      observedGeneration,
+      "must be greater than or equal to zero",
+    );
   }
   if (!lastTransitionTime) problems.required(path.child("lastTransitionTime"));
-  const place = path.child("reason");
-  if (reason === "") problems.required(place);
+  const reasonPath = path.child("reason");
+  if (reason === "") problems.required(reasonPath);
   else {
-    if (!new RegExp(`^${reasonForm}$`).test(reason)) problems.invalid(place, reason, reasonDetail);
-    if (reason.length > LONGEST_REASON) problems.tooLong(place, reason, LONGEST_REASON);
+    if (!new RegExp(`^${reasonForm}$`).test(reason))
+      problems.invalid(reasonPath, reason, reasonDetail);
+    if (reason.length > LONGEST_REASON) problems.tooLong(reasonPath, reason, LONGEST_REASON);
   }
   if (message.length > LONGEST_MESSAGE) {
     problems.tooLong(path.child("message"), message, LONGEST_MESSAGE);

@@ -1,7 +1,6 @@
 /**
- * Feature gates of release 1.34 by stage, with those of the spec's snapshot (releases up to 1.26)
- * that
- * have been stable for so long that later releases no longer list them.
+ * Feature gates of Kubernetes 1.34 by stage, plus gates that graduated up to 1.26 and are no longer
+ * listed by later releases.
  */
 
 type Stage = "alpha" | "beta" | "stable" | "deprecated";
@@ -11,7 +10,7 @@ interface Gate {
   readonly on: boolean;
 }
 
-/** A mistake in `--feature-gates`, in one sentence. */
+/** Invalid value of `--feature-gates`. */
 export class FeatureGateError extends Error {
   override readonly name = "FeatureGateError";
 }
@@ -120,7 +119,7 @@ const deprecatedOn = `
   AggregatedDiscoveryRemoveBetaType DisableNodeKubeProxyVersion KubeletPodResourcesListUseActivePods
   StorageNamespaceIndex`;
 
-/** Gates that this program consults; a test compares them with the source. */
+/** Gates that the code consults; a test verifies the list against the source. */
 const consulted = `
   APIServerIdentity AggregatedDiscoveryRemoveBetaType
   AllowInsecureKubeletCertificateSigningRequests AllowServiceLBStatusOnNonLB CSIStorageCapacity
@@ -159,12 +158,10 @@ const known: ReadonlyMap<string, Gate> = new Map(
 );
 
 /**
- * Which gates are on, given `--feature-gates`: `AllAlpha` and `AllBeta` set a whole stage, a
- * gate's own
- * name wins over them. A name that the table does not have is off.
- * @throws FeatureGateError for unknown names, values that are not true or false, and stable gates
- * that
- *   are switched off
+ * Resolves `--feature-gates`: `AllAlpha` and `AllBeta` set a whole stage, explicit gates take
+ * precedence. Gates missing in the table are off.
+ * @throws FeatureGateError for unknown names, values other than true and false, and stable gates
+ * that are switched off
  */
 export function featureGates(settings: ReadonlyMap<string, string>): (name: string) => boolean {
   for (const [name, value] of settings) checkSetting(name, value);
@@ -179,10 +176,7 @@ export function featureGates(settings: ReadonlyMap<string, string>): (name: stri
   };
 }
 
-/**
- * Settings that change nothing here: gates that differ from their default and are not consulted, in
- * the order of `settings`.
- */
+/** Gates set to another value than their default, but not consulted, in the order of `settings`. */
 export function gatesWithoutEffect(settings: ReadonlyMap<string, string>): readonly string[] {
   const names = new Set(consultedGates());
   return [...settings].flatMap(([name, value]) => {
@@ -195,7 +189,7 @@ export function consultedGates(): readonly string[] {
   return consulted.trim().split(/\s+/);
 }
 
-/** The gates of the table with their stages. */
+/** All gates with their stages. */
 export function featureStages(): ReadonlyMap<string, Stage> {
   return new Map([...known].map(([name, { stage }]) => [name, stage]));
 }

@@ -2,13 +2,13 @@
 import { goQuote } from "#meta";
 
 export interface GoUrl {
-  /** In lower case; "" = none. */
+  /** Scheme in lower case; "" = none. */
   readonly scheme: string;
-  /** Name and password as written; undefined = no `@`. */
+  /** User info as written; undefined = no `@`. */
   readonly user: string | undefined;
   readonly host: string;
   readonly path: string;
-  /** Behind the question mark. */
+  /** Query without the question mark. */
   readonly query: string;
   readonly fragment: string;
 }

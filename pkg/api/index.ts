@@ -1,4 +1,4 @@
-/** api: all built-in kinds, one file each, and the kinds that are sent but never stored. */
+/** API kinds: all built-in kinds, one file each, and kinds that are sent but never stored. */
 export { builtinKinds } from "./builtin-kinds.ts";
 export {
   cleanupFinalizer,

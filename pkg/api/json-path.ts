@@ -1,6 +1,9 @@
 import type { Path, Problems } from "#schema";
 
-/** Rejects text that kubectl's JSONPath cannot parse; `text` is without the braces. */
+/**
+ * Rejects a path that kubectl's JSONPath parser cannot parse.
+ * @param text path without the braces
+ */
 export function checkJsonPath(text: string, path: Path, problems: Problems): void {
   const fault = jsonPathFault(text);
   if (fault !== undefined) problems.invalid(path, text, `invalid JSONPath: ${fault}`);

@@ -5,7 +5,7 @@ import { invalidEach } from "./strategy.ts";
 
 export type LabelSelector = Infer<typeof labelSelector>;
 
-/** Keys, operators and values of a selector; an absent one is fine. */
+/** Validates keys, operators and values of a selector unless it is absent. */
 export function checkLabelSelector(
   selector: LabelSelector | undefined,
   path: Path,
@@ -14,9 +14,9 @@ export function checkLabelSelector(
   if (selector === undefined) return;
   checkLabels(selector.matchLabels ?? {}, path.child("matchLabels"), problems);
   for (const [index, requirement] of (selector.matchExpressions ?? []).entries()) {
-    const place = path.child("matchExpressions").index(index);
+    const itemPath = path.child("matchExpressions").index(index);
     const { key, operator, values = [] } = requirement;
-    const valuesPath = place.child("values");
+    const valuesPath = itemPath.child("values");
     if (operator === "In" || operator === "NotIn") {
       if (values.length === 0) {
         problems.required(valuesPath, "must be specified when `operator` is 'In' or 'NotIn'");
@@ -26,15 +26,15 @@ export function checkLabelSelector(
         const detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
         problems.forbidden(valuesPath, detail);
       }
-    } else problems.invalid(place.child("operator"), operator, "not a valid selector operator");
-    invalidEach(problems, place.child("key"), { value: key, messages: isQualifiedName(key) });
+    } else problems.invalid(itemPath.child("operator"), operator, "not a valid selector operator");
+    invalidEach(problems, itemPath.child("key"), { value: key, messages: isQualifiedName(key) });
     for (const [i, value] of values.entries()) {
       invalidEach(problems, valuesPath.index(i), { value, messages: isLabelValue(value) });
     }
   }
 }
 
-/** `app=db,tier notin (x,y)`; `<none>` for a selector of everything. */
+/** Selector as text, `app=db,tier notin (x,y)` for example; `<none>` if it is empty. */
 export function formatLabelSelector(selector: LabelSelector): string {
   const labels = Object.entries(selector.matchLabels ?? {}).map(([key, value]) => {
     return { key, text: `${key}=${value}` };
@@ -56,7 +56,7 @@ export function formatLabelSelector(selector: LabelSelector): string {
   return parts.length === 0 ? "<none>" : parts.map(({ text }) => text).join(",");
 }
 
-/** `app=db,tier=front`; `<none>` for no labels. */
+/** Labels as text, `app=db,tier=front` for example; `<none>` if there are none. */
 export function formatLabels(labels: Readonly<Record<string, string>> | undefined): string {
   const all = Object.entries(labels ?? {}).sort(([a], [b]) => compareUtf8(a, b));
   return all.map(([key, value]) => `${key}=${value}`).join(",") || "<none>";

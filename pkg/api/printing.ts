@@ -1,7 +1,7 @@
-/** How kinds describe the rows of `kubectl get`. */
+/** Helpers for the table columns and rows of kinds. */
 import type { Column } from "#meta";
 
-/** `column("Handler", "what it is")`; type and priority where they are not the usual ones. */
+/** Declares a column, of type string and priority 0 by default. */
 export function column(
   name: string,
   description: string,
@@ -20,7 +20,7 @@ export const nameColumn: Column = column(
 
 export const ageColumn: Column = column("Age", "Time since the object was created.");
 
-/** The columns of kinds that say nothing about themselves. */
+/** Default columns: name and age. */
 export const plainColumns: readonly Column[] = [
   nameColumn,
   column("Created At", "Time at which the object was created.", { type: "date" }),

@@ -5,7 +5,7 @@ interface HasMetadata {
   metadata: object;
 }
 
-/** As `dividedBySubresource`, for kinds whose status subresource leaves the metadata alone, too. */
+/** Like `dividedBySubresource`, for kinds whose status subresource cannot change metadata. */
 export function dividedWithMetadata(
   initial: () => unknown,
 ): ReturnType<typeof dividedBySubresource> {
@@ -19,7 +19,7 @@ export function dividedWithMetadata(
   };
 }
 
-/** All of it but for who manages which field. */
+/** Restores all metadata except managedFields. */
 function keepMetadata(object: HasMetadata, old: HasMetadata): void {
   const { managedFields, resourceVersion } = object.metadata as Record<string, unknown>;
   const metadata = { ...old.metadata } as Record<string, unknown>;

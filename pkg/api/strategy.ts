@@ -1,11 +1,11 @@
-/** Pieces that several kinds' hooks are made of. */
+/** Hooks and validation helpers that many kinds share. */
 import type { Path, Problems } from "#schema";
 import { deepEqual, identity, sortedKeys as keysInOrder } from "#base";
 import type { HookContext, KindHooks, KindVersion } from "#meta";
 
 export const FIELD_IMMUTABLE = "field is immutable";
 
-/** For a version that looks exactly like the hub. */
+/** Conversion of a version whose fields equal those of the hub. */
 export const same: KindVersion["convert"] = { up: (object) => object, down: (hub) => hub };
 
 interface HasSpecAndStatus {
@@ -14,8 +14,8 @@ interface HasSpecAndStatus {
 }
 
 /**
- * The usual division of labour: the main resource writes everything but `status`, the status
- * subresource nothing but `status`. A created object starts with the status `initial()`.
+ * Hooks of kinds with a status subresource: the main resource cannot change `status`, the status
+ * subresource cannot change `spec`. `initial` returns the status of created objects.
  */
 export function dividedBySubresource(
   initial: () => unknown,
@@ -31,7 +31,9 @@ export function dividedBySubresource(
   };
 }
 
-/** `field is immutable` unless both are equal; `shown` where Kubernetes shows something else. */
+/**
+ * Reports `field is immutable` unless both values are equal. `shown` overrides the reported value.
+ */
 export function mustNotChange(
   problems: Problems,
   path: Path,
@@ -42,7 +44,7 @@ export function mustNotChange(
   problems.invalid(path, shown ?? null, FIELD_IMMUTABLE);
 }
 
-/** Like `problems.notSupported`, with the values in the order in which Kubernetes declares them. */
+/** Like `problems.notSupported`, but lists the values in Kubernetes' order of declaration. */
 export function unsupported(
   problems: Problems,
   path: Path,
@@ -53,7 +55,7 @@ export function unsupported(
   problems.add({ type: "FieldValueNotSupported", field: path.toString(), value, detail });
 }
 
-/** One `Invalid value` for each message. */
+/** Reports an `Invalid value` for each message. */
 export function invalidEach(
   problems: Problems,
   path: Path,
@@ -62,7 +64,7 @@ export function invalidEach(
   for (const message of messages) problems.invalid(path, value, message);
 }
 
-/** Keys in the order in which problems are reported; Kubernetes' own order is random. */
+/** Sorted keys, for a stable order of problems; Kubernetes' order is random. */
 export function sortedKeys(map: Readonly<Record<string, unknown>> | null | undefined): string[] {
   return keysInOrder(map ?? {});
 }
@@ -75,7 +77,7 @@ export function entry<T>(
   return map !== null && map !== undefined && Object.hasOwn(map, key) ? map[key] : undefined;
 }
 
-/** Whether a value equals one of these. Finds out at once, however many they are. */
+/** Predicate for membership by deep equality, with a constant-time lookup. */
 export function memberOf(all: readonly unknown[] | null = []): (value: unknown) => boolean {
   let known: ReadonlySet<unknown> | undefined;
   return (value) => {
@@ -84,17 +86,14 @@ export function memberOf(all: readonly unknown[] | null = []): (value: unknown) 
   };
 }
 
-/** The first element of each name. */
+/** Elements by name; the first one of a name wins. */
 export function firstByName<V extends { readonly name: string }>(
   all: readonly V[] | null = [],
 ): ReadonlyMap<string, V> {
   return new Map((all ?? []).toReversed().map((each) => [each.name, each]));
 }
 
-/**
- * Where elements are that an earlier one equals in what `keyOf` says, a string or a number. Takes
- * as long as the list is, however long that is.
- */
+/** Indexes of elements whose key equals that of an earlier element. Linear in the length. */
 export function repeatedPlaces<V>(
   all: readonly V[],
   keyOf: (each: V) => string | number | undefined,

@@ -1,4 +1,4 @@
-/** Kinds that are not stored, but are bodies of subresources. */
+/** Kinds that are bodies of subresources and never stored. */
 import { kind, type Kind } from "#meta";
 import { tokenRequestV1 } from "./authentication/token-request.ts";
 import { scale } from "./autoscaling/scale.ts";

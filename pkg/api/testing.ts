@@ -1,20 +1,20 @@
-/** Notation for the tests of kinds: one write as an object and a list of complaints. */
+/** Test helpers that run the hooks of a kind for one write and report problems as text. */
 import { applyDefaults, checkFields, fromJson, Path, Problems } from "#schema";
 import { type HookContext, type Kind, type KindVersion, kubernetes } from "#meta";
 import { deepClone } from "#base";
 
 export interface Write {
   readonly namespace?: string;
-  /** Group and version of the client's objects, as the kind declares them; absent = the hub. */
+  /** API version of the client's object, as the kind declares it; absent = the hub. */
   readonly version?: string;
   readonly group?: string;
   readonly subresource?: string;
-  /** Gates that are on. */
+  /** Enabled feature gates. */
   readonly gates?: readonly string[];
 }
 
 export interface Outcome {
-  /** In hub form, defaulted and prepared. */
+  /** Object in the hub version, defaulted and prepared. */
   readonly object: any;
   /** `Invalid spec.x = 5: must be less`: type, field, value where there is one, detail. */
   readonly complaints: readonly string[];
@@ -64,10 +64,10 @@ function complaintsOf(problems: Problems): string[] {
   });
 }
 
-/** An object of the client's in hub form with its defaults, before it is prepared. */
+/** A client's object in the hub version with defaults, not yet prepared. */
 export const defaulted = (kind: Kind, sketch: Sketch): any => decode(kind, sketch, {});
 
-/** What becomes of an object that a client creates. */
+/** Result of creating the object. */
 export function created(kind: Kind, sketch: Sketch, write: Write = {}): Outcome {
   const context = contextOf(kind, write);
   const object = decode(kind, sketch, write);
@@ -78,7 +78,7 @@ export function created(kind: Kind, sketch: Sketch, write: Write = {}): Outcome 
   return { object, complaints: complaintsOf(problems) };
 }
 
-/** What becomes of an object that a client writes over `old`, the outcome of an earlier write. */
+/** Result of updating `old`, the outcome of an earlier write. */
 export function updated(kind: Kind, old: Outcome, sketch: Sketch, write: Write = {}): Outcome {
   const context = contextOf(kind, write);
   const object = decode(kind, sketch, write);

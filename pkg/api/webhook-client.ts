@@ -1,4 +1,4 @@
-/** How the server reaches webhooks, of admission and of the conversion of custom resources. */
+/** Client configuration of admission and conversion webhooks. */
 import {
   required,
   bytes,
@@ -14,7 +14,7 @@ import {
 import { isDns1123Subdomain, isPortNumber } from "#meta";
 import { type GoUrl, parseGoUrl } from "./go-url.ts";
 
-/** The same structs in the package of each group. */
+/** Declares WebhookClientConfig in the package of a group. */
 export function webhookClientConfigOf(declare: ReturnType<typeof structs>) {
   const serviceReference = declare(
     "ServiceReference",
@@ -60,7 +60,10 @@ export function webhookClientConfigOf(declare: ReturnType<typeof structs>) {
 type ClientConfig = Infer<ReturnType<typeof webhookClientConfigOf>>;
 type Service = NonNullable<ClientConfig["service"]>;
 
-/** Kubernetes' messages of a missing name or namespace of a service are interchanged. */
+/**
+ * Validates a client configuration. Kubernetes reports a missing namespace at `name` and vice
+ * versa.
+ */
 export function checkClientConfig(config: ClientConfig, path: Path, problems: Problems): void {
   const { url, service } = config;
   if ((url === undefined) === (service === undefined)) {
@@ -103,7 +106,7 @@ function checkService({ namespace, name, path, port }: Service, at: Path, proble
   if (path !== undefined) checkServicePath(path, at.child("path"), problems);
 }
 
-/** A path of segments that look like DNS names; a slash at the end is fine. */
+/** Validates a URL path whose segments must be DNS subdomains; a trailing slash is allowed. */
 function checkServicePath(text: string, path: Path, problems: Problems): void {
   if (text === "" || text === "/") return;
   if (!text.startsWith("/")) problems.invalid(path, text, "must start with a '/'");

@@ -1,4 +1,4 @@
-/** Kinds that travel or lie in old stores, but that no path serves. */
+/** Kinds that are sent or decoded from old storage, but not served under any path. */
 import type { StructType } from "#schema";
 import { admissionReviewV1 } from "./admission/admission-review.ts";
 import {
@@ -33,7 +33,6 @@ export interface WireKind {
   readonly struct: StructType<any>;
 }
 
-/** The kind has the name of its struct. */
 function ofGroup(
   group: string,
   version: string,

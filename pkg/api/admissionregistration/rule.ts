@@ -69,13 +69,14 @@ const scopes = ["*", "Cluster", "Namespaced"];
 
 export function checkRule(value: RuleWithOperations, path: Path, problems: Problems): void {
   const { operations: verbs = [] } = value;
-  const place = path.child("operations");
-  if (verbs.length === 0) problems.required(place);
+  const operationsPath = path.child("operations");
+  if (verbs.length === 0) problems.required(operationsPath);
   if (verbs.length > 1 && verbs.includes("*")) {
-    problems.invalid(place, verbs, "if '*' is present, must not specify other operations");
+    problems.invalid(operationsPath, verbs, "if '*' is present, must not specify other operations");
   }
   for (const [index, verb] of verbs.entries()) {
-    if (!operations.includes(verb)) problems.notSupported(place.index(index), verb, operations);
+    if (!operations.includes(verb))
+      problems.notSupported(operationsPath.index(index), verb, operations);
   }
   checkNames(value.apiGroups ?? [], path.child("apiGroups"), {
     others: "API groups",
@@ -94,7 +95,7 @@ export function checkRule(value: RuleWithOperations, path: Path, problems: Probl
 }
 
 interface NameRules {
-  /** Error message for elements beside `*`. */
+  /** Error message for further elements beside `*`. */
   readonly others: string;
   readonly mayBeEmpty: boolean;
   readonly problems: Problems;
@@ -121,18 +122,18 @@ function checkResources(resources: readonly string[], path: Path, problems: Prob
   const wholeResources = new Set<string>();
   const subresourcesOfAll = new Set<string>();
   for (const [index, entry] of resources.entries()) {
-    const place = path.index(index);
-    if (entry === "") problems.required(place);
+    const itemPath = path.index(index);
+    if (entry === "") problems.required(itemPath);
     const slash = entry.indexOf("/");
     if (entry === "*/*" || slash < 0) continue;
     const resource = entry.slice(0, slash);
     const below = entry.slice(slash + 1);
     if (wholeResources.has(resource)) {
       const detail = `if '${resource}/*' is present, must not specify ${entry}`;
-      problems.invalid(place, entry, detail);
+      problems.invalid(itemPath, entry, detail);
     }
     if (subresourcesOfAll.has(below)) {
-      problems.invalid(place, entry, `if '*/${below}' is present, must not specify ${entry}`);
+      problems.invalid(itemPath, entry, `if '*/${below}' is present, must not specify ${entry}`);
     }
     if (below === "*") wholeResources.add(resource);
     if (resource === "*") subresourcesOfAll.add(below);

@@ -1,14 +1,14 @@
-/** Rules of `spec.conversion`. */
+/** Validation of `spec.conversion`. */
 import { Path, type Problems } from "#schema";
 import { checkClientConfig } from "../webhook-client.ts";
 import type { DefinitionSpec } from "./definition-structs.ts";
 import { checkEnumerated, checkLabel } from "./name-rules.ts";
-import { isBundle, knowsReviews, type Tolerance } from "./tolerance.ts";
+import { isCABundle, includesSupportedReviewVersion, type Ratcheting } from "./ratcheting.ts";
 import { repeatedPlaces } from "../strategy.ts";
 
 export function checkConversion(
   conversion: DefinitionSpec["conversion"],
-  tolerance: Tolerance,
+  ratcheting: Ratcheting,
   problems: Problems,
 ): void {
   if (conversion === undefined) return;
@@ -25,12 +25,15 @@ export function checkConversion(
       problems.required(client, "required when strategy is set to Webhook");
     } else {
       checkClientConfig(clientConfig, client, problems);
-      if (!tolerance.certificates && !isBundle(clientConfig.caBundle ?? "")) {
+      if (!ratcheting.allowsInvalidCABundle && !isCABundle(clientConfig.caBundle ?? "")) {
         const detail = "unable to load root certificates: unable to parse bytes as PEM block";
         problems.invalid(client.child("caBundle"), clientConfig.caBundle, detail);
       }
     }
-    checkReviewVersions(conversionReviewVersions ?? [], reviews, { tolerance, problems });
+    checkReviewVersions(conversionReviewVersions ?? [], reviews, {
+      ratcheting,
+      problems,
+    });
     return;
   }
   const detail = "should not be set when strategy is not set to Webhook";
@@ -41,15 +44,15 @@ export function checkConversion(
 function checkReviewVersions(
   versions: readonly string[],
   path: Path,
-  { tolerance, problems }: { readonly tolerance: Tolerance; readonly problems: Problems },
+  { ratcheting, problems }: { readonly ratcheting: Ratcheting; readonly problems: Problems },
 ): void {
   if (versions.length === 0) return problems.required(path);
   const repeated = repeatedPlaces(versions, (version) => version);
   for (const [index, version] of versions.entries()) {
-    const place = path.index(index);
-    if (repeated.has(index)) problems.invalid(place, version, "duplicate version");
-    else checkLabel(version, place, problems);
+    const itemPath = path.index(index);
+    if (repeated.has(index)) problems.invalid(itemPath, version, "duplicate version");
+    else checkLabel(version, itemPath, problems);
   }
-  if (tolerance.reviewVersions || knowsReviews(versions)) return;
+  if (ratcheting.allowsUnsupportedReviews || includesSupportedReviewVersion(versions)) return;
   problems.invalid(path, versions, "must include at least one of v1, v1beta1");
 }

@@ -6,15 +6,15 @@ import { markDeleting } from "./definition-conditions.ts";
 import { customResourceDefinitionV1beta1, definitionFromV1beta1 } from "./definition-v1beta1.ts";
 import { unknownFormats } from "./schema-rules.ts";
 
-/** Names that follow from the kind. */
+/** Defaults `singular` and `listKind` from the kind. */
 function fillNames({ spec }: CustomResourceDefinition): void {
   const { names } = spec;
   if (!names.singular && names.kind !== "") names.singular = names.kind.toLowerCase();
   if (!names.listKind && names.kind !== "") names.listKind = `${names.kind}List`;
 }
 
-/** The version in which objects are stored from now on is one in which they may lie. */
-function noteStorageVersion({ spec, status }: CustomResourceDefinition): void {
+/** Adds the storage version to `status.storedVersions`. */
+function recordStorageVersion({ spec, status }: CustomResourceDefinition): void {
   const storage = spec.versions?.find((version) => version.storage)?.name;
   const stored = status.storedVersions ?? [];
   if (storage === undefined || stored.includes(storage)) return;
@@ -22,11 +22,11 @@ function noteStorageVersion({ spec, status }: CustomResourceDefinition): void {
 }
 
 function formatsOf({ spec }: CustomResourceDefinition): readonly string[] {
-  const found = new Set<string>();
+  const formats = new Set<string>();
   for (const { schema } of spec.versions ?? []) {
-    if (schema?.openAPIV3Schema !== undefined) unknownFormats(schema.openAPIV3Schema, found);
+    if (schema?.openAPIV3Schema !== undefined) unknownFormats(schema.openAPIV3Schema, formats);
   }
-  return [...found];
+  return [...formats];
 }
 
 export const customResourceDefinition = kind(customResourceDefinitionV1, {
@@ -54,19 +54,19 @@ export const customResourceDefinition = kind(customResourceDefinitionV1, {
   hooks: {
     default: (object) => {
       fillNames(object);
-      if ((object.status.storedVersions ?? []).length === 0) noteStorageVersion(object);
+      if ((object.status.storedVersions ?? []).length === 0) recordStorageVersion(object);
     },
     markDeleting,
     prepareCreate: (object) => {
       const acceptedNames = { plural: "", kind: "" };
       object.status = { conditions: null, acceptedNames, storedVersions: null };
-      noteStorageVersion(object);
+      recordStorageVersion(object);
     },
     prepareUpdate: (object, old, { subresource }) => {
       if (subresource === "status") object.spec = old.spec;
       else {
         object.status = { ...old.status };
-        noteStorageVersion(object);
+        recordStorageVersion(object);
       }
     },
     validate: checkDefinition,

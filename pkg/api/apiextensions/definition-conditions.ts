@@ -16,21 +16,21 @@ export function conditionOf(
   return status.conditions?.find((condition) => condition.type === type);
 }
 
-/** The conditions with this one; its time moves only when its status does. */
+/** Adds or replaces a condition; `lastTransitionTime` changes only together with `status`. */
 export function withCondition(
   conditions: readonly DefinitionCondition[],
   condition: Omit<DefinitionCondition, "lastTransitionTime">,
   now: string,
 ): readonly DefinitionCondition[] {
-  const known = conditions.find(({ type }) => type === condition.type);
-  if (known === undefined) return [...conditions, { ...condition, lastTransitionTime: now }];
-  const isSame = known.status === condition.status && known.lastTransitionTime;
-  const lastTransitionTime = isSame ? known.lastTransitionTime : now;
+  const current = conditions.find(({ type }) => type === condition.type);
+  if (current === undefined) return [...conditions, { ...condition, lastTransitionTime: now }];
+  const isSame = current.status === condition.status && current.lastTransitionTime;
+  const lastTransitionTime = isSame ? current.lastTransitionTime : now;
   const changed = { ...condition, ...(lastTransitionTime ? { lastTransitionTime } : {}) };
-  return conditions.map((each) => (each === known ? changed : each));
+  return conditions.map((each) => (each === current ? changed : each));
 }
 
-/** What the first deletion makes of a definition: its objects have to go before. */
+/** Adds the cleanup finalizer and the condition Terminating at the first deletion request. */
 export function markDeleting(
   definition: CustomResourceDefinition,
   { api, now }: { readonly api: string; readonly now: string },

@@ -1,4 +1,7 @@
-/** Rules of definitions. Paths and values follow Kubernetes' internal form, see `hoisted`. */
+/**
+ * Validation of CustomResourceDefinitions. Paths and values follow Kubernetes' internal form, see
+ * `hoisted`.
+ */
 import { deepEqual } from "#base";
 import { Path, Problems } from "#schema";
 import { type HookContext, isDns1035Label, isDns1123Subdomain } from "#meta";
@@ -17,20 +20,20 @@ import { checkSchema } from "./schema-rules.ts";
 import { checkSelectableFields } from "./selectable-fields.ts";
 import {
   isEstablished,
-  somewhere,
-  strict,
-  type Tolerance,
-  toleranceFor,
-  unchangedParts,
-} from "./tolerance.ts";
+  schemaHas,
+  noRatcheting,
+  type Ratcheting,
+  fullRatcheting,
+  ratchetingOfUnchangedParts,
+} from "./ratcheting.ts";
 
-/** What versions say, either each or, where all say the same, once for all. */
-type Parts = Pick<
+/** Fields of versions that the internal form hoists into the spec if all versions agree. */
+type HoistableFields = Pick<
   DefinitionVersion,
   "schema" | "subresources" | "additionalPrinterColumns" | "selectableFields"
 >;
 
-const partNames = [
+const hoistableFields = [
   "schema",
   "subresources",
   "additionalPrinterColumns",
@@ -38,26 +41,26 @@ const partNames = [
 ] as const;
 
 /**
- * Kubernetes moves what all versions have in common out of them before it validates, and its
- * problems say so in their paths.
+ * Splits versions into the fields that are equal in all of them, and the rest. Kubernetes validates
+ * this internal form, so that a problem of a common field has the path of the spec.
  */
 function hoisted(versions: readonly DefinitionVersion[]): {
-  readonly common: Parts;
+  readonly common: HoistableFields;
   readonly versions: readonly DefinitionVersion[];
 } {
-  const shared = partNames.filter((name) =>
+  const shared = hoistableFields.filter((name) =>
     versions.every((version) => deepEqual(version[name], versions[0]?.[name])),
   );
   const pick = (version: DefinitionVersion | undefined, names: readonly string[]) =>
     Object.fromEntries(Object.entries(version ?? {}).filter(([name]) => names.includes(name)));
   const rest = versions.map((version) => {
-    const kept = Object.keys(version).filter((name) => !shared.some((each) => each === name));
-    return pick(version, kept) as unknown as DefinitionVersion;
+    const remaining = Object.keys(version).filter((name) => !shared.some((each) => each === name));
+    return pick(version, remaining) as unknown as DefinitionVersion;
   });
-  return { common: pick(versions[0], shared) as Parts, versions: rest };
+  return { common: pick(versions[0], shared) as HoistableFields, versions: rest };
 }
 
-/** All versions with the field names of Go's struct, as Kubernetes prints them. */
+/** The versions with the field names of Go's struct, as Kubernetes prints them. */
 function goVersions(versions: readonly DefinitionVersion[] | null): unknown {
   return (versions ?? undefined)?.map((version) => ({
     Name: version.name,
@@ -72,7 +75,7 @@ function goVersions(versions: readonly DefinitionVersion[] | null): unknown {
   }));
 }
 
-const spec = Path.of("spec");
+const specPath = Path.of("spec");
 
 export function checkDefinition(
   definition: CustomResourceDefinition,
@@ -87,11 +90,11 @@ export function checkDefinition(
     const detail = 'must be spec.names.plural+"."+spec.group';
     problems.invalid(Path.of("metadata").child(field), value, detail);
   }
-  checkSpec(definition.spec, strict, problems);
+  checkSpec(definition.spec, noRatcheting, problems);
   checkStatus(definition, problems);
   checkStoredVersions(definition, problems);
   checkApproval(definition, { problems, context, before: undefined });
-  checkPreserving(definition.spec, problems);
+  checkPreserveUnknownFields(definition.spec, problems);
 }
 
 export function checkDefinitionUpdate(
@@ -102,128 +105,154 @@ export function checkDefinitionUpdate(
   checkSpecUpdate(definition, old, problems);
   const { scope, names, group } = definition.spec;
   if (isEstablished(old)) {
-    mustNotChange(problems, spec.child("scope"), { now: scope, before: old.spec.scope });
+    mustNotChange(problems, specPath.child("scope"), { now: scope, before: old.spec.scope });
     const kinds = { now: names.kind, before: old.spec.names.kind };
-    mustNotChange(problems, spec.child("names", "kind"), kinds);
+    mustNotChange(problems, specPath.child("names", "kind"), kinds);
   }
-  mustNotChange(problems, spec.child("group"), { now: group, before: old.spec.group });
+  mustNotChange(problems, specPath.child("group"), { now: group, before: old.spec.group });
   const plurals = { now: names.plural, before: old.spec.names.plural };
-  mustNotChange(problems, spec.child("names", "plural"), plurals);
+  mustNotChange(problems, specPath.child("names", "plural"), plurals);
   checkStatus(definition, problems);
   checkStoredVersions(definition, problems);
   const before = approval(old, context);
   checkApproval(definition, { problems, context, before });
-  if (!old.spec.preserveUnknownFields) checkPreserving(definition.spec, problems);
+  if (!old.spec.preserveUnknownFields) checkPreserveUnknownFields(definition.spec, problems);
 }
 
 export function checkStatus({ status }: CustomResourceDefinition, problems: Problems): void {
   checkNames(status.acceptedNames, Path.of("status.acceptedNames"), problems);
 }
 
-function checkPreserving(definition: DefinitionSpec, problems: Problems): void {
+function checkPreserveUnknownFields(definition: DefinitionSpec, problems: Problems): void {
   if (!definition.preserveUnknownFields) return;
   const detail =
     "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in " +
     "spec.versions[*].schema instead";
-  problems.invalid(spec.child("preserveUnknownFields"), true, detail);
+  problems.invalid(specPath.child("preserveUnknownFields"), true, detail);
 }
 
-function checkSpec(definition: DefinitionSpec, given: Tolerance, problems: Problems): void {
+function checkSpec(definition: DefinitionSpec, base: Ratcheting, problems: Problems): void {
   checkGroup(definition.group, problems);
-  checkEnumerated(definition.scope, spec.child("scope"), {
+  checkEnumerated(definition.scope, specPath.child("scope"), {
     supported: ["Cluster", "Namespaced"],
     problems,
   });
   const { common, versions } = hoisted(definition.versions ?? []);
-  const tolerance = narrowed(given, definition);
+  const ratcheting = structuralRatcheting(base, definition);
   if (common.schema?.openAPIV3Schema === undefined) {
-    const isLenient = given.missingSchemas;
-    if (!isLenient || !definition.preserveUnknownFields) {
-      checkHasSchemas(versions, { isLenient, problems });
+    const isRatcheting = base.allowsMissingSchemas;
+    if (!isRatcheting || !definition.preserveUnknownFields) {
+      checkHasSchemas(versions, { isRatcheting, problems });
     }
   }
-  if (definition.preserveUnknownFields && hasSchemaWith(definition, hasOwnDefault)) {
+  if (definition.preserveUnknownFields && hasSchemaWith(definition, hasDefault)) {
     const detail = "must be false in order to use defaults in the schema";
-    problems.invalid(spec.child("preserveUnknownFields"), true, detail);
+    problems.invalid(specPath.child("preserveUnknownFields"), true, detail);
   }
   for (const [index, version] of versions.entries()) {
-    const place = spec.child("versions").index(index);
-    checkLabel(version.name, place.child("name"), problems);
-    checkDeprecation(version, place.child("deprecationWarning"), problems);
+    const itemPath = specPath.child("versions").index(index);
+    checkLabel(version.name, itemPath.child("name"), problems);
+    checkDeprecation(version, itemPath.child("deprecationWarning"), problems);
     const subresources = version.subresources ?? common.subresources;
     const hasStatus = subresources?.status !== undefined;
     const { name } = version;
-    checkParts(version, { path: place, schema: "schema", name, hasStatus, tolerance, problems });
+    checkHoistableFields(version, {
+      path: itemPath,
+      schema: "schema",
+      name,
+      hasStatus,
+      ratcheting,
+      problems,
+    });
   }
   checkVersions(definition, versions, problems);
   checkRequiredNames(definition.names, problems);
-  checkNames(definition.names, spec.child("names"), problems);
+  checkNames(definition.names, specPath.child("names"), problems);
   const hasStatus = definition.versions?.some((each) => each.subresources?.status !== undefined);
-  checkParts(common, {
-    path: spec,
+  checkHoistableFields(common, {
+    path: specPath,
     schema: "validation",
     name: versions[0]?.name ?? "",
     hasStatus: hasStatus ?? false,
-    tolerance,
+    ratcheting,
     problems,
   });
   if (definition.preserveUnknownFields && (definition.conversion?.strategy ?? "None") !== "None") {
     const detail = "must be None if spec.preserveUnknownFields is true";
-    problems.invalid(spec.child("conversion", "strategy"), definition.conversion?.strategy, detail);
+    problems.invalid(
+      specPath.child("conversion", "strategy"),
+      definition.conversion?.strategy,
+      detail,
+    );
   }
-  checkConversion(definition.conversion, tolerance, problems);
+  checkConversion(definition.conversion, ratcheting, problems);
 }
 
-/** Few updates have any fault, so that only then it is found out which of them are old. */
+/**
+ * Validates the old schemas only if the new spec has a problem, as this is expensive and few
+ * updates have one.
+ */
 function checkSpecUpdate(
   definition: CustomResourceDefinition,
   old: CustomResourceDefinition,
   problems: Problems,
 ): void {
-  problems.defer(function* (told) {
+  problems.defer(function* (reported) {
     const found = new Problems();
-    checkSpec(definition.spec, unchangedParts(definition, old), found);
+    checkSpec(definition.spec, ratchetingOfUnchangedParts(definition, old), found);
     yield* found.settle();
-    if (!found.empty) checkSpec(definition.spec, toleranceFor(definition, old), told);
+    if (!found.empty) checkSpec(definition.spec, fullRatcheting(definition, old), reported);
   });
 }
 
-/** Where unknown fields are pruned, or anything depends on it, schemas must be structural. */
-function narrowed(given: Tolerance, definition: DefinitionSpec): Tolerance {
-  if (!given.nonStructural) return given;
-  const needsStructure = hasSchemaWith(definition, isDemanding);
-  return { ...given, nonStructural: definition.preserveUnknownFields === true && !needsStructure };
+/**
+ * Structural schemas stay required if unknown fields are pruned or a schema uses defaults or
+ * extensions.
+ */
+function structuralRatcheting(base: Ratcheting, definition: DefinitionSpec): Ratcheting {
+  if (!base.allowsNonStructural) return base;
+  const needsStructure = hasSchemaWith(definition, requiresStructural);
+  return {
+    ...base,
+    allowsNonStructural: definition.preserveUnknownFields === true && !needsStructure,
+  };
 }
 
 function hasSchemaWith(
   { versions }: DefinitionSpec,
-  holds: (schema: JsonSchema) => boolean,
+  predicate: (schema: JsonSchema) => boolean,
 ): boolean {
   const schemas = (versions ?? []).flatMap(({ schema }) => schema?.openAPIV3Schema ?? []);
-  return schemas.some((schema) => somewhere(schema, holds));
+  return schemas.some((schema) => schemaHas(schema, predicate));
 }
 
-function hasOwnDefault(schema: JsonSchema): boolean {
+function hasDefault(schema: JsonSchema): boolean {
   return schema.default !== undefined;
 }
 
-function isDemanding(schema: JsonSchema): boolean {
+function requiresStructural(schema: JsonSchema): boolean {
   return Object.keys(schema).some((name) => name === "default" || name.startsWith("x-kubernetes-"));
 }
 
 function checkHasSchemas(
   versions: readonly DefinitionVersion[],
-  { isLenient, problems }: { readonly isLenient: boolean; readonly problems: Problems },
+  { isRatcheting, problems }: { readonly isRatcheting: boolean; readonly problems: Problems },
 ): void {
   for (const [index, { schema, served }] of versions.entries()) {
-    if (schema?.openAPIV3Schema !== undefined || (isLenient && !served)) continue;
-    const place = spec.child("versions").index(index).child("schema", "openAPIV3Schema");
-    problems.required(place, isLenient ? "because otherwise all fields are pruned" : "");
+    if (schema?.openAPIV3Schema !== undefined || (isRatcheting && !served)) continue;
+    const openAPIV3SchemaPath = specPath
+      .child("versions")
+      .index(index)
+      .child("schema", "openAPIV3Schema");
+    problems.required(
+      openAPIV3SchemaPath,
+      isRatcheting ? "because otherwise all fields are pruned" : "",
+    );
   }
 }
 
 function checkGroup(group: string, problems: Problems): void {
-  const path = spec.child("group");
+  const path = specPath.child("group");
   const messages = isDns1123Subdomain(group);
   if (group === "") problems.required(path);
   else if (messages.length > 0) problems.invalid(path, group, messages.join(","));
@@ -232,37 +261,37 @@ function checkGroup(group: string, problems: Problems): void {
   }
 }
 
-/** Every version is served beside all the others, so that the work grows by their square. */
-const MOST_VERSIONS = 100;
+/** Every version is converted to every other one, so that the work grows quadratically. */
+const MAX_VERSIONS = 100;
 
 function checkVersions(
   definition: DefinitionSpec,
   versions: readonly DefinitionVersion[],
   problems: Problems,
 ): void {
-  const path = spec.child("versions");
-  if (versions.length > MOST_VERSIONS) problems.tooMany(path, versions.length, MOST_VERSIONS);
+  const path = specPath.child("versions");
+  if (versions.length > MAX_VERSIONS) problems.tooMany(path, versions.length, MAX_VERSIONS);
   const names = versions.map(({ name }) => name);
-  const shown = definition.versions === null ? null : goVersions(versions);
+  const goValue = definition.versions === null ? null : goVersions(versions);
   if (new Set(names).size < names.length) {
-    problems.invalid(path, shown, "must contain unique version names");
+    problems.invalid(path, goValue, "must contain unique version names");
   }
   if (versions.filter(({ storage }) => storage).length !== 1) {
     const detail = "must have exactly one version marked as storage version";
-    problems.invalid(path, shown, detail);
+    problems.invalid(path, goValue, detail);
   }
-  // The internal form has the first version once more on its own.
-  if (names[0]) checkLabel(names[0], spec.child("version"), problems);
+  // The internal form repeats the name of the first version in `spec.version`.
+  if (names[0]) checkLabel(names[0], specPath.child("version"), problems);
 }
 
-const LONGEST_WARNING = 256;
+const MAX_WARNING_BYTES = 256;
 
 function checkDeprecation(version: DefinitionVersion, path: Path, problems: Problems): void {
   const { deprecated, deprecationWarning: warning } = version;
   if (warning === undefined) return;
   if (!deprecated) problems.invalid(path, warning, "can only be set for deprecated versions");
-  if (Buffer.byteLength(warning) > LONGEST_WARNING) {
-    problems.invalid(path, warning, `must be <= ${LONGEST_WARNING} characters long`);
+  if (Buffer.byteLength(warning) > MAX_WARNING_BYTES) {
+    problems.invalid(path, warning, `must be <= ${MAX_WARNING_BYTES} characters long`);
   }
   if (warning === "") problems.invalid(path, warning, "must not be an empty string");
   const index = warning.search(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u);
@@ -274,22 +303,25 @@ function checkDeprecation(version: DefinitionVersion, path: Path, problems: Prob
   problems.invalid(path, warning, detail);
 }
 
-interface PartsPlace {
+interface FieldsContext {
   readonly path: Path;
-  /** What holds the schema there. */
+  /** Name of the field that contains the schema in the internal form. */
   readonly schema: string;
-  /** Name of the version. */
+  /** Name of the version; that of the first version for hoisted fields. */
   readonly name: string;
   readonly hasStatus: boolean;
-  readonly tolerance: Tolerance;
+  readonly ratcheting: Ratcheting;
   readonly problems: Problems;
 }
 
-function checkParts(parts: Parts, place: PartsPlace): void {
-  const { path, schema, name, tolerance, problems } = place;
+function checkHoistableFields(parts: HoistableFields, context: FieldsContext): void {
+  const { path, schema, name, ratcheting, problems } = context;
   const openApi = parts.schema?.openAPIV3Schema;
   if (openApi !== undefined) {
-    checkSchema(openApi, path.child(schema), { ...place, toleratesCosts: tolerance.costs(name) });
+    checkSchema(openApi, path.child(schema), {
+      ...context,
+      allowsCost: ratcheting.allowsCost(name),
+    });
   }
   const { scale } = parts.subresources ?? {};
   if (scale !== undefined) checkScale(scale, path.child("subresources", "scale"), problems);
@@ -300,7 +332,7 @@ function checkParts(parts: Parts, place: PartsPlace): void {
   const fieldsPath = path.child("selectableFields");
   if (fields.length === 0) return;
   if (openApi !== undefined) {
-    const allowsMany = tolerance.selectableFields(name);
+    const allowsMany = ratcheting.allowsManySelectableFields(name);
     checkSelectableFields(fields, openApi, { path: fieldsPath, problems, allowsMany });
   } else {
     // The message for one version states the opposite of the rule, as in Kubernetes.
@@ -312,17 +344,17 @@ function checkParts(parts: Parts, place: PartsPlace): void {
   }
 }
 
-type Scale = NonNullable<NonNullable<Parts["subresources"]>["scale"]>;
+type Scale = NonNullable<NonNullable<HoistableFields["subresources"]>["scale"]>;
 
 function checkScale(scale: Scale, path: Path, problems: Problems): void {
   const check = (field: keyof Scale, roots: readonly string[], where: string) => {
     const value = scale[field];
-    const place = path.child(field);
+    const fieldPath = path.child(field);
     if (!value) {
-      if (field !== "labelSelectorPath") problems.required(place);
-    } else if (isSimplePath(value, place, problems)) {
+      if (field !== "labelSelectorPath") problems.required(fieldPath);
+    } else if (isSimplePath(value, fieldPath, problems)) {
       if (roots.some((root) => value.startsWith(root))) return;
-      problems.invalid(place, value, `should be a json path under ${where}`);
+      problems.invalid(fieldPath, value, `should be a json path under ${where}`);
     }
   };
   check("specReplicasPath", [".spec."], ".spec");
@@ -336,7 +368,7 @@ function isSimplePath(text: string, path: Path, problems: Problems): boolean {
   return false;
 }
 
-type Column = NonNullable<Parts["additionalPrinterColumns"]>[number];
+type Column = NonNullable<HoistableFields["additionalPrinterColumns"]>[number];
 
 const columnTypes = ["boolean", "date", "integer", "number", "string"];
 const columnFormats = [
@@ -365,7 +397,7 @@ function checkColumn(column: Column, path: Path, problems: Problems): void {
 
 function checkRequiredNames(names: DefinitionNames, problems: Problems): void {
   for (const field of ["plural", "singular", "kind", "listKind"] as const) {
-    if (!names[field]) problems.required(spec.child("names", field));
+    if (!names[field]) problems.required(specPath.child("names", field));
   }
 }
 
@@ -402,7 +434,7 @@ function checkStoredVersions(definition: CustomResourceDefinition, problems: Pro
   const known = new Set(versions.map(({ name }) => name));
   const before = new Set(stored);
   for (const { name, storage } of versions) {
-    // A version counts once: a second one of the same name is reported.
+    // Kubernetes drops a stored version at its first occurrence, so that a duplicate is reported.
     if (before.delete(name) || !storage) continue;
     problems.invalid(path, stored, `must have the storage version ${name}`);
   }
@@ -441,17 +473,20 @@ function checkApproval(
 ): void {
   const { api, label } = context.domain;
   const { group } = definition.spec;
-  if (![api, label].some((own) => group === own || group.endsWith(`.${own}`))) return;
+  const isProtected = [api, label].some(
+    (domain) => group === domain || group.endsWith(`.${domain}`),
+  );
+  if (!isProtected) return;
   const state = approval(definition, context);
   if (state === before || state === "approved" || state === "unapproved") return;
   const key = `api-approved.${label}`;
   const path = Path.of("metadata.annotations").key(key);
   const must = `protected groups must have approval annotation "${key}"`;
-  const see = "see https://github.com/kubernetes/enhancements/pull/1111";
-  if (state === "missing") problems.required(path, `${must}, ${see}`);
+  const reference = "see https://github.com/kubernetes/enhancements/pull/1111";
+  if (state === "missing") problems.required(path, `${must}, ${reference}`);
   else {
     const value = entry(definition.metadata.annotations, key);
-    const detail = `${must} with either a URL or a reason starting with "unapproved", ${see}`;
+    const detail = `${must} with either a URL or a reason starting with "unapproved", ${reference}`;
     problems.invalid(path, value, detail);
   }
 }

@@ -371,7 +371,7 @@ const definitionStatus = v1(
   },
 );
 
-/** What definitions of every version are made of. */
+/** Structs shared by the versions of CustomResourceDefinition. */
 export const definitionParts = {
   names: definitionNames,
   validation,

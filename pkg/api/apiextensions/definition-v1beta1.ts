@@ -1,6 +1,6 @@
 /**
- * Definitions as kube-apiserver stores them: in v1beta1, which is no longer served. What all
- * versions have in common may stand beside them there, instead of in each.
+ * CustomResourceDefinition v1beta1: no longer served, but kube-apiserver stores definitions in it.
+ * Fields that all versions share may be set once in the spec instead of in each version.
  */
 import {
   required,
@@ -74,8 +74,11 @@ const conversion = v1beta1(
   },
 );
 
-/** Fields that are per version, or common to all versions in v1beta1. */
-function shared(numbers: readonly [number, number, number, number]) {
+/**
+ * Fields that v1beta1 allows both per version and once for all versions.
+ * @param numbers Protobuf numbers of schema, subresources, columns and selectableFields
+ */
+function versionFields(numbers: readonly [number, number, number, number]) {
   const [schema, more, columns, selectable] = numbers;
   return {
     schema: pointer(schema, validation, "Schema of the custom objects."),
@@ -95,8 +98,8 @@ function shared(numbers: readonly [number, number, number, number]) {
   };
 }
 
-const ofVersion = shared([4, 5, 6, 9]);
-const ofAll = shared([5, 6, 8, 11]);
+const perVersion = versionFields([4, 5, 6, 9]);
+const topLevel = versionFields([5, 6, 8, 11]);
 
 const version = v1beta1("CustomResourceDefinitionVersion", "One version of a custom resource.", {
   name: required(
@@ -110,9 +113,9 @@ const version = v1beta1("CustomResourceDefinitionVersion", "One version of a cus
     bool,
     "Whether objects are stored in this version. Exactly one version must set it.",
   ),
-  schema: ofVersion.schema,
-  subresources: ofVersion.subresources,
-  additionalPrinterColumns: ofVersion.columns,
+  schema: perVersion.schema,
+  subresources: perVersion.subresources,
+  additionalPrinterColumns: perVersion.columns,
   deprecated: value(
     7,
     bool,
@@ -123,7 +126,7 @@ const version = v1beta1("CustomResourceDefinitionVersion", "One version of a cus
     string,
     "Warning to return for a deprecated version. By default a generic one.",
   ),
-  selectableFields: ofVersion.selectableFields,
+  selectableFields: perVersion.selectableFields,
 });
 
 const spec = v1beta1(
@@ -138,10 +141,10 @@ const spec = v1beta1(
       named("v1beta1.ResourceScope", "Cluster", "Namespaced"),
       "Whether objects are cluster-wide or belong to namespaces: one of Cluster, Namespaced.",
     ),
-    validation: ofAll.schema,
-    subresources: ofAll.subresources,
+    validation: topLevel.schema,
+    subresources: topLevel.subresources,
     versions: value(7, list(version), "All versions of the resource.", atomic),
-    additionalPrinterColumns: ofAll.columns,
+    additionalPrinterColumns: topLevel.columns,
     conversion: pointer(9, conversion, "Conversion between versions. Defaults to strategy None.", {
       default: { strategy: "None" },
     }),
@@ -153,7 +156,7 @@ const spec = v1beta1(
         default: true,
       },
     ),
-    selectableFields: ofAll.selectableFields,
+    selectableFields: topLevel.selectableFields,
   },
 );
 
@@ -171,20 +174,21 @@ export const customResourceDefinitionV1beta1 = v1beta1(
   },
 );
 
-type Old = Infer<typeof customResourceDefinitionV1beta1>;
-type OldSpec = Old["spec"];
-type OldVersion = NonNullable<OldSpec["versions"]>[number];
+type DefinitionV1beta1 = Infer<typeof customResourceDefinitionV1beta1>;
+type SpecV1beta1 = DefinitionV1beta1["spec"];
+type VersionV1beta1 = NonNullable<SpecV1beta1["versions"]>[number];
 type Version = NonNullable<CustomResourceDefinition["spec"]["versions"]>[number];
 
-export function definitionFromV1beta1({ metadata, spec: old, status: state }: Old) {
-  const { group, names: called, scope, version: only = "", versions = [] } = old;
-  const all = versions.length > 0 ? versions : [{ name: only, served: true, storage: true }];
+export function definitionFromV1beta1({ metadata, spec: old, status: state }: DefinitionV1beta1) {
+  const { group, names: definitionNames, scope, version: firstVersion = "", versions = [] } = old;
+  const all =
+    versions.length > 0 ? versions : [{ name: firstVersion, served: true, storage: true }];
   const { preserveUnknownFields } = old;
   return {
     metadata,
     spec: {
       group,
-      names: called,
+      names: definitionNames,
       scope: scope === "" ? "Namespaced" : scope,
       versions: all.map((each) => versionOf(each, old)),
       conversion: conversionOf(old.conversion),
@@ -194,16 +198,16 @@ export function definitionFromV1beta1({ metadata, spec: old, status: state }: Ol
   };
 }
 
-function versionOf(each: OldVersion, all: OldSpec): Version {
-  const { additionalPrinterColumns: own, ...rest } = each;
+function versionOf(each: VersionV1beta1, all: SpecV1beta1): Version {
+  const { additionalPrinterColumns, ...rest } = each;
   const schema = each.schema ?? all.validation;
-  const endpoints = each.subresources ?? all.subresources;
-  const columns = own ?? all.additionalPrinterColumns;
+  const subresources = each.subresources ?? all.subresources;
+  const columns = additionalPrinterColumns ?? all.additionalPrinterColumns;
   const selectableFields = each.selectableFields ?? all.selectableFields;
   return {
     ...rest,
     ...(schema === undefined ? {} : { schema }),
-    ...(endpoints === undefined ? {} : { subresources: endpoints }),
+    ...(subresources === undefined ? {} : { subresources }),
     ...(columns === undefined
       ? {}
       : {
@@ -215,7 +219,7 @@ function versionOf(each: OldVersion, all: OldSpec): Version {
   };
 }
 
-function conversionOf(old: OldSpec["conversion"]) {
+function conversionOf(old: SpecV1beta1["conversion"]) {
   const { strategy = "None", webhookClientConfig: clientConfig } = old ?? {};
   if (strategy !== "Webhook") return { strategy };
   const { conversionReviewVersions = ["v1beta1"] } = old ?? {};

@@ -1,6 +1,6 @@
 import { CelFault, compilePattern } from "#cel";
 
-/** The error of Go's regexp for a pattern; undefined if it is valid. */
+/** Error message of Go's regexp package for a pattern; undefined if it is valid. */
 export function regexpFault(pattern: string): string | undefined {
   try {
     compilePattern(pattern);

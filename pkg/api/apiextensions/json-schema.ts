@@ -1,4 +1,4 @@
-/** The schemas of custom resources: a struct that contains itself, and the unions inside it. */
+/** JSONSchemaProps, the recursive struct of OpenAPI schemas, and its union types. */
 import { isJsonObject } from "#base";
 import {
   required,
@@ -165,7 +165,7 @@ const validationRule = v1(
 );
 
 const atomic = { listType: "atomic" } as const;
-/** Fields that Kubernetes publishes without a description of their own. */
+/** Kubernetes publishes these fields as a plain $ref, without a description. */
 const bare = { openApi: { bareReference: true } } as const;
 const typeDoc =
   "Type of the value: one of object, array, string, integer, number, boolean. Required " +

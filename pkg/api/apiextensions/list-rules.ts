@@ -1,4 +1,4 @@
-/** Rules of `x-kubernetes-list-type` and `x-kubernetes-map-type`. */
+/** Validation of `x-kubernetes-list-type`, `x-kubernetes-map-type` and related extensions. */
 import type { Path, Problems } from "#schema";
 import type { JsonSchema } from "#structural";
 import { entry, repeatedPlaces, unsupported } from "../strategy.ts";
@@ -38,7 +38,7 @@ export function checkMergeExtensions(schema: JsonSchema, path: Path, problems: P
   else if (listType !== "map") problems.invalid(path.child(LIST_TYPE), listType, detail);
 }
 
-/** The keys of a list of type map are scalar properties of its items. */
+/** Requires the keys of a list of type map to be scalar properties of its items. */
 export function checkListMap(schema: JsonSchema, path: Path, problems: Problems): void {
   if (schema[LIST_TYPE] !== "map") return;
   const keys = schema[LIST_KEYS] ?? [];
@@ -55,7 +55,7 @@ export function checkListMap(schema: JsonSchema, path: Path, problems: Problems)
   if (item === undefined) {
     const detail = "must only have a single schema if x-kubernetes-list-type is map";
     problems.invalid(items, schema.items, detail);
-  } else if (item.type === "object") checkKeys(keys, item, { path, problems });
+  } else if (item.type === "object") checkMapKeys(keys, item, { path, problems });
   else {
     const detail = "must be object if parent array's x-kubernetes-list-type is map";
     problems.invalid(items.child("type"), item.type ?? "", detail);
@@ -71,7 +71,7 @@ interface FieldContext {
   readonly problems: Problems;
 }
 
-function checkKeys(
+function checkMapKeys(
   keys: readonly string[],
   item: JsonSchema,
   { path, problems }: FieldContext,
@@ -83,9 +83,9 @@ function checkKeys(
       const detail = "entries must all be names of item properties";
       problems.invalid(path.child(LIST_KEYS), keys, detail);
     } else if (property.type === "array" || property.type === "object") {
-      const place = path.child("items", "properties").key(key).child("type");
+      const typePath = path.child("items", "properties").key(key).child("type");
       const detail = "must be a scalar type if parent array's x-kubernetes-list-type is map";
-      problems.invalid(place, property.type, detail);
+      problems.invalid(typePath, property.type, detail);
     }
     if (repeated.has(index)) {
       problems.invalid(path.child(LIST_KEYS), keys, "must not contain duplicate entries");
@@ -93,7 +93,9 @@ function checkKeys(
   }
 }
 
-/** Items of lists of type set must be atomic. */
+/**
+ * Validates items of lists of type set, which must be atomic, and the keys of lists of type map.
+ */
 export function checkListItems(schema: JsonSchema, path: Path, problems: Problems): void {
   const listType = schema[LIST_TYPE];
   const item = itemOf(schema);
@@ -104,10 +106,11 @@ export function checkListItems(schema: JsonSchema, path: Path, problems: Problem
     problems.forbidden(items.child("nullable"), detail);
   }
   if (listType === "map") {
-    for (const key of schema[LIST_KEYS] ?? []) checkKeyValue(key, item, { path: items, problems });
+    for (const key of schema[LIST_KEYS] ?? [])
+      checkMapKeyProperty(key, item, { path: items, problems });
     return;
   }
-  // Lists are atomic unless they say otherwise, objects are not.
+  // Lists default to atomic, objects to granular.
   const isList = item.type === "array" && (item[LIST_TYPE] ?? "atomic") !== "atomic";
   const isObject = item.type === "object" && item[MAP_TYPE] !== "atomic";
   if (!isList && !isObject) return;
@@ -115,16 +118,20 @@ export function checkListItems(schema: JsonSchema, path: Path, problems: Problem
   problems.invalid(items.child(isList ? LIST_TYPE : MAP_TYPE), item[LIST_TYPE] ?? null, detail);
 }
 
-function checkKeyValue(key: string, item: JsonSchema, { path, problems }: FieldContext): void {
+function checkMapKeyProperty(
+  key: string,
+  item: JsonSchema,
+  { path, problems }: FieldContext,
+): void {
   const property = entry(item.properties, key);
   if (property === undefined) return;
-  const place = path.child("properties").key(key);
+  const entryPath = path.child("properties").key(key);
   const reason = "this property is in x-kubernetes-list-map-keys, so it";
   if (property.default === undefined && !item.required?.includes(key)) {
     const detail = `${reason} must have a default or be a required property`;
-    problems.required(place.child("default"), detail);
+    problems.required(entryPath.child("default"), detail);
   }
   if (property.nullable) {
-    problems.forbidden(place.child("nullable"), `${reason} cannot be nullable`);
+    problems.forbidden(entryPath.child("nullable"), `${reason} cannot be nullable`);
   }
 }

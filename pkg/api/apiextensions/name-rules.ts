@@ -1,4 +1,4 @@
-/** Rules of names in definitions. */
+/** Shared checks of names in CustomResourceDefinitions. */
 import { isDns1035Label } from "#meta";
 import type { Path, Problems } from "#schema";
 

@@ -1,4 +1,4 @@
-/** Which JSON schemas custom resources may have. */
+/** Validation of the OpenAPI schemas of CustomResourceDefinitions. */
 import { isJsonObject, type Slices } from "#base";
 import type { DeferredCheck, Path, Problems } from "#schema";
 import {
@@ -15,9 +15,11 @@ import {
 import { entry, sortedKeys } from "../strategy.ts";
 import { checkListItems, checkListMap, checkMergeExtensions } from "./list-rules.ts";
 import { checkStructural } from "./structural-rules.ts";
-import { isJsonType, jsonTypes, type Tolerance } from "./tolerance.ts";
+import { isJsonType, jsonTypes, type Ratcheting } from "./ratcheting.ts";
 
-/** Fields that the root may have when there is a status endpoint, by the names of Go's struct. */
+/**
+ * Fields allowed at the root of a schema with a status subresource -> Go's names, for the message.
+ */
 const allowedAtRoot: Readonly<Record<string, string>> = {
   description: "Description",
   type: "Type",
@@ -43,47 +45,55 @@ const allowedAtRoot: Readonly<Record<string, string>> = {
   "x-kubernetes-validations": "XValidations",
 };
 
-/** Options of the validation of a schema. */
 interface SchemaOptions {
   readonly hasStatus: boolean;
   readonly problems: Problems;
-  readonly tolerance: Tolerance;
-  /** Rules may each cost whatever they do. */
-  readonly toleratesCosts: boolean;
+  readonly ratcheting: Ratcheting;
+  /** Skips the cost limit of each single CEL rule. */
+  readonly allowsCost: boolean;
 }
 
-/** `path` is that of what holds `openAPIV3Schema`. Decoding has bounded how deep schemas go. */
+/**
+ * Validates a schema. Decoding has already limited its depth.
+ * @param path path of the field that contains `openAPIV3Schema`
+ */
 export function checkSchema(schema: JsonSchema, path: Path, options: SchemaOptions): void {
   const { hasStatus, problems } = options;
-  const place = path.child("openAPIV3Schema");
-  if (hasStatus) checkRootFields(schema, place, problems);
+  const openAPIV3SchemaPath = path.child("openAPIV3Schema");
+  if (hasStatus) checkRootFields(schema, openAPIV3SchemaPath, problems);
   if (schema.nullable) {
-    problems.forbidden(place.child("nullable"), "nullable cannot be true at the root");
+    problems.forbidden(
+      openAPIV3SchemaPath.child("nullable"),
+      "nullable cannot be true at the root",
+    );
   }
-  problems.defer((found) => schemaChecks(schema, place, { ...options, problems: found }));
+  problems.defer((found) =>
+    schemaChecks(schema, openAPIV3SchemaPath, { ...options, problems: found }),
+  );
 }
 
-function* schemaChecks(schema: JsonSchema, place: Path, options: SchemaOptions): Slices<void> {
-  const { problems, tolerance } = options;
+function* schemaChecks(schema: JsonSchema, path: Path, options: SchemaOptions): Slices<void> {
+  const { problems, ratcheting } = options;
   const costs = new RuleCosts();
-  const isSound = tolerance.nonStructural || (yield* shapeChecks(schema, place, options));
-  const ruleChecks: DeferredCheck[] | undefined =
-    isSound && !tolerance.nonStructural ? [] : undefined;
-  const rules: RuleScope | undefined = ruleChecks && {
+  const isStructural =
+    ratcheting.allowsNonStructural || (yield* structuralChecks(schema, path, options));
+  const expressions: DeferredCheck[] | undefined =
+    isStructural && !ratcheting.allowsNonStructural ? [] : undefined;
+  const rules: CelContext | undefined = expressions && {
     costs,
-    ruleChecks,
-    limitsEachRule: !options.toleratesCosts,
+    expressionChecks: expressions,
+    limitsEachRule: !options.allowsCost,
     cardinality: 1,
     uncorrelatable: undefined,
   };
   yield;
-  checkBelow(schema, place, { problems, tolerance, isRoot: true, rules });
-  for (const check of ruleChecks ?? []) problems.defer(check);
-  problems.defer((found) => costs.check(place, found));
+  checkSubschema(schema, path, { problems, ratcheting, isRoot: true, rules });
+  for (const check of expressions ?? []) problems.defer(check);
+  problems.defer((found) => costs.check(path, found));
 }
 
-/** Words without which no structural schema can be made; `checkSupported` reports them. */
-const unsupportedWords = [
+/** Keywords that no structural schema can contain; `checkSupported` reports them. */
+const unsupportedKeywords = [
   "id",
   "$ref",
   "additionalItems",
@@ -92,77 +102,77 @@ const unsupportedWords = [
   "dependencies",
 ] as const;
 
-function hasUnsupportedWord(schema: JsonSchema): boolean {
-  for (const word of unsupportedWords) if (schema[word]) return true;
+function hasUnsupportedKeyword(schema: JsonSchema): boolean {
+  for (const word of unsupportedKeywords) if (schema[word]) return true;
   const { properties, items, additionalProperties, allOf, anyOf, oneOf, not } = schema;
-  for (const name in properties) if (isUnsupported(properties[name])) return true;
+  for (const name in properties) if (isUnsupportedSchema(properties[name])) return true;
   const below = [items, additionalProperties, not, allOf, anyOf, oneOf];
   return below.some((each) =>
-    Array.isArray(each) ? each.some(isUnsupported) : isUnsupported(each),
+    Array.isArray(each) ? each.some(isUnsupportedSchema) : isUnsupportedSchema(each),
   );
 }
 
-function isUnsupported(below: unknown): boolean {
-  return isJsonObject(below) && hasUnsupportedWord(below as JsonSchema);
+function isUnsupportedSchema(below: unknown): boolean {
+  return isJsonObject(below) && hasUnsupportedKeyword(below as JsonSchema);
 }
 
-/** Checks that the schema is structural and its defaults are valid; CEL rules are checked only then. */
-function* shapeChecks(
+/** Checks that the schema is structural and its defaults are valid; returns whether both hold. */
+function* structuralChecks(
   schema: JsonSchema,
   path: Path,
-  { problems, tolerance }: SchemaOptions,
+  { problems, ratcheting }: SchemaOptions,
 ): Slices<boolean> {
-  if (hasUnsupportedWord(schema)) return false;
+  if (hasUnsupportedKeyword(schema)) return false;
   yield;
   const before = problems.count;
   checkStructural(schema, path, problems);
   if (problems.count > before) return false;
   yield;
-  const allowsUnknown = tolerance.unprunedDefaults;
+  const allowsUnknown = ratcheting.allowsUnprunedDefaults;
   checkDefaults(new CompiledSchema(schema), path, { problems, allowsUnknown });
   return problems.count === before;
 }
 
-function checkRootFields(schema: JsonSchema, place: Path, problems: Problems): void {
+function checkRootFields(schema: JsonSchema, path: Path, problems: Problems): void {
   for (const field of Object.keys(schema)) {
     if (field === "type") {
       if (schema.type === "object") continue;
       const detail =
         'only "object" is allowed as the type at the root of the schema if the status ' +
         "subresource is enabled";
-      return problems.invalid(place.child("type"), schema.type, detail);
+      return problems.invalid(path.child("type"), schema.type, detail);
     }
     if (Object.hasOwn(allowedAtRoot, field)) continue;
     const fields = Object.values(allowedAtRoot).sort().join(" ");
     const detail =
       `only [${fields}] fields are allowed at the root of the schema if the status ` +
       "subresource is enabled";
-    return problems.invalid(place, schema, detail);
+    return problems.invalid(path, schema, detail);
   }
 }
 
-/** Context of CEL rules; absent where none are allowed or none can be checked. */
-interface RuleScope extends Omit<RulePlace, "path" | "isRoot" | "problems"> {
+/** Context of CEL rules; absent below junctors, and if the schema is not structural. */
+interface CelContext extends Omit<RulePlace, "path" | "isRoot" | "problems"> {
   /** Receives checks that run after all others. */
-  readonly ruleChecks: DeferredCheck[];
+  readonly expressionChecks: DeferredCheck[];
   readonly cardinality: number | undefined;
 }
 
-interface Context {
-  /** Collects all problems except those of the expressions of rules. */
+interface SchemaContext {
+  /** Receives all problems except those of CEL expressions. */
   readonly problems: Problems;
-  readonly tolerance: Tolerance;
-  readonly rules: RuleScope | undefined;
+  readonly ratcheting: Ratcheting;
+  readonly rules: CelContext | undefined;
   readonly isRoot?: boolean;
-  /** Inside of apiVersion, kind or metadata of an object. */
+  /** Whether the schema is within apiVersion, kind or metadata of an object. */
   readonly inMetadata?: boolean;
-  /** Why there may be no default here, as in `in top-level metadata`. */
+  /** Reason why a default is forbidden, `in top-level metadata` for example; absent = allowed. */
   readonly noDefaults?: string;
 }
 
 const metaFields = ["apiVersion", "kind", "metadata"];
 
-function checkBelow(schema: JsonSchema, path: Path, context: Context): void {
+function checkSubschema(schema: JsonSchema, path: Path, context: SchemaContext): void {
   const { problems } = context;
   const before = problems.count;
   checkSupported(schema, path, context);
@@ -171,39 +181,49 @@ function checkBelow(schema: JsonSchema, path: Path, context: Context): void {
       "uniqueItems cannot be set to true since the runtime complexity becomes quadratic";
     problems.forbidden(path.child("uniqueItems"), detail);
   }
-  const inner: Context = { ...context, isRoot: false, rules: scopeBelow(schema, context.rules) };
-  checkAdditionalProperties(schema, path, inner);
-  checkProperties(schema, path, context.isRoot === true ? { ...inner, isRoot: true } : inner);
-  const nested: Context = { ...inner, rules: undefined };
-  if (schema.not !== undefined) checkBelow(schema.not, path.child("not"), nested);
+  const subcontext: SchemaContext = {
+    ...context,
+    isRoot: false,
+    rules: celContextBelow(schema, context.rules),
+  };
+  checkAdditionalProperties(schema, path, subcontext);
+  checkProperties(
+    schema,
+    path,
+    context.isRoot === true ? { ...subcontext, isRoot: true } : subcontext,
+  );
+  const nested: SchemaContext = { ...subcontext, rules: undefined };
+  if (schema.not !== undefined) checkSubschema(schema.not, path.child("not"), nested);
   for (const junctor of ["allOf", "oneOf", "anyOf"] as const) {
     schema[junctor]?.forEach((each, index) =>
-      checkBelow(each, path.child(junctor).index(index), nested),
+      checkSubschema(each, path.child(junctor).index(index), nested),
     );
   }
-  checkItems(schema, path, inner);
+  checkItems(schema, path, subcontext);
   checkMergeExtensions(schema, path, problems);
   checkListMap(schema, path, problems);
-  if (!context.tolerance.listItems) checkListItems(schema, path, problems);
-  checkRules(schema, path, { context, isSound: problems.count === before });
+  if (!context.ratcheting.allowsInvalidListItems) checkListItems(schema, path, problems);
+  checkRules(schema, path, { context, isValid: problems.count === before });
 }
 
-function scopeBelow(schema: JsonSchema, rules: RuleScope | undefined): RuleScope | undefined {
+function celContextBelow(
+  schema: JsonSchema,
+  rules: CelContext | undefined,
+): CelContext | undefined {
   return rules && { ...rules, cardinality: cardinalityBelow(schema, rules.cardinality) };
 }
 
-/** `context` is that of the properties, but for whether the schema is the root. */
-function checkProperties(schema: JsonSchema, path: Path, context: Context): void {
-  const inner: Context = { ...context, isRoot: false };
+function checkProperties(schema: JsonSchema, path: Path, context: SchemaContext): void {
+  const subcontext: SchemaContext = { ...context, isRoot: false };
   for (const name of sortedKeys(schema.properties)) {
     const isMeta = context.isRoot || schema["x-kubernetes-embedded-resource"] === true;
-    const property = path.child("properties").key(name);
-    let below = inner;
+    const propertyPath = path.child("properties").key(name);
+    let below = subcontext;
     if (isMeta && metaFields.includes(name)) {
-      below = { ...inner, inMetadata: true };
+      below = { ...subcontext, inMetadata: true };
       if (context.isRoot) below = { ...below, noDefaults: `in top-level ${name}` };
     }
-    checkBelow(entry(schema.properties, name) ?? {}, property, below);
+    checkSubschema(entry(schema.properties, name) ?? {}, propertyPath, below);
   }
 }
 
@@ -211,33 +231,33 @@ function checkProperties(schema: JsonSchema, path: Path, context: Context): void
 function checkRules(
   schema: JsonSchema,
   path: Path,
-  { context, isSound }: { readonly context: Context; readonly isSound: boolean },
+  { context, isValid }: { readonly context: SchemaContext; readonly isValid: boolean },
 ): void {
-  const all = schema["x-kubernetes-validations"] ?? [];
-  if (all.length === 0) return;
+  const validations = schema["x-kubernetes-validations"] ?? [];
+  if (validations.length === 0) return;
   const { problems, rules, isRoot = false } = context;
   const before = problems.count;
   const compiled = new CompiledSchema(schema);
-  all.forEach((rule, index) => {
-    const place = path.child("x-kubernetes-validations").index(index);
-    checkRule(rule, place, { schema: compiled, problems });
+  validations.forEach((rule, index) => {
+    const itemPath = path.child("x-kubernetes-validations").index(index);
+    checkRule(rule, itemPath, { schema: compiled, problems });
   });
-  if (!isSound || problems.count > before || rules === undefined) return;
+  if (!isValid || problems.count > before || rules === undefined) return;
   const isResource = isRoot || compiled.isEmbedded;
-  rules.ruleChecks.push((found) =>
+  rules.expressionChecks.push((found) =>
     checkRuleDefinitions(compiled, { ...rules, path, isRoot: isResource, problems: found }),
   );
 }
 
-/** Words of JSON Schema that Kubernetes does not take. */
-function checkSupported(schema: JsonSchema, path: Path, context: Context): void {
-  const { problems, noDefaults, inMetadata, tolerance } = context;
+/** Rejects keywords and types of JSON Schema that Kubernetes does not support. */
+function checkSupported(schema: JsonSchema, path: Path, context: SchemaContext): void {
+  const { problems, noDefaults, inMetadata, ratcheting } = context;
   const { type = "" } = schema;
-  if (!isJsonType(type) && !tolerance.types) {
+  if (!isJsonType(type) && !ratcheting.allowsInvalidTypes) {
     problems.notSupported(path.child("type"), type, jsonTypes);
   }
-  const refuse = (field: keyof JsonSchema, isThere: boolean) => {
-    if (isThere) problems.forbidden(path.child(field), `${field} is not supported`);
+  const refuse = (field: keyof JsonSchema, isPresent: boolean) => {
+    if (isPresent) problems.forbidden(path.child(field), `${field} is not supported`);
   };
   if (noDefaults !== undefined && schema.default !== undefined) {
     problems.forbidden(path.child("default"), `must not be set ${noDefaults}`);
@@ -257,40 +277,40 @@ function checkSupported(schema: JsonSchema, path: Path, context: Context): void 
     problems.forbidden(path.child("items"), detail);
   }
   if (inMetadata && schema["x-kubernetes-embedded-resource"]) {
-    const place = path.child("x-kubernetes-embedded-resource");
-    problems.forbidden(place, "must not be used inside of resource meta");
+    const extensionPath = path.child("x-kubernetes-embedded-resource");
+    problems.forbidden(extensionPath, "must not be used inside of resource meta");
   }
 }
 
-function checkAdditionalProperties(schema: JsonSchema, path: Path, context: Context): void {
+function checkAdditionalProperties(schema: JsonSchema, path: Path, context: SchemaContext): void {
   const { additionalProperties: values, properties } = schema;
   if (values === undefined) return;
-  const place = path.child("additionalProperties");
+  const additionalPropertiesPath = path.child("additionalProperties");
   if (properties !== undefined && values !== true) {
     const detail = "additionalProperties and properties are mutual exclusive";
-    context.problems.forbidden(place, detail);
+    context.problems.forbidden(additionalPropertiesPath, detail);
   }
   if (typeof values !== "object") return;
   const below = context.inMetadata
     ? { ...context, noDefaults: "inside additionalProperties applying to object metadata" }
     : context;
-  checkBelow(values, place, below);
+  checkSubschema(values, additionalPropertiesPath, below);
 }
 
-function checkItems(schema: JsonSchema, path: Path, { rules, ...rest }: Context): void {
+function checkItems(schema: JsonSchema, path: Path, { rules, ...rest }: SchemaContext): void {
   const { items } = schema;
   if (!items) return;
-  const place = path.child("items");
-  // Items of other lists cannot be correlated with old ones.
-  const isRelated = schema["x-kubernetes-list-type"] === "map";
-  const uncorrelatable = rules?.uncorrelatable ?? (isRelated ? undefined : path);
-  const context: Context = { ...rest, rules: rules && { ...rules, uncorrelatable } };
+  const itemsPath = path.child("items");
+  // Only items of lists of type map can be correlated with old items, by their keys.
+  const isCorrelatable = schema["x-kubernetes-list-type"] === "map";
+  const uncorrelatable = rules?.uncorrelatable ?? (isCorrelatable ? undefined : path);
+  const context: SchemaContext = { ...rest, rules: rules && { ...rules, uncorrelatable } };
   if ("length" in items && Array.isArray(items)) {
-    items.forEach((each, index) => checkBelow(each, place.index(index), context));
-  } else checkBelow(items as JsonSchema, place, context);
+    items.forEach((each, index) => checkSubschema(each, itemsPath.index(index), context));
+  } else checkSubschema(items as JsonSchema, itemsPath, context);
 }
 
-const reasons = [
+const ruleReasons = [
   "FieldValueDuplicate",
   "FieldValueForbidden",
   "FieldValueInvalid",
@@ -299,7 +319,7 @@ const reasons = [
 
 const hasLineBreak = (text: string): boolean => /[\n\r]/.test(text);
 
-/** The shape of a rule; its expressions are another matter. */
+/** Validates a rule, except its CEL expressions. */
 function checkRule(
   rule: ValidationRule,
   path: Path,
@@ -320,8 +340,8 @@ function checkRule(
     const detail = "messageExpression must be non-empty if specified";
     problems.required(path.child("messageExpression"), detail);
   }
-  if (reason !== undefined && !reasons.includes(reason)) {
-    problems.notSupported(path.child("reason"), reason, reasons);
+  if (reason !== undefined && !ruleReasons.includes(reason)) {
+    problems.notSupported(path.child("reason"), reason, ruleReasons);
   }
   if (fieldPath !== "" && fieldPath.trim() === "") {
     problems.invalid(path.child("fieldPath"), fieldPath, "must be non-empty if specified");
@@ -330,29 +350,31 @@ function checkRule(
     problems.invalid(path.child("fieldPath"), fieldPath, "must not contain line breaks");
   }
   if (fieldPath === "") return;
-  const found = followFieldPath(fieldPath, schema, { brackets: true });
-  if (typeof found !== "string") return;
+  const target = followFieldPath(fieldPath, schema, { brackets: true });
+  if (typeof target !== "string") return;
   problems.invalid(path.child("fieldPath"), fieldPath, "must be a valid path");
 }
 
 /**
- * Without dashes. k8s-short-name and k8s-long-name, which are new in 1.34, are missing: Kubernetes
- * enforces them one minor version later, so that a downgrade finds no other objects.
+ * Enforced string formats, without dashes. Excludes k8s-short-name and k8s-long-name, new in 1.34:
+ * Kubernetes enforces a new format one minor version later, so that a downgrade cannot encounter
+ * objects that violate it.
  */
-const formats = new Set(
+const enforcedFormats = new Set(
   (
     "bsonobjectid uri email hostname ipv4 ipv6 cidr mac uuid uuid3 uuid4 uuid5 isbn isbn10 " +
     "isbn13 creditcard ssn hexcolor rgbcolor byte password date duration datetime"
   ).split(" "),
 );
 
-/** Formats of strings that are not enforced, each once, in the order of the schema. */
-export function unknownFormats(schema: JsonSchema, found = new Set<string>()): Set<string> {
+/** Unrecognized string formats, without duplicates, in the order of the schema. */
+export function unknownFormats(schema: JsonSchema, unknown = new Set<string>()): Set<string> {
   const { type, format } = schema;
-  if (type === "string" && format && !formats.has(format.replaceAll("-", ""))) found.add(format);
+  if (type === "string" && format && !enforcedFormats.has(format.replaceAll("-", "")))
+    unknown.add(format);
   const { properties, allOf, anyOf, oneOf, items, additionalProperties, not } = schema;
   const visit = (below: unknown): void => {
-    if (typeof below === "object" && below !== null) unknownFormats(below as JsonSchema, found);
+    if (typeof below === "object" && below !== null) unknownFormats(below as JsonSchema, unknown);
   };
   Object.values(properties ?? {}).forEach(visit);
   allOf?.forEach(visit);
@@ -362,5 +384,5 @@ export function unknownFormats(schema: JsonSchema, found = new Set<string>()): S
   else visit(items);
   visit(additionalProperties);
   visit(not);
-  return found;
+  return unknown;
 }

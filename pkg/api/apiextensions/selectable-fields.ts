@@ -4,7 +4,7 @@ import { CompiledSchema, followFieldPath, type JsonSchema } from "#structural";
 const MAX_FIELDS = 8;
 const selectableTypes = ["string", "boolean", "integer"];
 
-/** Fields for field selectors are scalars of the schema, outside of metadata. */
+/** Requires unique paths to scalar fields of the schema outside metadata, at most MAX_FIELDS. */
 export function checkSelectableFields(
   fields: readonly { readonly jsonPath: string }[],
   schema: JsonSchema,
@@ -17,26 +17,26 @@ export function checkSelectableFields(
   const root = new CompiledSchema(schema);
   const seen = new Set<string>();
   for (const [index, { jsonPath }] of fields.entries()) {
-    const place = path.index(index).child("jsonPath");
+    const jsonPathPath = path.index(index).child("jsonPath");
     if (jsonPath === "") {
-      problems.required(place);
+      problems.required(jsonPathPath);
       continue;
     }
     const found = followFieldPath(jsonPath, root, { brackets: false });
     if (typeof found === "string") {
-      problems.invalid(place, jsonPath, `is an invalid path: ${found}`);
+      problems.invalid(jsonPathPath, jsonPath, `is an invalid path: ${found}`);
       continue;
     }
     if (found.names[0] === "metadata") {
-      problems.invalid(place, jsonPath, "must not point to fields in metadata");
+      problems.invalid(jsonPathPath, jsonPath, "must not point to fields in metadata");
     }
     if (!selectableTypes.includes(found.schema.source.type ?? "")) {
       const detail =
         "must point to a field of type string, boolean or integer. " +
         "Enum string fields and strings with formats are allowed.";
-      problems.invalid(place, jsonPath, detail);
+      problems.invalid(jsonPathPath, jsonPath, detail);
     }
-    if (seen.has(found.text)) problems.duplicate(place, jsonPath);
+    if (seen.has(found.text)) problems.duplicate(jsonPathPath, jsonPath);
     seen.add(found.text);
   }
   if (seen.size > MAX_FIELDS && !allowsMany) problems.tooMany(path, seen.size, MAX_FIELDS);

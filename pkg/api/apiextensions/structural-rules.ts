@@ -1,6 +1,6 @@
 /**
- * Structural schemas: every field has its type outside of allOf, anyOf, oneOf and not, so that
- * unknown fields can be dropped and defaults filled in.
+ * Validation of structural schemas: the type of every field is specified outside allOf, anyOf,
+ * oneOf and not, which pruning and defaulting rely on.
  */
 import { compareUtf8, isJsonObject } from "#base";
 import { type FieldProblem, type Path, Problems } from "#schema";
@@ -10,24 +10,26 @@ import { entry } from "../strategy.ts";
 
 type Level = "root" | "item" | "field";
 
-/** Told in the order of their texts, as Kubernetes sorts them. */
+/** Reports problems sorted by their texts, as Kubernetes does. */
 export function checkStructural(schema: JsonSchema, path: Path, problems: Problems): void {
   const found = new Problems();
   checkInvariants(schema, { level: "root", path, problems: found });
-  for (const problem of [...found.list].sort((a, b) => compareUtf8(text(a), text(b)))) {
+  for (const problem of [...found.list].sort((a, b) =>
+    compareUtf8(problemText(a), problemText(b)),
+  )) {
     problems.add(problem);
   }
 }
 
-const words: Readonly<Partial<Record<FieldProblem["type"], string>>> = {
+const problemTypeTexts: Readonly<Partial<Record<FieldProblem["type"], string>>> = {
   FieldValueRequired: "Required value",
   FieldValueForbidden: "Forbidden",
   FieldValueInvalid: "Invalid value",
 };
 
-function text({ type, field, value, detail }: FieldProblem): string {
+function problemText({ type, field, value, detail }: FieldProblem): string {
   const shown = value === undefined ? "" : `: ${JSON.stringify(value)}`;
-  return `${field}: ${words[type] ?? type}${shown}: ${detail}`;
+  return `${field}: ${problemTypeTexts[type] ?? type}${shown}: ${detail}`;
 }
 
 interface SchemaContext {
@@ -40,33 +42,33 @@ const PRESERVE = "x-kubernetes-preserve-unknown-fields";
 const EMBEDDED = "x-kubernetes-embedded-resource";
 const INT_OR_STRING = "x-kubernetes-int-or-string";
 
-function checkInvariants(schema: JsonSchema, place: SchemaContext): void {
-  const { path, problems, level } = place;
+function checkInvariants(schema: JsonSchema, context: SchemaContext): void {
+  const { path, problems, level } = context;
   const { type = "", items, properties = {}, additionalProperties } = schema;
   if (type === "array" && !items) problems.required(path.child("items"), "must be specified");
-  if (isSchema(items)) checkInvariants(items, at(place, path.child("items"), "item"));
+  if (isSchema(items)) checkInvariants(items, contextAt(context, path.child("items"), "item"));
   for (const name of Object.keys(properties)) {
     const each = properties[name] as JsonSchema;
-    checkInvariants(each, at(place, path.child("properties").key(name), "field"));
+    checkInvariants(each, contextAt(context, path.child("properties").key(name), "field"));
   }
   if (additionalProperties !== undefined) {
     const below = path.child("additionalProperties");
     if (level === "root") problems.forbidden(below, "must not be used at the root");
     if (isSchema(additionalProperties)) {
-      checkInvariants(additionalProperties, at(place, below, "field"));
+      checkInvariants(additionalProperties, contextAt(context, below, "field"));
     }
   }
-  checkExtensions(schema, place);
-  checkJunctors(schema, place, {
+  checkExtensions(schema, context);
+  checkJunctors(schema, context, {
     skipsAnyOf: isIntOrString(schema.anyOf),
-    skipsFirst: isIntOrString(schema.allOf?.[0]?.anyOf),
+    skipsAnyOfInFirstAllOf: isIntOrString(schema.allOf?.[0]?.anyOf),
   });
-  checkType(schema, place);
-  checkObjectFields(schema, place);
+  checkType(schema, context);
+  checkObjectFields(schema, context);
 }
 
-function at(place: SchemaContext, path: Path, level: Level): SchemaContext {
-  return { ...place, path, level };
+function contextAt(context: SchemaContext, path: Path, level: Level): SchemaContext {
+  return { ...context, path, level };
 }
 
 function isSchema(value: unknown): value is JsonSchema {
@@ -90,52 +92,52 @@ const missingType: Readonly<Record<Level, string>> = {
 
 function checkType(schema: JsonSchema, { path, problems, level }: SchemaContext): void {
   const { type = "" } = schema;
-  const place = path.child("type");
+  const context = path.child("type");
   const isEmbedded = schema[EMBEDDED] === true;
   if (isEmbedded && type !== "object") {
     const detail = "must be object if x-kubernetes-embedded-resource is true";
-    if (type === "") problems.required(place, detail);
-    else problems.invalid(place, type, detail);
+    if (type === "") problems.required(context, detail);
+    else problems.invalid(context, type, detail);
   } else if (type === "" && !schema[INT_OR_STRING] && !schema[PRESERVE]) {
-    problems.required(place, missingType[level]);
+    problems.required(context, missingType[level]);
   }
   if (isEmbedded && schema.additionalProperties !== undefined) {
     const detail = "must not be used if x-kubernetes-embedded-resource is set";
     problems.forbidden(path.child("additionalProperties"), detail);
   }
   if (level === "root" && type !== "" && type !== "object") {
-    problems.invalid(place, type, "must be object at the root");
+    problems.invalid(context, type, "must be object at the root");
   }
 }
 
-/** apiVersion, kind and metadata of objects are what they are everywhere. */
+/** Validates what a schema specifies for apiVersion, kind and metadata of objects. */
 function checkObjectFields(schema: JsonSchema, { path, problems, level }: SchemaContext): void {
   const { properties = {} } = schema;
   const isObject = level === "root" || schema[EMBEDDED] === true;
-  const place = path.child("properties");
+  const context = path.child("properties");
   for (const name of ["kind", "apiVersion"]) {
     const field = entry(properties, name);
     if (!isObject || field === undefined || field.type === "string") continue;
-    problems.invalid(place.key(name).child("type"), field.type ?? "", "must be string");
+    problems.invalid(context.key(name).child("type"), field.type ?? "", "must be string");
   }
   const metadata = entry(properties, "metadata");
   if (metadata !== undefined) {
     if (isObject && metadata.type !== "object") {
-      const at = place.key("metadata").child("type");
+      const at = context.key("metadata").child("type");
       problems.invalid(at, metadata.type ?? "", "must be object");
     }
     if (level === "root" && !restrictsOnlyNames(metadata)) {
       const detail =
         "must not specify anything other than name and generateName, but metadata is implicitly " +
         "specified";
-      problems.forbidden(place.key("metadata"), detail);
+      problems.forbidden(context.key("metadata"), detail);
     }
   }
   if (schema[EMBEDDED] && !schema[PRESERVE] && Object.keys(properties).length === 0) {
     const detail =
       "must not be empty if x-kubernetes-embedded-resource is true without " +
       "x-kubernetes-preserve-unknown-fields";
-    problems.required(place, detail);
+    problems.required(context, detail);
   }
 }
 
@@ -146,7 +148,10 @@ function restrictsOnlyNames(schema: JsonSchema): boolean {
   return areNames && Object.keys(schema).every((field) => allowed.includes(field));
 }
 
-/** The one pattern that may name types inside of anyOf, for the sake of old schemas. */
+/**
+ * Whether anyOf is exactly integer and string, the only types that x-kubernetes-int-or-string
+ * allows inside a junctor.
+ */
 function isIntOrString(anyOf: readonly JsonSchema[] | undefined): boolean {
   if (anyOf?.length !== 2) return false;
   return ["integer", "string"].every((type, index) => {
@@ -155,28 +160,28 @@ function isIntOrString(anyOf: readonly JsonSchema[] | undefined): boolean {
   });
 }
 
-interface Skips {
-  /** The anyOf of this schema is the pattern above. */
+interface SkippedJunctors {
+  /** Skips anyOf of the schema, see `isIntOrString`. */
   readonly skipsAnyOf: boolean;
-  /** That of its first allOf is. */
-  readonly skipsFirst: boolean;
+  /** Skips anyOf of the first allOf of the schema. */
+  readonly skipsAnyOfInFirstAllOf: boolean;
 }
 
-const none: Skips = { skipsAnyOf: false, skipsFirst: false };
+const noSkips: SkippedJunctors = { skipsAnyOf: false, skipsAnyOfInFirstAllOf: false };
 
 function checkJunctors(
   schema: JsonSchema,
-  place: SchemaContext,
-  { skipsAnyOf, skipsFirst }: Skips,
+  context: SchemaContext,
+  { skipsAnyOf, skipsAnyOfInFirstAllOf: skipsFirst }: SkippedJunctors,
 ): void {
-  const { path, problems } = place;
-  const nested = (each: JsonSchema, below: Path, skips = none) =>
-    checkNested(each, { ...place, path: below }, skips);
+  const { path, problems } = context;
+  const nested = (each: JsonSchema, below: Path, skips = noSkips) =>
+    checkNested(each, { ...context, path: below }, skips);
   if (!skipsAnyOf) {
     schema.anyOf?.forEach((each, index) => nested(each, path.child("anyOf").index(index)));
   }
   schema.allOf?.forEach((each, index) => {
-    const skips = { ...none, skipsAnyOf: skipsFirst && index === 0 };
+    const skips = { ...noSkips, skipsAnyOf: skipsFirst && index === 0 };
     nested(each, path.child("allOf").index(index), skips);
   });
   schema.oneOf?.forEach((each, index) => nested(each, path.child("oneOf").index(index)));
@@ -187,8 +192,8 @@ function checkJunctors(
   problems.invalid(path.child("pattern"), schema.pattern, detail);
 }
 
-/** Fields that are forbidden in schemas within allOf, anyOf, oneOf or not, with their messages. */
-const forbiddenBelow = [
+/** Fields forbidden within allOf, anyOf, oneOf and not -> message. */
+const forbiddenInJunctors = [
   ["type", "must be empty to be structural"],
   ["additionalProperties", "must be undefined to be structural"],
   ["default", "must be undefined to be structural"],
@@ -205,16 +210,16 @@ const forbiddenBelow = [
   ["x-kubernetes-validations", "must be empty to be structural"],
 ] as const;
 
-function checkNested(schema: JsonSchema, place: SchemaContext, skips: Skips): void {
-  const { path, problems } = place;
-  checkJunctors(schema, place, skips);
+function checkNested(schema: JsonSchema, context: SchemaContext, skips: SkippedJunctors): void {
+  const { path, problems } = context;
+  checkJunctors(schema, context, skips);
   if (isSchema(schema.items)) {
-    checkNested(schema.items, { ...place, path: path.child("items") }, none);
+    checkNested(schema.items, { ...context, path: path.child("items") }, noSkips);
   }
   for (const [name, each] of Object.entries(schema.properties ?? {})) {
-    checkNested(each, at(place, path.child("properties").key(name), "field"), none);
+    checkNested(each, contextAt(context, path.child("properties").key(name), "field"), noSkips);
   }
-  for (const [field, detail] of forbiddenBelow) {
+  for (const [field, detail] of forbiddenInJunctors) {
     if (schema[field] !== undefined && schema[field] !== false) {
       problems.forbidden(path.child(field), detail);
     }

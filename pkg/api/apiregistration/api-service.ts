@@ -156,7 +156,7 @@ function prepareCreate(service: APIService, { now }: HookContext): void {
   service.status = { conditions: [condition] };
 }
 
-/** A status update keeps the metadata that other writers own. */
+/** Metadata that an update of the status subresource cannot change. */
 const keptMetadata = ["labels", "annotations", "finalizers", "ownerReferences"] as const;
 
 function prepareUpdate(service: APIService, old: APIService, context: HookContext): void {
@@ -203,13 +203,13 @@ function checkService({ spec }: APIService, problems: Problems): void {
     if (insecureSkipTLSVerify) problems.invalid(insecurePath, true, detail);
     return;
   }
-  const place = path.child("service");
+  const servicePath = path.child("service");
   for (const field of ["namespace", "name"] as const) {
-    if (!service[field]) problems.required(place.child(field));
+    if (!service[field]) problems.required(servicePath.child(field));
   }
   const { port = 443 } = service;
   for (const message of isPortNumber(port)) {
-    problems.invalid(place.child("port"), port, `port is not valid: ${message}`);
+    problems.invalid(servicePath.child("port"), port, `port is not valid: ${message}`);
   }
   if (!insecureSkipTLSVerify || caBundle === "") return;
   problems.invalid(insecurePath, true, "may not be true if caBundle is present");
@@ -234,8 +234,8 @@ function validate(service: APIService, problems: Problems): void {
 function checkStatus({ status }: APIService, problems: Problems): void {
   for (const [index, { status: value }] of (status.conditions ?? []).entries()) {
     if (statuses.includes(value)) continue;
-    const place = Path.of("status.conditions").index(index).child("status");
-    unsupported(problems, place, { value, supported: statuses });
+    const statusPath = Path.of("status.conditions").index(index).child("status");
+    unsupported(problems, statusPath, { value, supported: statuses });
   }
 }
 

@@ -152,23 +152,23 @@ function checkApiVersion(text: string): readonly string[] {
   ];
 }
 
-function checkServer(server: Server, place: Path, problems: Problems): void {
+function checkServer(server: Server, path: Path, problems: Problems): void {
   const { apiServerID = "", encodingVersion = "" } = server;
   const { decodableVersions = [], servedVersions = [] } = server;
   const idMessages = isDns1123Subdomain(apiServerID);
-  invalidEach(problems, place.child("apiServerID"), { value: apiServerID, messages: idMessages });
+  invalidEach(problems, path.child("apiServerID"), { value: apiServerID, messages: idMessages });
   const messages = checkApiVersion(encodingVersion);
-  invalidEach(problems, place.child("encodingVersion"), { value: encodingVersion, messages });
+  invalidEach(problems, path.child("encodingVersion"), { value: encodingVersion, messages });
   for (const [index, value] of decodableVersions.entries()) {
-    const where = place.child("decodableVersions").index(index);
+    const where = path.child("decodableVersions").index(index);
     invalidEach(problems, where, { value, messages: checkApiVersion(value) });
   }
   if (!decodableVersions.includes(encodingVersion)) {
     const detail = `decodableVersions must include encodingVersion ${encodingVersion}`;
-    problems.invalid(place.child("decodableVersions"), decodableVersions, detail);
+    problems.invalid(path.child("decodableVersions"), decodableVersions, detail);
   }
   for (const [index, value] of servedVersions.entries()) {
-    const where = place.child("servedVersions").index(index);
+    const where = path.child("servedVersions").index(index);
     invalidEach(problems, where, { value, messages: checkApiVersion(value) });
     if (decodableVersions.includes(value)) continue;
     const all = decodableVersions.join(" ");
@@ -177,7 +177,7 @@ function checkServer(server: Server, place: Path, problems: Problems): void {
   }
 }
 
-/** The version that all servers store in, if there is one. */
+/** Encoding version that all servers agree on; undefined if they differ. */
 function commonVersion(servers: readonly Server[]): string | undefined {
   const [first, ...rest] = servers.map(({ encodingVersion }) => encodingVersion);
   return rest.every((version) => version === first) ? first : undefined;
@@ -187,26 +187,26 @@ function checkStatus({ status }: StorageVersion, problems: Problems): void {
   const servers = status.storageVersions ?? [];
   const repeated = repeatedPlaces(servers, ({ apiServerID }) => apiServerID);
   for (const [index, server] of servers.entries()) {
-    const place = path.index(index);
+    const itemPath = path.index(index);
     if (repeated.has(index)) {
-      problems.duplicate(place.child("apiServerID"), server.apiServerID ?? "");
-    } else checkServer(server, place, problems);
+      problems.duplicate(itemPath.child("apiServerID"), server.apiServerID ?? "");
+    } else checkServer(server, itemPath, problems);
   }
   const common = commonVersion(servers);
   if (common === status.commonEncodingVersion) return;
-  const place = Path.of("status.commonEncodingVersion");
+  const commonEncodingVersionPath = Path.of("status.commonEncodingVersion");
   const shown = status.commonEncodingVersion ?? null;
   const detail =
     common === undefined
       ? "should be nil if servers do not agree on the same encoding version, or if there is " +
         "no server reporting the supported versions yet"
       : `the common encoding version is ${common}`;
-  problems.invalid(place, shown, detail);
+  problems.invalid(commonEncodingVersionPath, shown, detail);
 }
 
 const SHOWN = 3;
 
-/** `a=apps/v1,b=apps/v1`: the first three, and how many more there are. */
+/** Table cell such as `a=apps/v1,b=apps/v1`: the first three servers and the number of others. */
 function describe(servers: readonly Server[]): string {
   if (servers.length === 0) return "<unset>";
   const all = servers.map(

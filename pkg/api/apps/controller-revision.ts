@@ -36,7 +36,7 @@ function checkRevision({ revision }: ControllerRevision, problems: Problems): vo
   problems.invalid(Path.of("revision"), revision, "must be greater than or equal to 0");
 }
 
-/** Revisions stored before the data had to be an object may still be updated. */
+/** Requires an object as data. Updates of revisions stored before this rule are not checked. */
 function checkData({ data }: ControllerRevision, problems: Problems): void {
   const path = Path.of("data");
   if (data === undefined || data === null) return problems.required(path, "data is mandatory");
@@ -44,7 +44,7 @@ function checkData({ data }: ControllerRevision, problems: Problems): void {
   problems.required(path, "data must be a valid JSON object");
 }
 
-/** `statefulset.apps/web`, the controller that the state belongs to. */
+/** Table cell of the controlling owner, `statefulset.apps/web` for example. */
 function controllerOf({ metadata }: ControllerRevision): string {
   const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
   if (owner === undefined) return "<none>";

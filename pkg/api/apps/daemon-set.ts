@@ -179,7 +179,7 @@ const daemonSetV1 = v1(
 type DaemonSet = Infer<typeof daemonSetV1>;
 type Spec = DaemonSet["spec"];
 
-/** Counts the changes of the template, for clients of old versions of the API. */
+/** Annotation that counts changes of the template, for clients of earlier API versions. */
 const TEMPLATE_GENERATION = "deprecated.daemonset.template.generation";
 
 function generationOf({ metadata }: DaemonSet): bigint {
@@ -208,30 +208,30 @@ const path = Path.of("spec");
 
 function validate({ spec: what }: DaemonSet, problems: Problems, context: HookContext): void {
   const { selector, template, minReadySeconds, revisionHistoryLimit } = what;
-  const place = path.child("template");
+  const templatePath = path.child("template");
   checkLabelSelector(selector ?? undefined, path.child("selector"), problems);
-  checkMatch(selector, template, { path: place, problems });
+  checkMatch(selector, template, { path: templatePath, problems });
   const { matchLabels = {}, matchExpressions = [] } = selector ?? {};
   if (selector !== null && Object.keys(matchLabels).length + matchExpressions.length === 0) {
     const detail = "empty selector is invalid for daemonset";
     problems.invalid(path.child("selector"), selector, detail);
   }
-  checkLastingTemplate(template, place, { kind: "DaemonSet", problems, context });
+  checkLastingTemplate(template, templatePath, { kind: "DaemonSet", problems, context });
   checkNotNegative({ minReadySeconds }, path, problems);
   checkStrategy(what, problems);
   checkNotNegative({ revisionHistoryLimit }, path, problems);
 }
 
 function checkStrategy({ updateStrategy: how }: Spec, problems: Problems): void {
-  const place = path.child("updateStrategy");
+  const updateStrategyPath = path.child("updateStrategy");
   const supported = ["RollingUpdate", "OnDelete"];
-  const rolling = place.child("rollingUpdate");
+  const rolling = updateStrategyPath.child("rollingUpdate");
   if (!supported.includes(how.type ?? "")) {
     // Shown with the field names of Go's struct, as Kubernetes prints it.
     const { maxUnavailable = 0, maxSurge = 0 } = how.rollingUpdate ?? {};
     const shown = { MaxUnavailable: maxUnavailable, MaxSurge: maxSurge };
     const value = { Type: how.type ?? "", RollingUpdate: how.rollingUpdate ? shown : null };
-    unsupported(problems, place, { value, supported });
+    unsupported(problems, updateStrategyPath, { value, supported });
   } else if (how.type === "OnDelete") return;
   else if (how.rollingUpdate === undefined) problems.required(rolling);
   else checkRollingUpdate(how.rollingUpdate, rolling, problems);
@@ -239,10 +239,10 @@ function checkStrategy({ updateStrategy: how }: Spec, problems: Problems): void 
 
 type RollingUpdate = NonNullable<Spec["updateStrategy"]["rollingUpdate"]>;
 
-function checkRollingUpdate(update: RollingUpdate, place: Path, problems: Problems): void {
+function checkRollingUpdate(update: RollingUpdate, path: Path, problems: Problems): void {
   const { maxUnavailable, maxSurge } = update;
-  const missing = place.child("maxUnavailable");
-  const surplus = place.child("maxSurge");
+  const missing = path.child("maxUnavailable");
+  const surplus = path.child("maxSurge");
   checkShare(maxUnavailable, missing, problems);
   checkShare(maxSurge, surplus, problems);
   checkAtMostAll(maxUnavailable, missing, problems);
@@ -256,7 +256,7 @@ function checkRollingUpdate(update: RollingUpdate, place: Path, problems: Proble
 }
 
 function checkStatus({ status: now }: DaemonSet, before: DaemonSet, problems: Problems): void {
-  const place = Path.of("status");
+  const statusPath = Path.of("status");
   const { currentNumberScheduled, numberMisscheduled, desiredNumberScheduled } = now;
   const { numberReady, observedGeneration, updatedNumberScheduled } = now;
   const { numberAvailable, numberUnavailable, collisionCount } = now;
@@ -272,10 +272,10 @@ function checkStatus({ status: now }: DaemonSet, before: DaemonSet, problems: Pr
       numberUnavailable,
       collisionCount,
     },
-    place,
+    statusPath,
     problems,
   );
-  checkCollisions(collisionCount, before.status.collisionCount, { path: place, problems });
+  checkCollisions(collisionCount, before.status.collisionCount, { path: statusPath, problems });
 }
 
 const divided = dividedBySubresource(() => ({

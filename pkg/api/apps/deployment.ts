@@ -233,9 +233,9 @@ function validate(object: Deployment, problems: Problems, context: HookContext):
     unusable: "invalid label selector",
   });
   if (isUsable) {
-    const place = path.child("template");
-    checkMatch(selector, template, { path: place, problems });
-    checkLastingTemplate(template, place, { kind: "ReplicaSet", problems, context });
+    const templatePath = path.child("template");
+    checkMatch(selector, template, { path: templatePath, problems });
+    checkLastingTemplate(template, templatePath, { kind: "ReplicaSet", problems, context });
   }
   checkStrategy(object.spec, problems);
   checkNotNegative({ minReadySeconds, revisionHistoryLimit }, path, problems);
@@ -243,13 +243,13 @@ function validate(object: Deployment, problems: Problems, context: HookContext):
 }
 
 function checkStrategy({ strategy: how }: Spec, problems: Problems): void {
-  const place = path.child("strategy");
-  const rolling = place.child("rollingUpdate");
+  const strategyPath = path.child("strategy");
+  const rolling = strategyPath.child("rollingUpdate");
   const types = ["Recreate", "RollingUpdate"];
   if (!types.includes(how.type ?? "")) {
     // Shown with the field names of Go's struct, as Kubernetes prints it.
     const shown = { Type: how.type ?? "", RollingUpdate: goRollingUpdate(how.rollingUpdate) };
-    problems.notSupported(place, shown, types);
+    problems.notSupported(strategyPath, shown, types);
   } else if (how.type === "Recreate") {
     if (how.rollingUpdate === undefined) return;
     problems.forbidden(rolling, "may not be specified when strategy `type` is 'Recreate'");
@@ -263,11 +263,11 @@ function goRollingUpdate(update: RollingUpdate | undefined): unknown {
   return { MaxUnavailable: update.maxUnavailable ?? 0, MaxSurge: update.maxSurge ?? 0 };
 }
 
-function checkRollingUpdate(update: RollingUpdate, place: Path, problems: Problems): void {
+function checkRollingUpdate(update: RollingUpdate, path: Path, problems: Problems): void {
   const { maxUnavailable, maxSurge } = update;
-  const missing = place.child("maxUnavailable");
+  const missing = path.child("maxUnavailable");
   checkShare(maxUnavailable, missing, problems);
-  checkShare(maxSurge, place.child("maxSurge"), problems);
+  checkShare(maxSurge, path.child("maxSurge"), problems);
   if (shareValue(maxUnavailable) === 0 && shareValue(maxSurge) === 0) {
     problems.invalid(missing, maxUnavailable, "may not be 0 when `maxSurge` is 0");
   }
@@ -279,23 +279,23 @@ function checkDeadline(what: Spec, problems: Problems): void {
   if (deadline === undefined) return;
   checkNotNegative({ progressDeadlineSeconds: deadline }, path, problems);
   if (deadline > minReadySeconds) return;
-  const place = path.child("progressDeadlineSeconds");
-  problems.invalid(place, deadline, "must be greater than minReadySeconds");
+  const progressDeadlineSecondsPath = path.child("progressDeadlineSeconds");
+  problems.invalid(progressDeadlineSecondsPath, deadline, "must be greater than minReadySeconds");
 }
 
 function checkStatus({ status: now }: Deployment, before: Deployment, problems: Problems): void {
-  const place = Path.of("status");
+  const statusPath = Path.of("status");
   const { replicas = 0, updatedReplicas = 0, readyReplicas = 0, availableReplicas = 0 } = now;
   const { observedGeneration, unavailableReplicas, terminatingReplicas, collisionCount } = now;
-  checkNotNegative({ observedGeneration }, place, problems);
+  checkNotNegative({ observedGeneration }, statusPath, problems);
   const counts = { updatedReplicas, readyReplicas, availableReplicas };
-  checkNotNegative({ replicas, ...counts, unavailableReplicas }, place, problems);
-  checkNotNegative({ terminatingReplicas, collisionCount }, place, problems);
+  checkNotNegative({ replicas, ...counts, unavailableReplicas }, statusPath, problems);
+  checkNotNegative({ terminatingReplicas, collisionCount }, statusPath, problems);
   const limit = { name: "status.replicas", value: replicas };
-  checkNotAbove(counts, { path: place, problems, limit });
+  checkNotAbove(counts, { path: statusPath, problems, limit });
   const ready = { name: "readyReplicas", value: readyReplicas };
-  checkNotAbove({ availableReplicas }, { path: place, problems, limit: ready });
-  checkCollisions(collisionCount, before.status.collisionCount, { path: place, problems });
+  checkNotAbove({ availableReplicas }, { path: statusPath, problems, limit: ready });
+  checkCollisions(collisionCount, before.status.collisionCount, { path: statusPath, problems });
 }
 
 const divided = dividedBySubresource(() => ({}));

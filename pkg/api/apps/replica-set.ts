@@ -138,22 +138,22 @@ function validate({ spec: what }: ReplicaSet, problems: Problems, context: HookC
     unusable: "invalid label selector",
   });
   if (!isUsable) return;
-  const place = path.child("template");
-  checkMatch(selector, template, { path: place, problems });
-  checkLastingTemplate(template, place, { kind: "ReplicaSet", problems, context });
+  const templatePath = path.child("template");
+  checkMatch(selector, template, { path: templatePath, problems });
+  checkLastingTemplate(template, templatePath, { kind: "ReplicaSet", problems, context });
 }
 
 function checkStatus({ status: now }: ReplicaSet, problems: Problems): void {
-  const place = Path.of("status");
+  const statusPath = Path.of("status");
   const { replicas, fullyLabeledReplicas = 0, readyReplicas = 0, availableReplicas = 0 } = now;
   const counts = { fullyLabeledReplicas, readyReplicas, availableReplicas };
   const { terminatingReplicas, observedGeneration } = now;
-  checkNotNegative({ replicas, ...counts, terminatingReplicas }, place, problems);
-  checkNotNegative({ observedGeneration }, place, problems);
+  checkNotNegative({ replicas, ...counts, terminatingReplicas }, statusPath, problems);
+  checkNotNegative({ observedGeneration }, statusPath, problems);
   const limit = { name: "status.replicas", value: replicas };
-  checkNotAbove(counts, { path: place, problems, limit });
+  checkNotAbove(counts, { path: statusPath, problems, limit });
   const ready = { name: "readyReplicas", value: readyReplicas };
-  checkNotAbove({ availableReplicas }, { path: place, problems, limit: ready });
+  checkNotAbove({ availableReplicas }, { path: statusPath, problems, limit: ready });
 }
 
 const divided = dividedBySubresource(() => ({ replicas: 0 }));

@@ -17,7 +17,7 @@ import { byType } from "./workload.ts";
 
 const v1 = structs("api/apps/v1");
 
-/** Claim templates have apiVersion and kind, in JSON only. */
+/** PersistentVolumeClaim as claim template, with apiVersion and kind in JSON only. */
 const claimTemplate = structs("api/core/v1")(
   "PersistentVolumeClaim",
   persistentVolumeClaimV1.doc,

@@ -56,7 +56,7 @@ const path = Path.of("spec");
 
 interface SpecChecks {
   readonly context: HookContext;
-  /** Whether to check what is immutable: stored sets may break newer rules there. */
+  /** Whether to validate immutable fields, too: stored objects may violate newer rules. */
   readonly isNew: boolean;
   readonly checksPods: boolean;
 }
@@ -82,9 +82,9 @@ function checkSpec(
     unusable: "",
   });
   if (!isUsable) return;
-  const place = path.child("template");
-  checkMatch(selector, spec.template, { path: place, problems });
-  checkLastingTemplate(podTemplateOf(spec), place, {
+  const templatePath = path.child("template");
+  checkMatch(selector, spec.template, { path: templatePath, problems });
+  checkLastingTemplate(podTemplateOf(spec), templatePath, {
     kind: "StatefulSet",
     problems,
     context,
@@ -95,12 +95,12 @@ function checkSpec(
 
 function checkClaimTemplates({ volumeClaimTemplates }: Spec, problems: Problems): void {
   for (const [index, claim] of (volumeClaimTemplates ?? []).entries()) {
-    const place = path.child("volumeClaimTemplates").index(index);
-    checkClaimSpec(claim.spec, place.child("spec"), problems);
+    const itemPath = path.child("volumeClaimTemplates").index(index);
+    checkClaimSpec(claim.spec, itemPath.child("spec"), problems);
   }
 }
 
-/** A set whose stored spec breaks a rule may be changed without mending its pod template. */
+/** Skips validation of an unchanged pod template that the stored object already violates. */
 function validateChange(
   { spec }: StatefulSet,
   old: StatefulSet,
@@ -114,8 +114,8 @@ function validateChange(
 }
 
 /**
- * The template as pods get it: claims become volumes, instead of volumes of their names; names come
- * from the set.
+ * The template as the controller will instantiate it: volumes of claim templates replace volumes of
+ * the same name; hostname and subdomain are omitted, as the controller sets them.
  */
 function podTemplateOf({ template, volumeClaimTemplates: claims = [] }: Spec): PodTemplateSpec {
   const { hostname: _hostname, subdomain: _subdomain, ...rest } = template.spec;
@@ -132,8 +132,8 @@ function podTemplateOf({ template, volumeClaimTemplates: claims = [] }: Spec): P
 function checkPolicies(spec: Spec, problems: Problems): void {
   const management = spec.podManagementPolicy ?? "";
   if (management !== "OrderedReady" && management !== "Parallel") {
-    const place = path.child("podManagementPolicy");
-    problems.invalid(place, management, "must be 'OrderedReady' or 'Parallel'");
+    const podManagementPolicyPath = path.child("podManagementPolicy");
+    problems.invalid(podManagementPolicyPath, management, "must be 'OrderedReady' or 'Parallel'");
   }
   checkStrategy(spec, problems);
   const retention = spec.persistentVolumeClaimRetentionPolicy ?? {};
@@ -141,14 +141,14 @@ function checkPolicies(spec: Spec, problems: Problems): void {
   for (const field of ["whenDeleted", "whenScaled"] as const) {
     const value = retention[field] ?? "";
     if (supported.includes(value)) continue;
-    const place = path.child("persistentVolumeClaimRetentionPolicy", field);
-    unsupported(problems, place, { value, supported });
+    const fieldPath = path.child("persistentVolumeClaimRetentionPolicy", field);
+    unsupported(problems, fieldPath, { value, supported });
   }
 }
 
 function checkStrategy({ updateStrategy: how }: Spec, problems: Problems): void {
-  const place = path.child("updateStrategy");
-  const rolling = place.child("rollingUpdate");
+  const updateStrategyPath = path.child("updateStrategy");
+  const rolling = updateStrategyPath.child("rollingUpdate");
   const { partition, maxUnavailable } = how.rollingUpdate ?? {};
   // Shown with the field names of Go's struct, as Kubernetes prints it.
   const update = { Partition: partition ?? 0, MaxUnavailable: maxUnavailable ?? null };
@@ -159,7 +159,7 @@ function checkStrategy({ updateStrategy: how }: Spec, problems: Problems): void 
   } else if (how.type === "RollingUpdate") checkNotNegative({ partition }, rolling, problems);
   else {
     const value = { Type: how.type ?? "", RollingUpdate: shown };
-    problems.invalid(place, value, "must be 'RollingUpdate' or 'OnDelete'");
+    problems.invalid(updateStrategyPath, value, "must be 'RollingUpdate' or 'OnDelete'");
   }
 }
 
@@ -185,16 +185,20 @@ function checkUnchanged(now: StatefulSet, before: StatefulSet, problems: Problem
 }
 
 function checkStatus({ status: now }: StatefulSet, before: StatefulSet, problems: Problems): void {
-  const place = Path.of("status");
+  const statusPath = Path.of("status");
   const { replicas, readyReplicas = 0, currentReplicas = 0, updatedReplicas = 0 } = now;
   const { availableReplicas, observedGeneration, collisionCount } = now;
   const counts = { readyReplicas, currentReplicas, updatedReplicas, availableReplicas };
-  checkNotNegative({ replicas, ...counts, observedGeneration, collisionCount }, place, problems);
+  checkNotNegative(
+    { replicas, ...counts, observedGeneration, collisionCount },
+    statusPath,
+    problems,
+  );
   const limit = { name: "status.replicas", value: replicas };
-  checkNotAbove(counts, { path: place, problems, limit });
+  checkNotAbove(counts, { path: statusPath, problems, limit });
   const ready = { name: "status.readyReplicas", value: readyReplicas };
-  checkNotAbove({ availableReplicas }, { path: place, problems, limit: ready });
-  checkCollisions(collisionCount, before.status.collisionCount, { path: place, problems });
+  checkNotAbove({ availableReplicas }, { path: statusPath, problems, limit: ready });
+  checkCollisions(collisionCount, before.status.collisionCount, { path: statusPath, problems });
 }
 
 function warnings(
@@ -205,9 +209,9 @@ function warnings(
   if (context.subresource !== "") return [];
   const { template, volumeClaimTemplates = [], revisionHistoryLimit } = object.spec;
   const claims = volumeClaimTemplates.flatMap(({ spec }, index) => {
-    const place = path.child("volumeClaimTemplates").index(index);
+    const itemPath = path.child("volumeClaimTemplates").index(index);
     // The path differs between create and update: so it does in Kubernetes.
-    return claimWarnings(spec, old === undefined ? place : place.child("Spec"));
+    return claimWarnings(spec, old === undefined ? itemPath : itemPath.child("Spec"));
   });
   const history =
     "spec.revisionHistoryLimit: a negative value retains all historical revisions; " +

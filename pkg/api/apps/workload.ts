@@ -1,4 +1,6 @@
-/** What kinds that keep pods running have in common. */
+/**
+ * Validation shared by workload kinds (Deployment, ReplicaSet, StatefulSet, DaemonSet and others).
+ */
 import type { Path, Problems } from "#schema";
 import {
   type HookContext,
@@ -27,7 +29,7 @@ export function checkNotNegative(
   }
 }
 
-/** `cannot be greater than status.replicas` of each count that is greater. */
+/** Reports each count that exceeds `status.replicas`. */
 export function checkNotAbove(
   counts: Readonly<Record<string, number>>,
   {
@@ -57,7 +59,7 @@ export function checkCollisions(
 
 type IntOrString = number | string;
 
-/** A number from zero, or a percentage. */
+/** Requires a non-negative integer or a percentage. */
 export function checkShare(share: IntOrString | undefined, path: Path, problems: Problems): void {
   if (share === undefined) return;
   if (typeof share === "number") {
@@ -78,14 +80,14 @@ export function checkAtMostAll(
   }
 }
 
-/** The number or the percentage; texts that are neither count as the number in them, or zero. */
+/** The integer or percentage as a number; other strings count as their leading integer, or 0. */
 export function shareValue(share: IntOrString | undefined): number {
   if (typeof share !== "string") return share ?? 0;
   if (isPercent(share).length === 0) return Number.parseInt(share, 10);
   return /^[-+]?\d+$/.test(share) ? Number.parseInt(share, 10) : 0;
 }
 
-/** Labels as Go prints them: sorted by key. */
+/** Labels as Go prints a map: sorted by key. */
 export function shownLabels(
   labels: Readonly<Record<string, string>> | undefined,
 ): Readonly<Record<string, string>> | null {
@@ -93,7 +95,7 @@ export function shownLabels(
   return Object.fromEntries(sortedKeys(labels).map((key) => [key, labels[key] ?? ""]));
 }
 
-/** A selector as Go prints it. */
+/** Label selector as Go prints the struct. */
 export function shownSelector(
   selector: LabelSelector | null | undefined,
 ): Readonly<Record<string, unknown>> | null {
@@ -113,7 +115,7 @@ function shownExpression({ key, operator, values }: Expression): unknown {
   return { key, operator, ...(values === undefined ? {} : { values }) };
 }
 
-/** Selectors that Kubernetes cannot even turn into a test of labels. */
+/** Whether Kubernetes can convert the selector for matching at all. */
 export function isUsable({ matchLabels = {}, matchExpressions = [] }: LabelSelector): boolean {
   const labels = Object.entries(matchLabels);
   return (
@@ -134,13 +136,13 @@ const isGood = (key: string): boolean => isQualifiedName(key).length === 0;
 interface SelectorRules {
   readonly path: Path;
   readonly problems: Problems;
-  /** The kind as it is named when the selector is empty. */
+  /** Kind, for the message about an empty selector. */
   readonly kind: string;
   /** Error message of an invalid selector; absent = none. */
   readonly unusable?: string;
 }
 
-/** True if the selector can be compared with labels. */
+/** Validates a selector; returns true if it can be matched against labels. */
 export function checkSelector(
   selector: LabelSelector | null | undefined,
   { path, problems, kind, unusable }: SelectorRules,
@@ -159,7 +161,7 @@ export function checkSelector(
   return false;
 }
 
-/** The pods that are made must be among those that are selected. */
+/** Requires the selector to match the labels of the pod template. */
 export function checkMatch(
   selector: LabelSelector | null | undefined,
   template: PodTemplateSpec,
@@ -172,7 +174,7 @@ export function checkMatch(
   problems.invalid(path.child("metadata", "labels"), shownLabels(labels), detail);
 }
 
-/** Rules of pods of long-running workloads: restartPolicy Always and no deadline. */
+/** Template rules of long-running workloads: restartPolicy Always and no activeDeadlineSeconds. */
 export function checkLastingTemplate(
   template: PodTemplateSpec,
   path: Path,
@@ -186,9 +188,9 @@ export function checkLastingTemplate(
     readonly kind: string;
     readonly problems: Problems;
     readonly context: HookContext;
-    /** Whether to check the pods' spec and metadata, besides what only these workloads ask for. */
+    /** Whether to validate the pod spec and metadata, too. */
     readonly checksPods?: boolean;
-    /** As StatefulSets do, so that every cause is reported twice. */
+    /** Validates the metadata twice, as StatefulSets do: each cause is then reported twice. */
     readonly checksMetadataAgain?: boolean;
   },
 ): void {
@@ -256,7 +258,7 @@ export function selectorCell(selector: LabelSelector | null | undefined): string
   return selector === null || selector === undefined ? "<none>" : formatLabelSelector(selector);
 }
 
-/** Conditions of kinds that have no further fields. */
+/** Options of a condition list: a map with key `type`. */
 export const byType = {
   listType: "map",
   listMapKeys: ["type"],

@@ -22,7 +22,7 @@ const selfSubjectReviewV1 = v1(
   },
 );
 
-/** Never stored. */
+/** SelfSubjectReview is answered on creation and never stored. */
 export const selfSubjectReview = kind(selfSubjectReviewV1, {
   group: "authentication.{api}",
   kind: "SelfSubjectReview",

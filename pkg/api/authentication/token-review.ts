@@ -44,7 +44,7 @@ const tokenReviewV1 = v1(
   },
 );
 
-/** Never stored. */
+/** TokenReview is answered on creation and never stored. */
 export const tokenReview = kind(tokenReviewV1, {
   group: "authentication.{api}",
   kind: "TokenReview",

@@ -107,7 +107,7 @@ const selfSubjectAccessReviewV1 = v1(
   },
 );
 
-/** Never stored, as all reviews. */
+/** SubjectAccessReview is answered on creation and never stored. */
 export const subjectAccessReview = kind(subjectAccessReviewV1, {
   group: "authorization.{api}",
   kind: "SubjectAccessReview",

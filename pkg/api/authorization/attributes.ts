@@ -1,4 +1,4 @@
-/** What access reviews ask about. */
+/** Structs of the request attributes in access reviews. */
 import { required, list, named, pointer, value, string, structs } from "#schema";
 import { labelSelector } from "#meta";
 

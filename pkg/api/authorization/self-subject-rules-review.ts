@@ -96,7 +96,7 @@ const selfSubjectRulesReviewV1 = v1(
   },
 );
 
-/** Never stored. */
+/** SelfSubjectRulesReview is answered on creation and never stored. */
 export const selfSubjectRulesReview = kind(selfSubjectRulesReviewV1, {
   group: "authorization.{api}",
   kind: "SelfSubjectRulesReview",

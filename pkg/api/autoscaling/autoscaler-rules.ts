@@ -13,7 +13,11 @@ import type {
 
 const path = Path.of("spec");
 
-/** `isApiVersionFree` where the old object has a target that would not be taken today. */
+/**
+ * Validates a HorizontalPodAutoscaler.
+ * @param isApiVersionFree skips the check of apiVersion of the target, which the old object already
+ * violates
+ */
 export function checkAutoscaler(
   { spec }: Autoscaler,
   problems: Problems,
@@ -40,11 +44,11 @@ export function checkAutoscaler(
   const before = old?.spec.metrics?.map(({ object }) => object?.describedObject) ?? [];
   const hadWrongObject = before.some((each) => each !== undefined && isWrongVersion(each));
   for (const [index, metric] of metrics.entries()) {
-    const place = path.child("metrics").index(index);
-    checkMetric(metric, place, problems);
+    const itemPath = path.child("metrics").index(index);
+    checkMetric(metric, itemPath, problems);
     const reference = metric.object?.describedObject;
     if (reference === undefined || hadWrongObject || !isWrongVersion(reference)) continue;
-    checkApiVersion(reference, place.child("object", "describedObject", "apiVersion"), problems);
+    checkApiVersion(reference, itemPath.child("object", "describedObject", "apiVersion"), problems);
   }
   const wakes = metrics.some(({ type }) => type === "Object" || type === "External");
   if (least === 0 && !wakes) {
@@ -56,21 +60,21 @@ export function checkAutoscaler(
   }
 }
 
-/** Not a version with or without a group; objects of metrics may leave the group out. */
+/** Whether apiVersion is malformed; metrics may omit the group. */
 function isWrongVersion({ apiVersion = "" }: ObjectReference): boolean {
   return apiVersion !== "/" && apiVersion.split("/").length > 2;
 }
 
-function checkReference({ kind, name }: ObjectReference, place: Path, problems: Problems): void {
+function checkReference({ kind, name }: ObjectReference, path: Path, problems: Problems): void {
   for (const [field, value] of Object.entries({ kind, name })) {
-    if (value === "") problems.required(place.child(field));
+    if (value === "") problems.required(path.child(field));
     else {
-      invalidEach(problems, place.child(field), { value, messages: isPathSegmentName(value) });
+      invalidEach(problems, path.child(field), { value, messages: isPathSegmentName(value) });
     }
   }
 }
 
-/** What is wrong with the group and version of a target; undefined if nothing. */
+/** Error message for the group and version of a target; undefined if they are valid. */
 export function apiVersionFault({ apiVersion = "", kind }: ObjectReference): string | undefined {
   const parts = apiVersion === "/" ? [""] : apiVersion.split("/");
   if (parts.length > 2) return `unexpected GroupVersion string: ${apiVersion}`;
@@ -79,9 +83,9 @@ export function apiVersionFault({ apiVersion = "", kind }: ObjectReference): str
   return "apiVersion must specify API group";
 }
 
-function checkApiVersion(reference: ObjectReference, place: Path, problems: Problems): void {
+function checkApiVersion(reference: ObjectReference, path: Path, problems: Problems): void {
   const fault = apiVersionFault(reference);
-  if (fault !== undefined) problems.invalid(place, reference.apiVersion ?? "", fault);
+  if (fault !== undefined) problems.invalid(path, reference.apiVersion ?? "", fault);
 }
 
 const sources = {
@@ -103,33 +107,33 @@ const sourceOfType: Readonly<Record<string, Source>> = {
 };
 
 /** Validates the first source only; an unknown type is reported twice, as in Kubernetes. */
-function checkMetric(metric: Metric, place: Path, problems: Problems): void {
+function checkMetric(metric: Metric, path: Path, problems: Problems): void {
   const { type } = metric;
   const types = Object.keys(sourceOfType);
-  const at = place.child("type");
+  const at = path.child("type");
   if (type === "") problems.required(at, "must specify a metric source type");
   const isKnown = types.includes(type);
   if (!isKnown) problems.notSupported(at, type, types);
   const present = (Object.keys(sources) as Source[]).filter((each) => metric[each] !== undefined);
   const [first] = present;
-  if (first !== undefined) sources[first](metric[first] as never, place.child(first), problems);
+  if (first !== undefined) sources[first](metric[first] as never, path.child(first), problems);
   const expected = isKnown ? sourceOfType[type] : undefined;
   if (expected === undefined) problems.notSupported(at, type, types);
   else if (metric[expected] === undefined) {
     const detail = "must populate information for the given metric source";
-    problems.required(place.child(expected), detail);
+    problems.required(path.child(expected), detail);
   }
   if (present.length === 1) return;
   for (const each of present) {
     if (each === expected) continue;
-    problems.forbidden(place.child(each), "must populate the given metric source only");
+    problems.forbidden(path.child(each), "must populate the given metric source only");
   }
 }
 
 type Of<S extends Source> = NonNullable<Metric[S]>;
 
-function checkIdentifier({ name }: MetricIdentifier, place: Path, problems: Problems): void {
-  const at = place.child("name");
+function checkIdentifier({ name }: MetricIdentifier, path: Path, problems: Problems): void {
+  const at = path.child("name");
   if (name === "") problems.required(at, "must specify a metric name");
   else invalidEach(problems, at, { value: name, messages: isPathSegmentName(name) });
 }
@@ -137,34 +141,34 @@ function checkIdentifier({ name }: MetricIdentifier, place: Path, problems: Prob
 const isPositive = (amount: string): boolean =>
   Quantity.parse(amount).compare(Quantity.parse("0")) > 0;
 
-function checkTarget(target: MetricTarget, place: Path, problems: Problems): void {
+function checkTarget(target: MetricTarget, path: Path, problems: Problems): void {
   const { type, value, averageValue, averageUtilization } = target;
-  if (type === "") problems.required(place.child("type"), "must specify a metric target type");
+  if (type === "") problems.required(path.child("type"), "must specify a metric target type");
   if (!["Utilization", "Value", "AverageValue"].includes(type)) {
     const detail = "must be either Utilization, Value, or AverageValue";
-    problems.invalid(place.child("type"), type, detail);
+    problems.invalid(path.child("type"), type, detail);
   }
   for (const [field, amount] of Object.entries({ value, averageValue })) {
     if (amount === undefined || isPositive(amount)) continue;
-    problems.invalid(place.child(field), amount, "must be positive");
+    problems.invalid(path.child(field), amount, "must be positive");
   }
   if (averageUtilization === undefined || averageUtilization >= 1) return;
-  const at = place.child("averageUtilization");
+  const at = path.child("averageUtilization");
   problems.invalid(at, averageUtilization, "must be greater than 0");
 }
 
-function checkObjectMetric(source: Of<"object">, place: Path, problems: Problems): void {
-  checkReference(source.describedObject, place.child("describedObject"), problems);
-  checkIdentifier(source.metric, place.child("metric"), problems);
-  checkTarget(source.target, place.child("target"), problems);
+function checkObjectMetric(source: Of<"object">, path: Path, problems: Problems): void {
+  checkReference(source.describedObject, path.child("describedObject"), problems);
+  checkIdentifier(source.metric, path.child("metric"), problems);
+  checkTarget(source.target, path.child("target"), problems);
   if (source.target.value !== undefined || source.target.averageValue !== undefined) return;
   const detail = "must set either a target value or averageValue";
-  problems.required(place.child("target", "averageValue"), detail);
+  problems.required(path.child("target", "averageValue"), detail);
 }
 
-function checkExternalMetric(source: Of<"external">, place: Path, problems: Problems): void {
-  checkIdentifier(source.metric, place.child("metric"), problems);
-  const target = place.child("target");
+function checkExternalMetric(source: Of<"external">, path: Path, problems: Problems): void {
+  checkIdentifier(source.metric, path.child("metric"), problems);
+  const target = path.child("target");
   checkTarget(source.target, target, problems);
   const { value, averageValue } = source.target;
   if (value === undefined && averageValue === undefined) {
@@ -176,66 +180,66 @@ function checkExternalMetric(source: Of<"external">, place: Path, problems: Prob
   problems.forbidden(target.child("value"), detail);
 }
 
-function checkPodsMetric(source: Of<"pods">, place: Path, problems: Problems): void {
-  checkIdentifier(source.metric, place.child("metric"), problems);
-  checkTarget(source.target, place.child("target"), problems);
+function checkPodsMetric(source: Of<"pods">, path: Path, problems: Problems): void {
+  checkIdentifier(source.metric, path.child("metric"), problems);
+  checkTarget(source.target, path.child("target"), problems);
   const { averageValue } = source.target;
   if (averageValue !== undefined) return;
   const detail = "must specify a positive target averageValue";
-  problems.required(place.child("target", "averageValue"), detail);
+  problems.required(path.child("target", "averageValue"), detail);
 }
 
-function checkResourceMetric(source: Of<"resource">, place: Path, problems: Problems): void {
-  if (source.name === "") problems.required(place.child("name"), "must specify a resource name");
-  checkUseTarget(source.target, place.child("target"), problems);
+function checkResourceMetric(source: Of<"resource">, path: Path, problems: Problems): void {
+  if (source.name === "") problems.required(path.child("name"), "must specify a resource name");
+  checkUseTarget(source.target, path.child("target"), problems);
 }
 
-function checkUseTarget(target: MetricTarget, place: Path, problems: Problems): void {
-  checkTarget(target, place, problems);
+function checkUseTarget(target: MetricTarget, path: Path, problems: Problems): void {
+  checkTarget(target, path, problems);
   const { averageUtilization, averageValue } = target;
   if (averageUtilization === undefined && averageValue === undefined) {
     const detail = "must set either a target raw value or a target utilization";
-    problems.required(place.child("averageUtilization"), detail);
+    problems.required(path.child("averageUtilization"), detail);
   }
   if (averageUtilization === undefined || averageValue === undefined) return;
   const detail = "may not set both a target raw value and a target utilization";
-  problems.forbidden(place.child("averageValue"), detail);
+  problems.forbidden(path.child("averageValue"), detail);
 }
 
 function checkContainerMetric(
   source: Of<"containerResource">,
-  place: Path,
+  path: Path,
   problems: Problems,
 ): void {
   const { name, container } = source;
-  if (name === "") problems.required(place.child("name"), "must specify a resource name");
-  else checkContainerResourceName(name, place.child("name"), problems);
-  const at = place.child("container");
+  if (name === "") problems.required(path.child("name"), "must specify a resource name");
+  else checkContainerResourceName(name, path.child("name"), problems);
+  const at = path.child("container");
   if (container === "") problems.required(at, "must specify a container");
   else invalidEach(problems, at, { value: container, messages: isDns1123Label(container) });
-  checkUseTarget(source.target, place.child("target"), problems);
+  checkUseTarget(source.target, path.child("target"), problems);
 }
 
 const LONGEST_WINDOW = 3600;
 const LONGEST_PERIOD = 1800;
 
-function checkRules(rules: ScalingRules | undefined, place: Path, problems: Problems): void {
+function checkRules(rules: ScalingRules | undefined, path: Path, problems: Problems): void {
   if (rules === undefined) return;
   const { stabilizationWindowSeconds: window = 0, selectPolicy, policies = [] } = rules;
-  const at = place.child("stabilizationWindowSeconds");
+  const at = path.child("stabilizationWindowSeconds");
   if (window < 0) problems.invalid(at, window, "must be greater than or equal to zero");
   if (window > LONGEST_WINDOW) {
     problems.invalid(at, window, `must be less than or equal to ${LONGEST_WINDOW}`);
   }
   const choices = ["Disabled", "Max", "Min"];
   if (selectPolicy !== undefined && !choices.includes(selectPolicy)) {
-    problems.notSupported(place.child("selectPolicy"), selectPolicy, choices);
+    problems.notSupported(path.child("selectPolicy"), selectPolicy, choices);
   }
   if (policies.length === 0) {
-    problems.required(place.child("policies"), "must specify at least one Policy");
+    problems.required(path.child("policies"), "must specify at least one Policy");
   }
   for (const [index, { type, value, periodSeconds: period }] of policies.entries()) {
-    const each = place.child("policies").index(index);
+    const each = path.child("policies").index(index);
     const types = ["Percent", "Pods"];
     if (!types.includes(type)) problems.notSupported(each.child("type"), type, types);
     if (value <= 0) problems.invalid(each.child("value"), value, "must be greater than zero");
@@ -247,5 +251,5 @@ function checkRules(rules: ScalingRules | undefined, place: Path, problems: Prob
   }
   if (rules.tolerance === undefined || !rules.tolerance.startsWith("-")) return;
   const detail = "must be greater or equal to 0";
-  problems.invalid(place.child("tolerance"), rules.tolerance, detail);
+  problems.invalid(path.child("tolerance"), rules.tolerance, detail);
 }

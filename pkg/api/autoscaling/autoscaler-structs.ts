@@ -1,4 +1,4 @@
-/** HorizontalPodAutoscaler as it is stored, in v2. */
+/** HorizontalPodAutoscaler v2, the storage version. */
 import {
   required,
   type Infer,

@@ -3,7 +3,7 @@ import type { Autoscaler, Metric, MetricStatus, MetricTarget } from "./autoscale
 const UNKNOWN = "<unknown>";
 const SHOWN = 2;
 
-/** `cpu: 42%/80%, 900m/1k + 1 more...`: what the metrics are and should be. */
+/** Table cell of current and target values: `cpu: 42%/80%, 900m/1k + 1 more...`. */
 export function targetsCell({ spec, status }: Autoscaler): string {
   const metrics = spec.metrics ?? [];
   if (metrics.length === 0) return "<none>";

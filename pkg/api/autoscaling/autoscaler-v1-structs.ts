@@ -1,4 +1,4 @@
-/** HorizontalPodAutoscaler in v1, which has room for one metric; annotations carry the others. */
+/** HorizontalPodAutoscaler v1, which has a single CPU metric; annotations carry all others. */
 import {
   required,
   type Infer,

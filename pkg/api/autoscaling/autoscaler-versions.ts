@@ -1,6 +1,7 @@
 /**
- * Between v1 and v2. What v1 has no field for lies in annotations of objects in v1: further metrics
- * and their values and conditions as JSON of v1, the behavior as JSON with Go's field names.
+ * Conversion between v1 and v2. What v1 has no field for is stored in annotations of the v1 object:
+ * further metrics, their values and conditions as JSON of v1, the behavior as JSON with Go's field
+ * names.
  */
 import { fromJson, parseJson, type StructType, toJson } from "#schema";
 import { kubernetes } from "#meta";
@@ -34,7 +35,7 @@ interface HasMetadata {
   metadata: { annotations?: Record<string, string> };
 }
 
-/** v2 has fields for all of it, so the annotations do not stay. Changes the object in place. */
+/** Removes the annotations, for which v2 has fields. Modifies the object. */
 export function dropRoundTripAnnotations({ metadata }: HasMetadata): void {
   const kept = Object.entries(metadata.annotations ?? {}).filter(
     ([key]) => !Object.values(annotationNames).includes(key),
@@ -115,7 +116,7 @@ export function toV1(object: Autoscaler): AutoscalerV1 {
   };
 }
 
-/** Reads what annotations hold; what cannot be read is as good as absent. */
+/** Reads JSON from annotations; malformed ones count as absent. */
 class Annotations {
   constructor(private readonly values: Readonly<Record<string, string>>) {}
 
@@ -198,7 +199,7 @@ function rulesUp(rules: GoRules): ScalingRules {
   };
 }
 
-/** The members that are not undefined. */
+/** Copy without members that are undefined. */
 function defined<T extends object>(members: { [K in keyof T]: T[K] | undefined }): T {
   const kept = Object.entries(members).filter(([, value]) => value !== undefined);
   return deepClone(Object.fromEntries(kept)) as T;

@@ -47,7 +47,7 @@ export function checkScale({ spec }: Scale, problems: Problems): void {
   problems.invalid(path, replicas, "must be greater than or equal to 0");
 }
 
-/** Never stored: made from the object that is scaled. */
+/** Scale is never stored, but computed from the scaled object. */
 export const scale = kind(scaleV1, {
   group: "autoscaling",
   kind: "Scale",

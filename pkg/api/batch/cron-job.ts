@@ -109,12 +109,12 @@ const cronJobV1 = v1("CronJob", "CronJob creates Jobs on a repeating schedule.",
 type CronJob = Infer<typeof cronJobV1>;
 type Spec = CronJob["spec"];
 
-/** Jobs get a suffix of eleven characters, and labels hold 63. */
+/** Maximum length of the name: Job names append 11 characters, and label values hold 63. */
 const LONGEST_NAME = 52;
 const path = Path.of("spec");
 const jobPath = path.child("jobTemplate", "spec");
 
-/** Warning about an update; the path is written so in Kubernetes. */
+/** Warning about a time zone in the schedule of an update; the path is Kubernetes' spelling. */
 const SCHEDULE_ZONE =
   "cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see " +
   `https://${kubernetes.label}/docs/concepts/workloads/controllers/cron-jobs/ for more details`;
@@ -136,48 +136,48 @@ function checkSpec(
   if (!supported.includes(policy)) {
     unsupported(problems, path.child("concurrencyPolicy"), { value: policy, supported });
   }
-  const place = path.child("jobTemplate", "spec");
-  checkJobSpec(jobTemplate.spec, { path: place, problems }, context);
+  const specPath = path.child("jobTemplate", "spec");
+  checkJobSpec(jobTemplate.spec, { path: specPath, problems }, context);
   const { selector, manualSelector } = jobTemplate.spec;
   if (selector !== undefined) {
-    problems.invalid(place.child("selector"), selector, "`selector` will be auto-generated");
+    problems.invalid(specPath.child("selector"), selector, "`selector` will be auto-generated");
   }
   if (manualSelector) {
     const only = { value: true, supported: ["nil", "false"] };
-    unsupported(problems, place.child("manualSelector"), only);
+    unsupported(problems, specPath.child("manualSelector"), only);
   }
   checkNotNegative({ successfulJobsHistoryLimit, failedJobsHistoryLimit }, path, problems);
 }
 
 function checkSchedule(spec: Spec, mayHaveZone: boolean, problems: Problems): void {
   const { schedule, timeZone } = spec;
-  const place = path.child("schedule");
-  if (schedule === "") return problems.required(place);
+  const schedulePath = path.child("schedule");
+  if (schedule === "") return problems.required(schedulePath);
   const fault = scheduleFault(schedule);
-  if (fault !== undefined) problems.invalid(place, schedule, fault);
+  if (fault !== undefined) problems.invalid(schedulePath, schedule, fault);
   if (!hasZone(schedule)) return;
   if (!mayHaveZone) {
     const detail = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead";
-    problems.invalid(place, schedule, detail);
+    problems.invalid(schedulePath, schedule, detail);
   } else if (timeZone !== undefined) {
     const detail = "cannot use both timeZone field and TZ or CRON_TZ in schedule";
-    problems.invalid(place, schedule, detail);
+    problems.invalid(schedulePath, schedule, detail);
   }
 }
 
 function checkTimeZone({ timeZone: zone }: Spec, problems: Problems): void {
   if (zone === undefined) return;
-  const place = path.child("timeZone");
+  const timeZonePath = path.child("timeZone");
   if (zone === "") {
-    problems.invalid(place, zone, "timeZone must be nil or non-empty string");
+    problems.invalid(timeZonePath, zone, "timeZone must be nil or non-empty string");
     return;
   }
   if (zone.toLowerCase() === "local") {
     const list = "https://www.iana.org/time-zones";
     const detail = `timeZone must be an explicit time zone as defined in ${list}`;
-    problems.invalid(place, zone, detail);
+    problems.invalid(timeZonePath, zone, detail);
   }
-  if (!isTimeZone(zone)) problems.invalid(place, zone, `unknown time zone ${zone}`);
+  if (!isTimeZone(zone)) problems.invalid(timeZonePath, zone, `unknown time zone ${zone}`);
 }
 
 const divided = dividedBySubresource(() => ({}));

@@ -64,7 +64,7 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** Returns what is wrong with a schedule; undefined if nothing is. */
+/** Error message for a schedule; undefined if it is valid. */
 export function scheduleFault(schedule: string): string | undefined {
   const parsed = parseCronSchedule(schedule);
   return typeof parsed === "string" ? parsed : undefined;
@@ -161,10 +161,10 @@ function parseRange(range: string, { least, most, names }: Bounds): Range | stri
   return { start, end, step, isWildcard: isAll && step === 1 };
 }
 
-/** Longer ones are too large, whatever their zeros. */
+/** Maximum digits of a number; longer ones are too large, even with leading zeros. */
 const LONGEST_NUMBER = 100;
 
-/** The number, or what is wrong with it. */
+/** Parses a number or name; returns the error message as a string. */
 function numberOf(text: string, names: readonly string[]): number | string {
   const named = names.indexOf(text.toLowerCase());
   if (named >= 0) return names === months ? named + 1 : named;

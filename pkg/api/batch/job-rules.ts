@@ -1,4 +1,4 @@
-/** Rules of jobs, and of what jobs are made from. */
+/** Validation of Job specs, also in templates. */
 import type { Path, Problems } from "#schema";
 import { type HookContext, isDns1123Subdomain, isQualifiedName } from "#meta";
 import { checkNotNegative } from "../apps/workload.ts";
@@ -15,12 +15,12 @@ interface FieldContext {
 
 const MOST_PARALLEL = 100_000;
 const MANY_COMPLETIONS = 100_000;
-/** Limits for Jobs with many completions and a backoff limit per index. */
+/** Limits for Jobs with many completions and backoffLimitPerIndex. */
 const MOST_PARALLEL_OF_MANY = 10_000;
 const MOST_FAILED_OF_MANY = 10_000;
 const LONGEST_MANAGER = 63;
 
-/** Everything but the selector. */
+/** Validates the spec except the selector. */
 export function checkJobSpec(spec: JobSpec, place: FieldContext, context: HookContext): void {
   const { path, problems } = place;
   const { parallelism, completions, activeDeadlineSeconds, backoffLimit } = spec;
@@ -204,23 +204,27 @@ function checkPatterns(
   if (patterns.length > MAX_PATTERNS) problems.tooMany(path, patterns.length, MAX_PATTERNS);
   const statuses = ["False", "True", "Unknown"];
   for (const [index, { type, status }] of patterns.entries()) {
-    const place = path.index(index);
-    invalidEach(problems, place.child("type"), { value: type, messages: isQualifiedName(type) });
+    const itemPath = path.index(index);
+    invalidEach(problems, itemPath.child("type"), { value: type, messages: isQualifiedName(type) });
     if (statuses.includes(status)) continue;
-    problems.notSupported(place.child("status"), status, statuses);
+    problems.notSupported(itemPath.child("status"), status, statuses);
   }
 }
 
 function checkSuccessPolicy(spec: JobSpec, { path, problems }: FieldContext): void {
   const { successPolicy: policy } = spec;
   if (policy === undefined) return;
-  const place = path.child("successPolicy");
+  const successPolicyPath = path.child("successPolicy");
   if (spec.completionMode !== "Indexed") {
-    problems.invalid(place, goShape(successPolicy, policy), "requires indexed completion mode");
+    problems.invalid(
+      successPolicyPath,
+      goShape(successPolicy, policy),
+      "requires indexed completion mode",
+    );
     return;
   }
   const rules = policy.rules ?? [];
-  const list = place.child("rules");
+  const list = successPolicyPath.child("rules");
   if (rules.length === 0) {
     const detail = "at least one rules must be specified when the successPolicy is specified";
     problems.required(list, detail);
@@ -261,7 +265,7 @@ function checkSuccessRule(
   }
 }
 
-/** How many indexes a text like `0,2-4` names, or what is wrong with it. */
+/** Number of indexes in text such as `0,2-4`, or the error message for malformed text. */
 function countIndexes(text: string, completions: number): number | string {
   if (text === "") return 0;
   let total = 0;
@@ -306,7 +310,7 @@ function checkReplacementPolicy(spec: JobSpec, { path, problems }: FieldContext)
   problems.notSupported(path.child("podReplacementPolicy"), policy, supported);
 }
 
-/** Pods that have done their work must not start again. */
+/** Requires restartPolicy OnFailure or Never. */
 function checkRestartPolicy(spec: JobSpec, path: Path, problems: Problems): void {
   const { restartPolicy: value = "" } = spec.template.spec;
   const supported = ["OnFailure", "Never"];

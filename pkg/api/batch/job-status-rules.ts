@@ -55,7 +55,7 @@ function changedCondition(job: Job, old: Job, ...types: readonly string[]): bool
 
 const hasFinishedChanged = (job: Job, old: Job): boolean => isFinished(job) !== isFinished(old);
 
-/** Adds a problem of the list of conditions, without a value. */
+/** Reports a contradiction between conditions, without a value. */
 function checkTogether(problems: Problems, isWrong: boolean, detail: string): void {
   if (isWrong) {
     problems.add({ type: "FieldValueInvalid", field: conditionsPath.toString(), detail });
@@ -67,9 +67,9 @@ function checkUncounted({ status }: Job, problems: Problems): void {
   const seen = new Set<string>();
   for (const field of ["succeeded", "failed"] as const) {
     for (const [index, uid] of (uncounted?.[field] ?? []).entries()) {
-      const place = path.child("uncountedTerminatedPods", field).index(index);
-      if (uid === "") problems.invalid(place, uid, "must not be empty");
-      else if (seen.has(uid)) problems.duplicate(place, uid);
+      const itemPath = path.child("uncountedTerminatedPods", field).index(index);
+      if (uid === "") problems.invalid(itemPath, uid, "must not be empty");
+      else if (seen.has(uid)) problems.duplicate(itemPath, uid);
       seen.add(uid);
     }
   }
@@ -90,19 +90,19 @@ function checkConclusion(job: Job, old: Job, problems: Problems): void {
 function checkTimes(job: Job, old: Job, problems: Problems): void {
   const { startTime: start, completionTime: completion } = job.status;
   const isComplete = hasCondition(job, "Complete");
-  const place = path.child("completionTime");
+  const completionTimePath = path.child("completionTime");
   const hasEndChanged =
     changedCondition(job, old, "Complete") || changed(job, old, "completionTime");
   if (hasEndChanged && completion && !isComplete) {
     const detail = "cannot set completionTime when there is no Complete=True condition";
-    problems.invalid(place, completion, detail);
+    problems.invalid(completionTimePath, completion, detail);
   }
   if (hasEndChanged && !completion && isComplete) {
-    problems.required(place, "completionTime is required for Complete jobs");
+    problems.required(completionTimePath, "completionTime is required for Complete jobs");
   }
   if (!changed(job, old, "startTime", "completionTime") || !start || !completion) return;
   if (Date.parse(completion) < Date.parse(start)) {
-    problems.invalid(place, completion, "must be equal to or after `startTime`");
+    problems.invalid(completionTimePath, completion, "must be equal to or after `startTime`");
   }
 }
 
@@ -138,8 +138,8 @@ function checkEnd(job: Job, old: Job, problems: Problems): void {
       Succeeded: uncounted?.succeeded ?? null,
       Failed: uncounted?.failed ?? null,
     };
-    const place = path.child("uncountedTerminatedPods");
-    problems.invalid(place, shown, "must be empty for finished job");
+    const uncountedTerminatedPodsPath = path.child("uncountedTerminatedPods");
+    problems.invalid(uncountedTerminatedPodsPath, shown, "must be empty for finished job");
   }
 }
 
@@ -176,7 +176,7 @@ function parseIntervals(text: string, completions: number): readonly (Interval |
   return text === "" ? [] : text.split(",").map((part) => parseInterval(part, completions));
 }
 
-/** The first fault of `0,2-4`. */
+/** Error message for text such as `0,2-4`; undefined if it is valid. */
 function indexesFault(text: string, completions: number): string | undefined {
   let previous: number | undefined;
   for (const interval of parseIntervals(text, completions)) {
@@ -195,10 +195,10 @@ function checkIndexes(job: Job, old: Job, problems: Problems): void {
   const failedPath = path.child("failedIndexes");
   const hasCompletedChanged = changed(job, old, "completedIndexes");
   const hasFailedChanged = changed(job, old, "failedIndexes");
-  const check = (text: string, place: Path, field: string) => {
+  const check = (text: string, fieldPath: Path, field: string) => {
     const fault = indexesFault(text, completions ?? 0);
     if (fault === undefined) return;
-    problems.invalid(place, text, `error parsing ${field}: ${fault}`);
+    problems.invalid(fieldPath, text, `error parsing ${field}: ${fault}`);
   };
   if (completions !== undefined && hasCompletedChanged) {
     check(completed, completedPath, "completedIndexes");
@@ -269,7 +269,7 @@ function checkSuccess(job: Job, problems: Problems): void {
   checkTogether(problems, isEarly, `cannot set Complete=True for ${unless}`);
 }
 
-/** Terminal conditions, counters and times do not go back. */
+/** Rejects changes of terminal conditions, and counters or times that go back. */
 function checkTransition(job: Job, old: Job, problems: Problems): void {
   for (const type of ["Failed", "Complete", "FailureTarget"]) {
     const isLost = hasCondition(old, type) && !hasCondition(job, type);

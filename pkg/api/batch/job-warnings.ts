@@ -7,7 +7,7 @@ import type { JobSpec } from "./job-structs.ts";
 const MANY_COMPLETIONS = 100_000;
 const MUCH_PARALLELISM = 10_000;
 
-/** Warnings about a Job or the template of one; none about an update that leaves the spec alone. */
+/** Warnings about a Job or job template; none if an update does not change the spec. */
 export function jobSpecWarnings(
   { completionMode, completions = 0, parallelism = 0, template }: JobSpec,
   path: Path,

@@ -45,7 +45,7 @@ function fillDefaults({ metadata, spec }: Job, { gate }: HookContext): void {
   defaultPodTemplate(spec.template, gate);
 }
 
-/** Labels of a job's pods: key template -> what it holds. */
+/** Labels of a Job's pods: template of the key -> content of the value. */
 const ownLabels = [
   ["controller-uid", "uid"],
   ["job-name", "name"],
@@ -55,7 +55,7 @@ const ownLabels = [
 
 const CONTROLLER_UID = "batch.{label}/controller-uid";
 
-/** Selects the pods by the job's UID, which no other job has. */
+/** Generates a selector for the label with the Job's unique UID. */
 function makeSelector(job: Job, { domain }: HookContext): void {
   const { metadata, spec } = job;
   const { template } = spec;
@@ -89,19 +89,19 @@ function checkGenerated({ metadata, spec }: Job, problems: Problems, context: Ho
     const name = resolve(key, context.domain);
     const value = metadata[source] ?? "";
     assign(expected, name, value);
-    const place = path.child("template", "metadata", "labels").key(name);
+    const entryPath = path.child("template", "metadata", "labels").key(name);
     const actual = entry(labels, name);
-    if (actual === undefined) problems.required(place, `must be '${value}'`);
+    if (actual === undefined) problems.required(entryPath, `must be '${value}'`);
     else if (actual !== value) {
-      problems.invalid(place, shownLabels(labels), `must be '${value}'`);
+      problems.invalid(entryPath, shownLabels(labels), `must be '${value}'`);
     }
   }
   if (!isUsable(spec.selector)) return;
   const { matchLabels = {}, matchExpressions = [] } = spec.selector;
   const isOwn = Object.entries(matchLabels).every(([key, value]) => entry(expected, key) === value);
   if (isOwn && matchExpressions.length === 0) return;
-  const place = path.child("selector");
-  problems.invalid(place, shownSelector(spec.selector), "`selector` not auto-generated");
+  const selectorPath = path.child("selector");
+  problems.invalid(selectorPath, shownSelector(spec.selector), "`selector` not auto-generated");
 }
 
 function checkSpec(spec: JobSpec, problems: Problems, context: HookContext): void {
@@ -156,17 +156,19 @@ function validateUpdate(
 
 function checkCompletions(now: JobSpec, before: JobSpec, problems: Problems): void {
   const { completions, parallelism } = now;
-  const place = path.child("completions");
+  const completionsPath = path.child("completions");
   if (now.completionMode !== "Indexed") {
     const values = { now: completions ?? null, before: before.completions ?? null };
-    mustNotChange(problems, place, values);
+    mustNotChange(problems, completionsPath, values);
   } else if (completions !== before.completions && completions !== parallelism) {
     const detail = "can only be modified in tandem with spec.parallelism";
-    problems.invalid(place, completions ?? null, detail);
+    problems.invalid(completionsPath, completions ?? null, detail);
   }
 }
 
-/** The old template with the scheduling directives of the new one. */
+/**
+ * The old template with the scheduling directives of the new one, which may change while suspended.
+ */
 function moved(before: PodTemplateSpec, now: PodTemplateSpec): PodTemplateSpec {
   const { metadata, spec } = deepClone(before);
   const take = (into: object, from: object, field: string) => {
@@ -206,7 +208,10 @@ function durationCell({ status }: Job, now: number): string {
   return humanDuration(end - Date.parse(status.startTime));
 }
 
-/** Those of the template: the same object, so that labels which the server adds are shared. */
+/**
+ * Defaults the labels to those of the template, as the same object, so that generated labels are
+ * added to both.
+ */
 function defaultLabels({ metadata, spec }: Pick<Job, "metadata" | "spec">): void {
   const { labels } = spec.template.metadata;
   if (labels && Object.keys(metadata.labels ?? {}).length === 0) metadata.labels = labels;

@@ -17,20 +17,20 @@ import { userRoles } from "./user-roles.ts";
 
 export interface AccessDefault {
   readonly kind: Kind;
-  /** In the form of the hub version, not yet defaulted. */
+  /** Object in the hub version, before defaulting. */
   readonly object: any;
 }
 
 const prefix = "system:controller:";
 
-/** A controller has the role that bears its name. */
+/** Binds each controller's service account to the role of the same name. */
 const controllerBindings: readonly DefaultBinding[] = controllerRoles.map(({ name, gate }) => ({
   name,
   ...(gate === undefined ? {} : { gate }),
   subjects: [`ServiceAccount kube-system/${name.slice(prefix.length)}`],
 }));
 
-/** The roles and bindings that every server has, roles first. */
+/** Default RBAC roles and bindings, roles first. */
 export function accessDefaults(context: BootstrapContext): readonly AccessDefault[] {
   const served = <T extends { readonly gate?: string }>(all: readonly T[]): readonly T[] =>
     all.filter(({ gate }) => gate === undefined || context.gate(gate));

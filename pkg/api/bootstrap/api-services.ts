@@ -2,8 +2,8 @@
 import { type Domain, resolve } from "#meta";
 
 /**
- * Rank of a group, its name, and the ranks of its versions. Larger ranks come first; v1 has 15
- * unless told.
+ * Lines of group priority, group name, and version priorities. Higher values are listed first; the
+ * priority of v1 defaults to 15.
  */
 const table = `
   18000 core v1=1
@@ -35,7 +35,7 @@ export interface ApiRank {
   readonly versionPriority: number;
 }
 
-/** The rank of a built-in version by `<version>.<group>`, the name of its APIService. */
+/** Priorities of built-in versions by `<version>.<group>`, the name of the APIService. */
 export function apiRanks(domain: Domain): ReadonlyMap<string, ApiRank> {
   const ranks = new Map<string, ApiRank>();
   for (const line of table.trim().split("\n")) {

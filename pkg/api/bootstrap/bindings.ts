@@ -1,6 +1,6 @@
 import type { DefaultBinding } from "./notation.ts";
 
-/** Bindings of cluster roles beside those of the controllers, which follow from their roles. */
+/** Default ClusterRoleBindings, except those of controllers, which are derived from their roles. */
 export const clusterBindings: readonly DefaultBinding[] = [
   { name: "cluster-admin", subjects: ["Group system:masters"] },
   { name: "system:basic-user", subjects: ["Group system:authenticated"] },
@@ -24,7 +24,7 @@ export const clusterBindings: readonly DefaultBinding[] = [
   { name: "system:volume-scheduler", subjects: ["User system:kube-scheduler"] },
 ];
 
-/** Bindings of roles within the system's own namespaces. */
+/** Default RoleBindings in system namespaces. */
 export const namespacedBindings: readonly DefaultBinding[] = [
   {
     name: "system:controller:bootstrap-signer",

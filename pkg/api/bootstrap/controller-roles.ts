@@ -1,6 +1,6 @@
 import type { DefaultRole } from "./notation.ts";
 
-/** What each controller of the control plane may do. */
+/** ClusterRoles of the controllers of kube-controller-manager. */
 export const controllerRoles: readonly DefaultRole[] = [
   {
     name: "system:controller:attachdetach-controller",

@@ -1,9 +1,9 @@
-/** The flow schemas and priority levels that every server has. */
+/** Default FlowSchemas and PriorityLevelConfigurations. */
 import { type Domain, resolve } from "#meta";
 import { type FlowSchema, fixedFlowSchemas } from "../flowcontrol/flow-schema.ts";
 import { fixedLevels, type PriorityLevel } from "../flowcontrol/priority-level-configuration.ts";
 
-/** An object that the server keeps; the mandatory ones whatever anybody does to them. */
+/** Default object; a mandatory one is restored after any change. */
 export interface FlowControlDefault<Spec> {
   readonly name: string;
   readonly spec: Spec;
@@ -30,7 +30,7 @@ export function flowControlDefaults(domain: Domain): FlowControlDefaults {
   };
 }
 
-/** Queues, hand size, shares, and which percentage of them others may borrow. */
+/** Name, queues, hand size, nominal shares and lendable percent. */
 const levels: readonly (readonly [string, number, number, number, number])[] = [
   ["system", 64, 6, 30, 33],
   ["node-high", 64, 6, 40, 25],
@@ -54,7 +54,7 @@ const everything: Pick<Rule, "resourceRules" | "nonResourceRules"> = {
   nonResourceRules: [{ verbs: ["*"], nonResourceURLs: ["*"] }],
 };
 
-/** `core` is the group without a name. */
+/** Resource rules; the core group is spelled `core`. */
 function resources(
   group: string,
   plurals: readonly string[],
@@ -98,7 +98,7 @@ function forAll(
 const byUser = "ByUser";
 const byNamespace = "ByNamespace";
 
-/** Schemas for whatever their subjects ask for. */
+/** FlowSchemas that match all requests of their subjects. */
 const broad: readonly Sketch[] = [
   forAll("system-nodes", "system", {
     precedence: 500,

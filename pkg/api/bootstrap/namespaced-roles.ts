@@ -1,6 +1,6 @@
 import type { DefaultRole } from "./notation.ts";
 
-/** Roles within the system's own namespaces. */
+/** Default Roles in system namespaces. */
 export const namespacedRoles: readonly DefaultRole[] = [
   {
     name: "system:controller:bootstrap-signer",

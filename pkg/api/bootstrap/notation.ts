@@ -1,10 +1,10 @@
 /**
- * A short notation for the roles that every server has. A rule is `verbs | groups | resources`,
- * with ` | names` where it is limited to some objects, or `verbs | paths`; words are separated by
- * blanks, rules end with a semicolon, and the core group is spelled `core`. `[Gate]` before a rule
- * means that it is there only while that feature gate is on.
+ * Compact notation for the default RBAC roles. A rule is `verbs | groups | resources`, optionally
+ * with ` | names`, or `verbs | paths`. Items are separated by spaces, rules end with a semicolon,
+ * and the core group is spelled `core`. The prefix `[Gate]` includes a rule only while that feature
+ * gate is enabled.
  *
- * `get update | core | configmaps | mine;` lets read and change the ConfigMap `mine`.
+ * `get update | core | configmaps | mine;` allows reading and updating the ConfigMap `mine`.
  */
 import { type Domain, resolve } from "#meta";
 
@@ -13,11 +13,11 @@ export interface DefaultRole {
   readonly name: string;
   /** Absent for cluster roles. */
   readonly namespace?: string;
-  /** There only while this feature gate is on. */
+  /** Feature gate that must be enabled for the object to exist. */
   readonly gate?: string;
-  /** The user-facing role into which these rules are aggregated. */
+  /** User-facing role that aggregates these rules. */
   readonly aggregatedTo?: string;
-  /** The name under which rules are collected for this role; it has none of its own then. */
+  /** Aggregation label value that this role selects; it has no rules itself then. */
   readonly aggregates?: string;
   readonly rules?: string;
 }
@@ -27,9 +27,9 @@ export interface DefaultBinding {
   readonly name: string;
   /** Absent for ClusterRoleBindings. */
   readonly namespace?: string;
-  /** There only while this feature gate is on. */
+  /** Feature gate that must be enabled for the object to exist. */
   readonly gate?: string;
-  /** The role that is bound; absent = the one of the same name. */
+  /** Name of the role; defaults to the name of the binding. */
   readonly role?: string;
   /** `User name`, `Group name` or `ServiceAccount namespace/name`. */
   readonly subjects: readonly string[];
@@ -43,7 +43,7 @@ interface Rule {
   readonly nonResourceURLs?: readonly string[];
 }
 
-/** What the objects depend on. */
+/** Configuration that the default objects depend on. */
 export interface BootstrapContext {
   readonly domain: Domain;
   readonly gate: (name: string) => boolean;

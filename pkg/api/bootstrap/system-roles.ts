@@ -1,6 +1,6 @@
 import type { DefaultRole } from "./notation.ts";
 
-/** Cluster roles for the components of a cluster and for its users. */
+/** Default ClusterRoles of cluster components and basic users. */
 export const systemRoles: readonly DefaultRole[] = [
   {
     name: "system:auth-delegator",

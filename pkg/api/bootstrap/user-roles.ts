@@ -1,6 +1,6 @@
 import type { DefaultRole } from "./notation.ts";
 
-/** Cluster roles for people, and the parts that they are put together from. */
+/** User-facing ClusterRoles (admin, edit, view) and the roles that they aggregate. */
 export const userRoles: readonly DefaultRole[] = [
   { name: "admin", aggregates: "admin" },
   {

@@ -183,7 +183,7 @@ const certificatePath = Path.of("status.certificate");
 const SHORTEST_SECONDS = 600;
 const LEGACY_SIGNER = `${kubernetes.label}/legacy-unknown`;
 
-/** Conditions that are True or not there. */
+/** Conditions that may only be True. */
 const decisions = ["Approved", "Denied", "Failed"];
 const approvals = ["Approved", "Denied"];
 
@@ -221,7 +221,7 @@ function prepareUpdate(request: Request, old: Request, context: HookContext): vo
   fillTimes(request, old, context);
 }
 
-/** Signers say nothing about approval; what they send of it is replaced by what is there. */
+/** Restores the conditions of this type from the old object: signers cannot change approval. */
 function keepConditions(request: Request, old: Request, type: string): void {
   const before = conditionsOf(old, type);
   if (conditionsOf(request, type).length !== before.length) return;
@@ -243,33 +243,33 @@ function fillTimes(request: Request, old: Request, { now }: HookContext): void {
 }
 
 function checkRequest({ request }: Request["spec"], problems: Problems): void {
-  const place = specPath.child("request");
+  const requestPath = specPath.child("request");
   const text = Buffer.from(request ?? "", "base64").toString("latin1");
   const parsed = parseRequest(text);
   const fault = "fault" in parsed ? parsed.fault : parsed.signatureFault;
-  if (fault !== undefined) problems.invalid(place, request ?? null, fault);
+  if (fault !== undefined) problems.invalid(requestPath, request ?? null, fault);
 }
 
 function checkUsages({ usages: wanted = [] }: Request["spec"], problems: Problems): void {
-  const place = specPath.child("usages");
-  if (wanted.length === 0) problems.required(place);
+  const usagesPath = specPath.child("usages");
+  if (wanted.length === 0) problems.required(usagesPath);
   for (const [index, usage] of wanted.entries()) {
     const isKnown = usages.some((each) => each === usage);
-    if (!isKnown) problems.notSupported(place.index(index), usage, usages);
+    if (!isKnown) problems.notSupported(usagesPath.index(index), usage, usages);
   }
   for (const index of repeatedPlaces(wanted, (usage) => usage)) {
-    problems.duplicate(place.index(index), wanted[index]);
+    problems.duplicate(usagesPath.index(index), wanted[index]);
   }
 }
 
 function checkSpec({ spec }: Request, problems: Problems): void {
   checkRequest(spec, problems);
   checkUsages(spec, problems);
-  const place = specPath.child("signerName");
+  const signerNamePath = specPath.child("signerName");
   if (spec.signerName === LEGACY_SIGNER) {
     const detail = "the legacy signerName is not allowed via this API version";
-    problems.invalid(place, spec.signerName, detail);
-  } else checkSignerName(spec.signerName, place, problems);
+    problems.invalid(signerNamePath, spec.signerName, detail);
+  } else checkSignerName(spec.signerName, signerNamePath, problems);
   const { expirationSeconds: seconds } = spec;
   if (seconds === undefined || seconds >= SHORTEST_SECONDS) return;
   const detail = "may not specify a duration less than 600 seconds (10 minutes)";
@@ -280,19 +280,19 @@ function checkConditions({ status }: Request, problems: Problems): void {
   const conditions = status.conditions ?? [];
   const earlier = new Set<string>();
   for (const [index, { type, status: value }] of conditions.entries()) {
-    const place = conditionsPath.index(index);
+    const itemPath = conditionsPath.index(index);
     const allowed = decisions.includes(type) ? ["True"] : ["False", "True", "Unknown"];
-    if (type === "") problems.required(place.child("type"));
-    if (value === "") problems.required(place.child("status"));
+    if (type === "") problems.required(itemPath.child("type"));
+    if (value === "") problems.required(itemPath.child("status"));
     else if (!allowed.includes(value)) {
-      problems.notSupported(place.child("status"), value, allowed);
+      problems.notSupported(itemPath.child("status"), value, allowed);
     }
     const opposite = approvals.includes(type) && approvals.find((each) => each !== type);
     if (opposite && earlier.has(opposite)) {
       const detail = "Approved and Denied conditions are mutually exclusive";
       problems.invalid(conditionsPath, type, detail);
     }
-    if (earlier.has(type)) problems.duplicate(place.child("type"), type);
+    if (earlier.has(type)) problems.duplicate(itemPath.child("type"), type);
     earlier.add(type);
   }
 }
@@ -303,7 +303,9 @@ function checkCertificate({ status }: Request, problems: Problems): void {
   if (fault !== undefined) problems.invalid(certificatePath, "<certificate data>", fault);
 }
 
-/** Decisions stay; approvals and certificates come through subresources of their own. */
+/**
+ * Rejects removal of decisions; approvals and certificates change only through their subresources.
+ */
 function checkChange(
   request: Request,
   old: Request,
@@ -338,7 +340,7 @@ function checkChange(
   }
 }
 
-/** `Approved,Issued`. */
+/** Table cell of the conditions, `Approved,Issued` for example. */
 function stateOf(request: Request): string {
   const has = (type: string) => conditionsOf(request, type).length > 0;
   const decision = has("Denied") ? "Denied" : has("Approved") ? "Approved" : "Pending";

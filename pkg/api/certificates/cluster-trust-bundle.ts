@@ -6,7 +6,7 @@ import { parseCertificate } from "./issued-certificate.ts";
 import { pemBlocks } from "./pem.ts";
 import { checkSignerName } from "./signer.ts";
 
-/** All versions look alike. */
+/** Struct of one version; all versions have the same fields. */
 function structOf(version: string) {
   const declare = structs(`api/certificates/${version}`);
   const spec = declare(
@@ -51,23 +51,23 @@ const signerPath = Path.of("spec.signerName");
 const bundlePath = Path.of("spec.trustBundle");
 const OMITTED = "<value omitted>";
 
-/** The name begins with that of the signer, its slash made a colon. */
+/** Requires the name to begin with that of the signer, with `:` instead of `/`. */
 function checkName({ metadata, spec }: ClusterTrustBundle, problems: Problems): void {
   const { name = "" } = metadata;
-  const place = Path.of("metadata.name");
+  const namePath = Path.of("metadata.name");
   const { signerName = "" } = spec;
   const prefix = signerName === "" ? "" : `${signerName.replaceAll("/", ":")}:`;
   if (prefix === "" && name.includes(":")) {
     const detail = 'ClusterTrustBundle without signer name must not have ":" in its name';
-    return problems.invalid(place, name, detail);
+    return problems.invalid(namePath, name, detail);
   }
   if (!name.startsWith(prefix)) {
     const what = `ClusterTrustBundle for signerName ${signerName}`;
     const detail = `${what} must be named with prefix ${prefix}`;
-    return problems.invalid(place, name, detail);
+    return problems.invalid(namePath, name, detail);
   }
   const messages = isDns1123Subdomain(name.slice(prefix.length));
-  invalidEach(problems, place, { value: name, messages });
+  invalidEach(problems, namePath, { value: name, messages });
 }
 
 function blockFault(block: ReturnType<typeof pemBlocks>[number]): string | undefined {

@@ -1,16 +1,16 @@
-/** Distinguished encoding rules of ASN.1 (X.690), as far as certificate requests need them. */
+/** Decoder of ASN.1 DER (X.690), as far as certificate requests need it. */
 
 export interface Element {
   readonly tag: number;
-  /** Without tag and length. */
+  /** Content without tag and length. */
   readonly content: Uint8Array;
-  /** With tag and length: what signatures are about. */
+  /** Complete encoding with tag and length; signatures cover it. */
   readonly whole: Uint8Array;
 }
 
 export const tags = { bitString: 3, objectId: 6, sequence: 0x30, set: 0x31 } as const;
 
-/** The element at the start of `bytes`; undefined if it is cut off or not in the one right form. */
+/** The element at the start of `bytes`; undefined if it is truncated or not valid DER. */
 export function readElement(bytes: Uint8Array): Element | undefined {
   const [tag, first] = bytes;
   if (tag === undefined || first === undefined || (tag & 31) === 31) return undefined;

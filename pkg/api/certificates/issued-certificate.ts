@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { pemBlocks } from "./pem.ts";
 
-/** Why a text in PEM is not one or more certificates; undefined if it is. */
+/** Error message unless the text consists of one or more PEM certificates; undefined if it does. */
 export function certificateFault(text: string): string | undefined {
   const blocks = pemBlocks(text);
   if (blocks.length === 0) return "must contain at least one CERTIFICATE PEM block";
@@ -15,7 +15,7 @@ export function certificateFault(text: string): string | undefined {
   return undefined;
 }
 
-/** Undefined if malformed. */
+/** Parses a certificate; undefined if malformed. */
 export function parseCertificate(text: string): X509Certificate | undefined {
   try {
     return new X509Certificate(text);

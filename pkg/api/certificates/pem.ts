@@ -1,19 +1,19 @@
-/** Texts with certificates and the like (RFC 7468). */
+/** Parser of PEM (RFC 7468). */
 
 export interface PemBlock {
   /** `CERTIFICATE`, `CERTIFICATE REQUEST`… */
   readonly type: string;
   readonly hasHeaders: boolean;
   readonly bytes: Uint8Array;
-  /** The block itself, from BEGIN to END. */
+  /** The block from its BEGIN to its END line. */
   readonly text: string;
 }
 
 const boundary = /^-----(BEGIN|END) ([^-\r\n]*)-----[ \t]*$/gm;
 
 /**
- * The blocks of a text, in order; what stands between them does not count. Each end belongs to the
- * last beginning before it: one look at every line will do.
+ * The PEM blocks in order; text between them is ignored. Each END line closes the last BEGIN line
+ * before it. Linear in the number of lines.
  */
 export function pemBlocks(text: string): readonly PemBlock[] {
   const blocks: PemBlock[] = [];
@@ -32,7 +32,7 @@ export function pemBlocks(text: string): readonly PemBlock[] {
   return blocks;
 }
 
-/** Undefined if the body is no base64. */
+/** Decodes a block; undefined if the body is not base64. */
 function blockOf(type: string, body: string, text: string): PemBlock | undefined {
   const hasHeaders = body.includes(":");
   const blank = /\r?\n\r?\n/.exec(body);

@@ -6,15 +6,15 @@ import { pemBlocks } from "./pem.ts";
 export interface CertificateRequest {
   /** Organizations of the subject: the groups of the certificate. */
   readonly organizations: readonly string[];
-  /** "" if the subject has none; the last one counts, as in Go. */
+  /** Last common name of the subject, as in Go; "" = none. */
   readonly commonName: string;
-  /** Why the signature does not hold; undefined if it does. */
+  /** Error message of signature verification; undefined if the signature is valid. */
   readonly signatureFault: string | undefined;
 }
 
 const REQUEST_TYPE = "CERTIFICATE REQUEST";
 
-/** Object identifiers in DER, in hexadecimal. */
+/** Object identifiers as hexadecimal DER. */
 const ORGANIZATION = "55040a";
 const COMMON_NAME = "550403";
 
@@ -28,7 +28,7 @@ const digests: Readonly<Record<string, string>> = {
   "2a8648ce3d040304": "sha512",
 };
 
-/** Decodes the PEM of a certificate signing request; the error describes what is invalid. */
+/** Decodes a PEM certificate signing request; returns an error message if it is invalid. */
 export function parseRequest(text: string): CertificateRequest | { readonly fault: string } {
   const block = pemBlocks(text)[0];
   if (block?.type !== REQUEST_TYPE) return { fault: `PEM block type must be ${REQUEST_TYPE}` };

@@ -128,9 +128,9 @@ function checkSubjects(spec: Spec, problems: Problems): void {
     const messages = isDns1123Subdomain(name);
     invalidEach(problems, path.child(`${subject}Name`), { value: name, messages });
     const uid = spec[`${subject}UID`];
-    const place = path.child(`${subject}UID`);
-    if (uid === "") problems.invalid(place, uid, "must not be empty");
-    if (uid.length > LONGEST_UID) problems.tooLong(place, uid, LONGEST_UID);
+    const fieldPath = path.child(`${subject}UID`);
+    if (uid === "") problems.invalid(fieldPath, uid, "must not be empty");
+    if (uid.length > LONGEST_UID) problems.tooLong(fieldPath, uid, LONGEST_UID);
   }
 }
 
@@ -139,11 +139,15 @@ function checkExpiry(
   { signerName, maxExpirationSeconds: seconds }: Spec,
   problems: Problems,
 ): void {
-  const place = path.child("maxExpirationSeconds");
+  const maxExpirationSecondsPath = path.child("maxExpirationSeconds");
   const longest = signerName.startsWith(`${kubernetes.label}/`) ? DAY : LONGEST_SECONDS;
-  if (seconds === undefined) return problems.required(place, "must be set");
+  if (seconds === undefined) return problems.required(maxExpirationSecondsPath, "must be set");
   if (seconds >= SHORTEST_SECONDS && seconds <= longest) return;
-  problems.invalid(place, seconds, `must be in the range [${SHORTEST_SECONDS}, ${longest}]`);
+  problems.invalid(
+    maxExpirationSecondsPath,
+    seconds,
+    `must be in the range [${SHORTEST_SECONDS}, ${longest}]`,
+  );
 }
 
 function readKey(text: string): KeyObject | undefined {
@@ -206,26 +210,26 @@ function validate({ spec }: PodCertificateRequest, problems: Problems): void {
   checkKey(spec, problems);
 }
 
-/** One outcome, which stays. */
+/** Allows one terminal condition, which is immutable. */
 function checkStatus(
   { status }: PodCertificateRequest,
   old: PodCertificateRequest,
   problems: Problems,
 ): void {
-  const place = Path.of("status.conditions");
+  const conditionsPath = Path.of("status.conditions");
   const conditions = status.conditions ?? [];
   for (const [index, { type, status: value }] of conditions.entries()) {
-    const typePath = place.index(index).child("type");
+    const typePath = conditionsPath.index(index).child("type");
     if (!outcomes.includes(type)) problems.notSupported(typePath, type, outcomes);
     else if (value !== "True") {
-      problems.notSupported(place.index(index).child("status"), value, ["True"]);
+      problems.notSupported(conditionsPath.index(index).child("status"), value, ["True"]);
     }
   }
   const found = conditions.filter(({ type }) => outcomes.includes(type));
   if (found.length > 1) {
     const detail = 'There may be at most one condition with type "Issued", "Denied", or "Failed"';
     problems.invalid(
-      place,
+      conditionsPath,
       found.map(({ type }) => type),
       detail,
     );

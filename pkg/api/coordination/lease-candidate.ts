@@ -15,7 +15,7 @@ import { mustNotChange, same } from "../strategy.ts";
 import { compareSemver, parseSemver } from "#base";
 import { checkStrategyName, OLDEST_EMULATION_VERSION } from "./strategy-name.ts";
 
-/** Both versions have the same fields. */
+/** Struct of one version; both versions have the same fields. */
 function leaseCandidateIn(version: "v1beta1" | "v1alpha2") {
   const declare = structs(`api/coordination/${version}`);
   const spec = declare(

@@ -67,7 +67,10 @@ type Lease = Infer<typeof leaseV1>;
 
 const GATE = "CoordinatedLeaderElection";
 
-/** Without coordinated election its fields are dropped, except from leases that had them before. */
+/**
+ * Drops the fields of gate CoordinatedLeaderElection while it is off, unless the old lease set
+ * them.
+ */
 function dropGated(lease: Lease, old: Lease | undefined, context: HookContext): void {
   if (context.gate(GATE) || old?.spec.strategy !== undefined) return;
   if (old?.spec.preferredHolder !== undefined) return;
@@ -79,12 +82,12 @@ function validate({ spec }: Lease, problems: Problems): void {
   const path = Path.of("spec");
   const { leaseDurationSeconds, leaseTransitions, strategy, preferredHolder } = spec;
   if (leaseDurationSeconds !== undefined && leaseDurationSeconds <= 0) {
-    const place = path.child("leaseDurationSeconds");
-    problems.invalid(place, leaseDurationSeconds, "must be greater than 0");
+    const leaseDurationSecondsPath = path.child("leaseDurationSeconds");
+    problems.invalid(leaseDurationSecondsPath, leaseDurationSeconds, "must be greater than 0");
   }
   if (leaseTransitions !== undefined && leaseTransitions < 0) {
-    const place = path.child("leaseTransitions");
-    problems.invalid(place, leaseTransitions, "must be greater than or equal to 0");
+    const leaseTransitionsPath = path.child("leaseTransitions");
+    problems.invalid(leaseTransitionsPath, leaseTransitions, "must be greater than or equal to 0");
   }
   if (strategy !== undefined) checkStrategyName(strategy, path.child("strategy"), problems);
   if (preferredHolder && !strategy) {

@@ -4,7 +4,7 @@ import { invalidEach, unsupported } from "../strategy.ts";
 
 export const OLDEST_EMULATION_VERSION = "OldestEmulationVersion";
 
-/** Validates the election strategy: a known name, or one with a domain. */
+/** Validates an election strategy: a known name, or one with a domain prefix. */
 export function checkStrategyName(strategy: string, parent: Path, problems: Problems): void {
   const path = parent.child("strategy");
   if (strategy.includes("/")) {

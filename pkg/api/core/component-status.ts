@@ -43,7 +43,7 @@ const componentStatusV1 = v1(
 
 const words: Readonly<Record<string, string>> = { True: "Healthy", False: "Unhealthy" };
 
-/** Made up on every read by asking the components: nothing is stored. */
+/** ComponentStatus is not stored: every read probes the components. */
 export const componentStatus = kind(componentStatusV1, {
   group: "",
   kind: "ComponentStatus",

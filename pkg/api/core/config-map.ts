@@ -45,7 +45,9 @@ const configMapV1 = v1(
 
 type ConfigMap = Infer<typeof configMapV1>;
 
-/** Validates keys of `data` first; the total size of all values is reported for the object. */
+/**
+ * Validates keys of `data` before those of `binaryData`; the total size is reported for the object.
+ */
 function validate(configMap: ConfigMap, problems: Problems): void {
   let size = 0;
   for (const key of sortedKeys(configMap.data)) {

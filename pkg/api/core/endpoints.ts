@@ -116,9 +116,9 @@ type Port = Infer<typeof endpointPort>;
 const protocols = ["SCTP", "TCP", "UDP"];
 
 function checkAddress({ ip, hostname, nodeName }: Address, path: Path, problems: Problems): void {
-  const place = path.child("ip");
+  const ipPath = path.child("ip");
   const address = parseIp(ip);
-  if (address === undefined) problems.invalid(place, ip, NOT_AN_ADDRESS);
+  if (address === undefined) problems.invalid(ipPath, ip, NOT_AN_ADDRESS);
   if (hostname) {
     const messages = isDns1123Label(hostname);
     invalidEach(problems, path.child("hostname"), { value: hostname, messages });
@@ -128,10 +128,10 @@ function checkAddress({ ip, hostname, nodeName }: Address, path: Path, problems:
     invalidEach(problems, path.child("nodeName"), { value: nodeName, messages });
   }
   if (address === undefined) {
-    return problems.invalid(place, ip, "must be a valid IP address");
+    return problems.invalid(ipPath, ip, "must be a valid IP address");
   }
   const reason = unreachableReason(address, ip);
-  if (reason !== undefined) problems.invalid(place, ip, reason);
+  if (reason !== undefined) problems.invalid(ipPath, ip, reason);
 }
 
 function checkPort(each: Port, path: Path, { isNamed, problems }: PortRules): void {
@@ -150,7 +150,7 @@ function checkPort(each: Port, path: Path, { isNamed, problems }: PortRules): vo
 }
 
 interface PortRules {
-  /** Several ports must have names. */
+  /** Whether a name is required, as there are several ports. */
   readonly isNamed: boolean;
   readonly problems: Problems;
 }
@@ -177,7 +177,7 @@ function validate({ subsets = [] }: Endpoints, problems: Problems): void {
 
 const MANAGED_BY = "endpoints.{label}/managed-by";
 
-/** Warnings about addresses, but not those that the controller wrote. */
+/** Warnings about addresses, except in Endpoints that the controller manages. */
 function warnings(
   { metadata, subsets = [] }: Endpoints,
   _old: Endpoints | undefined,
@@ -196,7 +196,7 @@ function warnings(
 
 const SHOWN = 3;
 
-/** `10.0.0.1:80,10.0.0.2:80`: the first three, and how many more there are. */
+/** Table cell such as `10.0.0.1:80,10.0.0.2:80`: the first three and the number of others. */
 function describe(subsets: Endpoints["subsets"]): string {
   if (subsets === undefined || subsets.length === 0) return "<none>";
   const all = subsets.flatMap(({ addresses = [], ports = [] }) =>

@@ -188,12 +188,14 @@ function rename(object: object, names: ReadonlyMap<string, string>): object {
 const toCore = new Map(renamed);
 const fromCore = new Map(renamed.map(([key, coreKey]) => [coreKey, key] as const));
 
-/** Core always writes the reporting fields, events.{api} leaves out empty ones. */
+/**
+ * Converts to core/v1, which always serializes the reporting fields; events.{api} omits empty ones.
+ */
 function up(event: NewEvent): Event {
   return { reportingComponent: "", reportingInstance: "", ...rename(event, toCore) } as Event;
 }
 
-/** events.{api} always writes the parts of a series, and the precise time. */
+/** Converts to events.{api}/v1, which always serializes eventTime and the fields of a series. */
 function down(event: Event): NewEvent {
   const renewed = { eventTime: null, ...rename(event, fromCore) } as NewEvent;
   const { series } = event;
@@ -218,7 +220,7 @@ interface Limit {
   readonly problems: Problems;
 }
 
-/** Events without a precise time: only the namespaces must agree. */
+/** Validates Events without eventTime: only the namespaces must agree. */
 function checkOldStyle(event: Event, problems: Problems): void {
   const { namespace = "" } = event.metadata;
   const about = event.involvedObject.namespace ?? "";
@@ -231,7 +233,9 @@ function disagree(namespace: string, problems: Problems): void {
   problems.invalid(path, namespace, "does not match event.namespace");
 }
 
-/** Rules for both groups; the controller's field is named as in the group that the client spoke. */
+/**
+ * Validates Events of either group; the controller's field is named as in the group of the request.
+ */
 function checkCommon(event: Event, problems: Problems, context: HookContext): void {
   const { namespace = "" } = event.metadata;
   if (!event.eventTime) checkOldStyle(event, problems);
@@ -263,7 +267,7 @@ function checkSeries({ series }: Event, problems: Problems): void {
   if (!series.lastObservedTime) problems.required(Path.of("series.lastObservedTime"));
 }
 
-/** Further rules of new Events in events.{api}. */
+/** Validates additional rules of new Events in events.{api}. */
 function checkNewStyle(event: Event, problems: Problems): void {
   const { name = "" } = event.metadata;
   invalidEach(problems, Path.of("metadata.name"), {
@@ -298,7 +302,7 @@ function goReference(reference: Event["related"]): unknown {
   };
 }
 
-/** Through events.{api} an event stays as it is, save for its series. */
+/** Rejects changes through events.{api} other than of the series. */
 function checkUnchanged(event: Event, old: Event, problems: Problems): void {
   if (!deepEqual(down(event).series, down(old).series)) checkSeries(event, problems);
   const keep = (field: keyof Event & string, shown: unknown, name: string = field) => {

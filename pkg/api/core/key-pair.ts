@@ -10,8 +10,7 @@ function blockTypes(text: string): readonly string[] {
 const isKey = (type: string) => type === "PRIVATE KEY" || type.endsWith(" PRIVATE KEY");
 
 /**
- * Why a certificate and a private key, both PEM, cannot serve TLS; undefined if they can. In the
- * words of Go's crypto/tls.
+ * Error message of Go's crypto/tls for a PEM certificate and key; undefined if they form a pair.
  */
 export function keyPairFault(certificate: string, key: string): string | undefined {
   return (

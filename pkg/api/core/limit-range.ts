@@ -72,7 +72,7 @@ function missingFrom(
   return Object.keys(result).length > 0 ? result : target;
 }
 
-/** Containers get the maximum as limit, the limit as request, and the minimum as request. */
+/** Defaults for Containers: limit from max, request from limit, request from min. */
 function fillDefaults(item: Item): void {
   if (item.type === "Container") fillContainerDefaults(item);
   const { max, min, default: limits, defaultRequest, maxLimitRequestRatio } = item;
@@ -127,8 +127,8 @@ function exceeds(left: string | undefined, right: string | undefined): boolean {
 }
 
 /**
- * The amounts of one resource must be in order. What is shown as the wrong value is not always the
- * value of the field that is named; clients see it so.
+ * Validates the order of the amounts of one resource. The reported value does not always belong to
+ * the reported field, as in Kubernetes.
  */
 function checkOrder(item: Item, name: string, { path, problems }: FieldContext): void {
   const [min, max] = [entry(item.min, name), entry(item.max, name)];
@@ -175,14 +175,18 @@ interface FieldContext {
 function checkRatio(item: Item, name: string, { path, problems }: FieldContext): void {
   const ratio = entry(item.maxLimitRequestRatio, name);
   if (ratio === undefined) return;
-  const place = path.child("maxLimitRequestRatio").key(name);
-  if (exceeds("1", ratio)) problems.invalid(place, ratio, `ratio ${ratio} is less than 1`);
+  const entryPath = path.child("maxLimitRequestRatio").key(name);
+  if (exceeds("1", ratio)) problems.invalid(entryPath, ratio, `ratio ${ratio} is less than 1`);
   const [min, max] = [entry(item.min, name), entry(item.max, name)];
   if (min === undefined || max === undefined) return;
   const amount = (text: string) => Number(Quantity.parse(text).milliValue());
   const largest = amount(max) / amount(min);
   if (amount(ratio) / 1000 <= largest) return;
-  problems.invalid(place, ratio, `ratio ${ratio} is greater than max/min = ${largest.toFixed(6)}`);
+  problems.invalid(
+    entryPath,
+    ratio,
+    `ratio ${ratio} is greater than max/min = ${largest.toFixed(6)}`,
+  );
 }
 
 function checkOvercommit(item: Item, name: string, { path, problems }: FieldContext): void {

@@ -73,11 +73,11 @@ const namespaceV1 = v1(
 
 type Namespace = Infer<typeof namespaceV1>;
 
-/** Present in every namespace until its content is gone. */
+/** Finalizer of every namespace, removed after its content is deleted. */
 const CONTENT_FINALIZER = "kubernetes";
 const standardFinalizers = [CONTENT_FINALIZER, "orphan", "foregroundDeletion"];
 
-/** The label by which selectors find a namespace by its name; clients cannot change it. */
+/** Sets the immutable label with the name of the namespace, for selectors. */
 function labelName(namespace: Namespace, { domain }: HookContext): void {
   const { name } = namespace.metadata;
   if (!name) return;
@@ -96,7 +96,7 @@ function prepareUpdate(namespace: Namespace, old: Namespace, { subresource }: Ho
   else namespace.spec.finalizers = old.spec.finalizers;
 }
 
-/** Causes name the index of a finalizer on the subresource `finalize` only. */
+/** Validates finalizers; causes contain the index for the subresource `finalize` only. */
 function checkFinalizers(
   namespace: Namespace,
   problems: Problems,
@@ -113,7 +113,7 @@ function checkFinalizers(
   }
 }
 
-/** The phase follows from whether the namespace is being deleted. */
+/** Requires phase Terminating if and only if the namespace is being deleted. */
 function checkPhase(namespace: Namespace, problems: Problems): void {
   const { phase } = namespace.status;
   const path = Path.of("status.Phase");

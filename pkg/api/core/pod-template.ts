@@ -19,7 +19,7 @@ const podTemplateV1 = structs("api/core/v1")(
 
 type PodTemplate = Infer<typeof podTemplateV1>;
 
-/** Cells for the containers of a template: their names, and their images. */
+/** Table cells of a template's containers: names and images. */
 export function containerCells({ spec }: PodTemplateSpec): readonly [string, string] {
   const containers = spec.containers ?? [];
   const join = (texts: readonly (string | undefined)[]) => texts.join(",");

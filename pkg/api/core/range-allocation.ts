@@ -1,7 +1,7 @@
 import { required, bytes, value, string, structs } from "#schema";
 import { objectMeta } from "#meta";
 
-/** Not served; stored beside the objects whose allocations it contains. */
+/** RangeAllocation is stored beside Services to persist allocations, but not served. */
 export const rangeAllocation = structs("api/core/v1")(
   "RangeAllocation",
   "RangeAllocation records which numbers of a range are in use.",

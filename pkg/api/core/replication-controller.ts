@@ -167,8 +167,8 @@ function checkTemplate(
   validatePodTemplate(template, path, problems, context);
   const { restartPolicy, activeDeadlineSeconds } = template.spec;
   if (restartPolicy !== "Always") {
-    const place = path.child("spec", "restartPolicy");
-    unsupported(problems, place, { value: restartPolicy ?? "", supported: ["Always"] });
+    const restartPolicyPath = path.child("spec", "restartPolicy");
+    unsupported(problems, restartPolicyPath, { value: restartPolicy ?? "", supported: ["Always"] });
   }
   if (activeDeadlineSeconds === undefined) return;
   const detail = "activeDeadlineSeconds in ReplicationController is not Supported";
@@ -198,13 +198,13 @@ function warnings(
   old: ReplicationController | undefined,
   context: HookContext,
 ): readonly string[] {
-  const place = specPath.child("template");
+  const templatePath = specPath.child("template");
   // An update warns of the template that it replaces: so it does in Kubernetes.
   const { template } = (old ?? object).spec;
   if (context.subresource !== "" || keepsGeneration(object, old)) return [];
   return [
     ...(old === undefined ? nameWarnings(object) : []),
-    ...(template === undefined ? [] : podWarnings(template, place, context)),
+    ...(template === undefined ? [] : podWarnings(template, templatePath, context)),
   ];
 }
 

@@ -140,7 +140,7 @@ const podComputeNames = ["cpu", "memory"].flatMap((name) => [
 ]);
 const allPodNames = [...podNames, ...podComputeNames];
 
-/** The quota resources that each scope can be applied to. */
+/** Scope -> resources that it can be applied to. */
 const scopeResources: Readonly<Record<string, readonly string[]>> = {
   Terminating: allPodNames,
   NotTerminating: allPodNames,
@@ -151,7 +151,7 @@ const scopeResources: Readonly<Record<string, readonly string[]>> = {
   VolumeAttributesClass: ["persistentvolumeclaims", "requests.storage"],
 };
 
-/** Scopes that hold or do not hold, without values. */
+/** Scopes that support only the operators Exists and DoesNotExist. */
 const existenceScopes = [
   "BestEffort",
   "NotBestEffort",
@@ -165,7 +165,7 @@ const opposites = [
   ["Terminating", "NotTerminating"],
 ];
 
-/** How many of the limited resources the scope cannot be applied to. */
+/** Number of limited resources that the scope cannot be applied to. */
 function misfits(scope: string, spec: Spec): number {
   const fitting = entry(scopeResources, scope);
   if (fitting === undefined) return 0;
@@ -228,7 +228,7 @@ function checkRequirement(requirement: Requirement, problems: Problems): void {
   }
 }
 
-/** Go's constants, which is how the message names them. */
+/** Names of Go's constants, as in Kubernetes' message. */
 const existenceScopeNames =
   "ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort" +
   ", ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity";

@@ -61,7 +61,7 @@ type Secret = Infer<typeof secretV1>;
 
 const data = Path.of("data");
 
-/** Text wins over bytes of the same key. */
+/** Merges stringData into data; stringData takes precedence. */
 function mergeStringData(secret: Secret): void {
   const { stringData } = secret;
   if (stringData === undefined) return;
@@ -77,7 +77,7 @@ function requireKey(secret: Secret, key: string, problems: Problems): void {
   if (entry(secret.data, key) === undefined) problems.required(data.key(key));
 }
 
-/** Requires the key to contain a JSON object or null; messages never contain its content. */
+/** Requires a JSON object or null under the key; messages never contain the secret value. */
 function requireJson(secret: Secret, key: string, problems: Problems): void {
   const value = entry(secret.data, key);
   if (value === undefined) return problems.required(data.key(key));
@@ -100,7 +100,7 @@ function goTypeOf(value: unknown): string | undefined {
   return typeof value === "string" ? "string" : "number";
 }
 
-/** Required keys by Secret type, without the label domain. */
+/** Secret type, as a template of the domain -> check of the required keys. */
 const requirements: Readonly<
   Record<string, (secret: Secret, problems: Problems, context: HookContext) => void>
 > = {
@@ -138,7 +138,7 @@ function validate(secret: Secret, problems: Problems, context: HookContext): voi
   }
 }
 
-/** A TLS secret whose parts do not fit each other is taken, with a warning. */
+/** Warns of a TLS secret whose certificate and key do not match. */
 function warnings(object: Secret, _old: Secret | undefined, { domain }: HookContext): string[] {
   if (object.type !== resolve("{label}/tls", domain)) return [];
   const text = (key: string) => Buffer.from(entry(object.data, key) ?? "", "base64").toString();

@@ -36,7 +36,7 @@ const serviceAccountV1 = v1(
 
 type ServiceAccount = Infer<typeof serviceAccountV1>;
 
-/** A reference to a Secret is a name; everything else that clients put there is dropped. */
+/** Keeps only the names of Secret references. */
 function keepNames(account: ServiceAccount): void {
   if (account.secrets === undefined) return;
   account.secrets = account.secrets.map(({ name }) => (name === undefined ? {} : { name }));
@@ -44,7 +44,7 @@ function keepNames(account: ServiceAccount): void {
 
 const ENFORCE_SECRETS = "{label}/enforce-mountable-secrets";
 
-/** A write that sets the annotation for the first time is warned of. */
+/** Warns if a write adds the deprecated annotation. */
 function warnings(
   { metadata }: ServiceAccount,
   old: ServiceAccount | undefined,

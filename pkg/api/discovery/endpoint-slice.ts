@@ -183,7 +183,7 @@ const MOST_HINTS = 8;
 const addressTypes = ["FQDN", "IPv4", "IPv6"];
 const protocols = ["SCTP", "TCP", "UDP"];
 
-/** A qualified name with at least one dot; one at the end is fine. */
+/** Validates a fully qualified domain name: at least two labels, trailing dot allowed. */
 function checkDomainName(name: string, path: Path, problems: Problems): void {
   if (name === "") return problems.required(path);
   const bare = name.endsWith(".") ? name.slice(0, -1) : name;
@@ -211,19 +211,19 @@ function checkOneAddress(
   index: number,
   { path, problems }: FieldContext,
 ): void {
-  const place = path.index(index);
-  if (type === "FQDN") return checkDomainName(text, place, problems);
+  const itemPath = path.index(index);
+  if (type === "FQDN") return checkDomainName(text, itemPath, problems);
   if (type !== "IPv4" && type !== "IPv6") return;
   const address = parseIp(text);
-  if (address === undefined) return problems.invalid(place, text, NOT_AN_ADDRESS);
+  if (address === undefined) return problems.invalid(itemPath, text, NOT_AN_ADDRESS);
   const messages = type === "IPv6" ? checkAddress(text) : [];
-  if (messages.length > 0) return invalidEach(problems, place, { value: text, messages });
+  if (messages.length > 0) return invalidEach(problems, itemPath, { value: text, messages });
   const isIpv4 = address.length === 4 || isIpv4Mapped(address);
   if (isIpv4 !== (type === "IPv4")) {
     problems.invalid(path, text, `must be an ${type} address`);
   }
   const reason = unreachableReason(address, text);
-  if (reason !== undefined) problems.invalid(place, text, reason);
+  if (reason !== undefined) problems.invalid(itemPath, text, reason);
 }
 
 /** False if there are so many hints that Kubernetes checks no more of them. */
@@ -236,9 +236,9 @@ function checkHints(
     return false;
   }
   for (const [index, name] of names.entries()) {
-    const place = path.index(index).child("name");
-    if (names.indexOf(name) < index) problems.duplicate(place, name);
-    invalidEach(problems, place, { value: name, messages: check(name) });
+    const namePath = path.index(index).child("name");
+    if (names.indexOf(name) < index) problems.duplicate(namePath, name);
+    invalidEach(problems, namePath, { value: name, messages: check(name) });
   }
   return true;
 }
@@ -277,9 +277,9 @@ function checkEndpoint(each: Endpoint, { path, problems }: FieldContext): void {
 
 function checkPort(port: Port, isRepeated: boolean, { path, problems }: FieldContext): void {
   const { name = "", protocol, appProtocol } = port;
-  const place = path.child("name");
-  if (name !== "") invalidEach(problems, place, { value: name, messages: isDns1123Label(name) });
-  if (isRepeated) problems.duplicate(place, name);
+  const namePath = path.child("name");
+  if (name !== "") invalidEach(problems, namePath, { value: name, messages: isDns1123Label(name) });
+  if (isRepeated) problems.duplicate(namePath, name);
   if (protocol === undefined) problems.required(path.child("protocol"));
   else if (!protocols.includes(protocol)) {
     problems.notSupported(path.child("protocol"), protocol, protocols);

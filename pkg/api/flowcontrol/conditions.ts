@@ -1,4 +1,4 @@
-/** Conditions of schemas and priority levels. */
+/** Conditions of FlowSchemas and PriorityLevelConfigurations. */
 import { list, named, type Path, value, type Problems, string, type structs } from "#schema";
 import { time } from "#meta";
 
@@ -32,7 +32,7 @@ interface Condition {
   readonly type?: string;
 }
 
-/** Each condition has a type, which none before it has. */
+/** Requires unique condition types. */
 export function checkConditions(
   conditions: readonly Condition[] | undefined,
   path: Path,
@@ -40,9 +40,9 @@ export function checkConditions(
 ): void {
   const seen = new Set<string>();
   for (const [index, { type = "" }] of (conditions ?? []).entries()) {
-    const place = path.index(index).child("type");
-    if (seen.has(type)) problems.duplicate(place, type);
+    const typePath = path.index(index).child("type");
+    if (seen.has(type)) problems.duplicate(typePath, type);
     seen.add(type);
-    if (type === "") problems.required(place);
+    if (type === "") problems.required(typePath);
   }
 }

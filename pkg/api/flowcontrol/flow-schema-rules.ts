@@ -1,4 +1,4 @@
-/** Subjects of a FlowSchema's rule, and the requests that it matches. */
+/** Validation of FlowSchema rules: subjects and request matching. */
 import type { Path, Problems } from "#schema";
 import { isDns1123Label, isDns1123Subdomain } from "#meta";
 import { invalidEach } from "../strategy.ts";
@@ -16,7 +16,7 @@ const verbs = [
   "watch",
 ];
 
-/** Fields for each kind of subject, in the order in which the others are forbidden. */
+/** Subject kind -> its field, in the order in which the others are forbidden. */
 const subjectFields = {
   ServiceAccount: ["serviceAccount", "user", "group"],
   User: ["user", "serviceAccount", "group"],
@@ -52,14 +52,14 @@ function checkSubject(subject: Subject, path: Path, problems: Problems): void {
     return problems.notSupported(path.child("kind"), kind, Object.keys(subjectFields));
   }
   for (const field of subjectFields[kind]) {
-    const place = path.child(field);
+    const fieldPath = path.child(field);
     if (kindsOfFields[field] !== kind) {
       if (subject[field] === undefined) continue;
       const detail = `${field} is forbidden when subject kind is not '${kindsOfFields[field]}'`;
-      problems.forbidden(place, detail);
+      problems.forbidden(fieldPath, detail);
     } else if (subject[field] === undefined) {
-      problems.required(place, `${field} is required when subject kind is '${kind}'`);
-    } else checkNames(subject, field, { path: place, problems });
+      problems.required(fieldPath, `${field} is required when subject kind is '${kind}'`);
+    } else checkNames(subject, field, { path: fieldPath, problems });
   }
 }
 
@@ -69,11 +69,11 @@ function checkNames(
   { path, problems }: { readonly path: Path; readonly problems: Problems },
 ): void {
   const name = subject[field]?.name ?? "";
-  const place = path.child("name");
-  if (name === "") problems.required(place);
+  const namePath = path.child("name");
+  if (name === "") problems.required(namePath);
   if (field !== "serviceAccount") return;
   if (name !== "" && name !== "*") {
-    invalidEach(problems, place, { value: name, messages: isDns1123Subdomain(name) });
+    invalidEach(problems, namePath, { value: name, messages: isDns1123Subdomain(name) });
   }
   const namespace = subject.serviceAccount?.namespace ?? "";
   const namespacePath = path.child("namespace");
@@ -87,9 +87,9 @@ function checkNames(
 interface Choice {
   readonly path: Path;
   readonly problems: Problems;
-  /** For an empty list. */
+  /** Error message for an empty list. */
   readonly none: string;
-  /** As in `must not specify other verbs`. */
+  /** Noun for the message `must not specify other verbs`. */
   readonly others: string;
 }
 
@@ -124,26 +124,30 @@ function checkResourceRule(rule: ResourceRule, path: Path, problems: Problems): 
   });
   const namespaces = rule.namespaces ?? [];
   if (namespaces.length === 0 && rule.clusterScope) return;
-  const place = path.child("namespaces");
+  const namespacesPath = path.child("namespaces");
   const none = "resource rules that are not cluster scoped must supply at least one namespace";
-  if (!checkChoice(namespaces, { path: place, problems, none, others: "namespaces" })) return;
+  if (!checkChoice(namespaces, { path: namespacesPath, problems, none, others: "namespaces" }))
+    return;
   for (const [index, namespace] of namespaces.entries()) {
     const messages = isDns1123Label(namespace).map(
       (message) => `each member of this list must be '*' or a DNS-1123 label; ${message}`,
     );
-    invalidEach(problems, place.index(index), { value: namespace, messages });
+    invalidEach(problems, namespacesPath.index(index), { value: namespace, messages });
   }
 }
 
 function checkNonResourceRule(rule: NonResourceRule, path: Path, problems: Problems): void {
   checkVerbs(rule.verbs ?? [], path.child("verbs"), problems);
   const urls = rule.nonResourceURLs ?? [];
-  const place = path.child("nonResourceURLs");
+  const nonResourceURLsPath = path.child("nonResourceURLs");
   const none = "nonResourceURLs must contain at least one value";
-  if (!checkChoice(urls, { path: place, problems, none, others: "non-resource URLs" })) return;
+  if (
+    !checkChoice(urls, { path: nonResourceURLsPath, problems, none, others: "non-resource URLs" })
+  )
+    return;
   for (const [index, url] of urls.entries()) {
     const fault = urlFault(url);
-    if (fault !== undefined) problems.invalid(place.index(index), url, fault);
+    if (fault !== undefined) problems.invalid(nonResourceURLsPath.index(index), url, fault);
   }
 }
 

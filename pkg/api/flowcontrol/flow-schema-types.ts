@@ -1,4 +1,4 @@
-/** The shape of a FlowSchema. */
+/** Structs of FlowSchema. */
 import {
   required,
   bool,

@@ -16,7 +16,7 @@ const HIGHEST_PRECEDENCE = 10_000;
 const EXEMPT = "exempt";
 const methods = ["ByNamespace", "ByUser"];
 
-/** Everything there is. */
+/** Rules that match all requests. */
 const allRequests = {
   resourceRules: [
     {
@@ -32,7 +32,7 @@ const allRequests = {
 
 const everyoneIn = (name: string) => ({ kind: "Group", group: { name } });
 
-/** The schemas without which there would be requests that no schema fits: they cannot change. */
+/** Mandatory FlowSchemas, which together match all requests; their specs are immutable. */
 export const fixedFlowSchemas: Readonly<Record<string, FlowSchema["spec"]>> = {
   exempt: {
     priorityLevelConfiguration: { name: EXEMPT },
@@ -54,14 +54,19 @@ export const fixedFlowSchemas: Readonly<Record<string, FlowSchema["spec"]>> = {
 
 function checkPrecedence({ metadata, spec }: FlowSchema, problems: Problems): void {
   const { matchingPrecedence: precedence } = spec;
-  const place = path.child("matchingPrecedence");
-  if (precedence <= 0) problems.invalid(place, precedence, "must be a positive value");
+  const matchingPrecedencePath = path.child("matchingPrecedence");
+  if (precedence <= 0)
+    problems.invalid(matchingPrecedencePath, precedence, "must be a positive value");
   if (precedence > HIGHEST_PRECEDENCE) {
-    problems.invalid(place, precedence, `must not be greater than ${HIGHEST_PRECEDENCE}`);
+    problems.invalid(
+      matchingPrecedencePath,
+      precedence,
+      `must not be greater than ${HIGHEST_PRECEDENCE}`,
+    );
   }
   if (precedence !== 1 || metadata.name === EXEMPT) return;
   const detail = "only the schema named 'exempt' may have matchingPrecedence 1";
-  problems.invalid(place, precedence, detail);
+  problems.invalid(matchingPrecedencePath, precedence, detail);
 }
 
 function validate(schema: FlowSchema, problems: Problems): void {
@@ -70,14 +75,14 @@ function validate(schema: FlowSchema, problems: Problems): void {
   const { distinguisherMethod: method, priorityLevelConfiguration: level, rules = [] } = spec;
   if (method !== undefined && !methods.includes(method.type)) {
     // The reported value is formatted as Go's struct.
-    const place = path.child("distinguisherMethod", "type");
-    problems.notSupported(place, { Type: method.type }, methods);
+    const typePath = path.child("distinguisherMethod", "type");
+    problems.notSupported(typePath, { Type: method.type }, methods);
   }
-  const place = path.child("priorityLevelConfiguration", "name");
-  if (level.name === "") problems.required(place, "must reference a priority level");
+  const namePath = path.child("priorityLevelConfiguration", "name");
+  if (level.name === "") problems.required(namePath, "must reference a priority level");
   else {
     const messages = isDns1123Subdomain(level.name);
-    invalidEach(problems, place, { value: level.name, messages });
+    invalidEach(problems, namePath, { value: level.name, messages });
   }
   for (const [index, rule] of rules.entries()) {
     checkRule(rule, path.child("rules").index(index), problems);

@@ -181,7 +181,7 @@ const path = Path.of("spec");
 const EXEMPT = "exempt";
 const CATCH_ALL = "catch-all";
 const MOST_QUEUES = 10_000_000;
-/** Bits of a request's hash that are dealt to queues. */
+/** Bits of the request hash available for shuffle sharding. */
 const HASH_BITS = 60;
 const zeroShares = "v1beta3-preserve-zero-concurrency-shares";
 const zeroSharesAnnotation = `flowcontrol.${kubernetes.api}/${zeroShares}`;
@@ -197,34 +197,34 @@ const fixedCatchAll: Spec = {
   },
 };
 
-/** What every cluster needs to have as it is, but for what `exempt` sets aside. */
+/** Mandatory priority levels. Only field `exempt` of level exempt may change. */
 export const fixedLevels: Readonly<Record<string, Spec>> = {
   [EXEMPT]: { type: "Exempt", exempt: { nominalConcurrencyShares: 0, lendablePercent: 0 } },
   [CATCH_ALL]: fixedCatchAll,
 };
 
-function checkPercentage(value: number | undefined, place: Path, problems: Problems): void {
+function checkPercentage(value: number | undefined, path: Path, problems: Problems): void {
   if (value === undefined || (value >= 0 && value <= 100)) return;
-  problems.invalid(place, value, PERCENTAGE);
+  problems.invalid(path, value, PERCENTAGE);
 }
 
-function checkShares(value: number | null | undefined, place: Path, problems: Problems): void {
+function checkShares(value: number | null | undefined, path: Path, problems: Problems): void {
   if (value !== undefined && value !== null && value < 0)
-    problems.invalid(place, value, NOT_NEGATIVE);
+    problems.invalid(path, value, NOT_NEGATIVE);
 }
 
-function checkQueuing(queuing: Queuing, place: Path, problems: Problems): void {
+function checkQueuing(queuing: Queuing, path: Path, problems: Problems): void {
   const { queues, handSize, queueLengthLimit } = queuing;
   const positive = "must be positive";
   if (queueLengthLimit <= 0) {
-    problems.invalid(place.child("queueLengthLimit"), queueLengthLimit, positive);
+    problems.invalid(path.child("queueLengthLimit"), queueLengthLimit, positive);
   }
-  const queuesPath = place.child("queues");
+  const queuesPath = path.child("queues");
   if (queues <= 0) problems.invalid(queuesPath, queues, positive);
   else if (queues > MOST_QUEUES) {
     problems.invalid(queuesPath, queues, `must not be greater than ${MOST_QUEUES}`);
   }
-  const handPath = place.child("handSize");
+  const handPath = path.child("handSize");
   if (handSize <= 0) problems.invalid(handPath, handSize, positive);
   else if (handSize > queues) {
     problems.invalid(handPath, handSize, `should not be greater than queues (${queues})`);
@@ -236,13 +236,13 @@ function checkQueuing(queuing: Queuing, place: Path, problems: Problems): void {
 }
 
 function checkResponse({ type, queuing }: Limited["limitResponse"], problems: Problems): void {
-  const place = path.child("limited", "limitResponse");
-  const queuingPath = place.child("queuing");
+  const limitResponsePath = path.child("limited", "limitResponse");
+  const queuingPath = limitResponsePath.child("queuing");
   if (type === "Reject") {
     const detail = "must be nil if limited.limitResponse.type is not Limited";
     if (queuing !== undefined) problems.forbidden(queuingPath, detail);
   } else if (type !== "Queue") {
-    problems.notSupported(place.child("type"), type, ["Queue", "Reject"]);
+    problems.notSupported(limitResponsePath.child("type"), type, ["Queue", "Reject"]);
   } else if (queuing === undefined) {
     const detail = "must not be empty if limited.limitResponse.type is Limited";
     problems.required(queuingPath, detail);
@@ -250,15 +250,15 @@ function checkResponse({ type, queuing }: Limited["limitResponse"], problems: Pr
 }
 
 function checkLimited(limited: Limited, problems: Problems): void {
-  const place = path.child("limited");
+  const limitedPath = path.child("limited");
   const { nominalConcurrencyShares, limitResponse: response, lendablePercent } = limited;
-  checkShares(nominalConcurrencyShares, place.child("nominalConcurrencyShares"), problems);
+  checkShares(nominalConcurrencyShares, limitedPath.child("nominalConcurrencyShares"), problems);
   checkResponse(response, problems);
-  checkPercentage(lendablePercent, place.child("lendablePercent"), problems);
+  checkPercentage(lendablePercent, limitedPath.child("lendablePercent"), problems);
   const { borrowingLimitPercent: borrowing } = limited;
   if (borrowing === undefined || borrowing >= 0) return;
   const detail = `if specified, ${NOT_NEGATIVE}`;
-  problems.invalid(place.child("borrowingLimitPercent"), borrowing, detail);
+  problems.invalid(limitedPath.child("borrowingLimitPercent"), borrowing, detail);
 }
 
 function checkSpec({ metadata, spec }: Level, problems: Problems): void {
@@ -270,10 +270,10 @@ function checkSpec({ metadata, spec }: Level, problems: Problems): void {
   if (type === "Exempt") {
     const detail = "must be nil if the type is not Limited";
     if (limited !== undefined) problems.forbidden(path.child("limited"), detail);
-    const place = path.child("exempt");
-    const sharesPath = place.child("nominalConcurrencyShares");
+    const exemptPath = path.child("exempt");
+    const sharesPath = exemptPath.child("nominalConcurrencyShares");
     checkShares(exempt?.nominalConcurrencyShares, sharesPath, problems);
-    checkPercentage(exempt?.lendablePercent, place.child("lendablePercent"), problems);
+    checkPercentage(exempt?.lendablePercent, exemptPath.child("lendablePercent"), problems);
   } else if (type === "Limited") {
     const detail = "must be nil if the type is Limited";
     if (exempt !== undefined) problems.forbidden(path.child("exempt"), detail);
@@ -282,7 +282,7 @@ function checkSpec({ metadata, spec }: Level, problems: Problems): void {
   } else problems.notSupported(typePath, type, ["Exempt", "Limited"]);
 }
 
-/** The levels that every cluster needs cannot change, but for what `exempt` sets aside. */
+/** Rejects changes of mandatory levels other than of `exempt`. */
 function checkFixed({ metadata, spec }: Level, problems: Problems): void {
   if (metadata.name === EXEMPT && (spec.type !== "Exempt" || spec.limited !== undefined)) {
     const detail = "spec of 'exempt' except the 'spec.exempt' field must equal the fixed value";

@@ -1,4 +1,4 @@
-/** Everything that is served, in one document (apidiscovery v2). */
+/** Aggregated discovery (apidiscovery v2): all groups, versions and resources in one document. */
 import { required, list, named, pointer, value, string, structs } from "#schema";
 import { listMeta, objectMeta } from "#meta";
 import { groupVersionKind } from "./group-version.ts";

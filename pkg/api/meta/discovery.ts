@@ -1,4 +1,4 @@
-/** What a server serves, one document per group and version. */
+/** Discovery: one document per group and version. */
 import { required, bool, list, value, scalar, ScalarFault, string, structs } from "#schema";
 
 const v1 = structs("apimachinery/pkg/apis/meta/v1");
@@ -66,7 +66,7 @@ const verbList = v1("Verbs", "Message that holds a list of verbs on the wire.", 
   items: value(1, list(string), "Names of the verbs, in order."),
 });
 
-/** A list of strings in JSON, a message around one in Protobuf; an absent list is null. */
+/** Verbs: a list of strings in JSON, a message around one in Protobuf; an absent list is null. */
 export const verbs = scalar<readonly string[] | null>({
   name: "Verbs",
   package: "apimachinery/pkg/apis/meta/v1",

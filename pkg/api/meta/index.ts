@@ -1,4 +1,4 @@
-/** Structs that only travel: nothing of this is stored. */
+/** Structs of meta/v1 that are sent but never stored. */
 export { apiGroupDiscoveryList } from "./aggregated-discovery.ts";
 export { apiGroup, apiGroupList, apiResourceList, apiVersions } from "./discovery.ts";
 export {

@@ -1,4 +1,4 @@
-/** Options that travel as a body or in the query of a request. */
+/** Request options, sent as body or query parameters. */
 import { bool, int64, list, named, pointer, value, string, structs } from "#schema";
 
 const v1 = structs("apimachinery/pkg/apis/meta/v1");

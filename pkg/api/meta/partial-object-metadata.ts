@@ -1,4 +1,4 @@
-/** Objects reduced to their metadata: `as=PartialObjectMetadata`. */
+/** PartialObjectMetadata: objects reduced to metadata (`as=PartialObjectMetadata`). */
 import { value, structs } from "#schema";
 import { objectMeta } from "#meta";
 

@@ -1,10 +1,10 @@
-/** Objects as rows of cells: `as=Table`. JSON only; Kubernetes has no Protobuf form of it. */
+/** Table: objects as rows (`as=Table`). JSON only; Kubernetes has no Protobuf form. */
 import { required, int32, list, value, scalar, string, structs } from "#schema";
 import { listMeta, rawExtension } from "#meta";
 
 const v1 = structs("apimachinery/pkg/apis/meta/v1");
 
-/** Any JSON value, taken as it is. */
+/** Any JSON value, not decoded further. */
 const cell = scalar<unknown>({
   name: "Cell",
   package: "apimachinery/pkg/apis/meta/v1",

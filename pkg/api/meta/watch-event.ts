@@ -1,4 +1,4 @@
-/** One step of a watch stream. */
+/** WatchEvent: one event of a watch stream. */
 import { required, string, structs } from "#schema";
 import { rawExtension } from "#meta";
 

@@ -75,7 +75,7 @@ type Parameters = NonNullable<IngressClass["spec"]["parameters"]>;
 const LONGEST_CONTROLLER = 250;
 const pathForm = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+";
 
-/** `example.com/path`. */
+/** Validates a domain-prefixed path, `example.com/path` for example. */
 function checkDomainPrefixedPath(text: string, path: Path, problems: Problems): void {
   if (text === "") return problems.required(path);
   const slash = text.indexOf("/");
@@ -99,17 +99,17 @@ function checkParameters(parameters: Parameters, path: Path, problems: Problems)
     if (value === "") problems.required(path.child(field));
     else invalidEach(problems, path.child(field), { value, messages: isPathSegmentName(value) });
   }
-  const place = path.child("namespace");
+  const namespacePath = path.child("namespace");
   if (scope === null) return problems.required(path.child("scope"));
   if (scope === "Cluster") {
     if (namespace !== undefined)
-      problems.forbidden(place, "`parameters.scope` is set to 'Cluster'");
+      problems.forbidden(namespacePath, "`parameters.scope` is set to 'Cluster'");
   } else if (scope !== "Namespace") {
     problems.notSupported(path.child("scope"), scope, ["Cluster", "Namespace"]);
   } else if (namespace === undefined) {
-    problems.required(place, "`parameters.scope` is set to 'Namespace'");
+    problems.required(namespacePath, "`parameters.scope` is set to 'Namespace'");
   } else {
-    invalidEach(problems, place, { value: namespace, messages: isDns1123Label(namespace) });
+    invalidEach(problems, namespacePath, { value: namespace, messages: isDns1123Label(namespace) });
   }
 }
 
@@ -123,7 +123,7 @@ function validate({ spec }: IngressClass, problems: Problems): void {
   if (parameters !== undefined) checkParameters(parameters, path.child("parameters"), problems);
 }
 
-/** `Kind.group/name`. */
+/** Table cell of the parameters, `Kind.group/name`. */
 function describe(parameters: IngressClass["spec"]["parameters"]): string {
   if (parameters === undefined) return "<none>";
   const { apiGroup, kind: about, name } = parameters;

@@ -1,4 +1,4 @@
-/** Hosts, paths and backends of an Ingress. */
+/** Validation of Ingress hosts, paths and backends. */
 import { type Path, type Problems } from "#schema";
 import {
   isDns1035Label,
@@ -29,7 +29,7 @@ interface HttpPath {
   readonly backend: Backend;
 }
 
-/** A name, or one with a star in place of its first part. */
+/** Validates a host name, with or without wildcard as first label. */
 export function checkHost(
   host: string,
   path: Path,
@@ -49,20 +49,20 @@ const forbiddenEnds = ["/..", "/."];
 /** Paths that are compared must be written in the one way that requests come in. */
 export function checkPath(each: HttpPath, path: Path, problems: Problems): void {
   const { path: text = "", pathType, backend } = each;
-  const place = path.child("path");
+  const fieldPath = path.child("path");
   if (pathType === null || pathType === undefined) {
     return problems.required(path.child("pathType"), "pathType must be specified");
   }
   if (!pathTypes.includes(pathType)) {
     problems.notSupported(path.child("pathType"), pathType, pathTypes);
   } else if (text !== "" || pathType !== "ImplementationSpecific") {
-    if (!text.startsWith("/")) problems.invalid(place, text, "must be an absolute path");
+    if (!text.startsWith("/")) problems.invalid(fieldPath, text, "must be an absolute path");
     if (pathType !== "ImplementationSpecific") {
       for (const part of forbiddenParts) {
-        if (text.includes(part)) problems.invalid(place, text, `must not contain '${part}'`);
+        if (text.includes(part)) problems.invalid(fieldPath, text, `must not contain '${part}'`);
       }
       for (const end of forbiddenEnds) {
-        if (text.endsWith(end)) problems.invalid(place, text, `cannot end with '${end}'`);
+        if (text.endsWith(end)) problems.invalid(fieldPath, text, `cannot end with '${end}'`);
       }
     }
   }
@@ -83,18 +83,22 @@ function checkService(
   path: Path,
   problems: Problems,
 ): void {
-  const place = path.child("service");
-  if (name === "") problems.required(place.child("name"));
-  else invalidEach(problems, place.child("name"), { value: name, messages: isDns1035Label(name) });
+  const servicePath = path.child("service");
+  if (name === "") problems.required(servicePath.child("name"));
+  else
+    invalidEach(problems, servicePath.child("name"), {
+      value: name,
+      messages: isDns1035Label(name),
+    });
   const { name: portName = "", number = 0 } = port;
   if (portName !== "" && number !== 0) {
     problems.invalid(path, "", "cannot set both port name & port number");
   } else if (portName !== "") {
     const messages = isPortName(portName);
-    invalidEach(problems, place.child("port", "name"), { value: portName, messages });
+    invalidEach(problems, servicePath.child("port", "name"), { value: portName, messages });
   } else if (number !== 0) {
     const messages = isPortNumber(number);
-    invalidEach(problems, place.child("port", "number"), { value: number, messages });
+    invalidEach(problems, servicePath.child("port", "number"), { value: number, messages });
   } else problems.required(path, "port name or number is required");
 }
 

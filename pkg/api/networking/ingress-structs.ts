@@ -69,7 +69,7 @@ export const ingressTLS = v1("IngressTLS", "TLS termination for a set of hosts."
   ),
 });
 
-/** How a rule's path is compared with a request's. */
+/** Field pathType: matching of request paths. */
 export const pathType = nullablePointer(
   3,
   named("v1.PathType", "Exact", "Prefix", "ImplementationSpecific"),

@@ -1,6 +1,6 @@
 /**
- * Ingresses as kube-apiserver stored them before v1: a backend names its service in two fields of
- * its own.
+ * Ingress v1beta1: no longer served, but still decoded from storage. A backend names its Service in
+ * two flat fields.
  */
 import { required, type Infer, inline, list, pointer, value, string, structs } from "#schema";
 import { intOrString, objectMeta } from "#meta";

@@ -15,10 +15,10 @@ const classAnnotation = `${kubernetes.label}/ingress.class`;
 
 function checkRules(rules: Rules, problems: Problems): void {
   for (const [index, { host = "", http }] of rules.entries()) {
-    const place = path.child("rules").index(index);
-    if (host !== "") checkHost(host, place.child("host"), { addresses: false, problems });
+    const itemPath = path.child("rules").index(index);
+    if (host !== "") checkHost(host, itemPath.child("host"), { addresses: false, problems });
     if (http === undefined) continue;
-    const pathsPath = place.child("http", "paths");
+    const pathsPath = itemPath.child("http", "paths");
     const paths = http.paths ?? [];
     if (paths.length === 0) problems.required(pathsPath);
     for (const [i, each] of paths.entries()) checkPath(each, pathsPath.index(i), problems);
@@ -27,13 +27,13 @@ function checkRules(rules: Rules, problems: Problems): void {
 
 function checkTls({ tls = [] }: Ingress["spec"], problems: Problems): void {
   for (const [index, { hosts = [], secretName = "" }] of tls.entries()) {
-    const place = path.child("tls").index(index);
+    const itemPath = path.child("tls").index(index);
     for (const [i, host] of hosts.entries()) {
-      checkHost(host, place.child("hosts").index(i), { addresses: true, problems });
+      checkHost(host, itemPath.child("hosts").index(i), { addresses: true, problems });
     }
     if (secretName === "") continue;
     const messages = isDns1123Subdomain(secretName);
-    invalidEach(problems, place.child("secretName"), { value: secretName, messages });
+    invalidEach(problems, itemPath.child("secretName"), { value: secretName, messages });
   }
 }
 
@@ -53,13 +53,13 @@ function validate({ spec }: Ingress, problems: Problems): void {
   invalidEach(problems, path.child("ingressClassName"), { value: ingressClassName, messages });
 }
 
-/** New objects name one class only. */
+/** Rejects new Ingresses with both the class annotation and ingressClassName. */
 function checkClass({ metadata, spec }: Ingress, problems: Problems): void {
   const name = entry(metadata.annotations, classAnnotation);
   if (name === undefined || spec.ingressClassName === undefined) return;
   if (name === spec.ingressClassName) return;
-  const place = Path.of("annotations").child(classAnnotation);
-  problems.invalid(place, name, "must match `ingressClassName` when both are specified");
+  const fieldPath = Path.of("annotations").child(classAnnotation);
+  problems.invalid(fieldPath, name, "must match `ingressClassName` when both are specified");
 }
 
 const waysIn = Path.of("status.loadBalancer.ingress");
@@ -68,16 +68,16 @@ function checkStatus({ status }: Ingress, old: Ingress, problems: Problems): voi
   const known = new Set((old.status.loadBalancer.ingress ?? []).map(({ ip }) => ip));
   for (const [index, each] of (status.loadBalancer.ingress ?? []).entries()) {
     const { ip = "", hostname = "" } = each;
-    const place = waysIn.index(index);
+    const itemPath = waysIn.index(index);
     if (ip !== "" && parseIp(ip) === undefined && !known.has(ip)) {
-      problems.invalid(place.child("ip"), ip, NOT_AN_ADDRESS);
+      problems.invalid(itemPath.child("ip"), ip, NOT_AN_ADDRESS);
     }
     if (hostname === "") continue;
     const messages = isDns1123Subdomain(hostname);
-    invalidEach(problems, place.child("hostname"), { value: hostname, messages });
+    invalidEach(problems, itemPath.child("hostname"), { value: hostname, messages });
     if (parseIp(hostname) === undefined) continue;
     const detail = "must be a DNS name, not an IP address";
-    problems.invalid(place.child("hostname"), hostname, detail);
+    problems.invalid(itemPath.child("hostname"), hostname, detail);
   }
 }
 
@@ -97,7 +97,7 @@ function classWarnings({ metadata, spec }: Ingress): readonly string[] {
 
 const MOST_HOSTS = 3;
 
-/** `a.example.com,b.example.com`; `*` for all hosts. */
+/** Table cell of the hosts, `a.example.com,b.example.com` for example; `*` = all. */
 function hostsOf({ rules = [] }: Ingress["spec"]): string {
   const named = rules.flatMap(({ host }) => (host ? [host] : []));
   if (named.length === 0) return "*";

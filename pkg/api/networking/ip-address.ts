@@ -4,7 +4,7 @@ import { ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { invalidEach, mustNotChange, same } from "../strategy.ts";
 import { checkAddress } from "./ip.ts";
 
-/** Both versions have the same fields. */
+/** Struct of one version; both versions have the same fields. */
 function ipAddressIn(version: "v1" | "v1beta1") {
   const declare = structs(`api/networking/${version}`);
   const parentReference = declare(
@@ -80,7 +80,7 @@ function goParentReference(parent: Parent): unknown {
   };
 }
 
-/** `services/default/web`, `things.example.com/x`. */
+/** Table cell of the parent: `services/default/web`, `things.example.com/x`. */
 function describe(parent: Parent): string {
   if (parent === undefined) return "<none>";
   const { group, resource = "", namespace, name = "" } = parent;

@@ -44,7 +44,7 @@ const quote = (text: string) => JSON.stringify(text);
 /** Message for text that is not a CIDR value. */
 export const NOT_A_NETWORK = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
 
-/** True if `inner` lies within `outer` and has a longer prefix, as the two are written. */
+/** Whether `inner` is contained in `outer` and has a longer prefix, by their text. */
 export function isStrictSubset(inner: Cidr, outer: Cidr): boolean {
   return inner.prefix > outer.prefix && cidrContains(networkOf(outer), networkOf(inner).address);
 }
@@ -70,7 +70,7 @@ export function networkWarnings(text: string): readonly string[] {
   ];
 }
 
-/** The error of an address to which traffic must not be sent: unspecified, loopback or link-local. */
+/** Error for an unspecified, loopback or link-local address, to which traffic must not be sent. */
 export function unreachableReason(address: IpAddress, text: string): string | undefined {
   if (isUnspecified(address)) return `may not be unspecified (${text})`;
   if (isLoopback(address)) return "may not be in the loopback range (127.0.0.0/8, ::1/128)";

@@ -179,7 +179,7 @@ type Block = Infer<typeof ipBlock>;
 const protocols = ["TCP", "UDP", "SCTP"];
 const directions = ["Ingress", "Egress"];
 
-/** The directions follow from the rules: a policy is about egress only if it has egress rules. */
+/** Defaults policyTypes: Ingress, and Egress if there are egress rules. */
 function fillDirections({ spec }: NetworkPolicy): void {
   if ((spec.policyTypes ?? []).length > 0) return;
   spec.policyTypes = (spec.egress ?? []).length > 0 ? ["Ingress", "Egress"] : ["Ingress"];
@@ -208,10 +208,10 @@ function checkPort({ protocol, port, endPort }: Port, path: Path, problems: Prob
 }
 
 function checkBlock({ cidr, except = [] }: Block, path: Path, problems: Problems): void {
-  const place = path.child("cidr");
-  if (cidr === "") return problems.required(place);
+  const cidrPath = path.child("cidr");
+  if (cidr === "") return problems.required(cidrPath);
   const network = parseCidr(cidr);
-  if (network === undefined) return problems.invalid(place, cidr, NOT_A_NETWORK);
+  if (network === undefined) return problems.invalid(cidrPath, cidr, NOT_A_NETWORK);
   for (const [index, text] of except.entries()) {
     const exception = parseCidr(text);
     const here = path.child("except").index(index);
@@ -283,10 +283,10 @@ function warnings({ spec }: NetworkPolicy): readonly string[] {
   };
   for (const { path, side, peers } of rulesOf(spec)) {
     for (const [index, { ipBlock: block }] of peers.entries()) {
-      const place = path.child(side).index(index).child("ipBlock");
+      const ipBlockPath = path.child(side).index(index).child("ipBlock");
       if (block === undefined) continue;
-      look(block.cidr, place.child("cidr"));
-      block.except?.forEach((text, i) => look(text, place.child("except").index(i)));
+      look(block.cidr, ipBlockPath.child("cidr"));
+      block.except?.forEach((text, i) => look(text, ipBlockPath.child("except").index(i)));
     }
   }
   return found;

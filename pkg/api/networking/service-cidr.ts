@@ -5,7 +5,7 @@ import { FIELD_IMMUTABLE, invalidEach, same } from "../strategy.ts";
 import { networkOf, parseCidr } from "#base";
 import { checkNetwork } from "./ip.ts";
 
-/** All versions look alike. */
+/** Struct of one version; all versions have the same fields. */
 function structOf(version: string) {
   const declare = structs(`api/networking/${version}`);
   const spec = declare("ServiceCIDRSpec", "Ranges of a ServiceCIDR.", {

@@ -1,4 +1,4 @@
-/** What pods/eviction takes. */
+/** Eviction, the body of pods/eviction. */
 import { pointer, value, structs } from "#schema";
 import { kind, objectMeta } from "#meta";
 import { deleteOptions } from "../meta/options.ts";
@@ -24,7 +24,7 @@ function evictionOf(version: "v1" | "v1beta1") {
 export const evictionV1 = evictionOf("v1");
 export const evictionV1beta1 = evictionOf("v1beta1");
 
-/** Never stored. */
+/** Eviction is a request body and never stored. */
 export const eviction = kind(evictionV1, {
   group: "policy",
   kind: "Eviction",

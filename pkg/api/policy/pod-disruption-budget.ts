@@ -116,7 +116,7 @@ type PodDisruptionBudget = Infer<typeof podDisruptionBudgetV1>;
 const evictionPolicies = ["AlwaysAllow", "IfHealthyBudget"];
 const counts = ["disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"] as const;
 
-/** A number from zero, or a percentage up to a hundred. */
+/** Requires a non-negative integer or a percentage up to 100. */
 function checkAmount(amount: number | string | undefined, path: Path, problems: Problems): void {
   if (amount === undefined) return;
   if (typeof amount === "number") {

@@ -1,4 +1,4 @@
-/** What both kinds of bindings are made of. */
+/** Shared parts of RoleBinding and ClusterRoleBinding. */
 import { deepEqual } from "#base";
 import { required, type Infer, list, Path, value, type Problems, string, structs } from "#schema";
 import { type HookContext, isDns1123Subdomain, isPathSegmentName, resolve } from "#meta";
@@ -67,7 +67,7 @@ function fillGroups(binding: Binding, { domain }: HookContext): void {
 
 interface Rules {
   readonly isNamespaced: boolean;
-  /** Kinds that can be bound, in the order in which messages list them. */
+  /** Kinds allowed in roleRef, in the order in which messages list them. */
   readonly roleKinds: readonly string[];
 }
 
@@ -83,9 +83,9 @@ function checkRoleRef(
   if (!roleKinds.includes(kind)) {
     unsupported(problems, path.child("kind"), { value: kind, supported: roleKinds });
   }
-  const place = path.child("name");
-  if (name === "") problems.required(place);
-  else invalidEach(problems, place, { value: name, messages: isPathSegmentName(name) });
+  const namePath = path.child("name");
+  if (name === "") problems.required(namePath);
+  else invalidEach(problems, namePath, { value: name, messages: isPathSegmentName(name) });
 }
 
 function checkSubject(

@@ -1,4 +1,4 @@
-/** What roles are made of. */
+/** Shared parts of Role and ClusterRole. */
 import { required, type Infer, list, Path, value, type Problems, string, structs } from "#schema";
 import type { KindHooks } from "#meta";
 

@@ -1,4 +1,4 @@
-/** Up and down from v1beta1, which lacks `exactly` and nests what devices are like. */
+/** Conversion from and to v1beta1, which lacks `exactly` and nests device properties. */
 import type {
   ClaimSpec,
   ClaimSpecV1beta1,

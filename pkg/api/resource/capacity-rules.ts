@@ -1,4 +1,4 @@
-/** Rules of request policies for device capacity. */
+/** Validation of request policies of device capacity. */
 import type { Path, Problems } from "#schema";
 import { Quantity } from "#meta";
 import { checkSet } from "./device-rules.ts";
@@ -9,7 +9,7 @@ const MOST_VALUES = 10;
 type Policy = NonNullable<DeviceCapacity["requestPolicy"]>;
 type Range = NonNullable<Policy["validRange"]>;
 
-/** What the amounts are compared with. */
+/** Bounds that the amounts are compared with. */
 interface Bounds {
   readonly standard: Quantity;
   readonly capacity: Quantity;
@@ -21,24 +21,28 @@ export function checkCapacityPolicy(
   { isShared, problems }: { readonly isShared: boolean; readonly problems: Problems },
 ): void {
   if (policy === undefined) return;
-  const place = path.child("requestPolicy");
-  if (!isShared) return problems.forbidden(place, "allowMultipleAllocations must be true");
+  const requestPolicyPath = path.child("requestPolicy");
+  if (!isShared)
+    return problems.forbidden(requestPolicyPath, "allowMultipleAllocations must be true");
   const { validValues = [], validRange, default: standard } = policy;
   const kind = validValues.length > 0 ? "validValues" : "validRange";
   if (validValues.length > 0 && validRange !== undefined) {
     const detail =
       'exactly one policy can be specified, cannot specify "validValues" and "validRange" ' +
       "at the same time";
-    return problems.forbidden(place, detail);
+    return problems.forbidden(requestPolicyPath, detail);
   }
   if (validValues.length === 0 && validRange === undefined) return;
   if (standard === null || standard === undefined) {
-    return problems.required(place.child("default"), `required when ${kind} is defined`);
+    return problems.required(
+      requestPolicyPath.child("default"),
+      `required when ${kind} is defined`,
+    );
   }
   const bounds = { standard: Quantity.parse(standard), capacity: Quantity.parse(value) };
   const options = { bounds, problems };
-  if (validRange === undefined) checkValues(validValues, place.child(kind), options);
-  else checkRange(validRange, place.child(kind), options);
+  if (validRange === undefined) checkValues(validValues, requestPolicyPath.child(kind), options);
+  else checkRange(validRange, requestPolicyPath.child(kind), options);
 }
 
 interface Options {

@@ -13,7 +13,7 @@ import {
   typeText,
 } from "#cel";
 
-/** Cost limit of one selector: by estimate from the sizes below, and when it runs. */
+/** CEL cost limit of a selector, both estimated from the sizes below and at runtime. */
 export const DEAREST_SELECTOR = 1_000_000;
 
 const LONGEST_DOMAIN = 63;
@@ -23,7 +23,7 @@ const MOST_ATTRIBUTES = 32;
 
 const quantity = opaque("kubernetes.Quantity");
 
-/** By domain, then by the name in the domain. */
+/** Map by domain, then by name. */
 function byName(value: CelType): CelType {
   const inner = bounded(mapOf(bounded(string, LONGEST_ID), value), MOST_ATTRIBUTES);
   return bounded(mapOf(bounded(string, LONGEST_DOMAIN), inner), MOST_ATTRIBUTES);
@@ -53,7 +53,7 @@ type SelectorFault =
   | { readonly kind: "invalid"; readonly detail: string }
   | { readonly kind: "forbidden"; readonly detail: string };
 
-/** What is wrong with a selector's expression, if anything. */
+/** Compilation error of a selector; undefined if it is valid. */
 export function selectorFault(expression: string): SelectorFault | undefined {
   const { program, reason } = compile(expression, deviceEnvironment);
   if (program === undefined) {

@@ -1,4 +1,4 @@
-/** Rules that claims, classes and slices share. */
+/** Validation shared by ResourceClaims, DeviceClasses and ResourceSlices. */
 import type { Path, Problems } from "#schema";
 import {
   isDns1123Label,
@@ -23,7 +23,7 @@ const LONGEST_EXPRESSION = 10 * 1024;
 const MOST_SELECTORS = 32;
 const MOST_CONFIGURATIONS = 32;
 
-/** Long enough for parameters and for what drivers say about devices. */
+/** Limit on the bytes of opaque parameters and driver data. */
 export const LONGEST_DATA = 10 * 1024;
 
 const effects = ["NoExecute", "NoSchedule"];
@@ -54,7 +54,7 @@ function checkId(id: string, path: Path, problems: Problems): void {
   invalidEach(problems, path, { value: id, messages: isIdentifier(id) });
 }
 
-/** An attribute's or capacity's name: a C identifier, of some domain or the driver's. */
+/** Validates the name of an attribute or capacity: a C identifier, optionally with domain. */
 export function checkContentName(name: string, path: Path, problems: Problems): void {
   const [first = "", second, more] = name.split("/");
   if (second === undefined) return checkId(first, path, problems);
@@ -71,7 +71,7 @@ interface Members<T> {
   readonly check: (member: T, path: Path) => void;
 }
 
-/** Checks each member unless there are more than `most`. */
+/** Checks each element unless there are more than `most`. */
 export function checkEach<T>(
   members: readonly T[] | null | undefined,
   most: number,
@@ -82,10 +82,7 @@ export function checkEach<T>(
   for (const [index, member] of all.entries()) check(member, path.index(index));
 }
 
-/**
- * The same for members that must differ in what `key` says, a problem with which is told at the
- * member's field `field`.
- */
+/** Like checkEach for elements with unique keys; duplicates are reported at field `field`. */
 export function checkSet<T>(
   members: readonly T[] | null | undefined,
   most: number,
@@ -98,8 +95,8 @@ export function checkSet<T>(
   const seen = new Set<string>();
   for (const [index, member] of all.entries()) {
     const value = key(member);
-    const place = path.index(index);
-    if (seen.has(value)) problems.duplicate(field ? place.child(field) : place, value);
+    const itemPath = path.index(index);
+    if (seen.has(value)) problems.duplicate(field ? itemPath.child(field) : itemPath, value);
     seen.add(value);
   }
 }
@@ -109,10 +106,10 @@ export function checkSelectors(
   path: Path,
   problems: Problems,
 ): void {
-  const check = ({ cel }: DeviceSelector, place: Path) => {
-    if (cel === undefined) return problems.required(place.child("cel"));
+  const check = ({ cel }: DeviceSelector, fieldPath: Path) => {
+    if (cel === undefined) return problems.required(fieldPath.child("cel"));
     const { expression } = cel;
-    const at = place.child("cel", "expression");
+    const at = fieldPath.child("cel", "expression");
     if (Buffer.byteLength(expression) > LONGEST_EXPRESSION) {
       return problems.tooLong(at, expression, LONGEST_EXPRESSION);
     }
@@ -123,17 +120,21 @@ export function checkSelectors(
   checkEach(selectors, MOST_SELECTORS, { path, problems, check });
 }
 
-/** `path` is of the object that contains the configuration; `isStored` excuses its length. */
+/**
+ * Validates a configuration.
+ * @param path path of the object that contains it
+ * @param isStored skips the size limit
+ */
 function checkConfiguration(
   { opaque }: DeviceConfiguration,
   path: Path,
   { problems, isStored }: { readonly problems: Problems; readonly isStored: boolean },
 ): void {
-  const place = path.child("opaque");
-  if (opaque === undefined) return problems.required(place);
-  checkDriver(opaque.driver, place.child("driver"), problems);
+  const opaquePath = path.child("opaque");
+  if (opaque === undefined) return problems.required(opaquePath);
+  checkDriver(opaque.driver, opaquePath.child("driver"), problems);
   const longest = isStored ? Infinity : LONGEST_DATA;
-  checkData(opaque.parameters, place.child("parameters"), { problems, longest });
+  checkData(opaque.parameters, opaquePath.child("parameters"), { problems, longest });
 }
 
 /** Validates configurations of a class or claim; `check` validates further fields of each. */
@@ -157,7 +158,7 @@ export function checkConfigurations<T extends DeviceConfiguration>(
   });
 }
 
-/** An object of whatever content. */
+/** Requires a JSON object of limited size. */
 export function checkData(
   data: unknown,
   path: Path,
@@ -175,10 +176,10 @@ export function checkTaint(taint: DeviceTaint, path: Path, problems: Problems): 
   const { key, value = "", effect } = taint;
   invalidEach(problems, path.child("key"), { value: key, messages: isQualifiedName(key) });
   invalidEach(problems, path.child("value"), { value, messages: isLabelValue(value) });
-  const place = path.child("effect");
-  if (effect === "") problems.required(place);
+  const effectPath = path.child("effect");
+  if (effect === "") problems.required(effectPath);
   else if (!effects.includes(effect)) {
-    unsupported(problems, place, { value: effect, supported: effects });
+    unsupported(problems, effectPath, { value: effect, supported: effects });
   }
 }
 
@@ -211,7 +212,7 @@ interface Binding {
 
 const MOST_BINDING_CONDITIONS = 4;
 
-/** Binding conditions, and binding failure conditions. */
+/** Validates binding conditions and binding failure conditions. */
 export function checkBinding(
   { bindingConditions: good = [], bindingFailureConditions: bad = [] }: Binding,
   path: Path,
@@ -219,8 +220,8 @@ export function checkBinding(
 ): void {
   const goodPath = path.child("bindingConditions");
   const badPath = path.child("bindingFailureConditions");
-  const check = (name: string, place: Path) =>
-    invalidEach(problems, place, { value: name, messages: isQualifiedName(name) });
+  const check = (name: string, fieldPath: Path) =>
+    invalidEach(problems, fieldPath, { value: name, messages: isQualifiedName(name) });
   checkEach(good, MOST_BINDING_CONDITIONS, { path: goodPath, problems, check });
   checkEach(bad, MOST_BINDING_CONDITIONS, { path: badPath, problems, check });
   for (const index of repeatedPlaces(good, (name) => name)) {

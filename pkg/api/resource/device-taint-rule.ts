@@ -67,15 +67,15 @@ type Selector = NonNullable<DeviceTaintRule["spec"]["deviceSelector"]>;
 const path = Path.of("spec");
 
 function checkSelector(selector: Selector, problems: Problems): void {
-  const place = path.child("deviceSelector");
+  const deviceSelectorPath = path.child("deviceSelector");
   const { deviceClassName, driver, pool, device, selectors } = selector;
   if (deviceClassName !== undefined) {
-    checkSubdomain(deviceClassName, place.child("deviceClassName"), problems);
+    checkSubdomain(deviceClassName, deviceSelectorPath.child("deviceClassName"), problems);
   }
-  if (driver !== undefined) checkDriver(driver, place.child("driver"), problems);
-  if (pool !== undefined) checkPool(pool, place.child("pool"), problems);
-  if (device !== undefined) checkLabel(device, place.child("device"), problems);
-  checkSelectors(selectors, place.child("selectors"), problems);
+  if (driver !== undefined) checkDriver(driver, deviceSelectorPath.child("driver"), problems);
+  if (pool !== undefined) checkPool(pool, deviceSelectorPath.child("pool"), problems);
+  if (device !== undefined) checkLabel(device, deviceSelectorPath.child("device"), problems);
+  checkSelectors(selectors, deviceSelectorPath.child("selectors"), problems);
 }
 
 export const deviceTaintRule = kind(deviceTaintRuleV1alpha3, {

@@ -1,4 +1,4 @@
-/** Structs of devices that look the same in every version. */
+/** Device structs that are identical in all versions. */
 import {
   required,
   bool,
@@ -17,10 +17,10 @@ import { quantity, rawExtension, time } from "#meta";
 
 export const atomic = { listType: "atomic" } as const;
 
-/** Versions whose structs are made here. */
+/** Versions that use these structs. */
 export type Version = "v1" | "v1beta1" | "v1beta2";
 
-/** Feature gates, as the fields that depend on them name them. */
+/** Feature gates of fields. */
 export const gates = {
   binding: "DRADeviceBindingConditions,DRAResourceClaimDeviceStatus",
   capacity: "DRAConsumableCapacity",
@@ -150,7 +150,7 @@ const capacityPolicyStruct = (declare: Declare) => {
   );
 };
 
-/** What describes a device. */
+/** Structs of device attributes and capacity. */
 const contentStructs = (declare: Declare) => {
   const counter = declare("Counter", "Amount of a resource that several devices share.", {
     value: required(1, quantity, "Amount that is available or consumed."),
@@ -224,7 +224,7 @@ function sharedStructs(version: Version) {
 
 export type Shared = ReturnType<typeof sharedStructs>;
 
-/** By version. */
+/** Structs by version. */
 export const shared = {
   v1: sharedStructs("v1"),
   v1beta1: sharedStructs("v1beta1"),

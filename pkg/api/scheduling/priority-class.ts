@@ -55,7 +55,7 @@ type PriorityClass = Infer<typeof priorityClassV1>;
 
 const HIGHEST_USER_VALUE = 1_000_000_000;
 
-/** Names with this prefix belong to the classes that every cluster has. */
+/** Name prefix of the system priority classes. */
 const SYSTEM_PREFIX = "system-";
 
 export const systemClasses = [
@@ -73,7 +73,7 @@ export const systemClasses = [
   },
 ] as const;
 
-/** Why this is not one of the system classes; undefined if it is. */
+/** Difference from the system class of this name; undefined if equal. */
 function deviation(object: PriorityClass): string | undefined {
   const { name } = object.metadata;
   const known = systemClasses.find((each) => each.name === name);

@@ -1,4 +1,4 @@
-/** What StorageClass and VolumeAttributesClass have in common. */
+/** Shared validation of StorageClass and VolumeAttributesClass. */
 import { type Path, type Problems } from "#schema";
 import { isQualifiedName } from "#meta";
 import { entry, invalidEach, sortedKeys } from "../strategy.ts";

@@ -138,7 +138,7 @@ const csiDriverV1 = v1(
 type CSIDriver = Infer<typeof csiDriverV1>;
 
 const LONGEST_NAME = 63;
-/** Seconds. */
+/** Minimum of nodeAllocatableUpdatePeriodSeconds. */
 const SHORTEST_UPDATE_PERIOD = 10;
 const SHORTEST_TOKEN = 10 * 60;
 const LONGEST_TOKEN = 2 ** 32;
@@ -158,12 +158,20 @@ function checkTokenRequests({ spec }: CSIDriver, problems: Problems): void {
       continue;
     }
     if (seconds === undefined) continue;
-    const place = path.child("expirationSeconds");
+    const expirationSecondsPath = path.child("expirationSeconds");
     if (seconds < SHORTEST_TOKEN) {
-      problems.invalid(place, seconds, "may not specify a duration less than 10 minutes");
+      problems.invalid(
+        expirationSecondsPath,
+        seconds,
+        "may not specify a duration less than 10 minutes",
+      );
     }
     if (seconds > LONGEST_TOKEN) {
-      problems.invalid(place, seconds, "may not specify a duration larger than 2^32 seconds");
+      problems.invalid(
+        expirationSecondsPath,
+        seconds,
+        "may not specify a duration larger than 2^32 seconds",
+      );
     }
   }
 }
@@ -193,7 +201,7 @@ function dropGated(object: CSIDriver, old: CSIDriver | undefined, context: HookC
   delete object.spec.nodeAllocatableUpdatePeriodSeconds;
 }
 
-/** The generation counts changes of the spec from zero. */
+/** Increments the generation if the spec changes; new objects start at 0. */
 function moveGeneration({ metadata, spec }: CSIDriver, old: CSIDriver): void {
   const generation = Number(old.metadata.generation ?? 0) + (deepEqual(spec, old.spec) ? 0 : 1);
   if (generation > 0) metadata.generation = generation;

@@ -89,12 +89,12 @@ function checkDriver(driver: Driver, path: Path, problems: Problems): void {
   }
   const count = allocatable?.count;
   if (count !== undefined && count < 0) {
-    const place = path.child("allocatable", "count");
-    problems.invalid(place, count, "must be greater than or equal to 0");
+    const countPath = path.child("allocatable", "count");
+    problems.invalid(countPath, count, "must be greater than or equal to 0");
   }
 }
 
-/** Errors of keys are reported for the driver. */
+/** Validates topology keys; errors have the path of the driver. */
 function checkKeys(keys: readonly string[], path: Path, problems: Problems): void {
   const repeated = repeatedPlaces(keys, (key) => key);
   for (const [index, key] of keys.entries()) {
@@ -126,7 +126,7 @@ function goDriver(driver: Driver): unknown {
   };
 }
 
-/** Drivers that were there before must stay as they are; one cause for each that does not. */
+/** Reports each existing driver that the update changes. */
 function checkFixedDrivers(object: CSINode, old: CSINode, problems: Problems): void {
   const byName = new Map<string, Driver[]>();
   for (const driver of object.spec.drivers ?? []) {

@@ -101,7 +101,7 @@ function validate(object: StorageClass, problems: Problems): void {
   checkTopologyTerms(allowedTopologies ?? [], Path.of("allowedTopologies"), problems);
 }
 
-/** What makes a volume what it is cannot change. */
+/** Rejects changes of immutable fields. */
 function checkFixed(object: StorageClass, old: StorageClass, problems: Problems): void {
   for (const field of ["parameters", "provisioner", "reclaimPolicy"] as const) {
     if (deepEqual(object[field], old[field])) continue;
@@ -155,7 +155,7 @@ export const storageClass = kind(storageClassV1, {
   ],
 });
 
-/** Under the label domain, whichever that is; an older name of the annotation counts as well. */
+/** Whether the annotation marks the default class; the beta annotation counts as well. */
 function isDefault({ metadata }: StorageClass): boolean {
   return Object.entries(metadata.annotations ?? {}).some(
     ([key, value]) =>

@@ -111,30 +111,30 @@ const CODE_GATE = "MutableCSINodeAllocatableCount";
 
 function checkSource({ source }: VolumeAttachment["spec"], problems: Problems): void {
   const { persistentVolumeName: name, inlineVolumeSpec: spec } = source;
-  const place = path.child("source");
+  const sourcePath = path.child("source");
   const detail = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
-  if (name !== undefined && spec !== undefined) return problems.forbidden(place, detail);
+  if (name !== undefined && spec !== undefined) return problems.forbidden(sourcePath, detail);
   if (spec !== undefined) {
-    checkVolumeSpec(spec, place.child("inlineVolumeSpec"), { inline: true, problems });
-  } else if (name === undefined) problems.required(place, detail);
+    checkVolumeSpec(spec, sourcePath.child("inlineVolumeSpec"), { inline: true, problems });
+  } else if (name === undefined) problems.required(sourcePath, detail);
   else if (name === "") {
     const empty = "must specify non empty persistentVolumeName";
-    problems.required(place.child("persistentVolumeName"), empty);
+    problems.required(sourcePath.child("persistentVolumeName"), empty);
   }
 }
 
 function checkStatus({ status }: VolumeAttachment, problems: Problems): void {
-  const place = Path.of("status");
+  const statusPath = Path.of("status");
   const pairs = Object.entries(status.attachmentMetadata ?? {}).flat();
   const size = pairs.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
   if (size > MOST_METADATA_BYTES) {
-    problems.tooLong(place.child("attachmentMetadata"), "", MOST_METADATA_BYTES);
+    problems.tooLong(statusPath.child("attachmentMetadata"), "", MOST_METADATA_BYTES);
   }
   for (const field of ["attachError", "detachError"] as const) {
     const message = status[field]?.message ?? "";
     if (Buffer.byteLength(message) <= LONGEST_MESSAGE) continue;
     // The reported limit is that of the metadata, as in Kubernetes.
-    problems.tooLong(place.child(field, "message"), message, MOST_METADATA_BYTES);
+    problems.tooLong(statusPath.child(field, "message"), message, MOST_METADATA_BYTES);
   }
 }
 
@@ -152,8 +152,11 @@ function validateNames({ spec }: VolumeAttachment, problems: Problems): void {
   checkDriverName(spec.attacher, path.child("attacher"), problems);
   const name = spec.source.persistentVolumeName;
   if (name === undefined) return;
-  const place = path.child("source", "persistentVolumeName");
-  invalidEach(problems, place, { value: name, messages: isDns1123Subdomain(name) });
+  const persistentVolumeNamePath = path.child("source", "persistentVolumeName");
+  invalidEach(problems, persistentVolumeNamePath, {
+    value: name,
+    messages: isDns1123Subdomain(name),
+  });
 }
 
 const divided = dividedWithMetadata(() => ({ attached: false }));

@@ -5,7 +5,7 @@ import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { same } from "../strategy.ts";
 import { checkDriverName, checkParameters } from "./class-rules.ts";
 
-/** All versions have the same fields. */
+/** Struct of one version; all versions have the same fields. */
 function volumeAttributesClassIn(version: "v1" | "v1beta1" | "v1alpha1") {
   return structs(`api/storage/${version}`)(
     "VolumeAttributesClass",

@@ -108,7 +108,7 @@ function validate({ spec }: Migration, problems: Problems): void {
   }
 }
 
-/** Errors are reported for fields that do not exist, as in Kubernetes. */
+/** Rejects changes of the spec; reported paths do not exist, as in Kubernetes. */
 function checkFixed({ spec }: Migration, old: Migration, problems: Problems): void {
   for (const field of ["group", "version", "resource"] as const) {
     const now = spec.resource[field] ?? "";

@@ -18,9 +18,9 @@ const path = Path.of("spec");
 function validate({ spec }: Binding, problems: Problems): void {
   checkPolicyName(spec.policyName ?? "", path.child("policyName"), problems);
   checkParamRef(spec.paramRef, path.child("paramRef"), problems);
-  const place = path.child("matchResources");
-  checkMatchResources(spec.matchResources, place, problems);
-  checkMutatingOperations(spec.matchResources, place, problems);
+  const matchResourcesPath = path.child("matchResources");
+  checkMatchResources(spec.matchResources, matchResourcesPath, problems);
+  checkMutatingOperations(spec.matchResources, matchResourcesPath, problems);
 }
 
 export const mutatingAdmissionPolicyBinding = kind(mutatingV1alpha1.binding, {

@@ -27,14 +27,14 @@ function validate({ spec }: Policy, problems: Problems, old?: Policy): void {
   const values = { values: failurePolicies, problems };
   checkChoice(spec.failurePolicy, path.child("failurePolicy"), values);
   checkParamKind(spec.paramKind, path.child("paramKind"), problems);
-  const place = path.child("matchConstraints");
-  if (spec.matchConstraints === undefined) problems.required(place);
+  const matchConstraintsPath = path.child("matchConstraints");
+  if (spec.matchConstraints === undefined) problems.required(matchConstraintsPath);
   else {
-    checkMatchResources(spec.matchConstraints, place, problems);
+    checkMatchResources(spec.matchConstraints, matchConstraintsPath, problems);
     if ((spec.matchConstraints.resourceRules ?? []).length === 0) {
-      problems.required(place.child("resourceRules"));
+      problems.required(matchConstraintsPath.child("resourceRules"));
     }
-    checkMutatingOperations(spec.matchConstraints, place, problems);
+    checkMutatingOperations(spec.matchConstraints, matchConstraintsPath, problems);
   }
   const rest = { problems, scope: { params: spec.paramKind !== undefined, authorizer: true } };
   if (old === undefined || !deepEqual(conditionsOf(spec), conditionsOf(old.spec))) {
@@ -67,18 +67,18 @@ interface Check {
   readonly scope: ExpressionScope;
 }
 
-/** The field that the patch type names must be there, and the other must not. */
-function checkMutation(mutation: Mutation, place: Path, { problems, scope }: Check): void {
+/** Requires the field that belongs to the patch type, and forbids the other one. */
+function checkMutation(mutation: Mutation, path: Path, { problems, scope }: Check): void {
   const { patchType } = mutation;
-  if (patchType === "") return problems.required(place.child("patchType"));
+  if (patchType === "") return problems.required(path.child("patchType"));
   const known = patchTypes.find((type) => type === patchType);
   if (known === undefined) {
-    return problems.notSupported(place.child("patchType"), patchType, patchTypes);
+    return problems.notSupported(path.child("patchType"), patchType, patchTypes);
   }
   for (const type of [known, ...patchTypes.filter((each) => each !== known)]) {
     const field = fieldOf[type];
     const value = mutation[field];
-    const at = place.child(field);
+    const at = path.child(field);
     if (type !== known && value !== undefined) {
       const detail = `must not be specified when patchType is ${known}`;
       problems.invalid(at, `{${field}}`, detail);

@@ -19,22 +19,22 @@ import {
 } from "#cel";
 import { namespaceType, requestType, variablesType } from "./policy-types.ts";
 
-/** What an expression may use besides `object`, `oldObject`, `request` and `namespaceObject`. */
+/** Variables of an expression besides `object`, `oldObject`, `request` and `namespaceObject`. */
 export interface ExpressionScope {
   /** Type of `object` and `oldObject`; absent = dyn. */
   readonly object?: CelType;
   readonly params?: boolean;
   readonly authorizer?: boolean;
-  /** Whether it may construct `Object` and `JSONPatch`. */
+  /** Whether the types `Object` and `JSONPatch` are declared. */
   readonly patches?: boolean;
-  /** Types of the variables declared so far by name; absent: there is no `variables`. */
+  /** Types of the declared variables by name; absent = `variables` is undeclared. */
   readonly variables?: ReadonlyMap<string, CelType>;
 }
 
-/** Name of the type whose values are what to apply to the object. */
+/** Type of an apply configuration, whose fields are not declared. */
 const OPEN_TYPE = "Object";
 
-/** Allowed result types by place. */
+/** Allowed result types by position of the expression. */
 const resultsOf = {
   condition: [bool],
   message: [string],
@@ -43,7 +43,7 @@ const resultsOf = {
   jsonPatch: [listOf(jsonPatchType)],
 } satisfies Readonly<Record<string, readonly CelType[]>>;
 
-/** A place with an expression; that of a `variable` may have any type. */
+/** Position of an expression; a `variable` may have any type. */
 export type ExpressionPlace = keyof typeof resultsOf | "variable";
 
 const base = Environment.kubernetes({ variables: {} });
@@ -68,11 +68,14 @@ function environmentOf(scope: ExpressionScope): Environment {
 
 type CompiledExpression =
   | { readonly program: Program; readonly error?: undefined; readonly isInternal?: undefined }
-  /** The detail of the `Invalid value` that reports it. */
+  /** Detail of the `Invalid value` problem. */
   | {
       readonly program?: undefined;
       readonly error: string;
-      /** Told as an internal error: the types are right, but a constant part has no value. */
+      /**
+       * Reported as an internal error: types are correct, but a constant subexpression fails to
+       * evaluate.
+       */
       readonly isInternal?: boolean;
     };
 
@@ -110,8 +113,8 @@ export function variableTypes(variables: readonly NamedExpression[], scope: Expr
 }
 
 /**
- * Compiles an expression at `path`, which takes its time; a problem unless it is as it should be.
- * `then` is told its type, in the order of these calls.
+ * Defers compilation of the expression at `path` and reports its problems. `then` is called with
+ * the result type, in the order of these calls.
  */
 export function checkExpression(
   text: string,

@@ -1,4 +1,4 @@
-/** Rules that policies of both sorts and their bindings share. */
+/** Validation shared by both kinds of admission policies and their bindings. */
 import type { Path, Problems } from "#schema";
 import { isDns1035Label, isDns1123Subdomain, isPathSegmentName, isQualifiedName } from "#meta";
 import { type CelType, dyn } from "#cel";
@@ -43,26 +43,26 @@ export function checkMatchResources(
   }
   for (const field of ["resourceRules", "excludeResourceRules"] as const) {
     for (const [index, rule] of (resources[field] ?? []).entries()) {
-      const place = path.child(field).index(index);
-      checkResourceNames(rule.resourceNames ?? [], place.child("resourceNames"), problems);
-      checkRule(rule, place, problems);
+      const itemPath = path.child(field).index(index);
+      checkResourceNames(rule.resourceNames ?? [], itemPath.child("resourceNames"), problems);
+      checkRule(rule, itemPath, problems);
     }
   }
 }
 
 const mutatingOperations = ["*", "CONNECT", "CREATE", "UPDATE"];
 
-/** Nothing can be changed in an object that is deleted. */
+/** Rejects the operation DELETE in mutating policies: a deleted object cannot be changed. */
 export function checkMutatingOperations(
   resources: MatchResources | undefined,
   path: Path,
   problems: Problems,
 ): void {
-  const place = path.child("resourceRules", "operations");
+  const operationsPath = path.child("resourceRules", "operations");
   for (const { operations = [] } of resources?.resourceRules ?? []) {
     for (const operation of operations) {
       if (mutatingOperations.includes(operation)) continue;
-      problems.notSupported(place, operation, mutatingOperations);
+      problems.notSupported(operationsPath, operation, mutatingOperations);
     }
   }
 }
@@ -70,9 +70,9 @@ export function checkMutatingOperations(
 function checkResourceNames(names: readonly string[], path: Path, problems: Problems): void {
   const repeated = repeatedPlaces(names, (name) => name);
   for (const [index, name] of names.entries()) {
-    const place = path.index(index);
-    invalidEach(problems, place, { value: name, messages: isPathSegmentName(name) });
-    if (repeated.has(index)) problems.duplicate(place, name);
+    const itemPath = path.index(index);
+    invalidEach(problems, itemPath, { value: name, messages: isPathSegmentName(name) });
+    if (repeated.has(index)) problems.duplicate(itemPath, name);
   }
 }
 
@@ -86,17 +86,17 @@ export function checkMatchConditions(
   }
   const seen = new Set<string>();
   for (const [index, { name, expression }] of conditions.entries()) {
-    const place = path.index(index);
+    const itemPath = path.index(index);
     const text = expression.trim();
-    const at = place.child("expression");
+    const at = itemPath.child("expression");
     if (text === "") problems.required(at);
     else checkExpression(text, at, { place: "condition", scope, problems });
-    if (name === "") problems.required(place.child("name"));
+    if (name === "") problems.required(itemPath.child("name"));
     else {
       const messages = isQualifiedName(name);
-      invalidEach(problems, place.child("name"), { value: name, messages });
+      invalidEach(problems, itemPath.child("name"), { value: name, messages });
     }
-    if (name !== "" && seen.has(name)) problems.duplicate(place.child("name"), name);
+    if (name !== "" && seen.has(name)) problems.duplicate(itemPath.child("name"), name);
     seen.add(name);
   }
 }
@@ -136,9 +136,9 @@ const reservedWords = new Set(
 );
 
 /**
- * The scope of expressions that come after the variables. Each sees those before it, and one that
- * does not compile may be anything to them. A name occurs once: a later variable would silently
- * replace the first.
+ * Validates the variables and returns the scope that contains them. A variable may use the
+ * preceding ones; one that does not compile has type dyn there. Names must be unique, as a later
+ * variable would replace the first.
  */
 export function checkVariables(
   variables: readonly Variable[],
@@ -150,12 +150,12 @@ export function checkVariables(
   const extended = { ...scope, variables: types };
   const names = new Set<string>();
   for (const [index, { name, expression }] of variables.entries()) {
-    const place = path.index(index);
-    if (name.trim() === "") problems.required(place.child("name"), "name is not specified");
+    const itemPath = path.index(index);
+    if (name.trim() === "") problems.required(itemPath.child("name"), "name is not specified");
     else if (!/^[_a-zA-Z][_a-zA-Z0-9]*$/.test(name) || reservedWords.has(name)) {
-      problems.invalid(place.child("name"), name, "must be a valid CEL identifier");
-    } else if (names.has(name)) problems.duplicate(place.child("name"), name);
-    const at = place.child("expression");
+      problems.invalid(itemPath.child("name"), name, "must be a valid CEL identifier");
+    } else if (names.has(name)) problems.duplicate(itemPath.child("name"), name);
+    const at = itemPath.child("expression");
     names.add(name);
     if (expression.trim() === "") problems.required(at, "expression is not specified");
     else {
@@ -190,10 +190,11 @@ export function checkParamRef(
   if (name === "" && selector === undefined) {
     problems.required(path, "one of name or selector must be specified");
   }
-  const place = path.child("parameterNotFoundAction");
+  const parameterNotFoundActionPath = path.child("parameterNotFoundAction");
   const supported = ["Deny", "Allow"];
-  if (action === "") problems.required(place);
-  else if (!supported.includes(action)) unsupported(problems, place, { value: action, supported });
+  if (action === "") problems.required(parameterNotFoundActionPath);
+  else if (!supported.includes(action))
+    unsupported(problems, parameterNotFoundActionPath, { value: action, supported });
 }
 
 /** `apps/v1/Kind`, or `<unset>`: the cell of a policy without parameters. */

@@ -14,7 +14,7 @@ import { ruleWithOperations } from "../rule.ts";
 
 export type Version = "v1" | "v1beta1" | "v1alpha1";
 
-/** Lists of type map with key `name`. */
+/** Options of a list of type map with key `name`. */
 export const byName = {
   listType: "map",
   listMapKeys: ["name"],
@@ -22,7 +22,7 @@ export const byName = {
   patchMergeKey: "name",
 } as const;
 
-/** Allowed values that OpenAPI does not list: Kubernetes marks the type in some versions only. */
+/** Omits the allowed values from OpenAPI: Kubernetes declares the enum in some versions only. */
 export const unlisted = { openApi: { enum: false } } as const;
 
 export function matchConditionOf(version: Version) {
@@ -46,7 +46,7 @@ export function matchConditionOf(version: Version) {
   );
 }
 
-/** What policies of both sorts are made of, in the package of one version. */
+/** Structs shared by validating and mutating policies, in the package of one version. */
 export function sharedPolicyStructs(version: Version) {
   const declare = structs(`api/admissionregistration/${version}`);
   const matchCondition = matchConditionOf(version);
@@ -168,7 +168,7 @@ function matchResourcesOf(version: Version) {
   );
 }
 
-/** Which objects parametrize a binding. */
+/** Struct ParamRef, the reference of a binding to its parameter objects. */
 function paramRefOf(version: Version) {
   const declare = structs(`api/admissionregistration/${version}`);
   return declare(

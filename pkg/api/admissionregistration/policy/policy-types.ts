@@ -1,7 +1,7 @@
 /** CEL types of the variables in policies and webhooks, as in Kubernetes. */
 import { bool, type CelType, dyn, int, listOf, mapOf, objectOf, string, timestamp } from "#cel";
 
-/** An object with exactly these fields. Names of fields need no escaping here. */
+/** Object type with exactly these fields, whose names need no escaping. */
 function declared(name: string, fields: Readonly<Record<string, CelType>>): CelType {
   const types = new Map(Object.entries(fields));
   return objectOf({
@@ -22,7 +22,7 @@ const resource = declared("GroupVersionResource", {
   resource: string,
 });
 
-/** `request`: an AdmissionRequest without what other variables hold. */
+/** Type of `request`: AdmissionRequest without the objects, which are variables themselves. */
 export const requestType = declared("AdmissionRequest", {
   kind,
   resource,
@@ -43,7 +43,7 @@ export const requestType = declared("AdmissionRequest", {
   options: dyn,
 });
 
-/** `namespaceObject`: of its metadata, what policies have a use for. */
+/** Type of `namespaceObject`: Namespace with the metadata fields that Kubernetes exposes. */
 export const namespaceType = declared("Namespace", {
   metadata: declared("NamespaceMetadata", {
     name: string,

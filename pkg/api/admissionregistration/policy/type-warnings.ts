@@ -1,9 +1,9 @@
-/** Type checking of policies, whose results are warnings in the status. */
+/** Type checking of ValidatingAdmissionPolicies; its results are warnings in the status. */
 import { type CelType, kindType, resourceType, type StructuralSchema, structType } from "#cel";
 import { type Domain, groupVersionOf, type Kind, objectMeta, resolve } from "#meta";
 import { compileExpression, type ExpressionScope, variableTypes } from "./policy-expressions.ts";
 
-/** As much of a ValidatingAdmissionPolicy as matters here. */
+/** The fields of a ValidatingAdmissionPolicy that type checking uses. */
 export interface CheckedPolicy {
   readonly paramKind?: object;
   readonly matchConstraints?: {
@@ -26,13 +26,13 @@ export interface ExpressionWarning {
   readonly warning: string;
 }
 
-/** A resource in one version, and what its objects are made of. */
+/** A resource in one version, with the CEL type of its objects. */
 export interface TypedResource {
   readonly group: string;
   readonly version: string;
   readonly plural: string;
   readonly kind: string;
-  /** Undefined where expressions see nothing. */
+  /** Undefined if the type is unknown; expressions are then not checked. */
   readonly type: () => CelType | undefined;
 }
 
@@ -46,18 +46,18 @@ export function typedResources(
   });
 }
 
-/** The type of a custom resource with that schema. */
+/** CEL type of the custom resources with this schema. */
 export function customType(schema: StructuralSchema): CelType | undefined {
   return resourceType(schema, structType(objectMeta));
 }
 
-/** Kinds that one policy is checked with, as in Kubernetes. */
+/** Maximum number of kinds that a policy is checked against, as in Kubernetes. */
 export const mostTypes = 10;
 
 /**
- * Doubts about the validations of a policy, for every kind that its rules name without wildcards:
- * `apps/v1, Kind=Deployment: ERROR: <input>:1:7: undefined field 'foo'`. What is not among
- * `resources` is taken for good.
+ * Type errors of the validations of a policy, for every kind that its rules name without wildcards:
+ * `apps/v1, Kind=Deployment: ERROR: <input>:1:7: undefined field 'foo'`. Skips kinds that are not
+ * among `resources`.
  */
 export function typeWarnings(
   spec: CheckedPolicy,

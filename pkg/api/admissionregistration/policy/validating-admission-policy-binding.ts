@@ -23,20 +23,21 @@ function validate({ spec }: Binding, problems: Problems): void {
 }
 
 function checkActions(values: readonly string[], problems: Problems): void {
-  const place = path.child("validationActions");
+  const validationActionsPath = path.child("validationActions");
   const repeated = repeatedPlaces(values, (action) => action);
   for (const [index, action] of values.entries()) {
-    if (!actions.includes(action)) problems.notSupported(place.index(index), action, actions);
-    if (repeated.has(index)) problems.duplicate(place.index(index), action);
+    if (!actions.includes(action))
+      problems.notSupported(validationActionsPath.index(index), action, actions);
+    if (repeated.has(index)) problems.duplicate(validationActionsPath.index(index), action);
   }
   if (values.includes("Deny") && values.includes("Warn")) {
     const detail =
       "must not contain both Deny and Warn (repeating the same validation failure information " +
       "in the API response and headers serves no purpose)";
-    problems.invalid(place, values, detail);
+    problems.invalid(validationActionsPath, values, detail);
   }
   if (values.length === 0) {
-    problems.required(place, "at least one validation action is required");
+    problems.required(validationActionsPath, "at least one validation action is required");
   }
 }
 

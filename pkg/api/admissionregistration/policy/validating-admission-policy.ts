@@ -32,12 +32,12 @@ function validate(policy: Policy, problems: Problems, old?: Policy): void {
   const values = { values: failurePolicies, problems };
   checkChoice(spec.failurePolicy, path.child("failurePolicy"), values);
   checkParamKind(spec.paramKind, path.child("paramKind"), problems);
-  const place = path.child("matchConstraints");
-  if (spec.matchConstraints === undefined) problems.required(place);
+  const matchConstraintsPath = path.child("matchConstraints");
+  if (spec.matchConstraints === undefined) problems.required(matchConstraintsPath);
   else {
-    checkMatchResources(spec.matchConstraints, place, problems);
+    checkMatchResources(spec.matchConstraints, matchConstraintsPath, problems);
     if ((spec.matchConstraints.resourceRules ?? []).length === 0) {
-      problems.required(place.child("resourceRules"));
+      problems.required(matchConstraintsPath.child("resourceRules"));
     }
   }
   const rest = { problems, scope: { params: spec.paramKind !== undefined, authorizer: true } };
@@ -74,33 +74,33 @@ function checkDemands({ metadata, spec }: Policy, check: Check): void {
 
 const notEmpty = "must be non-empty if specified";
 
-function checkValidation(validation: Validation, place: Path, check: Check): void {
+function checkValidation(validation: Validation, path: Path, check: Check): void {
   const { problems } = check;
   const { expression, message = "", reason } = validation;
-  const at = place.child("expression");
+  const at = path.child("expression");
   if (expression.trim() === "") problems.required(at, "expression is not specified");
   else checkExpression(expression, at, { ...check, place: "condition" });
-  checkMessageExpression(validation, place.child("messageExpression"), check);
+  checkMessageExpression(validation, path.child("messageExpression"), check);
   if (message !== "" && message.trim() === "") {
-    problems.invalid(place.child("message"), message, notEmpty);
+    problems.invalid(path.child("message"), message, notEmpty);
   } else if (/[\n\r]/.test(message.trim())) {
-    problems.invalid(place.child("message"), message, "must not contain line breaks");
+    problems.invalid(path.child("message"), message, "must not contain line breaks");
   }
   // Kubernetes documents Unauthorized, but neither accepts nor lists it; Keelson accepts it.
   if (reason === undefined || reason === "Unauthorized" || reasons.includes(reason)) return;
-  problems.notSupported(place.child("reason"), reason, reasons);
+  problems.notSupported(path.child("reason"), reason, reasons);
 }
 
 /** Message expressions may not call the authorizer. */
 function checkMessageExpression(
   { messageExpression: expression = "" }: Validation,
-  place: Path,
+  path: Path,
   { problems, scope }: Check,
 ): void {
   if (expression === "") return;
-  if (expression.trim() === "") return problems.invalid(place, expression, notEmpty);
+  if (expression.trim() === "") return problems.invalid(path, expression, notEmpty);
   const rest = { place: "message", scope: { ...scope, authorizer: false }, problems } as const;
-  checkExpression(expression, place, rest);
+  checkExpression(expression, path, rest);
 }
 
 function checkAnnotations(
@@ -120,32 +120,32 @@ function checkAnnotations(
   }
   const seen = new Set<string>();
   for (const [index, { key, valueExpression }] of annotations.entries()) {
-    const place = list.index(index).child("key");
+    const keyPath = list.index(index).child("key");
     const name = `${policyName}/${key}`;
-    if (policyName === "") problems.invalid(place, key, "requires metadata.name be non-empty");
-    else invalidEach(problems, place, { value: name, messages: isQualifiedName(name) });
+    if (policyName === "") problems.invalid(keyPath, key, "requires metadata.name be non-empty");
+    else invalidEach(problems, keyPath, { value: name, messages: isQualifiedName(name) });
     checkValue(valueExpression.trim(), list.index(index).child("valueExpression"), check);
-    if (seen.has(key)) problems.duplicate(place, key);
+    if (seen.has(key)) problems.duplicate(keyPath, key);
     seen.add(key);
   }
 }
 
-function checkValue(expression: string, place: Path, check: Check): void {
+function checkValue(expression: string, path: Path, check: Check): void {
   const { problems } = check;
-  if (expression === "") problems.required(place, "valueExpression is not specified");
+  if (expression === "") problems.required(path, "valueExpression is not specified");
   else if (Buffer.byteLength(expression) > LONGEST_VALUE_EXPRESSION) {
-    problems.required(place, `must not exceed ${LONGEST_VALUE_EXPRESSION} bytes in length`);
-  } else checkExpression(expression, place, { ...check, place: "annotation" });
+    problems.required(path, `must not exceed ${LONGEST_VALUE_EXPRESSION} bytes in length`);
+  } else checkExpression(expression, path, { ...check, place: "annotation" });
 }
 
 function checkStatus({ status }: Policy, problems: Problems): void {
   const warnings = status.typeChecking?.expressionWarnings ?? [];
   for (const [index, { fieldRef, warning }] of warnings.entries()) {
-    const place = Path.of("status.typeChecking.expressionWarnings").index(index);
-    if (warning === "") problems.required(place.child("warning"));
+    const itemPath = Path.of("status.typeChecking.expressionWarnings").index(index);
+    if (warning === "") problems.required(itemPath.child("warning"));
     const reference = fieldRef.trim();
-    if (reference === "") problems.required(place.child("fieldRef"));
-    else checkJsonPath(reference, place.child("fieldRef"), problems);
+    if (reference === "") problems.required(itemPath.child("fieldRef"));
+    else checkJsonPath(reference, itemPath.child("fieldRef"), problems);
   }
   checkConditions(status.conditions, Path.of("status.conditions"), problems);
 }

@@ -31,7 +31,7 @@ const reviewVersions = ["v1", "v1beta1"];
 const harmless = ["None", "NoneOnDryRun"];
 const allSideEffects = ["None", "NoneOnDryRun", "Some", "Unknown"];
 
-/** What old objects may keep doing although new ones may not. */
+/** Ratcheting: checks that an update skips because the old object already violates them. */
 interface Leniency {
   readonly sideEffects: readonly string[];
   readonly anyReviewVersion: boolean;
@@ -52,7 +52,7 @@ export function checkWebhooks({ webhooks = [] }: Configuration, problems: Proble
   checkAll(webhooks, problems, strict);
 }
 
-/** A rule that the old object breaks already does not stop its update. */
+/** Validates an update, except rules that the old object already violates. */
 export function checkWebhooksUpdate(
   { webhooks = [] }: Configuration,
   { webhooks: old = [] }: Configuration,
@@ -156,10 +156,10 @@ function checkReviewVersions(
   if (versions.length === 0) return problems.required(path, `must specify one of ${known}`);
   const repeated = repeatedPlaces(versions, (version) => version);
   for (const [index, version] of versions.entries()) {
-    const place = path.index(index);
-    if (repeated.has(index)) problems.invalid(place, version, "duplicate version");
+    const itemPath = path.index(index);
+    if (repeated.has(index)) problems.invalid(itemPath, version, "duplicate version");
     else {
-      for (const message of isDns1035Label(version)) problems.invalid(place, version, message);
+      for (const message of isDns1035Label(version)) problems.invalid(itemPath, version, message);
     }
   }
   if (leniency.anyReviewVersion) return;

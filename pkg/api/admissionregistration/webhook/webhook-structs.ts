@@ -25,7 +25,7 @@ const reviewVersionsDoc =
   "least one must be supported by the API server: v1 or v1beta1. Required in v1; in " +
   "v1beta1 it defaults to v1beta1.";
 
-/** The first fields of validating and mutating webhooks, in Go's order. */
+/** Leading fields that validating and mutating webhooks share, in the order of Go's structs. */
 function firstFields(version: "v1" | "v1beta1") {
   const clientConfig = webhookClientConfigOf(structs(`api/admissionregistration/${version}`));
   return {
@@ -92,7 +92,7 @@ function matchConditions(number: number, version: Version) {
   return value(number, list(matchConditionOf(version)), doc, byName);
 }
 
-/** Between objectSelector and the fields that only one sort of webhooks has. */
+/** Fields after objectSelector that both kinds of webhooks share, in the order of Go's structs. */
 const latestFields = {
   sideEffects: nullablePointer(6, named("v1.SideEffectClass", ...sideEffects), sideEffectsDoc),
   timeoutSeconds: pointer(

@@ -1,4 +1,4 @@
-/** Warnings about deprecated labels of nodes, wherever an object selects nodes by label. */
+/** Warnings about deprecated node labels in objects that select nodes. */
 import type { Path } from "#schema";
 import { append } from "#base";
 import { type HookContext, isLabelValue, resolve } from "#meta";
@@ -6,7 +6,7 @@ import type { LabelSelector } from "../../label-selector.ts";
 
 type Domain = HookContext["domain"];
 
-/** Warning by deprecated label. */
+/** Deprecated label -> warning. */
 const deprecatedLabels: Readonly<Record<string, string>> = {
   "beta.{label}/arch": renamed("v1.14", "{label}/arch"),
   "beta.{label}/os": renamed("v1.14", "{label}/os"),
@@ -23,7 +23,7 @@ function renamed(since: string, name: string): string {
   return `deprecated since ${since}; use "${name}" instead`;
 }
 
-/** What to say of a deprecated node label; undefined for any other label. */
+/** Warning about a deprecated node label; undefined for any other label. */
 export function labelDeprecation(label: string, domain: Domain): string | undefined {
   for (const [deprecated, message] of Object.entries(deprecatedLabels)) {
     if (resolve(deprecated, domain) === label) return resolve(message, domain);
@@ -38,7 +38,9 @@ interface NodeSelectorTerm {
   }[];
 }
 
-/** Warnings about the keys of a term and, if `checkValues`, about values that no label can have. */
+/**
+ * Warnings about the keys of a term and, if `checkValues`, about values that are no label values.
+ */
 export function nodeSelectorTermWarnings(
   { matchExpressions }: NodeSelectorTerm,
   path: Path,
@@ -46,11 +48,11 @@ export function nodeSelectorTermWarnings(
 ): readonly string[] {
   const warnings: string[] = [];
   for (const [index, { key, values = [] }] of (matchExpressions ?? []).entries()) {
-    const place = path.child("matchExpressions").index(index);
-    append(warnings, expressionWarning(key, place, domain));
+    const itemPath = path.child("matchExpressions").index(index);
+    append(warnings, expressionWarning(key, itemPath, domain));
     if (!checkValues) continue;
     for (const [at, value] of values.entries()) {
-      const where = place.child("values").index(at);
+      const where = itemPath.child("values").index(at);
       for (const message of isLabelValue(value)) {
         warnings.push(`${where}: ${value} is invalid, ${message}`);
       }

@@ -1,4 +1,4 @@
-/** The shape of a Node. */
+/** Structs of Node. */
 import { resourceList } from "../shared/resources.ts";
 import {
   required,

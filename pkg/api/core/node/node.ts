@@ -14,10 +14,10 @@ import { checkTaints } from "./taints.ts";
 const rangesPath = Path.of("spec.podCIDRs");
 const annotationsPath = Path.of("metadata.annotations");
 
-/** Where taints were before they had a field. */
+/** Annotation that held taints before the field existed. */
 const taintsAnnotation = `scheduler.alpha.${kubernetes.label}/taints`;
 
-/** Either of `podCIDR` and `podCIDRs` fills in the other; where they differ, the former counts. */
+/** Synchronizes `podCIDR` and `podCIDRs`; where they differ, `podCIDR` takes precedence. */
 function alignRanges({ spec }: Node): void {
   const { podCIDR = "", podCIDRs: [first] = [] } = spec;
   if (podCIDR === "") {
@@ -35,7 +35,7 @@ function fillDefaults(node: Node): void {
   }
 }
 
-/** Configuration through the API is gone; objects that have it keep it. */
+/** Drops the removed dynamic kubelet configuration, unless the old object has it. */
 function dropConfiguration({ spec, status }: Node, old: Node | undefined): void {
   if (old?.spec.configSource === undefined) delete spec.configSource;
   if (old?.status.config === undefined) delete status.config;
@@ -57,7 +57,7 @@ function checkOldTaints({ metadata }: Node, problems: Problems): void {
   checkTaints(all, annotationsPath.child(taintsAnnotation), problems);
 }
 
-/** The taints of the annotation, or the error message of Go's decoder. */
+/** Taints from the annotation, or the error message of Go's decoder. */
 function oldTaints(text: string): readonly Taint[] | string {
   try {
     const { value } = parseJson(text);

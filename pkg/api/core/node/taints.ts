@@ -7,16 +7,16 @@ import { type Taint, taint } from "./node-types.ts";
 /** In the order in which messages list them. */
 const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
-/** Keys, values, effects; each key once for an effect. */
+/** Validates taints: keys, values, effects, and uniqueness of key and effect. */
 export function checkTaints(taints: readonly Taint[], path: Path, problems: Problems): void {
   const repeated = repeatedPlaces(taints, ({ key, effect }) => JSON.stringify([key, effect]));
   for (const [index, each] of taints.entries()) {
-    const place = path.index(index);
-    checkTaint(each, place, problems);
+    const itemPath = path.index(index);
+    checkTaint(each, itemPath, problems);
     if (!repeated.has(index)) continue;
     problems.add({
       type: "FieldValueDuplicate",
-      field: place.toString(),
+      field: itemPath.toString(),
       value: goShape(taint, each),
       detail: "taints must be unique by key and effect pair",
     });

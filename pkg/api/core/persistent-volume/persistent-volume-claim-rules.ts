@@ -1,4 +1,4 @@
-/** What a claim must obey, also as a template. */
+/** Validation of PersistentVolumeClaims and claim templates. */
 import { Path, type Problems } from "#schema";
 import { isDns1123Label, isDns1123Subdomain, Quantity } from "#meta";
 import { checkLabelSelector } from "../../label-selector.ts";
@@ -22,15 +22,15 @@ export function checkClaimSpec(
   checkClassName(spec.storageClassName, path.child("storageClassName"), problems);
   checkVolumeMode(spec.volumeMode, path.child("volumeMode"), problems);
   checkSources(spec, path, problems);
-  const place = path.child("volumeAttributesClassName");
-  checkClassName(spec.volumeAttributesClassName, place, problems);
+  const volumeAttributesClassNamePath = path.child("volumeAttributesClassName");
+  checkClassName(spec.volumeAttributesClassName, volumeAttributesClassNamePath, problems);
 }
 
 function checkStorage(amount: string | undefined, path: Path, problems: Problems): void {
-  const place = path.key("storage");
-  if (amount === undefined) return problems.required(place);
+  const entryPath = path.key("storage");
+  if (amount === undefined) return problems.required(entryPath);
   if (Quantity.parse(amount).sign <= 0)
-    problems.invalid(place, amount, "must be greater than zero");
+    problems.invalid(entryPath, amount, "must be greater than zero");
 }
 
 function checkSources(
@@ -83,8 +83,8 @@ export function claimWarnings(
   return PARTS.flatMap((part) => {
     const amount = resources[part]?.["storage"];
     if (amount === undefined || Quantity.parse(amount).milliValue() % 1000n === 0n) return [];
-    const place = path.child("resources", part).key("storage");
+    const entryPath = path.child("resources", part).key("storage");
     const value = JSON.stringify(amount);
-    return [`${place}: fractional byte value ${value} is invalid, must be an integer`];
+    return [`${entryPath}: fractional byte value ${value} is invalid, must be an integer`];
   });
 }

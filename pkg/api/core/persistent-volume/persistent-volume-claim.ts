@@ -201,8 +201,8 @@ function isClaimOrSnapshot({ apiGroup, kind: about }: DataSource): boolean {
 type DataSource = NonNullable<PersistentVolumeClaimSpec["dataSource"]>;
 
 /**
- * Two fields for one thing: `dataSource` has always dropped what it does not know, `dataSourceRef`
- * takes everything; whichever is absent is filled in from the other.
+ * Synchronizes `dataSource` and `dataSourceRef`. `dataSource` drops unsupported kinds,
+ * `dataSourceRef` accepts all; an absent field is set from the other.
  */
 function alignSources(
   spec: PersistentVolumeClaimSpec,
@@ -239,7 +239,7 @@ function prepareUpdate(
   alignSources(claim.spec, old.spec, context);
 }
 
-/** The class may move from the old annotation into the field, where it stays the same. */
+/** Whether the update moves the same class from the deprecated annotation into the field. */
 function movesClass(claim: PersistentVolumeClaim, old: PersistentVolumeClaim): boolean {
   const was = entry(old.metadata.annotations, oldClassAnnotation);
   const is = entry(claim.metadata.annotations, oldClassAnnotation);
@@ -247,7 +247,7 @@ function movesClass(claim: PersistentVolumeClaim, old: PersistentVolumeClaim): b
   return claim.spec.storageClassName === was && (is === undefined || is === was);
 }
 
-/** Both specs, alike in everything that may change. */
+/** Both specs with equal values of the mutable fields. */
 function withoutAllowedChanges(
   claim: PersistentVolumeClaim,
   old: PersistentVolumeClaim,
@@ -306,7 +306,7 @@ function checkUpdate(
   problems.forbidden(specPath.child("volumeAttributesClassName"), `update to ${what} ${why}`);
 }
 
-/** A wish may shrink as long as it stays above what is there already. */
+/** Allows the request to shrink while it exceeds the current capacity. */
 function checkSize(
   claim: PersistentVolumeClaim,
   old: PersistentVolumeClaim,

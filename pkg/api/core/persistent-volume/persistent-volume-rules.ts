@@ -1,4 +1,4 @@
-/** Rules of PersistentVolume sources, in Kubernetes' order. */
+/** Validation of PersistentVolume sources, in Kubernetes' order. */
 import type { Path, Problems } from "#schema";
 import { isDns1123Label, isDns1123Subdomain } from "#meta";
 import { invalidEach } from "../../strategy.ts";
@@ -27,7 +27,7 @@ type Check<Name extends keyof Sources> = (
   problems: Problems,
 ) => void;
 
-/** A secret in any namespace needs both names; an absent one is fine. */
+/** Requires name and namespace in a Secret reference, unless it is absent. */
 function checkSecret(
   secret: { readonly name?: string; readonly namespace?: string } | undefined,
   path: Path,
@@ -37,7 +37,7 @@ function checkSecret(
   requireFields({ name: secret.name, namespace: secret.namespace }, path, problems);
 }
 
-/** Like checkSecret, and the names must be valid. */
+/** Like checkSecret, but also validates the names. */
 function checkNamedSecret(
   secret: { readonly name?: string; readonly namespace?: string } | undefined,
   path: Path,
@@ -48,19 +48,20 @@ function checkNamedSecret(
   if (!name) problems.required(path.child("name"));
   else
     invalidEach(problems, path.child("name"), { value: name, messages: isDns1123Subdomain(name) });
-  const place = path.child("namespace");
-  if (!namespace) problems.required(place);
-  else invalidEach(problems, place, { value: namespace, messages: isDns1123Label(namespace) });
+  const namespacePath = path.child("namespace");
+  if (!namespace) problems.required(namespacePath);
+  else
+    invalidEach(problems, namespacePath, { value: namespace, messages: isDns1123Label(namespace) });
 }
 
 const checkGluster: Check<"glusterfs"> = (source, path, problems) => {
   const { endpoints, path: volume, endpointsNamespace: namespace } = source;
   requireFields({ endpoints, path: volume }, path, problems);
   if (namespace === undefined) return;
-  const place = path.child("endpointsNamespace");
+  const endpointsNamespacePath = path.child("endpointsNamespace");
   const unset = "if the endpointnamespace is set, it must be a valid namespace name";
   const messages = namespace === "" ? [unset] : isDns1123Label(namespace);
-  invalidEach(problems, place, { value: namespace, messages });
+  invalidEach(problems, endpointsNamespacePath, { value: namespace, messages });
 };
 
 const checkCsi: Check<"csi"> = (source, path, problems) => {

@@ -1,4 +1,4 @@
-/** Where the contents of a PersistentVolume come from: sources whose secrets may be anywhere. */
+/** Sources of PersistentVolumes, whose Secret references include a namespace. */
 import {
   required,
   bool,

@@ -1,4 +1,4 @@
-/** What a PersistentVolume is, also as part of an attachment. */
+/** PersistentVolumeSpec, also inline in VolumeAttachment. */
 import { resourceList } from "../shared/resources.ts";
 import {
   type Infer,
@@ -113,43 +113,44 @@ type Spec = PersistentVolumeSpec;
 
 const policies = ["Delete", "Recycle", "Retain"];
 
-function checkCapacity(capacity: Spec["capacity"], place: Path, problems: Problems): void {
+function checkCapacity(capacity: Spec["capacity"], path: Path, problems: Problems): void {
   const names = sortedKeys(capacity);
-  if (names.length === 0) problems.required(place);
+  if (names.length === 0) problems.required(path);
   if (names.length !== 1 || names[0] !== "storage") {
-    problems.notSupported(place, capacity ?? null, ["storage"]);
+    problems.notSupported(path, capacity ?? null, ["storage"]);
   }
   for (const name of names) {
     const amount = entry(capacity, name) ?? "0";
     const parsed = Quantity.parse(amount);
     if (parsed.sign < 0) {
       const detail = "must be a valid resource quantity";
-      problems.invalid(place.key(name), Number(parsed.value()), detail);
+      problems.invalid(path.key(name), Number(parsed.value()), detail);
     }
-    if (parsed.sign <= 0) problems.invalid(place.key(name), amount, "must be greater than zero");
+    if (parsed.sign <= 0) problems.invalid(path.key(name), amount, "must be greater than zero");
   }
 }
 
 function checkAffinity({ nodeAffinity }: Spec, path: Path, problems: Problems): void {
   if (nodeAffinity === undefined) return;
-  const place = path.child("nodeAffinity", "required");
+  const requiredPath = path.child("nodeAffinity", "required");
   const { required } = nodeAffinity;
-  if (required !== undefined) checkNodeSelector(required, place, { problems });
-  else problems.required(place, "must specify required node constraints");
+  if (required !== undefined) checkNodeSelector(required, requiredPath, { problems });
+  else problems.required(requiredPath, "must specify required node constraints");
 }
 
 function checkAttributes(spec: Spec, path: Path, problems: Problems): void {
   const { volumeAttributesClassName: name, csi } = spec;
   if (name === undefined) return;
-  const place = path.child("volumeAttributesClassName");
-  if (name === "") problems.required(place, "an empty string is disallowed");
-  else checkClassName(name, place, problems);
+  const volumeAttributesClassNamePath = path.child("volumeAttributesClassName");
+  if (name === "")
+    problems.required(volumeAttributesClassNamePath, "an empty string is disallowed");
+  else checkClassName(name, volumeAttributesClassNamePath, problems);
   const detail = "has to be specified when using volumeAttributesClassName";
   if (csi === undefined) problems.required(path.child("csi"), detail);
 }
 
 interface VolumeOptions {
-  /** Inline spec of a VolumeAttachment. */
+  /** Whether the spec is inline in a VolumeAttachment. */
   readonly inline?: boolean;
   /** Name of the PersistentVolume; absent for an inline one. */
   readonly volumeName?: string;
@@ -158,7 +159,7 @@ interface VolumeOptions {
 
 const NOT_INLINE = "may not be specified in the context of inline volumes";
 
-/** Only a CSI volume can be inline, and nothing but what mounting it needs. */
+/** Validates an inline spec: only CSI, and only fields needed for mounting. */
 function checkInline({ claimRef, capacity, csi }: Spec, path: Path, problems: Problems): void {
   if (claimRef !== undefined) problems.forbidden(path.child("claimRef"), NOT_INLINE);
   if (capacity !== undefined) problems.forbidden(path.child("capacity"), NOT_INLINE);

@@ -65,7 +65,7 @@ type Spec = PersistentVolumeSpec;
 const path = Path.of("spec");
 const mountAnnotation = `volume.beta.${kubernetes.label}/mount-options`;
 
-/** Sources that support the annotation for mount options; others support the field only. */
+/** Sources for which the annotation with mount options is allowed. */
 const mountableSources = [
   "gcePersistentDisk",
   "awsElasticBlockStore",
@@ -117,8 +117,8 @@ function timeOf({ now }: HookContext): string {
 function checkMountOptions({ metadata, spec }: PersistentVolume, problems: Problems): void {
   if (entry(metadata.annotations, mountAnnotation) === undefined) return;
   if (mountableSources.some((name) => spec[name] !== undefined)) return;
-  const place = Path.of("metadata.annotations").child(mountAnnotation);
-  problems.forbidden(place, "may not specify mount options for this volume type");
+  const fieldPath = Path.of("metadata.annotations").child(mountAnnotation);
+  problems.forbidden(fieldPath, "may not specify mount options for this volume type");
 }
 
 function validate(volume: PersistentVolume, problems: Problems): void {
@@ -126,7 +126,7 @@ function validate(volume: PersistentVolume, problems: Problems): void {
   checkMountOptions(volume, problems);
 }
 
-/** The new spec without the one secret that may be added to a CSI source. */
+/** The new spec without controllerExpandSecretRef if the update adds it to a CSI source. */
 function withoutAddedSecret(spec: Spec, before: Spec): Spec {
   if (spec.csi?.controllerExpandSecretRef === undefined) return spec;
   if (before.csi === undefined || before.csi.controllerExpandSecretRef !== undefined) return spec;
@@ -137,7 +137,7 @@ function withoutAddedSecret(spec: Spec, before: Spec): Spec {
 
 type Affinity = Spec["nodeAffinity"];
 
-/** Keys that may replace a beta label of a node. */
+/** Beta node label -> GA label that may replace it. */
 const stableLabels: Readonly<Record<string, string>> = {
   "failure-domain.beta.{label}/zone": "topology.{label}/zone",
   "failure-domain.beta.{label}/region": "topology.{label}/region",
@@ -146,7 +146,7 @@ const stableLabels: Readonly<Record<string, string>> = {
   "beta.{label}/instance-type": "node.{label}/instance-type",
 };
 
-/** The affinity stays, but keys may change from a beta label to its stable one. */
+/** Rejects changes of nodeAffinity other than from a beta label key to its GA key. */
 function checkAffinityChange(
   now: Affinity,
   before: NonNullable<Affinity>,
@@ -168,7 +168,7 @@ function checkAffinityChange(
   problems.invalid(Path.of("nodeAffinity"), shown, detail);
 }
 
-/** "" for a key that is no beta label: Kubernetes lets such a key become empty. */
+/** GA label for a beta label. Returns "" for other keys, since Kubernetes allows clearing them. */
 function stableLabel(key: string): string {
   const found = Object.entries(stableLabels).find(([beta]) => resolve(beta, kubernetes) === key);
   return found === undefined ? "" : resolve(found[1], kubernetes);

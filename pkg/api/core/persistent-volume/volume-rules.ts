@@ -1,11 +1,11 @@
-/** What claims and volumes have in common. */
+/** Shared validation of PersistentVolumes and PersistentVolumeClaims. */
 import type { Path, Problems } from "#schema";
 import { isDns1123Subdomain, kubernetes } from "#meta";
 import { entry, invalidEach } from "../../strategy.ts";
 
 export const oldClassAnnotation = `volume.beta.${kubernetes.label}/storage-class`;
 
-/** Modes with the letters that tables show, in the order of the tables. */
+/** Access modes -> abbreviations in tables, in table order. */
 const accessModes: Readonly<Record<string, string>> = {
   ReadWriteOnce: "RWO",
   ReadOnlyMany: "ROX",
@@ -25,14 +25,14 @@ export function checkAccessModes(modes: readonly string[], path: Path, problems:
   problems.forbidden(path, "may not use ReadWriteOncePod with other access modes");
 }
 
-/** `RWO,ROX`. */
+/** Table cell of access modes, `RWO,ROX` for example. */
 export function formatAccessModes(modes: readonly string[] | undefined): string {
   return Object.entries(accessModes)
     .flatMap(([mode, letters]) => (modes?.includes(mode) ? [letters] : []))
     .join(",");
 }
 
-/** Absent and empty names are fine. */
+/** Validates a class name unless it is absent or empty. */
 export function checkClassName(name: string | undefined, path: Path, problems: Problems): void {
   if (name) invalidEach(problems, path, { value: name, messages: isDns1123Subdomain(name) });
 }
@@ -47,7 +47,7 @@ interface HasClass {
   readonly spec: { readonly storageClassName?: string };
 }
 
-/** The class of a claim or volume; the annotation that came before the field still wins. */
+/** Class of a claim or volume; the deprecated annotation takes precedence. */
 export function classOf({ metadata, spec }: HasClass): string {
   return entry(metadata.annotations, oldClassAnnotation) ?? spec.storageClassName ?? "";
 }

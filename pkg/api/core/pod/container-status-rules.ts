@@ -1,4 +1,4 @@
-/** Rules of what nodes report of the containers of a pod. */
+/** Validation of container statuses. */
 import { Path, type Problems } from "#schema";
 import { entry, repeatedPlaces } from "../../strategy.ts";
 import type { Container } from "./container/containers.ts";
@@ -21,13 +21,13 @@ export function checkContainerStatuses({ spec, status }: Pod, problems: Problems
   for (const field of statusFields) {
     for (const [index, { user }] of (status[field] ?? []).entries()) {
       if (user?.linux === undefined) continue;
-      const place = Path.of("status").child(field).index(index).child("user", "linux");
-      if (system === "windows") problems.forbidden(place, "cannot be set for a windows pod");
+      const linuxPath = Path.of("status").child(field).index(index).child("user", "linux");
+      if (system === "windows") problems.forbidden(linuxPath, "cannot be set for a windows pod");
       if (system !== "linux") continue;
-      checkId(user.linux.uid, place.child("uid"), problems);
-      checkId(user.linux.gid, place.child("gid"), problems);
+      checkId(user.linux.uid, linuxPath.child("uid"), problems);
+      checkId(user.linux.gid, linuxPath.child("gid"), problems);
       for (const [i, group] of (user.linux.supplementalGroups ?? []).entries()) {
-        checkId(group, place.child("supplementalGroups").index(i), problems);
+        checkId(group, linuxPath.child("supplementalGroups").index(i), problems);
       }
     }
   }
@@ -40,9 +40,9 @@ export function checkContainerStatuses({ spec, status }: Pod, problems: Problems
   checkHealth(status.initContainerStatuses, init, spec.initContainers ?? []);
   for (const [index, each] of (status.ephemeralContainerStatuses ?? []).entries()) {
     if ((each.allocatedResourcesStatus ?? []).length === 0) continue;
-    const place = Path.of("status.ephemeralContainerStatuses").index(index);
+    const itemPath = Path.of("status.ephemeralContainerStatuses").index(index);
     const detail = "must not be specified in container status";
-    problems.forbidden(place.child("allocatedResourcesStatus"), detail);
+    problems.forbidden(itemPath.child("allocatedResourcesStatus"), detail);
   }
 }
 
@@ -56,15 +56,15 @@ function checkHealth(
     const container = containers.find(({ name }) => name === status.name);
     for (const [i, health] of (status.allocatedResourcesStatus ?? []).entries()) {
       const list = Path.of("status").child(field).index(index).child("allocatedResourcesStatus");
-      const place = list.index(i);
+      const itemPath = list.index(i);
       const fault = container && requestFault(health.name, container);
-      if (fault !== undefined) problems.invalid(place.child("name"), health.name, fault);
-      checkDevices(health, place, problems);
+      if (fault !== undefined) problems.invalid(itemPath.child("name"), health.name, fault);
+      checkDevices(health, itemPath, problems);
     }
   }
 }
 
-/** What is wrong with the name of a resource or claim that the container should ask for. */
+/** Error message unless the container requests this resource or claim; undefined if it does. */
 function requestFault(name: string, { resources }: Container): string | undefined {
   if (!name.startsWith("claim:")) {
     if (entry(resources.requests, name) !== undefined) return undefined;
@@ -83,8 +83,8 @@ function requestFault(name: string, { resources }: Container): string | undefine
 function checkDevices({ resources = [] }: Health, path: Path, problems: Problems): void {
   const repeated = repeatedPlaces(resources, ({ resourceID }) => resourceID);
   for (const [index, { health = "", resourceID }] of resources.entries()) {
-    const place = path.child("resources").index(index);
-    if (!healths.includes(health)) problems.notSupported(place.child("health"), health, healths);
-    if (repeated.has(index)) problems.duplicate(place.child("resourceID"), resourceID);
+    const itemPath = path.child("resources").index(index);
+    if (!healths.includes(health)) problems.notSupported(itemPath.child("health"), health, healths);
+    if (repeated.has(index)) problems.duplicate(itemPath.child("resourceID"), resourceID);
   }
 }

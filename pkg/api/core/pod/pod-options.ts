@@ -1,4 +1,4 @@
-/** Options of streams and proxies, sent as query parameters. */
+/** Query options of the streaming and proxy subresources. */
 import { required, bool, int32, int64, list, pointer, value, string, structs } from "#schema";
 import { time } from "#meta";
 

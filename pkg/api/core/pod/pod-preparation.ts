@@ -1,4 +1,4 @@
-/** What the server makes of a pod before it looks whether it is sound. */
+/** Preparation of pods before validation. */
 import { formatSeconds, type HookContext } from "#meta";
 import { deepClone, deepEqual } from "#base";
 import { entry } from "../../strategy.ts";

@@ -1,4 +1,4 @@
-/** What a resize may change: requests and limits of cpu and memory. */
+/** Validation of the subresource `resize`, which may change cpu and memory only. */
 import { deepClone } from "#base";
 import { Path, type Problems, semanticEquality } from "#schema";
 import { entry } from "../../strategy.ts";
@@ -17,7 +17,7 @@ function hasPodResources({ resources }: PodSpec): boolean {
   return Object.keys(amounts).length > 0;
 }
 
-/** Why a pod cannot be resized at all. */
+/** Message if a pod cannot be resized at all. */
 function refusal(pod: Pod, old: Pod, mirrorKey: string): string | undefined {
   if (hasPodResources(old.spec) || hasPodResources(pod.spec)) {
     return "pods with pod-level resources cannot be resized";
@@ -75,7 +75,7 @@ function checkContainers(spec: PodSpec, old: PodSpec, problems: Problems): void 
   problems.forbidden(specPath, "only cpu and memory resources are mutable");
 }
 
-/** Amounts may change, but those that were there stay. */
+/** Rejects removal of requests and limits. */
 function checkRemovals(
   { resources }: Container,
   before: Container,
@@ -90,7 +90,7 @@ function checkRemovals(
   }
 }
 
-/** The new resources with the old amounts of what may be resized. */
+/** The new resources with the old amounts of resizable resources. */
 function withOld({ resources }: Container, before: Container): Container["resources"] {
   const result: Container["resources"] = { ...resources };
   for (const field of ["limits", "requests"] as const) {

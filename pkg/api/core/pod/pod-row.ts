@@ -1,4 +1,4 @@
-/** How pods show in tables. */
+/** Table rows of pods. */
 import type { Cell, RowCondition, RowContext } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf, timeSince } from "../../printing.ts";
 import type { Pod } from "./pod-types.ts";
@@ -26,16 +26,16 @@ export const podColumns = [
 
 type Status = NonNullable<Pod["status"]["containerStatuses"]>[number];
 
-/** What is found walking over the containers. */
+/** Intermediate result of the walk over container statuses. */
 interface Summary {
   readonly ready: number;
   readonly restarts: number;
-  /** When a container was last restarted; "" for never. */
+  /** Time of the last restart; "" = never. */
   readonly lastRestart: string;
   readonly reason: string;
 }
 
-/** The container's reason, else `Signal:9` or `ExitCode:3`. */
+/** Reason of termination, else `Signal:9` or `ExitCode:3`. */
 function endOf({ reason, signal, exitCode }: NonNullable<Status["state"]["terminated"]>): string {
   if (reason) return reason;
   return signal ? `Signal:${signal}` : `ExitCode:${exitCode}`;
@@ -47,7 +47,7 @@ function later(left: string, status: Status): string {
   return left === "" || Date.parse(right) > Date.parse(left) ? right : left;
 }
 
-/** Why an init container keeps the pod from starting; undefined if it does not. */
+/** Reason why an init container blocks the start of the pod; undefined if it does not. */
 function initFault(status: Status, done: number, total: number): string | undefined {
   const { terminated, waiting } = status.state;
   if (terminated !== undefined) {
@@ -58,9 +58,9 @@ function initFault(status: Status, done: number, total: number): string | undefi
 }
 
 interface Initialization {
-  /** All init containers up to the one that is at work. */
+  /** Summary of init containers up to the first incomplete one. */
   readonly all: Summary;
-  /** The sidecars among them. */
+  /** Summary of the sidecars among them. */
   readonly sidecars: Summary;
   readonly isOver: boolean;
 }
@@ -99,7 +99,7 @@ function hasCondition({ status }: Pod, type: string): boolean {
   return (status.conditions ?? []).some((each) => each.type === type && each.status === "True");
 }
 
-/** Adds the main containers, the first of which has the last word. */
+/** Adds the main containers; the reason of the first one takes precedence. */
 function running(pod: Pod, before: Summary): Summary {
   let { ready, restarts, lastRestart, reason } = before;
   let isRunning = false;
@@ -120,7 +120,7 @@ function running(pod: Pod, before: Summary): Summary {
   return { ready, restarts, lastRestart, reason };
 }
 
-/** The phase, its reason, or SchedulingGated. */
+/** Initial STATUS: reason of the status, `SchedulingGated` or the phase. */
 function firstReason({ status }: Pod): string {
   const isGated = (status.conditions ?? []).some(
     ({ type, reason }) => type === "PodScheduled" && reason === "SchedulingGated",
@@ -169,7 +169,7 @@ export function podRow(pod: Pod, context: RowContext): readonly Cell[] {
   ];
 }
 
-/** Tells clients that nothing more is to be expected. */
+/** Row condition Completed of pods that have terminated. */
 export function podRowConditions({ status }: Pod): readonly RowCondition[] {
   if (status.phase === "Succeeded") {
     const message = "The pod has completed successfully.";

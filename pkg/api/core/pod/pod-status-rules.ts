@@ -1,4 +1,4 @@
-/** Rules of what nodes and schedulers say of a pod. */
+/** Validation of pod status. */
 import { Path, type Problems } from "#schema";
 import { isDns1123Label, isDns1123Subdomain, isQualifiedName } from "#meta";
 import { ipFamily, parseIp } from "#base";
@@ -14,10 +14,10 @@ const systemConditions = ["PodScheduled", "Ready", "Initialized"];
 export function checkPodStatus(pod: Pod, old: Pod, problems: Problems): void {
   const { status } = pod;
   for (const [index, { type, observedGeneration }] of (status.conditions ?? []).entries()) {
-    const place = path.child("conditions").index(index);
-    checkGeneration(observedGeneration, place.child("observedGeneration"), problems);
+    const itemPath = path.child("conditions").index(index);
+    checkGeneration(observedGeneration, itemPath.child("observedGeneration"), problems);
     if (systemConditions.includes(type)) continue;
-    invalidEach(problems, place.child("Type"), { value: type, messages: isQualifiedName(type) });
+    invalidEach(problems, itemPath.child("Type"), { value: type, messages: isQualifiedName(type) });
   }
   const node = status.nominatedNodeName ?? "";
   if (node !== "" && node !== (old.status.nominatedNodeName ?? "")) {
@@ -34,38 +34,38 @@ export function checkPodStatus(pod: Pod, old: Pod, problems: Problems): void {
   checkExtendedClaim(pod, problems);
   const [podIPs, hostIPs] = [status.podIPs ?? [], status.hostIPs ?? []];
   checkAddresses(podIPs, { place: path.child("podIPs"), known: old.status.podIPs, problems });
-  const place = path.child("hostIPs");
+  const hostIPsPath = path.child("hostIPs");
   if (hostIPs.length > 0 && hostIPs[0]?.ip !== (status.hostIP ?? "")) {
-    problems.invalid(place.index(0).child("ip"), hostIPs[0]?.ip, "must be equal to `hostIP`");
+    problems.invalid(hostIPsPath.index(0).child("ip"), hostIPs[0]?.ip, "must be equal to `hostIP`");
   }
-  checkAddresses(hostIPs, { place, known: old.status.hostIPs, problems });
+  checkAddresses(hostIPs, { place: hostIPsPath, known: old.status.hostIPs, problems });
   checkContainerStatuses(pod, problems);
 }
 
 function checkGeneration(
   generation: number | bigint | undefined,
-  place: Path,
+  path: Path,
   problems: Problems,
 ): void {
   if (generation === undefined || generation >= 0) return;
-  problems.invalid(place, generation, "must be a non-negative integer");
+  problems.invalid(path, generation, "must be a non-negative integer");
 }
 
-/** Claims that were made for the pod belong to entries of its specification, each to another. */
+/** Validates resourceClaimStatuses: each must refer to a distinct entry of spec.resourceClaims. */
 function checkClaims({ spec, status }: Pod, problems: Problems): void {
   const names = new Set((spec.resourceClaims ?? []).map(({ name }) => name));
   const claims = status.resourceClaimStatuses ?? [];
   const repeated = repeatedPlaces(claims, ({ name }) => name);
   for (const [index, { name, resourceClaimName }] of claims.entries()) {
-    const place = path.child("resourceClaimStatuses").index(index).child("name");
+    const namePath = path.child("resourceClaimStatuses").index(index).child("name");
     if (!names.has(name)) {
       const detail = "must match the name of an entry in `spec.resourceClaims`";
-      problems.invalid(place, name, detail);
+      problems.invalid(namePath, name, detail);
     }
-    if (repeated.has(index)) problems.duplicate(place, name);
+    if (repeated.has(index)) problems.duplicate(namePath, name);
     if (resourceClaimName === undefined) continue;
     const messages = isDns1123Subdomain(resourceClaimName);
-    invalidEach(problems, place, { value: resourceClaimName, messages });
+    invalidEach(problems, namePath, { value: resourceClaimName, messages });
   }
 }
 
@@ -75,13 +75,13 @@ const MAPPED_RESOURCE =
   "must match the extended resource name of an entry in spec.initContainers.resources.requests " +
   "or spec.containers.resources.requests";
 
-/** The claim that the scheduler made for extended resources names containers and their requests. */
+/** Validates extendedResourceClaimStatus: containers and requests of the scheduler's claim. */
 function checkExtendedClaim({ spec, status }: Pod, problems: Problems): void {
   const claim = status.extendedResourceClaimStatus;
   if (claim === undefined) return;
-  const place = path.child("extendedResourceClaimStatus");
+  const extendedResourceClaimStatusPath = path.child("extendedResourceClaimStatus");
   const mappings = claim.requestMappings ?? [];
-  const mappingsPath = place.child("requestMappings");
+  const mappingsPath = extendedResourceClaimStatusPath.child("requestMappings");
   if (mappings.length === 0) {
     problems.required(mappingsPath, "at least one request mapping is required");
   }
@@ -100,18 +100,25 @@ function checkExtendedClaim({ spec, status }: Pod, problems: Problems): void {
       problems.invalid(at.child("resourceName"), resourceName, MAPPED_RESOURCE);
     }
     const messages = isDns1123Label(requestName);
-    invalidEach(problems, place.child("requestName"), { value: requestName, messages });
+    invalidEach(problems, extendedResourceClaimStatusPath.child("requestName"), {
+      value: requestName,
+      messages,
+    });
     if (!repeated.has(index)) continue;
     problems.duplicate(at.child("containerName"), containerName);
     problems.duplicate(at.child("resourceName"), resourceName);
   }
   const { resourceClaimName: name } = claim;
-  if (name === "") return problems.required(place.child("resourceClaimName"));
+  if (name === "")
+    return problems.required(extendedResourceClaimStatusPath.child("resourceClaimName"));
   const messages = isDns1123Subdomain(name);
-  invalidEach(problems, place.child("resourceClaimName"), { value: name, messages });
+  invalidEach(problems, extendedResourceClaimStatusPath.child("resourceClaimName"), {
+    value: name,
+    messages,
+  });
 }
 
-/** Containers that have terminated for good do not start again; ephemeral ones never do. */
+/** Rejects restarts of containers that terminated for good, and of ephemeral containers. */
 function checkRestarts({ status }: Pod, { spec, status: old }: Pod, problems: Problems): void {
   const { restartPolicy } = spec;
   const sidecars = new Set((spec.initContainers ?? []).filter(isSidecar).map(({ name }) => name));
@@ -128,15 +135,15 @@ function checkRestarts({ status }: Pod, { spec, status: old }: Pod, problems: Pr
       if (!isEphemeral && mayRestart(before.name, terminated.exitCode)) continue;
       const now = byName.get(before.name);
       if (now === undefined || now.state.terminated !== undefined) continue;
-      const place = path.child(field).index(index).child("state");
-      problems.forbidden(place, "may not be transitioned to non-terminated state");
+      const statePath = path.child(field).index(index).child("state");
+      problems.forbidden(statePath, "may not be transitioned to non-terminated state");
     }
   }
 }
 
 interface AddressContext {
   readonly place: Path;
-  /** Addresses that the pod has; malformed ones among them may stay. */
+  /** Addresses of the old status, which are not validated again. */
   readonly known: readonly { readonly ip: string }[] | undefined;
   readonly problems: Problems;
 }

@@ -1,4 +1,4 @@
-/** What has become of a pod. */
+/** Structs of pod status. */
 import {
   required,
   bool,

@@ -1,4 +1,4 @@
-/** What may change in a pod, and where. */
+/** Validation of pod updates. */
 import { deepClone, deepEqual } from "#base";
 import { goDiff } from "../../go/go-diff.ts";
 import { Path, type Problems, semanticEquality } from "#schema";
@@ -21,7 +21,7 @@ const changeable = [
 
 const sameSpec = semanticEquality(podSpec);
 
-/** Changes of the spec through the pod itself. */
+/** Validates spec changes through the main resource. */
 export function checkSpecChange(spec: PodSpec, old: PodSpec, problems: Problems): void {
   for (const field of ["containers", "initContainers"] as const) {
     if (!checkImages(spec, old, { field, problems })) return;
@@ -42,7 +42,7 @@ interface Images {
   readonly problems: Problems;
 }
 
-/** False if the lists are not of the same length. */
+/** Validates changed images; returns false if the lists differ in length. */
 function checkImages(spec: PodSpec, old: PodSpec, { field, problems }: Images): boolean {
   const path = specPath.child(field);
   const containers = spec[field] ?? [];
@@ -57,7 +57,10 @@ function checkImages(spec: PodSpec, old: PodSpec, { field, problems }: Images): 
   return true;
 }
 
-/** It may begin, and grow shorter. False if the rest is not worth checking. */
+/**
+ * Validates activeDeadlineSeconds, which may be set or reduced. Returns false if further checks are
+ * pointless.
+ */
 function checkDeadline(spec: PodSpec, old: PodSpec, problems: Problems): boolean {
   const path = specPath.child("activeDeadlineSeconds");
   const [now, before] = [spec.activeDeadlineSeconds, old.activeDeadlineSeconds];
@@ -102,7 +105,7 @@ function checkGates(spec: PodSpec, old: PodSpec, problems: Problems): void {
   }
 }
 
-/** `spec` with the old values of what may change and was checked on its own. */
+/** `spec` with the old values of mutable fields, which are validated separately. */
 function withChangeable(spec: PodSpec, old: PodSpec): PodSpec {
   const kept = deepClone(spec);
   for (const field of ["containers", "initContainers"] as const) {
@@ -125,7 +128,7 @@ function keep(spec: PodSpec, old: PodSpec, fields: readonly (keyof PodSpec)[]): 
   return Object.fromEntries([...rest, ...kept]) as PodSpec;
 }
 
-/** While gates hold a pod back, its choice of nodes may still be narrowed. Changes `spec`. */
+/** Allows a gated pod to narrow its node selection. Modifies `spec`. */
 function checkGatedChange(spec: PodSpec, old: PodSpec, problems: Problems): void {
   if (!deepEqual(spec.nodeSelector, old.nodeSelector)) {
     const path = specPath.child("nodeSelector");
@@ -155,7 +158,7 @@ function termsOf(affinity: Affinity) {
   return affinity?.[REQUIRED]?.nodeSelectorTerms ?? [];
 }
 
-/** Allows conditions to be appended to each term. */
+/** Allows expressions to be added to each term. */
 function checkNodeAffinity(spec: PodSpec, old: PodSpec, problems: Problems): void {
   const [now, before] = [termsOf(spec.affinity?.nodeAffinity), termsOf(old.affinity?.nodeAffinity)];
   if (before.length === 0) return;
@@ -179,7 +182,7 @@ function checkNodeAffinity(spec: PodSpec, old: PodSpec, problems: Problems): voi
   }
 }
 
-/** Ephemeral containers come, and then stay as they are. */
+/** Allows ephemeral containers to be added, but neither changed nor removed. */
 export function checkEphemeralChange(spec: PodSpec, old: PodSpec, problems: Problems): void {
   const path = specPath.child("ephemeralContainers");
   const byName = firstByName(spec.ephemeralContainers);

@@ -18,7 +18,10 @@ import type { Volume } from "../volume/volumes.ts";
 type Domain = HookContext["domain"];
 type Template = Pick<PodTemplateSpec, "metadata" | "spec">;
 
-/** `path` is that of the template; absent for a pod itself. */
+/**
+ * Warnings about a pod or pod template.
+ * @param path path of the template; absent for a pod
+ */
 export function podWarnings(
   template: Template,
   path: Path | undefined,
@@ -26,22 +29,22 @@ export function podWarnings(
 ): readonly string[] {
   const root = path ?? Path.root;
   const { spec } = template;
-  const place = root.child("spec");
+  const specPath = root.child("spec");
   return [
-    ...labelWarnings(spec, place, domain),
+    ...labelWarnings(spec, specPath, domain),
     ...annotationWarnings(template, root, domain),
     ...(spec.volumes ?? []).flatMap((volume, index) =>
-      volumeWarnings(volume, place.child("volumes").index(index)),
+      volumeWarnings(volume, specPath.child("volumes").index(index)),
     ),
     ...projectionWarnings(spec.volumes ?? []),
-    ...repetitions(spec, place),
-    ...fractionsOf(spec.overhead, BYTES, place.child("overhead")),
+    ...repetitions(spec, specPath),
+    ...fractionsOf(spec.overhead, BYTES, specPath.child("overhead")),
     ...podSeccomp(template, root, domain),
     ...containerWarnings(template, root, { domain, isTemplate: path !== undefined }),
-    ...portWarnings(spec, place),
-    ...graceWarnings(spec, place),
-    ...affinityWarnings(spec, place),
-    ...addressWarnings(spec, place),
+    ...portWarnings(spec, specPath),
+    ...graceWarnings(spec, specPath),
+    ...affinityWarnings(spec, specPath),
+    ...addressWarnings(spec, specPath),
   ];
 }
 
@@ -52,8 +55,8 @@ function labelWarnings(spec: PodSpec, path: Path, domain: Domain): readonly stri
     if (fault !== undefined) warnings.push(`${path.child("nodeSelector").key(label)}: ${fault}`);
   }
   const { nodeAffinity } = spec.affinity ?? {};
-  const place = path.child("affinity", "nodeAffinity");
-  const required = place.child(REQUIRED, "nodeSelectorTerms");
+  const nodeAffinityPath = path.child("affinity", "nodeAffinity");
+  const required = nodeAffinityPath.child(REQUIRED, "nodeSelectorTerms");
   for (const [index, term] of (nodeAffinity?.[REQUIRED]?.nodeSelectorTerms ?? []).entries()) {
     append(
       warnings,
@@ -61,7 +64,7 @@ function labelWarnings(spec: PodSpec, path: Path, domain: Domain): readonly stri
     );
   }
   for (const [index, { preference }] of (nodeAffinity?.[PREFERRED] ?? []).entries()) {
-    const where = place.child(PREFERRED).index(index).child("preference");
+    const where = nodeAffinityPath.child(PREFERRED).index(index).child("preference");
     append(warnings, nodeSelectorTermWarnings(preference, where, { domain, checkValues: true }));
   }
   for (const [index, constraint] of (spec.topologySpreadConstraints ?? []).entries()) {
@@ -99,7 +102,7 @@ function annotationWarnings({ metadata }: Template, path: Path, domain: Domain) 
 const NO_SECCOMP = `non-functional in v1.27+; use the "seccompProfile" field instead`;
 const OLD_APP_ARMOR = `deprecated since v1.30; use the "appArmorProfile" field instead`;
 
-/** Warns of new pods, before the field is filled from the annotation. */
+/** Warnings about AppArmor annotations of new pods, before defaulting sets the field. */
 export function appArmorWarnings(
   { metadata, spec }: Template,
   { domain }: Pick<HookContext, "domain">,
@@ -142,7 +145,7 @@ const oldSources = Object.entries({
   rbd: "deprecated in v1.28, non-functional in v1.31+",
 });
 
-/** Sources that warnings name otherwise than the field is called. */
+/** Field of the source -> name in warnings, where they differ. */
 const otherNames: Readonly<Record<string, string>> = { storageos: "storageOS" };
 
 function volumeWarnings(volume: Volume, path: Path): readonly string[] {
@@ -153,8 +156,8 @@ function volumeWarnings(volume: Volume, path: Path): readonly string[] {
   );
   const template = volume.ephemeral?.volumeClaimTemplate;
   if (template === undefined) return old;
-  const place = path.child("ephemeral", "volumeClaimTemplate", "spec");
-  return [...old, ...claimWarnings(template.spec, place)];
+  const specPath = path.child("ephemeral", "volumeClaimTemplate", "spec");
+  return [...old, ...claimWarnings(template.spec, specPath)];
 }
 
 function repetitions(spec: PodSpec, path: Path): readonly string[] {
@@ -203,10 +206,10 @@ function containerWarnings(
 const BYTES = ["memory", "ephemeral-storage"] as const;
 
 function fractions({ resources }: Container, path: Path): readonly string[] {
-  const place = path.child("resources");
+  const resourcesPath = path.child("resources");
   return BYTES.flatMap((name) => [
-    ...fractionsOf(resources.limits, [name], place.child("limits")),
-    ...fractionsOf(resources.requests, [name], place.child("requests")),
+    ...fractionsOf(resources.limits, [name], resourcesPath.child("limits")),
+    ...fractionsOf(resources.requests, [name], resourcesPath.child("requests")),
   ]);
 }
 
@@ -222,7 +225,7 @@ function fractionsOf(
   });
 }
 
-/** A variable that is set again, unless its new value is made from the old one. */
+/** Warnings about environment variables that are set again without use of the earlier value. */
 function hiddenVariables({ env = [] }: Container, path: Path): readonly string[] {
   const seen = new Set<string>();
   return env.flatMap(({ name, value = "", valueFrom }, index) => {
@@ -238,7 +241,7 @@ interface HasName {
   readonly metadata: { readonly name?: string };
 }
 
-/** Warnings about the name of a new object, with which the names of its pods begin. */
+/** Warnings about the name of a new object from which pod names are derived. */
 export function nameWarnings({ metadata }: HasName): readonly string[] {
   const messages = isDns1123Label(metadata.name ?? "");
   if (messages.length === 0) return [];
@@ -248,7 +251,7 @@ export function nameWarnings({ metadata }: HasName): readonly string[] {
   return [`metadata.name: ${why}: [${messages.join(" ")}]`];
 }
 
-/** Whether an update of the main resource did not change the spec: then there are no warnings. */
+/** Whether an update leaves the spec unchanged, in which case there are no warnings. */
 export function keepsGeneration(object: HasGeneration, old: HasGeneration | undefined): boolean {
   return old !== undefined && object.metadata.generation === old.metadata.generation;
 }
@@ -273,8 +276,8 @@ export function podStatusWarnings({ podIPs, hostIPs }: PodAddresses): readonly s
   const warningsOf = (field: string, all: PodAddresses["podIPs"]) =>
     (all ?? []).flatMap(({ ip = "" }, index) => {
       const warning = addressWarning(ip);
-      const place = status.child(field).index(index).child("ip");
-      return warning === undefined ? [] : [`${place}: ${warning}`];
+      const ipPath = status.child(field).index(index).child("ip");
+      return warning === undefined ? [] : [`${ipPath}: ${warning}`];
     });
   return [...warningsOf("podIPs", podIPs), ...warningsOf("hostIPs", hostIPs)];
 }
@@ -292,13 +295,13 @@ function graceWarnings({ terminationGracePeriodSeconds: grace }: PodSpec, path: 
 
 function affinityWarnings({ affinity }: PodSpec, path: Path): readonly string[] {
   return (["podAffinity", "podAntiAffinity"] as const).flatMap((field) => {
-    const place = path.child("affinity", field);
+    const fieldPath = path.child("affinity", field);
     const required = (affinity?.[field]?.[REQUIRED] ?? []).flatMap((term, index) =>
-      term.labelSelector === undefined ? [noSelector(place.child(REQUIRED).index(index))] : [],
+      term.labelSelector === undefined ? [noSelector(fieldPath.child(REQUIRED).index(index))] : [],
     );
     const preferred = (affinity?.[field]?.[PREFERRED] ?? []).flatMap((each, index) => {
       if (each.podAffinityTerm.labelSelector !== undefined) return [];
-      return [noSelector(place.child(PREFERRED).index(index).child("podAffinityTerm"))];
+      return [noSelector(fieldPath.child(PREFERRED).index(index).child("podAffinityTerm"))];
     });
     return [...required, ...preferred];
   });

@@ -1,4 +1,4 @@
-/** Structs of the core group that only travel. */
+/** Core structs that are sent but never stored. */
 import { value, structs } from "#schema";
 import { objectMeta } from "#meta";
 import { podStatus } from "./pod-status.ts";

@@ -35,7 +35,7 @@ import {
 const specPath = Path.of("spec");
 const annotationsPath = Path.of("metadata.annotations");
 
-/** One address in two places: the old field wins where they differ. */
+/** Synchronizes `podIP` and `podIPs`; `podIP` takes precedence. */
 function mirrorAddress({ status }: Pod): void {
   const { podIP, podIPs = [] } = status;
   if (podIP && podIPs[0]?.ip !== podIP) status.podIPs = [{ ip: podIP }];
@@ -43,7 +43,7 @@ function mirrorAddress({ status }: Pod): void {
   if (first !== undefined) status.podIP = first.ip;
 }
 
-/** Everything that holds for the pod as it is, new or old. */
+/** Validates rules that apply on creation and update. */
 function checkPod(pod: Pod, problems: Problems, context: HookContext): void {
   const { domain } = context;
   checkPodAnnotations(pod, annotationsPath, { domain, problems });
@@ -57,7 +57,7 @@ function checkPod(pod: Pod, problems: Problems, context: HookContext): void {
   }
 }
 
-/** Tokens are those of the service account. */
+/** Rejects service account token volumes in pods without a service account. */
 function checkTokens({ spec }: Pod, problems: Problems): void {
   if (spec.serviceAccountName) return;
   for (const [index, { projected }] of (spec.volumes ?? []).entries()) {
@@ -89,7 +89,7 @@ function validate(pod: Pod, problems: Problems, context: HookContext): void {
   checkAppArmorAgreement(pod, specPath, { domain, problems });
 }
 
-/** Some annotations are there from the start or never. */
+/** Rejects adding, changing or removing annotations that are fixed on creation. */
 function checkFixedAnnotations(
   pod: Pod,
   old: Pod,
@@ -131,7 +131,7 @@ function validateUpdate(pod: Pod, old: Pod, problems: Problems, context: HookCon
   }
 }
 
-/** Grace period of a pod in seconds: 0 if no kubelet runs it. */
+/** Grace period of a deletion in seconds; 0 if no kubelet runs the pod. */
 function gracePeriod({ spec, status }: Pod, asked: number | undefined): number {
   const isOver = status.phase === "Failed" || status.phase === "Succeeded";
   if (!spec.nodeName || isOver) return 0;

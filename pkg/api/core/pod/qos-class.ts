@@ -1,4 +1,4 @@
-/** How well a pod is served when resources run short: its class of quality of service. */
+/** Quality of service class of a pod. */
 import { Quantity } from "#meta";
 import { sortedKeys } from "../../strategy.ts";
 import type { PodSpec } from "./spec/pod-spec.ts";
@@ -8,7 +8,7 @@ export type QualityClass = "Guaranteed" | "Burstable" | "BestEffort";
 
 const counted = ["cpu", "memory"];
 
-/** The counted amounts that are above zero. */
+/** Positive amounts of the resources that determine the class. */
 function positive(amounts: SomeAmounts): Amounts {
   const found = Object.entries(amounts ?? {}).filter(
     ([name, amount]) => counted.includes(name) && Quantity.parse(amount).sign > 0,
@@ -19,7 +19,7 @@ function positive(amounts: SomeAmounts): Amounts {
 interface Totals {
   readonly requests: Amounts;
   readonly limits: Amounts;
-  /** Everything that counts is limited. */
+  /** Whether all containers limit cpu and memory. */
   readonly isLimited: boolean;
 }
 

@@ -1,7 +1,4 @@
-/**
- * Cluster addresses of a service and their families: what follows from what, and which choices
- * contradict each other.
- */
+/** Defaulting and validation of clusterIPs, ipFamilies and ipFamilyPolicy. */
 import { Path, Problems } from "#schema";
 import { deepEqual, ipFamily, parseIp } from "#base";
 import { NOT_AN_ADDRESS } from "../../networking/ip.ts";
@@ -21,7 +18,7 @@ function otherFamily(family: string | undefined): string {
   return family === "IPv4" ? "IPv6" : "IPv4";
 }
 
-/** Synchronizes `clusterIP` and `clusterIPs`, of which clients may know only one. */
+/** Synchronizes `clusterIP` and `clusterIPs` for clients that set only one of them. */
 export function alignAddresses({ spec }: Service, old: Service | undefined): void {
   const before = old?.spec;
   const [ip, all] = [spec.clusterIP ?? "", spec.clusterIPs ?? []];
@@ -80,7 +77,7 @@ function checkFamilies({ ipFamilies = [], ipFamilyPolicy }: Spec, problems: Prob
   }
 }
 
-/** Returns false if an address is malformed, which precludes further checks. */
+/** Validates each address; returns false if one is malformed, which precludes further checks. */
 function checkEachAddress(
   { clusterIPs = [] }: Spec,
   known: readonly string[],
@@ -109,14 +106,14 @@ function checkFit({ clusterIPs = [], ipFamilies = [] }: Spec, problems: Problems
 
 interface Settlement {
   readonly old: Service | undefined;
-  /** Families of the cluster's services, its preferred one first. */
+  /** IP families of the service CIDRs, primary first. */
   readonly configured: readonly string[];
   readonly problems: Problems;
 }
 
 /**
- * Fills in policy and families from what is given and from what the cluster has. Stops at the first
- * kind of problem; nothing else of the service should be looked at then.
+ * Defaults ipFamilyPolicy and ipFamilies from the request and the cluster. Stops at the first kind
+ * of problem; further validation is then pointless.
  */
 export function settleFamilies(service: Service, { old, configured, problems }: Settlement): void {
   const { spec } = service;

@@ -1,4 +1,4 @@
-/** What becomes of a service before it is checked: defaults, and fields that go with its type. */
+/** Defaulting and preparation of Services before validation. */
 import { Problems } from "#schema";
 import { deepEqual } from "#base";
 import { type HookContext, invalid } from "#meta";
@@ -13,7 +13,7 @@ import {
 
 type Spec = Service["spec"];
 
-/** Seconds that a client sticks to its pod. */
+/** Default timeout of session affinity in seconds. */
 const AFFINITY_SECONDS = 10_800;
 
 export function fillDefaults(service: Service): void {
@@ -37,7 +37,10 @@ export function fillDefaults(service: Service): void {
   }
 }
 
-/** @throws StatusError 422 for contradictory IPs and families, before any other validation */
+/**
+ * Defaults IP families.
+ * @throws StatusError 422 for contradictory IPs and families, before any other validation
+ */
 function settle(service: Service, old: Service | undefined, context: HookContext): void {
   const problems = new Problems();
   const configured = context.ipFamilies ?? ["IPv4"];
@@ -89,7 +92,9 @@ function keepAllocated(service: Service, old: Service): void {
   }
 }
 
-/** Preserves node ports by port name, unless another port of the new Service requests the number. */
+/**
+ * Preserves node ports by port name, unless another port of the new Service requests the number.
+ */
 function keepNodePorts({ ports = [] }: Spec, { ports: before = [] }: Spec): void {
   const numbers = new Set(before.map(({ nodePort }) => nodePort ?? 0));
   const used = new Set(ports.map(({ nodePort }) => nodePort ?? 0).filter((n) => numbers.has(n)));
@@ -102,7 +107,7 @@ function keepNodePorts({ ports = [] }: Spec, { ports: before = [] }: Spec): void
   }
 }
 
-/** Fields that the new type has no use for go, unless the client changed them. */
+/** Clears fields that the new type does not support, unless the client changed them. */
 function dropWithType(service: Service, old: Service): void {
   const { spec } = service;
   const isSame = (field: keyof Spec) => deepEqual(spec[field] ?? null, old.spec[field] ?? null);

@@ -1,4 +1,4 @@
-/** The shape of a Service. */
+/** Structs of Service. */
 import {
   required,
   bool,
@@ -286,14 +286,14 @@ export type Service = Infer<typeof serviceV1>;
 export type ServicePort = Infer<typeof servicePort>;
 export type LoadBalancerStatus = Infer<typeof loadBalancerStatus>;
 
-/** In place of an address: the pods are to be found by DNS alone. */
+/** clusterIP of headless Services. */
 export const NO_ADDRESS = "None";
 
 export function isHeadless({ spec }: Service): boolean {
   return spec.clusterIPs?.length === 1 && spec.clusterIPs[0] === NO_ADDRESS;
 }
 
-/** ExternalName is the one type that has no address. */
+/** Whether the type has a cluster IP; only ExternalName has none. */
 export function needsClusterIp({ spec }: Service): boolean {
   return spec.type === "ClusterIP" || spec.type === "NodePort" || spec.type === "LoadBalancer";
 }
@@ -307,7 +307,7 @@ export function needsHealthCheckNodePort({ spec }: Service): boolean {
   return spec.type === "LoadBalancer" && spec.externalTrafficPolicy === "Local";
 }
 
-/** Whether traffic may come from outside the cluster. */
+/** Whether the Service is reachable from outside the cluster. */
 export function isExternallyAccessible({ spec }: Service): boolean {
   if (spec.type === "LoadBalancer" || spec.type === "NodePort") return true;
   return spec.type === "ClusterIP" && (spec.externalIPs?.length ?? 0) > 0;

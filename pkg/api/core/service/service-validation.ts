@@ -42,7 +42,7 @@ const topologyAnnotations = {
 };
 const rangesAnnotation = `service.beta.${kubernetes.label}/load-balancer-source-ranges`;
 
-/** Networks and addresses that `old` has are taken as they are. */
+/** Validates a Service. CIDRs and addresses that `old` has are not validated again. */
 export function validateService(
   service: Service,
   old: Service | undefined,
@@ -204,7 +204,7 @@ function checkTypeName({ spec: { type = "", ports = [] } }: Service, problems: P
   }
 }
 
-/** Node ports and ports, each once for a protocol. */
+/** Requires unique combinations of protocol with node port and with port. */
 function checkRepeatedPorts({ spec: { ports = [] } }: Service, problems: Problems): void {
   const repeatedOnNodes = repeatedPlaces(
     ports,
@@ -222,7 +222,7 @@ function checkRepeatedPorts({ spec: { ports = [] } }: Service, problems: Problem
   }
 }
 
-/** In the field, or in the annotation that came before it. */
+/** Validates loadBalancerSourceRanges from the field or the deprecated annotation. */
 function checkSourceRanges(
   { metadata, spec: { type, loadBalancerSourceRanges: ranges = [] } }: Service,
   known: readonly string[],
@@ -290,7 +290,7 @@ function checkTraffic(service: Service, problems: Problems): void {
   }
 }
 
-/** That a port is there where it must be is up to its allocation. */
+/** Validates healthCheckNodePort; its allocation ensures that a required port is set. */
 function checkHealthPort(service: Service, problems: Problems): void {
   const { healthCheckNodePort: port = 0 } = service.spec;
   if (port === 0) return;
@@ -316,7 +316,7 @@ function checkDistribution(
   unsupported(problems, spec.child("trafficDistribution"), { value, supported });
 }
 
-/** The status of a load balancer; services of other types have none. */
+/** Validates status.loadBalancer, which only type LoadBalancer may set. */
 export function validateLoadBalancerStatus(
   { status, spec: { type } }: Service,
   old: LoadBalancerStatus,
@@ -330,17 +330,17 @@ export function validateLoadBalancerStatus(
   }
   const known = new Set((old.ingress ?? []).map(({ ip }) => ip));
   for (const [index, { ip = "", ipMode, hostname = "" }] of ingress.entries()) {
-    const place = path.index(index);
+    const itemPath = path.index(index);
     if (ip !== "" && parseIp(ip) === undefined && !known.has(ip)) {
-      problems.invalid(place.child("ip"), ip, NOT_AN_ADDRESS);
+      problems.invalid(itemPath.child("ip"), ip, NOT_AN_ADDRESS);
     }
-    checkMode(ip, ipMode, { path: place.child("ipMode"), problems });
+    checkMode(ip, ipMode, { path: itemPath.child("ipMode"), problems });
     if (hostname === "") continue;
     const messages = isDns1123Subdomain(hostname);
-    invalidEach(problems, place.child("hostname"), { value: hostname, messages });
+    invalidEach(problems, itemPath.child("hostname"), { value: hostname, messages });
     if (parseIp(hostname) === undefined) continue;
     const detail = "must be a DNS name, not an IP address";
-    problems.invalid(place.child("hostname"), hostname, detail);
+    problems.invalid(itemPath.child("hostname"), hostname, detail);
   }
 }
 

@@ -59,7 +59,7 @@ function ignored({ spec }: Service): readonly string[] {
   return found;
 }
 
-/** How the service is reached from outside. */
+/** Table cell of the external addresses. */
 function outside({ spec, status }: Service): string {
   const external = spec.externalIPs ?? [];
   switch (spec.type) {
@@ -80,7 +80,7 @@ function outside({ spec, status }: Service): string {
   }
 }
 
-/** `80/TCP,81:30084/UDP`. */
+/** Table cell of the ports, `80/TCP,81:30084/UDP` for example. */
 function ports({ spec }: Service): string {
   const all = (spec.ports ?? []).map(({ port, nodePort, protocol }) =>
     nodePort ? `${port}:${nodePort}/${protocol}` : `${port}/${protocol}`,

@@ -1,8 +1,8 @@
-/** What ConfigMap and Secret have in common. */
+/** Shared rules of ConfigMap and Secret. */
 import { deepEqual } from "#base";
 import { Path, type Problems } from "#schema";
 
-/** Bound of the bytes of all values of one object. */
+/** Limit on the total bytes of all values of an object. */
 export const MAX_DATA_BYTES = 1024 * 1024;
 
 /** Decoded length of padded base64. */
@@ -15,7 +15,7 @@ interface Sealable {
   readonly immutable?: boolean;
 }
 
-/** Once `immutable` is true, it and the fields `keys` stay as they are. */
+/** Rejects changes of `immutable` and the fields `keys` once `immutable` is true. */
 export function checkSealed<T extends Sealable>(
   object: T,
   old: T,

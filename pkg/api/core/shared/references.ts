@@ -1,4 +1,4 @@
-/** How objects point to each other. */
+/** Structs of object references. */
 import { required, nullablePointer, pointer, value, string, structs } from "#schema";
 import { uid } from "#meta";
 

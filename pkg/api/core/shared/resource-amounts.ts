@@ -1,4 +1,4 @@
-/** Sums of what containers ask for. */
+/** Arithmetic on resource amounts of pods. */
 import { assign } from "#base";
 import { Quantity } from "#meta";
 import { entry } from "../../strategy.ts";
@@ -8,7 +8,7 @@ import type { PodSpec } from "../pod/spec/pod-spec.ts";
 export type Amounts = Record<string, string>;
 export type SomeAmounts = Readonly<Amounts> | undefined;
 
-/** Rounds finer amounts up to thousandths, in place, as is done with every resource list. */
+/** Rounds quantities up to thousandths in place, as Kubernetes does in every resource list. */
 export function roundAmounts(amounts: Amounts | undefined): void {
   for (const [name, amount] of Object.entries(amounts ?? {})) {
     const rounded = Quantity.parse(amount).roundUp(-3).toString();
@@ -17,12 +17,12 @@ export function roundAmounts(amounts: Amounts | undefined): void {
 }
 
 const LARGEST_INT64 = 2n ** 63n - 1n;
-/** Powers of ten that are multiplied in one go; higher ones stop at an overflow. */
+/** Largest power of ten per multiplication; higher ones stop at an overflow. */
 const LARGEST_STEP = 9;
 
 /**
- * Not a whole number, as Kubernetes finds out: it counts thousandths in 64 bits, which amounts in
- * the quintillions overflow.
+ * Whether the quantity is not an integer. Kubernetes counts thousandths in 64 bits, which large
+ * amounts overflow.
  */
 export function isFractional(amount: string): boolean {
   const { mantissa, exponent } = Quantity.parse(amount);
@@ -65,8 +65,8 @@ export function isSidecar(container: Container): boolean {
 }
 
 /**
- * What all containers need together: the sum of those that run at once, or what one init container
- * needs beside the sidecars before it, if that is more.
+ * Effective amounts of a pod: sum of the containers that run together, or the maximum of an init
+ * container plus its preceding sidecars, whichever is larger.
  */
 export function containerTotal(spec: PodSpec, field: Field): Amounts {
   const amounts = (container: Container) => container.resources[field];

@@ -1,4 +1,4 @@
-/** Which names a resource (as in cpu, memory, `example.com/gpu`) may have, and where. */
+/** Validation of resource names (cpu, memory, `example.com/gpu`) by context. */
 import type { Path, Problems } from "#schema";
 import { isQualifiedName, kubernetes, Quantity } from "#meta";
 import { invalidEach } from "../../strategy.ts";
@@ -30,7 +30,7 @@ function isHugePages(name: string): boolean {
   return name.startsWith(hugePages);
 }
 
-/** Known to quotas by itself, without a domain. */
+/** Whether the name is a quota resource without domain. */
 export function isStandardQuotaName(name: string): boolean {
   return quotaNames.has(name) || isHugePages(name) || name.startsWith(`requests.${hugePages}`);
 }
@@ -43,23 +43,26 @@ function isStandardContainerName(name: string): boolean {
   return computeNames.includes(name) || isHugePages(name);
 }
 
-/** Has no domain, or Kubernetes' own, which is what nodes report whatever the domain is here. */
+/**
+ * Whether the name has no domain or Kubernetes' default domain, which nodes report even if the API
+ * domain differs.
+ */
 function isNative(name: string): boolean {
   return !name.includes("/") || name.includes(`${kubernetes.label}/`);
 }
 
-/** An extended resource, whose name has a domain prefix. */
+/** Whether the name is an extended resource, which has a domain prefix. */
 export function isExtendedName(name: string): boolean {
   if (isNative(name) || name.startsWith("requests.")) return false;
   return isQualifiedName(`requests.${name}`).length === 0;
 }
 
-/** Limits may exceed requests. */
+/** Whether limits may exceed requests. */
 export function isOvercommitAllowed(name: string): boolean {
   return isNative(name) && !isHugePages(name);
 }
 
-/** True if `name` passed as a resource name at all. */
+/** Validates a resource name; returns true if its syntax is valid. */
 export function checkResourceName(name: string, path: Path, problems: Problems): boolean {
   const messages = isQualifiedName(name);
   invalidEach(problems, path, { value: name, messages });

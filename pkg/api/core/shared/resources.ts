@@ -1,10 +1,10 @@
-/** Amounts of resources that containers ask for. */
+/** Structs of resource requirements. */
 import { required, list, map, named, value, string, structs } from "#schema";
 import { quantity } from "#meta";
 
 const v1 = structs("api/core/v1");
 
-/** Amounts by resource name. */
+/** ResourceList: quantities by resource name. */
 export const resourceList = map(quantity, "v1.ResourceList");
 
 const resourceClaim = v1(

@@ -1,8 +1,8 @@
-/** Names of certificate signers: `example.com/signer-name`. */
+/** Validation of certificate signer names, `example.com/signer-name` for example. */
 import { isDns1123Label, isDns1123Subdomain } from "#meta";
 
 interface Fault {
-  /** The part of the name that is wrong. */
+  /** Invalid part of the name. */
   readonly value: string;
   readonly message: string;
 }
@@ -10,7 +10,7 @@ interface Fault {
 const LONGEST_DOMAIN = 253;
 const LONGEST_PATH = 317;
 
-/** Empty for a proper name. */
+/** Errors of a signer name; empty if it is valid. */
 export function signerNameFaults(name: string): readonly Fault[] {
   const parts = name.split("/");
   if (parts.length !== 2) {

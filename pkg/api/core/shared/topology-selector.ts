@@ -31,22 +31,24 @@ export const topologySelectorTerm = v1(
   { atomic: true },
 );
 
-/** Causes about one term, of which Kubernetes reports any number. */
+/** Maximum number of causes per term; Kubernetes has no limit. */
 const MOST_REPORTED = 16;
 
 type Term = Infer<typeof topologySelectorTerm>;
 
-/** Terms must differ, keys within a term, and values of a key. */
+/** Requires unique terms, keys within a term, and values of a key. */
 export function checkTopologyTerms(terms: readonly Term[], path: Path, problems: Problems): void {
   const empty = identity({});
   // Kubernetes compares an empty term with as many empty ones as there are terms.
   const seen = new Map<unknown, number>([[empty, terms.length]]);
   for (const [index, term] of terms.entries()) {
-    const place = path.index(index).child("matchLabelExpressions");
-    const found = identity(Object.fromEntries(checkTerm(term, place, problems)));
+    const matchLabelExpressionsPath = path.index(index).child("matchLabelExpressions");
+    const found = identity(
+      Object.fromEntries(checkTerm(term, matchLabelExpressionsPath, problems)),
+    );
     const count = seen.get(found) ?? 0;
     const reported = Math.min(count, MOST_REPORTED);
-    for (let each = 0; each < reported; each++) problems.duplicate(place, "");
+    for (let each = 0; each < reported; each++) problems.duplicate(matchLabelExpressionsPath, "");
     seen.set(found, count + 1);
   }
 }
@@ -54,15 +56,15 @@ export function checkTopologyTerms(terms: readonly Term[], path: Path, problems:
 function checkTerm(term: Term, path: Path, problems: Problems): Map<string, readonly string[]> {
   const found = new Map<string, readonly string[]>();
   for (const [index, requirement] of (term.matchLabelExpressions ?? []).entries()) {
-    const place = path.index(index);
+    const itemPath = path.index(index);
     const { key } = requirement;
     const values = requirement.values ?? [];
-    if (values.length === 0) problems.required(place.child("values"));
+    if (values.length === 0) problems.required(itemPath.child("values"));
     for (const i of repeatedPlaces(values, (value) => value)) {
-      problems.duplicate(place.child("values").index(i), values[i]);
+      problems.duplicate(itemPath.child("values").index(i), values[i]);
     }
-    invalidEach(problems, place.child("key"), { value: key, messages: isQualifiedName(key) });
-    if (found.has(key)) problems.duplicate(place.child("key"), key);
+    invalidEach(problems, itemPath.child("key"), { value: key, messages: isQualifiedName(key) });
+    if (found.has(key)) problems.duplicate(itemPath.child("key"), key);
     found.set(key, [...new Set(values)].sort());
   }
   return found;

@@ -1,4 +1,4 @@
-/** Rules of a pod's volumes. */
+/** Validation of pod volumes. */
 import type { Infer, Path, Problems } from "#schema";
 import {
   checkAnnotations,
@@ -107,10 +107,10 @@ const lastChecks: Checks<LastSource> = {
     invalidEach(problems, path.child("name"), { value: name, messages });
   },
   ephemeral: ({ volumeClaimTemplate: template }, path, problems) => {
-    const place = path.child("volumeClaimTemplate");
-    if (template === undefined) return problems.required(place);
-    checkTemplateMeta(template.metadata, place.child("metadata"), problems);
-    checkClaimSpec(template.spec, place.child("spec"), problems);
+    const volumeClaimTemplatePath = path.child("volumeClaimTemplate");
+    if (template === undefined) return problems.required(volumeClaimTemplatePath);
+    checkTemplateMeta(template.metadata, volumeClaimTemplatePath.child("metadata"), problems);
+    checkClaimSpec(template.spec, volumeClaimTemplatePath.child("spec"), problems);
   },
   image: (source, path, problems) => {
     requireFields({ reference: source.reference }, path, problems);
@@ -163,9 +163,9 @@ function checkSource(
   const visit = <N extends SourceName>(name: N) => {
     const source = volume[name] as Source[N] | undefined;
     if (source === undefined) return;
-    const place = path.child(otherNames[name as string] ?? name);
-    if (found > 0) problems.forbidden(place, "may not specify more than 1 volume type");
-    else checks[name](source, place, problems);
+    const fieldPath = path.child(otherNames[name as string] ?? name);
+    if (found > 0) problems.forbidden(fieldPath, "may not specify more than 1 volume type");
+    else checks[name](source, fieldPath, problems);
     found++;
   };
   for (const name of Object.keys(checks)) visit(name as SourceName);
@@ -212,18 +212,21 @@ export function checkVolumes(
       .map(({ name }) => `${podName}-${name}`),
   );
   for (const [index, volume] of volumes.entries()) {
-    const place = path.index(index);
+    const itemPath = path.index(index);
     const before = problems.list.length;
     const { name, persistentVolumeClaim: claim } = volume;
-    checkSource(volume, place, { checks, problems });
-    checkClaimName(volume, podName, { path: place, problems });
-    if (name === "") problems.required(place.child("name"));
+    checkSource(volume, itemPath, { checks, problems });
+    checkClaimName(volume, podName, { path: itemPath, problems });
+    if (name === "") problems.required(itemPath.child("name"));
     else
-      invalidEach(problems, place.child("name"), { value: name, messages: isDns1123Label(name) });
-    if (sound.has(name)) problems.duplicate(place.child("name"), name);
+      invalidEach(problems, itemPath.child("name"), {
+        value: name,
+        messages: isDns1123Label(name),
+      });
+    if (sound.has(name)) problems.duplicate(itemPath.child("name"), name);
     if (problems.list.length === before) sound.set(name, volume);
     if (claim === undefined || !made.has(claim.claimName)) continue;
-    const where = place.child("persistentVolumeClaim", "claimName");
+    const where = itemPath.child("persistentVolumeClaim", "claimName");
     const detail = "must not reference a PVC that gets created for an ephemeral volume";
     problems.invalid(where, claim.claimName, detail);
   }

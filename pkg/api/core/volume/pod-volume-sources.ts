@@ -1,4 +1,4 @@
-/** Storage that is named in a pod directly. */
+/** Volume sources for pods only. */
 import { required, bool, map, named, pointer, value, string, structs } from "#schema";
 import { quantity } from "#meta";
 import { localObjectReference } from "../shared/references.ts";

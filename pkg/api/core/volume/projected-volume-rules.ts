@@ -1,4 +1,4 @@
-/** Rules of volumes whose files come from API objects. */
+/** Validation of volumes whose files come from API objects. */
 import type { Infer, Path, Problems } from "#schema";
 import { invalidEach, unsupported } from "../../strategy.ts";
 import { checkLabelSelector } from "../../label-selector.ts";
@@ -29,7 +29,7 @@ export function checkItems(
   }
 }
 
-/** Causes name the volume rather than the file. */
+/** Validates a downward API file; causes have the path of the volume. */
 function checkDownwardFile(
   { path: target, fieldRef, resourceFieldRef, mode }: DownwardAPIVolumeFile,
   path: Path,
@@ -44,8 +44,8 @@ function checkDownwardFile(
       problems.invalid(path, "resource", detail);
     }
   } else if (resourceFieldRef !== undefined) {
-    const place = path.child("resourceFieldRef");
-    checkResourceReference(resourceFieldRef, place, { inVolume: true, problems });
+    const resourceFieldRefPath = path.child("resourceFieldRef");
+    checkResourceReference(resourceFieldRef, resourceFieldRefPath, { inVolume: true, problems });
   } else problems.required(path, "one of fieldRef and resourceFieldRef is required");
   checkMode(mode, path.child("mode"), problems);
 }
@@ -58,16 +58,16 @@ export function checkDownwardFiles(
   for (const file of files ?? []) checkDownwardFile(file, path, problems);
 }
 
-/** The files of one projected volume, whose paths must differ. */
+/** Paths of the files of a projected volume, which must be unique. */
 interface Files {
-  /** Path of the volume, for which conflicts and some errors are reported. */
+  /** Path of the volume, used for conflicts and some other errors. */
   readonly path: Path;
   readonly taken: Set<string>;
   readonly domain: Domain;
   readonly problems: Problems;
 }
 
-/** Tells of a clash by the name of the object where there is one. */
+/** Claims a file path; conflicts name the object if there is one. */
 function claim(target: string | undefined, shown: string | undefined, files: Files): void {
   if (!target) return;
   if (files.taken.has(target)) {
@@ -139,13 +139,17 @@ const LONGEST_TOKEN = 2 ** 32;
 function checkToken({ serviceAccountToken }: Projection, path: Path, files: Files): void {
   const { expirationSeconds = SHORTEST_TOKEN, path: target = "" } = serviceAccountToken ?? {};
   const { problems } = files;
-  const place = path.child("expirationSeconds");
+  const expirationSecondsPath = path.child("expirationSeconds");
   if (expirationSeconds < SHORTEST_TOKEN) {
-    problems.invalid(place, expirationSeconds, "may not specify a duration less than 10 minutes");
+    problems.invalid(
+      expirationSecondsPath,
+      expirationSeconds,
+      "may not specify a duration less than 10 minutes",
+    );
   }
   if (expirationSeconds > LONGEST_TOKEN) {
     const detail = "may not specify a duration larger than 2^32 seconds";
-    problems.invalid(place, expirationSeconds, detail);
+    problems.invalid(expirationSecondsPath, expirationSeconds, detail);
   }
   const where = files.path.child("path");
   if (target === "") problems.required(where);
@@ -168,9 +172,9 @@ function checkTrustBundle({ clusterTrustBundle }: Projection, path: Path, files:
       problems.invalid(path.child("labelSelector"), labelSelector, detail);
     }
   } else if (signerName !== undefined) {
-    const place = path.child("signerName");
-    if (signerName === "") problems.required(place, "must be a valid signer name");
-    checkSigner(signerName, place, problems);
+    const signerNamePath = path.child("signerName");
+    if (signerName === "") problems.required(signerNamePath, "must be a valid signer name");
+    checkSigner(signerName, signerNamePath, problems);
     checkLabelSelector(labelSelector, path.child("labelSelector"), problems);
   } else problems.required(path, "either name or signerName must be specified");
   if (target === "") problems.required(path.child("path"));
@@ -178,7 +182,7 @@ function checkTrustBundle({ clusterTrustBundle }: Projection, path: Path, files:
   claim(target, undefined, files);
 }
 
-/** As Go prints its own struct. */
+/** The projection as Go prints the struct. */
 function goTrustBundle(bundle: NonNullable<Projection["clusterTrustBundle"]>): unknown {
   return {
     Name: bundle.name ?? null,
@@ -197,7 +201,7 @@ function checkSigner(name: string, path: Path, problems: Problems): void {
 const keyTypes = ["RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519"];
 const HOUR = 3600;
 const DAY = 24 * HOUR;
-/** What signers of Kubernetes itself grant, and what others do. */
+/** Maximum lifetimes: of Kubernetes' signers, and of others. */
 const LONGEST_OWN = DAY;
 const LONGEST = 91 * DAY;
 
@@ -209,11 +213,11 @@ function checkCertificate({ podCertificate }: Projection, path: Path, files: Fil
   if (!keyTypes.includes(keyType)) {
     unsupported(problems, path.child("keyType"), { value: keyType, supported: keyTypes });
   }
-  const place = path.child("maxExpirationSeconds");
+  const maxExpirationSecondsPath = path.child("maxExpirationSeconds");
   const longest = signerName.startsWith(resolve("{label}/", files.domain)) ? LONGEST_OWN : LONGEST;
   const limit = (sign: string, bound: number) =>
     problems.invalid(
-      place,
+      maxExpirationSecondsPath,
       maxExpirationSeconds,
       `if provided, maxExpirationSeconds must be ${sign} ${bound}`,
     );

@@ -1,4 +1,4 @@
-/** Volumes whose files come from API objects. */
+/** Structs of volumes whose files come from API objects. */
 import {
   type Infer,
   required,

@@ -1,10 +1,10 @@
-/** Files of volumes that hide each other. */
+/** Warnings about projected files that hide each other. */
 import type { ProjectedVolumeSource } from "./projected-volumes.ts";
 import type { Volume } from "./volumes.ts";
 
 interface File {
   readonly path: string;
-  /** Source in messages; "" if it is evident. */
+  /** Source of the file in messages; "" = omitted. */
   readonly source: string;
 }
 
@@ -39,7 +39,7 @@ function filesOfProjection(projection: Projection): readonly File[] {
   );
 }
 
-/** The same path, or one below the other. */
+/** Whether the paths are equal or one contains the other. */
 function overlap(left: string, right: string): boolean {
   return `${left}/`.startsWith(`${right}/`) || `${right}/`.startsWith(`${left}/`);
 }
@@ -48,7 +48,7 @@ function quotedFile({ path, source }: File): string {
   return source === "" ? `"${path}"` : `"${path}" (${source})`;
 }
 
-/** Files of which each is compared with each; warnings beyond that help no reader. */
+/** Maximum number of files to compare pairwise. */
 const MOST_COMPARED = 100;
 const MOST_WARNINGS = 1_000;
 

@@ -1,6 +1,5 @@
 /**
- * Volume sources that name a Secret: pods name one of their namespace, PersistentVolumes one of any
- * namespace.
+ * Volume sources with a Secret reference: pods refer to their namespace, PersistentVolumes to any.
  */
 import {
   bool,

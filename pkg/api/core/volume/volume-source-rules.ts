@@ -1,11 +1,11 @@
-/** What the sources of pods and of PersistentVolumes must obey. */
+/** Validation of volume sources that pods and PersistentVolumes share. */
 import type { Infer, Path, Problems } from "#schema";
 import { isDns1123Label, isDns1123Subdomain, kubernetes } from "#meta";
 import { invalidEach, sortedKeys } from "../../strategy.ts";
 import { checkFilePath, checkNoBacksteps } from "../shared/path-rules.ts";
 import type { volumeSource } from "./volumes.ts";
 
-/** The sources of a pod's volume, by name. */
+/** Volume sources of pods by name. */
 export type Source = Required<Infer<typeof volumeSource>>;
 
 const LARGEST_UNIT = 255;
@@ -23,7 +23,7 @@ const hostPathTypes = [
   "Socket",
 ];
 
-/** `Required value` for each field that is absent or empty. */
+/** Requires each of these fields to be non-empty. */
 export function requireFields(
   fields: Readonly<Record<string, unknown>>,
   path: Path,
@@ -35,12 +35,12 @@ export function requireFields(
   }
 }
 
-/** Numbers of logical units. */
+/** Validates a logical unit number (LUN). */
 function checkUnit(value: number, path: Path, problems: Problems): void {
   if (value < 0 || value > LARGEST_UNIT) problems.invalid(path, value, UNIT_RANGE);
 }
 
-/** Absent or 0 selects the disk without partition, contrary to the message. */
+/** Validates a partition. 0 and absent mean the whole disk, contrary to the message. */
 export function checkPartition(value: number | undefined, path: Path, problems: Problems): void {
   const number = value ?? 0;
   if (number >= 0 && number <= LARGEST_UNIT) return;
@@ -73,15 +73,15 @@ export function checkFc(
   path: Path,
   problems: Problems,
 ): void {
-  const place = path.child("targetWWNs");
+  const targetWWNsPath = path.child("targetWWNs");
   if (targetWWNs.length === 0) {
     const detail = "must specify either targetWWNs or wwids, but not both";
-    if (wwids.length === 0) problems.required(place, detail);
+    if (wwids.length === 0) problems.required(targetWWNsPath, detail);
     return;
   }
   if (wwids.length > 0) {
     const detail = "targetWWNs and wwids can not be specified simultaneously";
-    problems.invalid(place, targetWWNs, detail);
+    problems.invalid(targetWWNsPath, targetWWNs, detail);
   }
   if (lun !== undefined) return checkUnit(lun, path.child("lun"), problems);
   problems.required(path.child("lun"), "lun is required if targetWWNs is specified");
@@ -108,15 +108,16 @@ export function checkQuobyte(
   path: Path,
   problems: Problems,
 ): void {
-  const place = path.child("registry");
+  const registryPath = path.child("registry");
   const detail = "must be a host:port pair or multiple pairs separated by commas";
-  if (registry === "") problems.required(place, detail);
+  if (registry === "") problems.required(registryPath, detail);
   else if (tenant.length > LONGEST_TENANT) {
     const length = "must be a UUID and may not exceed a length of 64 characters";
     problems.required(path.child("tenant"), length);
   } else {
     for (const pair of registry.split(",")) {
-      if (!/^(\[[^\]]*\]|[^:[\]]*):[^:[\]]*$/.test(pair)) problems.invalid(place, registry, detail);
+      if (!/^(\[[^\]]*\]|[^:[\]]*):[^:[\]]*$/.test(pair))
+        problems.invalid(registryPath, registry, detail);
     }
   }
   requireFields({ volume }, path, problems);
@@ -153,7 +154,7 @@ export function checkGitRepo(
   checkFilePath(directory, path.child("directory"), problems);
 }
 
-/** A Secret of the pod's own namespace. */
+/** Requires the name in a local Secret reference. */
 export function checkSecretName(
   secret: { readonly name?: string } | null | undefined,
   path: Path,
@@ -170,7 +171,10 @@ const initiatorForms = [
 
 const initiatorPrefixes = ["iqn", "eui", "naa"];
 
-/** For a volume in a pod, the message for another prefix names those that are allowed. */
+/**
+ * Validates an iSCSI initiator name.
+ * @param inPod the message for an unknown prefix lists the allowed ones
+ */
 function checkInitiator(
   name: string,
   path: Path,
@@ -193,7 +197,9 @@ export function checkIscsi(
   checkTarget(source, path, { problems, inPod: true });
 }
 
-/** Checks a PersistentVolume's source: its name and portal form at most 64 characters. */
+/**
+ * Validates an iSCSI source of a PersistentVolume: name plus portal are limited to 64 characters.
+ */
 export function checkVolumeIscsi(
   source: Parameters<typeof checkIscsi>[0],
   path: Path,
@@ -212,7 +218,7 @@ export const LONG_TARGET =
   "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if " +
   "iscsi.initiatorName is specified.";
 
-/** Whether the name of the interface for the target would be too long. */
+/** Whether the interface name derived from volume and portal would be too long. */
 export function isLongTarget(volumeName: string, targetPortal: string): boolean {
   return Buffer.byteLength(`${volumeName}:${targetPortal}`) > LONGEST_TARGET;
 }
@@ -236,7 +242,7 @@ function checkTarget(
   checkInitiator(initiatorName, path.child("initiatorname"), options);
 }
 
-/** The names of options belong to the driver, but for those of Kubernetes. */
+/** Validates a FlexVolume: option names with Kubernetes' domains are reserved. */
 export function checkFlex(
   { driver, options }: Pick<Source["flexVolume"], "driver" | "options">,
   path: Path,
@@ -258,9 +264,13 @@ export function checkStorageOs(
   problems: Problems,
 ): void {
   const { volumeName = "", volumeNamespace = "", secretRef } = source;
-  const place = path.child("volumeName");
-  if (volumeName === "") problems.required(place);
-  else invalidEach(problems, place, { value: volumeName, messages: isDns1123Label(volumeName) });
+  const volumeNamePath = path.child("volumeName");
+  if (volumeName === "") problems.required(volumeNamePath);
+  else
+    invalidEach(problems, volumeNamePath, {
+      value: volumeName,
+      messages: isDns1123Label(volumeName),
+    });
   if (volumeNamespace !== "") {
     invalidEach(problems, path.child("volumeNamespace"), {
       value: volumeNamespace,
@@ -272,7 +282,7 @@ export function checkStorageOs(
 
 const LONGEST_DRIVER = 63;
 
-/** The name of a CSI driver. */
+/** Validates a CSI driver name. */
 export function checkDriverName(name: string, path: Path, problems: Problems): void {
   if (name === "") problems.required(path);
   if (name.length > LONGEST_DRIVER) problems.tooLong(path, "", LONGEST_DRIVER);

@@ -1,4 +1,4 @@
-/** Where the contents of a volume come from: sources that pods and PersistentVolumes share. */
+/** Volume sources that pods and PersistentVolumes share. */
 import { required, bool, int32, list, named, pointer, value, string, structs } from "#schema";
 
 const v1 = structs("api/core/v1");

@@ -1,4 +1,4 @@
-/** Volumes of pods. */
+/** Structs of pod volumes. */
 import { type Infer, required, inline, pointer, string, structs } from "#schema";
 import { persistentVolumeClaimTemplate } from "../persistent-volume/persistent-volume-claim-spec.ts";
 import {

@@ -1,4 +1,4 @@
-/** Rules of what claims ask for. */
+/** Validation of ResourceClaim specs. */
 import type { Path, Problems } from "#schema";
 import { unsupported } from "../../strategy.ts";
 import type { ClaimSpec, DeviceRequest } from "./claim-structs.ts";
@@ -21,7 +21,7 @@ type ExactRequest = NonNullable<DeviceRequest["exactly"]>;
 type Devices = ClaimSpec["devices"];
 type Constraint = NonNullable<Devices["constraints"]>[number];
 
-/** What parts of a claim may refer to: `request` and `request/sub-request`. */
+/** Names that constraints and configurations may refer to: `request` and `request/sub-request`. */
 export function requestNames({ requests }: Devices): ReadonlySet<string> {
   const names = new Set<string>();
   for (const { name, firstAvailable = [] } of requests ?? []) {
@@ -58,27 +58,30 @@ export function checkReferences(
   });
 }
 
-/** `isStored` excuses the length of configurations, which older servers may have stored. */
+/**
+ * Validates a claim spec.
+ * @param isStored skips the size limit of configurations, which older servers did not enforce
+ */
 export function checkClaimSpec(
   { devices }: ClaimSpec,
   path: Path,
   { problems, isStored }: { readonly problems: Problems; readonly isStored: boolean },
 ): void {
-  const place = path.child("devices");
+  const devicesPath = path.child("devices");
   const names = requestNames(devices);
   checkSet(devices.requests, MOST_REQUESTS, {
-    path: place.child("requests"),
+    path: devicesPath.child("requests"),
     problems,
     check: (request, each) => checkRequest(request, each, problems),
     key: ({ name }) => name,
     field: "name",
   });
   checkEach(devices.constraints, MOST_CONSTRAINTS, {
-    path: place.child("constraints"),
+    path: devicesPath.child("constraints"),
     problems,
     check: (constraint, each) => checkConstraint(constraint, each, { names, problems }),
   });
-  checkConfigurations(devices.config, place.child("config"), {
+  checkConfigurations(devices.config, devicesPath.child("config"), {
     problems,
     isStored,
     check: ({ requests }, each) =>
@@ -131,12 +134,12 @@ function checkMode(
   path: Path,
   problems: Problems,
 ): void {
-  const place = path.child("count");
+  const countPath = path.child("count");
   if (mode === "All") {
     const detail = "must not be specified when allocationMode is 'All'";
-    if (BigInt(count) !== 0n) problems.invalid(place, count, detail);
+    if (BigInt(count) !== 0n) problems.invalid(countPath, count, detail);
   } else if (mode === "ExactCount") {
-    if (count <= 0) problems.invalid(place, count, "must be greater than zero");
+    if (count <= 0) problems.invalid(countPath, count, "must be greater than zero");
   } else {
     const supported = ["All", "ExactCount"];
     unsupported(problems, path.child("allocationMode"), { value: mode, supported });

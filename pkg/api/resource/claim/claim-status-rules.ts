@@ -1,4 +1,4 @@
-/** Rules of what claims got, and of who uses it. */
+/** Validation of ResourceClaim status: allocation, reservations and device status. */
 import { deepEqual, formatIp, isIpv4Mapped, parseCidr } from "#base";
 import { Path, type Problems, type StructType } from "#schema";
 import { checkConditions } from "../../condition-rules.ts";
@@ -51,7 +51,7 @@ interface Options {
 
 const path = Path.of("status");
 
-/** Tells the devices of a claim apart. */
+/** Key that identifies a device within a claim. */
 function deviceKey(device: Pick<Result, "driver" | "pool" | "device" | "shareID">): string {
   return JSON.stringify([device.driver, device.pool, device.device, device.shareID ?? ""]);
 }
@@ -60,7 +60,7 @@ function allocatedKeys({ allocation }: ClaimStatus): ReadonlySet<string> {
   return new Set(allocation?.devices.results?.map(deviceKey));
 }
 
-/** Removes the status of devices that the claim has deallocated. */
+/** Removes the status of devices that are no longer allocated. */
 export function dropReturned({ status: now }: ResourceClaim, { status: old }: ResourceClaim): void {
   const allocated = allocatedKeys(now);
   const before = allocatedKeys(old);
@@ -97,11 +97,12 @@ export function checkClaimStatus(
       "new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set";
     problems.forbidden(reservedPath, detail);
   }
-  const place = path.child("allocation");
+  const allocationPath = path.child("allocation");
   if (now.allocation === undefined) return;
-  if (old.allocation === undefined) checkAllocation(now.allocation, place, { names, problems });
+  if (old.allocation === undefined)
+    checkAllocation(now.allocation, allocationPath, { names, problems });
   else if (!deepEqual(now.allocation, old.allocation)) {
-    problems.invalid(place, shownAllocation(now.allocation), FIELD_IMMUTABLE);
+    problems.invalid(allocationPath, shownAllocation(now.allocation), FIELD_IMMUTABLE);
   }
 }
 
@@ -111,71 +112,71 @@ function shownAllocation(allocation: Allocation): unknown {
   return goShape(statusStruct.fields.allocation.type as StructType, allocation);
 }
 
-function checkConsumer({ resource, name, uid }: Consumer, place: Path, problems: Problems): void {
+function checkConsumer({ resource, name, uid }: Consumer, path: Path, problems: Problems): void {
   for (const [field, value] of Object.entries({ resource, name, uid })) {
-    if (value === "") problems.required(place.child(field));
+    if (value === "") problems.required(path.child(field));
   }
 }
 
 function checkDevices(status: ClaimStatus, problems: Problems): void {
-  const place = path.child("devices");
+  const devicesPath = path.child("devices");
   const devices = status.devices ?? [];
   const allocated = allocatedKeys(status);
   checkEach(devices, Infinity, {
-    path: place,
+    path: devicesPath,
     problems,
     check: (device, each) => checkDevice(device, each, { allocated, problems }),
   });
   for (const index of repeatedPlaces(devices, deviceKey)) {
-    problems.duplicate(place.index(index).child("deviceID"), unnamedDevice);
+    problems.duplicate(devicesPath.index(index).child("deviceID"), unnamedDevice);
   }
 }
 
-/** The error without the names, as in Kubernetes. */
+/** Value of the error without names, as in Kubernetes. */
 const unnamedDevice = { Driver: {}, Pool: {}, Device: {}, ShareID: {} };
 
 function checkDevice(
   device: DeviceStatus,
-  place: Path,
+  path: Path,
   { allocated, problems }: { readonly allocated: ReadonlySet<string>; readonly problems: Problems },
 ): void {
   const { driver, pool, data, networkData, conditions } = device;
-  checkDriver(driver, place.child("driver"), problems);
-  checkPool(pool, place.child("pool"), problems);
-  checkLabel(device.device, place.child("device"), problems);
-  checkShare(device.shareID, place.child("shareID"), problems);
+  checkDriver(driver, path.child("driver"), problems);
+  checkPool(pool, path.child("pool"), problems);
+  checkLabel(device.device, path.child("device"), problems);
+  checkShare(device.shareID, path.child("shareID"), problems);
   if (!allocated.has(deviceKey(device))) {
-    problems.invalid(place, unnamedDevice, "must be an allocated device in the claim");
+    problems.invalid(path, unnamedDevice, "must be an allocated device in the claim");
   }
-  const conditionsPath = place.child("conditions");
+  const conditionsPath = path.child("conditions");
   const count = conditions?.length ?? 0;
   if (count > MOST_CONDITIONS) problems.tooMany(conditionsPath, count, MOST_CONDITIONS);
   checkConditions(conditions ?? undefined, conditionsPath, problems);
   if (data !== undefined) {
-    checkData(data, place.child("data"), { problems, longest: LONGEST_DATA });
+    checkData(data, path.child("data"), { problems, longest: LONGEST_DATA });
   }
-  if (networkData !== undefined) checkNetwork(networkData, place.child("networkData"), problems);
+  if (networkData !== undefined) checkNetwork(networkData, path.child("networkData"), problems);
 }
 
-function checkShare(share: string | undefined, place: Path, problems: Problems): void {
+function checkShare(share: string | undefined, path: Path, problems: Problems): void {
   if (share === undefined) return;
   if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(share)) return;
   const detail =
     "uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` " +
     "with lowercase hexadecimal characters";
-  problems.invalid(place, share, detail);
+  problems.invalid(path, share, detail);
 }
 
-function checkNetwork(network: NetworkData, place: Path, problems: Problems): void {
+function checkNetwork(network: NetworkData, fieldPath: Path, problems: Problems): void {
   const { interfaceName = "", hardwareAddress = "", ips } = network;
   if (interfaceName.length > LONGEST_INTERFACE) {
-    problems.tooLong(place.child("interfaceName"), interfaceName, LONGEST_INTERFACE);
+    problems.tooLong(fieldPath.child("interfaceName"), interfaceName, LONGEST_INTERFACE);
   }
   if (hardwareAddress.length > LONGEST_HARDWARE_ADDRESS) {
-    problems.tooLong(place.child("hardwareAddress"), hardwareAddress, LONGEST_HARDWARE_ADDRESS);
+    problems.tooLong(fieldPath.child("hardwareAddress"), hardwareAddress, LONGEST_HARDWARE_ADDRESS);
   }
   checkSet(ips, MOST_ADDRESSES, {
-    path: place.child("ips"),
+    path: fieldPath.child("ips"),
     problems,
     check: (address, each) => {
       invalidEach(problems, each, { value: address, messages: interfaceFaults(address) });
@@ -197,10 +198,10 @@ function interfaceFaults(text: string): readonly string[] {
   return [`must be in canonical form (${JSON.stringify(canonical)})`];
 }
 
-function checkAllocation(allocation: Allocation, place: Path, options: Options): void {
+function checkAllocation(allocation: Allocation, fieldPath: Path, options: Options): void {
   const { problems } = options;
   const { devices, nodeSelector } = allocation;
-  const devicesPath = place.child("devices");
+  const devicesPath = fieldPath.child("devices");
   checkEach(devices.results, MOST_RESULTS, {
     path: devicesPath.child("results"),
     problems,
@@ -216,24 +217,24 @@ function checkAllocation(allocation: Allocation, place: Path, options: Options):
     },
   });
   if (nodeSelector === undefined) return;
-  checkNodeSelector(nodeSelector, place.child("nodeSelector"), { problems });
+  checkNodeSelector(nodeSelector, fieldPath.child("nodeSelector"), { problems });
 }
 
-function checkSource(source: string, place: Path, problems: Problems): void {
+function checkSource(source: string, path: Path, problems: Problems): void {
   const supported = ["FromClaim", "FromClass"];
-  if (source === "") problems.required(place);
-  else if (!supported.includes(source)) unsupported(problems, place, { value: source, supported });
+  if (source === "") problems.required(path);
+  else if (!supported.includes(source)) unsupported(problems, path, { value: source, supported });
 }
 
-function checkResult(result: Result, place: Path, options: Options): void {
+function checkResult(result: Result, path: Path, options: Options): void {
   const { problems } = options;
-  checkReference(result.request, place.child("request"), options);
-  checkDriver(result.driver, place.child("driver"), problems);
-  checkPool(result.pool, place.child("pool"), problems);
-  checkLabel(result.device, place.child("device"), problems);
-  checkBinding(result, place, problems);
+  checkReference(result.request, path.child("request"), options);
+  checkDriver(result.driver, path.child("driver"), problems);
+  checkPool(result.pool, path.child("pool"), problems);
+  checkLabel(result.device, path.child("device"), problems);
+  checkBinding(result, path, problems);
   for (const [index, toleration] of (result.tolerations ?? []).entries()) {
-    checkToleration(toleration, place.child("tolerations").index(index), problems);
+    checkToleration(toleration, path.child("tolerations").index(index), problems);
   }
-  checkShare(result.shareID, place.child("shareID"), problems);
+  checkShare(result.shareID, path.child("shareID"), problems);
 }

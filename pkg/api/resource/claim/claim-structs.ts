@@ -1,4 +1,4 @@
-/** Structs of claims and of templates for them. */
+/** Structs of ResourceClaim and ResourceClaimTemplate. */
 import {
   required,
   bool,
@@ -16,7 +16,10 @@ import { condition, objectMeta, quantity, rawExtension, time, uid } from "#meta"
 import { nodeSelector } from "../../core/pod/spec/scheduling.ts";
 import { atomic, gates, shared, type Shared } from "../shared-structs.ts";
 
-/** Fields of requests, except those whose numbers differ by version; `from` is the first number. */
+/**
+ * Fields of device requests whose numbers are the same in all versions.
+ * @param from the first number
+ */
 const askedFields = (structs: Shared, from: number) => ({
   deviceClassName: required(from, string, "DeviceClass that the devices must belong to. Required."),
   selectors: value(

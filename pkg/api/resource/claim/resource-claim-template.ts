@@ -12,24 +12,24 @@ import { claimsV1, claimsV1beta1, claimsV1beta2, type ClaimTemplate } from "./cl
 const struct = claimsV1beta2.resourceClaimTemplate;
 const path = Path.of("spec");
 
-/** Claims get labels and annotations from the template, nothing else. */
+/** Validates a template; its metadata may contain labels and annotations only. */
 function validate(
   { spec: { metadata, spec } }: ClaimTemplate,
   problems: Problems,
   isStored = false,
 ): void {
-  const place = path.child("metadata");
+  const metadataPath = path.child("metadata");
   const { labels = {}, annotations = {}, ...rest } = metadata;
-  checkAnnotations(annotations, place.child("annotations"), problems);
-  checkLabels(labels, place.child("labels"), problems);
+  checkAnnotations(annotations, metadataPath.child("annotations"), problems);
+  checkLabels(labels, metadataPath.child("labels"), problems);
   for (const [field, value] of Object.entries(rest)) {
     const isEmpty = !value || (Array.isArray(value) && value.length === 0);
-    if (!isEmpty) problems.forbidden(place.child(field), "cannot be set");
+    if (!isEmpty) problems.forbidden(metadataPath.child(field), "cannot be set");
   }
   checkClaimSpec(spec, path.child("spec"), { problems, isStored });
 }
 
-/** As Go prints it: the metadata is embedded and keeps the names of JSON. */
+/** The template as Go prints it: the embedded metadata keeps its JSON names. */
 function shownTemplate({ metadata, spec }: ClaimTemplate["spec"]): unknown {
   return { ...metadata, Spec: goShape(struct.fields.spec.type.fields.spec.type, spec) };
 }

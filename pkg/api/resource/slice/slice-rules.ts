@@ -1,4 +1,4 @@
-/** Rules of resource slices. */
+/** Validation of ResourceSlices. */
 import { deepEqual, parseSemver } from "#base";
 import { Path, type Problems } from "#schema";
 import { checkNodeSelector } from "../../core/pod/spec/node-selector-rules.ts";
@@ -76,15 +76,15 @@ export function checkSliceSpec(
 
 function checkPoolNumbers(pool: SliceSpec["pool"], problems: Problems): void {
   const { name, resourceSliceCount, generation } = pool;
-  const place = path.child("pool");
-  checkPool(name, place.child("name"), problems);
+  const poolPath = path.child("pool");
+  checkPool(name, poolPath.child("name"), problems);
   if (resourceSliceCount <= 0) {
     const detail = "must be greater than zero";
-    problems.invalid(place.child("resourceSliceCount"), resourceSliceCount, detail);
+    problems.invalid(poolPath.child("resourceSliceCount"), resourceSliceCount, detail);
   }
   if (generation < 0) {
     const detail = "must be greater than or equal to zero";
-    problems.invalid(place.child("generation"), generation, detail);
+    problems.invalid(poolPath.child("generation"), generation, detail);
   }
 }
 
@@ -120,14 +120,14 @@ function checkPlace(spec: SliceSpec, problems: Problems): void {
 function checkSingleTerm({ nodeSelectorTerms }: Selector, problems: Problems): void {
   const terms = nodeSelectorTerms ?? [];
   if (terms.length === 1) return;
-  const place = path.child("nodeSelector", "nodeSelectorTerms");
+  const nodeSelectorTermsPath = path.child("nodeSelector", "nodeSelectorTerms");
   const shown = nodeSelectorTerms?.map(shownTerm) ?? null;
-  problems.invalid(place, shown, "must have exactly one node selector term");
+  problems.invalid(nodeSelectorTermsPath, shown, "must have exactly one node selector term");
 }
 
 type Term = NonNullable<Selector["nodeSelectorTerms"]>[number];
 
-/** With the field names of Go's struct, as Kubernetes prints it. */
+/** A selector term with Go's field names, as Kubernetes prints it. */
 const shownTerm = ({ matchExpressions, matchFields }: Term) => ({
   MatchExpressions: matchExpressions?.map(shownRequirement) ?? null,
   MatchFields: matchFields?.map(shownRequirement) ?? null,
@@ -160,12 +160,12 @@ function checkNumbersOfCounters({ devices, sharedCounters }: SliceSpec, problems
 
 function checkCounters(
   { name, field, counters }: { name: string; field: string; counters?: Counters },
-  place: Path,
+  path: Path,
   problems: Problems,
 ): void {
-  if (name === "") problems.required(place.child(field));
-  else checkLabel(name, place.child(field), problems);
-  const countersPath = place.child("counters");
+  if (name === "") problems.required(path.child(field));
+  else checkLabel(name, path.child(field), problems);
+  const countersPath = path.child("counters");
   for (const key of sortedKeys(counters)) checkLabel(key, countersPath.key(key), problems);
 }
 
@@ -179,57 +179,57 @@ function countersByName({ sharedCounters = [] }: SliceSpec): CounterSets {
 
 interface DeviceOptions {
   readonly before: Device | undefined;
-  /** It must say where it is. */
+  /** Whether the device must select its nodes itself. */
   readonly isPlaced: boolean;
   readonly counterSets: CounterSets;
   readonly problems: Problems;
 }
 
-function checkDevice(device: Device, place: Path, options: DeviceOptions): void {
+function checkDevice(device: Device, fieldPath: Path, options: DeviceOptions): void {
   const { before, isPlaced, counterSets, problems } = options;
   const { attributes, capacity, taints } = device;
-  checkLabel(device.name, place.child("name"), problems);
+  checkLabel(device.name, fieldPath.child("name"), problems);
   const count = Object.keys(attributes ?? {}).length + Object.keys(capacity ?? {}).length;
   if (count > MOST_CONTENTS) {
     const detail = `the total number of attributes and capacities must not exceed ${MOST_CONTENTS}`;
-    problems.invalid(place, count, detail);
+    problems.invalid(fieldPath, count, detail);
   }
   for (const name of sortedKeys(attributes)) {
-    const each = place.child("attributes").key(name);
+    const each = fieldPath.child("attributes").key(name);
     checkContentName(name, each, problems);
     checkAttribute(attributes?.[name] ?? {}, each, problems);
   }
-  if (!deepEqual(capacity, before?.capacity)) checkCapacity(device, place, problems);
+  if (!deepEqual(capacity, before?.capacity)) checkCapacity(device, fieldPath, problems);
   if (!deepEqual(taints, before?.taints)) {
     const check = (taint: NonNullable<typeof taints>[number], each: Path) =>
       checkTaint(taint, each, problems);
-    checkEach(taints, MOST_TAINTS, { path: place.child("taints"), problems, check });
+    checkEach(taints, MOST_TAINTS, { path: fieldPath.child("taints"), problems, check });
   }
   checkSet(device.consumesCounters, Infinity, {
-    path: place.child("consumesCounters"),
+    path: fieldPath.child("consumesCounters"),
     problems,
     check: (consumption, each) => checkConsumption(consumption, each, { counterSets, problems }),
     key: ({ counterSet }) => counterSet,
     field: "counterSet",
   });
-  checkDevicePlace(device, place, { isPlaced, problems });
-  checkBinding(device, place, problems);
+  checkDevicePlace(device, fieldPath, { isPlaced, problems });
+  checkBinding(device, fieldPath, problems);
 }
 
-function checkAttribute(attribute: DeviceAttribute, place: Path, problems: Problems): void {
+function checkAttribute(attribute: DeviceAttribute, path: Path, problems: Problems): void {
   const { int, bool, string, version } = attribute;
   for (const [field, text] of Object.entries({ string, version })) {
     if (text === undefined) continue;
     if (field === "version" && parseSemver(text) === undefined) {
       const detail = "must be a string compatible with semver.org spec 2.0.0";
-      problems.invalid(place.child(field), text, detail);
+      problems.invalid(path.child(field), text, detail);
     }
     if (Buffer.byteLength(text) <= LONGEST_ATTRIBUTE) continue;
-    problems.tooLong(place.child(field), text, LONGEST_ATTRIBUTE);
+    problems.tooLong(path.child(field), text, LONGEST_ATTRIBUTE);
   }
   const count = [int, bool, string, version].filter((value) => value !== undefined).length;
   const detail = "exactly one value must be specified";
-  if (count === 0) problems.required(place, detail);
+  if (count === 0) problems.required(path, detail);
   if (count < 2) return;
   // Shown with the field names of Go's struct, as Kubernetes prints it.
   const shown = {
@@ -238,13 +238,13 @@ function checkAttribute(attribute: DeviceAttribute, place: Path, problems: Probl
     StringValue: string ?? null,
     VersionValue: version ?? null,
   };
-  problems.invalid(place, shown, detail);
+  problems.invalid(path, shown, detail);
 }
 
-function checkCapacity(device: Device, place: Path, problems: Problems): void {
+function checkCapacity(device: Device, path: Path, problems: Problems): void {
   const { capacity = {}, allowMultipleAllocations: isShared = false } = device;
   for (const name of sortedKeys(capacity)) {
-    const each = place.child("capacity").key(name);
+    const each = path.child("capacity").key(name);
     checkContentName(name, each, problems);
     const amount = capacity[name];
     if (amount !== undefined) checkCapacityPolicy(amount, each, { isShared, problems });
@@ -253,24 +253,24 @@ function checkCapacity(device: Device, place: Path, problems: Problems): void {
 
 function checkConsumption(
   { counterSet, counters }: Consumption,
-  place: Path,
+  path: Path,
   { counterSets, problems }: Pick<DeviceOptions, "counterSets" | "problems">,
 ): void {
-  checkCounters({ name: counterSet, field: "counterSet", counters }, place, problems);
+  checkCounters({ name: counterSet, field: "counterSet", counters }, path, problems);
   const names = counterSets.get(counterSet);
   const where = "defined in the ResourceSlice sharedCounters";
   if (names === undefined) {
-    return problems.invalid(place, counterSet, `must reference a counterSet ${where}`);
+    return problems.invalid(path, counterSet, `must reference a counterSet ${where}`);
   }
   for (const name of sortedKeys(counters)) {
     if (names.has(name)) continue;
-    problems.invalid(place.child("counters"), name, `must reference a counter ${where}`);
+    problems.invalid(path.child("counters"), name, `must reference a counter ${where}`);
   }
 }
 
 function checkDevicePlace(
   { nodeName, nodeSelector, allNodes }: Device,
-  place: Path,
+  path: Path,
   { isPlaced, problems }: Pick<DeviceOptions, "isPlaced" | "problems">,
 ): void {
   if (!isPlaced) {
@@ -278,26 +278,26 @@ function checkDevicePlace(
     const detail =
       "`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` " +
       "is set to true in the ResourceSlice spec";
-    return problems.invalid(place, null, detail);
+    return problems.invalid(path, null, detail);
   }
   const chosen: string[] = [];
   if (nodeName === "") {
-    problems.invalid(place.child("nodeName"), nodeName, "must not be empty");
+    problems.invalid(path.child("nodeName"), nodeName, "must not be empty");
   } else if (nodeName !== undefined) {
     chosen.push("`nodeName`");
-    checkSubdomain(nodeName, place.child("nodeName"), problems);
+    checkSubdomain(nodeName, path.child("nodeName"), problems);
   }
   if (nodeSelector !== undefined) {
     chosen.push("`nodeSelector`");
-    checkNodeSelector(nodeSelector, place.child("nodeSelector"), { problems });
+    checkNodeSelector(nodeSelector, path.child("nodeSelector"), { problems });
   }
   if (allNodes === true) chosen.push("`allNodes`");
   else if (allNodes === false) {
-    problems.invalid(place.child("allNodes"), allNodes, "must be either unset or set to true");
+    problems.invalid(path.child("allNodes"), allNodes, "must be either unset or set to true");
   }
   const detail =
     "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when " +
     "`perDeviceNodeSelection` is set to true in the ResourceSlice spec";
-  if (chosen.length === 0) problems.required(place, detail);
-  if (chosen.length > 1) problems.invalid(place, `{${chosen.join(", ")}}`, detail);
+  if (chosen.length === 0) problems.required(path, detail);
+  if (chosen.length > 1) problems.invalid(path, `{${chosen.join(", ")}}`, detail);
 }

@@ -1,4 +1,4 @@
-/** Structs of resource slices. */
+/** Structs of ResourceSlice. */
 import {
   required,
   bool,
@@ -16,7 +16,10 @@ import { objectMeta } from "#meta";
 import { nodeSelector } from "../../core/pod/spec/scheduling.ts";
 import { atomic, gates, shared, type Shared } from "../shared-structs.ts";
 
-/** What describes a device beside its name; `from` is the first number. */
+/**
+ * Fields of a device besides its name.
+ * @param from the first field number
+ */
 const deviceFields = (structs: Shared, from: number) => ({
   attributes: value(
     from,

@@ -1,4 +1,4 @@
-/** Rules of what containers and pods ask for. */
+/** Validation of resource requirements of containers and pods. */
 import { memoize } from "#base";
 import type { Infer, Path, Problems } from "#schema";
 import { isDns1123Label, isDns1123Subdomain, Quantity } from "#meta";
@@ -62,11 +62,11 @@ export function checkRequirements(
   for (const [field, amounts] of Object.entries({ limits, requests })) {
     for (const name of sortedKeys(amounts)) {
       const amount = entry(amounts, name) ?? "0";
-      const place = path.child(field).key(name);
-      checkName(name, place, problems);
-      checkResourceQuantity({ name, quantity: amount }, place, problems);
+      const entryPath = path.child(field).key(name);
+      checkName(name, entryPath, problems);
+      checkResourceQuantity({ name, quantity: amount }, entryPath, problems);
       if (field === "requests") checkRequest(requirements, name, { path, problems });
-      checkHugePages(name, amount, { path: place, problems });
+      checkHugePages(name, amount, { path: entryPath, problems });
     }
   }
   if (names.some(isHugePages) && !names.includes("cpu") && !names.includes("memory")) {
@@ -75,7 +75,7 @@ export function checkRequirements(
   checkClaims(requirements.claims, path.child("claims"), { claims, problems });
 }
 
-/** At most the limit, or exactly it where nothing can be promised twice. */
+/** Requires request <= limit, or equality if the resource cannot be overcommitted. */
 function checkRequest(
   { limits, requests }: Requirements,
   name: string,
@@ -83,7 +83,7 @@ function checkRequest(
 ): void {
   const request = entry(requests, name) ?? "0";
   const limit = entry(limits, name);
-  const place = path.child("requests");
+  const requestsPath = path.child("requests");
   if (limit === undefined) {
     if (isOvercommitAllowed(name)) return;
     const detail = "Limit must be set for non overcommitable resources";
@@ -91,9 +91,13 @@ function checkRequest(
   }
   const order = compare(request, limit);
   if (order !== 0 && !isOvercommitAllowed(name)) {
-    problems.invalid(place, request, `must be equal to ${name} limit of ${limit}`);
+    problems.invalid(requestsPath, request, `must be equal to ${name} limit of ${limit}`);
   } else if (order > 0) {
-    problems.invalid(place, request, `must be less than or equal to ${name} limit of ${limit}`);
+    problems.invalid(
+      requestsPath,
+      request,
+      `must be less than or equal to ${name} limit of ${limit}`,
+    );
   }
 }
 
@@ -108,19 +112,19 @@ function checkClaims(
 ): void {
   const seen = new Set<string>();
   for (const [index, { name, request }] of (uses ?? []).entries()) {
-    const place = path.index(index);
+    const itemPath = path.index(index);
     if (name === "") {
-      problems.required(place);
+      problems.required(itemPath);
       continue;
     }
-    checkUse(name, request, { place, seen, problems });
+    checkUse(name, request, { place: itemPath, seen, problems });
     if (claims.has(name)) continue;
     const detail = `must be one of the names in pod.spec.resourceClaims${listed(claims)}`;
-    problems.add({ type: "FieldValueNotFound", field: place.toString(), value: name, detail });
+    problems.add({ type: "FieldValueNotFound", field: itemPath.toString(), value: name, detail });
   }
 }
 
-/** A claim without a request name must be listed only once. */
+/** Reports a claim that is listed twice, as a whole or by request. */
 function checkUse(
   name: string,
   request: string | undefined,
@@ -142,7 +146,10 @@ function checkUse(
   seen.add(key);
 }
 
-/** @param podName "" if unknown, as in templates */
+/**
+ * Validates resourceClaims of a pod.
+ * @param podName "" if unknown, as in templates
+ */
 export function checkPodClaims(
   claims: PodSpec["resourceClaims"],
   path: Path,
@@ -151,8 +158,8 @@ export function checkPodClaims(
   const names = new Set<string>();
   for (const [index, claim] of (claims ?? []).entries()) {
     const { name, resourceClaimName: own, resourceClaimTemplateName: template } = claim;
-    const place = path.index(index);
-    const where = place.child("name");
+    const itemPath = path.index(index);
+    const where = itemPath.child("name");
     if (name === "") problems.required(where);
     else if (names.has(name)) problems.duplicate(where, name);
     else {
@@ -165,13 +172,13 @@ export function checkPodClaims(
       }
       names.add(name);
     }
-    checkClaimSource(claim, place, problems);
+    checkClaimSource(claim, itemPath, problems);
     for (const [field, value] of [
       ["resourceClaimName", own],
       ["resourceClaimTemplateName", template],
     ] as const) {
       if (value === undefined) continue;
-      invalidEach(problems, place.child(field), { value, messages: isDns1123Subdomain(value) });
+      invalidEach(problems, itemPath.child(field), { value, messages: isDns1123Subdomain(value) });
     }
   }
 }
@@ -229,8 +236,8 @@ export function checkPodResources(
       const limit = entry(container.resources.limits, name) ?? "0";
       const own = entry(resources.limits, name);
       if (own === undefined || compare(limit, own) <= 0) continue;
-      const place = path.child("containers").index(index).key(name).child("limits");
-      problems.invalid(place, limit, `must be less than or equal to pod limits of ${own}`);
+      const limitsPath = path.child("containers").index(index).key(name).child("limits");
+      problems.invalid(limitsPath, limit, `must be less than or equal to pod limits of ${own}`);
     }
   }
 }

@@ -1,4 +1,4 @@
-/** Rules of containers. */
+/** Validation of containers. */
 import type { Path, Problems } from "#schema";
 import { isDns1123Label, isPortName, isPortNumber } from "#meta";
 import { invalidEach, unsupported } from "../../../strategy.ts";
@@ -13,7 +13,7 @@ import { checkPullPolicy } from "./pull-policy.ts";
 import { isSidecar } from "../../shared/resource-amounts.ts";
 import { checkSecurityContext } from "./security-rules.ts";
 
-/** Properties of the pod for the rules of its containers. */
+/** Properties of the pod that container rules depend on. */
 export interface Pod {
   readonly spec: PodSpec;
   readonly volumes: Volumes;
@@ -28,20 +28,21 @@ type Port = NonNullable<Container["ports"]>[number];
 function checkPorts(ports: readonly Port[], path: Path, problems: Problems): void {
   const names = new Set<string>();
   for (const [index, { name, containerPort, hostPort, protocol = "" }] of ports.entries()) {
-    const place = path.index(index);
+    const itemPath = path.index(index);
     if (name) {
       const messages = isPortName(name);
-      invalidEach(problems, place.child("name"), { value: name, messages });
-      if (messages.length === 0 && names.has(name)) problems.duplicate(place.child("name"), name);
+      invalidEach(problems, itemPath.child("name"), { value: name, messages });
+      if (messages.length === 0 && names.has(name))
+        problems.duplicate(itemPath.child("name"), name);
       names.add(name);
     }
-    if (containerPort === 0) problems.required(place.child("containerPort"));
-    else checkNumber(containerPort, place.child("containerPort"), problems);
-    if (hostPort) checkNumber(hostPort, place.child("hostPort"), problems);
+    if (containerPort === 0) problems.required(itemPath.child("containerPort"));
+    else checkNumber(containerPort, itemPath.child("containerPort"), problems);
+    if (hostPort) checkNumber(hostPort, itemPath.child("hostPort"), problems);
     const protocols = ["SCTP", "TCP", "UDP"];
-    if (protocol === "") problems.required(place.child("protocol"));
+    if (protocol === "") problems.required(itemPath.child("protocol"));
     else if (!protocols.includes(protocol)) {
-      problems.notSupported(place.child("protocol"), protocol, protocols);
+      problems.notSupported(itemPath.child("protocol"), protocol, protocols);
     }
   }
 }
@@ -50,15 +51,15 @@ function checkNumber(port: number, path: Path, problems: Problems): void {
   invalidEach(problems, path, { value: port, messages: isPortNumber(port) });
 }
 
-/** Host ports must be unique. */
+/** Requires host ports to be unique. */
 function checkHostPorts(containers: readonly Container[], path: Path, problems: Problems): void {
   const taken = new Set<string>();
   for (const [index, { ports }] of containers.entries()) {
     for (const [i, { protocol, hostIP = "", hostPort }] of (ports ?? []).entries()) {
       if (!hostPort) continue;
       const key = `${protocol}/${hostIP}/${hostPort}`;
-      const place = path.index(index).child("ports").index(i).child("hostPort");
-      if (taken.has(key)) problems.duplicate(place, key);
+      const hostPortPath = path.index(index).child("ports").index(i).child("hostPort");
+      if (taken.has(key)) problems.duplicate(hostPortPath, key);
       taken.add(key);
     }
   }
@@ -66,7 +67,7 @@ function checkHostPorts(containers: readonly Container[], path: Path, problems: 
 
 const messagePolicies = ["File", "FallbackToLogsOnError"];
 
-/** What all containers must obey. */
+/** Validates the rules of all kinds of containers. */
 function checkCommon(container: Container, path: Path, pod: Pod): void {
   const { name, image, ports = [], terminationMessagePolicy: policy } = container;
   const { problems, spec } = pod;
@@ -95,7 +96,7 @@ function checkCommon(container: Container, path: Path, pod: Pod): void {
   });
 }
 
-/** Causes name the list rather than the entry, but for repetitions. */
+/** Validates resizePolicy; causes contain the path of the list, except for duplicates. */
 function checkResizePolicy({ resizePolicy }: Container, path: Path, pod: Pod): void {
   const { problems, spec } = pod;
   const seen = new Set<string>();
@@ -125,12 +126,12 @@ export function checkContainers(path: Path, pod: Pod): void {
   if (containers.length === 0) return problems.required(path);
   const names = new Set<string>();
   for (const [index, container] of containers.entries()) {
-    const place = path.index(index);
-    checkCommon(container, place, pod);
-    if (names.has(container.name)) problems.duplicate(place.child("name"), container.name);
+    const itemPath = path.index(index);
+    checkCommon(container, itemPath, pod);
+    if (names.has(container.name)) problems.duplicate(itemPath.child("name"), container.name);
     names.add(container.name);
-    checkLongRunning(container, place, timing(pod));
-    checkRestart(container, place, problems);
+    checkLongRunning(container, itemPath, timing(pod));
+    checkRestart(container, itemPath, problems);
   }
   checkHostPorts(containers, path, problems);
 }
@@ -139,19 +140,19 @@ function timing({ spec, problems }: Pod) {
   return { gracePeriod: spec.terminationGracePeriodSeconds ?? 0, problems };
 }
 
-/** Seen only with the gate that lets containers state their own restarts. */
+/** Validates restartPolicyRules, decoded only with the feature gate. */
 function checkRestart(container: Container, path: Path, problems: Problems): void {
   const { restartPolicy, restartPolicyRules: rules = [] } = container;
   const policies = ["Always", "Never", "OnFailure"];
   if (restartPolicy !== undefined && !policies.includes(restartPolicy)) {
     problems.notSupported(path.child("restartPolicy"), restartPolicy, policies);
   }
-  const place = path.child("restartPolicyRules");
+  const restartPolicyRulesPath = path.child("restartPolicyRules");
   if (rules.length > 0 && restartPolicy === undefined) {
     problems.required(path.child("restartPolicy"), "must specify restartPolicy with restart rules");
   }
   for (const [index, { action, exitCodes }] of rules.entries()) {
-    const where = place.index(index);
+    const where = restartPolicyRulesPath.index(index);
     if (action !== "Restart") problems.notSupported(where.child("action"), action, ["Restart"]);
     if (exitCodes === undefined) problems.required(where.child("exitCodes"), "must be specified");
   }
@@ -163,30 +164,30 @@ export function checkInitContainers(path: Path, pod: Pod): void {
   const { spec, problems } = pod;
   const names = new Set((spec.containers ?? []).map(({ name }) => name));
   for (const [index, container] of (spec.initContainers ?? []).entries()) {
-    const place = path.index(index);
-    checkCommon(container, place, pod);
-    if (names.has(container.name)) problems.duplicate(place.child("name"), container.name);
+    const itemPath = path.index(index);
+    checkCommon(container, itemPath, pod);
+    if (names.has(container.name)) problems.duplicate(itemPath.child("name"), container.name);
     else if (container.name !== "") names.add(container.name);
     checkHostPorts([container], path, problems);
     if (isSidecar(container)) {
-      checkLongRunning(container, place, timing(pod));
+      checkLongRunning(container, itemPath, timing(pod));
       continue;
     }
     for (const field of onlySidecars) {
       if (container[field] === undefined) continue;
       const detail = "may not be set for init containers without restartPolicy=Always";
-      problems.forbidden(place.child(field), detail);
+      problems.forbidden(itemPath.child(field), detail);
     }
     if (container.resizePolicy === undefined || container.resizePolicy.length === 0) continue;
     const shown = container.resizePolicy.map(({ resourceName, restartPolicy }) => ({
       ResourceName: resourceName,
       RestartPolicy: restartPolicy,
     }));
-    problems.invalid(place.child("resizePolicy"), shown, "must not be set for init containers");
+    problems.invalid(itemPath.child("resizePolicy"), shown, "must not be set for init containers");
   }
 }
 
-/** What ephemeral containers cannot have, in the order of causes. */
+/** Fields forbidden in ephemeral containers, in the order of causes. */
 const notEphemeral = [
   "ports",
   "resources",
@@ -210,16 +211,16 @@ export function checkEphemeralContainers(path: Path, pod: Pod): void {
   const targets = new Set(others.map(({ name }) => name));
   const names = new Set(targets);
   for (const [index, container] of (spec.ephemeralContainers ?? []).entries()) {
-    const place = path.index(index);
-    checkCommon(container, place, pod);
-    checkImageSpace(container, place, problems);
-    if (names.has(container.name)) problems.duplicate(place.child("name"), container.name);
+    const itemPath = path.index(index);
+    checkCommon(container, itemPath, pod);
+    checkImageSpace(container, itemPath, problems);
+    if (names.has(container.name)) problems.duplicate(itemPath.child("name"), container.name);
     names.add(container.name);
     const { targetContainerName: target } = container;
     if (target && !targets.has(target)) {
-      problems.notFound(place.child("targetContainerName"), target);
+      problems.notFound(itemPath.child("targetContainerName"), target);
     }
-    checkEphemeral(container, place, problems);
+    checkEphemeral(container, itemPath, problems);
   }
 }
 
@@ -229,14 +230,14 @@ function checkEphemeral(container: EphemeralContainer, path: Path, problems: Pro
     if (!isEmpty(container[field])) problems.forbidden(path.child(field), detail);
   }
   for (const [index, mount] of (container.volumeMounts ?? []).entries()) {
-    const place = path.child("volumeMounts").index(index);
+    const itemPath = path.child("volumeMounts").index(index);
     for (const field of ["subPath", "subPathExpr"] as const) {
-      if (mount[field]) problems.forbidden(place.child(field), detail);
+      if (mount[field]) problems.forbidden(itemPath.child(field), detail);
     }
   }
 }
 
-/** A rule of pods that templates escape. */
+/** Rejects images with surrounding spaces; pod templates are not checked, as in Kubernetes. */
 export function checkImageSpace({ image = "" }: Container, path: Path, problems: Problems): void {
   if (image.trim() === image) return;
   problems.invalid(path.child("image"), image, "must not have leading or trailing whitespace");

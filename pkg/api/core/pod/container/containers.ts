@@ -1,4 +1,4 @@
-/** Containers of pods. */
+/** Structs of containers. */
 import {
   required,
   bool,
@@ -347,6 +347,6 @@ export const ephemeralContainer = v1(
   },
 );
 
-/** An ephemeral container has these fields, too. */
+/** Container; EphemeralContainer has these fields, too. */
 export type Container = Infer<typeof container>;
 export type EphemeralContainer = Infer<typeof ephemeralContainer>;

@@ -1,4 +1,4 @@
-/** Rules of environment variables. */
+/** Validation of environment variables. */
 import type { Path, Problems } from "#schema";
 import { isConfigMapKey, isDns1123Subdomain, isRelaxedEnvVarName } from "#meta";
 import { invalidEach } from "../../../strategy.ts";
@@ -20,11 +20,11 @@ export function checkVariables(
   problems: Problems,
 ): void {
   for (const [index, { name, value, valueFrom }] of (variables ?? []).entries()) {
-    const place = path.index(index);
-    if (name === "") problems.required(place.child("name"));
-    else checkVariableName(name, place.child("name"), problems);
+    const itemPath = path.index(index);
+    if (name === "") problems.required(itemPath.child("name"));
+    else checkVariableName(name, itemPath.child("name"), problems);
     if (valueFrom !== undefined) {
-      checkSource(valueFrom, place.child("valueFrom"), { hasValue: Boolean(value), problems });
+      checkSource(valueFrom, itemPath.child("valueFrom"), { hasValue: Boolean(value), problems });
     }
   }
 }
@@ -42,8 +42,8 @@ function checkSource(
     checkFieldReference(fieldRef, path.child("fieldRef"), { fields: variableFields, problems });
   }
   if (resourceFieldRef !== undefined) {
-    const place = path.child("resourceFieldRef");
-    checkResourceReference(resourceFieldRef, place, { inVolume: false, problems });
+    const resourceFieldRefPath = path.child("resourceFieldRef");
+    checkResourceReference(resourceFieldRef, resourceFieldRefPath, { inVolume: false, problems });
   }
   if (configMapKeyRef) checkKey(configMapKeyRef, path.child("configMapKeyRef"), problems);
   if (secretKeyRef) checkKey(secretKeyRef, path.child("secretKeyRef"), problems);
@@ -84,17 +84,17 @@ function checkFileKey(
   else checkDescendingPath(file, path.child("path"), problems);
 }
 
-/** A wrong number of sources is reported for the list. */
+/** Requires exactly one source; the problem has the path of the list. */
 export function checkVariableSources(
   sources: readonly EnvFrom[] | undefined,
   path: Path,
   problems: Problems,
 ): void {
   for (const [index, { prefix, configMapRef, secretRef }] of (sources ?? []).entries()) {
-    const place = path.index(index);
-    if (prefix) checkVariableName(prefix, place.child("prefix"), problems);
-    if (configMapRef) checkName(configMapRef.name, place.child("configMapRef"), problems);
-    if (secretRef) checkName(secretRef.name, place.child("secretRef"), problems);
+    const itemPath = path.index(index);
+    if (prefix) checkVariableName(prefix, itemPath.child("prefix"), problems);
+    if (configMapRef) checkName(configMapRef.name, itemPath.child("configMapRef"), problems);
+    if (secretRef) checkName(secretRef.name, itemPath.child("secretRef"), problems);
     if (!configMapRef && !secretRef) {
       problems.invalid(path, "", "must specify one of: `configMapRef` or `secretRef`");
     } else if (configMapRef && secretRef) {
@@ -104,7 +104,7 @@ export function checkVariableSources(
 }
 
 function checkName(name: string | undefined, path: Path, problems: Problems): void {
-  const place = path.child("name");
-  if (!name) problems.required(place);
-  else invalidEach(problems, place, { value: name, messages: isDns1123Subdomain(name) });
+  const namePath = path.child("name");
+  if (!name) problems.required(namePath);
+  else invalidEach(problems, namePath, { value: name, messages: isDns1123Subdomain(name) });
 }

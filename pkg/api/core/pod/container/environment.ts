@@ -1,4 +1,4 @@
-/** Environment variables of containers. */
+/** Structs of environment variables. */
 import { type Infer, required, bool, inline, pointer, value, string, structs } from "#schema";
 import { objectFieldSelector, resourceFieldSelector } from "../../volume/projected-volumes.ts";
 import { localObjectReference } from "../../shared/references.ts";

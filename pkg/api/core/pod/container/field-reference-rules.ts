@@ -1,4 +1,4 @@
-/** What variables and files may show of a pod. */
+/** Validation of downward API references in environment variables and volumes. */
 import type { Infer, Path, Problems } from "#schema";
 import { isQualifiedName, Quantity } from "#meta";
 import { invalidEach } from "../../../strategy.ts";
@@ -23,7 +23,7 @@ export const variableFields = [
   "status.podIPs",
 ];
 
-/** Fields that the downward API supports somewhere. */
+/** Fields that the downward API supports in some position. */
 const knownFields = [
   ...fileFields,
   ...variableFields,
@@ -33,7 +33,7 @@ const knownFields = [
   "status.phase",
 ];
 
-/** `metadata.labels['app']` -> its two parts. */
+/** Splits `metadata.labels['app']` into field path and subscript. */
 function splitSubscript(text: string): readonly [string, string] | undefined {
   if (!text.endsWith("']")) return undefined;
   const at = text.indexOf("['");
@@ -50,7 +50,10 @@ function faultOf({ apiVersion, fieldPath }: FieldReference): string | undefined 
   return knownFields.includes(fieldPath) ? undefined : `field label not supported: ${fieldPath}`;
 }
 
-/** @param fields the fields supported here */
+/**
+ * Validates fieldRef.
+ * @param fields the fields supported in this position
+ */
 export function checkFieldReference(
   reference: FieldReference,
   path: Path,
@@ -59,10 +62,10 @@ export function checkFieldReference(
   const { apiVersion, fieldPath } = reference;
   if (!apiVersion) return problems.required(path.child("apiVersion"));
   if (fieldPath === "") return problems.required(path.child("fieldPath"));
-  const place = path.child("fieldPath");
+  const fieldPathPath = path.child("fieldPath");
   const fault = faultOf(reference);
   if (fault !== undefined) {
-    return problems.invalid(place, fieldPath, `error converting fieldPath: ${fault}`);
+    return problems.invalid(fieldPathPath, fieldPath, `error converting fieldPath: ${fault}`);
   }
   const parts = splitSubscript(fieldPath);
   if (parts !== undefined) {
@@ -71,7 +74,7 @@ export function checkFieldReference(
     return invalidEach(problems, path, { value: name, messages: isQualifiedName(name) });
   }
   const field = fieldPath === "spec.host" ? "spec.nodeName" : fieldPath;
-  if (!fields.includes(field)) problems.notSupported(place, field, fields);
+  if (!fields.includes(field)) problems.notSupported(fieldPathPath, field, fields);
 }
 
 const amounts = ["limits", "requests"].flatMap((list) =>
@@ -89,7 +92,10 @@ function unitsOf(resource: string): readonly [readonly string[], string] | undef
   return name.startsWith("hugepages-") ? [byteUnits, "hugepages"] : undefined;
 }
 
-/** `inVolume`: files must say which container they mean. */
+/**
+ * Validates resourceFieldRef.
+ * @param inVolume requires containerName
+ */
 export function checkResourceReference(
   { containerName, resource, divisor }: ResourceReference,
   path: Path,

@@ -1,7 +1,7 @@
-/** References of container images, as in `registry.example.com:5000/team/app:v1@sha256:…`. */
+/** Parser of image references such as `registry.example.com:5000/team/app:v1@sha256:…`. */
 
 const DEFAULT_TAG = "latest";
-/** Of a repository's path, without the registry's domain. */
+/** Maximum length of a repository path without the registry's domain. */
 const LONGEST_PATH = 255;
 
 const component = "[a-z0-9]+(?:(?:\\.|_|__|-+)[a-z0-9]+)*";
@@ -13,7 +13,7 @@ const reference = new RegExp(
 const digestForm = /^(?:sha256:[a-f0-9]{64}|sha384:[a-f0-9]{96}|sha512:[a-f0-9]{128})$/;
 const bareDigest = /^[a-f0-9]{64}$/;
 
-/** The tag that is pulled: `latest` without tag and digest, "" for no valid reference. */
+/** Tag that is pulled: `latest` without tag and digest, "" for an invalid reference. */
 function tagOfImage(image: string): string {
   if (bareDigest.test(image)) return "";
   const match = reference.exec(image);
@@ -23,7 +23,7 @@ function tagOfImage(image: string): string {
   return tag === "" && digest === "" ? DEFAULT_TAG : tag;
 }
 
-/** The path in the registry; images of Docker Hub without a slash are those of its `library`. */
+/** Repository path in the registry; a Docker Hub image without slash belongs to `library`. */
 function repositoryPath(name: string): string {
   const slash = name.indexOf("/");
   const first = name.slice(0, Math.max(slash, 0));
@@ -33,7 +33,7 @@ function repositoryPath(name: string): string {
   return isHub && !path.includes("/") ? `library/${path}` : path;
 }
 
-/** The pull policy of those who name none. */
+/** Default imagePullPolicy of an image. */
 export function pullPolicyOf(image: string): "Always" | "IfNotPresent" {
   return tagOfImage(image) === DEFAULT_TAG ? "Always" : "IfNotPresent";
 }

@@ -1,4 +1,4 @@
-/** Rules of volumes in containers. */
+/** Validation of volume mounts and devices. */
 import type { Path, Problems } from "#schema";
 import type { Container } from "./containers.ts";
 import { checkDescendingPath } from "../../shared/path-rules.ts";
@@ -13,7 +13,7 @@ interface Surroundings {
   readonly problems: Problems;
 }
 
-/** Some causes name the list rather than the mount in it. */
+/** Validates volumeMounts; some causes contain the path of the list, as in Kubernetes. */
 export function checkMounts(path: Path, { container, volumes, problems }: Surroundings): void {
   const devices = container.volumeDevices ?? [];
   const deviceNames = new Set(devices.map(({ name }) => name));
@@ -21,20 +21,20 @@ export function checkMounts(path: Path, { container, volumes, problems }: Surrou
   const taken = new Set<string>();
   for (const [index, mount] of (container.volumeMounts ?? []).entries()) {
     const { name, mountPath } = mount;
-    const place = path.index(index);
-    if (name === "") problems.required(place.child("name"));
-    if (!volumes.has(name)) problems.notFound(place.child("name"), name);
-    if (mountPath === "") problems.required(place.child("mountPath"));
-    if (taken.has(mountPath)) problems.invalid(place.child("mountPath"), mountPath, UNIQUE);
+    const itemPath = path.index(index);
+    if (name === "") problems.required(itemPath.child("name"));
+    if (!volumes.has(name)) problems.notFound(itemPath.child("name"), name);
+    if (mountPath === "") problems.required(itemPath.child("mountPath"));
+    if (taken.has(mountPath)) problems.invalid(itemPath.child("mountPath"), mountPath, UNIQUE);
     taken.add(mountPath);
     if (deviceNames.has(name)) {
-      problems.invalid(place.child("name"), name, "must not already exist in volumeDevices");
+      problems.invalid(itemPath.child("name"), name, "must not already exist in volumeDevices");
     }
     if (devicePaths.has(mountPath)) {
       const detail = "must not already exist as a path in volumeDevices";
-      problems.invalid(place.child("mountPath"), mountPath, detail);
+      problems.invalid(itemPath.child("mountPath"), mountPath, detail);
     }
-    checkSubPaths(mount, { path, place, problems });
+    checkSubPaths(mount, { path, place: itemPath, problems });
     checkPropagation(mount, container, { path, problems });
     checkRecursion(mount, path.child("recursiveReadOnly"), problems);
   }
@@ -62,11 +62,11 @@ function checkPropagation(
 ): void {
   if (mode === undefined) return;
   const modes = ["Bidirectional", "HostToContainer", "None"];
-  const place = path.child("mountPropagation");
-  if (!modes.includes(mode)) problems.notSupported(place, mode, modes);
+  const mountPropagationPath = path.child("mountPropagation");
+  if (!modes.includes(mode)) problems.notSupported(mountPropagationPath, mode, modes);
   if (mode !== "Bidirectional" || container.securityContext?.privileged) return;
   const detail = "Bidirectional mount propagation is available only to privileged containers";
-  problems.forbidden(place, detail);
+  problems.forbidden(mountPropagationPath, detail);
 }
 
 function checkRecursion(
@@ -93,16 +93,16 @@ export function checkDevices(path: Path, { container, volumes, problems }: Surro
   const mountPaths = new Set(mounts.map(({ mountPath }) => mountPath));
   for (const [index, device] of (container.volumeDevices ?? []).entries()) {
     const { name, devicePath } = device;
-    const place = path.index(index);
-    checkDeviceName(device, place.child("name"), { names, volumes, problems });
-    const where = place.child("devicePath");
+    const itemPath = path.index(index);
+    checkDeviceName(device, itemPath.child("name"), { names, volumes, problems });
+    const where = itemPath.child("devicePath");
     if (devicePath === "") problems.required(where);
     if (paths.has(devicePath)) problems.invalid(where, devicePath, UNIQUE);
     if (devicePath.split("/").includes("..")) {
       problems.invalid(where, devicePath, "can not contain backsteps ('..')");
     } else paths.add(devicePath);
     if (mountNames.has(name)) {
-      problems.invalid(place.child("name"), name, "must not already exist in volumeMounts");
+      problems.invalid(itemPath.child("name"), name, "must not already exist in volumeMounts");
     }
     if (mountPaths.has(devicePath)) {
       problems.invalid(where, devicePath, "must not already exist as a path in volumeMounts");

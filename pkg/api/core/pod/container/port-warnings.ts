@@ -1,4 +1,4 @@
-/** Warnings about ports of a pod that overlap, repeat a name, or have a host IP alone. */
+/** Warnings about overlapping ports, duplicate port names, and host IPs without host port. */
 import type { Path } from "#schema";
 import type { Container } from "./containers.ts";
 import { eachContainer } from "../spec/pod-containers.ts";
@@ -15,7 +15,7 @@ function clashOf(port: Port, other: Port): string | undefined {
   return number === otherNumber && isOpen ? "dangerously ambiguous" : undefined;
 }
 
-/** The port, formatted as Go's struct. */
+/** Warning about a host IP without host port; it contains the port as Go prints the struct. */
 function loneHostIp({ name = "", containerPort, protocol = "", hostIP = "" }: Port): string {
   const shown =
     `{Name:${name} HostPort:0 ContainerPort:${containerPort} Protocol:${protocol} ` +

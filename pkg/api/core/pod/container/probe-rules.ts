@@ -1,4 +1,4 @@
-/** Rules of checks and of what is done at a container's start and end. */
+/** Validation of probes and lifecycle handlers. */
 import type { Path, Problems } from "#schema";
 import { isHttpHeaderName, isPortName, isPortNumber } from "#meta";
 import { invalidEach, unsupported } from "../../../strategy.ts";
@@ -9,7 +9,7 @@ type Lifecycle = NonNullable<Container["lifecycle"]>;
 type Handler = NonNullable<Lifecycle["preStop"]> & Pick<Probe, "grpc">;
 
 export interface Timing {
-  /** Seconds that the pod gets to end in. */
+  /** Termination grace period of the pod in seconds. */
   readonly gracePeriod: number | bigint;
   readonly problems: Problems;
 }
@@ -32,15 +32,19 @@ function checkRequest(request: HttpGetAction, path: Path, problems: Problems): v
   }
 }
 
-/** Exactly one way to do it, and a sound one. */
+/** Requires exactly one valid handler. */
 function checkHandler(handler: Handler, path: Path, { gracePeriod, problems }: Timing): void {
   const { exec, httpGet, tcpSocket, grpc, sleep } = handler;
   let found = false;
-  const visit = <T>(name: string, action: T | undefined, check: (a: T, place: Path) => void) => {
+  const visit = <T>(
+    name: string,
+    action: T | undefined,
+    check: (a: T, fieldPath: Path) => void,
+  ) => {
     if (action === undefined) return;
-    const place = path.child(name);
-    if (found) problems.forbidden(place, "may not specify more than 1 handler type");
-    else check(action, place);
+    const fieldPath = path.child(name);
+    if (found) problems.forbidden(fieldPath, "may not specify more than 1 handler type");
+    else check(action, fieldPath);
     found = true;
   };
   visit("exec", exec, ({ command = [] }, place) => {
@@ -80,7 +84,7 @@ function checkProbe(probe: Probe, path: Path, timing: Timing): void {
   problems.invalid(path.child("terminationGracePeriodSeconds"), grace, "must be greater than 0");
 }
 
-/** Liveness and startup: one success is enough. */
+/** Validates a liveness or startup probe, whose successThreshold must be 1. */
 function checkRestartingProbe(probe: Probe | undefined, path: Path, timing: Timing): void {
   if (probe === undefined) return;
   checkProbe(probe, path, timing);
@@ -94,11 +98,15 @@ function checkReadinessProbe(probe: Probe | undefined, path: Path, timing: Timin
   checkProbe(probe, path, timing);
   const { terminationGracePeriodSeconds: grace } = probe;
   if (grace === undefined) return;
-  const place = path.child("terminationGracePeriodSeconds");
-  timing.problems.invalid(place, grace, "must not be set for readinessProbes");
+  const terminationGracePeriodSecondsPath = path.child("terminationGracePeriodSeconds");
+  timing.problems.invalid(
+    terminationGracePeriodSecondsPath,
+    grace,
+    "must not be set for readinessProbes",
+  );
 }
 
-/** What containers that stay have beside other containers. */
+/** Validates probes and lifecycle of long-running containers, including sidecars. */
 export function checkLongRunning(
   { lifecycle, livenessProbe, readinessProbe, startupProbe }: Container,
   path: Path,

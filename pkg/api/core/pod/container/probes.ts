@@ -1,4 +1,4 @@
-/** Checks of a container's health, and what happens at its start and end. */
+/** Structs of probes and lifecycle handlers. */
 import {
   type Infer,
   required,
@@ -17,7 +17,7 @@ import { intOrString } from "#meta";
 
 const v1 = structs("api/core/v1");
 
-/** The signals numbered 1 to 31 and their aliases. */
+/** Names of signals 1 to 31, with aliases. */
 const plainSignals =
   "ABRT ALRM BUS CHLD CLD CONT FPE HUP ILL INT IO IOT KILL PIPE POLL PROF PWR QUIT SEGV STKFLT " +
   "STOP SYS TERM TRAP TSTP TTIN TTOU URG USR1 USR2 VTALRM WINCH XCPU XFSZ";
@@ -26,7 +26,7 @@ function upTo(last: number): readonly number[] {
   return Array.from({ length: last }, (_, index) => index + 1);
 }
 
-/** The real-time signals, counted from the lowest and from the highest one. */
+/** Names of the real-time signals, counted from SIGRTMIN and SIGRTMAX. */
 const realTimeSignals = [
   "RTMIN",
   ...upTo(15).map((offset) => `RTMIN+${offset}`),

@@ -1,4 +1,4 @@
-/** What processes of a pod may do. */
+/** Structs of security contexts. */
 import { required, bool, int64, list, named, pointer, value, string, structs } from "#schema";
 
 const v1 = structs("api/core/v1");

@@ -1,4 +1,4 @@
-/** Rules of security contexts. */
+/** Validation of security contexts. */
 import type { Infer, Path, Problems } from "#schema";
 import { isDns1123Subdomain } from "#meta";
 import type { Int64 } from "#schema";
@@ -17,7 +17,7 @@ type WindowsOptions = Infer<typeof windowsSecurityContextOptions>;
 
 const LARGEST_ID = 2 ** 31 - 1;
 
-/** A user or group; absent ones are fine. */
+/** Validates a user or group ID unless it is absent. */
 export function checkId(id: Int64 | undefined, path: Path, problems: Problems): void {
   if (id === undefined || (id >= 0 && id <= LARGEST_ID)) return;
   problems.invalid(path, id, `must be between 0 and ${LARGEST_ID}, inclusive`);
@@ -76,8 +76,8 @@ function checkWindows(options: WindowsOptions | undefined, path: Path, problems:
   const { gmsaCredentialSpecName, gmsaCredentialSpec, runAsUserName } = options ?? {};
   if (gmsaCredentialSpecName !== undefined) {
     const messages = isDns1123Subdomain(gmsaCredentialSpecName);
-    const place = path.child("gmsaCredentialSpecName");
-    invalidEach(problems, place, { value: gmsaCredentialSpecName, messages });
+    const gmsaCredentialSpecNamePath = path.child("gmsaCredentialSpecName");
+    invalidEach(problems, gmsaCredentialSpecNamePath, { value: gmsaCredentialSpecName, messages });
   }
   if (gmsaCredentialSpec !== undefined) {
     const size = Buffer.byteLength(gmsaCredentialSpec);
@@ -93,7 +93,7 @@ function checkWindows(options: WindowsOptions | undefined, path: Path, problems:
   invalidEach(problems, path.child("runAsUserName"), { value: runAsUserName, messages });
 }
 
-/** `user` or `domain\user`. */
+/** Error messages for a Windows user name, `user` or `domain\user`. */
 function userNameFaults(name: string): readonly string[] {
   if (name === "") return [" cannot be an empty string"];
   // oxlint-disable-next-line no-control-regex
@@ -148,13 +148,13 @@ export function checkSecurityContext(
   checkId(context.runAsGroup, path.child("runAsGroup"), problems);
   const { procMount } = context;
   if (procMount !== undefined) {
-    const place = path.child("procMount");
+    const procMountPath = path.child("procMount");
     const modes = ["Default", "Unmasked"];
     if (!modes.includes(procMount)) {
-      unsupported(problems, place, { value: procMount, supported: modes });
+      unsupported(problems, procMountPath, { value: procMount, supported: modes });
     }
     if (procMount === "Unmasked" && hostUsers) {
-      problems.invalid(place, procMount, "`hostUsers` must be false to use `Unmasked`");
+      problems.invalid(procMountPath, procMount, "`hostUsers` must be false to use `Unmasked`");
     }
   }
   checkSeccomp(context.seccompProfile, path.child("seccompProfile"), problems);

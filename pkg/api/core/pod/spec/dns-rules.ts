@@ -1,4 +1,4 @@
-/** Rules of how pods look up names. */
+/** Validation of dnsPolicy, dnsConfig and host aliases. */
 import type { Path, Problems } from "#schema";
 import { isDns1123Subdomain } from "#meta";
 import { parseIp } from "#base";
@@ -37,8 +37,11 @@ export function checkDns({ dnsPolicy, dnsConfig }: PodSpec, path: Path, problems
       return problems.required(path, `must provide \`dnsConfig\` ${detail}`);
     }
     if (nameservers.length === 0) {
-      const place = path.child("nameservers");
-      return problems.required(place, `must provide at least one DNS nameserver ${detail}`);
+      const nameserversPath = path.child("nameservers");
+      return problems.required(
+        nameserversPath,
+        `must provide at least one DNS nameserver ${detail}`,
+      );
     }
   }
   const servers = path.child("nameservers");
@@ -73,8 +76,8 @@ export function checkHostAliases({ hostAliases }: PodSpec, path: Path, problems:
   for (const [index, { ip, hostnames }] of (hostAliases ?? []).entries()) {
     checkAddressText(ip, path.index(index).child("ip"), problems);
     for (const [i, name] of (hostnames ?? []).entries()) {
-      const place = path.index(index).child("hostnames").index(i);
-      invalidEach(problems, place, { value: name, messages: isDns1123Subdomain(name) });
+      const itemPath = path.index(index).child("hostnames").index(i);
+      invalidEach(problems, itemPath, { value: name, messages: isDns1123Subdomain(name) });
     }
   }
 }

@@ -1,9 +1,9 @@
-/** Rules of pods that share the host's namespaces, and of operating systems. */
+/** Validation of host namespaces and of spec.os. */
 import type { Path, Problems } from "#schema";
 import { eachContainer } from "./pod-containers.ts";
 import type { PodSpec } from "./pod-spec.ts";
 
-/** Containers that run on a Windows host itself are all or none, and use its network. */
+/** Requires hostProcess for all containers or none, and hostNetwork with it (Windows). */
 export function checkHostProcess(
   spec: PodSpec,
   path: Path,
@@ -36,7 +36,7 @@ export function checkHostProcess(
   problems.forbidden(path, "hostProcess containers are disallowed by cluster policy");
 }
 
-/** A pod in a user namespace must not use other host namespaces. */
+/** Rejects other host namespaces in a pod with a user namespace (hostUsers: false). */
 export function checkHostUsers(spec: PodSpec, path: Path, problems: Problems): void {
   if (spec.hostUsers !== false) return;
   const detail = "when `hostUsers` is false";
@@ -57,9 +57,14 @@ export function checkHostNetwork(
     for (const [index, { ports }] of (spec[field] ?? []).entries()) {
       for (const [i, { hostPort = 0, containerPort }] of (ports ?? []).entries()) {
         if (hostPort === containerPort || (hostPort === 0 && !isPod)) continue;
-        const place = path.child(field).index(index).child("ports").index(i).child("hostPort");
+        const hostPortPath = path
+          .child(field)
+          .index(index)
+          .child("ports")
+          .index(i)
+          .child("hostPort");
         const detail = "must match `containerPort` when `hostNetwork` is true";
-        problems.invalid(place, hostPort, detail);
+        problems.invalid(hostPortPath, hostPort, detail);
       }
     }
   }
@@ -68,11 +73,11 @@ export function checkHostNetwork(
 export function checkOperatingSystem(spec: PodSpec, path: Path, problems: Problems): void {
   if (spec.os === undefined) return;
   const { name } = spec.os;
-  const place = path.child("os");
-  if (name === "") problems.required(place.child("name"));
+  const osPath = path.child("os");
+  if (name === "") problems.required(osPath.child("name"));
   else if (name === "linux") checkLinux(spec, path, problems);
   else if (name === "windows") checkWindows(spec, path, problems);
-  else problems.notSupported(place, name, ["linux", "windows"]);
+  else problems.notSupported(osPath, name, ["linux", "windows"]);
 }
 
 function checkLinux(spec: PodSpec, path: Path, problems: Problems): void {
@@ -101,20 +106,21 @@ const linuxFields = [
 
 function checkWindows(spec: PodSpec, path: Path, problems: Problems): void {
   const context = spec.securityContext ?? {};
-  const place = path.child("securityContext");
+  const securityContextPath = path.child("securityContext");
   const { hostUsers, hostPID, hostIPC, shareProcessNamespace } = spec;
   const refuse = (isSet: unknown, where: Path) => {
     if (isSet) problems.forbidden(where, "cannot be set for a windows pod");
   };
   const refuseOfContext = (...fields: readonly (keyof typeof context)[]) => {
-    for (const field of fields) refuse(context[field] !== undefined, place.child(field));
+    for (const field of fields)
+      refuse(context[field] !== undefined, securityContextPath.child(field));
   };
   refuseOfContext("appArmorProfile", "seLinuxOptions");
   refuse(hostUsers !== undefined, path.child("hostUsers"));
   refuse(hostPID, path.child("hostPID"));
   refuse(hostIPC, path.child("hostIPC"));
   refuseOfContext("seccompProfile", "fsGroup", "fsGroupChangePolicy");
-  refuse(context.sysctls?.length, place.child("sysctls"));
+  refuse(context.sysctls?.length, securityContextPath.child("sysctls"));
   refuse(shareProcessNamespace !== undefined, path.child("shareProcessNamespace"));
   refuseOfContext("runAsUser", "runAsGroup", "supplementalGroups", "supplementalGroupsPolicy");
   eachContainer(spec, path, ({ securityContext }, where) => {

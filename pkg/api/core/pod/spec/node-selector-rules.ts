@@ -1,4 +1,4 @@
-/** Rules of what selects nodes. */
+/** Validation of node selectors. */
 import type { Infer, Path, Problems } from "#schema";
 import { isDns1123Subdomain, isLabelValue, isQualifiedName } from "#meta";
 import { invalidEach } from "../../../strategy.ts";
@@ -9,19 +9,19 @@ type NodeSelectorTerm = Infer<typeof nodeSelectorTerm>;
 type Requirement = NonNullable<NodeSelectorTerm["matchExpressions"]>[number];
 
 interface Options {
-  /** Values need not be values that a label could have. */
+  /** Skips the check that values are valid label values. */
   readonly anyValue?: boolean;
   readonly problems: Problems;
 }
 
 export function checkNodeSelector(selector: NodeSelector, path: Path, options: Options): void {
   const terms = selector.nodeSelectorTerms ?? [];
-  const place = path.child("nodeSelectorTerms");
+  const nodeSelectorTermsPath = path.child("nodeSelectorTerms");
   if (terms.length === 0) {
-    options.problems.required(place, "must have at least one node selector term");
+    options.problems.required(nodeSelectorTermsPath, "must have at least one node selector term");
   }
   for (const [index, term] of terms.entries()) {
-    checkNodeSelectorTerm(term, place.index(index), options);
+    checkNodeSelectorTerm(term, nodeSelectorTermsPath.index(index), options);
   }
 }
 
@@ -43,21 +43,21 @@ function checkExpression(
   path: Path,
   { anyValue, problems }: Options,
 ): void {
-  const place = path.child("values");
+  const valuesPath = path.child("values");
   if (operator === "In" || operator === "NotIn") {
     const detail = "must be specified when `operator` is 'In' or 'NotIn'";
-    if (values.length === 0) problems.required(place, detail);
+    if (values.length === 0) problems.required(valuesPath, detail);
   } else if (operator === "Exists" || operator === "DoesNotExist") {
     const detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
-    if (values.length > 0) problems.forbidden(place, detail);
+    if (values.length > 0) problems.forbidden(valuesPath, detail);
   } else if (operator === "Gt" || operator === "Lt") {
     const detail = "must be specified single value when `operator` is 'Lt' or 'Gt'";
-    if (values.length !== 1) problems.required(place, detail);
+    if (values.length !== 1) problems.required(valuesPath, detail);
   } else problems.invalid(path.child("operator"), operator, "not a valid selector operator");
   invalidEach(problems, path.child("key"), { value: key, messages: isQualifiedName(key) });
   if (anyValue) return;
   for (const [index, value] of values.entries()) {
-    invalidEach(problems, place.index(index), { value, messages: isLabelValue(value) });
+    invalidEach(problems, valuesPath.index(index), { value, messages: isLabelValue(value) });
   }
 }
 
@@ -66,17 +66,20 @@ function checkField(
   path: Path,
   problems: Problems,
 ): void {
-  const place = path.child("values");
+  const valuesPath = path.child("values");
   if (operator !== "In" && operator !== "NotIn") {
     problems.invalid(path.child("operator"), operator, "not a valid selector operator");
   } else if (values.length !== 1) {
     const operators = "`operator` is 'In' or 'NotIn'";
-    problems.required(place, `must be only one value when ${operators} for node field selector`);
+    problems.required(
+      valuesPath,
+      `must be only one value when ${operators} for node field selector`,
+    );
   }
   if (key !== "metadata.name") {
     return problems.invalid(path.child("key"), key, "not a valid field selector key");
   }
   for (const [index, value] of values.entries()) {
-    invalidEach(problems, place.index(index), { value, messages: isDns1123Subdomain(value) });
+    invalidEach(problems, valuesPath.index(index), { value, messages: isDns1123Subdomain(value) });
   }
 }

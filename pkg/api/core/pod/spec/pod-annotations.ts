@@ -1,4 +1,4 @@
-/** Annotations of pods that mean something, most of which fields have replaced. */
+/** Validation of well-known pod annotations, most of which fields have replaced. */
 import { memoize } from "#base";
 import type { Path, Problems } from "#schema";
 import { type Domain, resolve } from "#meta";
@@ -26,7 +26,10 @@ interface Surroundings {
   readonly problems: Problems;
 }
 
-/** `path` is that of the annotations. */
+/**
+ * Validates well-known annotations.
+ * @param path path of the annotations
+ */
 export function checkPodAnnotations(
   { metadata, spec }: Pick<PodTemplateSpec, "metadata" | "spec">,
   path: Path,
@@ -62,7 +65,7 @@ export function checkPodAnnotations(
   }
 }
 
-/** As Go reads it: an optional sign, no leading zeros but in `0` itself, and no spaces. */
+/** Whether Go parses the text as int32: optional sign, no leading zeros, no spaces. */
 function isInt32(text: string): boolean {
   if (!/^-?(0|[1-9][0-9]*)$/.test(text)) return false;
   const value = Number(text);
@@ -81,7 +84,7 @@ interface Profile {
   readonly localhostProfile?: string;
 }
 
-/** Where both an annotation and a field say it, they say the same. */
+/** Requires an annotation and its field to agree if both are set. */
 function checkAgreement(
   annotation: string | undefined,
   profile: Profile | undefined,
@@ -101,7 +104,10 @@ function checkAgreement(
   problems.forbidden(path.child("localhostProfile"), detail);
 }
 
-/** `path` is that of the spec. */
+/**
+ * Requires seccomp annotations and fields to agree.
+ * @param path path of the spec
+ */
 export function checkSeccompAgreement(
   { metadata, spec }: Pick<PodTemplateSpec, "metadata" | "spec">,
   path: Path,

@@ -1,9 +1,9 @@
-/** Walks over a pod's containers. */
+/** Iteration over the containers of a pod. */
 import type { Path } from "#schema";
 import type { Container } from "../container/containers.ts";
 import type { PodSpec } from "./pod-spec.ts";
 
-/** In the order in which Kubernetes visits them, with the path of each. */
+/** Visits all containers with their paths, in Kubernetes' order. */
 export function eachContainer(
   spec: PodSpec,
   path: Path,
@@ -16,7 +16,7 @@ export function eachContainer(
   }
 }
 
-/** All containers, in the same order. */
+/** All containers, in the order of `eachContainer`. */
 export function allContainers(spec: PodSpec): readonly Container[] {
   const { initContainers, containers, ephemeralContainers } = spec;
   return [...(initContainers ?? []), ...(containers ?? []), ...(ephemeralContainers ?? [])];

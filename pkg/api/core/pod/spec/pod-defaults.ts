@@ -1,4 +1,4 @@
-/** What pods and pod templates get that say nothing. */
+/** Defaulting of pods and pod templates. */
 import { assign } from "#base";
 import { type HookContext, kubernetes } from "#meta";
 import { entry } from "../../../strategy.ts";
@@ -16,7 +16,7 @@ import { type Amounts, containerTotal, roundAmounts } from "../../shared/resourc
 import { isOvercommitAllowed } from "../../shared/resource-names.ts";
 import type { Volume } from "../../volume/volumes.ts";
 
-/** Permission bits of projected files, 0644. */
+/** Default mode of projected files. */
 const FILE_MODE = 0o644;
 const TOKEN_SECONDS = 3600;
 const GRACE_SECONDS = 30;
@@ -41,7 +41,7 @@ export function defaultPodTemplate(
   defaultPodSpec(spec, gate);
 }
 
-/** Defaults that pods and templates share; the fields' own defaults come before. */
+/** Defaults of the pod spec that depend on other fields; constant defaults are already applied. */
 function defaultPodSpec(spec: PodSpec, gate: HookContext["gate"]): void {
   spec.dnsPolicy ||= "ClusterFirst";
   spec.restartPolicy ||= "Always";
@@ -56,7 +56,7 @@ function defaultPodSpec(spec: PodSpec, gate: HookContext["gate"]): void {
   for (const container of allContainers(spec)) defaultContainer(container);
 }
 
-/** What only pods get themselves; templates stay as they are. */
+/** Defaults of pods that templates do not get. */
 export function defaultPod(spec: PodSpec): void {
   for (const container of [...(spec.containers ?? []), ...(spec.initContainers ?? [])]) {
     const { resources } = container;
@@ -88,7 +88,7 @@ function mirrorServiceAccount(spec: PodSpec): void {
   spec.serviceAccount = name;
 }
 
-/** `amounts` with those of `others` that it lacks and `wanted` takes. */
+/** `amounts`, with missing resources that satisfy `wanted` copied from `others`. */
 function completed(
   amounts: Readonly<Amounts> | undefined,
   others: Readonly<Amounts>,
@@ -110,7 +110,7 @@ export function isPodLevelResource(name: string): boolean {
   return name === "cpu" || name === "memory" || isHugePages(name);
 }
 
-/** A pod that states resources as a whole gets what containers need, else what its limits say. */
+/** Defaults pod-level requests to the sum of the containers' requests, else to the pod's limits. */
 function defaultPodResources(spec: PodSpec): void {
   const { resources } = spec;
   if (resources === undefined) return;

@@ -1,4 +1,4 @@
-/** Rules of pods and of what pods are made from. */
+/** Validation of pod specs and pod templates. */
 import type { Path, Problems } from "#schema";
 import {
   checkAnnotations,
@@ -36,7 +36,7 @@ import { checkToleration } from "./toleration.ts";
 type Context = Pick<HookContext, "gate" | "domain" | "allowPrivileged">;
 
 export interface PodSpecOptions {
-  /** Name of the pod that is checked; absent in a template. */
+  /** Name of the pod; absent in a template. */
   readonly podName?: string;
   readonly problems: Problems;
   readonly context: Context;
@@ -44,7 +44,7 @@ export interface PodSpecOptions {
 
 const LONGEST_DEADLINE = 2 ** 31 - 1;
 
-/** Rules of pods and templates, in the order of reported causes. */
+/** Validates the spec of a pod or template, in Kubernetes' order of causes. */
 export function validatePodSpec(spec: PodSpec, path: Path, options: PodSpecOptions): void {
   const { podName, problems, context } = options;
   const allowPrivileged = context.allowPrivileged ?? false;
@@ -66,9 +66,9 @@ export function validatePodSpec(spec: PodSpec, path: Path, options: PodSpecOptio
   if (spec.affinity !== undefined) checkAffinity(spec.affinity, path.child("affinity"), problems);
   checkDns(spec, path.child("dnsConfig"), problems);
   for (const [index, { conditionType }] of (spec.readinessGates ?? []).entries()) {
-    const place = path.child("readinessGates").index(index).child("conditionType");
+    const conditionTypePath = path.child("readinessGates").index(index).child("conditionType");
     const messages = isQualifiedName(conditionType);
-    invalidEach(problems, place, { value: conditionType, messages });
+    invalidEach(problems, conditionTypePath, { value: conditionType, messages });
   }
   checkSchedulingGates(spec.schedulingGates, path.child("schedulingGates"), problems);
   const constraints = path.child("topologySpreadConstraints");
@@ -120,13 +120,13 @@ function checkRest(spec: PodSpec, path: Path, problems: Problems): void {
   checkHostAliases(spec, path.child("hostAliases"), problems);
   if (spec.priorityClassName) {
     const messages = isDns1123Subdomain(spec.priorityClassName);
-    const place = path.child("priorityClassName");
-    invalidEach(problems, place, { value: spec.priorityClassName, messages });
+    const priorityClassNamePath = path.child("priorityClassName");
+    invalidEach(problems, priorityClassNamePath, { value: spec.priorityClassName, messages });
   }
   if (spec.runtimeClassName !== undefined) {
     const messages = isDns1123Subdomain(spec.runtimeClassName);
-    const place = path.child("runtimeClassName");
-    invalidEach(problems, place, { value: spec.runtimeClassName, messages });
+    const runtimeClassNamePath = path.child("runtimeClassName");
+    invalidEach(problems, runtimeClassNamePath, { value: spec.runtimeClassName, messages });
   }
   checkPreemption(spec, path.child("preemptionPolicy"), problems);
   if (spec.overhead !== undefined) {
@@ -143,7 +143,7 @@ function checkPreemption({ preemptionPolicy: policy }: PodSpec, path: Path, prob
   else unsupported(problems, path, { value: policy, supported });
 }
 
-/** Labels and annotations of a template; their paths leave out `metadata`, as in Kubernetes. */
+/** Validates labels and annotations of a template; paths omit `metadata`, as in Kubernetes. */
 export function validateTemplateMetadata(
   template: PodTemplateSpec,
   path: Path,
@@ -156,7 +156,10 @@ export function validateTemplateMetadata(
   checkPodAnnotations(template, path.child("annotations"), { domain, problems });
 }
 
-/** Rules of the pod templates of every kind; `path` is that of the template. */
+/**
+ * Validates a pod template.
+ * @param path path of the template
+ */
 export function validatePodTemplate(
   template: PodTemplateSpec,
   path: Path,
@@ -166,10 +169,10 @@ export function validatePodTemplate(
   const { spec } = template;
   const { domain } = context;
   validateTemplateMetadata(template, path, problems, context);
-  const place = path.child("spec");
-  validatePodSpec(spec, place, { problems, context });
-  checkSeccompAgreement(template, place, { domain, problems });
+  const specPath = path.child("spec");
+  validatePodSpec(spec, specPath, { problems, context });
+  checkSeccompAgreement(template, specPath, { domain, problems });
   if (spec.ephemeralContainers === undefined || spec.ephemeralContainers.length === 0) return;
   const detail = "ephemeral containers not allowed in pod template";
-  problems.forbidden(place.child("ephemeralContainers"), detail);
+  problems.forbidden(specPath.child("ephemeralContainers"), detail);
 }

@@ -1,4 +1,4 @@
-/** What a pod is to be. */
+/** Struct PodSpec. */
 import {
   required,
   bool,

@@ -1,4 +1,4 @@
-/** Rules of where pods may run. */
+/** Validation of scheduling constraints. */
 import type { Path, Problems } from "#schema";
 import { isDns1123Label, isQualifiedName } from "#meta";
 import { checkLabelSelector } from "../../../label-selector.ts";
@@ -20,11 +20,12 @@ export function checkAffinity(
   problems: Problems,
 ): void {
   if (nodeAffinity !== undefined) {
-    const place = path.child("nodeAffinity");
+    const nodeAffinityPath = path.child("nodeAffinity");
     const required = nodeAffinity[REQUIRED];
-    if (required !== undefined) checkNodeSelector(required, place.child(REQUIRED), { problems });
+    if (required !== undefined)
+      checkNodeSelector(required, nodeAffinityPath.child(REQUIRED), { problems });
     for (const [index, { weight, preference }] of (nodeAffinity[PREFERRED] ?? []).entries()) {
-      const where = place.child(PREFERRED).index(index);
+      const where = nodeAffinityPath.child(PREFERRED).index(index);
       checkWeight(weight, where, problems);
       const options = { anyValue: true, problems };
       checkNodeSelectorTerm(preference, where.child("preference"), options);
@@ -44,9 +45,9 @@ function checkPodAffinity(affinity: PodAffinity, path: Path, problems: Problems)
     checkTerm(term, path.child(REQUIRED).index(index), problems);
   }
   for (const [index, { weight, podAffinityTerm }] of (affinity[PREFERRED] ?? []).entries()) {
-    const place = path.child(PREFERRED).index(index);
-    checkWeight(weight, place, problems);
-    checkTerm(podAffinityTerm, place.child("podAffinityTerm"), problems);
+    const itemPath = path.child(PREFERRED).index(index);
+    checkWeight(weight, itemPath, problems);
+    checkTerm(podAffinityTerm, itemPath.child("podAffinityTerm"), problems);
   }
 }
 
@@ -59,10 +60,10 @@ function checkTerm(term: Term, path: Path, problems: Problems): void {
     invalidEach(problems, path.child("namespace"), { value: name, messages });
   }
   checkBothKeys(term, path, problems);
-  const place = path.child("topologyKey");
-  if (topologyKey === "") problems.required(place, "can not be empty");
+  const topologyKeyPath = path.child("topologyKey");
+  if (topologyKey === "") problems.required(topologyKeyPath, "can not be empty");
   const messages = isQualifiedName(topologyKey);
-  invalidEach(problems, place, { value: topologyKey, messages });
+  invalidEach(problems, topologyKeyPath, { value: topologyKey, messages });
 }
 
 function checkBothKeys(term: Term, path: Path, problems: Problems): void {
@@ -97,16 +98,16 @@ export function checkSpread(constraints: readonly Spread[], path: Path, problems
     JSON.stringify([topologyKey, whenUnsatisfiable]);
   const last = new Map(constraints.map((constraint, index) => [pairOf(constraint), index]));
   for (const [index, constraint] of constraints.entries()) {
-    const place = path.index(index);
+    const itemPath = path.index(index);
     const { topologyKey, whenUnsatisfiable: action } = constraint;
-    checkConstraint(constraint, place, problems);
+    checkConstraint(constraint, itemPath, problems);
     if (last.get(pairOf(constraint)) !== index) {
       problems.duplicate(
-        place.child("{topologyKey, whenUnsatisfiable}"),
+        itemPath.child("{topologyKey, whenUnsatisfiable}"),
         `{${topologyKey}, ${action}}`,
       );
     }
-    checkRest(constraint, place, problems);
+    checkRest(constraint, itemPath, problems);
   }
 }
 
@@ -121,12 +122,16 @@ function checkConstraint(constraint: Spread, path: Path, problems: Problems): vo
 
 function checkRest(constraint: Spread, path: Path, problems: Problems): void {
   const { minDomains, whenUnsatisfiable: action, labelSelector, matchLabelKeys = [] } = constraint;
-  const place = path.child("minDomains");
+  const minDomainsPath = path.child("minDomains");
   if (minDomains !== undefined) {
-    if (minDomains <= 0) problems.invalid(place, minDomains, "must be greater than zero");
+    if (minDomains <= 0) problems.invalid(minDomainsPath, minDomains, "must be greater than zero");
     if (action !== "DoNotSchedule") {
       const needed = "whenUnsatisfiable=DoNotSchedule";
-      problems.invalid(place, minDomains, `can only use minDomains if ${needed}, not ${action}`);
+      problems.invalid(
+        minDomainsPath,
+        minDomains,
+        `can only use minDomains if ${needed}, not ${action}`,
+      );
     }
   }
   const policies = ["Honor", "Ignore"];
@@ -148,9 +153,9 @@ export function checkSchedulingGates(
 ): void {
   const seen = new Set<string>();
   for (const [index, { name }] of (gates ?? []).entries()) {
-    const place = path.index(index);
-    invalidEach(problems, place, { value: name, messages: isQualifiedName(name) });
-    if (seen.has(name)) problems.duplicate(place, name);
+    const itemPath = path.index(index);
+    invalidEach(problems, itemPath, { value: name, messages: isQualifiedName(name) });
+    if (seen.has(name)) problems.duplicate(itemPath, name);
     seen.add(name);
   }
 }

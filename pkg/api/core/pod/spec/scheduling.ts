@@ -1,4 +1,4 @@
-/** Where pods may run. */
+/** Structs of scheduling constraints: affinity, topology spread, gates. */
 import { required, int32, list, named, pointer, value, string, structs } from "#schema";
 import { labelSelector } from "#meta";
 

@@ -42,12 +42,12 @@ export function checkToleration(
   path: Path,
   problems: Problems,
 ): void {
-  const place = path.child("operator");
+  const operatorPath = path.child("operator");
   if (key) invalidEach(problems, path.child("key"), { value: key, messages: isQualifiedName(key) });
   else if (operator !== "Exists") {
     const meaning = 'which means "match all values and all keys"';
     const detail = `operator must be Exists when \`key\` is empty, ${meaning}`;
-    problems.invalid(place, operator ?? "", detail);
+    problems.invalid(operatorPath, operator ?? "", detail);
   }
   if (tolerationSeconds !== undefined && effect !== "NoExecute") {
     const detail = "effect must be 'NoExecute' when `tolerationSeconds` is set";
@@ -55,11 +55,11 @@ export function checkToleration(
   }
   if (operator === undefined || operator === "" || operator === "Equal") {
     const messages = isLabelValue(value);
-    if (messages.length > 0) problems.invalid(place, value, messages.join(";"));
+    if (messages.length > 0) problems.invalid(operatorPath, value, messages.join(";"));
   } else if (operator !== "Exists") {
-    unsupported(problems, place, { value: operator, supported: ["Equal", "Exists"] });
+    unsupported(problems, operatorPath, { value: operator, supported: ["Equal", "Exists"] });
   } else if (value !== "") {
-    problems.invalid(place, value, "value must be empty when `operator` is 'Exists'");
+    problems.invalid(operatorPath, value, "value must be empty when `operator` is 'Exists'");
   }
   if (effect && !effects.includes(effect)) {
     unsupported(problems, path.child("effect"), { value: effect, supported: effects });
