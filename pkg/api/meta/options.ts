@@ -72,6 +72,18 @@ export const deleteOptions = v1("DeleteOptions", "Options of a delete request.",
   ),
 });
 
+/** DeleteOptions inside of another object: they have apiVersion and kind, in JSON only. */
+export const embeddedDeleteOptions = v1(
+  "DeleteOptions",
+  deleteOptions.doc,
+  {
+    kind: value(0, string, "Kind of the options: DeleteOptions. May be omitted."),
+    apiVersion: value(0, string, "API version of the options: v1. May be omitted."),
+    ...deleteOptions.fields,
+  },
+  { kind: { group: "", version: "v1", kind: "DeleteOptions" } },
+);
+
 export const createOptions = v1("CreateOptions", "Options of a create request.", {
   dryRun: dryRun(1),
   fieldManager: fieldManager(3),

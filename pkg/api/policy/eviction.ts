@@ -1,7 +1,7 @@
 /** Eviction, the body of pods/eviction. */
 import { pointer, value, structs } from "#schema";
 import { kind, objectMeta } from "#meta";
-import { deleteOptions } from "../meta/options.ts";
+import { embeddedDeleteOptions } from "../meta/options.ts";
 import { plainColumns, plainRow } from "../printing.ts";
 import { same } from "../strategy.ts";
 
@@ -14,7 +14,7 @@ function evictionOf(version: "v1" | "v1beta1") {
       metadata: value(1, objectMeta, "Name and namespace of the pod to evict."),
       deleteOptions: pointer(
         2,
-        deleteOptions,
+        embeddedDeleteOptions,
         "Options of the deletion: grace period, preconditions and dry run.",
       ),
     },

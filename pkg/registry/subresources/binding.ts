@@ -14,6 +14,7 @@ import { type RegistryContext, hookContext } from "../context.ts";
 import { matchNamespace } from "../write/metadata.ts";
 import { runAdmission } from "../admission/handler.ts";
 import { checkPreconditions } from "../write/preconditions.ts";
+import { reportingWarnings } from "../write/write.ts";
 import { changeStored } from "./change-stored.ts";
 import { createdStatus } from "./virtual-item.ts";
 import { setPodCondition } from "./pod-conditions.ts";
@@ -33,6 +34,24 @@ export async function bind(
   const bindings = coreResource(registry, "bindings");
   const decoded = decodeBody(registry, { ...request, resource: bindings }, body, options);
   const { object: binding, warnings } = decoded;
+  await reportingWarnings(warnings, () =>
+    bindDecoded(registry, request, { binding, warnings, options }),
+  );
+  return createdStatus(registry, warnings);
+}
+
+interface DecodedBinding {
+  readonly binding: any;
+  readonly warnings: string[];
+  readonly options: WriteOptions;
+}
+
+async function bindDecoded(
+  registry: RegistryContext,
+  request: ResourceRequest,
+  { binding, warnings, options }: DecodedBinding,
+): Promise<void> {
+  const bindings = coreResource(registry, "bindings");
   const { metadata } = binding;
   matchNamespace(request, metadata);
   const name: string = metadata.name ?? "";
@@ -63,7 +82,6 @@ export async function bind(
     change: (pod) => assign(registry, pod, binding),
     dryRun,
   });
-  return createdStatus(registry, warnings);
 }
 
 /** Validates the binding; errors are plain 500s in kube-apiserver, not 422. */

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { StatusError } from "#meta";
 import { refusal, type TestRegistry, testRegistry } from "../testing.ts";
 
 const pod = (name: string, spec: object = {}, metadata: object = {}) => ({
@@ -110,6 +111,23 @@ describe("eviction subresource", () => {
     assert.deepEqual(
       status.conditions.map((each: any) => each.type),
       ["Ready"],
+    );
+  });
+
+  it("knows apiVersion and kind of deleteOptions, and warns of unknown fields on failure", async () => {
+    await running("p");
+    const known = { kind: "DeleteOptions", apiVersion: "v1", dryRun: ["All"] };
+    assert.deepEqual((await evict("p", { deleteOptions: known })).warnings, []);
+    const unknown = { preconditions: { uid: "x" }, kind: "DeleteOptions", color: "blue" };
+    await assert.rejects(evict("p", { deleteOptions: unknown }), (error: StatusError) => {
+      assert.equal(error.status.code, 409);
+      assert.deepEqual(error.warnings, ['unknown field "deleteOptions.color"']);
+      return true;
+    });
+    const numeric = { kind: 5, dryRun: ["All"] };
+    assert.match(
+      await refusal(evict("p", { deleteOptions: numeric })),
+      /cannot unmarshal number into Go struct field DeleteOptions\.deleteOptions\.kind of type string/,
     );
   });
 

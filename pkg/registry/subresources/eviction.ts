@@ -26,7 +26,7 @@ import { matchNamespace } from "../write/metadata.ts";
 import { updateManagedFields } from "../write/managed-fields.ts";
 import { runAdmission } from "../admission/handler.ts";
 import { changeBySubresource } from "../write/pipeline.ts";
-import type { ObjectChange } from "../write/write.ts";
+import { type ObjectChange, reportingWarnings } from "../write/write.ts";
 import { get } from "../read/get.ts";
 import { checkDeletePreconditions, deleteObject } from "../delete/delete.ts";
 import {
@@ -55,6 +55,24 @@ export async function evict(
   const resource = evictionResource(registry, body);
   const decoded = decodeBody(registry, { ...request, resource }, body, options);
   const { object: eviction, warnings } = decoded;
+  return reportingWarnings(warnings, () =>
+    evictDecoded(registry, request, { eviction, warnings, resource, options }),
+  );
+}
+
+interface DecodedEviction {
+  readonly eviction: any;
+  readonly warnings: string[];
+  /** The Eviction of the body's version. */
+  readonly resource: Resource;
+  readonly options: WriteOptions;
+}
+
+async function evictDecoded(
+  registry: RegistryContext,
+  request: ResourceRequest,
+  { eviction, warnings, resource, options }: DecodedEviction,
+): Promise<WriteResponse> {
   matchNamespace(request, eviction.metadata);
   if (eviction.metadata.name !== request.name) {
     throw badRequest("name in URL does not match name in Eviction object");

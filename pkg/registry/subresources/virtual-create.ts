@@ -12,6 +12,7 @@ import type {
 } from "../contract.ts";
 import { type RegistryContext, hookContext } from "../context.ts";
 import { matchNamespace } from "../write/metadata.ts";
+import { reportingWarnings } from "../write/write.ts";
 import { updateManagedFields } from "../write/managed-fields.ts";
 import { runAdmission } from "../admission/handler.ts";
 import { virtualItem, subresourceKind } from "./virtual-item.ts";
@@ -53,7 +54,8 @@ export function virtualCreate({ bodyKind, handle }: CreateHandler) {
     }
     const context = hookContext(registry, request);
     const warn = (text: string) => void warnings.push(text);
-    const result = await handle({ request, object, dryRun, context, warn });
+    const run = async () => handle({ request, object, dryRun, context, warn });
+    const result = await reportingWarnings(warnings, run);
     return { item: virtualItem(resource, result, 0), created: true, warnings };
   };
 }

@@ -170,6 +170,18 @@ export async function runAttempt(steps: readonly WriteStep[], write: Write): Pro
   await write.allocation.end(write.response === undefined ? "cancel" : "commit");
 }
 
+/** Runs a step after decoding: where it fails, the warnings of decoding are reported with the error. */
+export async function reportingWarnings<T>(
+  warnings: readonly string[],
+  run: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    throw withWarnings(error, warnings);
+  }
+}
+
 /** Adds warnings to a StatusError, as failed requests report theirs, too. */
 export function withWarnings(error: unknown, warnings: readonly string[]): unknown {
   if (!(error instanceof StatusError) || warnings.length === 0) return error;
