@@ -50,8 +50,8 @@ describe("keelson controller-manager", () => {
       "--concurrent-resource-quota-syncs=2",
       "--resource-quota-sync-period=1m",
       "--use-service-account-credentials",
-      "--leader-elect-lease-duration=6s",
-      "--leader-elect-renew-deadline=4s",
+      "--leader-elect-lease-duration=15s",
+      "--leader-elect-renew-deadline=10s",
       "--leader-elect-retry-period=500ms",
       ...more,
     ];
@@ -170,7 +170,7 @@ describe("keelson controller-manager", () => {
         "--cluster-signing-key-file=",
         /^keelson: --cluster-signing-cert-file and .* must be given together\n$/,
       ],
-      ["--leader-elect-renew-deadline=9s", /^keelson: --leader-elect: leaseDuration must be/],
+      ["--leader-elect-renew-deadline=20s", /^keelson: --leader-elect: leaseDuration must be/],
     ];
     for (const [word, sentence] of mistakes) {
       const made = manager(word);

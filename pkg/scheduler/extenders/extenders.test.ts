@@ -137,7 +137,7 @@ describe("extenders", () => {
 
   it("does without an ignorable extender that fails or hangs", async () => {
     answers["/x/filter"] = () => undefined;
-    await start({ filterVerb: "filter", ignorable: true, httpTimeout: "50ms" });
+    await start({ filterVerb: "filter", ignorable: true, httpTimeout: "1s" });
     await makePod("p");
     await run.until(() => nodeOf("p"));
     assert.equal(calls.length, 1);

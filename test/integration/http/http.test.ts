@@ -272,7 +272,7 @@ describe("HTTP/1.1", () => {
 
 describe("idle connections", () => {
   it("are closed, unless a watch is open on them", async () => {
-    const stand = await Stand.open({ idleTimeout: 150 });
+    const stand = await Stand.open({ idleTimeout: 500 });
     const watch = stand.start(`${COLLECTION}?watch=1`);
     await new Promise((resolve) => watch.once("response", resolve));
     const { port } = stand.server.address;
@@ -283,7 +283,7 @@ describe("idle connections", () => {
       });
     });
     await closed;
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await new Promise((resolve) => setTimeout(resolve, 500));
     assert.equal(watch.closed, false);
     const left = new Promise((resolve) => stand.session.once("close", resolve));
     watch.close();
