@@ -2,7 +2,7 @@ import { setMaxListeners } from "node:events";
 import type { Etcd3 } from "etcd3";
 import { assert } from "#base";
 import { StoreFault } from "../backend.ts";
-import { Channel, type EtcdTls } from "./grpc/channel.ts";
+import { Channel, type EtcdTls, type RunningCall } from "./grpc/channel.ts";
 import { openEtcd3Client } from "./etcd3-client.ts";
 import { EtcdClient } from "./etcd-client.ts";
 
@@ -41,8 +41,8 @@ export class EndpointPool {
   #current: Current | undefined;
   #closed = false;
   readonly #options: EndpointPoolOptions;
-  /** Cancels the calls without an answer, on all channels. */
-  readonly #running = new Set<() => void>();
+  /** The calls without an answer, on all channels. */
+  readonly #running = new Set<RunningCall>();
 
   /** `random` in [0, 1) selects the first member, so that replicas spread over the members. */
   constructor(options: EndpointPoolOptions, random: () => number) {
@@ -75,7 +75,7 @@ export class EndpointPool {
   close(): void {
     this.#closed = true;
     if (this.#current !== undefined) this.markUnhealthy(this.#current.connection);
-    for (const cancel of this.#running) cancel();
+    for (const { cancel } of this.#running) cancel?.();
   }
 
   #open(): Current {

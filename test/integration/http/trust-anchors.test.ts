@@ -105,8 +105,7 @@ const clients: Readonly<Record<string, Client>> = {
   },
   "pkg/storage/etcd/grpc/channel.ts": async (endpoint, ca) => {
     const tls = { ca: Buffer.from(ca) };
-    const running = new Set<() => void>();
-    const channel = new Channel({ endpoint, tls, keepAliveMs: 5_000, running });
+    const channel = new Channel({ endpoint, tls, keepAliveMs: 5_000, running: new Set() });
     // The server knows no gRPC; only the connection matters here.
     const fault: unknown = await channel
       .call("/a/b", Buffer.alloc(0), { timeoutMs: 3_000 })

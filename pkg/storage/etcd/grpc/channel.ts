@@ -31,14 +31,19 @@ export interface EtcdTls {
   readonly key?: Buffer;
 }
 
+/** A call without an answer; emptied at its end, as a Set may keep it for long (`ClientStream.release`). */
+export interface RunningCall {
+  cancel: (() => void) | undefined;
+}
+
 interface ChannelOptions {
   /** `http://host:port`, `https://host:port` or `host:port`. */
   readonly endpoint: string;
   readonly tls?: EtcdTls | undefined;
   /** The connection is probed this often, and given up after half as long without an answer. */
   readonly keepAliveMs: number;
-  /** Holds what cancels the calls that have no answer yet. */
-  readonly running: Set<() => void>;
+  /** Holds the calls that have no answer yet. */
+  readonly running: Set<RunningCall>;
 }
 
 /** Large answers come in one go: with 64 KiB each piece would wait for a round trip. */
@@ -53,7 +58,7 @@ const windowBytes = 8 * 2 ** 20;
 export class Channel {
   readonly #socket: Socket;
   readonly #connection: Http2Connection;
-  readonly #running: Set<() => void>;
+  readonly #running: Set<RunningCall>;
   /** Settles when the member has spoken, or never will. */
   readonly #greeting: Promise<void>;
   /** Encoded headers of the requests to each path. */
@@ -99,6 +104,7 @@ export class Channel {
         stream.cancel();
       };
       const cancel = (): void => giveUp(cancelled());
+      const running: RunningCall = { cancel };
       const stream = this.#open(path, {
         headers: (headers) => status.add(headers),
         data: (bytes) => {
@@ -108,7 +114,8 @@ export class Channel {
         closed: (end) => {
           clearTimeout(timer);
           signal?.removeEventListener("abort", cancel);
-          this.#running.delete(cancel);
+          this.#running.delete(running);
+          running.cancel = undefined;
           try {
             this.#check(status, end);
             resolve(onlyMessage(chunks));
@@ -119,7 +126,7 @@ export class Channel {
       });
       const timer = setTimeout(() => giveUp(late(timeoutMs)), timeoutMs);
       signal?.addEventListener("abort", cancel, { once: true });
-      this.#running.add(cancel);
+      this.#running.add(running);
       stream.send(frameOf(message), true);
     });
   }

@@ -42,6 +42,9 @@ interface ConnectionOptions {
 }
 
 const emptyPayload = Buffer.alloc(0);
+const ignore = (): void => undefined;
+/** Of a closed stream. */
+const noObserver: StreamObserver = { headers: ignore, data: ignore, closed: ignore };
 const largestWindow = 2 ** 31 - 1;
 /** A busy connection has used up all odd identifiers after some days. */
 const lastIdentifier = 2 ** 31 - 1;
@@ -175,9 +178,9 @@ export class Http2Connection {
   #closeStream(stream: ClientStream, end: StreamEnd): void {
     this.#streams.delete(stream.id);
     this.#waiting.delete(stream);
-    stream.isClosed = true;
-    stream.outgoing = [];
-    stream.observer.closed(end);
+    const { observer } = stream;
+    stream.release();
+    observer.closed(end);
     if (!this.#isLeaving) this.#openWaiting();
     else if (this.size === 0) this.#socket.destroy();
   }
@@ -402,8 +405,8 @@ export class ClientStream {
 
   constructor(
     private readonly connection: Http2Connection,
-    readonly head: Buffer,
-    readonly observer: StreamObserver,
+    public head: Buffer,
+    public observer: StreamObserver,
   ) {}
 
   /** `end`: nothing follows. */
@@ -412,6 +415,18 @@ export class ClientStream {
     this.outgoing.push(bytes);
     this.isEnded = end;
     if (this.id !== 0) this.connection.transmit(this);
+  }
+
+  /**
+   * Drops what the stream refers to. A Map or Set that is resized links its old table to the new one:
+   * once a table is in the old generation, V8's scavenges keep everything that later tables held when
+   * they were replaced, until the next mark-compact. So what they hold has to be small.
+   */
+  release(): void {
+    this.isClosed = true;
+    this.outgoing = [];
+    this.head = emptyPayload;
+    this.observer = noObserver;
   }
 
   /** Ends both sides at once. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { AddressInfo, Server, Socket } from "node:net";
-import { Channel } from "./channel.ts";
+import { Channel, type RunningCall } from "./channel.ts";
 
 /**
  * Runs `use` with a channel to a server, which is closed with all of its connections afterwards.
@@ -18,7 +18,7 @@ export async function withChannel(
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
-  const running = new Set<() => void>();
+  const running = new Set<RunningCall>();
   const channel = new Channel({ endpoint: `127.0.0.1:${port}`, keepAliveMs, running });
   try {
     await use(channel);
