@@ -57,7 +57,9 @@ class WatchGate {
   private readonly held = new Map<string, Promise<void>>();
   private readonly openers = new Map<string, () => void>();
 
+  /** Has no effect while the resource is held: `release` resumes every watch that waits. */
   hold(plural: string): void {
+    if (this.held.has(plural)) return;
     this.held.set(plural, new Promise((resolve) => this.openers.set(plural, resolve)));
   }
 
