@@ -21,6 +21,7 @@ import {
   time,
 } from "#meta";
 import { column, nameColumn, nameOf, timeSince } from "../printing.ts";
+import { goShape } from "../go/go-shape.ts";
 import { invalidEach, mustNotChange } from "../strategy.ts";
 import { objectReference } from "./shared/references.ts";
 
@@ -288,20 +289,6 @@ function checkNewStyle(event: Event, problems: Problems): void {
   unset("source", event.source.component || event.source.host);
 }
 
-/** A reference with the field names of Go's struct, as Kubernetes prints it. */
-function goReference(reference: Event["related"]): unknown {
-  if (reference === undefined) return null;
-  return {
-    Kind: reference.kind ?? "",
-    Namespace: reference.namespace ?? "",
-    Name: reference.name ?? "",
-    UID: reference.uid ?? "",
-    APIVersion: reference.apiVersion ?? "",
-    ResourceVersion: reference.resourceVersion ?? "",
-    FieldPath: reference.fieldPath ?? "",
-  };
-}
-
 /** Rejects changes through events.{api} other than of the series. */
 function checkUnchanged(event: Event, old: Event, problems: Problems): void {
   if (!deepEqual(down(event).series, down(old).series)) checkSeries(event, problems);
@@ -309,7 +296,7 @@ function checkUnchanged(event: Event, old: Event, problems: Problems): void {
     const values = { now: event[field] || null, before: old[field] || null, shown };
     mustNotChange(problems, Path.of(name), values);
   };
-  keep("involvedObject", goReference(event.involvedObject));
+  keep("involvedObject", goShape(objectReference, event.involvedObject));
   keep("reason", event.reason ?? "");
   keep("message", event.message ?? "");
   keep("source", { Component: event.source.component ?? "", Host: event.source.host ?? "" });
@@ -321,7 +308,7 @@ function checkUnchanged(event: Event, old: Event, problems: Problems): void {
   keep("type", event.type ?? "");
   keep("eventTime", event.eventTime);
   keep("action", event.action ?? "");
-  keep("related", goReference(event.related));
+  keep("related", event.related && goShape(objectReference, event.related));
   keep("reportingComponent", event.reportingComponent, "reportingController");
   keep("reportingInstance", event.reportingInstance);
 }

@@ -11,6 +11,7 @@ import {
   string,
   structs,
 } from "#schema";
+import { goShape } from "../go/go-shape.ts";
 import { checkLabels, isDns1123Label, kind, objectMeta } from "#meta";
 import { labelDeprecation } from "../core/node/deprecated-labels.ts";
 import {
@@ -107,14 +108,7 @@ function checkScheduling(object: RuntimeClass, problems: Problems): void {
   const repeated = repeatedPlaces(tolerations, tolerationKey);
   for (const [index, each] of tolerations.entries()) {
     if (!repeated.has(index)) continue;
-    // Shown with the field names of Go's struct, as Kubernetes prints it.
-    problems.duplicate(path.index(index), {
-      Key: each.key ?? "",
-      Operator: each.operator ?? "",
-      Value: each.value ?? "",
-      Effect: each.effect ?? "",
-      TolerationSeconds: each.tolerationSeconds ?? null,
-    });
+    problems.duplicate(path.index(index), goShape(toleration, each));
   }
 }
 

@@ -25,6 +25,7 @@ import {
 import { checkConditions } from "../condition-rules.ts";
 import { checkLabelSelector } from "../label-selector.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
+import { goShape } from "../go/go-shape.ts";
 import { dividedBySubresource } from "../strategy.ts";
 
 const v1 = structs("api/policy/v1");
@@ -134,13 +135,7 @@ function validate({ spec }: PodDisruptionBudget, problems: Problems): void {
   const path = Path.of("spec");
   const { minAvailable, maxUnavailable, selector, unhealthyPodEvictionPolicy: policy } = spec;
   if (minAvailable !== undefined && maxUnavailable !== undefined) {
-    // Shown with the field names of Go's struct, as Kubernetes prints it.
-    const shown = {
-      MinAvailable: minAvailable,
-      Selector: selector ?? null,
-      MaxUnavailable: maxUnavailable,
-      UnhealthyPodEvictionPolicy: policy ?? null,
-    };
+    const shown = goShape(podDisruptionBudgetSpec, spec);
     problems.invalid(path, shown, "minAvailable and maxUnavailable cannot be both set");
   }
   checkAmount(minAvailable, path.child("minAvailable"), problems);

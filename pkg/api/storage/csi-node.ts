@@ -13,6 +13,7 @@ import {
 } from "#schema";
 import { isDns1123Subdomain, isQualifiedName, kind, objectMeta } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
+import { goShape } from "../go/go-shape.ts";
 import { FIELD_IMMUTABLE, invalidEach, repeatedPlaces } from "../strategy.ts";
 
 const v1 = structs("api/storage/v1");
@@ -115,17 +116,6 @@ function validate({ spec }: CSINode, problems: Problems): void {
   }
 }
 
-/** A driver with the field names of Go's struct, as Kubernetes prints it. */
-function goDriver(driver: Driver): unknown {
-  const { name, nodeID, topologyKeys, allocatable } = driver;
-  return {
-    Name: name,
-    NodeID: nodeID,
-    TopologyKeys: topologyKeys,
-    Allocatable: allocatable === undefined ? null : { Count: allocatable.count ?? null },
-  };
-}
-
 /** Reports each existing driver that the update changes. */
 function checkFixedDrivers(object: CSINode, old: CSINode, problems: Problems): void {
   const byName = new Map<string, Driver[]>();
@@ -135,7 +125,7 @@ function checkFixedDrivers(object: CSINode, old: CSINode, problems: Problems): v
   for (const before of old.spec.drivers ?? []) {
     for (const driver of byName.get(before.name) ?? []) {
       if (deepEqual(driver, before)) continue;
-      problems.invalid(Path.of("spec.drivers"), goDriver(driver), FIELD_IMMUTABLE);
+      problems.invalid(Path.of("spec.drivers"), goShape(csiNodeDriver, driver), FIELD_IMMUTABLE);
     }
   }
 }

@@ -1,5 +1,6 @@
 /** Validation of volumes whose files come from API objects. */
 import type { Infer, Path, Problems } from "#schema";
+import { goShape } from "../../go/go-shape.ts";
 import { invalidEach, unsupported } from "../../strategy.ts";
 import { checkLabelSelector } from "../../label-selector.ts";
 import { type Domain, isDns1123Subdomain, resolve } from "#meta";
@@ -9,10 +10,11 @@ import {
   fileFields,
 } from "../pod/container/field-reference-rules.ts";
 import { checkFilePath, checkMode } from "../shared/path-rules.ts";
-import type {
-  DownwardAPIVolumeFile,
-  keyToPath,
-  ProjectedVolumeSource,
+import {
+  clusterTrustBundleProjection,
+  type DownwardAPIVolumeFile,
+  type keyToPath,
+  type ProjectedVolumeSource,
 } from "./projected-volumes.ts";
 import { signerNameFaults } from "../shared/signer-name.ts";
 
@@ -162,7 +164,7 @@ function checkTrustBundle({ clusterTrustBundle }: Projection, path: Path, files:
   const { problems } = files;
   if (name !== undefined && signerName !== undefined) {
     const detail = "only one of name and signerName may be used";
-    problems.invalid(path, goTrustBundle(clusterTrustBundle), detail);
+    problems.invalid(path, goShape(clusterTrustBundleProjection, clusterTrustBundle), detail);
   } else if (name !== undefined) {
     if (name === "") problems.required(path.child("name"), "must be a valid object name");
     const messages = name === "" ? [] : isDns1123Subdomain(name.split(":").at(-1) ?? "");
@@ -180,17 +182,6 @@ function checkTrustBundle({ clusterTrustBundle }: Projection, path: Path, files:
   if (target === "") problems.required(path.child("path"));
   checkFilePath(target, path.child("path"), problems);
   claim(target, undefined, files);
-}
-
-/** The projection as Go prints the struct. */
-function goTrustBundle(bundle: NonNullable<Projection["clusterTrustBundle"]>): unknown {
-  return {
-    Name: bundle.name ?? null,
-    SignerName: bundle.signerName ?? null,
-    LabelSelector: bundle.labelSelector ?? null,
-    Optional: bundle.optional ?? null,
-    Path: bundle.path,
-  };
 }
 
 function checkSigner(name: string, path: Path, problems: Problems): void {

@@ -241,7 +241,7 @@ const serviceAccountTokenProjection = v1(
   },
 );
 
-const clusterTrustBundleProjection = v1(
+export const clusterTrustBundleProjection = v1(
   "ClusterTrustBundleProjection",
   "Certificates of ClusterTrustBundles, concatenated in one file of a projected volume. " +
     "Exactly one of name and signerName must be set.",

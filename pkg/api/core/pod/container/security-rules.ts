@@ -2,11 +2,16 @@
 import type { Infer, Path, Problems } from "#schema";
 import { isDns1123Subdomain } from "#meta";
 import type { Int64 } from "#schema";
+import { goShape } from "../../../go/go-shape.ts";
 import { invalidEach, unsupported } from "../../../strategy.ts";
 import type { Container } from "./containers.ts";
 import { checkDescendingPath } from "../../shared/path-rules.ts";
 import type { PodSpec } from "../spec/pod-spec.ts";
-import type { appArmorProfile, windowsSecurityContextOptions } from "./security-context.ts";
+import {
+  type appArmorProfile,
+  securityContext,
+  type windowsSecurityContextOptions,
+} from "./security-context.ts";
 import { checkSysctls } from "../spec/sysctl-rules.ts";
 
 type SecurityContext = NonNullable<Container["securityContext"]>;
@@ -167,52 +172,12 @@ function checkEscalation(context: SecurityContext, path: Path, problems: Problem
   if (context.allowPrivilegeEscalation !== false) return;
   const refuse = (other: string) => {
     const detail = `cannot set \`allowPrivilegeEscalation\` to false and ${other}`;
-    problems.invalid(path, goContext(context), detail);
+    problems.invalid(path, goShape(securityContext, context), detail);
   };
   if (context.privileged) refuse("`privileged` to true");
   for (const name of context.capabilities?.add ?? []) {
     if (name === "CAP_SYS_ADMIN") refuse("`capabilities.Add` CAP_SYS_ADMIN");
   }
-}
-
-/** As Go prints its own struct. */
-function goContext(context: SecurityContext): unknown {
-  const { capabilities, seLinuxOptions: label, windowsOptions: windows } = context;
-  const profile = (of: SeccompProfile | undefined) =>
-    of === undefined ? null : { Type: of.type, LocalhostProfile: of.localhostProfile ?? null };
-  return {
-    Capabilities:
-      capabilities === undefined
-        ? null
-        : { Add: capabilities.add ?? null, Drop: capabilities.drop ?? null },
-    Privileged: context.privileged ?? null,
-    SELinuxOptions:
-      label === undefined
-        ? null
-        : {
-            User: label.user ?? "",
-            Role: label.role ?? "",
-            Type: label.type ?? "",
-            Level: label.level ?? "",
-          },
-    WindowsOptions:
-      windows === undefined
-        ? null
-        : {
-            GMSACredentialSpecName: windows.gmsaCredentialSpecName ?? null,
-            GMSACredentialSpec: windows.gmsaCredentialSpec ?? null,
-            RunAsUserName: windows.runAsUserName ?? null,
-            HostProcess: windows.hostProcess ?? null,
-          },
-    RunAsUser: context.runAsUser ?? null,
-    RunAsGroup: context.runAsGroup ?? null,
-    RunAsNonRoot: context.runAsNonRoot ?? null,
-    ReadOnlyRootFilesystem: context.readOnlyRootFilesystem ?? null,
-    AllowPrivilegeEscalation: context.allowPrivilegeEscalation ?? null,
-    ProcMount: context.procMount ?? null,
-    SeccompProfile: profile(context.seccompProfile),
-    AppArmorProfile: profile(context.appArmorProfile),
-  };
 }
 
 /** @param gate determines the supported SELinux change policies */
