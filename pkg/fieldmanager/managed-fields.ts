@@ -136,9 +136,10 @@ function* updateManagers(
   yield;
   if (!isEmptySet(changed)) {
     const manager = managerOf(write, "Update");
-    const previous = managers.get(managerIdentifier(manager));
+    const id = managerIdentifier(manager);
+    const previous = managers.get(id);
     const managed = previous === undefined ? changed : union(changed, previous.fields);
-    managers.put({ ...manager, fields: managed, time: write.now });
+    managers.put(withEncoded({ ...manager, fields: managed, time: write.now }, known.get(id)));
   }
   capUpdaters(managers);
   return managers;
