@@ -19,6 +19,8 @@ const program = `
   await server.close();`;
 
 describe("the npm package", function () {
+  // It is built, packed and installed.
+  this.timeout(600_000);
   let parent: string;
   let folder: string;
   let tarball: string;
@@ -90,8 +92,6 @@ describe("the npm package", function () {
   }
 
   describe("docs/testing-with-keelson.md", function () {
-    this.timeout(300_000);
-
     /** Writes the files below a heading; of each file the version with this index. */
     async function writeFiles(heading: string, version: number): Promise<void> {
       const files = blocks.filter((block) => block.heading === heading && block.file !== "");

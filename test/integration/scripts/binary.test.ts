@@ -33,6 +33,7 @@ describe("the single executable", () => {
   });
 
   it("is the same in every build", function () {
+    this.timeout(600_000);
     assert.equal(build(), build());
   });
 
