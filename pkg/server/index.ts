@@ -1,12 +1,12 @@
-/** server: the HTTP face of the API, and the only importer of koa. */
+/** server: the HTTP server of the API, and the only importer of Koa. */
 export {
   type CloseOptions,
   createServer,
   type KeelsonServer,
   type Lifecycle,
   type ServerOptions,
-  type TlsOptions,
 } from "./server.ts";
+export type { TlsOptions } from "./transport/tls.ts";
 export type { DebuggingOptions } from "./ops/debugging.ts";
 export type { HealthCheck, HealthEndpoint } from "./ops/health.ts";
 export { defaultLimits, type Limits } from "./limits.ts";

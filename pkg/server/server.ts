@@ -1,4 +1,4 @@
-import { constants, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import {
   createServer as createHttpServer,
   type IncomingMessage,
@@ -15,7 +15,7 @@ import type { AddressInfo, Server, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Server as TlsServer } from "node:tls";
 import Koa from "koa";
-import { type Clock, createLogger, type Logger, systemClock, trustAuthorities } from "#base";
+import { type Clock, createLogger, type Logger, systemClock } from "#base";
 import type { FlowController } from "#flowcontrol";
 import type { Catalog } from "#meta";
 import type { Registry } from "#registry";
@@ -43,28 +43,18 @@ import { rejectPlainHttp } from "./transport/plain-http.ts";
 import { EventLoopLagMonitor } from "./ops/event-loop-lag-monitor.ts";
 import type { RequestInterceptor } from "./interceptor.ts";
 import { installStages } from "./stages/stages.ts";
+import { secureContext, selectHttp1, type TlsOptions } from "./transport/tls.ts";
 import { bindExchange, type KoaMessages, koaMessages } from "./transport/koa-messages.ts";
 import type { Aggregation } from "./proxy/aggregated.ts";
 import { type KubeletTls, Tunnels } from "./proxy/tunnels.ts";
-
-/** Certificates and keys in PEM format. */
-export interface TlsOptions {
-  readonly cert: string | Uint8Array;
-  readonly key: string | Uint8Array;
-  /** Certificates of clients are asked for and checked against these; one that fails is ignored. */
-  readonly clientCa?: string | Uint8Array;
-  readonly minVersion?: "TLSv1.2" | "TLSv1.3";
-  /** Default true; false serves HTTP/1.1 alone. */
-  readonly http2?: boolean;
-}
 
 /** Start, connection rebalancing (GOAWAY) and shutdown of a server. */
 export interface Lifecycle {
   /** Time in ms for which `/livez` passes although the post-start hooks have not finished. */
   readonly livezGraceMs?: number;
-  /** Share of HTTP/2 requests that are answered with GOAWAY, so that clients rebalance. */
+  /** Probability in [0, 1) that a request closes its HTTP/2 connection with GOAWAY. */
   readonly goawayChance?: number;
-  /** During shutdown the server keeps listening and answers 429 with Retry-After. */
+  /** During shutdown the server keeps listening and rejects requests with 429 and Retry-After. */
   readonly retryAfterWhenClosing?: boolean;
 }
 
@@ -81,46 +71,50 @@ export interface ServerOptions extends Lifecycle {
   readonly documents?: ReadonlyMap<string, ServerDocument>;
   /** Absent = no requests are proxied to other API servers. */
   readonly aggregation?: Aggregation;
-  /** Discovery and OpenAPI of other servers; absent = none are aggregated. */
+  /** Discovery and OpenAPI of aggregated API servers; absent = none. */
   readonly aggregated?: AggregatedDocuments;
-  /** How kubelets are spoken to; without an authority their certificates are not checked. */
+  /** TLS options of connections to kubelets; without a CA their certificates are not verified. */
   readonly kubelet?: KubeletTls;
-  /** Absent: plain HTTP/1.1, for use inside one machine. */
+  /** Absent = plain HTTP/1.1, for connections from the same machine. */
   readonly tls?: TlsOptions | undefined;
   readonly clock?: Clock;
   readonly limits?: Partial<Limits>;
   /** API Priority and Fairness; absent = `limits` bound the requests in flight. */
   readonly flowControl?: FlowController | undefined;
-  /** Observes and fails requests, for tests of clients. */
+  /** Observes and fails requests; for tests of clients. */
   readonly interceptor?: RequestInterceptor | undefined;
   readonly health?: readonly HealthCheck[];
   readonly metrics?: PrometheusMetrics;
-  /** A number in [0, 1). */
+  /** Returns a number in [0, 1). */
   readonly random?: () => number;
-  /** Absent = the inside of the server is not shown. */
+  /** Absent = the `/debug` endpoints are not served. */
   readonly debugging?: DebuggingOptions;
-  /** Absent = what went wrong is written to standard error. */
+  /** Absent = a logger to standard error. */
   readonly logger?: Logger;
 }
 
+/** Durations of a shutdown in milliseconds. */
 export interface CloseOptions {
+  /** Time after which the remaining connections are destroyed; default 5000. */
   readonly graceMs?: number;
+  /** Time for which the server is not ready but still serves requests; default 0. */
   readonly delayMs?: number;
+  /** Time over which the end of watches is spread; default 0. */
   readonly spreadMs?: number;
 }
 
 export interface KeelsonServer {
-  /** Port 0 takes a free one. */
-  listen(where: { readonly host: string; readonly port: number }): Promise<void>;
+  /** Listens on a free port if the port is 0. */
+  listen(address: { readonly host: string; readonly port: number }): Promise<void>;
   /**
-   * Says that it is not ready and goes on for `delayMs` milliseconds; then takes no more requests,
-   * ends watches in order, evenly over `spreadMs`, lets the other requests finish and cuts off what
-   * is left after `graceMs`.
+   * Shuts down: `/readyz` fails and requests are served for `delayMs`; then the server stops
+   * listening, ends watches evenly over `spreadMs`, waits for the other requests, and destroys the
+   * connections that remain after `graceMs`.
    */
   close(options?: CloseOptions): Promise<void>;
-  /** Certificates for connections to come; throws Error for what cannot be used. */
+  /** Sets the certificates of new connections; throws Error if they are invalid. */
   renewTls(tls: TlsOptions): void;
-  /** Undefined unless it listens. */
+  /** Undefined unless the server listens. */
   readonly port: number | undefined;
   /** Host and port on which the server listens. */
   readonly address: { readonly host: string; readonly port: number };
@@ -130,7 +124,7 @@ export interface KeelsonServer {
 
 const COMMON_HEADERS = { "cache-control": "no-cache, private" };
 const DEFAULT_GRACE = 5_000;
-const LONGEST_ID = 64;
+const MAX_AUDIT_ID_LENGTH = 64;
 /** Verbosity at which failures of connections are logged. */
 const connectionLevel = 4;
 
@@ -145,11 +139,11 @@ class HttpServer implements KeelsonServer {
   private readonly closing = new Shutdown();
   private readonly callback: ReturnType<Koa["callback"]>;
   private readonly server: Server;
-  /** HTTP/2 connections, each with the timer that ends it when it has been idle. */
+  /** HTTP/2 connections, each with its idle timer. */
   private readonly sessions = new Map<ServerHttp2Session, NodeJS.Timeout>();
   private readonly sockets = new Set<Socket>();
-  /** Requests at work per HTTP/1.1 socket or HTTP/2 connection. */
-  private readonly atWork = new Map<object, number>();
+  /** Number of active requests per HTTP/1.1 socket or HTTP/2 connection. */
+  private readonly activeRequests = new Map<object, number>();
   private readonly lagMonitor = new EventLoopLagMonitor((seconds) => this.metrics.stall(seconds));
   private idle: (() => void) | undefined;
 
@@ -157,8 +151,8 @@ class HttpServer implements KeelsonServer {
     this.limits = { ...defaultLimits, ...options.limits };
     this.metrics = options.metrics ?? new PrometheusMetrics();
     this.logger = options.logger ?? createLogger({ write: (line) => console.error(line) });
-    this.callback = this.makeApp().callback();
-    this.server = this.makeServer();
+    this.callback = this.createApp().callback();
+    this.server = this.createNodeServer();
   }
 
   get address(): { readonly host: string; readonly port: number } {
@@ -197,15 +191,19 @@ class HttpServer implements KeelsonServer {
     const { graceMs = DEFAULT_GRACE, delayMs = 0, spreadMs = 0 } = options;
     this.closing.announce();
     if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
-    const timer = setTimeout(() => this.cutOff(), graceMs);
-    const isPolite = this.options.retryAfterWhenClosing === true;
-    const stopped = isPolite ? undefined : this.stopListening();
+    const timer = setTimeout(() => this.destroyConnections(), graceMs);
+    const stopped = this.keepsListening() ? undefined : this.stopListening();
     this.closing.begin(Math.min(spreadMs, graceMs));
     this.closeConnections();
-    await this.allIdle();
+    await this.untilIdle();
     await (stopped ?? this.stopListening());
     this.lagMonitor.stop();
     clearTimeout(timer);
+  }
+
+  /** Whether the server listens until the last request of a shutdown has finished. */
+  private keepsListening(): boolean {
+    return this.options.retryAfterWhenClosing === true;
   }
 
   private stopListening(): Promise<void> {
@@ -227,16 +225,16 @@ class HttpServer implements KeelsonServer {
     return new Health({ checks, closing, instruments, clock: clock ?? systemClock, livezGraceMs });
   }
 
-  private cutOff(): void {
+  private destroyConnections(): void {
     this.closing.finish();
     for (const session of this.sessions.keys()) session.destroy();
     for (const socket of this.sockets) socket.destroy();
-    this.atWork.clear();
+    this.activeRequests.clear();
     this.idle?.();
   }
 
-  private allIdle(): Promise<void> {
-    if (this.atWork.size === 0) return Promise.resolve();
+  private untilIdle(): Promise<void> {
+    if (this.activeRequests.size === 0) return Promise.resolve();
     return new Promise((resolve) => {
       this.idle = resolve;
     });
@@ -247,7 +245,7 @@ class HttpServer implements KeelsonServer {
     return this.callback(request, response);
   }
 
-  private makeApp(): Koa {
+  private createApp(): Koa {
     const { options, closing, limits, metrics, logger } = this;
     const { catalog, registry, authenticator, authorizer, auditor, interceptor, flowControl } =
       options;
@@ -281,33 +279,36 @@ class HttpServer implements KeelsonServer {
     return app;
   }
 
-  private makeServer(): Server {
+  private createNodeServer(): Server {
     const handler = (request: IncomingMessage, response: ServerResponse) =>
-      void this.arrive(request, response);
-    const server = this.options.tls === undefined ? this.plain(handler) : this.secure(handler);
-    const opened = this.options.tls === undefined ? "connection" : "secureConnection";
-    server.on(opened, (socket: Socket) => {
+      void this.handleHttp1(request, response);
+    const server =
+      this.options.tls === undefined
+        ? this.createPlainServer(handler)
+        : this.createTlsServer(handler);
+    const connectionEvent = this.options.tls === undefined ? "connection" : "secureConnection";
+    server.on(connectionEvent, (socket: Socket) => {
       this.sockets.add(socket);
       socket.once("close", () => this.sockets.delete(socket));
-      // Node's HTTP/2 server leaves idle HTTP/1.1 connections open for ever.
-      if (!speaksHttp2(socket)) socket.setTimeout(this.limits.idleTimeout);
+      // Node's HTTP/2 server never closes idle HTTP/1.1 connections.
+      if (!usesHttp2(socket)) socket.setTimeout(this.limits.idleTimeout);
     });
     server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) =>
-      this.arriveUpgrading({ request, socket, head }),
+      this.handleUpgrade({ request, socket, head }),
     );
     server.on("timeout", (socket: Socket) => {
-      if (!this.atWork.has(socket)) socket.destroy();
+      if (!this.activeRequests.has(socket)) socket.destroy();
     });
     return server;
   }
 
-  private plain(handler: RequestListener): Server {
+  private createPlainServer(handler: RequestListener): Server {
     const { headerBytes, headersTimeout, idleTimeout } = this.limits;
     const options = { maxHeaderSize: headerBytes, headersTimeout, keepAliveTimeout: idleTimeout };
     return createHttpServer({ ...options, requestTimeout: 0 }, handler);
   }
 
-  private secure(handler: RequestListener): Server {
+  private createTlsServer(handler: RequestListener): Server {
     const { limits } = this;
     const tls = this.options.tls!;
     const http1 = { maxHeaderSize: limits.headerBytes, headersTimeout: limits.headersTimeout };
@@ -324,12 +325,12 @@ class HttpServer implements KeelsonServer {
           maxHeaderListSize: limits.headerBytes,
         },
       },
-      // Called for HTTP/1.1 alone: Node's objects for HTTP/2 requests cost more CPU than all stages,
-      // so that those are taken as streams.
+      // Handles HTTP/1.1 only. HTTP/2 requests are handled as streams, because Node's compatibility
+      // objects for them cost more CPU time than all stages.
       handler as (request: object, response: object) => void,
     );
-    // Node's HTTP/2 server hands HTTP/1.1 connections its own fields, but sets this one only for
-    // plain HTTP servers; without it their headers end at Node's default of 16 KiB.
+    // Node's HTTP/2 server ignores the option maxHeaderSize, but its HTTP/1.1 connections read this
+    // property; without it their headers are limited to Node's default of 16 KiB.
     Object.assign(server, { maxHeaderSize: limits.headerBytes });
     server.removeAllListeners("stream");
     server.on(
@@ -339,9 +340,9 @@ class HttpServer implements KeelsonServer {
         headers: IncomingHttpHeaders,
         _flags: number,
         rawHeaders: readonly string[],
-      ) => this.arriveOnStream({ stream, headers, rawHeaders }),
+      ) => this.handleStream({ stream, headers, rawHeaders }),
     );
-    server.on("session", (session) => this.watchSession(session));
+    server.on("session", (session) => this.trackSession(session));
     server.on("sessionError", () => undefined);
     rejectPlainHttp(server);
     server.on("tlsClientError", (_error, socket) => {
@@ -351,11 +352,11 @@ class HttpServer implements KeelsonServer {
     return server;
   }
 
-  private watchSession(session: ServerHttp2Session): void {
-    // Watches may be silent for long: only a connection without requests is idle. Node's own
-    // session timeout would be rearmed by each frame, several times per request.
+  private trackSession(session: ServerHttp2Session): void {
+    // A connection is idle only without active requests, since a watch may be silent for long. Node's
+    // session timeout is not used: every frame would rearm it, several times per request.
     const closeIfIdle = () => {
-      if (!this.atWork.has(session)) session.close();
+      if (!this.activeRequests.has(session)) session.close();
     };
     const idleTimer = setTimeout(closeIfIdle, this.limits.idleTimeout).unref();
     this.sessions.set(session, idleTimer);
@@ -364,27 +365,26 @@ class HttpServer implements KeelsonServer {
       this.sessions.delete(session);
     });
     session.on("error", () => undefined);
-    const isPolite = this.options.retryAfterWhenClosing === true;
-    if (this.closing.closing && !isPolite) session.close();
+    if (this.closing.closing && !this.keepsListening()) session.close();
   }
 
-  /** The request may end in another protocol; if not, the connection is closed after the response. */
-  private arriveUpgrading(upgrade: Upgrade): void {
+  /** Handles an HTTP/1.1 request to upgrade; unless it is upgraded, its connection is closed. */
+  private handleUpgrade(upgrade: Upgrade): void {
     const { request, socket } = upgrade;
     socket.on("error", () => socket.destroy());
     const response = new ServerResponse(request);
     response.shouldKeepAlive = false;
     response.assignSocket(socket as Socket);
     response.once("finish", () => socket.end());
-    void this.arrive(request, response, upgrade);
+    void this.handleHttp1(request, response, upgrade);
   }
 
-  private async arrive(
+  private async handleHttp1(
     request: IncomingMessage,
     response: ServerResponse,
     upgrade?: Upgrade,
   ): Promise<void> {
-    const auditId = requestId(request.headers["audit-id"]);
+    const auditId = auditIdOf(request.headers["audit-id"]);
     const last: Record<string, string> = this.closing.closing ? { connection: "close" } : {};
     const exchange = new Http1Exchange(request, response, {
       auditId,
@@ -401,17 +401,17 @@ class HttpServer implements KeelsonServer {
     this.count(request.socket, -1);
   }
 
-  private arriveOnStream(request: Http2Request): void {
+  private handleStream(request: Http2Request): void {
     const { stream, headers } = request;
-    if (headers[":method"] === "CONNECT") return stream.respond({ ":status": 405 }, lastFrame);
+    if (headers[":method"] === "CONNECT") return stream.respond({ ":status": 405 }, endOfStream);
     if (headers.expect === "100-continue") stream.additionalHeaders({ ":status": 100 });
-    const auditId = requestId(headers["audit-id"]);
+    const auditId = auditIdOf(headers["audit-id"]);
     const connection = stream.session ?? stream;
-    let isOver = false;
-    // Called when the request has been served, and when its stream is closed.
+    let isHalfFinished = false;
+    // Called twice: when the request has been served, and when its stream has closed.
     const end = () => {
-      if (isOver) this.count(connection, -1);
-      isOver = true;
+      if (isHalfFinished) this.count(connection, -1);
+      isHalfFinished = true;
     };
     const exchange = new Http2Exchange(request, {
       auditId,
@@ -420,79 +420,53 @@ class HttpServer implements KeelsonServer {
       onClose: end,
     });
     this.count(connection, 1);
-    if (this.mayMove()) stream.session?.close();
+    if (this.shouldSendGoaway()) stream.session?.close();
     void this.run(koaMessages(exchange, headers)).then(() => {
       exchange.finish();
       end();
     });
   }
 
-  /** Requests that are under way on the connection finish on it. */
-  private mayMove(): boolean {
+  /** Whether to close the HTTP/2 connection with GOAWAY; its active requests still finish. */
+  private shouldSendGoaway(): boolean {
     const { goawayChance = 0, random = Math.random } = this.options;
     return goawayChance > 0 && random() < goawayChance;
   }
 
+  /** Adjusts the active requests of a connection; closes a connection without any on shutdown. */
   private count(connection: object, by: 1 | -1): void {
-    const now = (this.atWork.get(connection) ?? 0) + by;
-    if (now > 0) {
-      this.atWork.set(connection, now);
+    const active = (this.activeRequests.get(connection) ?? 0) + by;
+    if (active > 0) {
+      this.activeRequests.set(connection, active);
       return;
     }
-    this.atWork.delete(connection);
+    this.activeRequests.delete(connection);
     const session = connection as ServerHttp2Session;
     const idleTimer = this.sessions.get(session);
     idleTimer?.refresh();
     if (!this.closing.closing) return;
     if (idleTimer !== undefined) session.close();
     if (this.sockets.has(connection as Socket)) this.closeIfIdle(connection as Socket);
-    if (this.atWork.size === 0) this.idle?.();
+    if (this.activeRequests.size === 0) this.idle?.();
   }
 
-  /**
-   * HTTP/2 connections end by themselves after GOAWAY; those of HTTP/1.1 wait for another
-   * request.
-   */
+  /** Closes an idle HTTP/1.1 connection; an HTTP/2 connection closes itself after GOAWAY. */
   private closeIfIdle(socket: Socket): void {
-    if (!speaksHttp2(socket) && !this.atWork.has(socket)) socket.end();
+    if (!usesHttp2(socket) && !this.activeRequests.has(socket)) socket.end();
   }
 }
 
-/** Undefined ends the handshake of clients that offer HTTP/2 alone. */
-function selectHttp1({ protocols }: { readonly protocols: string[] }): string | undefined {
-  return protocols.find((protocol) => protocol === "http/1.1");
-}
-
-function speaksHttp2(socket: Socket): boolean {
+function usesHttp2(socket: Socket): boolean {
   return (socket as { alpnProtocol?: string | false }).alpnProtocol === "h2";
 }
 
-const lastFrame = { endStream: true };
+const endOfStream = { endStream: true };
 
-/** The id that the client gave the request, if it can be shown in a log. */
-function requestId(sent: string | string[] | undefined): string {
-  return typeof sent === "string" && isPlainId(sent) ? sent : randomUUID();
+/** The Audit-ID header of a client if it is safe to log, else a new id. */
+function auditIdOf(header: string | string[] | undefined): string {
+  return typeof header === "string" && isValidAuditId(header) ? header : randomUUID();
 }
 
-function isPlainId(text: string): boolean {
-  return text.length <= LONGEST_ID && /^[\w.-]+$/.test(text);
-}
-
-/**
- * Sessions are not resumed: a resumed one forgets which certificates the client sent along, and was
- * verified by authorities that may be gone.
- */
-function secureContext({ cert, key, clientCa, minVersion = "TLSv1.2" }: TlsOptions) {
-  const ca = clientCa === undefined ? {} : { ca: trustAuthorities(pem(clientCa)) };
-  return {
-    cert: pem(cert),
-    key: pem(key),
-    ...ca,
-    minVersion,
-    secureOptions: constants.SSL_OP_NO_TICKET,
-  };
-}
-
-function pem(text: string | Uint8Array): string {
-  return typeof text === "string" ? text : Buffer.from(text).toString("utf8");
+function isValidAuditId(text: string): boolean {
+  return text.length <= MAX_AUDIT_ID_LENGTH && /^[\w.-]+$/.test(text);
 }

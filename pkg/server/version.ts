@@ -51,7 +51,7 @@ export function versionInfo(): Infer<typeof versionStruct> {
     gitVersion: release.gitVersion,
     gitCommit: "",
     gitTreeState: "clean",
-    // Clients parse this as a time; a build is reproducible, so it has none of its own.
+    // Clients parse this as a time; builds are reproducible and so contain no build time.
     buildDate: "1970-01-01T00:00:00Z",
     goVersion: `node ${process.version}`,
     compiler: "tsc",

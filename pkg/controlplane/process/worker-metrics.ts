@@ -29,7 +29,7 @@ export function shareMetrics(metrics: PrometheusMetrics): void {
     if (message.metrics === "responseAll") wanted.get(message.by)?.(message.all);
     if (message.metrics !== "request") return;
     const { requestId } = message;
-    void metrics.own().then((own) => tell({ metrics: "response", requestId, own }));
+    void metrics.snapshot().then((own) => tell({ metrics: "response", requestId, own }));
   });
   metrics.gather = async () => {
     const by = ++last;

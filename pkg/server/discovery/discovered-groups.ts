@@ -1,4 +1,4 @@
-/** The groups of discovery documents: what this server serves, and what other servers do. */
+/** The API groups of discovery: those of this server and those of aggregated servers. */
 import {
   type DiscoverySnapshot,
   orderGroups,
@@ -23,7 +23,7 @@ interface NamedVersion {
   readonly groupVersion: string;
 }
 
-/** A group version, and who serves it: this server, another one, or none. */
+/** A group version with its resources in this server or an aggregated one, or with neither. */
 export type DiscoveredVersion = NamedVersion &
   (
     | { readonly served: ServedVersion }
@@ -39,17 +39,17 @@ export interface DiscoveredGroup {
 }
 
 interface DiscoveredGroups {
-  /** In the order of `/apis`, with versions that an APIService names and no server serves. */
-  readonly listed: readonly DiscoveredGroup[];
+  /** In the order of `/apis`, including versions of local APIServices that are not served. */
+  readonly registered: readonly DiscoveredGroup[];
   /** In the order of aggregated discovery. */
   readonly aggregated: readonly DiscoveredGroup[];
 }
 
-/** Priorities of custom resources, kube-apiserver's. */
+/** Priorities that kube-apiserver registers custom resources with. */
 const customRank = { groupPriorityMinimum: 1000, versionPriority: 100 };
-/** Priorities of versions that have no APIService. */
+/** Priorities of other versions without APIService. */
 const defaultRank = { groupPriorityMinimum: 1000, versionPriority: 15 };
-/** Above the largest `groupPriorityMinimum`: APIServices come first. */
+/** Priority of the APIService group: one more than the maximum of `groupPriorityMinimum`. */
 const registrationPriority = 20_001;
 
 export function discoveredGroups({ catalog, registered }: DiscoveryView): DiscoveredGroups {
@@ -60,22 +60,22 @@ type Ranked = RankedVersion & { readonly discovered: DiscoveredVersion };
 
 const groupsOf = memoizeContent((catalog) =>
   memoize((registered: DiscoverySnapshot): DiscoveredGroups => {
-    const all = rankedVersions(catalog, registered);
+    const ranked = rankedVersions(catalog, registered);
     const ordered = (versions: readonly Ranked[], ties: "group" | "apiService") =>
       orderGroups(versions, ties).map((group) => ({
         name: group.name,
         versions: group.versions.map(({ discovered }) => discovered),
       }));
-    const answered = all.filter(({ discovered }) => isAnswered(discovered));
-    return { listed: ordered(all, "apiService"), aggregated: ordered(answered, "group") };
+    const served = ranked.filter(({ discovered }) => isServed(discovered));
+    return { registered: ordered(ranked, "apiService"), aggregated: ordered(served, "group") };
   }),
 );
 
-function isAnswered(version: DiscoveredVersion): boolean {
+function isServed(version: DiscoveredVersion): boolean {
   return "remote" in version || version.served !== undefined;
 }
 
-/** A version that an APIService assigns to another server is that server's. */
+/** All versions with their priorities. An APIService for another server overrides a local version. */
 function rankedVersions(catalog: Catalog, { versions }: DiscoverySnapshot): readonly Ranked[] {
   const { domain } = catalog;
   const builtIn = apiRanks(domain);
@@ -83,11 +83,11 @@ function rankedVersions(catalog: Catalog, { versions }: DiscoverySnapshot): read
   const ranked: Ranked[] = [];
   for (const served of servedGroups(catalog).flatMap((group) => group.versions)) {
     const { group, version, groupVersion, resources } = served;
-    const known = versions.get(groupVersion);
-    if (known?.remote !== undefined) continue;
+    const apiService = versions.get(groupVersion);
+    if (apiService?.remote !== undefined) continue;
     const isCustom = resources.every(({ kind }) => kind.custom !== undefined);
     const unregistered = isCustom ? customRank : defaultRank;
-    const rank = known ?? builtIn.get(`${version}.${group}`) ?? unregistered;
+    const rank = apiService ?? builtIn.get(`${version}.${group}`) ?? unregistered;
     const { versionPriority } = rank;
     const groupPriorityMinimum =
       group === registration ? registrationPriority : rank.groupPriorityMinimum;

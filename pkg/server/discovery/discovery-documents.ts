@@ -1,4 +1,4 @@
-/** The discovery documents as values, in Go's field order; discovery.ts serves them. */
+/** Discovery documents as values, with fields in the order of kube-apiserver's. */
 import { createHash } from "node:crypto";
 import { assert, memoize } from "#base";
 import { type Catalog, type Resource, resolve } from "#meta";
@@ -10,34 +10,31 @@ import {
 } from "./discovered-groups.ts";
 import type { ServedVersion } from "./group-order.ts";
 
-/**
- * An object on its way out: kind and apiVersion (absent in the oldest two documents) and its
- * fields.
- */
+/** A discovery document; the core group's documents have no `apiVersion`. */
 export interface Document {
   readonly kind: string;
   readonly apiVersion?: string;
   readonly [field: string]: unknown;
 }
 
-/** `/api`: the versions of the core group. */
+/** The document at `/api`: versions of the core group. */
 export function apiVersions(view: DiscoveryView): Document {
-  const core = discoveredGroups(view).listed.find(({ name }) => name === "");
+  const core = discoveredGroups(view).registered.find(({ name }) => name === "");
   return {
     kind: "APIVersions",
     versions: (core?.versions ?? []).map(({ version }) => version),
-    // Clients talk to the address that they already have; nothing is known that would be better.
+    // An empty address: clients use the address that they are connected to.
     serverAddressByClientCIDRs: [{ clientCIDR: "0.0.0.0/0", serverAddress: "" }],
   };
 }
 
-/** `/apis`: every group but core. */
+/** The document at `/apis`: all groups except core. */
 export function apiGroupList(view: DiscoveryView): Document {
-  const groups = discoveredGroups(view).listed.filter((group) => group.name !== "");
+  const groups = discoveredGroups(view).registered.filter((group) => group.name !== "");
   return { kind: "APIGroupList", apiVersion: "v1", groups: groups.map(groupEntry) };
 }
 
-/** `/apis/<group>`. */
+/** The document at `/apis/<group>`. */
 export function apiGroup(group: DiscoveredGroup): Document {
   return { kind: "APIGroup", apiVersion: "v1", ...groupEntry(group) };
 }
@@ -47,7 +44,7 @@ function groupEntry(group: DiscoveredGroup) {
   return { name: group.name, versions, preferredVersion: versions[0] };
 }
 
-/** `/api/<version>` and `/apis/<group>/<version>`: resources and subresources, sorted by name. */
+/** The document at `/api/v1` or `/apis/<group>/<version>`: resources and subresources by name. */
 export function apiResourceList(served: ServedVersion, catalog: Catalog): Document {
   const resources = served.resources.flatMap((resource) => [
     resourceEntry(resource),
@@ -64,7 +61,7 @@ export function apiResourceList(served: ServedVersion, catalog: Catalog): Docume
   ]);
   const kind = "APIResourceList";
   const { groupVersion } = served;
-  // The core group's list is older than the rule that documents name their own version.
+  // As in kube-apiserver, the core group's list has no apiVersion.
   if (served.group === "") return { kind, groupVersion, resources };
   return { kind, apiVersion: "v1", groupVersion, resources };
 }
@@ -82,7 +79,7 @@ const resourceEntry = memoize((resource: Resource) => {
   };
 });
 
-/** Sorted, but for custom resources, whose verbs Kubernetes wrote down in an order of their own. */
+/** Sorted verbs; those of custom resources are in the fixed order of apiextensions-apiserver. */
 function verbsOf({ kind }: Resource): readonly string[] {
   return kind.custom === undefined ? [...kind.verbs].sort() : kind.verbs;
 }
@@ -94,15 +91,12 @@ function namesOf({ kind }: Resource) {
   };
 }
 
-/** Whatever is stored can be watched; reviews, bindings and component statuses cannot. */
+/** Stored resources are those that can be watched: not reviews, bindings or component statuses. */
 function isStored(resource: Resource): boolean {
   return resource.kind.verbs.includes("watch");
 }
 
-/**
- * Tells clients whether two servers of one cluster store the same version: 8 bytes of SHA-256,
- * Base64.
- */
+/** The storageVersionHash: Base64 of the first 8 bytes of the SHA-256 of `group/version/kind`. */
 export function storageVersionHash({ hub, stored, kind }: Resource): string {
   const version = kind.custom?.storageVersion ?? stored.version;
   const name = `${hub.group}/${version}/${kind.kind}`;
@@ -113,7 +107,7 @@ export function storageVersionHash({ hub, stored, kind }: Resource): string {
 interface SubresourceEntry {
   readonly name: string;
   readonly verbs: readonly string[];
-  /** Group and version are empty when they are those of the parent. */
+  /** Kind of the subresource; group and version are empty if they are those of the parent. */
   readonly represents: { readonly group: string; readonly version: string; readonly kind: string };
 }
 
@@ -123,31 +117,31 @@ function subresources(resource: Resource, catalog: Catalog): SubresourceEntry[] 
     const kind = represents?.kind ?? resource.kind.kind;
     const group = resolve(represents?.group ?? resource.group, catalog.domain);
     const version = represents?.version ?? resource.version;
-    const own = group === resource.group && version === resource.version;
-    const shown = own ? { group: "", version: "", kind } : { group, version, kind };
-    return { name, verbs: [...verbs].sort(), represents: shown };
+    const isParents = group === resource.group && version === resource.version;
+    const gvk = isParents ? { group: "", version: "", kind } : { group, version, kind };
+    return { name, verbs: [...verbs].sort(), represents: gvk };
   });
   return custom === undefined ? entries.sort((a, b) => (a.name < b.name ? -1 : 1)) : entries;
 }
 
-/** Versions of aggregated discovery that clients may ask for. */
+/** Versions of the aggregated discovery document. */
 export type AggregatedVersion = "v2" | "v2beta1";
 
-/** Aggregated discovery of `/api` (the core group alone) or `/apis` (all others). */
+/** Aggregated discovery of `/api` (only the core group) or `/apis` (all others). */
 export function groupDiscoveryList(
   view: DiscoveryView,
   core: boolean,
   version: AggregatedVersion,
 ): Document {
   const { catalog } = view;
-  const items = groupsBelow(view, core).map(({ name, versions }) => ({
-    ...groupHead(name),
-    versions: versions.map((each) => printedVersion(each, catalog).value),
+  const items = aggregatedGroups(view, core).map(({ name, versions }) => ({
+    ...groupMetadata(name),
+    versions: versions.map((each) => encodedVersion(each, catalog).value),
   }));
   return listOf(catalog, version, items);
 }
 
-function groupsBelow(view: DiscoveryView, core: boolean): readonly DiscoveredGroup[] {
+function aggregatedGroups(view: DiscoveryView, core: boolean): readonly DiscoveredGroup[] {
   return discoveredGroups(view).aggregated.filter((group) => (group.name === "") === core);
 }
 
@@ -156,13 +150,13 @@ function listOf(catalog: Catalog, version: AggregatedVersion, items: readonly un
   return { kind: "APIGroupDiscoveryList", apiVersion, metadata: {}, items };
 }
 
-function groupHead(name: string) {
+function groupMetadata(name: string) {
   return { metadata: name === "" ? {} : { name } };
 }
 
 /**
- * Aggregated discovery as JSON text; a change of one group version encodes only that one again. The
- * versions of the document differ in nothing but its `apiVersion`.
+ * Aggregated discovery as JSON text. Each group version is encoded once until it changes. The versions
+ * of the document differ only in its `apiVersion`.
  */
 export function groupDiscoveryText(
   view: DiscoveryView,
@@ -171,33 +165,36 @@ export function groupDiscoveryText(
 ): string {
   const { catalog } = view;
   const { items: _items, ...rest } = listOf(catalog, version, []);
-  const groups = groupsBelow(view, core).map(({ name, versions }) => {
-    const texts = versions.map((each) => printedVersion(each, catalog).text);
-    return `${openObject(groupHead(name))},"versions":[${texts.join(",")}]}`;
+  const groups = aggregatedGroups(view, core).map(({ name, versions }) => {
+    const texts = versions.map((each) => encodedVersion(each, catalog).text);
+    return `${openObject(groupMetadata(name))},"versions":[${texts.join(",")}]}`;
   });
   return `${openObject(rest)},"items":[${groups.join(",")}]}`;
 }
 
-/** JSON without the brace at the end. */
+/** JSON of an object without its closing brace. */
 function openObject(value: object): string {
   return JSON.stringify(value).slice(0, -1);
 }
 
-interface Printed {
+interface EncodedVersion {
   readonly value: unknown;
   readonly text: string;
 }
 
-function printedVersion(discovered: DiscoveredVersion, catalog: Catalog): Printed {
-  if ("remote" in discovered) return printed(discovered.remote);
-  assert(discovered.served !== undefined, "aggregated discovery has versions that are served");
-  return printedServed(discovered.served)(catalog);
+function encodedVersion(discovered: DiscoveredVersion, catalog: Catalog): EncodedVersion {
+  if ("remote" in discovered) return encoded(discovered.remote);
+  assert(discovered.served !== undefined, "aggregated discovery lists only served versions");
+  return encodedServed(discovered.served)(catalog);
 }
 
-const printed = memoize((value: object): Printed => ({ value, text: JSON.stringify(value) }));
+const encoded = memoize((value: object): EncodedVersion => ({
+  value,
+  text: JSON.stringify(value),
+}));
 
-const printedServed = memoize((served: ServedVersion) =>
-  memoize((catalog: Catalog): Printed => printed(versionDiscovery(served, catalog))),
+const encodedServed = memoize((served: ServedVersion) =>
+  memoize((catalog: Catalog): EncodedVersion => encoded(versionDiscovery(served, catalog))),
 );
 
 export function discoveryGroup(catalog: Catalog): string {
@@ -214,7 +211,7 @@ function versionDiscovery(served: ServedVersion, catalog: Catalog) {
 
 function resourceDiscovery(resource: Resource, catalog: Catalog) {
   const { kind } = resource;
-  const below = subresources(resource, catalog).map(({ name, verbs, represents }) => ({
+  const subresourceEntries = subresources(resource, catalog).map(({ name, verbs, represents }) => ({
     subresource: name,
     responseKind: represents,
     verbs,
@@ -226,6 +223,6 @@ function resourceDiscovery(resource: Resource, catalog: Catalog) {
     singularResource: kind.singular,
     verbs: verbsOf(resource),
     ...namesOf(resource),
-    ...(below.length > 0 ? { subresources: below } : {}),
+    ...(subresourceEntries.length > 0 ? { subresources: subresourceEntries } : {}),
   };
 }

@@ -26,7 +26,7 @@ function statusOf(path: string, accept?: string): number | undefined {
   return refusal(path, accept)?.code ?? discoveryResponse(view, path, accept, undefined)?.status;
 }
 
-/** The status that is thrown instead of a response. */
+/** The status of the error, or undefined if there is a response. */
 function refusal(path: string, accept?: string): Status | undefined {
   try {
     discoveryResponse(view, path, accept, undefined);
@@ -94,7 +94,7 @@ describe("discovery", () => {
     });
   });
 
-  it("hashes the stored version, whichever is asked for", () => {
+  it("has the hash of the storage version in every served version", () => {
     const [beta] = read("/apis/toys.k8s.io/v1beta1").resources;
     assert.equal(beta.storageVersionHash, hash("toys.k8s.io/v1/Toy"));
     const [bonds, boxes] = read("/api/v1").resources;
@@ -102,7 +102,7 @@ describe("discovery", () => {
     assert.equal(boxes.storageVersionHash, hash("/v1/Box"));
   });
 
-  it("leaves what is not served to others", () => {
+  it("is undefined for groups and versions that are not served, and for other paths", () => {
     const unknown = ["/api/v2", "/apis/none", "/apis/none/v1", "/apis/toys.k8s.io/v9", "/apis//v1"];
     const others = ["/apis/toys.k8s.io/v1/toys", "/healthz", "/openapi", "/apis/v1"];
     for (const path of [...unknown, ...others]) {
@@ -110,7 +110,7 @@ describe("discovery", () => {
     }
   });
 
-  it("indexes every path", () => {
+  it("lists all paths at / in alphabetical order", () => {
     const { body } = rootResponse(view, ["/healthz/ping"]);
     const { paths } = JSON.parse(Buffer.from(body).toString()) as { paths: string[] };
     assert.deepEqual(paths, [...paths].sort());
@@ -120,7 +120,7 @@ describe("discovery", () => {
     }
   });
 
-  it("says which documents respond to GET alone", () => {
+  it("restricts /api, resource lists and /version to GET", () => {
     const methods = (path: string) => discoveryResponse(view, path, undefined, undefined)?.methods;
     for (const path of ["/api", "/api/v1", "/apis/toys.k8s.io/v1", "/version/"]) {
       assert.equal(methods(path), "get", path);
@@ -131,7 +131,7 @@ describe("discovery", () => {
     assert.equal(rootResponse(view, []).methods, "any");
   });
 
-  it("has a version of strings", () => {
+  it("serves /version with string fields, as JSON only", () => {
     const version = read("/version");
     assert.equal(`${version.major}.${version.minor}`, "1.34");
     assert.ok(Object.values(version).every((value) => typeof value === "string"));
@@ -142,7 +142,7 @@ describe("discovery", () => {
 });
 
 describe("aggregated discovery", () => {
-  it("holds everything of the groups in one document", () => {
+  it("contains all resources and subresources of the groups", () => {
     const body = read("/apis", aggregatedV2);
     assert.equal(body.kind, "APIGroupDiscoveryList");
     assert.equal(body.apiVersion, "apidiscovery.k8s.io/v2");
@@ -182,7 +182,7 @@ describe("aggregated discovery", () => {
     );
   });
 
-  it("responds with 304 to the tag of the same content, and another tag when a kind is added", () => {
+  it("responds 304 to a matching entity tag, which changes when a kind is added", () => {
     const first = discoveryResponse(view, "/apis", aggregatedV2, undefined);
     const { etag = "" } = first?.headers ?? {};
     assert.match(etag, /^"[0-9A-F]{128}"$/);
@@ -221,7 +221,7 @@ describe("aggregated discovery", () => {
     });
   }
 
-  it("words a refusal as the router or as the negotiation does", () => {
+  it("rejects media types with the message of the negotiation or of the router", () => {
     const list = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
     const message = (accept: string) => refusal("/apis/toys.k8s.io/v1", accept)?.message;
     assert.equal(message(v9), `only the following media types are accepted: ${list}`);
@@ -229,14 +229,14 @@ describe("aggregated discovery", () => {
   });
 });
 
-describe("forms of discovery", () => {
+describe("discovery formats", () => {
   const bytes = (path: string, accept: string) => {
     const response = discoveryResponse(view, path, accept, undefined);
     assert.equal(response?.headers["content-type"], accept);
     return response.body;
   };
 
-  it("has YAML", () => {
+  it("encodes YAML", () => {
     assert.equal(
       Buffer.from(bytes("/apis/toys.k8s.io/", "application/yaml")).toString(),
       [
@@ -265,7 +265,7 @@ describe("forms of discovery", () => {
     ["/apis", aggregatedV2.replace("application/json", protobuf), apiGroupDiscoveryList],
   ];
   for (const [path, accept, struct] of rows) {
-    it(`has Protobuf of the same content as JSON: ${struct.name}`, () => {
+    it(`encodes ${struct.name} as Protobuf with the content of JSON`, () => {
       const envelope = unwrapEnvelope(bytes(path, accept));
       assert.ok(envelope !== undefined);
       assert.equal(envelope.kind, struct.name);
@@ -278,7 +278,7 @@ describe("forms of discovery", () => {
   }
 });
 
-describe("discovery of other servers", () => {
+describe("discovery of aggregated servers", () => {
   const resources = [
     {
       resource: "nodes",
@@ -294,8 +294,8 @@ describe("discovery of other servers", () => {
     return { group, version, groupPriorityMinimum: 100, versionPriority: 100, ...rest };
   }
 
-  function viewWith(...all: readonly RegisteredVersion[]): DiscoveryView {
-    const versions = new Map(all.map((each) => [`${each.group}/${each.version}`, each]));
+  function viewWith(...registered: readonly RegisteredVersion[]): DiscoveryView {
+    const versions = new Map(registered.map((each) => [`${each.group}/${each.version}`, each]));
     return viewOf(toyCatalog(lateKind("example.com")), { versions });
   }
 
@@ -306,7 +306,7 @@ describe("discovery of other servers", () => {
     remote: { version: "v1beta1", freshness: "Stale" },
   });
 
-  it("lists their groups, unavailable ones too, and leaves their versions to them", () => {
+  it("lists their groups, available or not, and does not serve their resource lists", () => {
     for (const registered of [metrics, stale]) {
       const on = viewWith(registered);
       const names = read("/apis", undefined, on).groups.map(({ name }: any) => name);
@@ -320,7 +320,7 @@ describe("discovery of other servers", () => {
     }
   });
 
-  it("has their resources in aggregated discovery, under another entity tag", () => {
+  it("includes their resources in aggregated discovery, which changes the entity tag", () => {
     const on = viewWith(metrics);
     assert.deepEqual(read("/apis", aggregatedV2, on).items.at(-1), {
       metadata: { name: "metrics.k8s.io" },
@@ -351,7 +351,7 @@ describe("discovery of other servers", () => {
     assert.equal(read("/apis/toys.k8s.io", undefined, on).preferredVersion.version, "v1beta1");
   });
 
-  it("gives a version to the server that an APIService assigns it to", () => {
+  it("prefers the server of an APIService over the local resources of its version", () => {
     const remote = { version: "v1", resources, freshness: "Current" } as const;
     const on = viewWith(registeredVersion("example.com/v1", { remote }));
     assert.equal(read("/apis/example.com/v1", undefined, on), undefined);
@@ -359,7 +359,7 @@ describe("discovery of other servers", () => {
     assert.deepEqual(versions, [remote]);
   });
 
-  it("lists the group of an APIService that names no server, without its version", () => {
+  it("lists the group of a local APIService that is not served, but not its resources", () => {
     const on = viewWith(registeredVersion("local.com/v1", {}));
     assert.equal(read("/apis/local.com", undefined, on).preferredVersion.version, "v1");
     assert.equal(read("/apis/local.com/v1", undefined, on), undefined);
@@ -367,7 +367,7 @@ describe("discovery of other servers", () => {
     assert.ok(!names.includes("local.com"));
   });
 
-  it("serves v2beta1 only where it is switched on", () => {
+  it("serves v2beta1 only if enabled", () => {
     const v2beta1 = aggregatedV2.replace("v=v2", "v=v2beta1");
     const on = { ...viewWith(metrics), servesBeta: true };
     const beta = read("/apis", v2beta1, on);
@@ -378,12 +378,12 @@ describe("discovery of other servers", () => {
 });
 
 describe("order of versions", () => {
-  it("is that of the specification's example", () => {
+  it("is that of the example in the documentation of CustomResourceDefinitions", () => {
     const want = "v10 v2 v1 v11beta2 v10beta3 v3beta1 v12alpha1 v11alpha2 foo1 foo10".split(" ");
     assert.deepEqual([...want].sort().sort(compareVersions), want);
   });
 
-  it("takes zeros, and no numbers beyond 64 bits", () => {
+  it("accepts zeros and rejects numbers beyond 64 bits", () => {
     const large = "v9223372036854775808";
     const want = ["v9223372036854775807", "v01", "v0", "v1beta0", "v0beta1", "foo", large];
     assert.deepEqual([...want].sort().sort(compareVersions), want);

@@ -1,7 +1,4 @@
-/**
- * Serves discovery. Only exactly `/api` and `/apis`, without a slash at the end, know the
- * aggregated form.
- */
+/** Serves discovery. Aggregated discovery is served at `/api` and `/apis` without trailing slash only. */
 import { createHash } from "node:crypto";
 import type { DiscoverySnapshot } from "#aggregator";
 import { memoize } from "#base";
@@ -20,7 +17,7 @@ import { encodeDocument, jsonBytes } from "./document-encoding.ts";
 import type { DocumentResponse } from "./document-response.ts";
 import { notRepresentable } from "../response/failures.ts";
 import { discoveredGroups, type DiscoveryView } from "./discovered-groups.ts";
-import { memoizeContent } from "./memoize-parts.ts";
+import { lazily, memoizeContent } from "./memoize-parts.ts";
 import {
   covers,
   type Format,
@@ -33,9 +30,9 @@ import {
 import { versionInfo } from "../version.ts";
 
 /**
- * The response to a discovery path (`/version`, `/api…`, `/apis…`, each also with a slash at the
- * end), or undefined when the path is none or names a group or version that is not served.
- * @throws StatusError 406 when no form is acceptable
+ * The response to a discovery path (`/version`, `/api…`, `/apis…`, with or without trailing slash), or
+ * undefined if it is no such path or its group or version is not served.
+ * @throws StatusError 406 if no media type is acceptable
  */
 export function discoveryResponse(
   view: DiscoveryView,
@@ -45,15 +42,15 @@ export function discoveryResponse(
 ): DocumentResponse | undefined {
   const trimmed = path.endsWith("/") ? path.slice(0, -1) : path;
   if (trimmed === "/version") return versionResponse(accept);
-  const found = findDocument(view, trimmed.split("/").slice(1));
-  if (found === undefined) return undefined;
+  const document = findDocument(view, trimmed.split("/").slice(1));
+  if (document === undefined) return undefined;
   if (path === "/api" || path === "/apis") {
-    const form = aggregatedForm(accept, view);
-    if (form !== undefined) {
-      return aggregatedResponse(view, { core: path === "/api", ...form, ifNoneMatch });
+    const mediaType = negotiateAggregated(accept, view);
+    if (mediaType !== undefined) {
+      return aggregatedResponse(view, { core: path === "/api", ...mediaType, ifNoneMatch });
     }
   }
-  const { make, methods } = found;
+  const { make, methods } = document;
   const isRoute = methods === "get";
   const { format } = isRoute ? negotiate(accept, "status", "") : negotiateDocument(accept);
   const headers = { "content-type": mediaTypes[format] };
@@ -65,7 +62,7 @@ interface FoundDocument {
   readonly methods: DocumentResponse["methods"];
 }
 
-/** Documents of a version and `/api` are routes for GET; the aggregator's respond to any method. */
+/** Finds a document. As in kube-apiserver, `/apis` and `/apis/<group>` respond to any method. */
 function findDocument(view: DiscoveryView, parts: readonly string[]): FoundDocument | undefined {
   const [prefix, ...rest] = parts;
   if (prefix === "api" && rest.length === 0) {
@@ -76,30 +73,31 @@ function findDocument(view: DiscoveryView, parts: readonly string[]): FoundDocum
   }
   const [groupName = "", version, ...more] = prefix === "api" ? ["", ...rest] : rest;
   if ((prefix !== "api" && prefix !== "apis") || more.length > 0) return undefined;
-  // The core group has no name by which it could be found below `/apis`.
+  // The core group is not served below `/apis`.
   if (prefix === "apis" && groupName === "") return undefined;
-  const group = discoveredGroups(view).listed.find(({ name }) => name === groupName);
+  const group = discoveredGroups(view).registered.find(({ name }) => name === groupName);
   if (group === undefined) return undefined;
   if (version === undefined) return { make: () => apiGroup(group), methods: "any" };
-  const found = group.versions.find((candidate) => candidate.version === version);
-  // The resources of another server are that server's to list.
-  if (found === undefined || "remote" in found || found.served === undefined) return undefined;
-  const { served } = found;
+  const discovered = group.versions.find((candidate) => candidate.version === version);
+  // The resource list of an aggregated version is proxied to its server.
+  if (discovered === undefined || "remote" in discovered) return undefined;
+  const { served } = discovered;
+  if (served === undefined) return undefined;
   return { make: () => apiResourceList(served, view.catalog), methods: "get" };
 }
 
 const formats: readonly Format[] = ["json", "yaml", "protobuf"];
 
-interface AggregatedForm {
+interface AggregatedMediaType {
   readonly format: Format;
   readonly version: AggregatedVersion;
 }
 
-/** What the best clause asks for of those that ask for aggregated discovery. */
-function aggregatedForm(
+/** The preferred media type of aggregated discovery that `Accept` names, if any. */
+function negotiateAggregated(
   accept: string | undefined,
   { catalog, servesBeta }: DiscoveryView,
-): AggregatedForm | undefined {
+): AggregatedMediaType | undefined {
   const group = discoveryGroup(catalog);
   for (const clause of parseAccept(accept ?? "")) {
     const { parameters } = clause;
@@ -113,7 +111,7 @@ function aggregatedForm(
   return undefined;
 }
 
-interface AggregatedRequest extends AggregatedForm {
+interface AggregatedRequest extends AggregatedMediaType {
   readonly core: boolean;
   readonly ifNoneMatch: string | undefined;
 }
@@ -121,9 +119,9 @@ interface AggregatedRequest extends AggregatedForm {
 function aggregatedResponse(view: DiscoveryView, request: AggregatedRequest): DocumentResponse {
   const { core, format, version } = request;
   const { text, etag } = aggregated(view.catalog)(view.registered)[core ? "core" : "others"]();
-  const form = `g=${discoveryGroup(view.catalog)};v=${version};as=APIGroupDiscoveryList`;
+  const parameters = `g=${discoveryGroup(view.catalog)};v=${version};as=APIGroupDiscoveryList`;
   const headers = {
-    "content-type": `${mediaTypes[format]};${form}`,
+    "content-type": `${mediaTypes[format]};${parameters}`,
     etag,
     vary: "Accept",
     "cache-control": "public",
@@ -140,7 +138,7 @@ function aggregatedResponse(view: DiscoveryView, request: AggregatedRequest): Do
   return { status: 200, headers, body, methods };
 }
 
-/** The tag is that of the content, whatever the form it is sent in. */
+/** Text and entity tag of the documents; the tag is the same for all formats. */
 const aggregated = memoizeContent((catalog) =>
   memoize((registered: DiscoverySnapshot) => {
     const view = { catalog, registered, servesBeta: false };
@@ -153,11 +151,6 @@ const aggregated = memoizeContent((catalog) =>
     return { core: tagged(true), others: tagged(false) };
   }),
 );
-
-function lazily<V>(make: () => V): () => V {
-  let made: { readonly value: V } | undefined;
-  return () => (made ??= { value: make() }).value;
-}
 
 function versionResponse(accept: string | undefined): DocumentResponse {
   if (!routeAccepts(accept, [mediaTypes.json])) throw notRepresentable([mediaTypes.json]);
@@ -172,7 +165,7 @@ function json(value: object, methods: DocumentResponse["methods"]): DocumentResp
   return { status: 200, headers, body: jsonBytes(value), methods };
 }
 
-/** Paths that every server of this program has beside those of the API. */
+/** Paths of every server besides those of API groups. */
 const fixedPaths: readonly string[] = [
   "/.well-known/openid-configuration",
   "/api",
@@ -187,10 +180,10 @@ const fixedPaths: readonly string[] = [
   "/version",
 ];
 
-/** What `/` lists: every path that is served, in alphabetical order, `others` among them. */
+/** The document at `/`: all served paths, including `others`, in alphabetical order. */
 export function rootResponse(view: DiscoveryView, others: readonly string[]): DocumentResponse {
   const paths = new Set([...fixedPaths, ...others]);
-  for (const group of discoveredGroups(view).listed) {
+  for (const group of discoveredGroups(view).registered) {
     const base = group.name === "" ? "/api" : `/apis/${group.name}`;
     paths.add(base);
     for (const { version } of group.versions) paths.add(`${base}/${version}`);

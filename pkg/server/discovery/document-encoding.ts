@@ -1,4 +1,4 @@
-/** Discovery documents as bytes, in each form that clients may ask for. */
+/** Encodes discovery documents as JSON, YAML or Protobuf. */
 import { apiGroup, apiGroupDiscoveryList, apiGroupList, apiResourceList, apiVersions } from "#api";
 import { assert } from "#base";
 import { printYaml } from "#meta";
@@ -14,7 +14,7 @@ const structs: ReadonlyMap<string, StructType<any>> = new Map<string, StructType
   ["APIVersions", apiVersions],
 ]);
 
-/** JSON with the line feed that Kubernetes' encoder puts at the end. */
+/** JSON with a trailing newline, as Go's `json.Encoder` writes it. */
 export function jsonBytes(value: unknown): Uint8Array {
   return Buffer.from(`${JSON.stringify(value)}\n`);
 }
@@ -27,7 +27,7 @@ export function encodeDocument(document: Document, format: Format): Uint8Array {
       return Buffer.from(printYaml(document));
     case "protobuf": {
       const struct = structs.get(document.kind);
-      assert(struct !== undefined, `${document.kind} is no discovery document`);
+      assert(struct !== undefined, `${document.kind} is not a discovery document`);
       const message = toProtobuf(struct, fromJson(struct, document, { root: true }));
       const apiVersion = document.apiVersion ?? "v1";
       return wrapEnvelope({ apiVersion, kind: document.kind }, message);

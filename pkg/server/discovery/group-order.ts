@@ -1,4 +1,4 @@
-/** Groups and versions that this server serves itself; discovered-groups.ts has their order. */
+/** The groups and versions that this server serves itself, by name; `/apis` orders them by priority. */
 import type { Resource } from "#meta";
 import { compareVersions, groupVersionOf } from "#meta";
 import { memoize } from "#base";
@@ -15,7 +15,7 @@ export interface ServedVersion {
 export interface ServedGroup {
   /** "" is the core group. */
   readonly name: string;
-  /** In order of preference, never empty. */
+  /** By version priority (GA, beta, alpha), never empty. */
   readonly versions: readonly ServedVersion[];
 }
 
@@ -24,11 +24,12 @@ export const servedGroups = memoizeContent((catalog): readonly ServedGroup[] =>
   [...catalog.groups].sort(compareText).map((name) => groupOf(catalog.inGroup(name))),
 );
 
-/** A group is put in order when something in it has changed, not when others have. */
+/** A served group; memoized, since most changes of the catalog affect a single group. */
 const groupOf = memoize((resources: readonly Resource[]): ServedGroup => {
   const versions = new Map<string, Resource[]>();
   for (const resource of resources) {
-    entry(versions, resource.version, (): Resource[] => []).push(resource);
+    const { version } = resource;
+    versions.set(version, [...(versions.get(version) ?? []), resource]);
   }
   const name = resources[0]?.group ?? "";
   return { name, versions: sortVersions(name, versions) };
@@ -47,13 +48,4 @@ function sortVersions(group: string, versions: Map<string, Resource[]>): ServedV
 
 function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
-}
-
-function entry<V>(map: Map<string, V>, key: string, make: () => V): V {
-  let value = map.get(key);
-  if (value === undefined) {
-    value = make();
-    map.set(key, value);
-  }
-  return value;
 }

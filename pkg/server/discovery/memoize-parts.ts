@@ -1,10 +1,9 @@
 import type { Catalog } from "#meta";
 
 /**
- * Keeps the result of `make` for a list of identical parts (same values, same order) as long as
- * all of
- * them live; `make` must depend on nothing else. Two catalogs that serve the same kinds in a group
- * version share its documents, so adding one custom resource builds only its own.
+ * Memoizes `make` by the identities of `parts` in order, until one of them is garbage-collected; `make`
+ * must depend on nothing else. Catalogs with the same kinds in a group version share its documents, so a
+ * new custom resource builds only those of its own group version.
  */
 export function memoizeParts<V>(): (parts: readonly object[], make: () => V) => V {
   const root: Branch<V> = { next: new WeakMap(), made: undefined };
@@ -23,21 +22,27 @@ export function memoizeParts<V>(): (parts: readonly object[], make: () => V) => 
   };
 }
 
-/** A trie over identities: the path from the root is the list of parts. */
+/** A function that calls `make` once, on its first call. */
+export function lazily<V>(make: () => V): () => V {
+  let made: { readonly value: V } | undefined;
+  return () => (made ??= { value: make() }).value;
+}
+
+/** A node of a trie of object identities: the path from the root is the list of parts. */
 interface Branch<V> {
   readonly next: WeakMap<object, Branch<V>>;
   made: { readonly value: V } | undefined;
 }
 
-/** Keeps the result of `make` as long as the contents of the catalog are what they are. */
+/** Memoizes `make` by the content of the catalog. */
 export function memoizeContent<V>(make: (catalog: Catalog) => V): (catalog: Catalog) => V {
   const made = new WeakMap<object, { readonly value: V }>();
   return (catalog) => {
-    let known = made.get(catalog.content);
-    if (known === undefined) {
-      known = { value: make(catalog) };
-      made.set(catalog.content, known);
+    let entry = made.get(catalog.content);
+    if (entry === undefined) {
+      entry = { value: make(catalog) };
+      made.set(catalog.content, entry);
     }
-    return known.value;
+    return entry.value;
   };
 }

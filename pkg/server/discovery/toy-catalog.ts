@@ -1,7 +1,4 @@
-/**
- * A small catalog for the tests of this folder: two groups, two versions, subresources, a virtual
- * kind.
- */
+/** A small catalog for tests: two groups, two versions, subresources and a kind that is not stored. */
 import { Catalog, domainOf, kind, type Kind, objectMeta } from "#meta";
 import { required, int32, pointer, value, string, structs } from "#schema";
 
@@ -72,7 +69,7 @@ export function toyCatalog(...more: readonly Kind[]): Catalog {
   return new Catalog([toy, box, bond, ...more], toyDomain);
 }
 
-/** A kind that comes later, as a custom resource does. */
+/** A kind that a test adds to the catalog later, like a custom resource. */
 export function lateKind(group: string): Kind {
   const struct = structs("com/example/v1")("Late", "Came late.", {
     metadata: value(1, objectMeta, "Standard object metadata."),

@@ -4,7 +4,7 @@ import { accessMetrics } from "./definitions.ts";
 import type { Family } from "./family.ts";
 import type { ServerInstruments } from "./instruments.ts";
 
-/** Names that say nothing of a person; all others share one. */
+/** User names that are label values as they are, as in kube-apiserver; others may be personal data. */
 const commonNames: ReadonlySet<string> = new Set([
   "admin",
   "client",
@@ -15,13 +15,15 @@ const commonNames: ReadonlySet<string> = new Set([
 
 const results = { allow: "allowed", deny: "denied", "no-opinion": "no-opinion" } as const;
 
-/** Counts who came in and what they were allowed. */
+/** Metrics of authentication and authorization. */
 export class AccessMetrics {
   private readonly families: Readonly<Record<keyof typeof accessMetrics, Family>>;
 
   constructor(instruments: ServerInstruments) {
     const entries = Object.entries(accessMetrics);
-    const families = entries.map(([name, each]) => [name, instruments.family(each)] as const);
+    const families = entries.map(
+      ([name, definition]) => [name, instruments.family(definition)] as const,
+    );
     this.families = Object.fromEntries(families) as typeof this.families;
   }
 
@@ -30,12 +32,12 @@ export class AccessMetrics {
     this.families.attempts.with([label]).value++;
     this.families.authenticationSeconds.with([label]).observe(seconds);
     if (typeof result === "string") return;
-    this.families.users.with([shownName(result.user.name)]).value++;
+    this.families.users.with([userLabel(result.user.name)]).value++;
   }
 
-  /** A client has shown a certificate; `now` in milliseconds since 1970. */
+  /** Observes the remaining lifetime of a client certificate; `now` in ms since 1970. */
   certificate(certificate: PeerCertificate, now: number): void {
-    this.families.certificates.with([]).observe((endOf(certificate) - now) / 1000);
+    this.families.certificates.with([]).observe((expiryOf(certificate) - now) / 1000);
   }
 
   authorized({ verdict, error }: Decision, seconds: number): void {
@@ -46,10 +48,10 @@ export class AccessMetrics {
   }
 }
 
-/** In milliseconds since 1970. */
-const endOf = memoize(({ chain }: PeerCertificate) => Date.parse(chain[0]?.validTo ?? ""));
+/** Expiry of a certificate in ms since 1970. */
+const expiryOf = memoize(({ chain }: PeerCertificate) => Date.parse(chain[0]?.validTo ?? ""));
 
-function shownName(name: string): string {
+function userLabel(name: string): string {
   if (commonNames.has(name)) return name;
   return name.includes("@") ? "email_id" : "other";
 }

@@ -8,8 +8,8 @@ function exponential(start: number, factor: number, count: number): readonly num
   return Array.from({ length: count }, (_, index) => start * factor ** index);
 }
 
-const place = ["group", "version", "resource", "subresource", "scope", "component"];
-const request = ["verb", "dry_run", ...place];
+const resourceLabels = ["group", "version", "resource", "subresource", "scope", "component"];
+const requestLabels = ["verb", "dry_run", ...resourceLabels];
 
 const sliSeconds = [
   0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
@@ -29,39 +29,39 @@ export const requestMetrics = {
   total: counter(
     "apiserver_request_total",
     "Number of API requests by verb, dry-run value, resource, scope and HTTP response code.",
-    [...request, "code"],
+    [...requestLabels, "code"],
   ),
   duration: {
     name: "apiserver_request_duration_seconds",
     kind: "histogram",
     help: "Latency of API requests in seconds, without long-running requests such as watches.",
-    labels: request,
+    labels: requestLabels,
     buckets: [0.005, 0.025, ...sliSeconds],
   },
   sli: {
     name: "apiserver_request_sli_duration_seconds",
     kind: "histogram",
     help: "Latency of API requests in seconds for service-level indicators, without long-running ones.",
-    labels: request,
+    labels: requestLabels,
     buckets: sliSeconds,
   },
   sizes: {
     name: "apiserver_response_sizes",
     kind: "histogram",
     help: "Size of the responses to read requests in bytes.",
-    labels: ["verb", ...place],
+    labels: ["verb", ...resourceLabels],
     buckets: exponential(1000, 10, 7),
   },
   terminations: counter(
     "apiserver_request_terminations_total",
     "Number of requests that the server rejected or aborted, for example on overload or timeout.",
-    ["code", "verb", ...place],
+    ["code", "verb", ...resourceLabels],
   ),
   long: {
     ...gauge(
       "apiserver_longrunning_requests",
       "Number of active long-running requests, such as watches and proxied connections.",
-      ["verb", ...place],
+      ["verb", ...resourceLabels],
     ),
     addsUp: true,
   },

@@ -1,11 +1,11 @@
 import type { MetricDefinition } from "#request";
 
-/** Figures with the same labels: what happens often only adds plain numbers to it. */
+/** A time series: the values of a metric for one combination of labels. */
 export class Series {
   /** Value of a counter or gauge; sum of a histogram. */
   value = 0;
   count = 0;
-  /** How many were at most the bucket's bound and above that of the one before. */
+  /** Observations per bucket, not cumulative. */
   readonly counts: number[];
 
   constructor(
@@ -15,7 +15,7 @@ export class Series {
     this.counts = bounds.map(() => 0);
   }
 
-  /** Counts as `weight` observations of the value. */
+  /** Adds `weight` observations of the value to a histogram. */
   observe(value: number, weight = 1): void {
     this.count += weight;
     this.value += value * weight;
@@ -26,14 +26,15 @@ export class Series {
   }
 }
 
+/** A line of the Prometheus text format. */
 interface Line {
   readonly metricName: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
 }
 
-/** Whatever clients send, a metric has no more series than this; the rest becomes "other". */
-const mostSeries = 10_000;
+/** Maximum number of series of a metric; further label combinations share the series "other". */
+const maxSeries = 10_000;
 const separator = "\u0000";
 
 /** All series of one metric. */
@@ -49,12 +50,12 @@ export class Family {
   /** The series with these values of the labels, in the order of the definition. */
   with(values: readonly string[]): Series {
     const key = values.length === 1 ? values[0]! : values.join(separator);
-    const known = this.series.get(key);
-    if (known !== undefined) return known;
-    if (this.series.size >= mostSeries) return this.overflow();
-    const made = new Series(values, this.bounds);
-    this.series.set(key, made);
-    return made;
+    const existing = this.series.get(key);
+    if (existing !== undefined) return existing;
+    if (this.series.size >= maxSeries) return this.overflow();
+    const created = new Series(values, this.bounds);
+    this.series.set(key, created);
+    return created;
   }
 
   /** Removes the series with these values of the labels. */
@@ -62,24 +63,24 @@ export class Family {
     this.series.delete(values.join(separator));
   }
 
-  /** All values, and how those of several processes are joined, as prom-client reads them. */
+  /** Values, and the aggregation of those of several processes, in the form of prom-client. */
   snapshot() {
     const { kind, addsUp = kind !== "gauge" } = this.definition;
     const aggregator: "sum" | "max" = addsUp ? "sum" : "max";
-    const all = [...this.series.values()];
+    const series = [...this.series.values()];
     const values =
       kind === "histogram"
-        ? all.filter(({ count }) => count > 0).flatMap((series) => this.buckets(series))
-        : all.map((series) => this.line(series));
+        ? series.filter(({ count }) => count > 0).flatMap((histogram) => this.buckets(histogram))
+        : series.map((single) => this.line(single));
     return { values, aggregator };
   }
 
   private overflow(): Series {
     const values = this.definition.labels.map(() => "other");
     const key = values.join(separator);
-    const known = this.series.get(key) ?? new Series(values, this.bounds);
-    this.series.set(key, known);
-    return known;
+    const other = this.series.get(key) ?? new Series(values, this.bounds);
+    this.series.set(key, other);
+    return other;
   }
 
   private line(series: Series): Line {
@@ -95,11 +96,11 @@ export class Family {
   private buckets(series: Series): readonly Line[] {
     const { name } = this.definition;
     const labels = this.labelsOf(series);
-    let below = 0;
-    const lines = series.counts.map((own, index) => {
-      below += own;
+    let cumulative = 0;
+    const lines = series.counts.map((count, index) => {
+      cumulative += count;
       const le = String(this.bounds[index]);
-      return { metricName: `${name}_bucket`, labels: { ...labels, le }, value: below };
+      return { metricName: `${name}_bucket`, labels: { ...labels, le }, value: cumulative };
     });
     return [
       ...lines,

@@ -3,32 +3,32 @@ import { assert } from "#base";
 import type { Instruments, MetricDefinition, MetricLabels } from "#request";
 import { Family, type Series } from "./family.ts";
 
-/** Shows what the parts of the server tell of themselves. */
+/** The metrics of the server's components, exposed through a prom-client registry. */
 export class ServerInstruments implements Instruments {
   private readonly families = new Map<string, Family>();
   private readonly refreshers: (() => void | Promise<void>)[] = [];
-  /** Metrics that the registry does not have yet: most servers of tests are never scraped. */
+  /** Metrics that are not registered until the first scrape: servers in tests are rarely scraped. */
   private unregistered: Family[] = [];
 
   constructor(private readonly registry: Registry) {}
 
-  /** Makes metrics known; one that is known already stays as it is. */
+  /** Defines metrics; those that are already defined do not change. */
   define(definitions: readonly MetricDefinition[]): void {
     for (const definition of definitions) this.family(definition);
   }
 
-  /** The metric of a definition, which is made known if it is not. */
+  /** Returns the metric of a definition; defines it if necessary. */
   family(definition: MetricDefinition): Family {
     const { name } = definition;
-    const known = this.families.get(name);
-    if (known !== undefined) return known;
+    const existing = this.families.get(name);
+    if (existing !== undefined) return existing;
     const family = new Family(definition);
     this.families.set(name, family);
     this.unregistered.push(family);
     return family;
   }
 
-  /** The registry with all metrics that are known now. */
+  /** The registry with all defined metrics. */
   registered(): Registry {
     for (const family of this.unregistered) this.registry.registerMetric(metricOf(family));
     this.unregistered = [];
@@ -72,7 +72,7 @@ export class ServerInstruments implements Instruments {
   }
 }
 
-/** A family as a metric of prom-client, which asks it for its values when it is scraped. */
+/** A prom-client metric that reads the values of a family when it is scraped. */
 function metricOf(family: Family): Metric {
   switch (family.definition.kind) {
     case "counter":
@@ -109,7 +109,7 @@ class FamilyGauge extends Gauge {
 }
 
 class FamilyHistogram extends Histogram {
-  /** Has name, help and type, but never a value. */
+  /** A histogram without observations, for name, help and type. */
   private readonly empty: Histogram;
 
   constructor(private readonly family: Family) {
@@ -117,7 +117,7 @@ class FamilyHistogram extends Histogram {
     this.empty = new Histogram(configurationOf(family));
   }
 
-  /** prom-client asks a histogram for its values by this method when it prints text. */
+  /** Called by prom-client instead of `get` when it prints text. */
   getForPromString(): ReturnType<Histogram["get"]> {
     return this.get();
   }

@@ -23,7 +23,7 @@ async function linesOf(metrics: PrometheusMetrics, start: string): Promise<reado
 }
 
 describe("metrics", () => {
-  it("count requests by what they were, and how long they took", async () => {
+  it("count requests by verb and code, and observe their latency and response size", async () => {
     const metrics = new PrometheusMetrics();
     const { requests } = metrics;
     requests.finished(record, 0.001);
@@ -49,7 +49,7 @@ describe("metrics", () => {
     assert.doesNotMatch(text, /duration_seconds_count\{verb="WATCH"/);
   });
 
-  it("do not grow by what clients make up", async () => {
+  it("are bounded when clients invent verbs or label values", async () => {
     const metrics = new PrometheusMetrics();
     for (let i = 0; i < 50; i++) {
       metrics.requests.finished({ ...record, verb: `made-up-${i}` }, 1);
@@ -66,7 +66,7 @@ describe("metrics", () => {
     assert.match(lines.at(-1)!, /name="other"} 10$/);
   });
 
-  it("show what is at work, what was put off, and what held everything up", async () => {
+  it("show requests in flight, rejected requests, filter latency and event loop stalls", async () => {
     const metrics = new PrometheusMetrics();
     metrics.seats("readOnly", 3);
     metrics.requests.longRunning({ ...record, verb: "watch" }, 1);
@@ -85,7 +85,7 @@ describe("metrics", () => {
     assert.match(text, /kubernetes_build_info\{.*major="1",minor="34".*\} 1/);
   });
 
-  it("hide who came in behind a few names", async () => {
+  it("count users under a few names that are not personal data", async () => {
     const metrics = new PrometheusMetrics();
     const user = (name: string) => ({ user: { name, uid: "", groups: [], extra: new Map() } });
     for (const name of ["admin", "ada@example.org", "eve", "bob"]) {

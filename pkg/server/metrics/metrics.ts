@@ -13,10 +13,10 @@ import { RequestMetrics } from "./requests.ts";
 import { WatchMetrics } from "./watching.ts";
 import { versionInfo } from "../version.ts";
 
-/** Kinds of requests that have seats of their own. */
+/** Classes of requests with separate concurrency limits. */
 export type SeatKind = "readOnly" | "mutating" | "watch";
 
-/** Everything that one process tells of itself. */
+/** The metrics of one process. */
 export type MetricsSnapshot = readonly MetricObjectWithValues<MetricValue<string>>[];
 
 interface Series {
@@ -24,7 +24,7 @@ interface Series {
   readonly value: number;
 }
 
-/** The names that Kubernetes gives to stages. */
+/** Names of kube-apiserver's filters, by stage. */
 const filters: ReadonlyMap<string, string> = new Map([
   ["authenticate", "authentication"],
   ["audit", "audit"],
@@ -33,8 +33,8 @@ const filters: ReadonlyMap<string, string> = new Map([
   ["authorize", "authorization"],
 ]);
 
-/** Gauges of the library that are called totals; they exist under their right names, too. */
-const misnamed = ["handles", "requests", "resources"].map((what) => `nodejs_active_${what}_total`);
+/** Gauges of prom-client that end in `_total` like counters; it has them without the suffix, too. */
+const misnamed = ["handles", "requests", "resources"].map((noun) => `nodejs_active_${noun}_total`);
 
 function buildLabels(): Readonly<Record<string, string>> {
   const { buildDate, compiler, gitCommit, gitTreeState, gitVersion, goVersion } = versionInfo();
@@ -52,7 +52,7 @@ function buildLabels(): Readonly<Record<string, string>> {
   };
 }
 
-/** Everything that a server tells of itself, in a registry of its own. */
+/** The metrics of a server, in a separate registry. */
 export class PrometheusMetrics {
   private readonly registry = new Registry();
   /** Instruments for the metrics of other components of the server. */
@@ -60,7 +60,7 @@ export class PrometheusMetrics {
   readonly requests = new RequestMetrics(this.instruments);
   readonly access = new AccessMetrics(this.instruments);
   readonly watches = new WatchMetrics(this.instruments);
-  /** Asks all processes that serve the same port, this one too; none = there are no others. */
+  /** Collects the metrics of all processes that share the port; empty = this is the only one. */
   gather: () => Promise<readonly MetricsSnapshot[]> = async () => [];
   private observesProcess = false;
 
@@ -71,8 +71,8 @@ export class PrometheusMetrics {
   }
 
   /**
-   * Collects the metrics of the process (CPU, memory, garbage collections, delay of the event loop)
-   * from now on. Called by the first read at the latest.
+   * Starts collecting process metrics (CPU, memory, garbage collection, event loop lag). The first read
+   * calls it, too.
    */
   observeProcess(): void {
     if (this.observesProcess) return;
@@ -81,24 +81,24 @@ export class PrometheusMetrics {
     for (const name of misnamed) this.registry.removeSingleMetric(name);
   }
 
-  /** Observer of a stage's latency; undefined for stages that are no filter of kube-apiserver. */
+  /** Observer of a stage's latency; undefined for stages that are not a filter of kube-apiserver. */
   stage(name: string): StageObserver | undefined {
     const filter = filters.get(name);
     return filter === undefined ? undefined : this.requests.filter(filter);
   }
 
-  /** Something held the event loop for so long. */
+  /** Counts a stall of the event loop. */
   stall(seconds: number): void {
     this.instruments.add(serverMetrics.stalls.name, {}, 1);
     this.instruments.add(serverMetrics.stallSeconds.name, {}, seconds);
   }
 
-  /** Requests at work now. Long ones are counted by what they are. */
+  /** Sets the number of requests in flight. Watches are counted by resource instead. */
   seats(kind: SeatKind, taken: number): void {
     if (kind !== "watch") this.requests.seats(kind, taken);
   }
 
-  /** The series of a metric, as they are now. */
+  /** The current series of a metric. */
   async series(name: string): Promise<readonly Series[]> {
     const metric = this.instruments.registered().getSingleMetric(name);
     return metric === undefined ? [] : (await metric.get()).values;
@@ -106,29 +106,30 @@ export class PrometheusMetrics {
 
   /** All metrics in the Prometheus text format. */
   async text(): Promise<string> {
-    return (await this.whole()).metrics();
+    return (await this.merged()).metrics();
   }
 
-  /** The metrics of this process alone. */
-  async own(): Promise<MetricsSnapshot> {
+  /** The metrics of this process only. */
+  async snapshot(): Promise<MetricsSnapshot> {
     return (await this.current()).getMetricsAsJSON();
   }
 
-  /** The results of the health checks, as metrics. */
+  /** The metrics of health checks in the Prometheus text format, for `/metrics/slis`. */
   async slis(): Promise<string> {
     const names = Object.values(healthMetrics).map(({ name }) => name);
-    const registry = await this.whole();
+    const registry = await this.merged();
     const texts = names.map((name) => registry.getSingleMetricAsString(name));
     return `${(await Promise.all(texts)).join("\n\n")}\n`;
   }
 
-  private async whole(): Promise<Registry> {
-    const all = await this.gather();
-    if (all.length > 0) return AggregatorRegistry.aggregate(all.map((snapshot) => [...snapshot]));
-    return this.current();
+  /** The metrics of all processes. */
+  private async merged(): Promise<Registry> {
+    const snapshots = await this.gather();
+    if (snapshots.length === 0) return this.current();
+    return AggregatorRegistry.aggregate(snapshots.map((snapshot) => [...snapshot]));
   }
 
-  /** The registry with the values of this moment. */
+  /** The metrics of this process, with refreshed values. */
   private async current(): Promise<Registry> {
     this.observeProcess();
     await this.instruments.refresh();

@@ -3,15 +3,16 @@ import type { Resource } from "#meta";
 import { watchMetrics } from "./definitions.ts";
 import type { ServerInstruments } from "./instruments.ts";
 
-/** Called with the number and size in bytes of events that are sent together to one watch. */
+/** Called with the number and total size in bytes of events that are sent to a watch together. */
 export type WatchCounter = (events: number, bytes: number) => void;
 
-/** Counts the events of watches, by resource. */
+/** Metrics of watches, by resource. */
 export class WatchMetrics {
-  readonly of: (resource: Resource) => WatchCounter;
-  /** Observes the seconds from the commit of a change to its delivery. */
+  /** Counter of the events that are sent. */
+  readonly events: (resource: Resource) => WatchCounter;
+  /** Observer of the time in seconds from the commit of a change to its delivery. */
   readonly delivery: (resource: Resource) => (seconds: number) => void;
-  /** A watch was ended because its client took nothing. */
+  /** Counts a watch that was closed because its client did not read. */
   readonly terminated: (resource: Resource) => void;
 
   constructor(instruments: ServerInstruments) {
@@ -24,13 +25,13 @@ export class WatchMetrics {
       return (seconds: number) => histogram.observe(seconds);
     });
     const sizes = instruments.family(watchMetrics.sizes);
-    this.of = memoize(({ group, version, plural }: Resource): WatchCounter => {
+    this.events = memoize(({ group, version, plural }: Resource): WatchCounter => {
       const labels = [group, version, plural];
       const total = events.with(labels);
       const size = sizes.with(labels);
       return (count, bytes) => {
         total.value += count;
-        for (let rest = count; rest > 0; rest--) size.observe(bytes / count);
+        size.observe(bytes / count, count);
       };
     });
   }

@@ -1,4 +1,4 @@
-/** Operations of subresources that answer text, or connect the client with something else. */
+/** OpenAPI operations of subresources that return text or connect to a kubelet, pod or service. */
 import type { Subresource } from "#meta";
 import {
   capitalized,
@@ -13,27 +13,27 @@ import {
   queryOf,
   scopeParameters,
   scopeWord,
-  type Site,
+  type OperationContext,
   sortedByName,
 } from "./operation.ts";
 import { representedKind } from "./roots.ts";
 
 const logMedia = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
 
-/** A subresource that answers text: the log of a pod. */
-export function textPath(site: Site, { name, options }: Subresource): PathItem {
-  const { kind, place } = site;
-  const read = operation(site, "get", {
+/** The path of a subresource that returns text: the log of a pod. */
+export function textPath(context: OperationContext, { name, options }: Subresource): PathItem {
+  const { kind, groupVersionId } = context;
+  const read = operation(context, "get", {
     method: "get",
-    id: `read${place}${scopeWord(site)}${kind.kind}${capitalized(name)}`,
+    id: `read${groupVersionId}${scopeWord(context)}${kind.kind}${capitalized(name)}`,
     description: `Read the ${name} of one ${kind.kind} as text.`,
     parameters: options === undefined ? [] : queryOf(options),
     codes: [200],
     response: "text",
     media: ["text/plain", ...logMedia],
   });
-  const parameters = [nameParameter, ...scopeParameters(site)];
-  return pathItem(`${collectionPath(site)}/{name}/${name}`, parameters, [read]);
+  const parameters = [nameParameter, ...scopeParameters(context)];
+  return pathItem(`${collectionPath(context)}/{name}/${name}`, parameters, [read]);
 }
 
 const connectMethods: Readonly<Record<"stream" | "proxy", readonly Method[]>> = {
@@ -48,49 +48,49 @@ const pathParameter: Parameter = {
   type: "string",
 };
 
-/** A stream has one path; a proxy has one more, for requests to a path of the backend. */
-export function connectPaths(site: Site, subresource: Subresource): PathItem[] {
+/** The path of a stream, or the two paths of a proxy: with and without a path of the backend. */
+export function connectPaths(context: OperationContext, subresource: Subresource): PathItem[] {
   const { connects = "stream", name, options } = subresource;
-  const base = `${collectionPath(site)}/{name}/${name}`;
+  const base = `${collectionPath(context)}/{name}/${name}`;
   const parameters = [
     nameParameter,
-    ...scopeParameters(site),
+    ...scopeParameters(context),
     ...(options === undefined ? [] : queryOf(options)),
   ];
-  const item = (path: string, more: readonly Parameter[], suffix: string): PathItem => ({
+  const item = (path: string, pathParameters: readonly Parameter[], suffix: string): PathItem => ({
     path,
-    parameters: sortedByName([...more, ...parameters]),
+    parameters: sortedByName([...pathParameters, ...parameters]),
     operations: connectMethods[connects].map((method) =>
-      connectOperation(site, subresource, { method, suffix }),
+      connectOperation(context, subresource, { method, suffix }),
     ),
   });
-  const whole = item(base, [], "");
+  const root = item(base, [], "");
   return connects === "stream"
-    ? [whole]
-    : [whole, item(`${base}/{path}`, [pathParameter], "WithPath")];
+    ? [root]
+    : [root, item(`${base}/{path}`, [pathParameter], "WithPath")];
 }
 
 interface ConnectMethod {
   readonly method: Method;
-  /** At the end of the operation id. */
+  /** Suffix of the operation id. */
   readonly suffix: string;
 }
 
 function connectOperation(
-  site: Site,
+  context: OperationContext,
   subresource: Subresource,
   { method, suffix }: ConnectMethod,
 ): Operation {
-  const { kind } = representedKind(site.resource, subresource, site.domain);
-  const name = `${scopeWord(site)}${site.kind.kind}${capitalized(subresource.name)}${suffix}`;
-  const what =
+  const { kind } = representedKind(context.resource, subresource, context.domain);
+  const name = `${scopeWord(context)}${context.kind.kind}${capitalized(subresource.name)}${suffix}`;
+  const description =
     subresource.connects === "proxy"
-      ? `Proxy a ${method.toUpperCase()} request to one ${site.kind.kind}.`
-      : `Open the ${subresource.name} stream of one ${site.kind.kind}, by ${method.toUpperCase()}.`;
-  return operation({ ...site, kind }, "connect", {
+      ? `Proxy a ${method.toUpperCase()} request to one ${context.kind.kind}.`
+      : `Open the ${subresource.name} stream of one ${context.kind.kind}, by ${method.toUpperCase()}.`;
+  return operation({ ...context, kind }, "connect", {
     method,
-    id: `connect${site.place}${capitalized(method)}${name}`,
-    description: what,
+    id: `connect${context.groupVersionId}${capitalized(method)}${name}`,
+    description,
     parameters: [],
     codes: [200],
     response: "text",

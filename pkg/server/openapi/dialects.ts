@@ -1,6 +1,6 @@
 /**
- * Assembles documents of both OpenAPI versions from entries, the members of `paths` and of the
- * schemas. Entries are cached as text, so that a change of one kind only prints that kind.
+ * Assembles Swagger 2.0 and OpenAPI 3.0 documents from entries: the members of `paths` and of the
+ * schemas. Entries are cached as text, so a change of one kind prints only that kind.
  */
 import { parseJsonText } from "#base";
 import { openApiName } from "#meta";
@@ -13,7 +13,7 @@ import {
 } from "#schema";
 import type { PathItem } from "./operation.ts";
 import { pathV2, pathV3 } from "./printing.ts";
-import { encodeAlong, framed, type Shape } from "./protobuf.ts";
+import { encodeMessage, lengthDelimited, type Shape } from "./protobuf.ts";
 import {
   componentsV3,
   definitionsV2,
@@ -24,13 +24,13 @@ import {
   schemasV3,
 } from "./shapes.ts";
 
-/** One member of an object of a document. */
+/** A member of `paths` or of the schemas of a document. */
 export class Entry {
-  /** `"name":{…}` */
+  /** JSON of the member: `"name":{…}`. */
   readonly json: Uint8Array;
   private encoded: Uint8Array | undefined;
 
-  /** `value` is an object, or the compact JSON of one. */
+  /** `value` is an object or its compact JSON. */
   constructor(
     readonly name: string,
     value: object | string,
@@ -46,13 +46,13 @@ export class Entry {
     return Buffer.from(this.json.subarray(keyBytes)).toString();
   }
 
-  /** The Protobuf field with the member. Cached after the first call. */
+  /** The member as a Protobuf field; cached. */
   encode(): Uint8Array {
-    return (this.encoded ??= encodeAlong(this.shape, parseJsonText(`{${this.json}}`)));
+    return (this.encoded ??= encodeMessage(this.shape, parseJsonText(`{${this.json}}`)));
   }
 }
 
-/** An entry from another server: where it has a value of an unexpected type, Protobuf leaves it out. */
+/** An entry of an aggregated server; Protobuf omits it if it has a value of an unexpected type. */
 export class RemoteEntry extends Entry {
   override encode(): Uint8Array {
     try {
@@ -69,7 +69,7 @@ export interface DefinedEntry {
   readonly refersTo: readonly OpenApiType[];
 }
 
-/** Content of a document; entries are sorted by name. */
+/** Contents of a document; entries are sorted by name. */
 export interface DocumentEntries {
   readonly info: { readonly title: string; readonly version: string };
   readonly paths: readonly Entry[];
@@ -79,7 +79,7 @@ export interface DocumentEntries {
 export interface Dialect {
   readonly path: (item: PathItem) => Entry;
   readonly define: (type: OpenApiType, root: OpenApiRoot | undefined) => DefinedEntry;
-  /** The document in chunks. */
+  /** JSON of the document, in chunks. */
   readonly json: (entries: DocumentEntries) => Uint8Array[];
   /** gnostic's Document message, in chunks. */
   readonly protobuf: (entries: DocumentEntries) => Uint8Array[];
@@ -93,20 +93,20 @@ const bearerToken = {
 };
 const comma = Buffer.from(",");
 
-function members(entries: readonly Entry[]): Uint8Array[] {
+function joinMembers(entries: readonly Entry[]): Uint8Array[] {
   return entries.flatMap(({ json }, index) => (index === 0 ? [json] : [comma, json]));
 }
 
-function encoded(entries: readonly Entry[]): Uint8Array[] {
+function encodeEntries(entries: readonly Entry[]): Uint8Array[] {
   return entries.map((entry) => entry.encode());
 }
 
-/** The JSON of an object without its braces. */
-function inner(value: object): string {
+/** JSON of an object without its braces. */
+function jsonMembers(value: object): string {
   return JSON.stringify(value).slice(1, -1);
 }
 
-function definer(fold: OpenApiFold, shape: Shape): Dialect["define"] {
+function definitionPrinter(fold: OpenApiFold, shape: Shape): Dialect["define"] {
   return (type, root) => {
     const { schema, refersTo } = fold(type, root);
     const entry = new Entry(openApiName(type.package, type.name), schema, shape);
@@ -114,7 +114,7 @@ function definer(fold: OpenApiFold, shape: Shape): Dialect["define"] {
   };
 }
 
-const endOfV2 = {
+const securityV2 = {
   securityDefinitions: { BearerToken: bearerToken },
   security: [{ BearerToken: [] }],
 };
@@ -122,19 +122,19 @@ const endOfV2 = {
 /** Swagger 2.0. */
 export const swagger: Dialect = {
   path: (item) => new Entry(item.path, pathV2(item), pathsV2),
-  define: keptDefinitions(definer(openApiV2(openApiName), definitionsV2)),
+  define: memoizeDefinitions(definitionPrinter(openApiV2(openApiName), definitionsV2)),
   json: ({ info, paths, schemas }) => [
-    Buffer.from(`{${inner({ swagger: "2.0", info })},"paths":{`),
-    ...members(paths),
+    Buffer.from(`{${jsonMembers({ swagger: "2.0", info })},"paths":{`),
+    ...joinMembers(paths),
     Buffer.from('},"definitions":{'),
-    ...members(schemas),
-    Buffer.from(`},${inner(endOfV2)}}`),
+    ...joinMembers(schemas),
+    Buffer.from(`},${jsonMembers(securityV2)}}`),
   ],
   protobuf: ({ info, paths, schemas }) => [
-    encodeAlong(documentV2, { swagger: "2.0", info }),
-    ...framed(8, encoded(paths)),
-    ...framed(9, encoded(schemas)),
-    encodeAlong(documentV2, endOfV2),
+    encodeMessage(documentV2, { swagger: "2.0", info }),
+    ...lengthDelimited(8, encodeEntries(paths)),
+    ...lengthDelimited(9, encodeEntries(schemas)),
+    encodeMessage(documentV2, securityV2),
   ],
 };
 
@@ -143,33 +143,33 @@ const securitySchemes = { BearerToken: bearerToken };
 /** OpenAPI 3.0. */
 export const openApi3: Dialect = {
   path: (item) => new Entry(item.path, pathV3(item), pathsV3),
-  define: definer(openApiV3(openApiName), schemasV3),
+  define: definitionPrinter(openApiV3(openApiName), schemasV3),
   json: ({ info, paths, schemas }) => [
-    Buffer.from(`{${inner({ openapi: "3.0.0", info })},"paths":{`),
-    ...members(paths),
+    Buffer.from(`{${jsonMembers({ openapi: "3.0.0", info })},"paths":{`),
+    ...joinMembers(paths),
     Buffer.from('},"components":{"schemas":{'),
-    ...members(schemas),
-    Buffer.from(`},${inner({ securitySchemes })}}}`),
+    ...joinMembers(schemas),
+    Buffer.from(`},${jsonMembers({ securitySchemes })}}}`),
   ],
   protobuf: ({ info, paths, schemas }) => {
-    const security = encodeAlong(componentsV3, { securitySchemes });
+    const security = encodeMessage(componentsV3, { securitySchemes });
     return [
-      encodeAlong(documentV3, { openapi: "3.0.0", info }),
-      ...framed(4, encoded(paths)),
-      ...framed(5, [...framed(1, encoded(schemas)), security]),
+      encodeMessage(documentV3, { openapi: "3.0.0", info }),
+      ...lengthDelimited(4, encodeEntries(paths)),
+      ...lengthDelimited(5, [...lengthDelimited(1, encodeEntries(schemas)), security]),
     ];
   },
 };
 
 /** Caches the last definition of each type while the type is referenced. */
-function keptDefinitions(define: Dialect["define"]): Dialect["define"] {
-  const kept = new WeakMap<OpenApiType, { readonly root: string; readonly made: DefinedEntry }>();
+function memoizeDefinitions(define: Dialect["define"]): Dialect["define"] {
+  const cache = new WeakMap<OpenApiType, { readonly key: string; readonly value: DefinedEntry }>();
   return (type, root) => {
-    const text = root === undefined ? "" : JSON.stringify([root.typeMeta, root.kinds]);
-    const known = kept.get(type);
-    if (known !== undefined && known.root === text) return known.made;
-    const made = define(type, root);
-    kept.set(type, { root: text, made });
-    return made;
+    const key = root === undefined ? "" : JSON.stringify([root.typeMeta, root.kinds]);
+    const cached = cache.get(type);
+    if (cached !== undefined && cached.key === key) return cached.value;
+    const value = define(type, root);
+    cache.set(type, { key, value });
+    return value;
   };
 }

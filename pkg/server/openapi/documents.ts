@@ -1,5 +1,5 @@
 /**
- * OpenAPI documents of a catalog. The part of a group version is built on its first request and
+ * OpenAPI documents of a catalog. The document of a group version is built on its first request and
  * shared by all catalogs that serve the same kinds in it.
  */
 import { createHash } from "node:crypto";
@@ -21,7 +21,7 @@ import {
   type StructType,
 } from "#schema";
 import { type ServedGroup, servedGroups, type ServedVersion } from "../discovery/group-order.ts";
-import { memoizeContent, memoizeParts } from "../discovery/memoize-parts.ts";
+import { lazily, memoizeContent, memoizeParts } from "../discovery/memoize-parts.ts";
 import { type Dialect, type DocumentEntries, type Entry, openApi3, swagger } from "./dialects.ts";
 import { capitalized, groupIdentifier, type Operation, patch } from "./operation.ts";
 import { pathsOf } from "./operations.ts";
@@ -33,50 +33,47 @@ import { versionInfo, versionStruct } from "../version.ts";
 /** One OpenAPI document, in chunks. */
 export interface OpenApiDocument {
   readonly json: readonly Uint8Array[];
-  /** SHA-512 of `json`, upper-case hexadecimal: part of the document's address, and its tag. */
+  /** SHA-512 in upper-case hexadecimal: `hash` parameter of the document's URL, and its entity tag. */
   readonly hash: string;
-  /**
-   * gnostic's Document message; its parts are encoded on the first call. Absent = the document has
-   * no such form.
-   */
+  /** gnostic's Document message, encoded on demand. Absent = the document has no Protobuf form. */
   readonly protobuf?: () => Promise<readonly Uint8Array[]>;
 }
 
-/** Paths and root structs of one document, from which a dialect prints it. */
-interface Part {
+/** Paths and root structs from which a dialect prints a document. */
+interface DocumentSource {
   /** Defaults to `Kubernetes`. */
   readonly title?: string;
-  /** Sources of the paths; printing yields to other requests between them. */
+  /** Printing yields to other requests between these. */
   readonly paths: readonly PathSource[];
   readonly roots: readonly OpenApiRoot[];
 }
 
 type PathSource = (dialect: Dialect) => readonly Entry[];
 
-/** A document at one address, built on its first request. */
+/** A document that is built on its first request. */
 interface OpenApiEntry {
   readonly hash: () => Promise<string>;
   readonly document: () => Promise<OpenApiDocument>;
 }
 
-/** Documents by their address below `/openapi/v3/`. */
+/** OpenAPI 3 documents by their path below `/openapi/v3/`. */
 export const openApiV3Documents = memoizeContent((catalog): ReadonlyMap<string, OpenApiEntry> => {
   const { domain } = catalog;
-  const found = new Map<string, OpenApiEntry>();
-  const add = (address: string, part: () => Part) =>
-    found.set(address, entryOf(lazily(() => printed(openApi3, part()))));
-  add("api", coreVersionsPart);
-  add("apis", groupListPart);
-  add("version", versionPart);
-  for (const [address, part] of openIdParts) add(address, part);
+  const documents = new Map<string, OpenApiEntry>();
+  const add = (address: string, source: () => DocumentSource) =>
+    documents.set(address, entryOf(lazily(() => printSource(openApi3, source()))));
+  add("api", coreVersionsSource);
+  add("apis", groupListSource);
+  add("version", versionInfoSource);
+  for (const [address, source] of openIdSources) add(address, source);
   for (const group of servedGroups(catalog)) {
     const base = group.name === "" ? "api" : `apis/${group.name}`;
-    if (group.name !== "" && !isCustom(group)) add(base, () => groupPart(group, domain));
+    if (group.name !== "" && !isCustom(group)) add(base, () => groupSource(group, domain));
     for (const served of group.versions) {
-      found.set(`${base}/${served.version}`, versionEntries(served)(domain));
+      documents.set(`${base}/${served.version}`, versionEntry(served)(domain));
     }
   }
-  return found;
+  return documents;
 });
 
 function isCustom({ versions }: ServedGroup): boolean {
@@ -87,9 +84,9 @@ function entryOf(document: () => Promise<OpenApiDocument>): OpenApiEntry {
   return { hash: async () => (await document()).hash, document };
 }
 
-const versionEntries = memoize((served: ServedVersion) =>
+const versionEntry = memoize((served: ServedVersion) =>
   memoize((domain: Domain): OpenApiEntry => {
-    const print = () => printed(openApi3, versionedPart(served, domain));
+    const print = () => printSource(openApi3, versionSource(served, domain));
     const [first] = served.resources;
     if (first?.kind.custom === undefined) {
       return entryOf(() => versionDocuments(identityOf(domain, served.resources), print));
@@ -101,65 +98,63 @@ const versionEntries = memoize((served: ServedVersion) =>
 );
 
 /**
- * Hash of a document of custom resources. These are many and change often, so the hash is of their
- * definitions: the index need not build the documents, and they are not cached here, since clients
- * cache them under the hash.
+ * Hash of a document of custom resources. As these can be many and change often, their definitions are
+ * hashed instead of the printed document: the index builds none of them. They are not cached here,
+ * because clients cache them by the hash.
  */
 function customHash({ resources }: ServedVersion): string {
-  const parts = resources.map(({ kind }) => kind.custom?.fingerprint ?? kind.kind);
-  const made = JSON.stringify([versionInfo().gitVersion, ...parts]);
-  return createHash("sha512").update(made).digest("hex").toUpperCase();
+  const fingerprints = resources.map(({ kind }) => kind.custom?.fingerprint ?? kind.kind);
+  const text = JSON.stringify([versionInfo().gitVersion, ...fingerprints]);
+  return createHash("sha512").update(text).digest("hex").toUpperCase();
 }
 
-/** The identities that the printed paths and schemas of resources depend on. */
+/** The objects that the printed paths and schemas of resources depend on, as keys of memoizeParts. */
 function identityOf(domain: Domain, resources: readonly Resource[]): readonly object[] {
   return [domain, ...resources.flatMap(({ kind, served }) => [kind, served])];
 }
 
 const versionDocuments = memoizeParts<Promise<OpenApiDocument>>();
-const resourcePaths = new Map<Dialect, KeptEntries>([[swagger, memoizeParts()]]);
+const swaggerPaths = memoizeParts<readonly Entry[]>();
 
-type KeptEntries = ReturnType<typeof memoizeParts<readonly Entry[]>>;
-
-/** The whole API in one Swagger 2.0 document. Concurrent requests share the work. */
+/** The Swagger 2.0 document of the whole API, built once for concurrent requests. */
 export const openApiV2Document = memoizeContent(async (catalog): Promise<OpenApiDocument> =>
-  printedDocument(swagger, await openApiV2Entries(catalog)),
+  printDocument(swagger, await openApiV2Entries(catalog)),
 );
 
-/** The parts of that document. */
+/** The contents of the Swagger 2.0 document. */
 export const openApiV2Entries = memoizeContent((catalog): Promise<DocumentEntries> => {
   const { domain } = catalog;
   const groups = servedGroups(catalog);
   const served = groups.flatMap((group) => group.versions);
-  const parts = [
-    ...served.map((version) => versionedPart(version, domain)),
-    coreVersionsPart(),
-    groupListPart(),
-    versionPart(),
-    ...[...openIdParts.values()].map((part) => part()),
-    ...groups.filter(({ name }) => name !== "").map((group) => groupPart(group, domain)),
-    // Last, so that these replace the parts' own, which know one group version each.
+  const sources = [
+    ...served.map((version) => versionSource(version, domain)),
+    coreVersionsSource(),
+    groupListSource(),
+    versionInfoSource(),
+    ...[...openIdSources.values()].map((source) => source()),
+    ...groups.filter(({ name }) => name !== "").map((group) => groupSource(group, domain)),
+    // Last, to replace those of the other sources, which are for one group version each.
     { paths: [], roots: sharedRoots(served, domain) },
   ];
   return entriesOf(swagger, {
-    paths: parts.flatMap(({ paths }) => paths),
-    roots: parts.flatMap(({ roots }) => roots),
+    paths: sources.flatMap(({ paths }) => paths),
+    roots: sources.flatMap(({ roots }) => roots),
   });
 });
 
-async function printed(dialect: Dialect, part: Part): Promise<OpenApiDocument> {
-  return printedDocument(dialect, await entriesOf(dialect, part));
+async function printSource(dialect: Dialect, source: DocumentSource): Promise<OpenApiDocument> {
+  return printDocument(dialect, await entriesOf(dialect, source));
 }
 
-/** Prints the parts of a document in slices, as it may have thousands of kinds. */
+/** Prints the entries of a document, yielding between them: there may be thousands of kinds. */
 async function entriesOf(
   dialect: Dialect,
-  { paths, roots, title = "Kubernetes" }: Part,
+  { paths, roots, title = "Kubernetes" }: DocumentSource,
 ): Promise<DocumentEntries> {
   const turn = yieldEvery();
-  const named = new Map<string, Entry>();
+  const pathsByName = new Map<string, Entry>();
   for (const source of paths) {
-    for (const entry of source(dialect)) named.set(entry.name, entry);
+    for (const entry of source(dialect)) pathsByName.set(entry.name, entry);
     await turn();
   }
   const schemas: Entry[] = [];
@@ -168,32 +163,33 @@ async function entriesOf(
     await turn();
   }
   const info = { title, version: versionInfo().gitVersion };
-  return { info, paths: sorted([...named.values()]), schemas: sorted(schemas) };
+  return { info, paths: sortedByName(pathsByName.values()), schemas: sortedByName(schemas) };
 }
 
-export async function printedDocument(
+export async function printDocument(
   dialect: Dialect,
   entries: DocumentEntries,
 ): Promise<OpenApiDocument> {
   const json = dialect.json(entries);
-  return { json, hash: await hashOf(json), protobuf: () => encodedInSlices(dialect, entries) };
+  return { json, hash: await hashOf(json), protobuf: () => encodeProtobuf(dialect, entries) };
 }
 
-export function sorted(entries: Iterable<Entry>): Entry[] {
+export function sortedByName(entries: Iterable<Entry>): Entry[] {
   return [...entries].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-async function hashOf(pieces: readonly Uint8Array[]): Promise<string> {
+async function hashOf(chunks: readonly Uint8Array[]): Promise<string> {
   const turn = yieldEvery();
   const hash = createHash("sha512");
-  for (const piece of pieces) {
-    hash.update(piece);
+  for (const chunk of chunks) {
+    hash.update(chunk);
     await turn();
   }
   return hash.digest("hex").toUpperCase();
 }
 
-async function encodedInSlices(
+/** Encodes a document, yielding between its entries. */
+async function encodeProtobuf(
   dialect: Dialect,
   entries: DocumentEntries,
 ): Promise<readonly Uint8Array[]> {
@@ -207,7 +203,7 @@ async function encodedInSlices(
 
 const metaVersion = { group: "", version: "v1" } as const;
 
-/** Structs of the machinery that the operations of these versions use under the same name. */
+/** The meta structs, such as DeleteOptions, that the operations of these versions refer to. */
 function sharedRoots(versions: readonly ServedVersion[], domain: Domain): OpenApiRoot[] {
   const kinds = (kind: string): GroupVersionKind[] =>
     publishedVersions(domain).map((version) => ({ ...version, kind }));
@@ -230,10 +226,10 @@ function metaRoot(struct: StructType<any>, kind: string): OpenApiRoot {
   return { struct, kinds: [{ ...metaVersion, kind }], typeMeta: true };
 }
 
-function versionedPart(served: ServedVersion, domain: Domain): Part {
+function versionSource(served: ServedVersion, domain: Domain): DocumentSource {
   const { group, version, groupVersion, resources } = served;
   const identifier = groupIdentifier(group, domain);
-  const list = read({
+  const list = getOperation({
     id: `get${capitalized(identifier)}${capitalized(version)}APIResources`,
     description: "List the resources of this group version.",
     tag: `${identifier}_${version}`,
@@ -241,7 +237,7 @@ function versionedPart(served: ServedVersion, domain: Domain): Part {
   });
   const base = group === "" ? "/api" : "/apis";
   const custom = resources.every(({ kind }) => kind.custom !== undefined);
-  const root = single(`${base}/${groupVersion}/`, list);
+  const root = pathSource(`${base}/${groupVersion}/`, list);
   return {
     ...(custom ? { title: "Kubernetes CRD Swagger" } : {}),
     paths: [
@@ -255,20 +251,19 @@ function versionedPart(served: ServedVersion, domain: Domain): Part {
   };
 }
 
-/** Swagger 2 entries are cached by resource; OpenAPI 3 is requested and cached by group version. */
+/** Paths of a resource. Swagger's are cached by resource, OpenAPI 3 documents by group version. */
 function pathsOfResource(resource: Resource, domain: Domain): PathSource {
   return (dialect) => {
     const print = () => pathsOf(resource, domain).map(dialect.path);
-    const kept = resourcePaths.get(dialect);
-    return kept === undefined ? print() : kept(identityOf(domain, [resource]), print);
+    return dialect === swagger ? swaggerPaths(identityOf(domain, [resource]), print) : print();
   };
 }
 
-function single(path: string, operation: Operation): PathSource {
+function pathSource(path: string, operation: Operation): PathSource {
   return (dialect) => [dialect.path({ path, parameters: [], operations: [operation] })];
 }
 
-function read(
+function getOperation(
   rest: Pick<Operation, "id" | "description" | "tag" | "response" | "media"> &
     Partial<Pick<Operation, "consumes">>,
 ): Operation {
@@ -276,48 +271,48 @@ function read(
   return { method: "get", parameters: [], codes: [200], streams: false, consumes, ...rest };
 }
 
-function coreVersionsPart(): Part {
-  const get = read({
+function coreVersionsSource(): DocumentSource {
+  const get = getOperation({
     id: "getCoreAPIVersions",
     description: "List the versions of the core group.",
     tag: "core",
     response: apiVersions,
   });
   return {
-    paths: [single("/api/", get)],
+    paths: [pathSource("/api/", get)],
     roots: [metaRoot(apiVersions, "APIVersions")],
   };
 }
 
-function groupListPart(): Part {
-  const get = read({
+function groupListSource(): DocumentSource {
+  const get = getOperation({
     id: "getAPIVersions",
     description: "List the served API groups.",
     tag: "apis",
     response: apiGroupList,
   });
   return {
-    paths: [single("/apis/", get)],
+    paths: [pathSource("/apis/", get)],
     roots: [metaRoot(apiGroupList, "APIGroupList"), metaRoot(apiGroup, "APIGroup")],
   };
 }
 
-function groupPart(group: ServedGroup, domain: Domain): Part {
+function groupSource(group: ServedGroup, domain: Domain): DocumentSource {
   const identifier = groupIdentifier(group.name, domain);
-  const get = read({
+  const get = getOperation({
     id: `get${capitalized(identifier)}APIGroup`,
     description: "Read the served and preferred versions of this group.",
     tag: identifier,
     response: apiGroup,
   });
   return {
-    paths: [single(`/apis/${group.name}/`, get)],
+    paths: [pathSource(`/apis/${group.name}/`, get)],
     roots: [metaRoot(apiGroup, "APIGroup")],
   };
 }
 
-function versionPart(): Part {
-  const get = read({
+function versionInfoSource(): DocumentSource {
+  const get = getOperation({
     id: "getCodeVersion",
     description: "Read the version of this server.",
     tag: "version",
@@ -325,20 +320,20 @@ function versionPart(): Part {
     media: ["application/json"],
   });
   return {
-    paths: [single("/version/", get)],
+    paths: [pathSource("/version/", get)],
     roots: [{ struct: versionStruct, kinds: [], typeMeta: false }],
   };
 }
 
-/** Documents about the verification of ServiceAccount tokens, by address. */
-const openIdParts: ReadonlyMap<string, () => Part> = new Map([
-  openIdPart(".well-known/openid-configuration", {
+/** Documents of service account issuer discovery, by path. */
+const openIdSources: ReadonlyMap<string, () => DocumentSource> = new Map([
+  openIdSource(".well-known/openid-configuration", {
     id: "getServiceAccountIssuerOpenIDConfiguration",
     description: "Read the OpenID configuration of the ServiceAccount token issuer.",
     tag: "WellKnown",
     media: ["application/json"],
   }),
-  openIdPart("openid/v1/jwks", {
+  openIdSource("openid/v1/jwks", {
     id: "getServiceAccountIssuerOpenIDKeyset",
     description: "Read the public keys that verify ServiceAccount tokens, as a JSON Web Key Set.",
     tag: "openid",
@@ -346,29 +341,24 @@ const openIdParts: ReadonlyMap<string, () => Part> = new Map([
   }),
 ]);
 
-function openIdPart(
+function openIdSource(
   address: string,
-  about: Pick<Operation, "id" | "description" | "tag" | "media">,
-): [string, () => Part] {
-  const get = read({ ...about, response: "text", consumes: [] });
-  return [address, () => ({ paths: [single(`/${address}/`, get)], roots: [] })];
+  rest: Pick<Operation, "id" | "description" | "tag" | "media">,
+): [string, () => DocumentSource] {
+  const get = getOperation({ ...rest, response: "text", consumes: [] });
+  return [address, () => ({ paths: [pathSource(`/${address}/`, get)], roots: [] })];
 }
 
-/** Shares the value between concurrent callers, and while anything references it. */
+/** Shares the result among concurrent callers, and until it is garbage-collected. */
 function sharedWhileUsed<V extends object>(make: () => Promise<V>): () => Promise<V> {
   let making: Promise<V> | undefined;
   let made: WeakRef<V> | undefined;
   return async () => {
-    const known = made?.deref();
-    if (known !== undefined) return known;
+    const shared = made?.deref();
+    if (shared !== undefined) return shared;
     making ??= make().finally(() => (making = undefined));
     const value = await making;
     made = new WeakRef(value);
     return value;
   };
-}
-
-function lazily<V>(make: () => V): () => V {
-  let made: { readonly value: V } | undefined;
-  return () => (made ??= { value: make() }).value;
 }

@@ -1,4 +1,4 @@
-/** The Swagger 2.0 document of this server and of the servers behind it. */
+/** The Swagger 2.0 document of this server merged with those of aggregated servers. */
 import { mergeSpecs, type RemoteSpec } from "#aggregator";
 import { memoize } from "#base";
 import type { Catalog } from "#meta";
@@ -8,12 +8,12 @@ import {
   type OpenApiDocument,
   openApiV2Document,
   openApiV2Entries,
-  printedDocument,
-  sorted,
+  printDocument,
+  sortedByName,
 } from "./documents.ts";
 import { definitionsV2, pathsV2 } from "./shapes.ts";
 
-/** Built on the first request after a change of either. */
+/** Returns the merged document, which is rebuilt on the first request after a change. */
 export function mergedV2Document(
   catalog: Catalog,
   specs: readonly RemoteSpec[],
@@ -39,10 +39,10 @@ const merged = memoizeContent((catalog) =>
     for (const [name, text] of added.definitions) {
       schemasByName.set(name, new RemoteEntry(name, text, definitionsV2));
     }
-    return printedDocument(swagger, {
+    return printDocument(swagger, {
       info,
-      paths: sorted(pathsByName.values()),
-      schemas: sorted(schemasByName.values()),
+      paths: sortedByName(pathsByName.values()),
+      schemas: sortedByName(schemasByName.values()),
     });
   }),
 );

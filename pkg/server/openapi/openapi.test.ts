@@ -11,7 +11,7 @@ function viewOf(on: Catalog): OpenApiView {
   return { catalog: on, remoteSpecs: [], remoteDocuments: new Map() };
 }
 
-async function ask(path: string, headers: Record<string, string> = {}, on = catalog) {
+async function fetchDocument(path: string, headers: Record<string, string> = {}, on = catalog) {
   const [pathname = "", search = ""] = path.split("?");
   const view = viewOf(on);
   const response = await openApiResponse(view, pathname, new URLSearchParams(search), headers);
@@ -20,7 +20,7 @@ async function ask(path: string, headers: Record<string, string> = {}, on = cata
 }
 
 async function read(path: string, on = catalog): Promise<any> {
-  return JSON.parse((await ask(path, {}, on)).body.toString());
+  return JSON.parse((await fetchDocument(path, {}, on)).body.toString());
 }
 
 async function addressOf(key: string, on = catalog): Promise<string> {
@@ -30,7 +30,7 @@ async function addressOf(key: string, on = catalog): Promise<string> {
 const toyV1 = "/openapi/v3/apis/toys.k8s.io/v1";
 
 describe("openapi v3", () => {
-  it("indexes every document under the hash of its content", async () => {
+  it("lists the URL of every document with the hash of its content", async () => {
     const keys = Object.keys((await read("/openapi/v3")).paths);
     const groupKeys = ["apis/toys.k8s.io", "apis/toys.k8s.io/v1", "apis/toys.k8s.io/v1beta1"];
     const issuer = ".well-known/openid-configuration";
@@ -44,27 +44,30 @@ describe("openapi v3", () => {
       "version",
     ]);
     assert.match(await addressOf("api/v1"), /^\/openapi\/v3\/api\/v1\?hash=[0-9A-F]{128}$/);
-    assert.equal((await ask("/openapi/v3")).headers["content-type"], "text/plain; charset=utf-8");
+    assert.equal(
+      (await fetchDocument("/openapi/v3")).headers["content-type"],
+      "text/plain; charset=utf-8",
+    );
   });
 
-  it("lets a document be kept for ever under its address, and moves an old one there", async () => {
+  it("marks responses to URLs with a hash as immutable, and redirects outdated hashes", async () => {
     const address = await addressOf("apis/toys.k8s.io/v1");
-    assert.match((await ask(address)).headers["cache-control"] ?? "", /immutable/);
-    assert.equal((await ask(toyV1)).headers["cache-control"], undefined);
-    const moved = await ask(`${toyV1}?hash=WRONG`);
+    assert.match((await fetchDocument(address)).headers["cache-control"] ?? "", /immutable/);
+    assert.equal((await fetchDocument(toyV1)).headers["cache-control"], undefined);
+    const moved = await fetchDocument(`${toyV1}?hash=WRONG`);
     assert.deepEqual(
       [moved.status, moved.headers["location"], moved.body.length],
       [301, address, 0],
     );
   });
 
-  it("responds with 304 to its tag, 406 to a form that it has not, 404 to the unknown", async () => {
-    const { etag = "" } = (await ask(toyV1)).headers;
-    assert.equal((await ask(toyV1, { "if-none-match": etag })).status, 304);
-    assert.equal((await ask(toyV1, { accept: "text/html" })).status, 406);
-    assert.equal((await ask(toyV1, { accept: "text/html,*/*" })).status, 200);
+  it("responds 304 to its entity tag, 406 to other media types and 404 to unknown versions", async () => {
+    const { etag = "" } = (await fetchDocument(toyV1)).headers;
+    assert.equal((await fetchDocument(toyV1, { "if-none-match": etag })).status, 304);
+    assert.equal((await fetchDocument(toyV1, { accept: "text/html" })).status, 406);
+    assert.equal((await fetchDocument(toyV1, { accept: "text/html,*/*" })).status, 200);
     for (const unknown of ["apis/none/v1", "api/v9", "apis/toys.k8s.io/v2", ""]) {
-      assert.equal((await ask(`/openapi/v3/${unknown}`)).status, 404, unknown);
+      assert.equal((await fetchDocument(`/openapi/v3/${unknown}`)).status, 404, unknown);
     }
     for (const other of ["/openapi", "/openapi/v1", "/openapi/v2/x", "/api"]) {
       assert.equal(await openApiResponse(viewOf(catalog), other, none, {}), undefined, other);
@@ -81,7 +84,7 @@ describe("openapi v3", () => {
     }
   });
 
-  it("has what kubectl looks for before it sends fieldValidation", async () => {
+  it("publishes the fieldValidation parameter and the kind of patches, which kubectl checks", async () => {
     const { patch } = (await read(toyV1)).paths[
       "/apis/toys.k8s.io/v1/namespaces/{namespace}/toys/{name}"
     ];
@@ -96,9 +99,9 @@ describe("openapi v3", () => {
   it("marks kinds, lists and shared structs with their group version", async () => {
     const { schemas } = (await read(toyV1)).components;
     const kindsOf = (name: string) => schemas[`io.k8s.${name}`]["x-kubernetes-group-version-kind"];
-    const own = { group: "toys.k8s.io", version: "v1" };
-    assert.deepEqual(kindsOf("api.toys.v1.Toy"), [{ ...own, kind: "Toy" }]);
-    assert.deepEqual(kindsOf("api.toys.v1.ToyList"), [{ ...own, kind: "ToyList" }]);
+    const groupVersion = { group: "toys.k8s.io", version: "v1" };
+    assert.deepEqual(kindsOf("api.toys.v1.Toy"), [{ ...groupVersion, kind: "Toy" }]);
+    assert.deepEqual(kindsOf("api.toys.v1.ToyList"), [{ ...groupVersion, kind: "ToyList" }]);
     const [core, ...others] = kindsOf("apimachinery.pkg.apis.meta.v1.DeleteOptions");
     assert.deepEqual(core, { group: "", version: "v1", kind: "DeleteOptions" });
     assert.equal(others.length, 61);
@@ -135,7 +138,7 @@ describe("openapi v3", () => {
     assert.equal(new Set(ids).size, ids.length);
   });
 
-  it("offers only the verbs that a kind has", async () => {
+  it("publishes only the verbs of a kind", async () => {
     const { paths } = await read("/openapi/v3/api/v1");
     const methods = (path: string) =>
       Object.keys(paths[path]).filter((key) => key !== "parameters");
@@ -145,13 +148,13 @@ describe("openapi v3", () => {
     assert.equal(paths["/api/v1/watch/namespaces/{namespace}/bonds"], undefined);
   });
 
-  it("says once, for the path, what all its operations take", async () => {
+  it("publishes the common parameters of operations once, for their path", async () => {
     const { paths } = await read(toyV1);
     const names = (list: any[]) => list.map((p) => p.name);
     const item = paths["/apis/toys.k8s.io/v1/namespaces/{namespace}/toys/{name}"];
     assert.deepEqual(names(item.parameters), ["name", "namespace", "pretty"]);
-    const own = ["dryRun", "fieldManager", "fieldValidation", "force"];
-    assert.deepEqual(names(item.patch.parameters), own);
+    const patchParameters = ["dryRun", "fieldManager", "fieldValidation", "force"];
+    assert.deepEqual(names(item.patch.parameters), patchParameters);
     assert.equal(item.get.parameters, undefined);
     const watch = paths["/apis/toys.k8s.io/v1/watch/toys"];
     assert.ok(names(watch.parameters).includes("resourceVersionMatch"));
@@ -159,8 +162,8 @@ describe("openapi v3", () => {
   });
 });
 
-describe("openapi documents of a growing catalog", () => {
-  it("keep those of untouched group versions, and rebuild the touched one", async () => {
+describe("openapi documents of a changed catalog", () => {
+  it("are rebuilt only for changed group versions", async () => {
     const grown = toyCatalog(lateKind("example.com"), lateKind("toys.{api}"));
     const built = (on: Catalog, address: string) => openApiV3Documents(on).get(address)?.document();
     for (const untouched of ["api/v1", "apis/toys.k8s.io/v1beta1"]) {
@@ -173,7 +176,7 @@ describe("openapi documents of a growing catalog", () => {
     assert.equal(late.post.operationId, "createExampleComV1NamespacedLate");
   });
 
-  it("have one hash for one content", async () => {
+  it("have equal hashes if their contents are equal", async () => {
     const again = new Catalog([box], { ...toyDomain });
     const alone = new Catalog([box], { ...toyDomain });
     assert.equal(await addressOf("api/v1", again), await addressOf("api/v1", alone));
@@ -187,7 +190,7 @@ describe("openapi v2", () => {
     document = await read("/openapi/v2");
   });
 
-  it("holds the whole API with every reference resolved", async () => {
+  it("contains all paths, and the definition of every reference", async () => {
     assert.equal(document.swagger, "2.0");
     for (const path of ["/api/", "/apis/", "/apis/toys.k8s.io/", "/version/", "/api/v1/boxes"]) {
       assert.ok(document.paths[path] !== undefined, path);
@@ -197,7 +200,7 @@ describe("openapi v2", () => {
     }
   });
 
-  it("says of every array what is in it, which clients insist on", async () => {
+  it("has items for every array, which clients require", async () => {
     const all = JSON.stringify(document, (_key, value) => {
       if (value?.type === "array") assert.ok(value.items !== undefined, JSON.stringify(value));
       return value;
@@ -205,7 +208,7 @@ describe("openapi v2", () => {
     assert.ok(all.includes('"type":"array"'));
   });
 
-  it("lists every group version at the structs that all of them share", async () => {
+  it("lists all registered group versions for DeleteOptions", async () => {
     const name = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";
     const kinds = document.definitions[name]["x-kubernetes-group-version-kind"];
     const texts = kinds.map((k: any) => `${k.group}/${k.version}`);
@@ -214,7 +217,7 @@ describe("openapi v2", () => {
     assert(texts.includes("extensions/v1beta1"), "not served, but registered");
   });
 
-  it("passes bodies as parameters", async () => {
+  it("publishes bodies as parameters", async () => {
     const { post } = document.paths["/api/v1/boxes"];
     const [body] = post.parameters;
     assert.deepEqual(body, {

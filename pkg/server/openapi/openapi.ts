@@ -6,27 +6,27 @@ import { covers, parseAccept } from "../response/negotiation.ts";
 import { type OpenApiDocument, openApiV3Documents } from "./documents.ts";
 import { mergedV2Document } from "./merged-document.ts";
 
-/** What this server serves, and the documents of other servers. */
+/** The resources of this server and the documents of aggregated servers. */
 export interface OpenApiView {
   readonly catalog: Catalog;
   readonly remoteSpecs: readonly RemoteSpec[];
-  /** By address. */
+  /** OpenAPI 3 documents by path below `/openapi/v3/`. */
   readonly remoteDocuments: ReadonlyMap<string, RemoteDocument>;
 }
 
-/** Its body may be large, and comes in pieces. */
+/** A response with its body in chunks. */
 type OpenApiResponse = DocumentResponse<readonly Uint8Array[]>;
 
 const JSON_MEDIA = "application/json";
 const V3 = "/openapi/v3";
 
-/** A year, as long as caches may be asked to keep something. */
+/** Cache-Control of URLs with a hash: one year, the maximum that RFC 2616 recommends. */
 const IMMUTABLE = "public, immutable, max-age=31536000";
 
 /**
- * The response to a path at or below `/openapi/v2` or `/openapi/v3`, or undefined when the path is
- * none. The index of v3 gives every document an address with the hash of its content, under which
- * it may be kept for ever; an outdated hash leads to the present address.
+ * The response to a path at or below `/openapi/v2` or `/openapi/v3`, or undefined for other paths.
+ * The index at `/openapi/v3` lists the documents with a URL that contains their hash: its response may
+ * be cached indefinitely, and a URL with an outdated hash redirects to the current one.
  */
 export async function openApiResponse(
   view: OpenApiView,
@@ -43,24 +43,24 @@ export async function openApiResponse(
   const address = path.slice(V3.length + 1);
   const remote = view.remoteDocuments.get(address);
   const entry = remote ? convertedEntry(remote) : openApiV3Documents(view.catalog).get(address);
-  if (entry === undefined) return sendResponse(404, {});
+  if (entry === undefined) return responseOf(404, {});
   const hash = query.get("hash") ?? "";
   if (hash !== "" && hash !== (await entry.hash())) {
-    const location = addressOf(address, await entry.hash());
-    return sendResponse(301, { "content-type": JSON_MEDIA, location });
+    const location = relativeUrl(address, await entry.hash());
+    return responseOf(301, { "content-type": JSON_MEDIA, location });
   }
   const caching: Record<string, string> = hash === "" ? {} : { "cache-control": IMMUTABLE };
   return contentResponse(await entry.document(), { version: "v3", headers, caching });
 }
 
-/** A document that is made here from one of another server; undefined = that server has it. */
+/** A document that this server converted from Swagger 2.0; undefined = requests for it are proxied. */
 function convertedEntry({ converted, hash }: RemoteDocument) {
   if (converted === undefined) return undefined;
   const document = { json: [converted], hash };
   return { hash: () => Promise.resolve(hash), document: () => Promise.resolve(document) };
 }
 
-function sendResponse(
+function responseOf(
   status: number,
   headers: Record<string, string>,
   body: readonly Uint8Array[] = [],
@@ -68,22 +68,22 @@ function sendResponse(
   return { status, headers, body, methods: "any" };
 }
 
-function addressOf(address: string, hash: string): string {
+function relativeUrl(address: string, hash: string): string {
   return hash === "" ? `${V3}/${address}` : `${V3}/${address}?hash=${hash}`;
 }
 
-/** Always plain text, whatever is asked for: clients parse it as JSON without looking. */
+/** The index, always as `text/plain` like kube-apiserver's; clients parse it as JSON. */
 async function indexResponse({ catalog, remoteDocuments }: OpenApiView): Promise<OpenApiResponse> {
-  const addresses: [string, object][] = [];
+  const entries: [string, object][] = [];
   const add = (address: string, hash: string) =>
-    addresses.push([address, { serverRelativeURL: addressOf(address, hash) }]);
+    entries.push([address, { serverRelativeURL: relativeUrl(address, hash) }]);
   for (const [address, { hash }] of openApiV3Documents(catalog)) {
     if (!remoteDocuments.has(address)) add(address, await hash());
   }
   for (const [address, { hash }] of remoteDocuments) add(address, hash);
-  addresses.sort(([a], [b]) => (a < b ? -1 : 1));
-  const body = Buffer.from(JSON.stringify({ paths: Object.fromEntries(addresses) }));
-  return sendResponse(200, { "content-type": "text/plain; charset=utf-8" }, [body]);
+  entries.sort(([a], [b]) => (a < b ? -1 : 1));
+  const body = Buffer.from(JSON.stringify({ paths: Object.fromEntries(entries) }));
+  return responseOf(200, { "content-type": "text/plain; charset=utf-8" }, [body]);
 }
 
 interface ContentRequest {
@@ -97,21 +97,21 @@ async function contentResponse(
   request: ContentRequest,
 ): Promise<OpenApiResponse> {
   const { protobuf } = document;
-  const forms = { version: request.version, hasProtobuf: protobuf !== undefined };
-  const media = mediaFor(request.headers["accept"], forms);
-  if (media === undefined) return sendResponse(406, {});
+  const available = { version: request.version, hasProtobuf: protobuf !== undefined };
+  const media = negotiateMedia(request.headers["accept"], available);
+  if (media === undefined) return responseOf(406, {});
   const tag = { etag: `"${document.hash}"`, vary: "Accept", ...request.caching };
-  if (request.headers["if-none-match"] === tag.etag) return sendResponse(304, tag);
+  if (request.headers["if-none-match"] === tag.etag) return responseOf(304, tag);
   const isProtobuf = media !== JSON_MEDIA && protobuf !== undefined;
   const body = isProtobuf ? await protobuf() : document.json;
-  return sendResponse(200, { "content-type": media, ...tag }, body);
+  return responseOf(200, { "content-type": media, ...tag }, body);
 }
 
 /**
- * The media type of the best clause; JSON if nothing is asked for. Old clients write the Protobuf
- * type with an `@`, which media types must not have; responses never do.
+ * The media type of the preferred clause that is available; JSON without Accept. Old clients request
+ * Protobuf with an invalid media type that contains `@`; responses never have it.
  */
-function mediaFor(
+function negotiateMedia(
   accept: string | undefined,
   { version, hasProtobuf }: { readonly version: "v2" | "v3"; readonly hasProtobuf: boolean },
 ): string | undefined {

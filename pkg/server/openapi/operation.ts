@@ -1,7 +1,4 @@
-/**
- * What an operation of an OpenAPI document consists of, and how one is made: parameters, paths, and
- * what the operations of one resource share. Both OpenAPI versions are printed from this form.
- */
+/** Operations, parameters and paths in the form from which both OpenAPI versions are printed. */
 import type { Domain, Resource } from "#meta";
 import type { Field, GroupVersionKind, StructType, Type } from "#schema";
 import { structs } from "#schema";
@@ -26,7 +23,7 @@ export interface Operation {
   readonly id: string;
   readonly description: string;
   readonly tag: string;
-  /** `x-kubernetes-action` and the kind it is about; absent for documents about the API itself. */
+  /** `x-kubernetes-action` and `x-kubernetes-group-version-kind`; absent for discovery and the like. */
   readonly about?: { readonly action: string; readonly kind: GroupVersionKind };
   readonly parameters: readonly Parameter[];
   readonly body?: Body;
@@ -36,9 +33,9 @@ export interface Operation {
   readonly response: StructType<any> | "text";
   /** The response may be a stream of watch events. */
   readonly streams: boolean;
-  /** Media types of the response. By default those of objects. */
+  /** Media types of the response; default: those of objects. */
   readonly media?: readonly string[];
-  /** Media types in `consumes` (Swagger 2) without a body. By default any; empty = left out. */
+  /** `consumes` (Swagger 2.0) of an operation without body; default any type, empty = omitted. */
   readonly consumes?: readonly string[];
 }
 
@@ -48,7 +45,7 @@ export interface PathItem {
   readonly operations: readonly Operation[];
 }
 
-/** Schema of patch bodies, whose form depends on the media type. */
+/** Schema of patch bodies; their format depends on the media type. */
 export const patch = structs("apimachinery/pkg/apis/meta/v1")(
   "Patch",
   "Patch of an object: JSON patch, merge patch, strategic merge patch or apply configuration, " +
@@ -87,7 +84,7 @@ export const nameParameter: Parameter = {
   type: "string",
 };
 
-/** Query parameters from the fields of an options struct but those of `omit`, sorted by name. */
+/** Query parameters from the fields of an options struct except `omit`, sorted by name. */
 export function queryOf(struct: StructType<any>, omit: readonly string[] = []): Parameter[] {
   return Object.entries<Field>(struct.fields)
     .filter(([name, { type }]) => !omit.includes(name) && queryType(type) !== undefined)
@@ -101,8 +98,8 @@ export function queryOf(struct: StructType<any>, omit: readonly string[] = []): 
 }
 
 /**
- * A list is published as one parameter of its element's type. Times are not published at all, as in
- * Kubernetes (sinceTime of a log).
+ * The type of a query parameter: a list has the type of its elements. Undefined for times, which
+ * Kubernetes does not publish (`sinceTime` of a log).
  */
 function queryType(type: Type): Parameter["type"] | undefined {
   if (type.tag === "list") return queryType(type.element);
@@ -111,14 +108,12 @@ function queryType(type: Type): Parameter["type"] | undefined {
   return type.tag === "scalar" ? undefined : "string";
 }
 
-/**
- * `core`, `apps`, `rbacAuthorization`, `exampleCom`: the group in names that must be identifiers.
- */
+/** The group as an identifier: `core`, `apps`, `rbacAuthorization`, `exampleCom`. */
 export function groupIdentifier(group: string, domain: Domain): string {
   if (group === "") return "core";
   const suffix = `.${domain.api}`;
-  const short = group.endsWith(suffix) ? group.slice(0, -suffix.length) : group;
-  const [first = "", ...rest] = short.split(/[.-]/);
+  const shortName = group.endsWith(suffix) ? group.slice(0, -suffix.length) : group;
+  const [first = "", ...rest] = shortName.split(/[.-]/);
   return first + rest.map(capitalized).join("");
 }
 
@@ -126,36 +121,37 @@ export function capitalized(text: string): string {
   return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
-/** What the operations of one resource have in common. */
-export interface Site {
+/** The properties that the operations of a resource share. */
+export interface OperationContext {
   readonly resource: Resource;
   readonly kind: GroupVersionKind;
-  /** `CoreV1`, between the verb and the kind in operation ids. */
-  readonly place: string;
+  /** Group and version in operation ids, between verb and kind: `CoreV1`. */
+  readonly groupVersionId: string;
   readonly tag: string;
+  /** Path of the group version: `/api/v1`. */
   readonly base: string;
   readonly domain: Domain;
 }
 
-export function isNamespaced({ resource }: Site): boolean {
+export function isNamespaced({ resource }: OperationContext): boolean {
   return resource.kind.scope === "Namespaced";
 }
 
 /** `Namespaced` in operation ids of namespaced kinds. */
-export function scopeWord(site: Site): string {
-  return isNamespaced(site) ? "Namespaced" : "";
+export function scopeWord(context: OperationContext): string {
+  return isNamespaced(context) ? "Namespaced" : "";
 }
 
-export function collectionPath(site: Site, root = site.base): string {
-  const scope = isNamespaced(site) ? "/namespaces/{namespace}" : "";
-  return `${root}${scope}/${site.resource.plural}`;
+export function collectionPath(context: OperationContext, root = context.base): string {
+  const scope = isNamespaced(context) ? "/namespaces/{namespace}" : "";
+  return `${root}${scope}/${context.resource.plural}`;
 }
 
-export function scopeParameters(site: Site): readonly Parameter[] {
-  return isNamespaced(site) ? [namespaceParameter] : [];
+export function scopeParameters(context: OperationContext): readonly Parameter[] {
+  return isNamespaced(context) ? [namespaceParameter] : [];
 }
 
-/** Moves the parameters that all operations of a path share to the path. */
+/** A path item; parameters that all its operations share are moved to the path. */
 export function pathItem(
   path: string,
   parameters: readonly Parameter[],
@@ -164,33 +160,33 @@ export function pathItem(
   const shared = (operations[0]?.parameters ?? []).filter(({ name }) =>
     operations.every((operation) => operation.parameters.some((other) => other.name === name)),
   );
-  const isOwn = (parameter: Parameter) => !shared.some(({ name }) => name === parameter.name);
+  const isNotShared = (parameter: Parameter) => !shared.some(({ name }) => name === parameter.name);
   return {
     path,
     parameters: sortedByName([...parameters, ...shared, pretty]),
     operations: operations.map((operation) => ({
       ...operation,
-      parameters: operation.parameters.filter(isOwn),
+      parameters: operation.parameters.filter(isNotShared),
     })),
   };
 }
 
 export function operation(
-  site: Site,
+  context: OperationContext,
   action: string,
   rest: Omit<Operation, "tag" | "about" | "streams"> & { readonly streams?: boolean },
 ): Operation {
-  const about = { action, kind: site.kind };
-  const made: Operation = { tag: site.tag, about, streams: false, ...rest };
-  return site.resource.kind.custom === undefined ? made : asText(made);
+  const about = { action, kind: context.kind };
+  const complete: Operation = { tag: context.tag, about, streams: false, ...rest };
+  return context.resource.kind.custom === undefined ? complete : customOperation(complete);
 }
 
-/** Custom resources have neither a Protobuf form nor strategic merge patches. */
-export function asText(made: Operation): Operation {
-  const { body, method } = made;
-  if (body === undefined) return { ...made, media: textMedia };
+/** Restricts media types to those of custom resources: no Protobuf, no strategic merge patch. */
+function customOperation(builtIn: Operation): Operation {
+  const { body, method } = builtIn;
+  if (body === undefined) return { ...builtIn, media: textMedia };
   const media = method === "patch" ? customPatchMedia : textMedia;
-  return { ...made, media: textMedia, body: { ...body, media } };
+  return { ...builtIn, media: textMedia, body: { ...body, media } };
 }
 
 export function sortedByName(parameters: readonly Parameter[]): Parameter[] {

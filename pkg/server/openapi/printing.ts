@@ -1,4 +1,4 @@
-/** Prints paths in the two dialects of OpenAPI. */
+/** Prints path items as Swagger 2.0 and OpenAPI 3.0. */
 import { openApiName } from "#meta";
 import type { StructType } from "#schema";
 import type { Body, Operation, Parameter, PathItem } from "./operation.ts";
@@ -46,7 +46,7 @@ function printPath(
   print: (operation: Operation) => Json,
 ): Json {
   return {
-    ...Object.fromEntries(item.operations.map((one) => [one.method, print(one)])),
+    ...Object.fromEntries(item.operations.map((operation) => [operation.method, print(operation)])),
     ...(item.parameters.length > 0 ? { parameters: item.parameters.map(parameter) } : {}),
   };
 }
@@ -98,22 +98,22 @@ function parameterV3({ name, in: place, description, type }: Parameter): Json {
   return { name, in: place, description, ...required, schema: { type, uniqueItems: true } };
 }
 
-/** A path item of Swagger 2.0, where a body is one more parameter. */
+/** A path item of Swagger 2.0, where the body is a parameter. */
 export function pathV2(item: PathItem): Json {
   return printPath(item, parameterV2, operationV2);
 }
 
 function operationV2(operation: Operation): Json {
   const { body, parameters, response } = operation;
-  const bodies = body === undefined ? [] : [bodyParameterV2(body)];
+  const bodyParameters = body === undefined ? [] : [bodyParameterV2(body)];
   const consumes = body?.media ?? operation.consumes ?? ["*/*"];
-  const all = [...bodies, ...parameters.map(parameterV2)];
+  const allParameters = [...bodyParameters, ...parameters.map(parameterV2)];
   return {
     ...(consumes.length > 0 ? { consumes } : {}),
     produces: responseMedia(operation),
     schemes: ["https"],
     ...common(operation),
-    ...(all.length > 0 ? { parameters: all } : {}),
+    ...(allParameters.length > 0 ? { parameters: allParameters } : {}),
     responses: responses(operation, { schema: schemaV2(response) }),
   };
 }

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import protobuf from "protobufjs";
-import { encodeAlong } from "./protobuf.ts";
+import { encodeMessage } from "./protobuf.ts";
 import { openApiResponse } from "./openapi.ts";
 import { documentV2, documentV3 } from "./shapes.ts";
 import { toyCatalog } from "../discovery/toy-catalog.ts";
 
-/** The part of gnostic's messages that these tests read back. */
+/** The fields of gnostic's messages that these tests decode. */
 const root = protobuf.parse(
   `syntax = "proto3";
   message V2 { string swagger = 1; Paths2 paths = 8; Definitions definitions = 9; }
@@ -43,8 +43,8 @@ function decode(type: string, bytes: Uint8Array): any {
   return root.lookupType(type).decode(bytes).toJSON();
 }
 
-describe("openapi as protobuf", () => {
-  it("writes Swagger schemas, lists of types and extensions as gnostic does", () => {
+describe("OpenAPI as Protobuf", () => {
+  it("encodes Swagger schemas, references, enums and additionalProperties like gnostic", () => {
     const document = {
       swagger: "2.0",
       definitions: {
@@ -54,7 +54,7 @@ describe("openapi as protobuf", () => {
         D: { additionalProperties: true },
       },
     };
-    const { definitions } = decode("V2", encodeAlong(documentV2, document));
+    const { definitions } = decode("V2", encodeMessage(documentV2, document));
     assert.deepEqual(definitions.additional_properties, [
       { name: "A", value: { _ref: "#/definitions/B" } },
       {
@@ -71,14 +71,14 @@ describe("openapi as protobuf", () => {
     ]);
   });
 
-  it("writes OpenAPI 3 references, numbers and defaults, leaving out what has no place", () => {
+  it("encodes OpenAPI 3 references, numbers and defaults, and omits unknown fields", () => {
     const schemas = {
       A: { allOf: [{ $ref: "#/x" }], default: {} },
       B: { type: "integer", maximum: 2.5, maxLength: 300, default: 0, unknown: 1 },
       C: { items: { type: "string", default: "" } },
     };
     const document = { openapi: "3.0.0", components: { schemas } };
-    const { components } = decode("V3", encodeAlong(documentV3, document));
+    const { components } = decode("V3", encodeMessage(documentV3, document));
     assert.deepEqual(components.schemas.additional_properties, [
       { name: "A", value: { schema: { all_of: [{ reference: { _ref: "#/x" } }] } } },
       {
@@ -102,7 +102,7 @@ describe("openapi as protobuf", () => {
 
   const prefix = "application/com.github.proto-openapi.spec.v2";
   for (const accept of [`${prefix}@v1.0+protobuf`, `${prefix}.v1.0+protobuf`]) {
-    it(`is what ${accept} gets, with parameters by their place`, async () => {
+    it(`is served for ${accept}, with path and query parameters`, async () => {
       const headers = { accept };
       const none = new URLSearchParams();
       const view = { catalog: toyCatalog(), remoteSpecs: [], remoteDocuments: new Map() };

@@ -1,15 +1,13 @@
 /**
- * OpenAPI documents in Protobuf. The messages are those of gnostic (openapi.v2 and openapi.v3),
- * which mirror JSON documents closely enough for a table of shapes: openapi-shapes.ts has the
- * tables, this file walks a JSON document along them.
+ * Encodes JSON documents as the Protobuf messages of gnostic (openapi.v2 and openapi.v3), by the
+ * mapping of JSON values to fields in shapes.ts.
  */
-
 import { WireWriter } from "#schema";
 
 /** How a JSON value becomes the content of a Protobuf field. */
 export type Shape =
   | { readonly tag: "string" | "bool" | "int64" | "double" }
-  /** Any JSON, as text. */
+  /** Any JSON value, as text. */
   | { readonly tag: "any" }
   /** An object whose keys are fields; keys that begin with `x-` go to the field `extensions`. */
   | {
@@ -17,30 +15,28 @@ export type Shape =
       readonly fields: Readonly<Record<string, Member>>;
       readonly extensions?: number;
     }
-  /**
-   * An object whose keys are data: a message of repeated name and value pairs in field `number`.
-   */
+  /** An object with arbitrary keys: a message with repeated name-value pairs in field `number`. */
   | { readonly tag: "named"; readonly number: number; readonly value: Shape }
-  /** A message around one field. */
+  /** A message with the value in a single field. */
   | { readonly tag: "wrapped"; readonly number: number; readonly value: Shape }
-  /** A message around one repeated field, for a list or for a single element. */
+  /** A message with one repeated field, for a list or a single element. */
   | { readonly tag: "elements"; readonly number: number; readonly value: Shape }
-  /** A message of which the value decides the only field; undefined leaves it out. */
+  /** A message with one field that depends on the value; undefined omits the message. */
   | { readonly tag: "choice"; readonly choose: (value: any) => Member | undefined }
   | { readonly tag: "lazy"; readonly resolve: () => Shape };
 
 /** Field number and shape; a JSON list becomes a repeated field. */
 export type Member = readonly [number: number, shape: Shape];
 
-/** The message of `shape` for a JSON value. */
-export function encodeAlong(shape: Shape, value: unknown): Uint8Array {
+/** Encodes a JSON value as the message that `shape` describes. */
+export function encodeMessage(shape: Shape, value: unknown): Uint8Array {
   const writer = new WireWriter();
   writeContent(writer, shape, value);
   return writer.finish();
 }
 
-/** A field of messages that are encoded already, with the tag and the length before them. */
-export function framed(number: number, messages: readonly Uint8Array[]): Uint8Array[] {
+/** A length-delimited field with the concatenation of encoded messages as its content. */
+export function lengthDelimited(number: number, messages: readonly Uint8Array[]): Uint8Array[] {
   const writer = new WireWriter();
   writer.prefix(
     number,
@@ -49,7 +45,7 @@ export function framed(number: number, messages: readonly Uint8Array[]): Uint8Ar
   return [writer.finish(), ...messages];
 }
 
-/** The fields of a message, without its own tag and length. */
+/** Writes the fields of a message, without its tag and length. */
 function writeContent(writer: WireWriter, shape: Shape, value: any): void {
   switch (shape.tag) {
     case "message":
@@ -72,7 +68,7 @@ function writeContent(writer: WireWriter, shape: Shape, value: any): void {
     case "lazy":
       return writeContent(writer, shape.resolve(), value);
     default:
-      throw new TypeError(`a ${shape.tag} is no message`);
+      throw new TypeError(`a ${shape.tag} is not a message`);
   }
 }
 
@@ -99,7 +95,7 @@ function writeMessage(writer: WireWriter, shape: Shape & { tag: "message" }, val
   }
 }
 
-/** A list is a repeated field, except where it is a message of its own. */
+/** Writes a field; a list is a repeated field, except in the shape `elements`. */
 function writeField(writer: WireWriter, member: Member, value: unknown): void {
   if (Array.isArray(value) && member[1].tag !== "elements") {
     for (const element of value) writeOne(writer, member, element);
@@ -119,7 +115,7 @@ function writeOne(writer: WireWriter, [number, shape]: Member, value: any): void
     case "double":
       return void writer.double(number, value);
     case "choice":
-      // Nothing chosen, nothing written: an empty message would say that something is there.
+      // The field is omitted: an empty message would mean that it is present.
       if (shape.choose(value) === undefined) return;
       return void writer.message(number, (inner) => writeContent(inner, shape, value));
     default:

@@ -1,4 +1,4 @@
-/** Group versions that OpenAPI lists for the kinds that every group has. */
+/** Group versions that OpenAPI lists for the kinds of every group, such as DeleteOptions. */
 import { memoize } from "#base";
 import { type Domain, resolve } from "#meta";
 
@@ -7,10 +7,7 @@ interface GroupVersion {
   readonly version: string;
 }
 
-/**
- * Every group version that release 1.34 registers, served or not: DeleteOptions and WatchEvent are
- * kinds of all of them.
- */
+/** Group versions that kube-apiserver 1.34 registers, served or not. */
 const registered = `
   admission.{api} v1 v1beta1
   admissionregistration.{api} v1 v1alpha1 v1beta1
@@ -38,7 +35,7 @@ const registered = `
   storage.{api} v1 v1alpha1 v1beta1
   storagemigration.{api} v1alpha1`;
 
-/** The core group first, then the others by name. */
+/** The registered group versions: core first, then by name. */
 export const publishedVersions = memoize((domain: Domain): readonly GroupVersion[] => [
   { group: "", version: "v1" },
   ...resolve(registered, domain)

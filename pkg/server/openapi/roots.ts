@@ -1,4 +1,4 @@
-/** Root structs of the OpenAPI document of a group version. */
+/** Root structs of an OpenAPI document: those of objects, lists and subresources. */
 import { type Domain, type Kind, listMeta, resolve, type Resource, type Subresource } from "#meta";
 import { memoize } from "#base";
 import {
@@ -12,10 +12,10 @@ import {
   type StructType,
 } from "#schema";
 
-/** One declaration per kind and struct, so that folds see the same list struct every time. */
+/** List structs, memoized because OpenAPI schemas are cached by struct. */
 const listStructs = memoize((kind: Kind) =>
   memoize((struct: StructType<any>) => {
-    // Kubernetes writes the schemas of custom resources' lists by hand, without zero values.
+    // In Kubernetes, list schemas of custom resources have no zero values as defaults.
     const rules: FieldRules = kind.custom === undefined ? {} : { openApi: { noZero: true } };
     return structs(struct.package)(
       kind.listKind,
@@ -39,7 +39,7 @@ interface RepresentedKind {
   readonly struct: StructType<any>;
 }
 
-/** The kind that a subresource reads and writes. By default that of the parent. */
+/** The kind that a subresource reads and writes; default: the kind of the parent. */
 export function representedKind(
   resource: Resource,
   subresource: Subresource,
@@ -54,7 +54,7 @@ export function representedKind(
   return { kind: { group: resolve(group, domain), version, kind }, struct };
 }
 
-/** The resource's own struct, its list and the kinds of its subresources. */
+/** Root structs of a resource: its object, its list and the kinds of its subresources. */
 export function rootsOf(resource: Resource, domain: Domain): OpenApiRoot[] {
   const { group, version } = resource;
   const root = (struct: StructType<any>, kind: GroupVersionKind): OpenApiRoot => ({

@@ -1,6 +1,6 @@
 /**
- * Field numbers of gnostic's openapi.v2 and openapi.v3 messages, as far as documents made here (and
- * schemas of custom resources) use them.
+ * Fields of gnostic's openapi.v2 and openapi.v3 messages that the documents of this server and schemas
+ * of custom resources use.
  */
 import type { Member, Shape } from "./protobuf.ts";
 
@@ -94,20 +94,20 @@ const bodyParameterV2 = message({
   required: [4, bool],
   schema: [5, schemaV2],
 });
-const located = {
+const nonBodyFields = {
   required: [1, bool],
   in: [2, string],
   description: [3, string],
   name: [4, string],
 } as const;
-const queryParameterV2 = message({ ...located, type: [6, string], uniqueItems: [20, bool] });
-const pathParameterV2 = message({ ...located, type: [5, string], uniqueItems: [19, bool] });
-const otherParameterV2 = choice(({ in: place }) =>
+const queryParameterV2 = message({ ...nonBodyFields, type: [6, string], uniqueItems: [20, bool] });
+const pathParameterV2 = message({ ...nonBodyFields, type: [5, string], uniqueItems: [19, bool] });
+const nonBodyParameterV2 = choice(({ in: place }) =>
   place === "path" ? [4, pathParameterV2] : [3, queryParameterV2],
 );
 const parameterV2 = wrapped(
   1,
-  choice(({ in: place }) => (place === "body" ? [1, bodyParameterV2] : [2, otherParameterV2])),
+  choice(({ in: place }) => (place === "body" ? [1, bodyParameterV2] : [2, nonBodyParameterV2])),
 );
 
 const responseV2 = message({ description: [1, string], schema: [2, wrapped(1, schemaV2)] });
@@ -142,12 +142,12 @@ const apiKey = message({
   description: [4, string],
 });
 
-/** The content of openapi.v2.Paths. */
+/** Content of openapi.v2.Paths. */
 export const pathsV2: Shape = named(2, pathItemV2);
-/** The content of openapi.v2.Definitions. */
+/** Content of openapi.v2.Definitions. */
 export const definitionsV2: Shape = named(1, schemaV2);
 
-/** openapi.v2.Document. */
+/** The message openapi.v2.Document. */
 export const documentV2: Shape = message({
   swagger: [1, string],
   info: [2, message({ title: [1, string], version: [2, string] })],
@@ -158,18 +158,18 @@ export const documentV2: Shape = message({
 });
 
 const referenceV3 = message({ $ref: [1, string] });
-/** SchemaOrReference. */
+/** The message openapi.v3.SchemaOrReference. */
 const schemaV3: Shape = choice((value) =>
-  "$ref" in value ? [2, referenceV3] : [1, plainSchemaV3],
+  "$ref" in value ? [2, referenceV3] : [1, inlineSchemaV3],
 );
-/** Structs have the default `{}`, for which the message has no place. */
+/** The message openapi.v3.DefaultType; it cannot represent `{}`, the default of structs. */
 const defaultV3 = choice((value) => {
   if (typeof value === "number") return [1, double];
   if (typeof value === "boolean") return [2, bool];
   return typeof value === "string" ? [3, string] : undefined;
 });
 const additionalV3 = choice((value) => (isBool(value) ? [2, bool] : [1, schemaV3]));
-const plainSchemaV3: Shape = message(
+const inlineSchemaV3: Shape = message(
   {
     nullable: [1, bool],
     title: [9, string],
@@ -188,7 +188,7 @@ const plainSchemaV3: Shape = message(
     allOf: [26, schemaV3],
     oneOf: [27, schemaV3],
     anyOf: [28, schemaV3],
-    not: [29, lazy(() => plainSchemaV3)],
+    not: [29, lazy(() => inlineSchemaV3)],
     items: [30, elements(1, schemaV3)],
     properties: [31, named(1, schemaV3)],
     additionalProperties: [32, additionalV3],
@@ -242,18 +242,18 @@ const securityScheme = message({
   in: [4, string],
 });
 
-/** The content of openapi.v3.Paths. */
+/** Content of openapi.v3.Paths. */
 export const pathsV3: Shape = named(1, pathItemV3);
-/** The content of openapi.v3.SchemasOrReferences. */
+/** Content of openapi.v3.SchemasOrReferences. */
 export const schemasV3: Shape = named(1, schemaV3);
 
-/** openapi.v3.Components. */
+/** The message openapi.v3.Components. */
 export const componentsV3: Shape = message({
   schemas: [1, schemasV3],
   securitySchemes: [7, named(1, wrapped(1, securityScheme))],
 });
 
-/** openapi.v3.Document. */
+/** The message openapi.v3.Document. */
 export const documentV3: Shape = message({
   openapi: [1, string],
   info: [2, message({ title: [1, string], version: [6, string] })],

@@ -1,14 +1,14 @@
-/** One log line per finished request. */
+/** The access log: one line per finished request. */
 import type { LogFields } from "#base";
 import type { ClassifiedRequest } from "#flowcontrol";
 import { formatDuration } from "#meta";
 import type { Exchange } from "../transport/exchange.ts";
 import type { RequestRecord } from "../metrics/requests.ts";
 
-/** The detail of the log from which on there are such lines, as in kube-apiserver. */
+/** Log verbosity of the access log, as in kube-apiserver. */
 export const accessLevel = 3;
 
-interface Finished {
+interface FinishedRequest {
   readonly exchange: Exchange;
   readonly record: RequestRecord;
   readonly milliseconds: number;
@@ -19,10 +19,10 @@ const verbs: ReadonlyMap<string, string> = new Map([
   ["update", "PUT"],
 ]);
 
-export function accessFields({ exchange, record, milliseconds }: Finished): LogFields {
+export function accessFields({ exchange, record, milliseconds }: FinishedRequest): LogFields {
   return {
     verb: verbs.get(record.verb) ?? (record.verb || exchange.method).toUpperCase(),
-    URI: withoutSecrets(exchange.url),
+    URI: redactSecrets(exchange.url),
     latency: `${milliseconds.toFixed(3)}ms`,
     userAgent: exchange.header("user-agent") ?? "",
     "audit-ID": exchange.auditId,
@@ -32,14 +32,14 @@ export function accessFields({ exchange, record, milliseconds }: Finished): LogF
   };
 }
 
-const longestFlowName = 64;
+const maxFlowNameLength = 64;
 
-/** What API Priority and Fairness decided, under kube-apiserver's names. */
+/** The classification by API Priority and Fairness, with the field names of kube-apiserver. */
 function flowFields(flow: ClassifiedRequest, { verb, seatedMs }: RequestRecord): LogFields {
   const { initialSeats, finalSeats, additionalLatency } = flow.estimate;
   return {
-    apf_pl: flow.priorityLevel.slice(0, longestFlowName),
-    apf_fs: flow.flowSchema.slice(0, longestFlowName),
+    apf_pl: flow.priorityLevel.slice(0, maxFlowNameLength),
+    apf_fs: flow.flowSchema.slice(0, maxFlowNameLength),
     apf_iseats: initialSeats,
     apf_fseats: finalSeats,
     apf_additionalLatency: formatDuration(BigInt(Math.round(additionalLatency * 1e6))),
@@ -50,7 +50,7 @@ function flowFields(flow: ClassifiedRequest, { verb, seatedMs }: RequestRecord):
 const secretParameter =
   /([?&][^=&]*(?:token|secret|passw|auth|credential|api_?key|signature)[^=&]*=)[^&]*/gi;
 
-/** Servers behind a proxy may be sent what proves who asks. */
-function withoutSecrets(url: string): string {
+/** Redacts query parameters that may be credentials, for example of proxied requests. */
+function redactSecrets(url: string): string {
   return url.replace(secretParameter, "$1CLASSIFIED");
 }

@@ -1,4 +1,4 @@
-/** Debugging endpoints, for users who are authorized for their paths. */
+/** Debugging endpoints: `/debug/…`, `/statusz` and `/flagz`. */
 import type { AdjustableLogger } from "#base";
 import type { Query } from "#request";
 import { sendResponse, sendText } from "../response/response-writer.ts";
@@ -10,31 +10,31 @@ import { memoryStatistics, Profiler, ProfilerBusy } from "./profiling.ts";
 export interface DebuggingOptions {
   /** Logger whose verbosity `PUT /debug/flags/v` sets. */
   readonly logger: AdjustableLogger;
-  /** Whether there is `/debug/pprof/` and `/debug/flags/v`. */
+  /** Whether `/debug/pprof/` and `/debug/flags/v` are served. */
   readonly profiling: boolean;
-  /** What is shown as JSON, by path below `/debug/`. */
+  /** JSON documents by path below `/debug/`. */
   readonly values: ReadonlyMap<string, () => object | Promise<object>>;
-  /** Plain texts, by path. */
+  /** Plain texts by path. */
   readonly texts: ReadonlyMap<string, () => string>;
-  /** Plain texts that the index of paths does not list, by path. */
+  /** Plain texts by path that the index at `/` does not list. */
   readonly unlistedTexts?: ReadonlyMap<string, (query: Query) => string>;
 }
 
-interface Asked {
+interface DebugRequest {
   readonly exchange: Exchange;
   readonly path: string;
   readonly query: Query;
-  /** No profile takes longer, in milliseconds. */
-  readonly limit: number;
+  /** Upper bound of the duration of a CPU profile, in milliseconds. */
+  readonly maxProfileMs: number;
 }
 
-const usualSeconds = 30;
-const longestFlag = 64;
+const defaultProfileSeconds = 30;
+const maxFlagBytes = 64;
 const index = [
   "/debug/pprof/",
   "",
-  "heap     bytes in use, by space",
-  "profile  where time is spent: ?seconds=30; for the profiling tools of browsers",
+  "heap     heap statistics in bytes, by space (JSON)",
+  "profile  CPU profile for browser developer tools (.cpuprofile); duration in ?seconds=30",
   "",
 ].join("\n");
 
@@ -43,14 +43,14 @@ export class Debugging {
 
   constructor(private readonly options: DebuggingOptions) {}
 
-  /** Those that are not below `/debug/`. */
+  /** Paths that the index at `/` lists. */
   get paths(): readonly string[] {
     return [...this.options.texts.keys()];
   }
 
-  /** False when there is no such path. */
-  async serve(asked: Asked): Promise<boolean> {
-    const { exchange, path, query } = asked;
+  /** Responds to a request; false = there is no such path. */
+  async serve(request: DebugRequest): Promise<boolean> {
+    const { exchange, path, query } = request;
     const { values, texts, unlistedTexts, profiling } = this.options;
     const value = path.startsWith("/debug/") ? values.get(path.slice("/debug/".length)) : undefined;
     if (value !== undefined) {
@@ -68,14 +68,14 @@ export class Debugging {
       sendResponse(exchange, { status: 200, headers }, unlisted(query));
       return true;
     }
-    return profiling && this.sendMeasured(asked);
+    return profiling && this.serveProfiling(request);
   }
 
-  private async sendMeasured(asked: Asked): Promise<boolean> {
-    const { exchange, path } = asked;
+  private async serveProfiling(request: DebugRequest): Promise<boolean> {
+    const { exchange, path } = request;
     switch (path) {
       case "/debug/flags/v":
-        await this.setDetail(exchange);
+        await this.setVerbosity(exchange);
         return true;
       case "/debug/pprof":
         sendResponse(exchange, { status: 302, headers: { location: "/debug/pprof/" } }, "");
@@ -87,31 +87,30 @@ export class Debugging {
         sendJson(exchange, JSON.stringify(memoryStatistics(), undefined, 2));
         return true;
       case "/debug/pprof/profile":
-        await this.sendProfile(asked);
+        await this.sendProfile(request);
         return true;
       default:
         return false;
     }
   }
 
-  /** The texts are those of kube-apiserver. */
-  private async setDetail(exchange: Exchange): Promise<void> {
+  /** Sets the log verbosity; the responses are those of kube-apiserver. */
+  private async setVerbosity(exchange: Exchange): Promise<void> {
     if (exchange.method !== "PUT") return sendText(exchange, 406, "unsupported http method");
-    const text = Buffer.from(await exchange.body(longestFlag)).toString("utf8");
+    const text = Buffer.from(await exchange.body(maxFlagBytes)).toString("utf8");
     if (!/^[+-]?\d{1,9}$/.test(text)) {
-      const why = `strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`;
-      const story = `failed set klog.logging.verbosity ${text}: ${why}`;
-      return sendText(exchange, 400, story);
+      const reason = `strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`;
+      return sendText(exchange, 400, `failed set klog.logging.verbosity ${text}: ${reason}`);
     }
     this.options.logger.level = Number(text);
     sendText(exchange, 200, `successfully set klog.logging.verbosity to ${text}`);
   }
 
-  private async sendProfile({ exchange, query, limit }: Asked): Promise<void> {
-    const seconds = Number(query.get("seconds") ?? usualSeconds);
-    if (!(seconds > 0) || seconds * 1000 >= limit) {
-      const story = `seconds must be more than 0 and less than ${limit / 1000}\n`;
-      return sendText(exchange, 400, story);
+  private async sendProfile({ exchange, query, maxProfileMs }: DebugRequest): Promise<void> {
+    const seconds = Number(query.get("seconds") ?? defaultProfileSeconds);
+    if (!(seconds > 0) || seconds * 1000 >= maxProfileMs) {
+      const message = `seconds must be greater than 0 and less than ${maxProfileMs / 1000}\n`;
+      return sendText(exchange, 400, message);
     }
     try {
       const profile = await this.profiler.cpuProfile(seconds * 1000, exchange.signal);
@@ -132,7 +131,7 @@ function sendJson(exchange: Exchange, text: string): void {
   sendResponse(exchange, { status: 200, headers }, `${text}\n`);
 }
 
-/** @throws StatusError 406 unless the Accept header takes plain text. */
+/** @throws StatusError 406 unless the Accept header matches text/plain */
 function sendPlain(exchange: Exchange, text: string): void {
   const clauses = parseAccept(exchange.header("accept") || "*/*");
   if (!clauses.some((clause) => covers(clause, "text/plain")))

@@ -3,26 +3,26 @@ import { EventLoopLagMonitor } from "./event-loop-lag-monitor.ts";
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-describe("stalls", () => {
-  it("are noticed with their length, and nothing is noticed after the end", async () => {
-    const heard: number[] = [];
-    const stalls = new EventLoopLagMonitor((seconds) => heard.push(seconds));
-    stalls.start();
+describe("event loop lag monitor", () => {
+  it("reports stalls with their duration until it is stopped", async () => {
+    const reported: number[] = [];
+    const monitor = new EventLoopLagMonitor((seconds) => reported.push(seconds));
+    monitor.start();
     await pause(20);
-    const hold = (ms: number): void => {
+    const block = (ms: number): void => {
       const until = performance.now() + ms;
       while (performance.now() < until);
     };
-    hold(400);
+    block(400);
     await pause(150);
     assert.ok(
-      heard.some((seconds) => seconds > 0.2 && seconds < 100),
-      heard.join(),
+      reported.some((seconds) => seconds > 0.2 && seconds < 100),
+      reported.join(),
     );
-    stalls.stop();
-    const before = heard.length;
-    hold(300);
+    monitor.stop();
+    const before = reported.length;
+    block(300);
     await pause(50);
-    assert.equal(heard.length, before);
+    assert.equal(reported.length, before);
   });
 });

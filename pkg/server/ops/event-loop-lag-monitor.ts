@@ -1,23 +1,20 @@
-/** How often it is looked, in milliseconds. */
+/** Interval of the timer in milliseconds. */
 const interval = 100;
-/** A delay of less than this is no stall. */
-const tolerated = 50;
+/** Delay of the timer in milliseconds above which it is reported as a stall. */
+const threshold = 50;
 
-/**
- * Notices when one piece of work holds the event loop, and everybody else waits: a timer that comes
- * late says how long.
- */
+/** Detects stalls of the event loop by the delay of a periodic timer. */
 export class EventLoopLagMonitor {
   private timer: NodeJS.Timeout | undefined;
 
-  /** `report` is called with the duration of each stall, in seconds. */
+  /** `report` is called with the duration of each stall in seconds. */
   constructor(private readonly report: (seconds: number) => void) {}
 
   start(): void {
     let expected = performance.now() + interval;
     this.timer ??= setInterval(() => {
-      const late = performance.now() - expected;
-      if (late > tolerated) this.report(late / 1000);
+      const delay = performance.now() - expected;
+      if (delay > threshold) this.report(delay / 1000);
       expected = performance.now() + interval;
     }, interval);
     this.timer.unref();

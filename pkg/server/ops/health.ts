@@ -5,35 +5,35 @@ import type { Shutdown } from "../transport/shutdown.ts";
 import type { Exchange } from "../transport/exchange.ts";
 import { healthMetrics } from "../metrics/definitions.ts";
 
-/** A condition of the server, or of something that it cannot do without. */
+/** A health check of the server or of one of its dependencies. */
 export interface HealthCheck {
   readonly name: string;
-  /** Throws when it is not well; the text is shown only by the path of this one check. */
+  /** Throws on failure; only the path of the individual check shows the message. */
   readonly check: () => Promise<void> | void;
-  /** Where it counts; absent = everywhere. */
+  /** Endpoints that run the check; absent = all. */
   readonly endpoints?: readonly HealthEndpoint[];
 }
 
 export type HealthEndpoint = "healthz" | "livez" | "readyz";
 
 const endpoints: readonly HealthEndpoint[] = ["healthz", "livez", "readyz"];
-const fine = { check: () => undefined };
-/** Work that a server does once at its start. */
-const startPrefix = "poststarthook/";
+const alwaysPasses = { check: () => undefined };
+/** Prefix of the checks that pass when a post-start hook has finished. */
+const postStartHookPrefix = "poststarthook/";
 
 export interface HealthOptions {
   readonly checks: readonly HealthCheck[];
   readonly closing: Shutdown;
   readonly instruments: Instruments;
   readonly clock: Clock;
-  /** For so many milliseconds `/livez` does not mind that the start is not over. */
+  /** Time in ms from the start for which `/livez` ignores post-start hooks (--livez-grace-period). */
   readonly livezGraceMs: number;
 }
 
-/** Serves `/livez`, `/readyz/<check>` and the like, for any method. */
+/** Serves `/healthz`, `/livez`, `/readyz` and their individual checks, for any method. */
 export class Health {
   private readonly checks: readonly HealthCheck[];
-  private readonly patientUntil: number;
+  private readonly livezGraceEnd: number;
 
   constructor(private readonly options: HealthOptions) {
     const { checks, closing, clock, livezGraceMs } = options;
@@ -44,11 +44,16 @@ export class Health {
         if (closing.announced) throw new Error("process is shutting down");
       },
     };
-    this.checks = [{ name: "ping", ...fine }, { name: "log", ...fine }, ...checks, shutdown];
-    this.patientUntil = realClock(clock).monotonic() + livezGraceMs;
+    this.checks = [
+      { name: "ping", ...alwaysPasses },
+      { name: "log", ...alwaysPasses },
+      ...checks,
+      shutdown,
+    ];
+    this.livezGraceEnd = realClock(clock).monotonic() + livezGraceMs;
   }
 
-  /** Every path that it serves. */
+  /** The paths of all checks. */
   get paths(): readonly string[] {
     return endpoints.flatMap((endpoint) => [
       `/${endpoint}`,
@@ -56,10 +61,10 @@ export class Health {
     ]);
   }
 
-  /** False when the path is none of health. */
+  /** Responds to a request; false = there is no such endpoint or check. */
   async serve(exchange: Exchange, path: string, query: Query): Promise<boolean> {
     const [, first, ...rest] = path.split("/");
-    const endpoint = endpoints.find((known) => known === first);
+    const endpoint = endpoints.find((candidate) => candidate === first);
     const name = rest.length === 0 ? undefined : rest.join("/");
     if (endpoint === undefined || name === "") return false;
     const checks = this.checksOf(endpoint);
@@ -69,9 +74,9 @@ export class Health {
     }
     const check = checks.find((candidate) => candidate.name === name);
     if (check === undefined) return false;
-    const fault = await this.faultOf(check, endpoint);
-    if (fault === undefined) sendText(exchange, 200, "ok");
-    else sendText(exchange, 500, `internal server error: ${fault}\n`);
+    const failure = await this.run(check, endpoint);
+    if (failure === undefined) sendText(exchange, 200, "ok");
+    else sendText(exchange, 500, `internal server error: ${failure}\n`);
     return true;
   }
 
@@ -81,15 +86,15 @@ export class Health {
 
   private async sendAll(
     exchange: Exchange,
-    asked: { endpoint: HealthEndpoint; checks: readonly HealthCheck[]; query: Query },
+    request: { endpoint: HealthEndpoint; checks: readonly HealthCheck[]; query: Query },
   ): Promise<void> {
-    const { endpoint, checks, query } = asked;
+    const { endpoint, checks, query } = request;
     const excluded = new Set(query.all("exclude"));
     let failed = false;
-    // Checks run concurrently: several that wait for the same slow dependency time out together.
+    // Checks run concurrently, so that those of one slow dependency time out at the same time.
     const lineOf = async (check: HealthCheck): Promise<string> => {
       if (excluded.delete(check.name)) return `[+]${check.name} excluded: ok`;
-      if ((await this.faultOf(check, endpoint)) === undefined) return `[+]${check.name} ok`;
+      if ((await this.run(check, endpoint)) === undefined) return `[+]${check.name} ok`;
       failed = true;
       return `[-]${check.name} failed: reason withheld`;
     };
@@ -103,13 +108,13 @@ export class Health {
     sendText(exchange, 200, query.has("verbose") ? verbose : "ok");
   }
 
-  /** The message of a check that fails, undefined for one that passes. */
-  private async faultOf(
+  /** Runs a check; returns the message of its failure, or undefined if it passes. */
+  private async run(
     { name, check }: HealthCheck,
     endpoint: HealthEndpoint,
   ): Promise<string | undefined> {
-    const isPatient = endpoint === "livez" && name.startsWith(startPrefix);
-    if (isPatient && realClock(this.options.clock).monotonic() < this.patientUntil)
+    const mayBeInGracePeriod = endpoint === "livez" && name.startsWith(postStartHookPrefix);
+    if (mayBeInGracePeriod && realClock(this.options.clock).monotonic() < this.livezGraceEnd)
       return undefined;
     try {
       await check();
@@ -121,10 +126,10 @@ export class Health {
     }
   }
 
-  private count(labels: { readonly name: string; readonly type: string }, isWell: boolean): void {
+  private count(labels: { readonly name: string; readonly type: string }, passed: boolean): void {
     const { instruments } = this.options;
-    const status = isWell ? "success" : "error";
-    instruments.set(healthMetrics.state.name, labels, isWell ? 1 : 0);
+    const status = passed ? "success" : "error";
+    instruments.set(healthMetrics.state.name, labels, passed ? 1 : 0);
     instruments.add(healthMetrics.total.name, { ...labels, status }, 1);
   }
 }

@@ -1,9 +1,9 @@
-/** Where a server spends its time and its memory, measured while it works. */
+/** CPU profiles and heap statistics of the running server. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { Session } from "node:inspector/promises";
 import { getHeapSpaceStatistics, getHeapStatistics } from "node:v8";
 
-/** Another profile is being taken. */
+/** Another CPU profile is in progress; the message is that of Go's pprof. */
 export class ProfilerBusy extends Error {
   override readonly name = "ProfilerBusy";
   constructor() {
@@ -15,9 +15,8 @@ export class Profiler {
   private busy = false;
 
   /**
-   * JSON that the profiling tools of browsers read (`.cpuprofile`). Ends with the signal's reason
-   * when that aborts first.
-   * @throws ProfilerBusy
+   * Takes a CPU profile and returns it as JSON (`.cpuprofile`).
+   * @throws ProfilerBusy, or an AbortError if the signal aborts
    */
   async cpuProfile(milliseconds: number, signal: AbortSignal): Promise<string> {
     if (this.busy) throw new ProfilerBusy();
@@ -38,8 +37,8 @@ export class Profiler {
 }
 
 /**
- * How memory is used, in bytes. There is no snapshot of the heap to be had: it would hold every
- * Secret, and taking one stops the server for seconds.
+ * Memory usage in bytes. Heap snapshots are not served, as they contain Secrets and taking one blocks
+ * the server for seconds.
  */
 export function memoryStatistics(): object {
   return {

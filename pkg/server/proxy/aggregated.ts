@@ -22,15 +22,15 @@ import type { RequestRecord } from "../metrics/requests.ts";
 import { sendText } from "../response/response-writer.ts";
 import { type Exchange, onlyReads } from "../transport/exchange.ts";
 import type { Shutdown } from "../transport/shutdown.ts";
-import { join } from "./streams.ts";
+import { joinUpgrade } from "./streams.ts";
 
-/** Other API servers behind this one. */
+/** Access to aggregated API servers. */
 export interface Aggregation {
   readonly apiServices: ApiServices;
   readonly backends: Backends;
-  /** Whether front proxies tell this server the user in the header, given in lower case. */
+  /** Whether a header (in lower case) is a user header of front proxies, such as `x-remote-user`. */
   readonly isUserHeader: (name: string) => boolean;
-  /** Whether redirects of other servers are answered with 502. */
+  /** Whether a redirect of an aggregated server is replaced by 502. */
   readonly rejectsRedirects: boolean;
 }
 
@@ -39,7 +39,7 @@ export interface AggregationParts {
   readonly domain: Domain;
   readonly tracer: Tracer;
   readonly bodyLimit: number;
-  /** Long-running responses end when the server closes. */
+  /** Ends long-running responses when the server shuts down. */
   readonly closing: Shutdown;
 }
 
@@ -49,16 +49,16 @@ export interface AggregatedRequest {
   readonly info: RequestInfo;
   readonly query: Query;
   readonly user: User;
-  /** Frees the seats of a watch: they measure work of this server. */
+  /** Releases the flow-control seats of a watch, as its work is done by another server. */
   readonly initialized?: (() => void) | undefined;
 }
 
-/** Time for a discovery document of another server, in ms, as in kube-apiserver. */
+/** Timeout of requests for discovery documents in ms, as in kube-apiserver. */
 const discoveryMs = 5_000;
-/** Time in ms in which the other server must switch to another protocol. */
+/** Time in ms within which the backend must respond to a request to upgrade. */
 const upgradeMs = 60_000;
 
-/** Passes an authorized request to the server behind an APIService, and its response back. */
+/** Proxies an authorized request to the server of an APIService. */
 export async function proxyToBackend(
   parts: AggregationParts,
   request: AggregatedRequest,
@@ -70,7 +70,7 @@ export async function proxyToBackend(
   const body = await bodyOf(exchange, parts.bodyLimit);
   const outgoing: BackendRequest = {
     method: exchange.method,
-    path: targetOf(request),
+    path: targetPath(request),
     headers: forwardedHeaders(parts, request),
     body,
     user: request.user,
@@ -82,7 +82,7 @@ export async function proxyToBackend(
     else await proxyUpgrade(parts, request, { apiService, outgoing });
   } catch (error) {
     if (!(error instanceof BackendError)) throw error;
-    // A half-sent response cannot be corrected, only cut off.
+    // The status has been sent: only aborting the response reports the failure.
     if (exchange.response.started) exchange.response.destroy();
     else sendFailure(request, failureText(error, exchange));
   } finally {
@@ -114,14 +114,14 @@ async function proxyPlain(
     isClosing = true;
     body.destroy();
   };
-  const forget = record.longRunning ? closing.add(end) : () => false;
+  const unregister = record.longRunning ? closing.add(end) : () => false;
   try {
     await sendResponse(aggregation, request, response);
   } catch (error) {
     if (!isClosing) throw error;
     request.exchange.response.end();
   } finally {
-    forget();
+    unregister();
     body.destroy();
   }
 }
@@ -133,24 +133,24 @@ async function proxyUpgrade(
 ): Promise<void> {
   const { exchange } = request;
   const protocol = exchange.header("upgrade") ?? "";
-  const asked = { ...outgoing, protocol, timeoutMs: upgradeMs };
-  const answer = await aggregation.backends.upgrade(apiService, asked);
-  if (answer.kind === "upgraded") {
-    const forget = closing.add(() => void answer.socket.destroy());
+  const upgrade = { ...outgoing, protocol, timeoutMs: upgradeMs };
+  const result = await aggregation.backends.upgrade(apiService, upgrade);
+  if (result.kind === "upgraded") {
+    const unregister = closing.add(() => void result.socket.destroy());
     try {
-      return await join(answer, exchange);
+      return await joinUpgrade(result, exchange);
     } finally {
-      forget();
+      unregister();
     }
   }
-  const { response } = answer;
+  const { response } = result;
   if (response.status >= 400) return sendResponse(aggregation, request, response);
   response.body.destroy();
   sendFailure(request, `invalid upgrade response: status code ${response.status}`);
 }
 
-/** Path and query as they were understood here: the backend must not read them otherwise. */
-function targetOf({ info, query }: AggregatedRequest): string {
+/** Path and query as parsed here, so that the backend cannot interpret them differently. */
+function targetPath({ info, query }: AggregatedRequest): string {
   const encoded = query.encoded();
   return `${escapePath(info.path)}${encoded === "" ? "" : `?${encoded}`}`;
 }
@@ -159,7 +159,7 @@ function isDiscovery({ isResource, path }: RequestInfo): boolean {
   return !isResource && pathParts(path).length === 3;
 }
 
-/** Undefined for a request without a body. */
+/** The body of the request; undefined if it has none. */
 async function bodyOf(
   exchange: Exchange,
   limit: number,
@@ -177,7 +177,7 @@ function hasBody(exchange: Exchange): boolean {
   return isHttp2 || exchange.header("transfer-encoding") !== undefined;
 }
 
-/** A body that the backend did not read would block the client's connection. */
+/** Discards the unread rest of a request body, which would block the client's connection. */
 function discardRest(body: Readable | Uint8Array | undefined): void {
   if (body === undefined || body instanceof Uint8Array) return;
   body.unpipe();
@@ -212,11 +212,11 @@ function forwardedHeaders(
 async function sendResponse(
   { rejectsRedirects }: Aggregation,
   request: AggregatedRequest,
-  answer: BackendResponse,
+  backendResponse: BackendResponse,
 ): Promise<void> {
   const { exchange, record } = request;
-  const { status, headers, body } = answer;
-  if (rejectsRedirects && isRedirect(answer)) {
+  const { status, headers, body } = backendResponse;
+  if (rejectsRedirects && isRedirect(backendResponse)) {
     record.code = 502;
     body.destroy();
     const text = "the backend attempted to redirect this request, which is not permitted";
@@ -238,7 +238,7 @@ async function sendResponse(
   response.end();
 }
 
-/** A backend must not send clients, with their credentials, elsewhere. */
+/** A redirect could make a client send its credentials to another server. */
 function isRedirect({ status, headers }: BackendResponse): boolean {
   return status >= 300 && status <= 399 && headers["location"] !== undefined;
 }

@@ -5,18 +5,18 @@ import type { TunnelResponse } from "./tunnels.ts";
 
 export type Upgraded = Extract<TunnelResponse, { readonly kind: "upgraded" }>;
 
-/** Sends the response of the backend to the client, and passes bytes both ways until one end leaves. */
+/** Sends the 101 response to the client and copies bytes in both directions until one side closes. */
 export async function joinSockets(
-  { socket: near, head: sent }: Pick<Upgrade, "socket" | "head">,
-  { socket: far, head, message }: Upgraded,
+  { socket: client, head: clientHead }: Pick<Upgrade, "socket" | "head">,
+  { socket: backend, head: backendHead, message }: Upgraded,
 ): Promise<void> {
-  near.write(switching(message));
-  near.write(head);
-  far.write(sent);
-  await bothWays(near, far);
+  client.write(switchingProtocols(message));
+  client.write(backendHead);
+  backend.write(clientHead);
+  await copyBothWays(client, backend);
 }
 
-function switching({ rawHeaders }: IncomingMessage): string {
+function switchingProtocols({ rawHeaders }: IncomingMessage): string {
   const lines: string[] = [];
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
     lines.push(`${rawHeaders[at]}: ${rawHeaders[at + 1]}`);
@@ -24,15 +24,15 @@ function switching({ rawHeaders }: IncomingMessage): string {
   return `HTTP/1.1 101 Switching Protocols\r\n${lines.join("\r\n")}\r\n\r\n`;
 }
 
-async function bothWays(near: Duplex, far: Duplex): Promise<void> {
-  const left = Promise.race([near, far].map(gone));
-  near.pipe(far);
-  far.pipe(near);
-  await left;
-  await Promise.all([near, far].map(finish));
+async function copyBothWays(client: Duplex, backend: Duplex): Promise<void> {
+  const eitherClosed = Promise.race([client, backend].map(closed));
+  client.pipe(backend);
+  backend.pipe(client);
+  await eitherClosed;
+  await Promise.all([client, backend].map(finish));
 }
 
-function gone(socket: Duplex): Promise<void> {
+function closed(socket: Duplex): Promise<void> {
   if (socket.destroyed) return Promise.resolve();
   return new Promise((resolve) => {
     socket.on("error", () => resolve());
@@ -40,19 +40,19 @@ function gone(socket: Duplex): Promise<void> {
   });
 }
 
-/** Time in ms for one end to take what the other sent before it left, and to leave as well. */
+/** Time in ms for one side to read the remaining data after the other has closed, and to close. */
 const lingerMs = 5_000;
 
 /**
- * Sends what was written to the socket, and waits until the other end closes. Input is read and dropped
- * meanwhile: closing a socket with unread input resets the connection, and what is on its way is lost.
+ * Sends the written data and waits until the peer closes. Input is read and discarded meanwhile, since
+ * closing a socket with unread input resets the connection and loses data in transit.
  */
 function finish(socket: Duplex): Promise<void> {
   if (socket.destroyed) return Promise.resolve();
   return new Promise((resolve) => {
-    const late = setTimeout(() => socket.destroy(), lingerMs).unref();
+    const timer = setTimeout(() => socket.destroy(), lingerMs).unref();
     socket.once("close", () => {
-      clearTimeout(late);
+      clearTimeout(timer);
       resolve();
     });
     socket.resume();

@@ -10,28 +10,28 @@ import { silentLogger } from "#base";
 import type { ConnectRequest, Destination, Registry, ResourceRequest } from "#registry";
 import { createServer, type KeelsonServer } from "../server.ts";
 
-interface Asked {
+interface ConnectCall {
   readonly target: ResourceRequest;
   readonly request: ConnectRequest;
 }
 
-/** More than the sockets of a connection hold. */
+/** Size of data that exceeds the socket buffers of a connection. */
 const lastBytes = 32 * 2 ** 20;
 
 describe("streams", () => {
   let backend: http.Server;
   let server: KeelsonServer;
-  let to: Partial<Destination> | undefined;
-  let asked: Asked[] = [];
+  let destination: Partial<Destination> | undefined;
+  let calls: ConnectCall[] = [];
   let received: { request: IncomingMessage; body: string }[] = [];
 
   const connect: Registry["connect"] = async (target, request) => {
-    asked.push({ target, request });
-    if (to === undefined) return undefined;
+    calls.push({ target, request });
+    if (destination === undefined) return undefined;
     const { port } = backend.address() as AddressInfo;
     const { rawPath: path, rawQuery: query } = request;
     const place = { scheme: "http", host: "127.0.0.1", port: String(port), path, query } as const;
-    return { ...place, peer: "backend", use: "proxy", ...to };
+    return { ...place, peer: "backend", use: "proxy", ...destination };
   };
 
   before(async () => {
@@ -56,12 +56,12 @@ describe("streams", () => {
       const head = ["HTTP/1.1 101 Switching Protocols", "Connection: Upgrade", "Upgrade: echo"];
       socket.write(`${head.join("\r\n")}\r\n\r\n`);
       if (request.url?.startsWith("/last")) {
-        // The backend leaves while its client still has much to read.
+        // The backend closes while its client still has data to read.
         socket.on("error", () => undefined).end(Buffer.alloc(lastBytes), () => socket.destroy());
         return;
       }
       if (request.url?.startsWith("/flooded")) {
-        // The backend takes all input, and says its last when it has much of it.
+        // The backend responds to the first input, and does not read further input.
         socket.on("error", () => undefined).once("data", () => socket.end(Buffer.alloc(lastBytes)));
         return;
       }
@@ -85,17 +85,17 @@ describe("streams", () => {
     backend.close();
   });
   beforeEach(() => {
-    to = {};
-    asked = [];
+    destination = {};
+    calls = [];
     received = [];
   });
 
   const url = (path: string) => `http://127.0.0.1:${server.address.port}${path}`;
-  const ask = (path: string, init: RequestInit = {}) =>
+  const send = (path: string, init: RequestInit = {}) =>
     fetch(url(path), { redirect: "manual", ...init });
   const proxy = "/api/v1/namespaces/ns/pods/https:p:8443/proxy";
   const exec = "/api/v1/namespaces/ns/pods/p/exec?command=id&stdout=1";
-  /** The connection of an exec request, as soon as it speaks the other protocol. */
+  /** The connection of an exec request after the upgrade. */
   const upgraded = () =>
     new Promise<Duplex>((resolve, reject) => {
       const headers = { connection: "Upgrade", upgrade: "echo" };
@@ -110,8 +110,8 @@ describe("streams", () => {
       request.end();
     });
 
-  it("passes path, query and body on as they were sent", async () => {
-    const response = await ask(`${proxy}/a%2Fb/c/?x=1%20&y`, {
+  it("forwards path, query and body unchanged, and no credentials", async () => {
+    const response = await send(`${proxy}/a%2Fb/c/?x=1%20&y`, {
       method: "PUT",
       body: "hello",
       headers: { "x-own": "1", authorization: "Bearer secret", "x-remote-user": "x" },
@@ -122,7 +122,7 @@ describe("streams", () => {
     assert.equal(request.headers["x-own"], "1");
     assert.equal(request.headers["authorization"], undefined);
     assert.equal(request.headers["x-remote-user"], undefined);
-    assert.equal(asked[0]!.target.name, "https:p:8443");
+    assert.equal(calls[0]!.target.name, "https:p:8443");
   });
 
   it("drops headers that a Connection header names", async () => {
@@ -135,40 +135,40 @@ describe("streams", () => {
     assert.deepEqual([forwarded.headers["x-own"], forwarded.headers["x-other"]], [undefined, "1"]);
   });
 
-  it("keeps redirections behind the proxy and sends bare paths to the root", async () => {
-    assert.equal((await ask(`${proxy}/away`)).headers.get("location"), `${proxy}/home?x=1`);
-    const bare = await ask(`${proxy}?q=1`);
+  it("rewrites redirects to the path of the proxy, and redirects paths without trailing slash", async () => {
+    assert.equal((await send(`${proxy}/away`)).headers.get("location"), `${proxy}/home?x=1`);
+    const bare = await send(`${proxy}?q=1`);
     assert.deepEqual([bare.status, bare.headers.get("location")], [301, `${proxy}/?q=1`]);
-    assert.equal(await (await ask(`${proxy}/`)).text(), "GET /");
+    assert.equal(await (await send(`${proxy}/`)).text(), "GET /");
   });
 
   it("reports a backend that cannot be reached", async () => {
-    to = { port: "1" };
-    const response = await ask(`${proxy}/x`);
+    destination = { port: "1" };
+    const response = await send(`${proxy}/x`);
     const { message } = (await response.json()) as { message: string };
     assert.equal(response.status, 503);
     const refused = "dial tcp 127.0.0.1:1: connect: connection refused";
     assert.equal(message, `error trying to reach service: ${refused}`);
   });
 
-  it("responds with logs as text, what the kubelet refuses as a Status, and nothing as 204", async () => {
+  it("responds with logs as text, kubelet errors as a Status, and 204 without a destination", async () => {
     const log = "/api/v1/namespaces/ns/pods/p/log";
-    to = { use: "log", path: "/containerLogs/ns/p/c", query: "follow=true" };
-    const response = await ask(`${log}?follow=1`);
+    destination = { use: "log", path: "/containerLogs/ns/p/c", query: "follow=true" };
+    const response = await send(`${log}?follow=1`);
     assert.equal(response.headers.get("content-type"), "text/plain");
     assert.equal(await response.text(), "GET /containerLogs/ns/p/c?follow=true");
-    to = { use: "log", path: "/gone", query: "" };
-    const gone = await ask(log);
+    destination = { use: "log", path: "/gone", query: "" };
+    const gone = await send(log);
     const status = (await gone.json()) as any;
     assert.deepEqual([gone.status, status.details.causes[0].message], [404, "GET /gone"]);
-    to = undefined;
-    assert.equal((await ask(log)).status, 204);
-    assert.equal((await ask(log, { method: "POST" })).status, 405);
+    destination = undefined;
+    assert.equal((await send(log)).status, 204);
+    assert.equal((await send(log, { method: "POST" })).status, 405);
   });
 
-  it("joins upgraded connections and asks for an upgrade where one is needed", async () => {
-    to = { use: "upgrade", path: "/exec/ns/p/c", query: "command=id" };
-    const plain = await ask(exec, { method: "POST" });
+  it("joins upgraded connections, and rejects exec requests that do not upgrade", async () => {
+    destination = { use: "upgrade", path: "/exec/ns/p/c", query: "command=id" };
+    const plain = await send(exec, { method: "POST" });
     const { message } = (await plain.json()) as { message: string };
     assert.deepEqual([plain.status, message], [400, "Upgrade request required"]);
     const socket = await upgraded();
@@ -178,8 +178,8 @@ describe("streams", () => {
     assert.equal(echoed.toString(), "ping");
   });
 
-  it("passes on that a backend refuses an upgrade, so that clients try another protocol", async () => {
-    to = { use: "upgrade", path: "/refused" };
+  it("forwards the response of a backend that rejects an upgrade", async () => {
+    destination = { use: "upgrade", path: "/refused" };
     const status = await new Promise<number>((resolve, reject) => {
       const headers = { connection: "Upgrade", upgrade: "websocket" };
       const request = http.request(url(exec), { headers }, (response) => {
@@ -193,13 +193,13 @@ describe("streams", () => {
     assert.equal(status, 403);
   });
 
-  it("delivers all that a backend sent before it left", async () => {
-    to = { use: "upgrade", path: "/last" };
+  it("delivers all data that a backend sent before it closed", async () => {
+    destination = { use: "upgrade", path: "/last" };
     assert.equal(await countSlowly(await upgraded()), lastBytes);
   });
 
-  it("delivers all that a backend sent to a client that goes on sending", async () => {
-    to = { use: "upgrade", path: "/flooded" };
+  it("delivers all data of a closed backend to a client that is still sending", async () => {
+    destination = { use: "upgrade", path: "/flooded" };
     const socket = await upgraded();
     const flood = () => {
       if (socket.writable && !socket.write(Buffer.alloc(2 ** 16))) socket.once("drain", flood);
@@ -209,7 +209,7 @@ describe("streams", () => {
     assert.equal(await countSlowly(socket), lastBytes);
   });
 
-  it("responds with requests as usual that only offer an upgrade", async () => {
+  it("serves requests with an optional upgrade, such as h2c, without upgrading", async () => {
     const status = await new Promise<number>((resolve, reject) => {
       const headers = { connection: "Upgrade, HTTP2-Settings", upgrade: "h2c" };
       const request = http.get(url("/version"), { headers }, (response) => {
@@ -222,7 +222,7 @@ describe("streams", () => {
   });
 });
 
-/** Bytes until the socket ends, for a reader that others overtake. */
+/** Number of bytes until the socket ends, read slowly. */
 async function countSlowly(socket: Duplex): Promise<number> {
   let bytes = 0;
   for await (const chunk of socket) {

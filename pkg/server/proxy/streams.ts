@@ -20,12 +20,12 @@ import { collectHeaders } from "./headers.ts";
 import { joinSockets, type Upgraded } from "./join-sockets.ts";
 import { DialFault, type TunnelResponse, type Tunnels, urlOf } from "./tunnels.ts";
 
-/** What streams take beside the request. */
+/** The dependencies of streams. */
 export interface StreamParts {
   readonly catalog: Catalog;
   readonly registry: Registry;
   readonly tunnels: Tunnels;
-  /** Streams are cut when the server closes: they would have no end of their own. */
+  /** Aborts streams when the server shuts down. */
   readonly closing: Shutdown;
 }
 
@@ -37,10 +37,10 @@ export interface StreamRequest {
   readonly stream: StreamRoute;
 }
 
-/** Passes a request on to a kubelet or to what runs in the cluster, and its response back. */
+/** Proxies a request for a connect subresource to a kubelet, pod or service. */
 export async function runStream(parts: StreamParts, request: StreamRequest): Promise<void> {
   const { exchange, query, user, stream } = request;
-  const { rawPath, rawQuery, prefix } = partsOf(request);
+  const { rawPath, rawQuery, prefix } = splitUrl(request);
   const target: ResourceRequest = { ...stream, user, context: exchange, userAgent: "" };
   const to = await parts.registry.connect(target, { query, rawQuery, rawPath });
   if (to === undefined) return sendNoContent(exchange);
@@ -48,33 +48,35 @@ export async function runStream(parts: StreamParts, request: StreamRequest): Pro
     throw badRequest("Upgrade request required");
   }
   if (isBareProxy(to, exchange)) return redirectToRoot(exchange, `${prefix}/`, rawQuery);
-  const passing = { exchange, to, prefix, resource: stream };
-  const forget = parts.closing.add(() => exchange.abort(new ClientGone("the server closes")));
+  const proxied = { exchange, to, prefix, resource: stream };
+  const unregister = parts.closing.add(() =>
+    exchange.abort(new ClientGone("the server is shutting down")),
+  );
   try {
-    const response = await opened(parts, passing);
-    if (response.kind === "response") await forwardResponse(response.message, passing);
-    else await join(response, exchange);
+    const response = await openBackend(parts, proxied);
+    if (response.kind === "response") await forwardResponse(response.message, proxied);
+    else await joinUpgrade(response, exchange);
   } finally {
-    forget();
+    unregister();
   }
 }
 
-/** The raw parts of the path around the subresource. */
-function partsOf({ exchange, info }: StreamRequest) {
+/** Splits the URL, without decoding it, into the path up to the subresource, the rest, and the query. */
+function splitUrl({ exchange, info }: StreamRequest) {
   const [path = "", ...query] = exchange.url.split("?");
   const rawQuery = query.join("?");
   const parts = path.split("/");
-  // Counted from the front: what follows may have escaped slashes, names do not.
-  const own = info.path.split("/").length - info.rest.length - trailingSlashes(info);
-  const rest = parts.slice(own);
+  // Counted from the front, since the rest may contain escaped slashes.
+  const prefixLength = info.path.split("/").length - info.rest.length - trailingSlashes(info);
+  const rest = parts.slice(prefixLength);
   return {
     rawQuery,
     rawPath: rest.length === 0 ? "" : `/${rest.join("/")}`,
-    prefix: parts.slice(0, own).join("/"),
+    prefix: parts.slice(0, prefixLength).join("/"),
   };
 }
 
-/** Number of slashes that the path ends with: RequestInfo drops them, the backend gets them. */
+/** Number of trailing slashes, which RequestInfo drops and the backend must receive. */
 function trailingSlashes({ path }: RequestInfo): number {
   let end = path.length;
   while (path[end - 1] === "/") end -= 1;
@@ -91,55 +93,57 @@ function isBareProxy(to: Destination, { method, upgrade }: Exchange): boolean {
   return to.use === "proxy" && to.path === "" && isRead;
 }
 
-/** Relative links of the page behind a proxy only work below a path that ends in a slash. */
+/** Redirects to the path with a trailing slash, without which relative links of a page would break. */
 function redirectToRoot({ response }: Exchange, path: string, query: string): void {
   response.start(301, { location: query === "" ? path : `${path}?${query}` });
   response.end();
 }
 
-interface Passing {
+interface ProxiedStream {
   readonly exchange: Exchange;
   readonly to: Destination;
-  /** Path of this server that the other end's root has here. */
+  /** Path of this server that corresponds to the root of the backend. */
   readonly prefix: string;
   readonly resource: StreamRoute;
 }
 
-async function opened(
+async function openBackend(
   { tunnels, catalog }: StreamParts,
-  passing: Passing,
+  proxied: ProxiedStream,
 ): Promise<TunnelResponse> {
-  const { exchange, to } = passing;
+  const { exchange, to } = proxied;
   const { method, signal } = exchange;
   try {
-    const headers = forwarded(passing, catalog.domain);
+    const headers = requestHeaders(proxied, catalog.domain);
     const hasBody = exchange.upgrade === undefined && !onlyReads(method);
     const body: Readable | undefined = hasBody ? exchange.stream?.() : undefined;
     return await tunnels.open(to, { method, headers, body, signal });
   } catch (error) {
     if (!(error instanceof DialFault)) throw error;
-    throw unreachable(passing, error.message);
+    throw unreachable(proxied, error.message);
   }
 }
 
-function unreachable({ to, exchange }: Passing, why: string): StatusError {
-  if (to.use === "log") return plainFailure(`Get ${JSON.stringify(urlOf(to))}: ${why}`);
-  if (exchange.upgrade !== undefined) return plainFailure(`error dialing backend: ${why}`);
-  return serviceUnavailable(`error trying to reach service: ${why}`);
+function unreachable({ to, exchange }: ProxiedStream, reason: string): StatusError {
+  if (to.use === "log") return plainFailure(`Get ${JSON.stringify(urlOf(to))}: ${reason}`);
+  if (exchange.upgrade !== undefined) return plainFailure(`error dialing backend: ${reason}`);
+  return serviceUnavailable(`error trying to reach service: ${reason}`);
 }
 
-/** Belong to one connection, or tell who the client is to this server. */
-const ownHeaders = new Set([...hopByHopHeaders, "host", "authorization", "audit-id"]);
-const ownPrefixes = [":", "impersonate-", "x-remote-", "x-forwarded-"];
+/** Hop-by-hop headers and credentials, which are not forwarded. */
+const droppedHeaders = new Set([...hopByHopHeaders, "host", "authorization", "audit-id"]);
+const droppedPrefixes = [":", "impersonate-", "x-remote-", "x-forwarded-"];
 
-function forwarded(
-  { exchange, to, prefix }: Passing,
+function requestHeaders(
+  { exchange, to, prefix }: ProxiedStream,
   domain: Domain,
 ): Record<string, string | string[]> {
   const named = connectionOptions(exchange.header("connection"));
-  const isOwn = (name: string) =>
-    ownHeaders.has(name) || named.has(name) || ownPrefixes.some((start) => name.startsWith(start));
-  const headers = collectHeaders(exchange.rawHeaders ?? [], isOwn);
+  const isDropped = (name: string) =>
+    droppedHeaders.has(name) ||
+    named.has(name) ||
+    droppedPrefixes.some((start) => name.startsWith(start));
+  const headers = collectHeaders(exchange.rawHeaders ?? [], isDropped);
   const protocols = headers["sec-websocket-protocol"];
   if (protocols !== undefined) {
     headers["sec-websocket-protocol"] = withoutBearerProtocol([protocols].flat().join(","), domain);
@@ -156,12 +160,12 @@ function forwarded(
   return headers;
 }
 
-async function forwardResponse(message: IncomingMessage, passing: Passing): Promise<void> {
-  const { exchange, to } = passing;
+async function forwardResponse(message: IncomingMessage, proxied: ProxiedStream): Promise<void> {
+  const { exchange, to } = proxied;
   const status = message.statusCode ?? 502;
-  if (to.use === "log" && (status < 200 || status > 206)) throw await refusal(message, passing);
+  if (to.use === "log" && (status < 200 || status > 206)) throw await logFailure(message, proxied);
   const { response } = exchange;
-  response.start(status, to.use === "log" ? logHeaders(message) : returned(message, passing));
+  response.start(status, to.use === "log" ? logHeaders(message) : proxyHeaders(message, proxied));
   response.flush();
   try {
     for await (const chunk of message) {
@@ -179,55 +183,60 @@ function logHeaders({ headers }: IncomingMessage): Record<string, string> {
   return { "content-type": headers["content-type"] ?? "text/plain" };
 }
 
-function returned(message: IncomingMessage, passing: Passing): Record<string, string | string[]> {
+function proxyHeaders(
+  message: IncomingMessage,
+  proxied: ProxiedStream,
+): Record<string, string | string[]> {
   const { connection, location } = message.headers;
   const named = connectionOptions(connection);
   const headers: Record<string, string | string[]> = {};
   for (const [name, value] of Object.entries(message.headers)) {
-    if (value !== undefined && !ownHeaders.has(name) && !named.has(name)) headers[name] = value;
+    if (value !== undefined && !droppedHeaders.has(name) && !named.has(name)) headers[name] = value;
   }
-  if (location !== undefined) headers["location"] = relocated(location, passing);
+  if (location !== undefined) headers["location"] = rewriteLocation(location, proxied);
   return headers;
 }
 
-/** A redirection within the backend stays behind the proxy. */
-function relocated(location: string, { to, prefix }: Passing): string {
+/** Rewrites a redirect within the backend to the path of the proxy. */
+function rewriteLocation(location: string, { to, prefix }: ProxiedStream): string {
   const root = urlOf({ ...to, path: "", query: "" });
-  const bare = root.replace(/:(?:80|443)$/, "");
-  for (const start of [root, bare]) {
-    if (location === start || location.startsWith(`${start}/`)) {
-      return prefix + location.slice(start.length);
+  const withoutPort = root.replace(/:(?:80|443)$/, "");
+  for (const origin of [root, withoutPort]) {
+    if (location === origin || location.startsWith(`${origin}/`)) {
+      return prefix + location.slice(origin.length);
     }
   }
   return location.startsWith("/") && !location.startsWith("//") ? prefix + location : location;
 }
 
-/** Longest part of a kubelet's refusal that is passed on, in bytes. */
-const longestRefusal = 50_000;
+/** Maximum size in bytes of the part of a kubelet's error message that is forwarded. */
+const maxFailureBytes = 50_000;
 
-/** What the kubelet says against a log, as a Status. */
-async function refusal(message: IncomingMessage, { resource }: Passing): Promise<StatusError> {
+/** The Status for an error of the kubelet in response to a request for a log. */
+async function logFailure(
+  message: IncomingMessage,
+  { resource }: ProxiedStream,
+): Promise<StatusError> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of message) {
     chunks.push(chunk as Uint8Array);
     size += (chunk as Uint8Array).byteLength;
-    if (size > longestRefusal) break;
+    if (size > maxFailureBytes) break;
   }
-  const text = Buffer.concat(chunks).subarray(0, longestRefusal).toString("utf8");
+  const text = Buffer.concat(chunks).subarray(0, maxFailureBytes).toString("utf8");
   const code = message.statusCode ?? 500;
   if (code === 500) return internalError(text);
   if (code === 400) return badRequest(text);
   const details = { name: resource.name, kind: "pods/log" };
-  const { reason, words } = generic(code);
-  const head = `${words} ( pods/log ${resource.name})`;
+  const { reason, message: genericMessage } = genericFailureOf(code);
   return new StatusError(
     {
       kind: "Status",
       apiVersion: "v1",
       metadata: {},
       status: "Failure",
-      message: words === "" ? text : head,
+      message: genericMessage === "" ? text : `${genericMessage} ( pods/log ${resource.name})`,
       reason,
       details: { ...details, causes: [{ reason: "UnexpectedServerResponse", message: text }] },
       code,
@@ -236,35 +245,36 @@ async function refusal(message: IncomingMessage, { resource }: Passing): Promise
   );
 }
 
-function generic(code: number): { readonly reason: string; readonly words: string } {
+/** Reason and message of a response code as in client-go; "" = the message of the response. */
+function genericFailureOf(code: number): { readonly reason: string; readonly message: string } {
   switch (code) {
     case 404:
-      return { reason: "NotFound", words: "the server could not find the requested resource" };
+      return { reason: "NotFound", message: "the server could not find the requested resource" };
     case 401:
       return {
         reason: "Unauthorized",
-        words: "the server has asked for the client to provide credentials",
+        message: "the server has asked for the client to provide credentials",
       };
     case 403:
-      return { reason: "Forbidden", words: "" };
+      return { reason: "Forbidden", message: "" };
     case 503:
       return {
         reason: "ServiceUnavailable",
-        words: "the server is currently unable to handle the request",
+        message: "the server is currently unable to handle the request",
       };
     default: {
       const responded = `the server responded with the status code ${code}`;
-      return { reason: "Unknown", words: `${responded} but did not return more information` };
+      return { reason: "Unknown", message: `${responded} but did not return more information` };
     }
   }
 }
 
-/** Lets both ends speak with each other until one leaves. */
-export async function join(response: Upgraded, exchange: Exchange): Promise<void> {
+/** Joins the upgraded connections of client and backend until one of them closes. */
+export async function joinUpgrade(response: Upgraded, exchange: Exchange): Promise<void> {
   const { upgrade } = exchange;
   if (upgrade === undefined) {
     response.socket.destroy();
-    throw internalError("the backend speaks another protocol unasked");
+    throw internalError("the backend switched protocols without being asked to upgrade");
   }
   exchange.response.handOver(response.message.statusCode ?? 101);
   await joinSockets(upgrade, response);

@@ -23,7 +23,7 @@ describe("tunnels to kubelets", () => {
     const tls = { cert, key, ca, requestCert: true, rejectUnauthorized: false };
     kubelet = https.createServer(tls, (request, response) => {
       const { subject } = (request.socket as TLSSocket).getPeerCertificate();
-      response.end(`${subject?.CN ?? "nobody"} ${request.url}`);
+      response.end(`${subject?.CN ?? "anonymous"} ${request.url}`);
     });
     kubelet.on("upgrade", (_request, socket) => {
       const head = ["HTTP/1.1 101 Switching Protocols", "Connection: Upgrade", "Upgrade: x"];
@@ -36,7 +36,7 @@ describe("tunnels to kubelets", () => {
     kubelet.close();
   });
 
-  const to = (more: Partial<Destination> = {}): Destination => ({
+  const destination = (more: Partial<Destination> = {}): Destination => ({
     scheme: "https",
     host: "127.0.0.1",
     port: String((kubelet.address() as AddressInfo).port),
@@ -46,50 +46,50 @@ describe("tunnels to kubelets", () => {
     use: "log",
     ...more,
   });
-  const open = (tunnels: Tunnels, destination: Destination, headers = {}) =>
-    tunnels.open(destination, { method: "GET", headers, signal: AbortSignal.timeout(60_000) });
-  const textOf = async (tunnels: Tunnels, destination = to()): Promise<string> => {
-    const response = await open(tunnels, destination);
+  const openTunnel = (tunnels: Tunnels, to: Destination, headers = {}) =>
+    tunnels.open(to, { method: "GET", headers, signal: AbortSignal.timeout(60_000) });
+  const textOf = async (tunnels: Tunnels, to = destination()): Promise<string> => {
+    const response = await openTunnel(tunnels, to);
     let text = "";
     for await (const chunk of response.message) text += String(chunk);
     return text;
   };
 
-  it("shows its certificate and checks the other's", async () => {
+  it("presents its client certificate and verifies that of the kubelet", async () => {
     const { certificate: cert, privateKey: key } = client;
     const tunnels = new Tunnels({ ca: authority.certificate, cert, key });
     assert.equal(await textOf(tunnels), "api /containerLogs/ns/p/c?follow=true");
   });
 
-  it("refuses a kubelet that is none, unless the client does not mind", async () => {
+  it("rejects a kubelet with an untrusted certificate, unless verification is disabled", async () => {
     const other = await createAuthority("other", { validDays: 1, now });
     const tunnels = new Tunnels({ ca: other.certificate });
-    await assert.rejects(open(tunnels, to()), DialFault);
-    assert.match(await textOf(tunnels, to({ peer: "kubelet, unchecked" })), /^nobody /);
-    assert.match(await textOf(new Tunnels({})), /^nobody /);
+    await assert.rejects(openTunnel(tunnels, destination()), DialFault);
+    assert.match(await textOf(tunnels, destination({ peer: "kubelet, unchecked" })), /^anonymous /);
+    assert.match(await textOf(new Tunnels({})), /^anonymous /);
   });
 
-  it("hands an upgraded connection over with what came behind the response", async () => {
+  it("returns an upgraded connection with the data that followed the response", async () => {
     const headers = { connection: "Upgrade", upgrade: "x" };
-    const response = await open(new Tunnels({}), to({ use: "upgrade" }), headers);
+    const response = await openTunnel(new Tunnels({}), destination({ use: "upgrade" }), headers);
     assert.ok(response.kind === "upgraded");
     const first = response.head.byteLength > 0 ? response.head : await onceData(response.socket);
     assert.equal(Buffer.from(first).toString(), "hi");
     response.socket.destroy();
   });
 
-  it("connects to the addresses that were checked, whatever the name is", async () => {
+  it("connects to the resolved addresses instead of resolving the name again", async () => {
     const tunnels = new Tunnels({ ca: authority.certificate });
-    const named = to({ host: "127.0.0.1.invalid", addresses: ["127.0.0.1"] });
-    const unchecked = to({ ...named, peer: "kubelet, unchecked" });
-    assert.match(await textOf(tunnels, unchecked), /^nobody /);
-    // The certificate must still be for the name.
-    await assert.rejects(open(tunnels, named), /127\.0\.0\.1\.invalid/);
+    const named = destination({ host: "127.0.0.1.invalid", addresses: ["127.0.0.1"] });
+    const unchecked = destination({ ...named, peer: "kubelet, unchecked" });
+    assert.match(await textOf(tunnels, unchecked), /^anonymous /);
+    // The certificate is verified for the name.
+    await assert.rejects(openTunnel(tunnels, named), /127\.0\.0\.1\.invalid/);
   });
 
-  it("words failures as Go does", async () => {
-    const refused = to({ port: "1" });
-    const failure = await open(new Tunnels({}), refused).catch((error: unknown) => error);
+  it("reports dial failures with the message of Go", async () => {
+    const refused = destination({ port: "1" });
+    const failure = await openTunnel(new Tunnels({}), refused).catch((error: unknown) => error);
     assert.ok(failure instanceof DialFault);
     assert.equal(failure.message, "dial tcp 127.0.0.1:1: connect: connection refused");
   });

@@ -9,16 +9,18 @@ import { isIP, type LookupFunction } from "node:net";
 import type { Duplex, Readable } from "node:stream";
 import { dialFailure, dialTimedOut, hostAndPort, trustServers } from "#base";
 import type { Destination } from "#registry";
+import { pem } from "../transport/tls.ts";
 
-/** PEM texts: who this server is to kubelets, and whom it takes for one. */
+/** TLS options of connections to kubelets, in PEM format. */
 export interface KubeletTls {
-  /** Authorities of the kubelets' certificates; absent = they are not checked. */
+  /** CA bundle for the kubelets' certificates; absent = they are not verified. */
   readonly ca?: string | Uint8Array;
+  /** Client certificate; absent = none. */
   readonly cert?: string | Uint8Array;
   readonly key?: string | Uint8Array;
 }
 
-/** Time to connect, in milliseconds. */
+/** Timeout for the connection including its TLS handshake, in milliseconds. */
 const dialTimeout = 30_000;
 
 export interface TunnelRequest {
@@ -31,7 +33,7 @@ export interface TunnelRequest {
 /** Response of the backend. */
 export type TunnelResponse =
   | { readonly kind: "response"; readonly message: IncomingMessage }
-  /** It speaks another protocol from here on. */
+  /** The backend has switched protocols. */
   | {
       readonly kind: "upgraded";
       readonly message: IncomingMessage;
@@ -39,62 +41,62 @@ export type TunnelResponse =
       readonly head: Uint8Array;
     };
 
-/** The other end cannot be reached; the message is worded as Go words it. */
+/** The backend cannot be reached; the message is that of Go. */
 export class DialFault extends Error {
   override readonly name = "DialFault";
 }
 
-/** Requests of this server to kubelets and to what runs in the cluster. */
+/** Sends requests to kubelets, pods and services. */
 export class Tunnels {
   private readonly agents: Readonly<Record<Destination["peer"], HttpsAgent>>;
 
   constructor({ ca, cert, key }: KubeletTls) {
-    const own = cert && key ? { cert: pem(cert), key: pem(key) } : {};
-    const unchecked = { rejectUnauthorized: false };
-    const checked = ca === undefined ? unchecked : trustServers(pem(ca));
+    const client = cert && key ? { cert: pem(cert), key: pem(key) } : {};
+    const unverified = { rejectUnauthorized: false };
+    const verified = ca === undefined ? unverified : trustServers(pem(ca));
     this.agents = {
-      kubelet: new HttpsAgent({ ...own, ...checked }),
-      "kubelet, unchecked": new HttpsAgent({ ...own, ...unchecked }),
-      backend: new HttpsAgent(unchecked),
+      kubelet: new HttpsAgent({ ...client, ...verified }),
+      "kubelet, unchecked": new HttpsAgent({ ...client, ...unverified }),
+      backend: new HttpsAgent(unverified),
     };
   }
 
-  /** Throws DialFault, or the signal's reason. */
+  /** @throws DialFault, or the signal's reason */
   open(to: Destination, request: TunnelRequest): Promise<TunnelResponse> {
-    return openTunnel(() => this.start(to, request), placeOf(to), request);
+    return openTunnel(() => this.start(to, request), endpointOf(to), request);
   }
 
   private start(to: Destination, { method, headers }: TunnelRequest) {
     const path = `${to.path || "/"}${to.query === "" ? "" : `?${to.query}`}`;
     const port = to.port || (to.scheme === "https" ? 443 : 80);
-    const common = { host: to.host, port, path, method, headers, ...pinned(to) };
-    if (to.scheme === "http") return httpRequest(common);
+    const options = { host: to.host, port, path, method, headers, ...resolvedAddresses(to) };
+    if (to.scheme === "http") return httpRequest(options);
     const agent: Agent = this.agents[to.peer];
-    return httpsRequest({ ...common, agent });
+    return httpsRequest({ ...options, agent });
   }
 }
 
-/** Where a request of `openTunnel` goes. */
-export interface TunnelPlace {
+/** The server that a request is sent to. */
+export interface TunnelEndpoint {
   readonly scheme: "http" | "https";
   readonly host: string;
   readonly port: string;
 }
 
 /**
- * Starts a request, sends its body, and answers the head of the response, which may switch to
- * another protocol. Throws DialFault, or the signal's reason.
+ * Starts a request, sends its body, and returns the response or the upgraded connection.
+ * @throws DialFault, or the signal's reason
  */
 export function openTunnel(
   start: () => ClientRequest,
-  place: TunnelPlace,
+  endpoint: TunnelEndpoint,
   { body, signal }: Pick<TunnelRequest, "body" | "signal">,
 ): Promise<TunnelResponse> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
     const outgoing = start();
     const timer = setTimeout(
-      () => outgoing.destroy(new DialFault(dialTimedOut(place))),
+      () => outgoing.destroy(new DialFault(dialTimedOut(endpoint))),
       dialTimeout,
     );
     const abort = () => outgoing.destroy();
@@ -105,44 +107,42 @@ export function openTunnel(
     });
     outgoing.once("socket", (socket) => {
       if (outgoing.reusedSocket) return clearTimeout(timer);
-      const secured = place.scheme === "https" ? "secureConnect" : "connect";
-      socket.once(secured, () => clearTimeout(timer));
+      const connected = endpoint.scheme === "https" ? "secureConnect" : "connect";
+      socket.once(connected, () => clearTimeout(timer));
     });
     outgoing.once("response", (message) => resolve({ kind: "response", message }));
     outgoing.once("upgrade", (message, socket, head) => {
       signal.removeEventListener("abort", abort);
       resolve({ kind: "upgraded", message, socket, head });
     });
-    outgoing.once("error", (error) => reject(signal.aborted ? signal.reason : fault(place, error)));
+    outgoing.once("error", (error) =>
+      reject(signal.aborted ? signal.reason : dialFaultOf(endpoint, error)),
+    );
     if (body === undefined) outgoing.end();
     else body.pipe(outgoing);
   });
 }
 
-/** Connects to the addresses that were checked; the name is still what the certificate must bear. */
-function pinned({ addresses }: Destination): { lookup?: LookupFunction } {
+/** A lookup of the addresses that were checked for the host; the certificate must match the name. */
+function resolvedAddresses({ addresses }: Destination): { lookup?: LookupFunction } {
   if (addresses === undefined) return {};
-  const all = addresses.map((address) => ({ address, family: isIP(address) }));
+  const resolved = addresses.map((address) => ({ address, family: isIP(address) }));
   return {
-    lookup: (_host, { all: wantsAll }, callback) => {
-      if (wantsAll === true) callback(null, all);
-      else callback(null, all[0]!.address, all[0]!.family);
+    lookup: (_host, { all }, callback) => {
+      if (all === true) callback(null, resolved);
+      else callback(null, resolved[0]!.address, resolved[0]!.family);
     },
   };
 }
 
-function pem(text: string | Uint8Array): string {
-  return typeof text === "string" ? text : Buffer.from(text).toString("utf8");
-}
-
-function placeOf({ host, port, scheme }: Destination): TunnelPlace {
+function endpointOf({ host, port, scheme }: Destination): TunnelEndpoint {
   return { scheme, host, port: port || (scheme === "https" ? "443" : "80") };
 }
 
 export function urlOf(to: Destination): string {
-  return `${to.scheme}://${hostAndPort(placeOf(to))}${to.path}${to.query === "" ? "" : `?${to.query}`}`;
+  return `${to.scheme}://${hostAndPort(endpointOf(to))}${to.path}${to.query === "" ? "" : `?${to.query}`}`;
 }
 
-function fault(place: TunnelPlace, error: NodeJS.ErrnoException): DialFault {
-  return error instanceof DialFault ? error : new DialFault(dialFailure(place, error));
+function dialFaultOf(endpoint: TunnelEndpoint, error: NodeJS.ErrnoException): DialFault {
+  return error instanceof DialFault ? error : new DialFault(dialFailure(endpoint, error));
 }

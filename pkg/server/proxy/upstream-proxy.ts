@@ -17,7 +17,7 @@ export interface UpstreamProxyOptions {
   /** The API server behind the proxy, and the credentials for it. */
   readonly endpoint: Endpoint;
   readonly domain: Domain;
-  /** Port on 127.0.0.1; 0 = any free one. */
+  /** Port on 127.0.0.1; 0 = any free port. */
   readonly port: number;
   /** Certificate and key of the proxy, PEM. */
   readonly tls: { readonly cert: string; readonly key: string };
@@ -28,12 +28,12 @@ export interface UpstreamProxyOptions {
   readonly ended: (request: ProxiedRequest) => void;
 }
 
-/** A request that the proxy has passed on. */
+/** A request that the proxy has forwarded. */
 export interface ProxiedRequest {
   readonly info: RequestInfo;
   readonly method: string;
   readonly userAgent: string;
-  /** Of the response that the client got; 101 for an upgraded connection; undefined = none. */
+  /** Status code of the response; 101 for an upgraded connection; undefined = no response. */
   readonly status: number | undefined;
   /** Arrival in ms since 1970. */
   readonly startedAt: number;
@@ -41,11 +41,11 @@ export interface ProxiedRequest {
   readonly durationMs: number;
 }
 
-/** Connections of clients, and connections to the upstream; further requests wait. */
-const mostConnections = 1_000;
-/** Connections to the upstream without requests are closed after so long. */
+/** Maximum number of connections of clients, and of connections to the upstream. */
+const maxConnections = 1_000;
+/** Time in ms after which an idle connection to the upstream is closed. */
 const idleMs = 30_000;
-/** Time in ms for a client to send a request with its body. */
+/** Maximum time in ms to receive a request with its body. */
 const requestMs = 300_000;
 
 /** Credentials of the client, and headers that name the user to servers behind a front proxy. */
@@ -53,15 +53,14 @@ const credentialHeaders: ReadonlySet<string> = new Set(["authorization", "host",
 const userPrefix = "x-remote-";
 
 /**
- * Serves an upstream API server on 127.0.0.1 over HTTPS (HTTP/1.1): passes on all requests,
- * watches and protocol upgrades, with the credentials of the upstream in place of the client's.
- * Bodies are passed on as they arrive and are not held.
+ * A proxy of an API server on 127.0.0.1 over HTTPS (HTTP/1.1): forwards requests, watches and upgrades
+ * with the credentials of the upstream instead of the client's. Bodies are streamed.
  */
 export class UpstreamProxy {
   private readonly server: Server;
   private readonly agent: Agent;
   private readonly sockets = new Set<Duplex>();
-  private readonly atWork = new Set<Promise<void>>();
+  private readonly activeRequests = new Set<Promise<void>>();
   private readonly tokenHash: Buffer;
 
   private constructor(private readonly options: UpstreamProxyOptions) {
@@ -70,14 +69,14 @@ export class UpstreamProxy {
     this.agent = new Agent({
       ...endpoint.tls,
       keepAlive: true,
-      maxSockets: mostConnections,
+      maxSockets: maxConnections,
       timeout: idleMs,
     });
     const { headerBytes, headersTimeout, idleTimeout, handshakeTimeout } = defaultLimits;
     const times = { headersTimeout, requestTimeout: requestMs, keepAliveTimeout: idleTimeout };
     const sizes = { maxHeaderSize: headerBytes };
     this.server = createServer({ ...tls, ...times, ...sizes, handshakeTimeout });
-    this.server.maxConnections = mostConnections;
+    this.server.maxConnections = maxConnections;
     this.server.on("connection", (socket: Socket) => {
       this.sockets.add(socket);
       socket.once("close", () => this.sockets.delete(socket));
@@ -103,55 +102,61 @@ export class UpstreamProxy {
     return (this.server.address() as AddressInfo).port;
   }
 
-  /** Cuts all connections; resolves when every request has ended. */
+  /** Closes all connections; resolves when every request has ended. */
   async close(): Promise<void> {
     const closed = new Promise((resolve) => this.server.close(resolve));
     for (const socket of this.sockets) socket.destroy();
-    await Promise.all([closed, ...this.atWork]);
+    await Promise.all([closed, ...this.activeRequests]);
     this.agent.destroy();
   }
 
   private track(work: Promise<void>): void {
-    this.atWork.add(work);
-    void work.finally(() => this.atWork.delete(work));
+    this.activeRequests.add(work);
+    void work.finally(() => this.activeRequests.delete(work));
   }
 
-  /** Passes a request on; never rejects. */
+  /** Forwards a request; never rejects. */
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const life = new AbortController();
-    response.once("close", () => life.abort(new Error("the client disconnected")));
-    await this.observed(request, response, async () => {
-      const answer = await this.send(request, { signal: life.signal, isUpgrade: false });
-      if (answer.kind === "response") return passOn(answer.message, response);
-      answer.socket.destroy();
-      throw serviceUnavailable("the upstream speaks another protocol unasked");
+    const disconnected = new AbortController();
+    response.once("close", () => disconnected.abort(new Error("the client disconnected")));
+    await this.runAndReport(request, response, async () => {
+      const result = await this.send(request, {
+        signal: disconnected.signal,
+        isUpgrade: false,
+      });
+      if (result.kind === "response") return forwardResponse(result.message, response);
+      result.socket.destroy();
+      throw serviceUnavailable("the upstream switched protocols without being asked to upgrade");
     });
   }
 
-  /** Joins the connection of a client with one to the upstream, if that switches protocols. */
+  /** Forwards a request to upgrade, and joins the connections if the upstream switches protocols. */
   private async serveUpgrade(
     request: IncomingMessage,
     socket: Duplex,
     head: Buffer,
   ): Promise<void> {
-    const life = new AbortController();
+    const disconnected = new AbortController();
     socket.on("error", () => socket.destroy());
-    socket.once("close", () => life.abort(new Error("the client disconnected")));
+    socket.once("close", () => disconnected.abort(new Error("the client disconnected")));
     const response = new ServerResponse(request);
     response.shouldKeepAlive = false;
     response.assignSocket(socket as Socket);
     response.once("finish", () => socket.end());
-    await this.observed(request, response, async () => {
-      const answer = await this.send(request, { signal: life.signal, isUpgrade: true });
-      if (answer.kind === "response") return passOn(answer.message, response);
+    await this.runAndReport(request, response, async () => {
+      const result = await this.send(request, {
+        signal: disconnected.signal,
+        isUpgrade: true,
+      });
+      if (result.kind === "response") return forwardResponse(result.message, response);
       response.statusCode = 101;
       response.detachSocket(socket as Socket);
-      await joinSockets({ socket, head }, answer);
+      await joinSockets({ socket, head }, result);
     });
   }
 
-  /** Runs an authenticated request and reports it; failures are answered. */
-  private async observed(
+  /** Runs an authenticated request and reports it; responds to failures with a Status. */
+  private async runAndReport(
     request: IncomingMessage,
     response: ServerResponse,
     run: () => Promise<void>,
@@ -159,15 +164,15 @@ export class UpstreamProxy {
     const { clock, ended } = this.options;
     const [startedAt, started] = [clock.now(), clock.monotonic()];
     const target = parseTarget(request.url ?? "");
-    const isKnown = this.isAuthenticated(request);
+    const authenticated = this.isAuthenticated(request);
     try {
-      if (!isKnown) throw unauthorized();
+      if (!authenticated) throw unauthorized();
       if (target === undefined || !request.url!.startsWith("/")) throw badRequest("invalid path");
       await run();
     } catch (error) {
       sendFailure(response, error);
     }
-    if (!isKnown || target === undefined) return;
+    if (!authenticated || target === undefined) return;
     const { statusCode, headersSent } = response;
     ended({
       info: parseRequestInfo(request.method ?? "", target),
@@ -220,16 +225,16 @@ export class UpstreamProxy {
   }
 }
 
-async function passOn(message: IncomingMessage, response: ServerResponse): Promise<void> {
+async function forwardResponse(message: IncomingMessage, response: ServerResponse): Promise<void> {
   const named = connectionOptions(message.headers.connection);
   const isDropped = (name: string) => hopByHopHeaders.has(name) || named.has(name);
   response.writeHead(message.statusCode ?? 502, collectHeaders(message.rawHeaders, isDropped));
-  // The first event of a watch may be long in coming.
+  // The first event of a watch may be late.
   response.flushHeaders();
   await pipeline(message, response);
 }
 
-/** Answers with a Status; a response that has begun is cut off, so that the client sees its end. */
+/** Responds with a Status, or aborts a response that has started. */
 function sendFailure(response: ServerResponse, error: unknown): void {
   if (response.headersSent || response.statusCode === 101) return void response.destroy();
   const failure = statusOf(error);
@@ -240,8 +245,8 @@ function sendFailure(response: ServerResponse, error: unknown): void {
 function statusOf(error: unknown): StatusError {
   if (error instanceof StatusError) return error;
   const { message } = error as Error;
-  const why = error instanceof DialFault ? message : `request failed: ${message}`;
-  return serviceUnavailable(`error trying to reach the upstream: ${why}`);
+  const reason = error instanceof DialFault ? message : `request failed: ${message}`;
+  return serviceUnavailable(`error trying to reach the upstream: ${reason}`);
 }
 
 function hasBody({ headers }: IncomingMessage): boolean {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { Indenter } from "./indent.ts";
 
-describe("indenting", () => {
+describe("indenter", () => {
   const value = { a: [1, {}, [], { b: 'x",\\{[' }], c: null, d: { e: true } };
 
-  it("prints what JSON.stringify prints, wherever the text is cut", () => {
+  it("indents like JSON.stringify, at every boundary of chunks", () => {
     const text = JSON.stringify(value);
     const expected = JSON.stringify(value, undefined, 2);
     for (let cut = 0; cut <= text.length; cut++) {
@@ -13,7 +13,7 @@ describe("indenting", () => {
     }
   });
 
-  it("leaves numbers as they are", () => {
+  it("does not change numbers", () => {
     assert.equal(new Indenter().feed('{"n":9007199254740993}'), '{\n  "n": 9007199254740993\n}');
   });
 });

@@ -1,25 +1,24 @@
-const STEP = "  ";
+const INDENT = "  ";
 
 /**
- * Indents JSON text that arrives in pieces, two spaces a level, without parsing it: numbers and
- * key order stay as they are. `{"a":[1,{}]}` becomes five lines; empty objects and arrays stay on
- * one.
+ * Indents compact JSON text by two spaces per level, in chunks and without parsing it, so that numbers
+ * and the order of keys do not change. Empty objects and arrays stay on one line.
  */
 export class Indenter {
   private depth = 0;
   private inString = false;
   private escaped = false;
-  /** An opening bracket whose first member has not come yet. */
+  /** Whether the last character was an opening bracket. */
   private opened = false;
 
-  /** The indented form of the next piece of one JSON text, which itself is without blanks. */
+  /** Returns the next chunk of the text indented. */
   feed(text: string): string {
-    let out = "";
+    let indented = "";
     for (let i = 0; i < text.length; i++) {
       const character = text[i]!;
-      out += this.inString ? this.quoted(character) : this.structural(character);
+      indented += this.inString ? this.quoted(character) : this.structural(character);
     }
-    return out;
+    return indented;
   }
 
   private quoted(character: string): string {
@@ -33,38 +32,38 @@ export class Indenter {
     switch (character) {
       case "{":
       case "[": {
-        const lead = this.lead();
+        const newline = this.newlineAfterOpening();
         this.depth++;
         this.opened = true;
-        return lead + character;
+        return newline + character;
       }
       case "}":
       case "]": {
         this.depth--;
-        const empty = this.opened;
+        const isEmpty = this.opened;
         this.opened = false;
-        return empty ? character : this.line() + character;
+        return isEmpty ? character : this.newline() + character;
       }
       case ",":
-        return character + this.line();
+        return character + this.newline();
       case ":":
         return ": ";
       case "\n":
         return character;
       default: {
         if (character === '"') this.inString = true;
-        return this.lead() + character;
+        return this.newlineAfterOpening() + character;
       }
     }
   }
 
-  private lead(): string {
+  private newlineAfterOpening(): string {
     if (!this.opened) return "";
     this.opened = false;
-    return this.line();
+    return this.newline();
   }
 
-  private line(): string {
-    return `\n${STEP.repeat(this.depth)}`;
+  private newline(): string {
+    return `\n${INDENT.repeat(this.depth)}`;
   }
 }

@@ -1,7 +1,7 @@
 import { badRequest, genericFailure, notAcceptable, unsupportedMediaType } from "#meta";
 import { notRepresentable } from "./failures.ts";
 
-/** How responses and bodies are spelled. */
+/** Serialization formats of request and response bodies. */
 export type Format = "json" | "yaml" | "protobuf";
 
 export const mediaTypes: Readonly<Record<Format, string>> = {
@@ -15,10 +15,10 @@ const textTypes = [mediaTypes.json, mediaTypes.yaml];
 const allTypes = formats.map((format) => mediaTypes[format]);
 const streamTypes = streamFormats.map((format) => `${mediaTypes[format]};stream=watch`);
 
-/** Another kind asked for with `;as=`. */
+/** Another kind that a client requested with `;as=`. */
 export interface Transform {
   readonly kind: "Table" | "PartialObjectMetadata" | "PartialObjectMetadataList";
-  /** Version of the group `meta.…`. */
+  /** Version of the group meta.k8s.io. */
   readonly version: "v1" | "v1beta1";
 }
 
@@ -29,12 +29,13 @@ export interface Negotiated {
 }
 
 /**
- * What a route offers: `object` one object or a write, `list` a collection, `watch` a stream,
- * `virtual` the response to a create that stores nothing, which has metadata and no table, `status`
- * errors and documents, which are never transformed.
+ * Kind of response: `object` for reads and writes of one object, `list`, `watch`, `virtual` for creates
+ * that store nothing (transformed to metadata only, not to a Table), and `status` for errors and
+ * documents, which are never transformed.
  */
 export type Offer = "object" | "list" | "watch" | "virtual" | "status";
 
+/** A clause of an Accept header. */
 export interface Clause {
   readonly type: string;
   readonly subtype: string;
@@ -44,68 +45,64 @@ export interface Clause {
 
 /**
  * The representation for an Accept header; undefined or "" = JSON.
- * @throws StatusError 406 in the two wordings of Kubernetes: of the route, or of the parameters.
+ * @throws StatusError 406 with the message of kube-apiserver's router (go-restful) or of its negotiation
  */
 export function negotiate(accept: string | undefined, offer: Offer, metaGroup: string): Negotiated {
   if (!routeAccepts(accept, allTypes)) {
     const streams = offer === "list" || offer === "watch" ? streamTypes : [];
     throw notRepresentable([...allTypes, ...streams]);
   }
-  return chosen(accept, { offer, metaGroup });
+  return negotiateWith(accept, { offer, metaGroup });
 }
 
-/** The representation of a document that is no route, and knows no wording but that of the types. */
+/** As `negotiate`, for documents that kube-apiserver serves without its router. */
 export function negotiateDocument(accept: string | undefined): Negotiated {
-  return chosen(accept, { offer: "status", metaGroup: "" });
+  return negotiateWith(accept, { offer: "status", metaGroup: "" });
 }
 
-/** Custom resources have no Protobuf form; their metadata has. */
+/** As `negotiate`, for custom resources, which have no Protobuf form except for their metadata. */
 function negotiateCustom(accept: string | undefined, offer: Offer, metaGroup: string): Negotiated {
   const isText = ({ as, format }: Negotiated) => as !== undefined || format !== "protobuf";
-  return chosen(accept, { offer, metaGroup, fits: isText });
+  return negotiateWith(accept, { offer, metaGroup, isSupported: isText });
 }
 
-/** A watch chooses as a list does, and has no stream of YAML. */
-function chosen(accept: string | undefined, choice: Choice): Negotiated {
-  const found = choose(accept, choice);
-  if (found === undefined) throw notAcceptable(allTypes);
-  if (choice.offer !== "watch" || streamFormats.includes(found.format)) return found;
+/** Negotiates a watch like a list, but rejects YAML, which cannot be streamed. */
+function negotiateWith(accept: string | undefined, options: NegotiationOptions): Negotiated {
+  const negotiated = findAcceptable(accept, options);
+  if (negotiated === undefined) throw notAcceptable(allTypes);
+  if (options.offer !== "watch" || streamFormats.includes(negotiated.format)) return negotiated;
   throw notAcceptable(streamTypes);
 }
 
-/** Headers that are remembered; clients send few different ones. */
-const remembered = 500;
+/** Maximum number of cached results; clients send few different headers. */
+const maxCached = 500;
 
-/** Remembers what Accept headers came to. */
+/** Negotiation with a cache by Accept header. */
 export class Negotiator {
-  private readonly known = new Map<string, Negotiated>();
+  private readonly cache = new Map<string, Negotiated>();
 
   constructor(private readonly metaGroup: string) {}
 
   /** As `negotiate`, or for custom resources as `negotiateCustom`. */
   negotiate(accept: string | undefined, offer: Offer, custom: boolean): Negotiated {
     const key = `${custom ? "custom " : ""}${offer} ${accept ?? ""}`;
-    let negotiated = this.known.get(key);
+    let negotiated = this.cache.get(key);
     if (negotiated === undefined) {
       const find = custom ? negotiateCustom : negotiate;
       negotiated = find(accept, offer, this.metaGroup);
-      if (this.known.size >= remembered) this.known.clear();
-      this.known.set(key, negotiated);
+      if (this.cache.size >= maxCached) this.cache.clear();
+      this.cache.set(key, negotiated);
     }
     return negotiated;
   }
 }
 
-/** The format for an error: JSON when nothing else fits, since an error must reach the client. */
+/** The format of an error response: JSON if no other format is acceptable. */
 export function negotiateFailure(accept: string | undefined): Negotiated {
-  const found = choose(accept, { offer: "status", metaGroup: "" });
-  return found ?? { format: "json", as: undefined, pretty: false };
+  return findAcceptable(accept, { offer: "status", metaGroup: "" }) ?? untransformed("json");
 }
 
-/**
- * Whether a route that produces `types` may be taken: exact types, the full wildcard, weights do
- * not matter.
- */
+/** Whether a route that produces `types` matches as in go-restful: exact types or full wildcard only. */
 export function routeAccepts(accept: string | undefined, types: readonly string[]): boolean {
   if (accept === undefined || accept === "") return true;
   return accept.split(",").some((clause) => {
@@ -114,38 +111,40 @@ export function routeAccepts(accept: string | undefined, types: readonly string[
   });
 }
 
-function choose(
+function findAcceptable(
   accept: string | undefined,
-  { offer, metaGroup, fits = () => true }: Choice,
+  { offer, metaGroup, isSupported = () => true }: NegotiationOptions,
 ): Negotiated | undefined {
-  if (accept === undefined || accept === "") return plain(formats[0]!);
+  if (accept === undefined || accept === "") return untransformed("json");
   for (const clause of parseAccept(accept)) {
     for (const format of formats) {
       if (!covers(clause, mediaTypes[format])) continue;
-      const found = withParameters(clause, { format, offer, metaGroup });
-      if (found !== undefined && fits(found)) return found;
+      const negotiated = applyParameters(clause, { format, offer, metaGroup });
+      if (negotiated !== undefined && isSupported(negotiated)) return negotiated;
     }
   }
   return undefined;
 }
 
-interface Choice {
+interface NegotiationOptions {
   readonly offer: Offer;
   readonly metaGroup: string;
-  readonly fits?: (found: Negotiated) => boolean;
+  readonly isSupported?: (negotiated: Negotiated) => boolean;
 }
 
-function plain(format: Format): Negotiated {
+function untransformed(format: Format): Negotiated {
   return { format, as: undefined, pretty: false };
 }
 
+/** Whether a clause matches a media type, by exact type or wildcard. */
 export function covers({ type, subtype }: Clause, mediaType: string): boolean {
   if (type === "*" && subtype === "*") return true;
   const [offeredType, offeredSubtype] = mediaType.split("/");
   return type === offeredType && (subtype === offeredSubtype || subtype === "*");
 }
 
-function withParameters(
+/** The representation that the parameters of a clause request; undefined = not available. */
+function applyParameters(
   { parameters }: Clause,
   { format, offer, metaGroup }: { format: Format; offer: Offer; metaGroup: string },
 ): Negotiated | undefined {
@@ -172,7 +171,7 @@ function withParameters(
   }
 }
 
-/** Clauses of an Accept header, best first; equal ones as sent, wildcards after exact types. */
+/** Clauses of an Accept header by weight, exact types before wildcards, then in the order sent. */
 export function parseAccept(header: string): readonly Clause[] {
   const clauses: Clause[] = [];
   for (const text of header.split(",")) {
@@ -197,7 +196,7 @@ function wildcards({ type, subtype }: Clause): number {
   return Number(type === "*") + Number(subtype === "*");
 }
 
-/** `pretty` of the query decides; else browsers, curl and Wget get indented JSON. */
+/** Whether JSON is indented: the query parameter `pretty`, by default for browsers, curl and Wget. */
 export function wantsPretty(query: string | undefined, userAgent: string | undefined): boolean {
   if (query !== undefined && query !== "") return /^(1|t|T|true|TRUE|True)$/.test(query);
   return /^(curl|Wget|Mozilla\/5\.0)/.test(userAgent ?? "");
@@ -207,8 +206,8 @@ export function wantsPretty(query: string | undefined, userAgent: string | undef
 const mediaTypePattern = /^\s*([^\s;]+)\s*(?:;\s*[^\s;=]+=(?:"[^"]*"|[^\s;"]+)\s*)*;?\s*$/;
 
 /**
- * The format of a request body; no Content-Type means JSON.
- * @throws StatusError 415
+ * The format of a request body; JSON without Content-Type.
+ * @throws StatusError 415 for other media types
  */
 export function bodyFormat(contentType: string | undefined, custom = false): Format {
   if (contentType === undefined || contentType === "") return "json";
@@ -221,7 +220,7 @@ export function bodyFormat(contentType: string | undefined, custom = false): For
 
 export type IncludeObject = "None" | "Metadata" | "Object";
 
-/** The part of an object that a table row carries. */
+/** The query parameter `includeObject`: the part of the object that a table row includes. */
 export function includeObject(value: string | undefined): IncludeObject {
   switch (value) {
     case undefined:
@@ -251,20 +250,18 @@ const patchTypes: ReadonlyMap<string, PatchType> = new Map([
   ["application/apply-patch+yaml", { patchType: "apply", format: "yaml" }],
 ]);
 
-/** Those of custom resources, whose lists have no strategy. */
+/** Patch types of custom resources, which do not support strategic merge patches. */
 const customPatchTypes = [
   "application/json-patch+json",
   "application/merge-patch+json",
   "application/apply-patch+yaml",
 ];
 
-/**
- * @throws StatusError 415
- */
+/** @throws StatusError 415 if the media type is not a patch type of the resource */
 export function patchTypeOf(contentType: string | undefined, custom: boolean): PatchType {
   const type = (contentType ?? "").split(";", 1)[0]!.trim();
-  const found = patchTypes.get(type);
+  const patchType = patchTypes.get(type);
   if (custom && !customPatchTypes.includes(type)) throw unsupportedMediaType(customPatchTypes);
-  if (found === undefined) throw genericFailure(415);
-  return found;
+  if (patchType === undefined) throw genericFailure(415);
+  return patchType;
 }

@@ -8,13 +8,13 @@ export interface TableView {
   readonly as: Transform;
   readonly include: IncludeObject;
   readonly metaGroup: string;
-  /** Milliseconds; ages are counted from here. */
+  /** Time in ms since 1970 from which ages are computed. */
   readonly now: number;
 }
 
 /**
- * `{"kind":"Table",…,"rows":[`; without columns `columnDefinitions` is null, as in later watch
- * events.
+ * JSON of a Table up to its rows. Without columns `columnDefinitions` is null, as in all watch events
+ * after the first.
  */
 export function tableHead(
   resource: Resource,
@@ -47,13 +47,13 @@ export function rowJson(item: Item, view: TableView): string {
     case "None":
       return `{"cells":${cells},"object":null}`;
     case "Object":
-      return `{"cells":${cells},"object":${joinPieces(itemJson(item, false))}}`;
+      return `{"cells":${cells},"object":${joinChunks(itemJson(item, false))}}`;
     case "Metadata":
       return metadataRow(cells, metadataAlone(item), view);
   }
 }
 
-/** A row for an object that is not stored, such as that of a bookmark. */
+/** JSON of the row of an object that is not stored, such as that of a bookmark. */
 export function objectRowJson(resource: Resource, object: any, view: TableView): string {
   const cells = cellsJson(resource, object, view);
   switch (view.include) {
@@ -71,7 +71,7 @@ function metadataRow(cells: string, metadata: unknown, view: TableView): string 
   return `{"cells":${cells},"object":${partial}}`;
 }
 
-/** `[…]`, and `,"conditions":[…]` behind it where the kind has any for the object. */
+/** JSON of the cells, followed by the member `conditions` if the object has row conditions. */
 function cellsJson({ kind }: Resource, object: unknown, view: TableView): string {
   const cells = escapeHtml(JSON.stringify(kind.row(object, { now: view.now })));
   const conditions = kind.rowConditions?.(object) ?? [];
@@ -79,8 +79,8 @@ function cellsJson({ kind }: Resource, object: unknown, view: TableView): string
   return `${cells},"conditions":${escapeHtml(JSON.stringify(conditions))}`;
 }
 
-export function joinPieces(pieces: readonly (string | Uint8Array)[]): string {
-  return pieces
-    .map((piece) => (typeof piece === "string" ? piece : Buffer.from(piece).toString("utf8")))
+export function joinChunks(chunks: readonly (string | Uint8Array)[]): string {
+  return chunks
+    .map((chunk) => (typeof chunk === "string" ? chunk : Buffer.from(chunk).toString("utf8")))
     .join("");
 }

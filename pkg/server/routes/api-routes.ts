@@ -7,15 +7,15 @@ import type { RequestState } from "../stages/state.ts";
 import { runVerb, type VerbParts } from "../verbs/verbs.ts";
 import { findRoute, findStream } from "./resource-route.ts";
 
-/** Subresources of the core group that are connections to a kubelet or to a workload. */
+/** Paths of the core group's subresources that connect to a kubelet, pod or service. */
 const connections =
   /^\/api\/[^/]+\/(?:namespaces\/[^/]+\/)?[^/]+\/[^/]+\/(?:attach|exec|log|portforward|proxy)(?:\/|$)/;
 
 const resources = ["/api/:version/*path", "/apis/:group/:version/*path"];
 
 /**
- * Routes of the API. They decide which handler runs; what the path means is in `state.info`, which
- * authorization has seen. A handler calls `next` for what is not served.
+ * Routes of the API. A route only selects the handler, which uses the authorized `state.info` instead of
+ * parsing the path again, and calls `next` for resources that are not served.
  */
 export function apiRoutes(parts: VerbParts & StreamParts): Router<RequestState> {
   const router = new Router<RequestState>({ sensitive: true, strict: true });
@@ -39,9 +39,9 @@ export function apiRoutes(parts: VerbParts & StreamParts): Router<RequestState> 
 }
 
 /**
- * Runs the handlers of the routes that match, in their order. `router.routes()` does the same, but
- * the context members and the middleware list that it makes for each request cost more CPU than the
- * budget of a GET allows (docs/decisions/002-koa.md).
+ * Runs the handlers of the matching routes in order. `router.routes()` does the same, but the context
+ * properties and the middleware list that it creates per request cost more CPU time than the budget of
+ * a GET allows (docs/decisions/002-koa.md).
  */
 export function runRoutes(
   router: Router<RequestState>,
@@ -61,16 +61,16 @@ export function runRoutes(
   return run(0);
 }
 
-interface Found {
+interface ResolvedPath {
   readonly info: RequestInfo;
   readonly resource: Resource | undefined;
 }
 
 /**
- * Whether a path belongs to the API: not in groups that are not served, and not below custom
- * resources that do not exist.
+ * Whether a path is handled as an API resource: its group has built-in resources, or it names a custom
+ * resource and fits its scope.
  */
-export function isServed(catalog: Catalog, { info, resource }: Found): boolean {
+export function isServed(catalog: Catalog, { info, resource }: ResolvedPath): boolean {
   const { isResource, path, group, namespace, verb } = info;
   if (!isResource || path.startsWith("//")) return false;
   if (resource?.kind.custom === undefined) {
@@ -78,6 +78,7 @@ export function isServed(catalog: Catalog, { info, resource }: Found): boolean {
     const [first] = catalog.inGroup(group);
     return group === "" || (first !== undefined && first.kind.custom === undefined);
   }
-  const everywhere = verb === "list" || verb === "watch";
-  return resource.kind.scope === "Namespaced" ? namespace !== "" || everywhere : namespace === "";
+  const allowsAllNamespaces = verb === "list" || verb === "watch";
+  const isNamespaced = resource.kind.scope === "Namespaced";
+  return isNamespaced ? namespace !== "" || allowsAllNamespaces : namespace === "";
 }

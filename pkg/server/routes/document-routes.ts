@@ -14,7 +14,7 @@ import type { DiscoveryView } from "../discovery/discovered-groups.ts";
 import { discoveryResponse, rootResponse } from "../discovery/discovery.ts";
 import type { DocumentResponse } from "../discovery/document-response.ts";
 import { openApiResponse, type OpenApiView } from "../openapi/openapi.ts";
-import { passDocument, queryOf } from "../openapi/passed-document.ts";
+import { proxyDocument, queryOf } from "../openapi/proxied-document.ts";
 import type { RequestState } from "../stages/state.ts";
 import type { Exchange } from "../transport/exchange.ts";
 import { isServed } from "./api-routes.ts";
@@ -23,13 +23,13 @@ import type { Health } from "../ops/health.ts";
 import type { Limits } from "../limits.ts";
 import type { PrometheusMetrics } from "../metrics/metrics.ts";
 
-/** A document that never changes while the server runs. */
+/** A document that does not change while the server runs. */
 export interface ServerDocument {
   readonly contentType: string;
   readonly body: string;
 }
 
-/** Documents about the group versions of other servers. */
+/** Discovery and OpenAPI documents of aggregated servers. */
 export interface AggregatedDocuments {
   readonly discovery: { readonly current: DiscoverySnapshot };
   /** Whether aggregated discovery is also served as v2beta1. */
@@ -72,7 +72,7 @@ const patterns = {
   ],
 };
 
-/** Routes of everything that is no resource: health, metrics, debugging, and documents. */
+/** Routes of non-resource paths: health, metrics, debugging, discovery and OpenAPI. */
 export function documentRoutes(parts: DocumentParts): Router<RequestState> {
   const { catalog, aggregated, health, limits, metrics, debugging } = parts;
   const view = (): DiscoveryView => ({
@@ -94,39 +94,39 @@ export function documentRoutes(parts: DocumentParts): Router<RequestState> {
     sendMetrics(state.exchange, await metrics.slis());
   });
   router.all(patterns.debug, async ({ state: { exchange, info, query } }, next) => {
-    const asked = { exchange, path: info.path, query, limit: limits.requestTimeout };
-    if (!(await debugging?.serve(asked))) await next();
+    const maxProfileMs = limits.requestTimeout;
+    if (!(await debugging?.serve({ exchange, path: info.path, query, maxProfileMs }))) await next();
   });
   router.all("/", ({ state: { exchange } }) => {
     const others = [...health.paths, ...(debugging?.paths ?? [])];
     return sendDocument(exchange, rootResponse(view(), others), limits);
   });
   for (const [path, document] of parts.documents) {
-    router.all(path, ({ state }) => sendFixed(state.exchange, document));
+    router.all(path, ({ state }) => sendStatic(state.exchange, document));
   }
   router.all(patterns.openApi, async ({ state: { exchange, info, user } }, next) => {
-    if (await passDocument(aggregated.openApiV3, { exchange, path: info.path, user, limits }))
-      return;
+    const request = { exchange, path: info.path, user, limits };
+    if (await proxyDocument(aggregated.openApiV3, request)) return;
     const document = await openApiDocument(openApiView(), exchange, info.path);
     await (document === undefined ? next() : sendDocument(exchange, document, limits));
   });
   router.all(patterns.discovery, async ({ state: { exchange, info } }, next) => {
-    const [accept, tag] = [exchange.header("accept"), exchange.header("if-none-match")];
-    const document = discoveryResponse(view(), info.path, accept, tag);
+    const [accept, etag] = [exchange.header("accept"), exchange.header("if-none-match")];
+    const document = discoveryResponse(view(), info.path, accept, etag);
     await (document === undefined ? next() : sendDocument(exchange, document, limits));
   });
   return router;
 }
 
 /**
- * Ends requests that no route has served.
- * @throws StatusError 404 below the paths of the API, 405 for methods that HTTP does not define
+ * Responds to requests that no route matched.
+ * @throws StatusError 404 below the paths of the API, 405 for unsupported methods of a resource
  */
 export function notFound(catalog: Catalog, { exchange, info, resource }: RequestState): void {
   if (isServed(catalog, { info, resource })) {
     throw genericFailure(resource === undefined ? 404 : 405);
   }
-  if (belowServedPrefix(catalog, info.path)) throw genericFailure(404);
+  if (isBelowServedPrefix(catalog, info.path)) throw genericFailure(404);
   sendText(exchange, 404, "404 page not found\n");
 }
 
@@ -137,13 +137,13 @@ function sendMetrics(exchange: Exchange, text: string): void {
   sendResponse(exchange, { status: 200, headers }, text);
 }
 
-/** @throws StatusError 406 unless the Accept header takes its type. */
-function sendFixed(exchange: Exchange, { contentType, body }: ServerDocument): void {
+/** @throws StatusError 405 unless the method is GET, 406 unless Accept matches the content type */
+function sendStatic(exchange: Exchange, { contentType, body }: ServerDocument): void {
   if (exchange.method !== "GET") throw genericFailure(405);
   const accepted = (exchange.header("accept") || "*/*").split(",");
-  const types = accepted.map((range) => range.split(";")[0]!.trim().toLowerCase());
-  const [family] = contentType.split("/");
-  if (!types.some((type) => [contentType, `${family}/*`, "*/*"].includes(type))) {
+  const ranges = accepted.map((range) => range.split(";")[0]!.trim().toLowerCase());
+  const [type] = contentType.split("/");
+  if (!ranges.some((range) => [contentType, `${type}/*`, "*/*"].includes(range))) {
     throw notRepresentable([contentType]);
   }
   const headers = { "content-type": contentType, "cache-control": "public, max-age=3600" };
@@ -170,8 +170,8 @@ async function sendDocument(
   const { method } = exchange;
   if (document.methods === "get" && method !== "GET") throw genericFailure(405);
   const { status, headers, body } = document;
-  const pieces = body instanceof Uint8Array ? [body] : body;
-  if (method === "HEAD") return sendResponse(exchange, { status, headers }, Buffer.concat(pieces));
+  const chunks = body instanceof Uint8Array ? [body] : body;
+  if (method === "HEAD") return sendResponse(exchange, { status, headers }, Buffer.concat(chunks));
   const compressed = "content-encoding" in headers;
   const writer = new ResponseWriter(exchange.response, {
     status,
@@ -181,8 +181,8 @@ async function sendDocument(
   });
   try {
     const turn = yieldEvery();
-    for (const piece of pieces) {
-      await writer.write(piece);
+    for (const chunk of chunks) {
+      await writer.write(chunk);
       await turn();
     }
     await writer.end();
@@ -191,12 +191,12 @@ async function sendDocument(
   }
 }
 
-/** Below these a missing path is the API's own 404, a Status. */
-function belowServedPrefix(catalog: Catalog, path: string): boolean {
+/** Whether a missing path below a served prefix is a 404 with a Status, not in plain text. */
+function isBelowServedPrefix(catalog: Catalog, path: string): boolean {
   if (path.startsWith("/api/") || path.startsWith("/version/")) return true;
   const [, first, group, version] = path.split("/");
   if (first !== "apis" || group === undefined || version === undefined) return false;
-  // Custom resources are served by another server in Kubernetes, which says it in plain text.
+  // As in kube-apiserver, where apiextensions-apiserver responds in plain text for custom resources.
   const [resource] = group === "" ? [] : catalog.inGroup(group);
   return resource !== undefined && resource.kind.custom === undefined;
 }

@@ -13,49 +13,48 @@ import {
 import { connectMethods } from "#registry";
 import { pathParts, type RequestInfo } from "#request";
 
-/** What a request asks of the registry, once its path has been found in the catalog. */
+/** Resource, verb and names of a request whose path was found in the catalog. */
 export interface Route {
   readonly resource: Resource;
   readonly verb: Verb;
-  /** Name in the path; "" for collections, also where a field selector names one object. */
+  /** Name in the path; "" for collections, even if a field selector selects a single name. */
   readonly name: string;
   readonly namespace: string;
   readonly subresource: string;
-  /** Written as `/watch/…`, the old spelling. */
-  readonly oldWatch: boolean;
+  /** Whether the path has the deprecated prefix `/watch/`. */
+  readonly deprecatedWatch: boolean;
 }
 
 /**
  * Finds the route of a resource request.
- * @throws StatusError 404 when there is no such path, 405 when the path has no such method
+ * @throws StatusError 404 if there is no such path, 405 if the path does not support the method
  */
 export function findRoute(resource: Resource, method: string, info: RequestInfo): Route {
-  const place =
-    resource.kind.custom === undefined
-      ? placeOf(resource, info)
-      : customPlace(resource, method, placeOf(resource, info));
-  const allowed = methodsOf(resource, place);
+  const parsed = parsePath(resource, info);
+  const path =
+    resource.kind.custom === undefined ? parsed : customResourcePath(resource, method, parsed);
+  const allowed = methodsOf(resource, path);
   if (allowed.size === 0) throw genericFailure(404);
   const verb = allowed.get(method);
   if (verb === undefined) throw genericFailure(405);
-  const { name, namespace, subresource, oldWatch } = place;
+  const { name, namespace, subresource, deprecatedWatch } = path;
   if (name !== "") checkName(name);
-  const asked = verb === "list" && info.verb === "watch" ? "watch" : verb;
-  return { resource, verb: asked, name, namespace, subresource, oldWatch };
+  const requestVerb = verb === "list" && info.verb === "watch" ? "watch" : verb;
+  return { resource, verb: requestVerb, name, namespace, subresource, deprecatedWatch };
 }
 
-/** A subresource that leads somewhere else. */
+/** A subresource that connects to a kubelet, pod or service. */
 export interface StreamRoute {
   readonly resource: Resource;
   readonly namespace: string;
-  /** As in the path: a proxy's may have a scheme and a port beside the name. */
+  /** Name in the path, which for a proxy may include scheme and port. */
   readonly name: string;
   readonly subresource: string;
 }
 
 /**
- * Finds the stream that a request asks for; undefined when it asks for something else.
- * @throws StatusError 405 when the stream has no such method
+ * Finds the route of a connect subresource; undefined for other paths.
+ * @throws StatusError 405 if the subresource does not support the method
  */
 export function findStream(
   resource: Resource,
@@ -65,77 +64,78 @@ export function findStream(
   const { name, namespace, subresource } = info;
   if (subresource === "" || name === "") return undefined;
   const methods = connectMethods(resource, subresource);
-  const fits = (resource.kind.scope === "Namespaced") === (namespace !== "");
+  const matchesScope = (resource.kind.scope === "Namespaced") === (namespace !== "");
   const { verb } = info;
-  if (methods === undefined || !fits || verb === "watch" || verb === "proxy") return undefined;
+  if (methods === undefined || !matchesScope || verb === "watch" || verb === "proxy")
+    return undefined;
   if (subresource !== "proxy" && info.rest.length > 0) return undefined;
   if (!methods.includes(method)) throw genericFailure(405);
   checkName(name);
   return { resource, namespace, name, subresource };
 }
 
-/** Names that could not be a part of a key in the store. */
+/** @throws StatusError 400 if the name cannot be a path segment */
 function checkName(name: string): void {
   const faults = isPathSegmentName(name);
   if (faults.length === 0) return;
   throw badRequest(`Name parameter invalid: ${goQuote(name)}: ${faults.join(";")}`);
 }
 
-interface Place {
+interface ResourcePath {
   readonly name: string;
   readonly namespace: string;
   readonly subresource: string;
-  readonly oldWatch: boolean;
-  /** The path fits the scope of the kind. */
-  readonly fits: boolean;
-  /** A namespaced kind addressed without a namespace: all of them. */
-  readonly everywhere: boolean;
+  readonly deprecatedWatch: boolean;
+  /** Whether the path is well-formed and matches the scope of the kind. */
+  readonly valid: boolean;
+  /** Whether the kind is namespaced and the path has no namespace. */
+  readonly allNamespaces: boolean;
 }
 
-function placeOf({ kind, plural }: Resource, info: RequestInfo): Place {
+function parsePath({ kind, plural }: Resource, info: RequestInfo): ResourcePath {
   const parts = pathParts(info.path);
   const afterVersion = parts.slice(info.apiPrefix === "apis" ? 3 : 2);
-  const oldWatch = afterVersion[0] === "watch" && afterVersion.length > 1;
-  const rest = oldWatch ? afterVersion.slice(1) : afterVersion;
-  const scoped = rest[0] === "namespaces" && rest.length > 2 && plural !== "namespaces";
-  const own = scoped ? rest.slice(2) : rest;
+  const deprecatedWatch = afterVersion[0] === "watch" && afterVersion.length > 1;
+  const rest = deprecatedWatch ? afterVersion.slice(1) : afterVersion;
+  const hasNamespace = rest[0] === "namespaces" && rest.length > 2 && plural !== "namespaces";
+  const resourceParts = hasNamespace ? rest.slice(2) : rest;
   const namespaced = kind.scope === "Namespaced";
-  const [resource, name = "", subresource = ""] = own;
+  const [resource, name = "", subresource = ""] = resourceParts;
   return {
     name,
     namespace: namespaced ? info.namespace : "",
     subresource,
-    oldWatch,
-    fits:
+    deprecatedWatch,
+    valid:
       resource === plural &&
-      own.length <= 3 &&
-      !own.slice(1).includes("") &&
-      (namespaced ? scoped || own.length === 1 : !scoped),
-    everywhere: namespaced && info.namespace === "",
+      resourceParts.length <= 3 &&
+      !resourceParts.slice(1).includes("") &&
+      (namespaced ? hasNamespace || resourceParts.length === 1 : !hasNamespace),
+    allNamespaces: namespaced && info.namespace === "",
   };
 }
 
 /**
- * Kubernetes serves custom resources by verbs and names rather than by paths, so that some paths
- * that it does not have are answered otherwise: a POST to an object creates one.
- * @throws StatusError
+ * Adjusts a path as apiextensions-apiserver does, which routes custom resources by verb instead of path:
+ * a POST to the path of an object creates one.
+ * @throws StatusError 400, 404 or 405 for unsupported combinations of path and method
  */
-function customPlace(resource: Resource, method: string, place: Place): Place {
-  const { name, subresource } = place;
+function customResourcePath(resource: Resource, method: string, path: ResourcePath): ResourcePath {
+  const { name, subresource } = path;
   if (subresource !== "") {
-    const found = resource.kind.subresources.find((each) => each.name === subresource);
-    if (found === undefined) throw notFound(resource, name);
-    const verb = subresourceMethods.find(([each]) => each === method)?.[1];
-    if (verb !== undefined && !found.verbs.some((each) => each === verb)) {
+    const declared = resource.kind.subresources.find((candidate) => candidate.name === subresource);
+    if (declared === undefined) throw notFound(resource, name);
+    const verb = subresourceMethods.find(([candidate]) => candidate === method)?.[1];
+    if (verb !== undefined && !declared.verbs.includes(verb)) {
       throw methodNotSupported(resource, verb);
     }
-    return place;
+    return path;
   }
-  if (method === "POST") return { ...place, name: "" };
+  if (method === "POST") return { ...path, name: "" };
   if (name === "" && (method === "PUT" || method === "PATCH")) {
     throw badRequest("name must be provided");
   }
-  return place;
+  return path;
 }
 
 const none: ReadonlyMap<string, Verb> = new Map();
@@ -152,31 +152,34 @@ const objectMethods = [
 ] as const;
 const subresourceMethods = [...objectMethods, ["POST", "create"]] as const;
 
-/** The methods of a path with the verb each stands for; empty = there is no such path. */
-function methodsOf({ kind }: Resource, place: Place): ReadonlyMap<string, Verb> {
-  if (!place.fits) return none;
-  if (place.oldWatch) return oldWatchMethods(kind.verbs, place);
-  if (place.subresource !== "") {
-    const found = kind.subresources.find(({ name }) => name === place.subresource);
-    if (found === undefined) return none;
-    return new Map(subresourceMethods.filter(([, verb]) => found.verbs.includes(verb)));
+/** The supported methods of a path with the verb of each; empty = there is no such path. */
+function methodsOf({ kind }: Resource, path: ResourcePath): ReadonlyMap<string, Verb> {
+  if (!path.valid) return none;
+  if (path.deprecatedWatch) return deprecatedWatchMethods(kind.verbs, path);
+  if (path.subresource !== "") {
+    const declared = kind.subresources.find(({ name }) => name === path.subresource);
+    if (declared === undefined) return none;
+    return new Map(subresourceMethods.filter(([, verb]) => declared.verbs.includes(verb)));
   }
-  const { ofObjects, ofCollections, everywhere } = methodsOfKind(kind);
-  if (place.name !== "") return place.everywhere ? none : ofObjects;
-  return place.everywhere ? everywhere : ofCollections;
+  const { ofObject, ofCollection, ofAllNamespaces } = methodsOfKind(kind);
+  if (path.name !== "") return path.allNamespaces ? none : ofObject;
+  return path.allNamespaces ? ofAllNamespaces : ofCollection;
 }
 
-const methodsOfKind = memoize(({ verbs: all }: Kind) => {
-  const verbs = new Set<Verb>(all);
+const methodsOfKind = memoize((kind: Kind) => {
+  const verbs = new Set<Verb>(kind.verbs);
   const methods = collectionMethods.filter(([, verb]) => verbs.has(verb));
   return {
-    ofObjects: new Map<string, Verb>(objectMethods.filter(([, verb]) => verbs.has(verb))),
-    ofCollections: new Map<string, Verb>(methods),
-    everywhere: new Map<string, Verb>(methods.filter(([, verb]) => verb === "list")),
+    ofObject: new Map<string, Verb>(objectMethods.filter(([, verb]) => verbs.has(verb))),
+    ofCollection: new Map<string, Verb>(methods),
+    ofAllNamespaces: new Map<string, Verb>(methods.filter(([, verb]) => verb === "list")),
   };
 });
 
-function oldWatchMethods(verbs: readonly Verb[], place: Place): ReadonlyMap<string, Verb> {
-  if (!verbs.includes("watch") || place.subresource !== "") return none;
+function deprecatedWatchMethods(
+  verbs: readonly Verb[],
+  path: ResourcePath,
+): ReadonlyMap<string, Verb> {
+  if (!verbs.includes("watch") || path.subresource !== "") return none;
   return new Map([["GET", "list"]]);
 }

@@ -62,7 +62,7 @@ import {
 import { deleteOptionsOfQuery, listOptions, watchOptions, writeOptions } from "./parameters.ts";
 import type { Route } from "../routes/resource-route.ts";
 import { bodyJson, deleteOptionsJson, parseLargeBody } from "./request-body.ts";
-import { joinPieces, rowJson, tableHead, tableTail, type TableView } from "../response/table.ts";
+import { joinChunks, rowJson, tableHead, tableTail, type TableView } from "../response/table.ts";
 import { streamEvents, watchContentType, type WatchView } from "./watches.ts";
 import { WebSocketResponseStream, webSocketOf } from "../transport/websocket.ts";
 
@@ -181,7 +181,7 @@ class VerbRun {
     const negotiated = this.negotiate("watch");
     const sent = watchOptions(query);
     const table = this.tableView(negotiated);
-    const named = route.oldWatch && route.name !== "";
+    const named = route.deprecatedWatch && route.name !== "";
     const nameTerm = `metadata.name=${route.name.replace(/[\\,=]/g, "\\$&")}`;
     const fieldSelector = named
       ? [sent.fieldSelector, nameTerm].filter(Boolean).join(",")
@@ -223,9 +223,9 @@ class VerbRun {
       response.start(200, headers);
       response.flush();
     };
-    const patience = this.parts.limits.watchPatience;
+    const patience = this.parts.limits.watchStallTimeout;
     const { watches } = this.parts.metrics;
-    const count = watches.of(view.resource);
+    const count = watches.events(view.resource);
     const delivered = watches.delivery(view.resource);
     const late = () => watches.terminated(view.resource);
     const memory = responseBufferPoolOf(this.parts.limits);
@@ -403,7 +403,7 @@ class VerbRun {
     { negotiated, status, warnings }: SendOptions,
   ): Awaitable<void> {
     const { exchange } = this.request;
-    const body = this.pretty(negotiated) ? [new Indenter().feed(joinPieces(pieces))] : pieces;
+    const body = this.pretty(negotiated) ? [new Indenter().feed(joinChunks(pieces))] : pieces;
     const withEnd = negotiated.format === "json" ? [...body, "\n"] : body;
     const options = this.responseOptions(negotiated, status, warnings);
     return sendPieces(exchange.response, options, withEnd);
@@ -471,7 +471,7 @@ function isStatus({ resource }: Item): boolean {
 const negotiatorOf = memoize(({ domain }: Catalog) => new Negotiator(metaGroupOf(domain)));
 
 /** Budgets of a server's cached encodings. */
-const messagesOf = memoize(({ keptBytes }: Limits) => new CacheBudget(keptBytes));
+const messagesOf = memoize(({ encodingCacheBytes }: Limits) => new CacheBudget(encodingCacheBytes));
 const listChunkCacheOf = memoize(
   ({ listChunkCacheBytes }: Limits) => new CacheBudget(listChunkCacheBytes),
 );

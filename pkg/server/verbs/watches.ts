@@ -19,7 +19,7 @@ import type { ResponseStream } from "../transport/exchange.ts";
 import type { WatchCounter } from "../metrics/watching.ts";
 import { type Format, mediaTypes, type Negotiated } from "../response/negotiation.ts";
 import {
-  joinPieces,
+  joinChunks,
   objectRowJson,
   rowJson,
   tableHead,
@@ -223,7 +223,7 @@ function errorJson(status: Status): string {
 }
 
 function bytesText(piece: string | Uint8Array): string {
-  return typeof piece === "string" ? piece : joinPieces([piece]);
+  return typeof piece === "string" ? piece : joinChunks([piece]);
 }
 
 function bytesOf(piece: string | Uint8Array): Uint8Array {

@@ -14,15 +14,15 @@ interface DocumentRequest {
 }
 
 const prefix = "/openapi/v3/";
-/** Request headers that the other server sees. */
-const passedRequestHeaders = ["accept", "if-none-match", "if-modified-since"];
+/** Request headers that are forwarded to the aggregated server. */
+const forwardedHeaders = ["accept", "if-none-match", "if-modified-since"];
 
 export function queryOf({ url }: Exchange): URLSearchParams {
   return new URLSearchParams(url.split("?").slice(1).join("?"));
 }
 
-/** Passes an OpenAPI 3 document of another server through; false = the path names none. */
-export async function passDocument(
+/** Proxies the request for an OpenAPI 3 document of an aggregated server; false = it is not one. */
+export async function proxyDocument(
   roots: Pick<OpenApiV3Roots, "current" | "open">,
   request: DocumentRequest,
 ): Promise<boolean> {
@@ -32,24 +32,24 @@ export async function passDocument(
   if (document === undefined || document.converted !== undefined) return false;
   if (exchange.method !== "GET") throw genericFailure(405);
   const headers: Record<string, string> = {};
-  for (const name of passedRequestHeaders) {
+  for (const name of forwardedHeaders) {
     const value = exchange.header(name);
     if (value !== undefined && value !== "") headers[name] = value;
   }
   const hash = queryOf(exchange).get("hash") ?? "";
   const { signal } = exchange;
-  let passed: ProxiedDocument;
+  let response: ProxiedDocument;
   try {
-    passed = await roots.open(document, { path: address, hash, headers, user, signal });
+    response = await roots.open(document, { path: address, hash, headers, user, signal });
   } catch {
     sendText(exchange, 503, "service unavailable\n");
     return true;
   }
-  await send(passed, request);
+  await send(response, request);
   return true;
 }
 
-/** Streams the body; one that is too large or breaks off is cut off. */
+/** Streams the response; aborts it if the document is too large or its connection fails. */
 async function send(
   { status, headers, body }: ProxiedDocument,
   { exchange, limits }: DocumentRequest,
@@ -65,7 +65,7 @@ async function send(
     for await (const chunk of body as AsyncIterable<Buffer>) {
       size += chunk.length;
       if (size > maxProxiedBytes)
-        throw new Error(`document is larger than ${maxProxiedBytes} bytes`);
+        throw new Error(`the document is larger than ${maxProxiedBytes} bytes`);
       await writer.write(chunk);
     }
     await writer.end();
