@@ -127,7 +127,7 @@ describe("keelson", () => {
     writeFileSync(path.join(folder, "odd", "store", "data.mdb"), Buffer.alloc(4096, 1));
     const running = run("start", "--secure-port=0", "--data-dir=odd");
     assert.equal(await running.ended, 1);
-    const sentence = /^keelson: odd\/store cannot be trusted: .*no LMDB file\n$/;
+    const sentence = /^keelson: odd\/store cannot be trusted: .*not an LMDB file\n$/;
     assert.match(running.text(), sentence);
   });
 

@@ -1,56 +1,55 @@
 /**
- * Storage is six verbs over bytes and revisions. Keys are strings that start with `/`; they order
- * by
- * their UTF-8 bytes. A revision is a positive integer that grows by one with every transaction that
- * writes (etcd's meaning; all writes of one transaction share it). Revisions stay below 2^53.
+ * The storage contract: six verbs over keys, values and revisions, with etcd's semantics. Keys start
+ * with `/` and are ordered by their UTF-8 bytes. Each transaction that writes increments the revision by
+ * one; all its writes have that revision. Revisions are below 2^53.
  */
 
 export interface Entry {
   readonly key: string;
   readonly value: Uint8Array;
-  /** Revision of the transaction that created this key (since it last did not exist). */
+  /** Revision of the transaction that created the key most recently. */
   readonly createRevision: number;
-  /** Revision of the transaction that last wrote it. */
+  /** Revision of the last write. */
   readonly modRevision: number;
   /**
-   * What the layers above made of this version, kept as long as the entry is. Only entries of a
-   * cache have room for it: they are one object for all readers.
+   * Data that the registry derives from this version, such as the decoded object. Only cached entries
+   * have it, which are shared by all readers.
    */
   derived?: unknown;
-  /** Absent unless there is something to say of the value's encryption. */
+  /** Present if the value cannot be decrypted or is encrypted with an old key. */
   readonly encryption?: EncryptionStatus;
 }
 
 export interface EncryptionStatus {
-  /** Why the value cannot be read; it is empty then. */
+  /** Why the value cannot be decrypted; it is empty in this case. */
   readonly fault?: string;
-  /** Encrypted with an old key: writing the same value again is worth it. */
+  /** Whether the value is encrypted with an old key, so that an unchanged update must write it. */
   readonly stale: boolean;
 }
 
 export interface RangeOptions {
   /** First key, inclusive. */
   readonly from: string;
-  /** First key that is no longer in the range; absent = only the key `from`. */
+  /** End of the range, exclusive; absent = only the key `from`. */
   readonly to?: string;
-  /** Entries at most; 0 or absent = all. */
+  /** Maximum number of entries; 0 or absent = unlimited. */
   readonly limit?: number;
-  /** As of this revision; absent or 0 = the newest. */
+  /** Revision to read at; 0 or absent = the newest. */
   readonly revision?: number;
-  /** Entries without their values (empty bytes). */
+  /** Returns entries with empty values. */
   readonly keysOnly?: boolean;
   readonly signal?: AbortSignal;
 }
 
 export interface RangeResult {
   readonly entries: readonly Entry[];
-  /** How many keys the range has in all, regardless of `limit`. */
+  /** Number of keys in the range, regardless of `limit`. */
   readonly count: number;
-  /** The store's revision when it answered (not the one asked for). */
+  /** The store's revision at the time of the read, not the requested one. */
   readonly revision: number;
 }
 
-/** Holds when the key's modification revision is exactly this; 0 = the key does not exist. */
+/** A condition on the modification revision of a key; 0 = the key does not exist. */
 export interface Compare {
   readonly key: string;
   readonly modRevision: number;
@@ -60,33 +59,27 @@ export type WriteOperation =
   | {
       readonly put: string;
       readonly value: Uint8Array;
-      /** The store deletes the key after about this many seconds. */
+      /** Time to live: the store deletes the key after about this time. */
       readonly ttlSeconds?: number;
     }
   | { readonly delete: string };
 
 export interface Transaction {
   readonly compare: readonly Compare[];
-  /** Applied as one, if every comparison holds. At most one operation per key. */
+  /** Applied atomically if all comparisons succeed; at most one operation per key. */
   readonly then: readonly WriteOperation[];
-  /** Keys read if a comparison fails, as of the same moment. */
+  /** Keys that are read atomically if a comparison fails. */
   readonly otherwise: readonly string[];
   readonly signal?: AbortSignal;
 }
 
 export interface TransactionResult {
   readonly succeeded: boolean;
-  /** The transaction's own revision if it wrote, else the store's. */
+  /** Revision of the transaction if it wrote, else the store's. */
   readonly revision: number;
-  /**
-   * For `otherwise`: the entries in the order asked for, undefined where there is none. Empty on
-   * success.
-   */
+  /** Entries of `otherwise` in order, undefined for absent keys; empty on success. */
   readonly read: readonly (Entry | undefined)[];
-  /**
-   * Entries that the deletes of `then` removed, in their order. A backend that finds them costly
-   * may leave this out.
-   */
+  /** Entries that the deletes of `then` removed, in order; optional for backends. */
   readonly deleted?: readonly Entry[];
 }
 
@@ -99,76 +92,61 @@ export type StoreEvent =
       readonly previous: Entry | undefined;
     };
 
-/**
- * Events in order of revision; all events of one revision are in one batch. An empty batch is
- * progress.
- */
+/** Events by revision; those of one revision are in one batch. An empty batch notifies of progress. */
 export interface WatchBatch {
   readonly events: readonly StoreEvent[];
-  /** Everything up to and including this revision has been delivered to this watcher. */
+  /** All events up to and including this revision have been delivered to the watcher. */
   readonly revision: number;
 }
 
-/** A watch is of all keys: then each revision has an event, and progress needs no extra message. */
+/** Options of a watch of all keys. */
 export interface WatchOptions {
   /** First revision to deliver. */
   readonly fromRevision: number;
-  /** Ends the watch; the iterator then finishes without an error. */
+  /** Ends the watch: the iterator completes without an error. */
   readonly signal: AbortSignal;
-  /**
-   * Deliver previous entries with the events (default true). A previous entry that is already
-   * compacted is undefined.
-   */
+  /** Whether events include previous entries, unless these have been compacted; default true. */
   readonly withPrevious?: boolean;
 }
 
 export interface Backend extends AsyncDisposable {
-  /** The newest entry of one key, with the store's revision. */
+  /** Reads the entry of a key, by default at the newest revision; returns the store's revision, too. */
   get(
     key: string,
     options?: { readonly revision?: number; readonly signal?: AbortSignal },
   ): Promise<{ readonly entry: Entry | undefined; readonly revision: number }>;
   range(options: RangeOptions): Promise<RangeResult>;
-  /** Resolves only when the write is as durable as the backend promises. */
+  /** Resolves when the write is durable. */
   txn(transaction: Transaction): Promise<TransactionResult>;
   /**
-   * Ordered, gapless, without duplicates from `fromRevision` on; survives reconnects by itself.
-   * Throws
-   * StoreFault `compacted` when the start (or the place to resume) is gone, `too-slow` when the
-   * consumer
-   * lags more than the backend's buffer. Delivers an empty batch as progress at least every few
-   * seconds
-   * while idle and as soon as possible after `requestProgress()`.
+   * Delivers all events from `fromRevision` on, in order, once, and across reconnects. Progress is
+   * notified every few seconds while idle, and after `requestProgress()`.
+   * @throws StoreFault `compacted` if the revision to start or resume from has been compacted, or
+   *   `too-slow` if the consumer lags behind the backend's buffer
    */
   watch(options: WatchOptions): AsyncIterable<WatchBatch>;
-  /** Asks for progress on all watches now. */
+  /** Requests a progress notification on all watches. */
   requestProgress(): void;
   /**
-   * Forgets versions older than `revision`, keeping what is alive at it. Nothing happens when that
-   * was
-   * done before; throws StoreFault `future-revision` when there is no such revision yet.
+   * Deletes versions that only revisions before `revision` can read; no-op if already compacted.
+   * @throws StoreFault `future-revision` if the store has not reached the revision
    */
   compact(revision: number): Promise<void>;
-  /** The oldest revision that can be read, as far as this process knows. */
+  /** The oldest readable revision that this process knows of. */
   readonly oldest?: number | undefined;
-  /**
-   * The newest revision, linearizable: at least that of every write acknowledged before the call.
-   */
+  /** The newest revision; linearizable: not older than any write acknowledged before the call. */
   revision(signal?: AbortSignal): Promise<number>;
 }
 
-/**
- * Everything that can go wrong below the registry; one total function there turns it into a
- * StatusError.
- */
+/** Failures of the storage layer; the registry converts each of them to a StatusError. */
 export type StoreFaultDetail =
-  /** `oldest` is the oldest revision that is still readable. */
+  /** `oldest` is the oldest readable revision. */
   | { readonly kind: "compacted"; readonly oldest: number }
   | { readonly kind: "future-revision"; readonly current: number }
   | { readonly kind: "too-large"; readonly message: string }
   | { readonly kind: "too-slow" }
   | { readonly kind: "no-space" }
-  /** The store cannot be reached; a write may or may not have happened when `maybeApplied`. */
+  /** The store cannot be reached; with `maybeApplied` a write may have been applied. */
   | { readonly kind: "unavailable"; readonly message: string; readonly maybeApplied: boolean }
   | { readonly kind: "timeout"; readonly message: string; readonly maybeApplied: boolean }
   | { readonly kind: "corrupt"; readonly message: string }

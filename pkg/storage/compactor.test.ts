@@ -4,7 +4,7 @@ import { startCompactor } from "./compactor.ts";
 import { memoryBackend } from "./embedded/index.ts";
 import { type Backend, StoreFault } from "./backend.ts";
 
-/** A clock whose sleepers all wake at `tick`. */
+/** A clock on which every `sleep` ends at the next `tick`. */
 function manualClock(): { readonly clock: Clock; tick(): Promise<void> } {
   let sleepers: (() => void)[] = [];
   const sleep = (_ms: number, signal?: AbortSignal): Promise<void> =>
@@ -34,7 +34,7 @@ describe("compactor", () => {
       () => false,
     );
 
-  it("compacts a store that has no space for its key", async () => {
+  it("compacts a store that has no space for the coordination key", async () => {
     await using backend = memoryBackend({});
     const { clock, tick } = manualClock();
     const faults: unknown[] = [];
@@ -58,7 +58,7 @@ describe("compactor", () => {
     assert.deepEqual(faults, []);
   });
 
-  it("forgets in each round what was old a round ago, and nothing in the first", async () => {
+  it("compacts in each round to the revision of the previous one, and never in the first", async () => {
     await using backend = memoryBackend({});
     const { clock, tick } = manualClock();
     const faults: unknown[] = [];
@@ -82,7 +82,7 @@ describe("compactor", () => {
     assert.deepEqual(faults, []);
   });
 
-  it("leaves a round to the first replica, and takes over from one that is gone", async () => {
+  it("compacts once per round with two replicas, and continues when one stops", async () => {
     await using backend = memoryBackend({});
     const compacted: string[] = [];
     const named = (name: string): Backend =>

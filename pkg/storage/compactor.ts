@@ -5,24 +5,24 @@ type CompactedBackend = Pick<Backend, "txn" | "compact" | "revision">;
 
 interface CompactorOptions {
   readonly clock: Clock;
-  /** Between two rounds; also the age that history reaches at least before it goes. */
+  /** Time between rounds, which is also the minimum age of compacted history. */
   readonly intervalMs: number;
-  /** kube-apiserver's key by default, so that its replicas and these take turns on one store. */
+  /** Coordination key of the replicas; default: that of kube-apiserver, which may share the store. */
   readonly key?: string;
-  /** Told of a round that failed; the next one comes anyway. */
+  /** Called when a round fails; the next one runs as scheduled. */
   readonly onFault?: (error: unknown) => void;
 }
 
-/** The revision of the store a round ago, and which version of the key that round saw or wrote. */
+/** The state of the previous round: the store's revision and the version of the coordination key. */
 interface Round {
   readonly keyRevision: number;
   readonly revision: number;
 }
 
 /**
- * Compacts once per interval, however many replicas run this: each tries to replace the version of
- * the key that it saw a round ago, and only the one that does so compacts, to the store's revision
- * of a round ago. The first round never compacts. Stops when disposed.
+ * Compacts the store once per interval across all replicas, as kube-apiserver does: each replica tries
+ * to replace the version of the key that it read in the previous round, and the one that succeeds
+ * compacts to the store's revision of that round. The first round never compacts. Stops when disposed.
  */
 export function startCompactor(
   backend: CompactedBackend,
@@ -59,13 +59,13 @@ async function compactOnce(
   key: string,
   { last, signal }: { readonly last: Round; readonly signal: AbortSignal },
 ): Promise<Round> {
-  const result = await turn(backend, key, { last, signal });
+  const result = await updateKey(backend, key, { last, signal });
   if (result === undefined) {
     if (last.revision > 0) await compact(backend, last.revision);
     return { keyRevision: last.keyRevision, revision: await backend.revision(signal) };
   }
   if (!result.succeeded) {
-    // Another replica has compacted in this interval.
+    // Another replica has compacted during this interval.
     return { keyRevision: result.read[0]?.modRevision ?? 0, revision: result.revision };
   }
   if (last.revision > 0) await compact(backend, last.revision);
@@ -73,10 +73,10 @@ async function compactOnce(
 }
 
 /**
- * Takes the turn to compact. Undefined when the store has no space for that: then each replica
- * compacts, because compaction is what makes room, and a second one does no harm.
+ * Tries to replace the coordination key. Undefined if the store has no space: then every replica
+ * compacts, since compaction frees space and may run twice.
  */
-async function turn(
+async function updateKey(
   backend: CompactedBackend,
   key: string,
   { last, signal }: { readonly last: Round; readonly signal: AbortSignal },

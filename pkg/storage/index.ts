@@ -1,4 +1,4 @@
-/** storage: six verbs over bytes and revisions, and one object store on top. */
+/** storage: backends with six verbs, and the object store with its watch cache on top. */
 export * from "./backend.ts";
 export type * from "./store.ts";
 export { objectStore } from "./object-store.ts";

@@ -6,12 +6,12 @@ import type { ObjectStore, WriteOutcome } from "./store.ts";
 
 const bytes = (text: string): Uint8Array => Buffer.from(text);
 
-function show(entry: Entry | undefined): string {
+function entryText(entry: Entry | undefined): string {
   return entry === undefined ? "none" : `${entry.key}=${Buffer.from(entry.value).toString()}`;
 }
 
 function outcome(result: WriteOutcome): string {
-  return result.done ? `done ${show(result.entry)}` : `stands ${show(result.current)}`;
+  return result.done ? `done ${entryText(result.entry)}` : `stands ${entryText(result.current)}`;
 }
 
 describe("object store", () => {
@@ -30,18 +30,18 @@ describe("object store", () => {
     return entry;
   };
 
-  it("keeps everything under its root, and the root to itself", async () => {
+  it("stores keys below its root, separate from roots with the same prefix", async () => {
     const other = objectStore(backend, { root: "/registry2" });
     await other.create("/configmaps/a/b", bytes("other"));
     const entry = await create("/configmaps/a/b");
-    assert.equal(show(entry), "/configmaps/a/b=v");
-    assert.equal(show((await store.get("/configmaps/a/b")).entry), "/configmaps/a/b=v");
+    assert.equal(entryText(entry), "/configmaps/a/b=v");
+    assert.equal(entryText((await store.get("/configmaps/a/b")).entry), "/configmaps/a/b=v");
     const stored = await backend.get("/registry/configmaps/a/b");
     assert.equal(stored.entry?.modRevision, entry.modRevision);
     assert.equal((await store.list("/configmaps/", {})).entries.length, 1);
   });
 
-  it("creates once, updates and deletes only the expected version", async () => {
+  it("creates a key once, and updates and deletes only the expected version", async () => {
     const first = await create("/a/x", "1");
     assert.equal(await store.create("/a/x", bytes("2")), undefined);
     const second = await store.update("/a/x", first.modRevision, bytes("2"));
@@ -58,7 +58,7 @@ describe("object store", () => {
     assert.equal(outcome(await store.update("/a/x", second.revision, bytes("4"))), "stands none");
   });
 
-  it("shares one object per version that it writes with the cache", async () => {
+  it("returns the entry object of a write that the cache has", async () => {
     const things = store.collection("/a/");
     await things.filled();
     const cached = async () => (await things.get("/a/x", {})).entry;
@@ -67,12 +67,12 @@ describe("object store", () => {
     const updated = await store.update("/a/x", created.modRevision, bytes("2"));
     assert.ok(updated.done);
     assert.equal(await cached(), updated.entry);
-    assert.equal(show(updated.entry), "/a/x=2");
+    assert.equal(entryText(updated.entry), "/a/x=2");
     assert.equal(updated.entry.createRevision, created.modRevision);
     assert.deepEqual(store.known("/a/x"), { entry: updated.entry });
   });
 
-  it("finds what was deleted also on a backend that does not tell", async () => {
+  it("returns the deleted entry even if the backend does not", async () => {
     const silent = new Proxy(backend, {
       get(target, name) {
         const member: unknown = Reflect.get(target, name);
@@ -89,26 +89,26 @@ describe("object store", () => {
     assert.equal(outcome(await over.delete("/a/x", modRevision)), "done /a/x=1");
   });
 
-  it("lists pages from one revision, with what remains", async () => {
+  it("lists pages at one revision, with the number of remaining keys", async () => {
     for (const name of ["a", "b", "c", "d", "e"]) await create(`/p/${name}`);
     await create("/q/a");
     const first = await store.list("/p/", { limit: 2 });
-    assert.deepEqual(first.entries.map(show), ["/p/a=v", "/p/b=v"]);
+    assert.deepEqual(first.entries.map(entryText), ["/p/a=v", "/p/b=v"]);
     assert.equal(first.remaining, 3);
     await create("/p/bb");
     const last = first.entries.at(-1);
     assert.ok(last !== undefined);
     const next = { after: last.key, limit: 2, revision: first.revision };
     const second = await store.list("/p/", next);
-    assert.deepEqual(second.entries.map(show), ["/p/c=v", "/p/d=v"]);
+    assert.deepEqual(second.entries.map(entryText), ["/p/c=v", "/p/d=v"]);
     assert.deepEqual([second.remaining, second.revision], [1, first.revision]);
     const newest = await store.list("/p/", { after: last.key });
-    assert.deepEqual(newest.entries.map(show), ["/p/bb=v", "/p/c=v", "/p/d=v", "/p/e=v"]);
+    assert.deepEqual(newest.entries.map(entryText), ["/p/bb=v", "/p/c=v", "/p/d=v", "/p/e=v"]);
     assert.equal(newest.remaining, 0);
     assert.equal(newest.revision, await store.revision());
   });
 
-  it("does not leave its prefix whatever `after` says", async () => {
+  it("lists only keys of the prefix even if `after` is outside", async () => {
     await create("/p/a");
     await create("/o/a");
     assert.equal((await store.list("/p/", { after: "/a" })).entries.length, 1);

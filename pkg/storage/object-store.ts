@@ -12,22 +12,21 @@ import type {
 } from "./store.ts";
 
 interface ObjectStoreOptions extends CacheOptions {
-  /** Stands before every key in the backend, as `/registry`; does not end with a slash. */
+  /** Prefix of all keys in the backend, such as `/registry`, without trailing slash. */
   readonly root: string;
 }
 
-/** Size of the versions that are kept of recent writes, in bytes. */
+/** Size limit of the recent writes in bytes. */
 const recentBytes = 4 * 2 ** 20;
 
 /**
- * The object store of one root. All keys that go in and come out (entries, events, `after`) are
- * relative to the root: `/configmaps/default/a` is `/registry/configmaps/default/a` in the backend.
- * Throws StoreFault, and nothing else, for what can go wrong below.
+ * The object store below a root. All its keys are relative to the root: `/configmaps/default/a` is
+ * `/registry/configmaps/default/a` in the backend. Failures of the backend are thrown as StoreFault.
  */
 export function objectStore(backend: Backend, options: ObjectStoreOptions): ForkableObjectStore {
   const { root } = options;
   assert(root === "" || /^\/.*[^/]$/s.test(root), `storage root ${JSON.stringify(root)}`);
-  const relative = (entry: Entry): Entry => stripped(entry, root.length);
+  const relative = (entry: Entry): Entry => stripRoot(entry, root.length);
   const recent = new RecentWrites(recentBytes);
   const cache = new Cache(backend, options, recent);
   const known = { cache, recent };
@@ -44,10 +43,10 @@ export function objectStore(backend: Backend, options: ObjectStoreOptions): Fork
     },
 
     known(key) {
-      const [own, cached] = [recent.get(key), cache.holding(key)?.known(key)];
-      if (own === undefined) return cached;
-      const isNewer = (cached?.entry?.modRevision ?? 0) > own.modRevision;
-      return isNewer ? cached : { entry: own };
+      const [written, cached] = [recent.get(key), cache.holding(key)?.known(key)];
+      if (written === undefined) return cached;
+      const isNewer = (cached?.entry?.modRevision ?? 0) > written.modRevision;
+      return isNewer ? cached : { entry: written };
     },
 
     async list(prefix, listOptions) {
@@ -59,17 +58,18 @@ export function objectStore(backend: Backend, options: ObjectStoreOptions): Fork
       const result = await put(backend, { key: root + key, expected: 0, value, writeOptions });
       if (!result.succeeded) return undefined;
       const { revision } = result;
-      return written(known, { key, value, createRevision: revision, modRevision: revision });
+      return writtenEntry(known, { key, value, createRevision: revision, modRevision: revision });
     },
 
     async update(key, expected, value, writeOptions): Promise<WriteOutcome> {
-      assert(expected > 0, "an update names the version that it replaces");
-      const put$ = { key: root + key, expected, value, writeOptions, otherwise: [root + key] };
-      const result = await put(backend, put$);
+      assert(expected > 0, "an update requires the expected revision");
+      const otherwise = [root + key];
+      const request = { key: root + key, expected, value, writeOptions, otherwise };
+      const result = await put(backend, request);
       if (result.succeeded) {
         const { revision } = result;
-        // The creation revision is not in the answer and callers do not need it: the wire has none.
-        const entry = written(known, { key, value, createRevision: 0, modRevision: revision });
+        // A transaction does not return the creation revision, which no caller needs.
+        const entry = writtenEntry(known, { key, value, createRevision: 0, modRevision: revision });
         return { done: true, entry, revision };
       }
       recent.delete(key);
@@ -97,7 +97,7 @@ async function list(
   const result = await backend.range(
     withSignal(
       {
-        // The successor of a key in byte order is the key with a zero byte behind it.
+        // The next key in byte order is the key with a zero byte appended.
         from: after === undefined || root + after < first ? first : `${root}${after}\0`,
         to: prefixEnd(first),
         limit,
@@ -113,7 +113,7 @@ async function list(
   };
 }
 
-interface Put {
+interface PutRequest {
   readonly key: string;
   readonly expected: number;
   readonly value: Uint8Array;
@@ -121,13 +121,16 @@ interface Put {
   readonly otherwise?: readonly string[];
 }
 
-function put(backend: Backend, what: Put): Promise<TransactionResult> {
-  const { ttlSeconds } = what.writeOptions ?? {};
-  const operation = { put: what.key, value: what.value };
+function put(
+  backend: Backend,
+  { key, expected, value, writeOptions, otherwise = [] }: PutRequest,
+): Promise<TransactionResult> {
+  const { ttlSeconds } = writeOptions ?? {};
+  const operation = { put: key, value };
   const transaction: Transaction = {
-    compare: [{ key: what.key, modRevision: what.expected }],
+    compare: [{ key, modRevision: expected }],
     then: [ttlSeconds ? { ...operation, ttlSeconds } : operation],
-    otherwise: what.otherwise ?? [],
+    otherwise,
   };
   return backend.txn(transaction);
 }
@@ -135,33 +138,33 @@ function put(backend: Backend, what: Put): Promise<TransactionResult> {
 async function remove(
   backend: Backend,
   root: string,
-  what: { readonly key: string; readonly expected: number },
+  target: { readonly key: string; readonly expected: number },
 ): Promise<WriteOutcome> {
-  assert(what.expected > 0, "a deletion names the version that it removes");
-  const key = root + what.key;
+  assert(target.expected > 0, "a deletion requires the expected revision");
+  const key = root + target.key;
   const transaction: Transaction = {
-    compare: [{ key, modRevision: what.expected }],
+    compare: [{ key, modRevision: target.expected }],
     then: [{ delete: key }],
     otherwise: [key],
   };
   const result = await backend.txn(transaction);
   if (!result.succeeded) {
     const current = result.read[0];
-    return { done: false, current: current && stripped(current, root.length) };
+    return { done: false, current: current && stripRoot(current, root.length) };
   }
-  const removed = result.deleted?.[0] ?? (await before(backend, key, result.revision));
-  return { done: true, entry: stripped(removed, root.length), revision: result.revision };
+  const removed = result.deleted?.[0] ?? (await previousEntry(backend, key, result.revision));
+  return { done: true, entry: stripRoot(removed, root.length), revision: result.revision };
 }
 
-/** What `key` was just before it was deleted at `revision`, for backends that do not tell. */
-async function before(backend: Backend, key: string, revision: number): Promise<Entry> {
+/** Reads the entry of a key that was deleted at `revision`, for backends that do not return it. */
+async function previousEntry(backend: Backend, key: string, revision: number): Promise<Entry> {
   const { entry } = await backend.get(key, { revision: revision - 1 });
-  assert(entry !== undefined, "the entry that was deleted existed one revision before");
+  assert(entry !== undefined, "a deleted entry exists at the previous revision");
   return entry;
 }
 
-/** The version that was just written: the same object as the cache has or will have. */
-function written(
+/** The entry of a write: the same object that the cache has or will have. */
+function writtenEntry(
   { cache, recent }: { readonly cache: Cache; readonly recent: RecentWrites },
   { key, value, createRevision, modRevision }: Omit<Entry, "derived" | "encryption">,
 ): Entry {
@@ -169,12 +172,12 @@ function written(
   cacher?.noteWrite(modRevision);
   const cached = cacher?.known(key)?.entry;
   if (cached?.modRevision === modRevision) return cached;
-  const own = { key, value: ownBytes(value), createRevision, modRevision, derived: undefined };
-  recent.add(own);
-  return own;
+  const entry = { key, value: ownBytes(value), createRevision, modRevision, derived: undefined };
+  recent.add(entry);
+  return entry;
 }
 
-function stripped(entry: Entry, length: number): Entry {
+function stripRoot(entry: Entry, length: number): Entry {
   const { value, createRevision, modRevision, encryption } = entry;
   const relative = { key: entry.key.slice(length), value, createRevision, modRevision };
   return encryption === undefined ? relative : { ...relative, encryption };

@@ -20,7 +20,7 @@ describe("recent writes", () => {
     assert.deepEqual(known(recent, "/a"), [undefined]);
   });
 
-  it("drop the version that was written longest ago", () => {
+  it("evict the version that was written longest ago", () => {
     const recent = new RecentWrites(3_000);
     for (const [index, key] of ["/a", "/b", "/c"].entries()) recent.add(entry(key, index + 1));
     recent.add(entry("/a", 4));
@@ -28,13 +28,13 @@ describe("recent writes", () => {
     assert.deepEqual(known(recent, "/a", "/b", "/c", "/d"), [4, undefined, 3, 5]);
   });
 
-  it("hand over the version that the store reports, and keep newer ones", () => {
+  it("return the version that the store reports once, and keep newer ones", () => {
     const recent = new RecentWrites(10_000);
-    const own = entry("/a", 7);
-    recent.add(own);
+    const written = entry("/a", 7);
+    recent.add(written);
     assert.equal(recent.take("/a", { ...entry("/a", 6), createRevision: 2 }), undefined);
-    assert.equal(recent.take("/a", { ...entry("/a", 7), createRevision: 2 }), own);
-    assert.equal(own.createRevision, 2);
+    assert.equal(recent.take("/a", { ...entry("/a", 7), createRevision: 2 }), written);
+    assert.equal(written.createRevision, 2);
     assert.equal(recent.take("/a", entry("/a", 7)), undefined);
   });
 
@@ -48,7 +48,7 @@ describe("recent writes", () => {
     assert.deepEqual(known(recent, "/a", "/b"), [undefined, undefined]);
   });
 
-  it("keep no version that is larger than the limit", () => {
+  it("do not keep a version that is larger than the limit", () => {
     const recent = new RecentWrites(3_000);
     recent.add(entry("/a", 1));
     recent.add(entry("/b", 2, 5_000));

@@ -3,13 +3,13 @@ import type { Entry } from "./backend.ts";
 /** Approximate size of an entry besides its value, in bytes. */
 const overhead = 300;
 
-/** A version that this process has written; creation revision 0 = it is not known yet. */
+/** An entry that this process has written; creation revision 0 = not known yet. */
 type WrittenEntry = Entry & { createRevision: number };
 
 /**
- * The versions that this process wrote last, by key: a writer that changes an object again starts
- * from them without a read, and the cache takes them over when it learns of the write. Bounded in
- * bytes; the version that was written longest ago goes first.
+ * The most recent writes of this process, by key: the next update of an object starts from them without
+ * a read, and the cache adopts them when the watch reports the write. Limited in bytes; the oldest are
+ * evicted first.
  */
 export class RecentWrites {
   readonly #limit: number;
@@ -24,10 +24,10 @@ export class RecentWrites {
     return this.#entries.get(key);
   }
 
-  /** Keeps `entry`, unless a newer version of the key is kept. */
+  /** Adds an entry, unless a newer version of the key is present. */
   add(entry: WrittenEntry): void {
-    const before = this.#entries.get(entry.key);
-    if (before !== undefined && before.modRevision > entry.modRevision) return;
+    const previous = this.#entries.get(entry.key);
+    if (previous !== undefined && previous.modRevision > entry.modRevision) return;
     this.delete(entry.key);
     this.#entries.set(entry.key, entry);
     this.#bytes += sizeOf(entry);
@@ -37,7 +37,7 @@ export class RecentWrites {
     }
   }
 
-  /** Hands over the version of `key` that the store reports as `stored`, if it is kept. */
+  /** Removes the entry of `key`, and returns it if it is the version that the store reports. */
   take(key: string, stored: Entry): Entry | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined || entry.modRevision > stored.modRevision) return undefined;

@@ -1,15 +1,11 @@
 import type { SortedMap } from "#base";
 import type { Entry } from "./backend.ts";
 
-/**
- * The object store: one per storage root (`/registry`), on top of any backend. It knows keys,
- * bytes,
- * revisions and continue tokens; not what the bytes mean.
- */
+/** The object store below a storage root (`/registry`), on top of any backend. Values are opaque. */
 export interface ObjectStore {
   /**
-   * The cache of one resource, by the prefix of its keys (`/configmaps/`). The same object every
-   * time; it is filled when someone first reads from it.
+   * The cache of a resource, by the prefix of its keys (`/configmaps/`). Created once per prefix, and
+   * filled on the first read.
    */
   collection(prefix: string): Collection;
   get(
@@ -17,25 +13,23 @@ export interface ObjectStore {
     options?: { readonly signal?: AbortSignal },
   ): Promise<{ readonly entry: Entry | undefined; readonly revision: number }>;
   /**
-   * The newest state of a key that this process knows without a call to the store; `entry` is
-   * undefined for a key that a filled cache does not have. It may be outdated: compare-and-swap or
-   * `get` confirms it. Undefined = nothing is known.
+   * The newest state of a key that this process knows without a call to the store, which may be stale
+   * until a compare-and-swap or `get` confirms it. `entry` is undefined if the key is absent from a
+   * filled cache; the result is undefined if the state is unknown.
    */
   known(key: string): { readonly entry: Entry | undefined } | undefined;
-  /** Keys with `prefix` in order, all as of one revision. */
+  /** Lists the keys with `prefix` in order, at one revision. */
   list(prefix: string, options: ListOptions): Promise<ListPage>;
-  /** Writes a key that does not exist; undefined when it does exist. */
+  /** Creates a key; undefined if it exists. */
   create(key: string, value: Uint8Array, options?: WriteOptions): Promise<Entry | undefined>;
-  /**
-   * Replaces the version `expected`; answers the entry that stands there instead when it changed
-   * meanwhile.
-   */
+  /** Replaces the version `expected`; returns the current entry if the version differs. */
   update(
     key: string,
     expected: number,
     value: Uint8Array,
     options?: WriteOptions,
   ): Promise<WriteOutcome>;
+  /** Deletes the version `expected`; returns the current entry if the version differs. */
   delete(
     key: string,
     expected: number,
@@ -46,10 +40,10 @@ export interface ObjectStore {
   statistics(): readonly CollectionStatistics[];
 }
 
-/** An object store whose caches can be copied with the store. */
+/** An object store with caches that can be copied with the store. */
 export interface ForkableObjectStore extends ObjectStore {
   /**
-   * What the caches hold, for the object store of a copy of the backend that is made in the same
+   * The contents of the caches, for an object store over a copy of the backend that is made in the same
    * turn of the event loop. Costs a reference per collection.
    */
   cacheSnapshot(): CacheSnapshot | undefined;
@@ -57,13 +51,13 @@ export interface ForkableObjectStore extends ObjectStore {
 
 /** The filled caches of a store at one moment, for a copy of the store at that moment. */
 export interface CacheSnapshot {
-  /** Later changes are not in all of the states. */
+  /** Revision that all states have reached; some may be newer. */
   readonly revision: number;
-  /** By the prefix of the collection. */
+  /** States by prefix of the collection. */
   readonly collections: ReadonlyMap<string, CachedState>;
 }
 
-/** A collection at one revision; never changes. */
+/** The contents of a collection at one revision; immutable. */
 export interface CachedState {
   readonly entries: SortedMap<Entry>;
   /** Size of the values in bytes. */
@@ -86,7 +80,7 @@ export interface CollectionStatistics {
   readonly failedReads: number;
   /** Past changes that the watch cache holds. */
   readonly changes: number;
-  /** The changes after this revision are all known. */
+  /** All changes after this revision are in the watch cache. */
   readonly from: number;
   /** Revision up to which the cache is current; 0 = not initialized. */
   readonly revision: number;
@@ -102,14 +96,14 @@ export interface CollectionStatistics {
 export interface WriteOptions {
   readonly ttlSeconds?: number;
   /**
-   * Ends what follows the write, if its answer has to be made. The write itself is not called back:
-   * it takes milliseconds, and an AbortSignal costs as much as a small read.
+   * Aborts reads that follow the write. The write itself is not aborted: it takes milliseconds, and an
+   * AbortSignal costs as much as a small read.
    */
   readonly signal?: AbortSignal;
 }
 
 export type WriteOutcome =
-  /** For a delete: the entry as it was, with `revision` that of the deletion. */
+  /** For a delete, `entry` is the deleted entry and `revision` that of the deletion. */
   | { readonly done: true; readonly entry: Entry; readonly revision: number }
   | { readonly done: false; readonly current: Entry | undefined };
 
@@ -117,72 +111,72 @@ export interface ListOptions {
   readonly limit?: number;
   /** Exact revision to read at; absent = newest. */
   readonly revision?: number;
-  /** Keys after this one (exclusive), relative to nothing: a full key. */
+  /** Lists keys after this full key, exclusive. */
   readonly after?: string;
   readonly signal?: AbortSignal;
 }
 
 export interface ListPage {
   readonly entries: readonly Entry[];
-  /** The revision the page was read at. */
+  /** Revision that the page was read at. */
   readonly revision: number;
-  /** Keys that follow the last entry of the page. */
+  /** Number of keys after the last entry of the page. */
   readonly remaining: number;
 }
 
 /**
- * The objects below one prefix, in memory, with their recent past. Everything throws StoreFault
- * for what goes wrong below, `timeout` when the cache does not come up to date in time.
+ * The cached objects below a prefix and their recent changes. Methods throw StoreFault; `timeout` if the
+ * cache does not reach the required revision in time.
  */
 export interface Collection {
   readonly prefix: string;
   /**
-   * One entry, not older than the moment of the call; with `atLeast` not older than that revision
-   * (0 = as the cache has it). While the cache is filled the store answers.
+   * Reads an entry. The result is consistent, or with `atLeast` not older than that revision (0 = any
+   * cached version). Until the cache is filled, it is read from the store.
    */
-  get(key: string, options: ReadOptions): Promise<Found>;
-  /** All of it as of one moment, which is as new as `get` says. */
+  get(key: string, options: ReadOptions): Promise<GetResult>;
+  /** The whole collection at one revision, with the consistency of `get`. */
   newest(options: ReadOptions): Promise<Snapshot>;
-  /** As of exactly this revision: from the recent past, or from the store if that is not enough. */
+  /** The collection at exactly this revision, from the watch cache or else from the store. */
   at(revision: number, options: { readonly signal?: AbortSignal }): Promise<Snapshot>;
   /**
-   * True when the cache knows that there is nothing below `prefix`, of all that was written through
-   * this store; false when it takes a look to tell.
+   * Whether the cache includes all writes of this process and has no key below `prefix`; false if this
+   * cannot be decided without a read.
    */
   isKnownEmpty(prefix: string): boolean;
-  /** Size of what is cached below `prefix`; undefined while the cache is not filled. */
+  /** Size of the cached objects below `prefix`; undefined while the cache is not filled. */
   cachedSize(prefix: string): CachedSize | undefined;
-  /** Resolves when the collection is in the cache. */
+  /** Resolves when the cache is filled. */
   filled(signal?: AbortSignal): Promise<void>;
-  /** The newest revision that a write through this store made here; 0 = none. */
+  /** Revision of the last write to this collection by this process; 0 = none. */
   readonly written: number;
   /**
-   * When this process learned of the commit of a revision, as `performance.now()`; undefined for
-   * one that is some thousands of revisions old.
+   * Time at which this process learned of the commit of a revision, as `performance.now()`; undefined
+   * if the revision is some thousands old.
    */
   committedAt(revision: number): number | undefined;
-  /** Where the cache stands; undefined while it is not filled. */
+  /** Revisions that the cache covers; undefined while it is not filled. */
   readonly span: Span | undefined;
-  /** Changes after `revision`, which is in the span; those of one revision are together. */
+  /** Changes after a revision of the span; those of one revision are never separated. */
   changesAfter(revision: number, limit?: number): readonly Change[];
-  /** Changes below `prefix` from a revision before the span on, until the signal aborts. */
+  /** Changes below `prefix` from a revision before the span on, read from the store. */
   past(
     prefix: string,
     fromRevision: number,
     signal: AbortSignal,
   ): AsyncIterable<{ readonly changes: readonly Change[]; readonly revision: number }>;
-  /** Answers how to end the subscription. */
+  /** Returns a function that ends the subscription. */
   subscribe(subscriber: Subscriber): () => void;
 }
 
-/** How much of a collection is in the cache. */
+/** Size of the cached objects of a collection, or of a namespace in it. */
 export interface CachedSize {
   readonly objects: number;
-  /** Stored size in bytes; of a part of the collection by the average of the whole. */
+  /** Stored size in bytes; for a namespace, estimated by the average object size. */
   readonly bytes: number;
 }
 
-interface Found {
+interface GetResult {
   readonly entry: Entry | undefined;
   readonly revision: number;
 }
@@ -194,32 +188,34 @@ interface ReadOptions {
 
 /** Receives change notifications of a collection, at most one per turn of the event loop. */
 export interface Subscriber {
-  /** There are new changes. */
+  /** Called when there are new changes. */
   changed(): void;
-  /** The cache was reset: changes in between may be missing. */
+  /** Called when the cache was reset and changes may be missing. */
   lost(): void;
 }
 
+/** The range of revisions that a cache covers. */
 export interface Span {
-  /** The changes after this revision are all known. */
+  /** All changes after this revision are in the watch cache. */
   readonly from: number;
-  /** The cache is complete up to here. */
+  /** Revision up to which the cache is current. */
   readonly to: number;
 }
 
-/** One state of a collection. Cheap to hold: it shares all that did not change since. */
+/** A collection at one revision; it shares unchanged entries with other snapshots. */
 export interface Snapshot {
   readonly revision: number;
-  /** Entries below `prefix` after the key `after`, `limit` at most, and how many follow them. */
+  /** At most `limit` entries below `prefix` after the key `after`. */
   page(prefix: string, options: PageOptions): Promise<Page>;
 }
 
 export interface Page {
   /**
-   * The entries in order, in pieces. Most pieces of a state in memory are the same array for every
-   * reader, also of a later state, as long as none of their entries changes.
+   * The entries in order, in chunks. Snapshots of a cache share the array of a chunk as long as none of
+   * its entries changes.
    */
   readonly runs: readonly (readonly Entry[])[];
+  /** Number of entries after the page. */
   readonly remaining: number;
 }
 
@@ -229,14 +225,14 @@ export interface PageOptions {
   readonly signal?: AbortSignal;
 }
 
-/** A change of one key. All subscribers share the same object. */
+/** A change of one key, shared by all subscribers. */
 export interface Change {
   readonly key: string;
   readonly revision: number;
-  /** undefined = deleted. */
+  /** The entry after the change; undefined = deleted. */
   readonly entry: Entry | undefined;
   /** The entry before the change; undefined = the key did not exist. */
   readonly previous: Entry | undefined;
-  /** For the layers above, as that of an entry. */
+  /** Data that the registry derives from the change, such as the encoded watch event. */
   derived: unknown;
 }

@@ -1,77 +1,84 @@
 import assert from "node:assert/strict";
 import { seededRandom, type Random } from "#base";
 import type { StoreEvent } from "./backend.ts";
-import { Tap, type Subject } from "./suite-subject.ts";
+import { WatchReader, type Subject } from "./suite-subject.ts";
 
-/** The whole meaning of a store, for keys below one prefix: what stands at each revision. */
+/** An entry of the model. */
 interface Version {
   readonly text: string;
   readonly created: number;
   readonly modified: number;
 }
 
-type World = ReadonlyMap<string, Version>;
+/** The state of the model at one revision: the entries below one prefix. */
+type ModelState = ReadonlyMap<string, Version>;
 
 /**
- * Random transactions against a pure model. The store may have other writers elsewhere, so a
- * write's revision is taken from the store; everything else must be as the model says.
+ * Compares random transactions with a pure model. The revision of a write is taken from the store, as it
+ * may have other writers; everything else must equal the model.
  */
 export function registerModelTests(subject: () => Subject): void {
   const seed = Date.now() % 1_000_000_007;
-  it(`does what the model does, at every revision (seed ${seed})`, async function () {
+  it(`equals the model at every revision (seed ${seed})`, async function () {
     const random = seededRandom(seed);
     const s = subject();
     const { revision: start } = await s.write({ start: "x" });
-    const worlds = new Map<number, World>([[start, new Map([["start", born("x", start)]])]]);
-    let world = worlds.get(start)!;
+    const states = new Map<number, ModelState>([
+      [start, new Map([["start", createdVersion("x", start)]])],
+    ]);
+    let state = states.get(start)!;
     let newest = start;
     for (let step = 0; step < 250; step++) {
-      const plan = planTransaction(random, world, step);
+      const plan = planTransaction(random, state, step);
       const result = await s.backend.txn(toTransaction(s, plan));
       assert.equal(result.succeeded, plan.holds, `step ${step}`);
       if (!plan.holds) {
-        const read = plan.otherwise.map((name) => world.get(name)?.text);
+        const read = plan.otherwise.map((name) => state.get(name)?.text);
         assert.deepEqual(
           result.read.map((entry) => s.text(entry)),
           read,
         );
         continue;
       }
-      const current = world;
+      const current = state;
       const changes = ([name, text]: readonly [string, string | undefined]): boolean =>
         text !== undefined || current.has(name);
       if (![...plan.writes].some(changes)) continue;
       assert.ok(result.revision > newest, "revisions grow");
       newest = result.revision;
-      world = apply(world, plan.writes, newest);
-      worlds.set(newest, world);
+      state = apply(state, plan.writes, newest);
+      states.set(newest, state);
     }
-    for (const [revision, expected] of worlds) {
-      assert.equal(await s.list(revision), showWorld(expected), `at ${revision}`);
+    for (const [revision, expected] of states) {
+      assert.equal(await s.list(revision), stateText(expected), `at ${revision}`);
     }
-    assert.equal(await s.list(), showWorld(world));
-    await checkReplay(s, { start, newest, worlds });
+    assert.equal(await s.list(), stateText(state));
+    await checkReplay(s, { start, newest, states });
   });
 }
 
-/** What a watch from the start delivers must lead from each world to the next. */
+/** Checks that the events of a watch lead from each state of the model to the next. */
 async function checkReplay(
   s: Subject,
-  { start, newest, worlds }: { start: number; newest: number; worlds: ReadonlyMap<number, World> },
+  {
+    start,
+    newest,
+    states,
+  }: { start: number; newest: number; states: ReadonlyMap<number, ModelState> },
 ): Promise<void> {
-  await using tap = new Tap(s.backend, { prefix: s.prefix, fromRevision: start });
-  let world: World = new Map();
+  await using reader = new WatchReader(s.backend, { prefix: s.prefix, fromRevision: start });
+  let state: ModelState = new Map();
   for (let done = false; !done;) {
-    const { events } = (await tap.batch())!;
-    for (const revision of new Set(events.map(at))) {
+    const { events } = (await reader.batch())!;
+    for (const revision of new Set(events.map(eventRevision))) {
       const writes = new Map<string, string | undefined>();
-      for (const event of events.filter((candidate) => at(candidate) === revision)) {
+      for (const event of events.filter((candidate) => eventRevision(candidate) === revision)) {
         const name = s.bare(event.type === "put" ? event.entry.key : event.key);
-        assert.equal(s.text(event.previous), world.get(name)?.text, `previous of ${name}`);
+        assert.equal(s.text(event.previous), state.get(name)?.text, `previous of ${name}`);
         writes.set(name, event.type === "put" ? s.text(event.entry) : undefined);
       }
-      world = apply(world, writes, revision);
-      assert.equal(showWorld(world), showWorld(worlds.get(revision)!), `replayed to ${revision}`);
+      state = apply(state, writes, revision);
+      assert.equal(stateText(state), stateText(states.get(revision)!), `replayed to ${revision}`);
       done = revision === newest;
     }
   }
@@ -84,12 +91,12 @@ interface Plan {
   readonly otherwise: readonly string[];
 }
 
-function planTransaction(random: Random, world: World, step: number): Plan {
+function planTransaction(random: Random, state: ModelState, step: number): Plan {
   const names = Array.from({ length: 12 }, (_, i) => `k${i}`);
   const some = () => Array.from({ length: random.below(4) }, () => random.pick(names));
   let holds = true;
   const compare = [...new Set(some())].map((name) => {
-    const truth = world.get(name)?.modified ?? 0;
+    const truth = state.get(name)?.modified ?? 0;
     if (random.below(5) > 0) return { name, modRevision: truth };
     holds = false;
     return { name, modRevision: truth === 0 ? 1 : random.pick([0, truth - 1]) };
@@ -110,33 +117,33 @@ function toTransaction(s: Subject, plan: Plan): Parameters<Subject["backend"]["t
 }
 
 function apply(
-  world: World,
+  state: ModelState,
   writes: ReadonlyMap<string, string | undefined>,
   revision: number,
-): World {
-  const next = new Map(world);
+): ModelState {
+  const next = new Map(state);
   for (const [name, text] of writes) {
     if (text === undefined) next.delete(name);
     else {
-      const created = world.get(name)?.created ?? revision;
+      const created = state.get(name)?.created ?? revision;
       next.set(name, { text, created, modified: revision });
     }
   }
   return next;
 }
 
-function born(text: string, revision: number): Version {
+function createdVersion(text: string, revision: number): Version {
   return { text, created: revision, modified: revision };
 }
 
-function showWorld(world: World): string {
-  const names = [...world.keys()].sort();
+function stateText(state: ModelState): string {
+  const names = [...state.keys()].sort();
   return names
-    .map((name) => ({ name, ...world.get(name)! }))
+    .map((name) => ({ name, ...state.get(name)! }))
     .map(({ name, text, created, modified }) => `${name}=${text} c${created} m${modified}`)
     .join(", ");
 }
 
-function at(event: StoreEvent): number {
+function eventRevision(event: StoreEvent): number {
   return event.type === "put" ? event.entry.modRevision : event.revision;
 }

@@ -16,8 +16,8 @@ export interface Fixture {
 }
 
 /**
- * The backend under test, with a prefix of its own and a short notation: an entry is
- * `name=text c<createRevision> m<modRevision>`; an event `+name=text` (created), `~name=text(old)`
+ * The backend under test with a unique key prefix and a short notation: an entry is
+ * `name=text c<createRevision> m<modRevision>`, an event `+name=text` (created), `~name=text(old)`
  * (changed) or `-name(old)` (deleted).
  */
 export class Subject {
@@ -31,7 +31,7 @@ export class Subject {
     this.prefix = `/suite/${run}/${number}/`;
   }
 
-  /** The same backend with the next prefix. */
+  /** The same backend with another prefix. */
   next(): Subject {
     this.#given += 1;
     return new Subject(this.backend, this.number + this.#given, this.run);
@@ -94,7 +94,7 @@ export class Subject {
     return this.backend.txn({ compare, then: [{ delete: key }], otherwise: [key] });
   }
 
-  /** One transaction without a condition: puts, and deletes what is undefined. */
+  /** Writes in one unconditional transaction; undefined values delete their keys. */
   write(values: Readonly<Record<string, string | undefined>>): Promise<TransactionResult> {
     const then = Object.entries(values).map(([name, text]) =>
       text === undefined
@@ -111,7 +111,7 @@ export class Subject {
     return `${sign}${this.bare(event.entry.key)}=${this.text(event.entry)}${old}`;
   }
 
-  /** The events from a revision on until `enough`, in the short notation. */
+  /** Watches from a revision until `enough` holds; returns the events in short notation. */
   async watched(
     fromRevision: number,
     enough: (events: readonly string[]) => boolean,
@@ -138,11 +138,8 @@ export class Subject {
   }
 }
 
-/**
- * Takes batches of the keys below a prefix from a watch, one at a time, with a time limit that names
- * what was waited for. Batches without such keys are left out, unless they are progress.
- */
-export class Tap implements AsyncDisposable {
+/** Reads batches of a watch with a timeout, skipping those without keys below a prefix. */
+export class WatchReader implements AsyncDisposable {
   readonly #iterator: AsyncIterator<WatchBatch>;
   readonly #controller: AbortController;
   readonly #isBelow: (event: StoreEvent) => boolean;
@@ -157,15 +154,15 @@ export class Tap implements AsyncDisposable {
     this.#iterator = watch[Symbol.asyncIterator]();
   }
 
-  /** The next batch; undefined at the end. Rejects as the watch does. */
+  /** The next batch; undefined at the end of the watch. */
   async batch(what = "a batch", milliseconds = 15_000): Promise<WatchBatch | undefined> {
     let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
+    const timeout = new Promise<never>((_, reject) => {
       const message = `waited ${milliseconds} ms for ${what}`;
       timer = setTimeout(() => reject(new assert.AssertionError({ message })), milliseconds);
     });
     try {
-      return await Promise.race([this.#next(), late]);
+      return await Promise.race([this.#next(), timeout]);
     } finally {
       clearTimeout(timer);
     }
@@ -176,12 +173,12 @@ export class Tap implements AsyncDisposable {
       const result = await this.#iterator.next();
       if (result.done === true) return undefined;
       const { events, revision } = result.value;
-      const found = events.filter(this.#isBelow);
-      if (found.length > 0 || events.length === 0) return { events: found, revision };
+      const matching = events.filter(this.#isBelow);
+      if (matching.length > 0 || events.length === 0) return { events: matching, revision };
     }
   }
 
-  /** The next `count` events; fails if batches are out of order. */
+  /** The next `count` events. */
   async events(count: number): Promise<StoreEvent[]> {
     const events: StoreEvent[] = [];
     while (events.length < count) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { StoreFault, type Backend } from "./backend.ts";
-import { revisionOf, Subject, Tap } from "./suite-subject.ts";
+import { revisionOf, Subject, WatchReader } from "./suite-subject.ts";
 
 export function registerWatchTests(subject: () => Subject, factory: () => Promise<Backend>): void {
   registerDelivery(subject);
@@ -11,20 +11,20 @@ export function registerWatchTests(subject: () => Subject, factory: () => Promis
 }
 
 function registerDelivery(subject: () => Subject): void {
-  it("delivers the past from a revision on, then what comes, with previous entries", async () => {
+  it("delivers past events from a revision on, then new events, with previous entries", async () => {
     const s = subject();
     await s.write({ a: "0" });
     const { revision } = await s.write({ a: "1" });
     await s.write({ a: "2", b: "1" });
-    await using tap = new Tap(s.backend, { prefix: s.prefix, fromRevision: revision });
-    const past = await tap.events(3);
+    await using reader = new WatchReader(s.backend, { prefix: s.prefix, fromRevision: revision });
+    const past = await reader.events(3);
     assert.deepEqual(
       past.map((event) => s.showEvent(event)),
       ["~a=1(0)", "~a=2(1)", "+b=1"],
     );
     await s.write({ a: undefined });
     await s.write({ a: "3" });
-    const next = await tap.events(2);
+    const next = await reader.events(2);
     assert.deepEqual(
       next.map((event) => s.showEvent(event)),
       ["-a(2)", "+a=3"],
@@ -34,11 +34,14 @@ function registerDelivery(subject: () => Subject): void {
     assert.ok(created?.type === "put" && created.previous === undefined);
   });
 
-  it("waits for a revision in the future and leaves out what is before it", async () => {
+  it("waits for a future start revision and omits earlier events", async () => {
     const s = subject();
     const { revision } = await s.write({ a: "0" });
-    await using tap = new Tap(s.backend, { prefix: s.prefix, fromRevision: revision + 3 });
-    const first = tap.events(1);
+    await using reader = new WatchReader(s.backend, {
+      prefix: s.prefix,
+      fromRevision: revision + 3,
+    });
+    const first = reader.events(1);
     for (const text of ["1", "2", "3"]) await s.write({ a: text });
     assert.deepEqual(
       (await first).map((event) => s.showEvent(event)),
@@ -52,11 +55,14 @@ function registerOrder(subject: () => Subject): void {
     const s = subject();
     const { revision } = await s.write({ start: "0" });
     for (let i = 0; i < 20; i++) await s.write({ a: `${i}`, b: `${i}`, c: `${i}` });
-    await using tap = new Tap(s.backend, { prefix: s.prefix, fromRevision: revision + 1 });
+    await using reader = new WatchReader(s.backend, {
+      prefix: s.prefix,
+      fromRevision: revision + 1,
+    });
     let seen = 0;
     let newest = revision;
     while (seen < 60) {
-      const batch = await tap.batch();
+      const batch = await reader.batch();
       for (const [at, events] of groupBy(batch!.events, revisionOf)) {
         assert.equal(events.length, 3, `all of revision ${at} at once`);
         assert.ok(at > newest, "in order");
@@ -69,7 +75,10 @@ function registerOrder(subject: () => Subject): void {
   it("is gapless, ordered and without duplicates under concurrent writers", async function () {
     const s = subject();
     const { revision } = await s.write({ start: "0" });
-    await using early = new Tap(s.backend, { prefix: s.prefix, fromRevision: revision + 1 });
+    await using early = new WatchReader(s.backend, {
+      prefix: s.prefix,
+      fromRevision: revision + 1,
+    });
     const writers = Array.from({ length: 8 }, async (_, writer) => {
       const revisions: number[] = [];
       for (let i = 0; i < 40; i++) {
@@ -79,7 +88,7 @@ function registerOrder(subject: () => Subject): void {
     });
     const live = early.events(320);
     const written = (await Promise.all(writers)).flat().toSorted((a, b) => a - b);
-    await using late = new Tap(s.backend, { prefix: s.prefix, fromRevision: revision + 1 });
+    await using late = new WatchReader(s.backend, { prefix: s.prefix, fromRevision: revision + 1 });
     for (const events of [await live, await late.events(320)]) {
       assert.deepEqual(events.map(revisionOf), written);
       const texts = new Map<string, string[]>();
@@ -100,20 +109,23 @@ function registerOrder(subject: () => Subject): void {
 }
 
 function registerPast(subject: () => Subject): void {
-  it("delivers a long past whole", async function () {
+  it("delivers a long history completely", async function () {
     const s = subject();
     const { revision } = await s.write({ start: "0" });
     const text = "x".repeat(2000);
     for (let i = 0; i < 1500; i += 50) {
       await Promise.all(Array.from({ length: 50 }, (_, j) => s.write({ [`k${i + j}`]: text })));
     }
-    await using tap = new Tap(s.backend, { prefix: s.prefix, fromRevision: revision + 1 });
-    const events = await tap.events(1500);
+    await using reader = new WatchReader(s.backend, {
+      prefix: s.prefix,
+      fromRevision: revision + 1,
+    });
+    const events = await reader.events(1500);
     const revisions = Array.from({ length: 1500 }, (_, i) => revision + 1 + i);
     assert.deepEqual(events.map(revisionOf), revisions);
   });
 
-  it("leaves out previous entries when they are not wanted", async () => {
+  it("omits previous entries unless requested", async () => {
     const s = subject();
     const { revision } = await s.write({ a: "1" });
     await s.write({ a: "2" });
@@ -130,13 +142,16 @@ function registerPast(subject: () => Subject): void {
 }
 
 function registerProgress(subject: () => Subject): void {
-  it("answers a request for progress with at least every acknowledged revision", async () => {
+  it("notifies of progress up to every acknowledged revision on request", async () => {
     const s = subject();
     const { revision } = await s.write({ a: "1" });
-    await using tap = new Tap(s.backend, { prefix: s.prefix, fromRevision: revision + 1 });
+    await using reader = new WatchReader(s.backend, {
+      prefix: s.prefix,
+      fromRevision: revision + 1,
+    });
     const other = new Subject(s.backend).next();
     const { revision: elsewhere } = await other.write({ outside: "1" });
-    const next = tap.batch("progress");
+    const next = reader.batch("progress");
     for (;;) {
       s.backend.requestProgress();
       const batch = await Promise.race([next, new Promise((resolve) => setTimeout(resolve, 100))]);
@@ -147,16 +162,19 @@ function registerProgress(subject: () => Subject): void {
     assert.ok(batch!.revision <= elsewhere);
     if (batch!.revision < elsewhere) {
       s.backend.requestProgress();
-      assert.ok((await tap.batch("more progress"))!.revision >= elsewhere);
+      assert.ok((await reader.batch("more progress"))!.revision >= elsewhere);
     }
   });
 
-  it("makes progress by itself while nothing happens", async function () {
+  it("notifies of progress periodically while idle", async function () {
     const s = subject();
     const { revision } = await s.write({ a: "1" });
-    await using tap = new Tap(s.backend, { prefix: s.prefix, fromRevision: revision + 1 });
+    await using reader = new WatchReader(s.backend, {
+      prefix: s.prefix,
+      fromRevision: revision + 1,
+    });
     for (;;) {
-      const batch = await tap.batch("progress while idle");
+      const batch = await reader.batch("progress while idle");
       assert.deepEqual(batch!.events, []);
       if (batch!.revision >= revision) break;
     }
@@ -164,23 +182,23 @@ function registerProgress(subject: () => Subject): void {
 }
 
 function registerEnds(subject: () => Subject, factory: () => Promise<Backend>): void {
-  it("finishes without an error when its signal aborts, early or late", async () => {
+  it("completes without an error when its signal aborts, before or after its start", async () => {
     const s = subject();
     const fromRevision = (await s.backend.revision()) + 1;
-    await using parked = new Tap(s.backend, { prefix: s.prefix, fromRevision });
+    await using parked = new WatchReader(s.backend, { prefix: s.prefix, fromRevision });
     const waiting = parked.batch("the end");
     await new Promise((resolve) => setTimeout(resolve, 50));
     parked.abort();
     assert.equal(await waiting, undefined);
     assert.equal(await parked.batch("the end"), undefined);
-    await using early = new Tap(s.backend, { prefix: s.prefix, fromRevision });
+    await using early = new WatchReader(s.backend, { prefix: s.prefix, fromRevision });
     early.abort();
     assert.equal(await early.batch("the end"), undefined);
     await s.write({ a: "1" });
     assert.equal(await early.batch("the end"), undefined);
   });
 
-  it("says when the start was compacted, with the oldest revision that is left", async () => {
+  it("fails with the oldest readable revision if its start was compacted", async () => {
     const s = subject();
     const { revision: r1 } = await s.write({ a: "1" });
     const { revision: r2 } = await s.write({ a: "2" });
@@ -188,22 +206,22 @@ function registerEnds(subject: () => Subject, factory: () => Promise<Backend>): 
     await s.write({ a: "4" });
     await s.backend.compact(r3);
     for (const fromRevision of [r1, r2]) {
-      await using tap = new Tap(s.backend, { prefix: s.prefix, fromRevision });
-      const fault = await s.faultOf(tap.batch("a fault"));
+      await using reader = new WatchReader(s.backend, { prefix: s.prefix, fromRevision });
+      const fault = await s.faultOf(reader.batch("a fault"));
       assert.ok(fault.kind === "compacted", fault.kind);
       assert.equal(fault.oldest, r3);
     }
-    await using tap = new Tap(s.backend, { prefix: s.prefix, fromRevision: r3 + 1 });
-    const [next] = await tap.events(1);
+    await using reader = new WatchReader(s.backend, { prefix: s.prefix, fromRevision: r3 + 1 });
+    const [next] = await reader.events(1);
     assert.ok(next?.type === "put" && s.text(next.entry) === "4");
   });
 
-  it("ends when the backend is disposed of", async () => {
+  it("ends when the backend is disposed", async () => {
     const backend = await factory();
     const s = new Subject(backend).next();
     const { revision } = await s.write({ a: "1" });
-    await using tap = new Tap(backend, { prefix: s.prefix, fromRevision: revision + 1 });
-    const waiting = tap.batch("the end").catch((error: unknown) => error);
+    await using reader = new WatchReader(backend, { prefix: s.prefix, fromRevision: revision + 1 });
+    const waiting = reader.batch("the end").catch((error: unknown) => error);
     await new Promise((resolve) => setTimeout(resolve, 100));
     await backend[Symbol.asyncDispose]();
     const end = await waiting;

@@ -5,17 +5,13 @@ import { registerWatchTests } from "./suite-watch.ts";
 import { prefixEnd, StoreFault, type Backend } from "./backend.ts";
 
 export interface SuiteOptions {
-  /**
-   * Every call of the factory gives an empty store. Absent = it is one more client of the same
-   * store.
-   */
+  /** Whether each call of the factory creates an empty store; default: it opens the same store. */
   readonly fresh?: boolean;
 }
 
 /**
- * Registers mocha tests of what every backend promises. The factory is called once for each group
- * of tests and once for each test that disposes of its backend; tests use keys of their own, so the
- * store need not be empty.
+ * Registers mocha tests of the contract of backends. The factory is called once for the suite and once
+ * for each test that disposes its backend; tests use unique keys, so the store need not be empty.
  */
 export function storageSuite(
   name: string,
@@ -37,7 +33,7 @@ export function storageSuite(
     describe("time to live", () => registerExpiryTests(subject));
     describe("watches", () => registerWatchTests(subject, factory));
     describe("against a model", () => registerModelTests(subject));
-    describe("the end", () => registerEndTests(factory, options));
+    describe("disposal", () => registerEndTests(factory, options));
   });
 }
 
@@ -56,7 +52,7 @@ function registerTransactionTests(subject: () => Subject): void {
     assert.ok(revision >= first.revision);
   });
 
-  it("replaces only the version it was told", async () => {
+  it("replaces only the expected version", async () => {
     const s = subject();
     const { revision: r1 } = await s.create("a", "one");
     const { revision: r2 } = await s.replace("a", r1, "two");
@@ -69,7 +65,7 @@ function registerTransactionTests(subject: () => Subject): void {
     }
   });
 
-  it("deletes only the version it was told, and a new creation is a new life", async () => {
+  it("deletes only the expected version, and creates the key again with a new create revision", async () => {
     const s = subject();
     const { revision: r1 } = await s.create("a", "one");
     assert.equal((await s.remove("a", r1 + 1)).succeeded, false);
@@ -103,7 +99,7 @@ function registerTransactionTests(subject: () => Subject): void {
     assert.equal(await s.list(), `a=1 c${revision} m${revision}, b=2 c${revision} m${revision}`);
   });
 
-  it("takes no revision for what writes nothing", async () => {
+  it("does not increment the revision if nothing is written", async () => {
     const s = subject();
     const { revision } = await s.create("a", "one");
     const empty = await s.backend.txn({ compare: [], then: [], otherwise: [] });
@@ -112,11 +108,11 @@ function registerTransactionTests(subject: () => Subject): void {
     assert.equal(nothing.succeeded, true);
     assert.equal(nothing.revision, revision);
     assert.equal(await s.backend.revision(), revision);
-    // The same bytes again are a write.
+    // Writing an unchanged value increments the revision.
     assert.equal((await s.write({ a: "one" })).revision, revision + 1);
   });
 
-  it("lets exactly one of many concurrent writers win", async () => {
+  it("succeeds for exactly one of many concurrent writers", async () => {
     const s = subject();
     const { revision } = await s.create("a", "0");
     const results = await Promise.all(
@@ -131,7 +127,7 @@ function registerTransactionTests(subject: () => Subject): void {
     }
   });
 
-  it("keeps bytes as they are: none, all 256, and many", async () => {
+  it("stores values unchanged: empty, all 256 bytes, and 1 MiB", async () => {
     const s = subject();
     const all = Uint8Array.from({ length: 256 }, (_, i) => i);
     const many = new Uint8Array(1024 * 1024).map((_, i) => (i * 31) >> 3);
@@ -142,7 +138,7 @@ function registerTransactionTests(subject: () => Subject): void {
     }
   });
 
-  it("refuses an aborted call", async () => {
+  it("rejects aborted calls", async () => {
     const s = subject();
     const signal = AbortSignal.abort(new Error("left"));
     const then = [{ put: s.key("a"), value: s.bytes("x") }];
@@ -154,7 +150,7 @@ function registerTransactionTests(subject: () => Subject): void {
 }
 
 function registerRangeTests(subject: () => Subject): void {
-  it("takes keys from, and without, the bounds, with limit and count", async () => {
+  it("includes the start and excludes the end of a range, with limit and count", async () => {
     const s = subject();
     await s.write({ a: "1", b: "2", c: "3", d: "4" });
     const range = async (from: string, to: string | undefined, limit?: number) => {
@@ -172,7 +168,7 @@ function registerRangeTests(subject: () => Subject): void {
     assert.equal(await range("x", "z"), "/0");
   });
 
-  it("answers an old revision as it was, with the newest revision beside", async () => {
+  it("reads old revisions, and returns the newest revision with them", async () => {
     const s = subject();
     const { revision: r1 } = await s.write({ a: "1", b: "1" });
     const { revision: r2 } = await s.write({ a: "2", b: undefined, c: "2" });
@@ -188,7 +184,7 @@ function registerRangeTests(subject: () => Subject): void {
     assert.equal((await s.backend.get(s.key("b"), { revision: r2 })).entry, undefined);
   });
 
-  it("leaves the values out when only keys are wanted", async () => {
+  it("omits values with keysOnly", async () => {
     const s = subject();
     const { revision } = await s.write({ a: "1" });
     const { entries } = await s.backend.range({ ...s.all, keysOnly: true });
@@ -212,7 +208,7 @@ function registerRangeTests(subject: () => Subject): void {
     );
   });
 
-  it("answers thousands of entries", async () => {
+  it("returns thousands of entries", async () => {
     const s = subject();
     const value = "v".repeat(500);
     for (let i = 0; i < 3000; i += 100) {
@@ -230,7 +226,7 @@ function registerRangeTests(subject: () => Subject): void {
 }
 
 function registerRevisionTests(subject: () => Subject): void {
-  it("refuses the future", async () => {
+  it("rejects future revisions", async () => {
     const s = subject();
     const { revision } = await s.create("a", "1");
     const future = { ...s.all, revision: revision + 1000 };
@@ -239,7 +235,7 @@ function registerRevisionTests(subject: () => Subject): void {
     assert.equal((await s.faultOf(s.backend.compact(revision + 1000))).kind, "future-revision");
   });
 
-  it("forgets what is before the compaction and keeps what is alive at it", async () => {
+  it("rejects reads before the compacted revision and keeps entries that exist at it", async () => {
     const s = subject();
     const { revision: r1 } = await s.write({ a: "1", b: "1", gone: "1" });
     const { revision: r2 } = await s.write({ a: "2", gone: undefined });
@@ -255,11 +251,11 @@ function registerRevisionTests(subject: () => Subject): void {
     assert.equal(await s.list(r3), `a=3 c${r1} m${r3}, b=1 c${r1} m${r1}`);
     assert.equal(await s.list(r4), `b=1 c${r1} m${r1}, c=4 c${r4} m${r4}`);
     assert.equal(await s.list(), await s.list(r4));
-    await s.backend.compact(r2); // forgotten already: nothing happens
+    await s.backend.compact(r2); // no-op: already compacted
     assert.equal(await s.list(r3), `a=3 c${r1} m${r3}, b=1 c${r1} m${r1}`);
   });
 
-  it("knows a revision at least as new as every acknowledged write", async () => {
+  it("returns a revision that is not older than any acknowledged write", async () => {
     const s = subject();
     for (let i = 0; i < 5; i++) {
       const { revision } = await s.write({ a: String(i) });
@@ -269,7 +265,7 @@ function registerRevisionTests(subject: () => Subject): void {
 }
 
 function registerExpiryTests(subject: () => Subject): void {
-  it("removes a key by itself, as a deletion that watchers see", async () => {
+  it("deletes expired keys, with events, unless they were written again", async () => {
     const s = subject();
     const { revision } = await s.create("stays", "x");
     // Long enough for the two writes that follow, on a slow disk too.
@@ -287,7 +283,7 @@ function registerExpiryTests(subject: () => Subject): void {
       then: [{ put: s.key("renewed"), value: s.bytes("2"), ttlSeconds: 600 }],
       otherwise: [],
     });
-    await s.write({ kept: "2" }); // written without a time to live: stays
+    await s.write({ kept: "2" }); // without a time to live
     const gone = (event: string): boolean => event.startsWith("-");
     const events = await s.watched(revision + 1, (all) => all.some(gone));
     assert.ok(Date.now() - started >= 2000, "not at once");
@@ -301,7 +297,7 @@ function registerExpiryTests(subject: () => Subject): void {
 }
 
 function registerEndTests(factory: () => Promise<Backend>, options: SuiteOptions): void {
-  it("refuses every call after it was disposed of, and can be disposed of again", async () => {
+  it("rejects calls after disposal, and can be disposed twice", async () => {
     const backend = await factory();
     await backend.txn({
       compare: [],
@@ -320,7 +316,7 @@ function registerEndTests(factory: () => Promise<Backend>, options: SuiteOptions
   });
 
   if (options.fresh === true) {
-    it("starts at revision 1, and the first write is 2", async () => {
+    it("starts at revision 1 and writes first at revision 2", async () => {
       await using backend = await factory();
       assert.equal(await backend.revision(), 1);
       const then = [{ put: "/suite-end/first", value: new Uint8Array(1) }];

@@ -5,7 +5,7 @@ import { type Backend, memoryBackend, objectStore, StoreFault } from "#storage";
 import { StatusError } from "#meta";
 import { testRegistry, type TestRegistry } from "../../pkg/registry/testing.ts";
 import { etcdBackend } from "../../pkg/storage/etcd/index.ts";
-import { Faulty } from "../../pkg/storage/cache/testing.ts";
+import { FaultyBackend } from "../../pkg/storage/cache/testing.ts";
 import { type EtcdCluster, startEtcd } from "../../pkg/storage/etcd/testing.ts";
 
 /**
@@ -255,7 +255,7 @@ describe("watches tell the whole story", () => {
   });
 
   it(`while the watch cache is reset repeatedly (seed ${seed})`, async () => {
-    await using backend = new Faulty(memoryBackend());
+    await using backend = new FaultyBackend(memoryBackend());
     const disturb = async (random: Random): Promise<void> => {
       for (let i = 0; i < 20; i++) {
         await pause(random.below(150));

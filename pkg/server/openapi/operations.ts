@@ -194,7 +194,8 @@ function readAndWrite(
 ): Operation[] {
   const { struct } = target;
   const isSubresource = parentKind !== undefined;
-  const name = `${context.groupVersionId}${scopeWord(context)}${parentKind ?? context.kind.kind}${target.suffix}`;
+  const scope = `${context.groupVersionId}${scopeWord(context)}`;
+  const name = `${scope}${parentKind ?? context.kind.kind}${target.suffix}`;
   const written = { body: { media: ["*/*"], struct, required: true }, response: struct } as const;
   const operations: Operation[] = [];
   const add = (action: string, rest: Parameters<typeof operation>[2]) =>

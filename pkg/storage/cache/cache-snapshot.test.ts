@@ -8,7 +8,7 @@ import type { ForkableObjectStore } from "../store.ts";
 const root = "/registry";
 const bytes = (text: string): Uint8Array => Buffer.from(text);
 
-async function shown(store: ForkableObjectStore, prefix = "/a/"): Promise<readonly string[]> {
+async function entriesText(store: ForkableObjectStore, prefix = "/a/"): Promise<readonly string[]> {
   const snapshot = await store.collection(prefix).newest({});
   const { runs } = await snapshot.page(prefix, { limit: 0 });
   return runs.flat().map(({ key, value }) => `${key}=${Buffer.from(value).toString()}`);
@@ -18,7 +18,7 @@ async function entryOf(store: ForkableObjectStore, key: string): Promise<Entry |
   return (await store.collection("/a/").get(key, { atLeast: 0 })).entry;
 }
 
-describe("caches of a copy of the store", () => {
+describe("cache snapshots", () => {
   let original: ReturnType<typeof memoryBackend>;
   let copy: ReturnType<typeof memoryBackend> | undefined;
   let store: ForkableObjectStore;
@@ -32,54 +32,54 @@ describe("caches of a copy of the store", () => {
     await original[Symbol.asyncDispose]();
   });
 
-  const copied = (): ForkableObjectStore => {
+  const forkStore = (): ForkableObjectStore => {
     copy = original.snapshot()(systemClock);
     return objectStore(copy, { root, initial: store.cacheSnapshot() });
   };
 
-  it("begin with what the original has cached, down to the same entries", async () => {
+  it("share the cached entries of the original", async () => {
     await store.create("/a/x", bytes("1"));
-    await shown(store);
-    const other = copied();
+    await entriesText(store);
+    const other = forkStore();
     assert.ok(other.collection("/a/").span !== undefined);
     assert.equal(await entryOf(other, "/a/x"), await entryOf(store, "/a/x"));
     const [statistics] = other.statistics();
     assert.deepEqual([statistics?.fills, statistics?.objects, statistics?.bytes], [0, 1, 1]);
   });
 
-  it("receive what was written just before the copy, and no event twice", async () => {
+  it("include writes just before the copy, without duplicate events", async () => {
     await store.create("/a/x", bytes("1"));
-    await shown(store);
+    await entriesText(store);
     const written = await store.create("/a/y", bytes("2"));
     await store.update("/a/y", written!.modRevision, bytes("3"));
-    const other = copied();
-    assert.deepEqual(await shown(other), ["/a/x=1", "/a/y=3"]);
-    assert.deepEqual(await shown(store), ["/a/x=1", "/a/y=3"]);
+    const other = forkStore();
+    assert.deepEqual(await entriesText(other), ["/a/x=1", "/a/y=3"]);
+    assert.deepEqual(await entriesText(store), ["/a/x=1", "/a/y=3"]);
   });
 
-  it("go on apart from those of the original", async () => {
+  it("are independent of later writes to the original", async () => {
     await store.create("/a/x", bytes("1"));
-    await shown(store);
-    const other = copied();
+    await entriesText(store);
+    const other = forkStore();
     await store.create("/a/original", bytes(""));
     await other.create("/a/copy", bytes(""));
-    assert.deepEqual(await shown(store), ["/a/original=", "/a/x=1"]);
-    assert.deepEqual(await shown(other), ["/a/copy=", "/a/x=1"]);
+    assert.deepEqual(await entriesText(store), ["/a/original=", "/a/x=1"]);
+    assert.deepEqual(await entriesText(other), ["/a/copy=", "/a/x=1"]);
     assert.equal(other.statistics()[0]?.fills, 0);
   });
 
-  it("are filled from the store where the original had none", async () => {
+  it("are filled from the store if the original was not cached", async () => {
     await store.create("/a/x", bytes("1"));
-    assert.deepEqual(await shown(copied()), ["/a/x=1"]);
+    assert.deepEqual(await entriesText(forkStore()), ["/a/x=1"]);
   });
 
-  it("are filled again when the past that they need was compacted", async () => {
+  it("are filled again if the revisions that they need were compacted", async () => {
     await store.create("/a/x", bytes("1"));
-    await shown(store);
+    await entriesText(store);
     await store.create("/a/y", bytes("2"));
     const initial = store.cacheSnapshot();
     await original.compact(await original.revision());
     copy = original.snapshot()(systemClock);
-    assert.deepEqual(await shown(objectStore(copy, { root, initial })), ["/a/x=1", "/a/y=2"]);
+    assert.deepEqual(await entriesText(objectStore(copy, { root, initial })), ["/a/x=1", "/a/y=2"]);
   });
 });

@@ -4,13 +4,13 @@ import { StoreFault } from "../backend.ts";
 import { memoryBackend } from "../embedded/index.ts";
 import { objectStore } from "../object-store.ts";
 import type { Collection, ObjectStore, Snapshot } from "../store.ts";
-import { Faulty } from "./testing.ts";
+import { FaultyBackend } from "./testing.ts";
 
 const bytes = (text: string): Uint8Array => Buffer.from(text);
 const prefix = "/things/";
 
-/** `a=1@5 b=2@6`, all of a state. */
-async function show(snapshot: Snapshot): Promise<string> {
+/** All entries of a snapshot as `a=1@5 b=2@6`. */
+async function snapshotText(snapshot: Snapshot): Promise<string> {
   const entries = (await snapshot.page(prefix, { limit: 1e6 })).runs.flat();
   return entries
     .map(({ key, value, modRevision }) => {
@@ -29,21 +29,17 @@ async function kindOf(work: Promise<unknown>): Promise<string> {
   return "no fault";
 }
 
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const unavailable = new StoreFault({ kind: "unavailable", message: "cut", maybeApplied: false });
 
 describe("cache", () => {
-  let backend: Faulty;
+  let backend: FaultyBackend;
   let store: ObjectStore;
   let things: Collection;
   beforeEach(() => {
-    backend = new Faulty(memoryBackend({}));
-    const feed = { waitMs: 100, nudgeMs: 5 };
-    store = objectStore(backend, {
-      root: "/registry",
-      reflector: feed,
-      watchCache: { changes: 200 },
-    });
+    backend = new FaultyBackend(memoryBackend({}));
+    const reflector = { waitMs: 100, nudgeMs: 5 };
+    store = objectStore(backend, { root: "/registry", reflector, watchCache: { changes: 200 } });
     things = store.collection(prefix);
   });
   afterEach(async () => {
@@ -57,9 +53,9 @@ describe("cache", () => {
     return revision;
   };
 
-  it("reads nothing from the store once it is filled but its revision", async () => {
+  it("reads only the revision from the store once it is filled", async () => {
     const revision = await write("a", "1");
-    assert.equal(await show(await things.newest({})), `a=1@${revision}`);
+    assert.equal(await snapshotText(await things.newest({})), `a=1@${revision}`);
     backend.ranges.length = 0;
     for (let i = 0; i < 5; i++) {
       assert.equal((await things.get(`${prefix}a`, {})).entry?.modRevision, revision);
@@ -70,10 +66,10 @@ describe("cache", () => {
     const before = backend.revisions;
     await things.get(`${prefix}a`, { atLeast: 0 });
     await things.get(`${prefix}a`, { atLeast: revision });
-    assert.equal(backend.revisions, before, "a known revision needs no question");
+    assert.equal(backend.revisions, before, "a revision that was reached is not requested");
   });
 
-  it("contains the writes of this process, for reads from the cache", async () => {
+  it("includes the writes of this process in reads from the cache", async () => {
     await things.filled();
     const made = await store.create(`${prefix}a`, bytes("1"));
     assert.equal(things.written, made?.modRevision);
@@ -88,7 +84,7 @@ describe("cache", () => {
     assert.deepEqual((await now.page(prefix, { limit: 5 })).runs.flat(), []);
   });
 
-  it("is filled in pages and lets nothing slip through that changes meanwhile", async () => {
+  it("is filled in pages, including changes during the list", async () => {
     for (let i = 0; i < 4500; i++) await write(`n${String(i).padStart(5, "0")}`, "x");
     const filling = things.newest({});
     for (let i = 0; i < 50; i++) {
@@ -108,7 +104,7 @@ describe("cache", () => {
     assert.equal((await now.page(prefix, { limit: 1e6 })).runs.flat().length, 4450);
   });
 
-  it("shows every write that was acknowledged before the read", async () => {
+  it("returns every write that was acknowledged before the read", async () => {
     await things.filled();
     const writers = Array.from({ length: 8 }, async (_, writer) => {
       for (let i = 0; i < 50; i++) {
@@ -121,23 +117,23 @@ describe("cache", () => {
     await Promise.all(writers);
   });
 
-  it("never shows less than was written while its feed is held up, and then says so", async () => {
+  it("times out consistent reads while the watch is delayed", async () => {
     await write("a", "1");
     await things.filled();
     backend.hold();
     const revision = await write("a", "2");
     assert.equal(await kindOf(things.get(`${prefix}a`, {})), "timeout");
     assert.equal(await kindOf(things.newest({})), "timeout");
-    assert.ok(backend.progressRequests > 0, "it asked for progress");
+    assert.ok(backend.progressRequests > 0, "progress was requested");
     const stale = await things.get(`${prefix}a`, { atLeast: 0 });
-    assert.equal(Buffer.from(stale.entry!.value).toString(), "1", "any version will do");
+    assert.equal(Buffer.from(stale.entry!.value).toString(), "1", "any version is sufficient");
     const waiting = things.get(`${prefix}a`, {});
-    await turn();
+    await nextTurn();
     backend.release();
     assert.equal((await waiting).entry?.modRevision, revision);
   });
 
-  it("says that the store is cut off rather than answer from memory", async () => {
+  it("fails consistent reads while the store is unavailable", async () => {
     await write("a", "1");
     await things.filled();
     backend.down = unavailable;
@@ -148,22 +144,22 @@ describe("cache", () => {
     assert.equal((await things.get(`${prefix}a`, {})).entry?.key, `${prefix}a`);
   });
 
-  it("lets few reads pass to the store while it is filled", async () => {
+  it("bounds the reads that bypass the cache while it is filled", async () => {
     await write("a", "1");
     const reads = Array.from({ length: 50 }, () => things.get(`${prefix}a`, {}));
     assert.ok((await Promise.all(reads)).every(({ entry }) => entry?.key === `${prefix}a`));
     assert.equal(backend.gets, 8);
   });
 
-  it("can be filled later when the store was cut off at first", async () => {
+  it("is filled by a later read if the store was unavailable at first", async () => {
     await write("a", "1");
     backend.down = unavailable;
     assert.equal(await kindOf(things.newest({})), "unavailable");
     backend.down = undefined;
-    assert.match(await show(await things.newest({})), /^a=1/);
+    assert.match(await snapshotText(await things.newest({})), /^a=1/);
   });
 
-  it("comes up to revisions that other keys made", async () => {
+  it("reaches revisions of keys outside its prefix", async () => {
     await things.filled();
     const elsewhere = { put: "/elsewhere/x", value: bytes("x") };
     const { revision } = await backend.txn({ compare: [], then: [elsewhere], otherwise: [] });
@@ -191,13 +187,16 @@ describe("cache", () => {
           return `${name$}=${Buffer.from(value).toString()}@${modRevision}`;
         })
         .join(" ");
-      assert.equal(await show(cached), wanted, `at ${revision}, seed ${seed}`);
+      assert.equal(await snapshotText(cached), wanted, `at ${revision}, seed ${seed}`);
       const newest = await things.newest({});
-      assert.equal(await show(newest), await show(await things.at(newest.revision, {})));
+      assert.equal(
+        await snapshotText(newest),
+        await snapshotText(await things.at(newest.revision, {})),
+      );
     }
   });
 
-  it("pages through one state, and counts what is left", async () => {
+  it("pages through a snapshot with the number of remaining entries", async () => {
     for (const name of "abcdef") await write(name, "1");
     const snapshot = await things.newest({});
     await write("cc", "1");
@@ -217,37 +216,39 @@ describe("cache", () => {
     assert.equal(await kindOf(future.page(prefix, { limit: 1 })), "future-revision");
   });
 
-  it("tells subscribers of changes once in a turn, all of them, with what was before", async () => {
+  it("notifies subscribers once per turn of all changes, with previous entries", async () => {
     await things.filled();
-    const heard: string[] = [];
+    const notifications: string[] = [];
     let cursor = things.span!.to;
     let calls = 0;
     const changed = (): void => {
       calls += 1;
       for (const { key, revision, entry, previous } of things.changesAfter(cursor)) {
         const text = (value?: Uint8Array) => (value ? Buffer.from(value).toString() : "");
-        heard.push(`${key.slice(prefix.length)}:${text(previous?.value)}>${text(entry?.value)}`);
+        notifications.push(
+          `${key.slice(prefix.length)}:${text(previous?.value)}>${text(entry?.value)}`,
+        );
         cursor = revision;
       }
     };
-    const end = things.subscribe({ changed, lost: () => heard.push("lost") });
+    const end = things.subscribe({ changed, lost: () => notifications.push("lost") });
     await Promise.all([write("a", "1"), write("b", "1"), write("a", "2")]);
     await write("b", undefined);
-    await turn();
-    await turn();
-    assert.deepEqual(heard, ["a:>1", "b:>1", "a:1>2", "b:1>"]);
+    await nextTurn();
+    await nextTurn();
+    assert.deepEqual(notifications, ["a:>1", "b:>1", "a:1>2", "b:1>"]);
     assert.ok(calls < 4, `${calls} calls`);
     backend.cut(new StoreFault({ kind: "compacted", oldest: 5 }));
-    await turn();
-    assert.equal(heard.at(-1), "lost");
+    await nextTurn();
+    assert.equal(notifications.at(-1), "lost");
     assert.equal(things.span, undefined);
     end();
     await write("c", "1");
-    assert.match(await show(await things.newest({})), /c=1/);
-    assert.equal(heard.at(-1), "lost");
+    assert.match(await snapshotText(await things.newest({})), /c=1/);
+    assert.equal(notifications.at(-1), "lost");
   });
 
-  it("keeps collections whose prefixes look alike apart", async () => {
+  it("separates collections with similar or nested prefixes", async () => {
     const longer = store.collection("/things/inner/");
     const other = store.collection("/things2/");
     await Promise.all([longer.filled(), other.filled()]);

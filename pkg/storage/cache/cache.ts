@@ -16,7 +16,7 @@ export interface CacheOptions {
   readonly watchCache?: Partial<WatchCacheLimits>;
   /** Default: reads wait up to 3 s for the cache, and request progress after 20 ms. */
   readonly reflector?: Partial<ReflectorLimits>;
-  /** What the caches begin with; absent = each is filled when it is first read. */
+  /** Initial contents of the caches; absent = each is filled on its first read. */
   readonly initial?: CacheSnapshot | undefined;
   /** Returns the observer of read waits, in seconds, for the collection of a prefix. */
   readonly readWait?: (prefix: string) => (seconds: number) => void;
@@ -35,7 +35,7 @@ export class Cache {
   readonly #commitTimes = new CommitTimes();
   #pending: (() => void)[] = [];
 
-  /** `recentWrites`: what this process has written and the cache may not have yet. */
+  /** `recentWrites` are writes of this process that the cache may not have received yet. */
   constructor(backend: Backend, options: CacheOptions, recentWrites: RecentWrites) {
     this.#backend = backend;
     this.#options = options;
@@ -48,7 +48,7 @@ export class Cache {
     if (initial !== undefined) this.#restore(initial);
   }
 
-  /** Undefined while the watch does not run: nothing is known of the store then. */
+  /** Contents of the filled caches; undefined while the watch does not run. */
   snapshot(): CacheSnapshot | undefined {
     if (this.#reflector.generation === 0) return undefined;
     const collections = new Map<string, CachedState>();
@@ -60,14 +60,14 @@ export class Cache {
 
   #restore({ collections }: CacheSnapshot): void {
     for (const [prefix, state] of collections) this.collection(prefix).restore(state);
-    // A read finds out if this fails: it lists again.
+    // If this fails, the next read fills the cache from the store.
     this.#reflector.running().catch(() => undefined);
   }
 
   collection(prefix: string): Cacher {
     const { root } = this.#options;
-    const known = this.#cachers.get(root + prefix);
-    if (known !== undefined) return known;
+    const existing = this.#cachers.get(root + prefix);
+    if (existing !== undefined) return existing;
     const cacher = new Cacher({
       backend: this.#backend,
       reflector: this.#reflector,
@@ -87,17 +87,17 @@ export class Cache {
     return [...this.#cachers.values].map(({ statistics }) => statistics);
   }
 
-  /** The Cacher of a key, if its collection was used before. */
+  /** The Cacher of a key, if it has been created. */
   holding(key: string): Cacher | undefined {
     return this.#cachers.find(this.#options.root + key);
   }
 
-  /** Subscribers are notified once for all events that arrived together, after all are applied. */
+  /** Defers notifications until all events of a batch are applied. */
   #later(work: () => void): void {
     this.#pending.push(work);
     if (this.#pending.length > 1) return;
     setImmediate(() => {
-      for (const tell of this.#pending.splice(0)) tell();
+      for (const notify of this.#pending.splice(0)) notify();
     });
   }
 }

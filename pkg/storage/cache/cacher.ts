@@ -19,15 +19,15 @@ import { noStatistics, WatchCache, type WatchCacheLimits } from "./watch-cache.t
 interface CacherOptions {
   readonly backend: Backend;
   readonly reflector: StoreReflector;
-  /** Stands before every key in the backend; keys here go without it. */
+  /** Prefix of all keys in the backend, which cached keys do not have. */
   readonly root: string;
   readonly prefix: string;
   readonly commitTimes: CommitTimes;
   readonly recentWrites: RecentWrites;
   readonly limits: WatchCacheLimits;
-  /** Runs what was given to it once, later in this turn of the event loop. */
+  /** Runs `work` at the end of this turn of the event loop. */
   readonly later: (work: () => void) => void;
-  /** Observes how many seconds a read waited for the reflector. */
+  /** Observes the time in seconds that a read waited for the reflector. */
   readonly waited: (seconds: number) => void;
 }
 
@@ -39,13 +39,13 @@ interface Read {
 /** Page size of the list that fills the cache. */
 const fillChunk = 2000;
 /** Concurrent reads that bypass the cache while it is being filled; more would slow the list. */
-const mostPassing = 8;
-/** How often a read is retried when the watch is lost. */
+const maxBypassing = 8;
+/** Number of attempts of a read when the watch is lost. */
 const attempts = 4;
 
 /**
- * The cache of one collection. It is filled by a list at one revision; events that arrive meanwhile
- * are held and then applied as far as they are newer.
+ * The cache of one collection. It is filled by a list at one revision; events that arrive during the
+ * list are buffered, and applied if they are newer.
  */
 export class Cacher implements Collection, EventHandler {
   readonly prefix: string;
@@ -56,31 +56,37 @@ export class Cacher implements Collection, EventHandler {
   #filledAt = 0;
   #filling: Promise<WatchCache> | undefined;
   /** Events that arrived while the cache is being filled. */
-  #held: StoreEvent[] = [];
-  /** Reads that bypass the cache now. */
-  #passing = 0;
+  #buffered: StoreEvent[] = [];
+  /** Number of reads that currently bypass the cache. */
+  #bypassing = 0;
   #notified = false;
   #written = 0;
-  readonly #done = { received: 0, notifications: 0, fills: 0, consistentReads: 0, failedReads: 0 };
+  readonly #counters = {
+    received: 0,
+    notifications: 0,
+    fills: 0,
+    consistentReads: 0,
+    failedReads: 0,
+  };
 
   constructor(options: CacherOptions) {
     this.#options = options;
     this.prefix = options.root + options.prefix;
   }
 
-  /** Prefix of the keys as they are here, without the root. */
+  /** Prefix of the cached keys, without the root. */
   get collection(): string {
     return this.#options.prefix;
   }
 
-  /** The cached state, undefined while there is none; for a cache of a copy of the store. */
+  /** The cached state for a copy of the store; undefined while the cache is not filled. */
   get state(): CachedState | undefined {
     if (this.#watchCache === undefined) return undefined;
     const { entries, statistics } = this.#watchCache;
     return { entries, bytes: statistics.bytes, revision: this.#revision };
   }
 
-  /** Fills the cache, before anything else is done with it, from that of the original store. */
+  /** Initializes the cache with the state of the original store's cache. */
   restore(state: CachedState): void {
     this.#watchCache = new WatchCache(state, this.#options.limits);
     this.#filledAt = state.revision;
@@ -109,36 +115,37 @@ export class Cacher implements Collection, EventHandler {
     const watchCache = this.#watchCache?.statistics ?? noStatistics;
     const revision = this.#watchCache === undefined ? 0 : this.#revision;
     const watchers = this.#subscribers.size;
-    return { ...this.#done, prefix, ...watchCache, revision, watchers };
+    return { ...this.#counters, prefix, ...watchCache, revision, watchers };
   }
 
   async get(key: string, options: Read): ReturnType<Collection["get"]> {
-    if (this.#watchCache === undefined && this.#passing < mostPassing)
-      return this.#pass(key, options);
-    const watchCache = this.#asNew(options.atLeast) ?? (await this.#fresh(options));
+    if (this.#watchCache === undefined && this.#bypassing < maxBypassing) {
+      return this.#bypass(key, options);
+    }
+    const watchCache = this.#ifReached(options.atLeast) ?? (await this.#fresh(options));
     return { entry: watchCache.entries.get(key), revision: this.#revision };
   }
 
   /** Reads from the store, and starts to fill the cache for later reads. */
-  async #pass(key: string, options: Read): ReturnType<Collection["get"]> {
+  async #bypass(key: string, options: Read): ReturnType<Collection["get"]> {
     const { backend, root } = this.#options;
     this.#fill().catch(() => undefined);
-    this.#passing += 1;
+    this.#bypassing += 1;
     try {
       const { entry, revision } = await backend.get(root + key, signalOf(options));
       return { entry: entry && cachedEntry(entry, root.length), revision };
     } finally {
-      this.#passing -= 1;
+      this.#bypassing -= 1;
     }
   }
 
-  /** The cached state of a key, which may be outdated; undefined while the cache is not filled. */
+  /** The cached state of a key, which may be stale; undefined while the cache is not filled. */
   known(key: string): { readonly entry: Entry | undefined } | undefined {
     return this.#watchCache && { entry: this.#watchCache.entries.get(key) };
   }
 
   async newest(options: Read): Promise<Snapshot> {
-    const { entries } = this.#asNew(options.atLeast) ?? (await this.#fresh(options));
+    const { entries } = this.#ifReached(options.atLeast) ?? (await this.#fresh(options));
     return cachedSnapshot(entries, this.#revision);
   }
 
@@ -147,8 +154,8 @@ export class Cacher implements Collection, EventHandler {
     signal?.throwIfAborted();
     if (this.#watchCache === undefined) this.#fill().catch(() => undefined);
     else if (revision > this.#revision) await this.#fresh({});
-    const known = revision >= (backend.oldest ?? 0) && revision <= this.#revision;
-    const entries = known ? this.#watchCache?.at(revision) : undefined;
+    const isReadable = revision >= (backend.oldest ?? 0) && revision <= this.#revision;
+    const entries = isReadable ? this.#watchCache?.at(revision) : undefined;
     if (entries !== undefined) return cachedSnapshot(entries, revision);
     return storedSnapshot({ backend, root, revision });
   }
@@ -196,9 +203,9 @@ export class Cacher implements Collection, EventHandler {
   }
 
   onEvent(event: StoreEvent): void {
-    this.#done.received++;
+    this.#counters.received++;
     if (this.#watchCache === undefined) {
-      if (this.#filling !== undefined) this.#held.push(event);
+      if (this.#filling !== undefined) this.#buffered.push(event);
       return;
     }
     this.#apply(this.#watchCache, event);
@@ -212,14 +219,14 @@ export class Cacher implements Collection, EventHandler {
     this.#options.later(() => {
       this.#notified = false;
       if (this.#watchCache === undefined) return;
-      this.#done.notifications += this.#subscribers.size;
+      this.#counters.notifications += this.#subscribers.size;
       for (const subscriber of this.#subscribers) subscriber.changed();
     });
   }
 
   onReset(): void {
     this.#watchCache = undefined;
-    this.#held = [];
+    this.#buffered = [];
     for (const subscriber of this.#subscribers) subscriber.lost();
   }
 
@@ -241,34 +248,34 @@ export class Cacher implements Collection, EventHandler {
     watchCache.apply(entry.key, modRevision, entry);
   }
 
-  /** The watch cache if it has reached the revision; without one the store has to be asked. */
-  #asNew(revision: number | undefined): WatchCache | undefined {
+  /** The watch cache if it has reached the revision; undefined without a revision. */
+  #ifReached(revision: number | undefined): WatchCache | undefined {
     return revision !== undefined && revision <= this.#revision ? this.#watchCache : undefined;
   }
 
-  /** The watch cache, once it has reached `atLeast`, or else the store's current revision. */
+  /** The watch cache when it has reached `atLeast`, or else the store's current revision. */
   async #fresh({ atLeast, signal }: Read): Promise<WatchCache> {
     const { backend } = this.#options;
     for (let attempt = 0; attempt < attempts; attempt++) {
       const watchCache = this.#watchCache ?? (await this.#fill());
-      if (this.#asNew(atLeast) === watchCache) return watchCache;
-      // A revision that this process wrote exists in the store: no need to ask for the newest.
-      const known = atLeast !== undefined && atLeast <= this.#written;
-      const wanted = known ? atLeast : await backend.revision();
+      if (this.#ifReached(atLeast) === watchCache) return watchCache;
+      // A revision that this process wrote exists in the store, so its revision need not be read.
+      const isWritten = atLeast !== undefined && atLeast <= this.#written;
+      const target = isWritten ? atLeast : await backend.revision();
       signal?.throwIfAborted();
-      const reached = wanted <= this.#revision || (await this.#waitedFor(wanted));
+      const reached = target <= this.#revision || (await this.#waitFor(target));
       if (reached && watchCache === this.#watchCache) {
-        this.#done.consistentReads++;
+        this.#counters.consistentReads++;
         return watchCache;
       }
-      this.#done.failedReads++;
+      this.#counters.failedReads++;
       signal?.throwIfAborted();
     }
     const message = "the watch of the store was lost repeatedly";
     throw new StoreFault({ kind: "unavailable", message, maybeApplied: false });
   }
 
-  async #waitedFor(revision: number): Promise<boolean> {
+  async #waitFor(revision: number): Promise<boolean> {
     const started = performance.now();
     try {
       return await this.#options.reflector.reached(revision);
@@ -280,7 +287,7 @@ export class Cacher implements Collection, EventHandler {
   #fill(): Promise<WatchCache> {
     this.#filling ??= this.#list().finally(() => {
       this.#filling = undefined;
-      this.#held = [];
+      this.#buffered = [];
     });
     return this.#filling;
   }
@@ -290,29 +297,29 @@ export class Cacher implements Collection, EventHandler {
     for (let attempt = 0; attempt < attempts; attempt++) {
       await reflector.running();
       const { generation } = reflector;
-      this.#held = [];
+      this.#buffered = [];
       const { prefix } = this;
       const entries: (readonly [string, Entry])[] = [];
       let from = prefix;
       let revision = 0;
       for (;;) {
         const page = { from, to: prefixEnd(prefix), limit: fillChunk, revision };
-        const found = await backend.range(page);
-        if (revision === 0) revision = found.revision;
-        for (const raw of found.entries) {
-          const entry = cachedEntry(raw, root.length);
+        const result = await backend.range(page);
+        if (revision === 0) revision = result.revision;
+        for (const stored of result.entries) {
+          const entry = cachedEntry(stored, root.length);
           entries.push([entry.key, entry]);
         }
-        if (found.entries.length >= found.count) break;
-        from = `${found.entries.at(-1)!.key}\0`;
+        if (result.entries.length >= result.count) break;
+        from = `${result.entries.at(-1)!.key}\0`;
       }
-      // The watch was lost meanwhile: the held events may have gaps.
+      // If the watch was lost, the buffered events may have gaps.
       if (reflector.generation !== generation) continue;
       const watchCache = new WatchCache(WatchCache.stateOf(entries, revision), limits);
       this.#filledAt = revision;
-      for (const event of this.#held) this.#apply(watchCache, event);
+      for (const event of this.#buffered) this.#apply(watchCache, event);
       this.#watchCache = watchCache;
-      this.#done.fills++;
+      this.#counters.fills++;
       return watchCache;
     }
     const message = "the cache could not be filled: the watch of the store was lost repeatedly";
@@ -320,13 +327,13 @@ export class Cacher implements Collection, EventHandler {
   }
 }
 
-/** One object per version, shared by all readers, which may attach `derived` data. */
+/** The cached form of an entry, shared by all readers, with room for `derived` data. */
 function cachedEntry(entry: Entry, root: number): Entry {
   const { createRevision, modRevision, encryption } = entry;
   const key = ownText(entry.key.slice(root));
   const value = ownBytes(entry.value);
-  const own = { key, value, createRevision, modRevision, derived: undefined };
-  return encryption === undefined ? own : { ...own, encryption };
+  const cached = { key, value, createRevision, modRevision, derived: undefined };
+  return encryption === undefined ? cached : { ...cached, encryption };
 }
 
 function changeOf(event: StoreEvent, root: number): Change {

@@ -12,7 +12,7 @@ describe("CommitTimes", () => {
     assert.ok(first! <= performance.now());
   });
 
-  it("forgets old revisions, and does not take one for another", () => {
+  it("drops the times of old revisions, and never returns that of another revision", () => {
     const times = new CommitTimes();
     times.note(5);
     times.note(5 + 4096);

@@ -1,22 +1,22 @@
-/** Revisions whose times are remembered. */
-const remembered = 4096;
+/** Number of revisions with a recorded time. */
+const capacity = 4096;
 
-/** When this process first learned that a revision was committed, for the newest revisions. */
+/** Times at which this process learned of the commit of the most recent revisions. */
 export class CommitTimes {
-  readonly #revisions = new Float64Array(remembered);
-  readonly #times = new Float64Array(remembered);
+  readonly #revisions = new Float64Array(capacity);
+  readonly #times = new Float64Array(capacity);
 
-  /** Remembers the present for `revision`, unless it is known. */
+  /** Records the current time for `revision`, unless it has one. */
   note(revision: number): void {
-    const place = revision % remembered;
-    if (this.#revisions[place]! >= revision) return;
-    this.#revisions[place] = revision;
-    this.#times[place] = performance.now();
+    const slot = revision % capacity;
+    if (this.#revisions[slot]! >= revision) return;
+    this.#revisions[slot] = revision;
+    this.#times[slot] = performance.now();
   }
 
-  /** As `performance.now()`; undefined for a revision that is older or unknown. */
+  /** Time of a revision as `performance.now()`; undefined if it is unknown or too old. */
   of(revision: number): number | undefined {
-    const place = revision % remembered;
-    return this.#revisions[place] === revision ? this.#times[place] : undefined;
+    const slot = revision % capacity;
+    return this.#revisions[slot] === revision ? this.#times[slot] : undefined;
   }
 }

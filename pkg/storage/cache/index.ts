@@ -1,2 +1,2 @@
-/** cache: collections in memory, fed by one watch of the store. */
+/** cache: the watch caches of collections, updated by one watch of the store. */
 export { Cache, type CacheOptions } from "./cache.ts";

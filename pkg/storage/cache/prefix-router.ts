@@ -1,10 +1,10 @@
 /**
- * Finds what is registered for the prefix of a key. Prefixes end with a slash, and so a key is
- * compared with one prefix per slash, however many are registered.
+ * Maps keys to values by registered prefix. Prefixes end with a slash, so that a lookup takes one map
+ * access per slash, regardless of the number of prefixes.
  */
 export class PrefixRouter<T> {
   readonly #byPrefix = new Map<string, T>();
-  /** Slashes in the longest prefix. */
+  /** Maximum number of slashes in a prefix. */
   #depth = 0;
 
   get values(): Iterable<T> {
@@ -26,8 +26,8 @@ export class PrefixRouter<T> {
     for (let depth = 1; depth < this.#depth; depth++) {
       slash = key.indexOf("/", slash + 1);
       if (slash < 0) return undefined;
-      const found = this.#byPrefix.get(key.slice(0, slash + 1));
-      if (found !== undefined) return found;
+      const value = this.#byPrefix.get(key.slice(0, slash + 1));
+      if (value !== undefined) return value;
     }
     return undefined;
   }

@@ -12,7 +12,7 @@ export interface ReflectorLimits {
 /** Receives the events of the keys below its prefix. */
 export interface EventHandler {
   onEvent(event: StoreEvent): void;
-  /** The watch was lost: the handler must list again. */
+  /** Called when the watch was lost: the handler must list again. */
   onReset(): void;
 }
 
@@ -20,13 +20,14 @@ interface StoreReflectorOptions {
   readonly backend: Backend;
   readonly clock: Clock;
   readonly limits: ReflectorLimits;
-  /** By the prefix of their keys in the backend. */
+  /** Handlers by prefix of their keys in the backend. */
   readonly handlers: PrefixRouter<EventHandler>;
-  /** Revision after which the first watch begins; absent = that of the store at that moment. */
+  /** Revision after which the first watch starts; absent = the store's current revision. */
   readonly from?: number | undefined;
 }
 
-interface Waiting {
+/** A read that waits for a revision. */
+interface Waiter {
   readonly revision: number;
   readonly since: number;
   readonly settle: (reached: boolean) => void;
@@ -38,8 +39,8 @@ export function keyOf(event: StoreEvent): string {
 }
 
 /**
- * One watch of the whole store for all collections: its revision says how far every one of them is
- * complete. Starts with the first collection and ends with the backend.
+ * One watch of the whole store for all collections, which are all current up to its revision. Started
+ * by the first collection; ends with the backend.
  */
 export class StoreReflector {
   readonly #backend: Backend;
@@ -51,7 +52,7 @@ export class StoreReflector {
   #from: number | undefined;
   #state: "new" | "starting" | "running" | "ended" = "new";
   #starting: Promise<void> = Promise.resolve();
-  #waiting: Waiting[] = [];
+  #waiting: Waiter[] = [];
   #nudging = false;
 
   constructor({ backend, clock, limits, handlers, from }: StoreReflectorOptions) {
@@ -62,7 +63,7 @@ export class StoreReflector {
     this.#from = from;
   }
 
-  /** Everything up to here has been delivered. */
+  /** All events up to this revision have been delivered. */
   get revision(): number {
     return this.#revision;
   }
@@ -72,7 +73,7 @@ export class StoreReflector {
     return this.#state === "running" ? this.#generation : 0;
   }
 
-  /** Resolves when events are delivered from `revision` on. */
+  /** Resolves when the watch runs and delivers the events after `revision`. */
   async running(): Promise<void> {
     if (this.#state === "running") return;
     if (this.#state === "ended") throw new StoreFault({ kind: "closed" });
@@ -84,8 +85,8 @@ export class StoreReflector {
   }
 
   /**
-   * Whether the watch reached `revision`; false when it was lost instead. Throws StoreFault `timeout`
-   * after `waitMs`.
+   * Waits until the watch reaches `revision`; false if the watch is lost.
+   * @throws StoreFault `timeout` after `waitMs`
    */
   reached(revision: number): boolean | Promise<boolean> {
     if (this.#revision >= revision && this.#state === "running") return true;
@@ -145,12 +146,12 @@ export class StoreReflector {
     while (this.#waiting.length > 0) {
       await this.#clock.sleep(nudgeMs, undefined, { background: true });
       const now = this.#clock.monotonic();
-      const late = this.#waiting.filter(({ since }) => now - since >= waitMs);
-      if (late.length > 0) {
-        this.#waiting = this.#waiting.filter((waiting) => !late.includes(waiting));
-        const message = `the cache has not come to revision ${late[0]!.revision}`;
+      const expired = this.#waiting.filter(({ since }) => now - since >= waitMs);
+      if (expired.length > 0) {
+        this.#waiting = this.#waiting.filter((waiting) => !expired.includes(waiting));
+        const message = `the cache has not reached revision ${expired[0]!.revision}`;
         const fault = new StoreFault({ kind: "timeout", message, maybeApplied: false });
-        for (const { fail } of late) fail(fault);
+        for (const { fail } of expired) fail(fault);
       }
       if (this.#waiting.length > 0) this.#backend.requestProgress();
     }

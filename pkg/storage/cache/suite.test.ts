@@ -10,9 +10,7 @@ import { storageSuite } from "../suite.ts";
 const prefix = "/suite/";
 const nothing = new Uint8Array(0);
 
-/**
- * Reads come from the cache, all else from the backend inside: every write must be seen at once.
- */
+/** A backend that reads through the cache, to verify that reads return every acknowledged write. */
 function throughCache(inner: Backend): Backend {
   const store = objectStore(inner, { root: "" });
   const collection = store.collection(prefix);
@@ -23,15 +21,14 @@ function throughCache(inner: Backend): Backend {
     await collection.filled();
     const { snapshot, newest } = await snapshotOf(collection, revision);
     const entries = (await snapshot.page(prefix, { limit: 1e9 })).runs.flat();
-    const found = entries.filter(({ key }) => {
+    const inRange = entries.filter(({ key }) => {
       return to === undefined
         ? key === from
         : compareUtf8(key, from) >= 0 && compareUtf8(key, to) < 0;
     });
-    const shown = (limit > 0 ? found.slice(0, limit) : found).map((entry): Entry => {
-      return keysOnly ? { ...entry, value: nothing } : entry;
-    });
-    return { entries: shown, count: found.length, revision: newest };
+    const limited = limit > 0 ? inRange.slice(0, limit) : inRange;
+    const page = limited.map((entry): Entry => (keysOnly ? { ...entry, value: nothing } : entry));
+    return { entries: page, count: inRange.length, revision: newest };
   };
   return {
     range,

@@ -8,17 +8,14 @@ import type {
   WatchOptions,
 } from "../backend.ts";
 
-/**
- * A backend whose watches can be held up and cut off, and whose answers can fail. All else passes
- * to the one inside.
- */
-export class Faulty implements Backend {
-  /** Calls to the store fail with this; undefined = they work. */
+/** Wraps a backend to delay and end its watches, and to fail its reads. */
+export class FaultyBackend implements Backend {
+  /** Fault of all reads; undefined = reads succeed. */
   down: StoreFault | undefined;
-  /** Calls of `range`, by their options. */
+  /** Options of the calls of `range`. */
   readonly ranges: RangeOptions[] = [];
   gets = 0;
-  /** Calls of `revision`. */
+  /** Number of calls of `revision`. */
   revisions = 0;
   progressRequests = 0;
   readonly #inner: Backend;
@@ -45,7 +42,7 @@ export class Faulty implements Backend {
     this.#gate = undefined;
   }
 
-  /** Ends all watches with this fault, as after a compaction that a reconnect did not survive. */
+  /** Ends all watches with this fault. */
   cut(fault: StoreFault): void {
     for (const queue of this.#watches) queue.fail(fault);
     this.#watches.clear();

@@ -8,16 +8,16 @@ function entry(key: string, revision: number): Entry {
   return { key, value: new Uint8Array(10), createRevision: revision, modRevision: revision };
 }
 
-function show(entries: SortedMap<Entry> | undefined): string {
-  if (entries === undefined) return "forgotten";
+function stateText(entries: SortedMap<Entry> | undefined): string {
+  if (entries === undefined) return "dropped";
   return entries
     .values()
     .map(({ key, modRevision }) => `${key}${modRevision}`)
     .join(" ");
 }
 
-/** `+a5` created, `~a6` changed, `-a7` deleted. */
-function told(changes: readonly Change[]): string {
+/** Changes as `+a5` (created), `~a6` (changed) and `-a7` (deleted). */
+function changesText(changes: readonly Change[]): string {
   return changes
     .map(({ key, revision, entry: now, previous }) => {
       const sign = now === undefined ? "-" : previous === undefined ? "+" : "~";
@@ -26,37 +26,43 @@ function told(changes: readonly Change[]): string {
     .join(" ");
 }
 
-function kept(watchCache: WatchCache): number {
+function changeCount(watchCache: WatchCache): number {
   return watchCache.statistics.changes;
 }
 
 const wide = { changes: 1000, bytes: 1e6 };
 
-describe("watchCache", () => {
-  it("shows the newest state, the past, and what happened between", () => {
+describe("watch cache", () => {
+  it("returns the newest state, past states, and the changes between them", () => {
     const start = SortedMap.from([["a", entry("a", 3)]]);
     const watchCache = new WatchCache({ entries: start, bytes: 10, revision: 11 }, wide);
     watchCache.apply("b", 12, entry("b", 12));
     watchCache.apply("a", 15, entry("a", 15));
     watchCache.apply("b", 15, undefined);
-    assert.equal(watchCache.apply("zz", 16, undefined), undefined, "nothing is deleted twice");
+    assert.equal(
+      watchCache.apply("zz", 16, undefined),
+      undefined,
+      "a deleted key cannot be deleted again",
+    );
     watchCache.apply("c", 17, entry("c", 17));
-    assert.equal(show(watchCache.entries), "a15 c17");
+    assert.equal(stateText(watchCache.entries), "a15 c17");
     const { objects, bytes, changes, from } = watchCache.statistics;
     assert.deepEqual(
       { objects, bytes, changes, from },
       { objects: 2, bytes: 20, changes: 4, from: 11 },
     );
-    const states = [11, 12, 14, 15, 16, 17, 99].map((revision) => show(watchCache.at(revision)));
+    const states = [11, 12, 14, 15, 16, 17, 99].map((revision) =>
+      stateText(watchCache.at(revision)),
+    );
     assert.deepEqual(states, ["a3", "a3 b12", "a3 b12", "a15", "a15", "a15 c17", "a15 c17"]);
-    assert.equal(show(watchCache.at(10)), "forgotten");
-    assert.equal(told(watchCache.after(11)), "+b12 ~a15 -b15 +c17");
-    assert.equal(told(watchCache.after(12)), "~a15 -b15 +c17");
-    assert.equal(told(watchCache.after(11, 2)), "+b12 ~a15 -b15", "revisions stay whole");
-    assert.equal(told(watchCache.after(17)), "");
+    assert.equal(stateText(watchCache.at(10)), "dropped");
+    assert.equal(changesText(watchCache.after(11)), "+b12 ~a15 -b15 +c17");
+    assert.equal(changesText(watchCache.after(12)), "~a15 -b15 +c17");
+    assert.equal(changesText(watchCache.after(11, 2)), "+b12 ~a15 -b15", "revisions stay whole");
+    assert.equal(changesText(watchCache.after(17)), "");
   });
 
-  it("is the same as replaying everything, whatever it has forgotten", () => {
+  it("equals a replay of all changes, at every revision that was not dropped", () => {
     const seed = Date.now() % 1_000_000_007;
     const random = seededRandom(seed);
     const watchCache = new WatchCache(WatchCache.stateOf([], 1), { changes: 700, bytes: 1e6 });
@@ -74,24 +80,24 @@ describe("watchCache", () => {
       states.set(revision, state);
     }
     assert.ok(
-      watchCache.from > 1 && kept(watchCache) <= 700 + 300,
-      `${kept(watchCache)} are kept, ${seed}`,
+      watchCache.from > 1 && changeCount(watchCache) <= 700 + 300,
+      `${changeCount(watchCache)} are kept, ${seed}`,
     );
     for (const [revision, expected] of states) {
-      const wanted = revision < watchCache.from ? "forgotten" : show(expected);
-      assert.equal(show(watchCache.at(revision)), wanted, `at ${revision}, seed ${seed}`);
+      const wanted = revision < watchCache.from ? "dropped" : stateText(expected);
+      assert.equal(stateText(watchCache.at(revision)), wanted, `at ${revision}, seed ${seed}`);
       if (revision < watchCache.from) continue;
       const after = all.filter((change) => change.revision > revision);
       assert.deepEqual(watchCache.after(revision), after, `after ${revision}, seed ${seed}`);
     }
   });
 
-  it("forgets by bytes", () => {
+  it("drops changes above the limit in bytes", () => {
     const watchCache = new WatchCache(WatchCache.stateOf([], 1), { changes: 1e6, bytes: 20_000 });
     for (let revision = 2; revision < 2000; revision++) {
       watchCache.apply("a", revision, entry("a", revision));
     }
-    assert.ok(kept(watchCache) < 500, `${kept(watchCache)} are kept`);
-    assert.equal(show(watchCache.entries), "a1999");
+    assert.ok(changeCount(watchCache) < 500, `${changeCount(watchCache)} are kept`);
+    assert.equal(stateText(watchCache.entries), "a1999");
   });
 });

@@ -10,7 +10,7 @@ export interface WatchCacheLimits {
 }
 
 interface WatchCacheStatistics {
-  /** Changes of the past. */
+  /** Number of retained changes. */
   readonly changes: number;
   readonly pastBytes: number;
   readonly from: number;
@@ -27,6 +27,7 @@ export const noStatistics: WatchCacheStatistics = {
   bytes: 0,
 };
 
+/** Consecutive changes with the state before them. */
 interface Chunk {
   /** The state before the first change. */
   readonly before: SortedMap<Entry>;
@@ -34,15 +35,15 @@ interface Chunk {
   bytes: number;
 }
 
-/** Approximate number of changes that a snapshot of a past revision replays. */
+/** Approximate number of changes in a chunk, which a read of a past revision replays. */
 const CHUNK_CHANGES = 128;
-/** Past states that are cached for lists read page by page. */
-const REPLAYED = 16;
+/** Number of past states that are cached for paginated lists. */
+const MAX_REPLAYED = 16;
 
 /**
- * The newest state of a collection and its recent changes. Whole chunks are dropped at the old end.
+ * The newest state of a collection and its recent changes in chunks; the oldest chunks are dropped.
  *
- *     chunks   [12 15 15] [17 18]      from = 11 (everything after 11 is known), newest = 18
+ *     chunks   [12 15 15] [17 18]      from = 11 (all changes after 11 are retained), newest = 18
  *     at(16)   the state before 17: that before the second chunk
  *     after(15) = 17, 18
  */
@@ -65,7 +66,7 @@ export class WatchCache {
     this.#chunks = [{ before: entries, changes: [], bytes: 0 }];
   }
 
-  /** A state to begin with: entries in the order of their keys, at one revision. */
+  /** The state of entries that are sorted by key. */
   static stateOf(entries: readonly (readonly [string, Entry])[], revision: number): CachedState {
     const bytes = entries.reduce((sum, [, { value }]) => sum + value.byteLength, 0);
     return { entries: SortedMap.from(entries), bytes, revision };
@@ -82,8 +83,8 @@ export class WatchCache {
 
   get statistics(): WatchCacheStatistics {
     const { size } = this.#entries;
-    const held = { changes: this.#count, pastBytes: this.#bytes };
-    return { ...held, from: this.#from, objects: size, bytes: this.#entryBytes };
+    const retained = { changes: this.#count, pastBytes: this.#bytes };
+    return { ...retained, from: this.#from, objects: size, bytes: this.#entryBytes };
   }
 
   /** Applies a change at the newest revision or a later one; undefined if it changes nothing. */
@@ -92,7 +93,7 @@ export class WatchCache {
     if (entry === undefined && previous === undefined) return undefined;
     let chunk = this.#chunks[this.#chunks.length - 1]!;
     const last = chunk.changes[chunk.changes.length - 1];
-    assert(last === undefined || last.revision <= revision, "changes come in order");
+    assert(last === undefined || last.revision <= revision, "changes are in order of revision");
     if (chunk.changes.length >= CHUNK_CHANGES && last!.revision < revision) {
       chunk = { before: this.#entries, changes: [], bytes: 0 };
       this.#chunks.push(chunk);
@@ -110,44 +111,41 @@ export class WatchCache {
     return change;
   }
 
-  /** The state as of a revision that is not after the newest; undefined if it was dropped. */
+  /** The state at a revision; undefined if it was dropped. */
   at(revision: number): SortedMap<Entry> | undefined {
     if (revision < this.#from) return undefined;
     const newest = this.#chunks[this.#chunks.length - 1]!.changes.at(-1)?.revision ?? this.#from;
     if (revision >= newest) return this.#entries;
-    const known = this.#replayed.get(revision);
-    if (known !== undefined) return known;
+    const cached = this.#replayed.get(revision);
+    if (cached !== undefined) return cached;
     const { before, changes } = this.#chunks[this.#chunkAfter(revision)]!;
     let entries = before;
     for (const { key, revision: changedAt, entry } of changes) {
       if (changedAt > revision) break;
       entries = entry === undefined ? entries.delete(key) : entries.set(key, entry);
     }
-    setBounded(this.#replayed, [revision, entries], REPLAYED);
+    setBounded(this.#replayed, [revision, entries], MAX_REPLAYED);
     return entries;
   }
 
-  /**
-   * The changes after a revision, in order: about `limit`, as the changes of one revision are never
-   * separated.
-   */
+  /** About `limit` changes after a revision, in order; those of one revision are never separated. */
   after(revision: number, limit = Number.POSITIVE_INFINITY): readonly Change[] {
-    assert(revision >= this.#from, "the past is known from there");
-    const found: Change[] = [];
+    assert(revision >= this.#from, "the changes after the revision are retained");
+    const selected: Change[] = [];
     for (let index = this.#chunkAfter(revision); index < this.#chunks.length; index++) {
       const { changes } = this.#chunks[index]!;
       for (let at = firstAfter(changes, revision); at < changes.length; at++) {
         const change = changes[at]!;
-        if (found.length >= limit && change.revision > found[found.length - 1]!.revision) {
-          return found;
+        if (selected.length >= limit && change.revision > selected.at(-1)!.revision) {
+          return selected;
         }
-        found.push(change);
+        selected.push(change);
       }
     }
-    return found;
+    return selected;
   }
 
-  /** The chunk with the first change after `revision`; the last one when there is none. */
+  /** Index of the chunk with the first change after `revision`; the last chunk if there is none. */
   #chunkAfter(revision: number): number {
     let low = 0;
     let high = this.#chunks.length - 1;
@@ -161,12 +159,12 @@ export class WatchCache {
   }
 
   #trim(): void {
-    const { changes: most, bytes } = this.#limits;
-    while (this.#chunks.length > 2 && (this.#count > most || this.#bytes > bytes)) {
-      const gone = this.#chunks.shift()!;
-      this.#count -= gone.changes.length;
-      this.#bytes -= gone.bytes;
-      this.#from = gone.changes.at(-1)!.revision;
+    const { changes, bytes } = this.#limits;
+    while (this.#chunks.length > 2 && (this.#count > changes || this.#bytes > bytes)) {
+      const dropped = this.#chunks.shift()!;
+      this.#count -= dropped.changes.length;
+      this.#bytes -= dropped.bytes;
+      this.#from = dropped.changes.at(-1)!.revision;
     }
     for (const revision of this.#replayed.keys()) {
       if (revision < this.#from) this.#replayed.delete(revision);

@@ -1,12 +1,9 @@
 import { type Clock, realClock, plannedEnd } from "#base";
 
-/**
- * Timers of real time sleep at most this long at a time: the wall clock may jump, and Node's timers
- * end at 24 days.
- */
-const LONGEST_MS = 60_000;
+/** Maximum sleep in real time, as the wall clock may jump and Node's timers are limited to 24 days. */
+const MAX_SLEEP_MS = 60_000;
 
-/** Calls back at a time that may be moved. Does not keep the process alive. */
+/** A timer for a wall-clock time that can be changed. Does not keep the process alive. */
 export class Alarm implements Disposable {
   readonly #clock: Clock;
   readonly #ring: () => void;
@@ -17,10 +14,10 @@ export class Alarm implements Disposable {
   constructor(clock: Clock, ring: () => void) {
     this.#clock = clock;
     this.#ring = ring;
-    this.#longestMs = realClock(clock) === clock ? LONGEST_MS : Infinity;
+    this.#longestMs = realClock(clock) === clock ? MAX_SLEEP_MS : Infinity;
   }
 
-  /** Rings once at `at` (wall-clock milliseconds), or never. Replaces what was set before. */
+  /** Sets the time in ms since 1970 at which to call back once; undefined = never. */
   set(at: number | undefined): void {
     if (at === this.#at) return;
     this.#at = at;
@@ -42,7 +39,7 @@ export class Alarm implements Disposable {
       try {
         await this.#clock.sleep(Math.min(left, this.#longestMs), signal, { background: true });
       } catch {
-        return; // set to another time
+        return; // the time was changed
       }
       if (signal.aborted) return;
     }

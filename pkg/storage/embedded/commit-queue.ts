@@ -4,10 +4,10 @@ import type { DeadVersion } from "./history.ts";
 import type { Journal } from "./journal.ts";
 import type { State, Step } from "./state.ts";
 
-/** Steps made durable by one write at most. */
+/** Maximum number of steps in one write to the journal. */
 const GROUP = 1024;
 
-/** A computed step that is not durable yet, and so not visible to readers. */
+/** A step that is not durable yet, and therefore not visible to readers. */
 interface Pending {
   readonly step: Step;
   readonly time: number;
@@ -24,24 +24,23 @@ interface CommitQueueOptions {
   readonly journal: Journal;
   /** The store's newest published state. */
   readonly published: () => State;
-  /** Called in order of revision for each step that is durable. */
+  /** Called for each durable step, in order of revision. */
   readonly publish: (step: Step, time: number) => void;
   readonly oldest: () => number;
 }
 
 /**
- * Group commit: while one group is on its way to the disk, the next one gathers. Transactions are
- * computed against the newest step, durable or not, but a step becomes visible only when it is
- * durable.
+ * Group commit: while one group is being written, the next one is collected. Transactions are computed
+ * against the newest step, durable or not, but a step becomes visible only when it is durable.
  *
- * Example: writers A, B, C. A's step is being written; B and C compute theirs on top of it and
- * wait. When A's is durable it is published, and B's and C's go out together with one fsync.
+ * Example: while the step of writer A is written, B and C compute theirs on top of it and wait. When A's
+ * step is durable, it is published, and those of B and C are written with a single fsync.
  */
 export class CommitQueue {
   readonly #options: CommitQueueOptions;
   #pending: Pending[] = [];
   #dead: DeadVersion[] = [];
-  /** Settled when the dead versions are gone from the disk. */
+  /** Settled when the dead versions have been deleted from the journal. */
   #forgotten: PromiseWithResolvers | undefined;
   #newest: Pending | undefined;
   #running: Promise<void> | undefined;
@@ -52,7 +51,7 @@ export class CommitQueue {
     this.#options = options;
   }
 
-  /** The state that the next transaction builds on. */
+  /** The state that the next transaction is computed against. */
   get head(): State {
     return this.#newest?.step.state ?? this.#options.published();
   }
@@ -61,7 +60,7 @@ export class CommitQueue {
   add(step: Step, time: number): Promise<void> {
     if (this.#broken !== undefined) return Promise.reject(this.#broken);
     const pending = { step, time, done: promiseWithResolvers() };
-    assert(step.state.revision === this.head.revision + 1, "a step follows the newest one");
+    assert(step.state.revision === this.head.revision + 1, "steps are consecutive");
     this.#newest = pending;
     this.#pending.push(pending);
     this.#start();
@@ -69,8 +68,8 @@ export class CommitQueue {
   }
 
   /**
-   * Removes versions with one of the next groups, or alone after a group that found no space.
-   * Resolves when they are gone from the disk; a rejection is handled already.
+   * Deletes versions from the journal with one of the next groups, or alone after a group that failed
+   * for lack of space. The promise may be ignored.
    */
   forget(dead: readonly DeadVersion[]): Promise<void> {
     if (dead.length === 0) return Promise.resolve();
@@ -81,13 +80,13 @@ export class CommitQueue {
     return promise;
   }
 
-  /** Resolves when all that was added so far is durable. Rejects when it could not be. */
+  /** Resolves when all steps added so far are durable; rejects if they cannot be written. */
   async settled(): Promise<void> {
     await this.#newest?.done.promise;
     if (this.#broken !== undefined) throw this.#broken;
   }
 
-  /** Resolves when nothing is under way, whether it went well or not. */
+  /** Resolves when no write is in progress, whether it succeeded or not. */
   async idle(): Promise<void> {
     while (this.#running !== undefined) await this.#running;
   }
@@ -102,8 +101,8 @@ export class CommitQueue {
 
   async #run(): Promise<void> {
     while (this.#hasWork) {
-      // Writers that the last group woke together are about to add their next steps: one turn of
-      // the event loop lets them travel together again. A lone writer need not wait.
+      // Writers that the last group resolved add their next steps in this turn of the event loop, so
+      // that waiting for it groups them again. A single writer does not wait.
       if (this.#lastGroup > 1) await new Promise<void>((resolve) => setImmediate(resolve));
       const group = this.#pending.splice(0, GROUP);
       this.#lastGroup = group.length;
@@ -119,8 +118,8 @@ export class CommitQueue {
         this.#dead = [...dead, ...this.#dead];
         this.#fail(group, fault);
         const isRetried = group.length > 0 && this.#broken === undefined;
-        this.#forgotten = joined(forgotten, this.#forgotten);
-        // The next round removes the dead versions alone, which needs no room.
+        this.#forgotten = chain(forgotten, this.#forgotten);
+        // The next write deletes only the dead versions, which needs no space.
         if (isRetried) continue;
         this.#forgotten?.reject(fault);
         this.#forgotten = undefined;
@@ -133,12 +132,11 @@ export class CommitQueue {
         pending.done.resolve();
       }
     }
-    // In the same breath as the last look for work, so that no step is added in between and
-    // forgotten.
+    // Synchronously after the check for work, so that no step is added in between.
     this.#running = undefined;
   }
 
-  /** What was computed on top of a step that failed cannot stand either. */
+  /** Rejects a failed group and all steps that were computed on top of it. */
   #fail(group: readonly Pending[], fault: StoreFault): void {
     if (fault.detail.kind !== "no-space") this.#broken = fault;
     const failed = [...group, ...this.#pending];
@@ -148,8 +146,8 @@ export class CommitQueue {
   }
 }
 
-/** Settles both as the first one. */
-function joined(
+/** Settles the second like the first. */
+function chain(
   first: PromiseWithResolvers | undefined,
   second: PromiseWithResolvers | undefined,
 ): PromiseWithResolvers | undefined {
@@ -165,7 +163,7 @@ function promiseWithResolvers(): PromiseWithResolvers {
     resolve = onResolve;
     reject = onReject;
   });
-  promise.catch(() => undefined); // handled by the caller, if it waits
+  promise.catch(() => undefined); // the caller handles the rejection if it awaits the promise
   return { promise, resolve, reject };
 }
 

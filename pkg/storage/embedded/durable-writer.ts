@@ -1,10 +1,10 @@
 /**
- * A process to be killed: opens the store in the directory given as its argument and writes with
- * sixteen writers at once. Each line that it prints, `key revision`, is an acknowledged write.
+ * A process for tests that kill it: opens the store in the given directory and writes with 16 concurrent
+ * writers. It prints a line `key revision` for each acknowledged write.
  */
 import { durableBackend } from "./durable.ts";
 
-/** The value that belongs to a key, so that the reader can tell a torn one. */
+/** The value of a key, by which a reader detects torn writes. */
 export function valueFor(key: string): Buffer {
   const length = 100 + (Buffer.from(key).reduce((sum, byte) => sum * 31 + byte, 7) % 5000);
   return Buffer.alloc(length, key);

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { seededRandom, type Random, VirtualClock } from "#base";
 import { StoreFault, type Backend } from "../backend.ts";
 import { storageSuite } from "../suite.ts";
-import { revisionOf, Subject, Tap } from "../suite-subject.ts";
+import { revisionOf, Subject, WatchReader } from "../suite-subject.ts";
 import { valueFor } from "./durable-writer.ts";
 import { durableBackend } from "./durable.ts";
 import type { EmbeddedStore } from "./embedded-store.ts";
@@ -273,10 +273,10 @@ async function picture(backend: EmbeddedStore): Promise<unknown> {
       entries.map((e) => `${e.key} ${e.createRevision} ${e.modRevision} ${e.value.length}`).join(),
     );
   }
-  await using tap = new Tap(backend, { prefix: "/r/", fromRevision: oldest + 1 });
+  await using reader = new WatchReader(backend, { prefix: "/r/", fromRevision: oldest + 1 });
   const events: string[] = [];
   for (let reached = oldest; reached < revision;) {
-    for (const event of (await tap.batch())!.events) {
+    for (const event of (await reader.batch())!.events) {
       reached = revisionOf(event);
       const key = event.type === "put" ? event.entry.key : event.key;
       const previous = event.previous?.modRevision;

@@ -8,20 +8,21 @@ import type { VersionRecord } from "./record.ts";
 import { emptyState, FIRST_REVISION, without, withEntry, type State } from "./state.ts";
 
 export interface DurableBackendOptions {
-  /** Everything is in it. Made when it is not there; one process at a time. */
+  /** Directory of the store, created if absent, for one process at a time. */
   readonly directory: string;
   readonly clock?: Clock;
   readonly limits?: Partial<StoreLimits>;
-  /** Bytes of all live versions together, beyond which writes are refused (default 4 GiB). */
+  /** Maximum size of all live versions in bytes, above which writes are rejected; default 4 GiB. */
   readonly quotaBytes?: number;
 }
 
 const QUOTA_BYTES = 4 * 1024 * 1024 * 1024;
 
 /**
- * A store that survives a restart, `kill -9` and power loss: a transaction resolves, and becomes
- * visible to readers, only after it has been synced to disk. Rejects with StoreFault `unavailable` when
- * another process has the directory open, `corrupt` when what is in it cannot be trusted.
+ * A store that survives restarts, `kill -9` and power loss: a transaction resolves and becomes visible to
+ * readers only after an fsync.
+ * @throws StoreFault `unavailable` if another process has the directory open, `corrupt` if its contents
+ *   are damaged
  */
 export async function durableBackend(options: DurableBackendOptions): Promise<EmbeddedStore> {
   const clock = options.clock ?? systemClock;
@@ -37,17 +38,17 @@ export async function durableBackend(options: DurableBackendOptions): Promise<Em
   }
 }
 
-/** The history that wrote these records. Throws `corrupt` when they cannot be all of it. */
+/** Rebuilds the history from its records; throws StoreFault `corrupt` if records are missing. */
 function restore({ head, versions }: Contents, now: number): History {
   const start = versions.findIndex((version) => version.revision >= head.oldest);
   const base = start < 0 ? versions : versions.slice(0, start);
   let state = emptyState();
-  for (const version of base) state = replayed(state, version).state;
-  // The oldest readable revision itself is replayed, so that a watch from there finds its events;
-  // only the empty store's has none.
+  for (const version of base) state = applyRecord(state, version).state;
+  // The oldest readable revision is replayed as well, so that a watch from there has its events. Only
+  // the first revision, of the empty store, has none.
   const before = head.oldest === FIRST_REVISION ? FIRST_REVISION : head.oldest - 1;
   const history = new History({ ...state, revision: before }, head.oldest);
-  for (const group of groups(versions.slice(base.length))) {
+  for (const group of groupByRevision(versions.slice(base.length))) {
     const { revision } = group[0]!;
     if (revision !== history.state.revision + 1) {
       throw corrupt(`revision ${history.state.revision + 1} is missing`);
@@ -55,7 +56,7 @@ function restore({ head, versions }: Contents, now: number): History {
     let next = history.state;
     const events: StoreEvent[] = [];
     for (const version of group) {
-      const step = replayed(next, version);
+      const step = applyRecord(next, version);
       events.push(step.event);
       next = step.state;
     }
@@ -67,7 +68,7 @@ function restore({ head, versions }: Contents, now: number): History {
   return history;
 }
 
-function replayed(state: State, version: VersionRecord): { state: State; event: StoreEvent } {
+function applyRecord(state: State, version: VersionRecord): { state: State; event: StoreEvent } {
   const { key, revision, value, createRevision, deadline } = version;
   const previous = state.entries.get(key);
   if (version.deleted) {
@@ -78,8 +79,8 @@ function replayed(state: State, version: VersionRecord): { state: State; event: 
   return { state: withEntry(state, entry, deadline), event: { type: "put", entry, previous } };
 }
 
-/** Runs of records with the same revision. */
-function* groups(versions: readonly VersionRecord[]): IterableIterator<VersionRecord[]> {
+/** Consecutive records with the same revision. */
+function* groupByRevision(versions: readonly VersionRecord[]): IterableIterator<VersionRecord[]> {
   let start = 0;
   for (let end = 1; end <= versions.length; end++) {
     if (versions[end]?.revision === versions[start]!.revision) continue;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type Clock, systemClock } from "#base";
 import { StoreFault, type StoreEvent } from "../backend.ts";
-import { Subject, Tap } from "../suite-subject.ts";
+import { Subject, WatchReader } from "../suite-subject.ts";
 import { Alarm } from "./alarm.ts";
 import { CommitQueue } from "./commit-queue.ts";
 import { History } from "./history.ts";
@@ -178,9 +178,9 @@ describe("embedded store: history", () => {
     const retention = { milliseconds: 1e9, revisions: 200, bytes: 1e9 };
     await using backend = memoryBackend({ limits: { retention } });
     const s = new Subject(backend);
-    await using slow = new Tap(backend, { prefix: s.prefix, fromRevision: 2 });
-    await using quick = new Tap(backend, { prefix: s.prefix, fromRevision: 2 });
-    await using idle = new Tap(backend, {
+    await using slow = new WatchReader(backend, { prefix: s.prefix, fromRevision: 2 });
+    await using quick = new WatchReader(backend, { prefix: s.prefix, fromRevision: 2 });
+    await using idle = new WatchReader(backend, {
       prefix: new Subject(backend, 99).prefix,
       fromRevision: 2,
     });

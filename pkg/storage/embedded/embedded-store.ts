@@ -17,14 +17,14 @@ import type { Journal } from "./journal.ts";
 import { expired, holds, nextDeadline, write, type State, type Step } from "./state.ts";
 import { Watcher, type Watched } from "./watcher.ts";
 
-/** Bounds of an embedded store. */
+/** Limits of an embedded store. */
 export interface StoreLimits {
   readonly retention: Retention;
-  /** Keys and values of one transaction, as etcd's --max-request-bytes. */
+  /** Maximum size of the keys and values of a transaction, like etcd's --max-request-bytes. */
   readonly transactionBytes: number;
-  /** UTF-8 bytes of a key. */
+  /** Maximum length of a key in UTF-8 bytes. */
   readonly keyBytes: number;
-  /** How often an idle watch learns the store's revision. */
+  /** Interval of progress notifications of watches. */
   readonly progressMilliseconds: number;
 }
 
@@ -32,17 +32,14 @@ interface EmbeddedOptions {
   readonly clock: Clock;
   readonly history: History;
   readonly limits: StoreLimits;
-  /** Absent = what is written is gone with the process. */
+  /** Absent = the store is not durable. */
   readonly journal?: Journal;
 }
 
-/** Keys that expire in one transaction at most; more follow at once. */
+/** Maximum number of expired keys that one transaction deletes. */
 const EXPIRE_AT_ONCE = 500;
 
-/**
- * A store inside the process: the newest state and its history in memory, on disk if there is a
- * journal.
- */
+/** A store in the process: state and history in memory, and on disk with a journal. */
 export class EmbeddedStore implements Backend, Watched {
   readonly history: History;
   readonly #clock: Clock;
@@ -88,16 +85,18 @@ export class EmbeddedStore implements Backend, Watched {
   async range(options: RangeOptions): Promise<RangeResult> {
     this.#admit(options.signal);
     const { from, to, limit, keysOnly } = options;
-    const all = this.history.entriesAt(options.revision);
+    const state = this.history.entriesAt(options.revision);
     const revision = this.history.state.revision;
-    const one = to === undefined ? all.get(from) : undefined;
-    const found = to !== undefined ? all.values(from, to, limit) : one === undefined ? [] : [one];
-    const cut = to !== undefined && limit !== undefined && limit > 0 && found.length >= limit;
-    const count = cut ? all.count(from, to) : found.length;
-    return { entries: keysOnly ? found.map(withoutValue) : found, count, revision };
+    const single = to === undefined ? state.get(from) : undefined;
+    const entries =
+      to === undefined ? (single === undefined ? [] : [single]) : state.values(from, to, limit);
+    const isLimited =
+      to !== undefined && limit !== undefined && limit > 0 && entries.length >= limit;
+    const count = isLimited ? state.count(from, to) : entries.length;
+    return { entries: keysOnly ? entries.map(withoutValue) : entries, count, revision };
   }
 
-  /** Runs a transaction; one that finds no space runs again if forgetting the history makes room. */
+  /** Runs a transaction; if there is no space, compacts the history and runs it again. */
   async txn(transaction: Transaction): Promise<TransactionResult> {
     try {
       return await this.#attempt(transaction);
@@ -156,10 +155,7 @@ export class EmbeddedStore implements Backend, Watched {
     return this.history.state.revision;
   }
 
-  /**
-   * Copies content and past. Returns a function that opens stores in memory with them; no store sees
-   * what another one writes later.
-   */
+  /** Copies state and history; returns a function that creates independent in-memory stores from them. */
   snapshot(): (clock: Clock) => EmbeddedStore {
     this.#admit(undefined);
     const past = this.history.fork();
@@ -187,7 +183,7 @@ export class EmbeddedStore implements Backend, Watched {
     if (this.#watchers.size === 0) this.#progress.set(undefined);
   }
 
-  /** What the next transaction builds on; ahead of what is visible while a commit is under way. */
+  /** State that the next transaction is computed against; ahead of the visible one during a commit. */
   get #head(): State {
     return this.#commits?.head ?? this.history.state;
   }
@@ -197,9 +193,7 @@ export class EmbeddedStore implements Backend, Watched {
     signal?.throwIfAborted();
   }
 
-  /**
-   * An answer about a state may go out only when that state is durable: a crash must not unsay it.
-   */
+  /** Waits until a state is durable, before which a response must not depend on it. */
   async #visible(state: State): Promise<void> {
     if (state.revision > this.history.state.revision) await this.#commits!.settled();
   }
@@ -218,8 +212,8 @@ export class EmbeddedStore implements Backend, Watched {
   }
 
   /**
-   * Compacts to the current revision: on a full disk, room for writes counts for more than the
-   * history, which watches could resume from. Resolves to whether there was a history to forget.
+   * Compacts to the current revision: on a full disk, writes are more important than the history that
+   * watches can resume from. Resolves to whether there was history to delete.
    */
   #makeRoom(): Promise<boolean> {
     this.#makingRoom ??= this.#forgetHistory().finally(() => {
@@ -242,7 +236,7 @@ export class EmbeddedStore implements Backend, Watched {
     try {
       await this.txn({ compare: [], then: keys.map((key) => ({ delete: key })), otherwise: [] });
     } catch (error) {
-      // Closed meanwhile, or the disk is full: the keys stay until the next write or start.
+      // The store is closed or the disk is full: the keys expire after the next write or start.
       if (error instanceof StoreFault) return;
       throw error;
     }
@@ -260,14 +254,14 @@ export class EmbeddedStore implements Backend, Watched {
       const key = "put" in operation ? operation.put : operation.delete;
       const length = key.length * 3 <= this.#limits.keyBytes ? key.length : Buffer.byteLength(key);
       if (length > this.#limits.keyBytes) {
-        const message = `a key has at most ${this.#limits.keyBytes} bytes, not ${length}`;
+        const message = `the key has ${length} bytes, the limit is ${this.#limits.keyBytes}`;
         throw new StoreFault({ kind: "too-large", message });
       }
       bytes += length + ("put" in operation ? operation.value.byteLength : 0);
     }
     if (bytes > this.#limits.transactionBytes) {
-      const most = this.#limits.transactionBytes;
-      const message = `a transaction has at most ${most} bytes, not ${bytes}`;
+      const limit = this.#limits.transactionBytes;
+      const message = `the transaction has ${bytes} bytes, the limit is ${limit}`;
       throw new StoreFault({ kind: "too-large", message });
     }
   }

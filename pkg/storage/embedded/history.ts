@@ -2,31 +2,32 @@ import { assert, setBounded, type SortedMap } from "#base";
 import { StoreFault, type Entry, type StoreEvent } from "../backend.ts";
 import type { State, Step } from "./state.ts";
 
-/** What one transaction did. */
-export interface Moment {
+/** A committed transaction. */
+export interface CommittedTransaction {
   readonly revision: number;
-  /** Wall-clock milliseconds. */
+  /** Time of the commit in ms since 1970. */
   readonly time: number;
   readonly events: readonly StoreEvent[];
 }
 
-/** How much of the past is kept. Whichever bound is met first, the oldest goes. */
+/** Limits of the history; it is compacted when one of them is exceeded. */
 export interface Retention {
-  /** What is younger than this many milliseconds is kept, within the other two bounds. */
+  /** Maximum age in milliseconds. */
   readonly milliseconds: number;
+  /** Maximum number of revisions. */
   readonly revisions: number;
-  /** Size of replaced and deleted values in bytes, plus 200 bytes for each event. */
+  /** Maximum size of replaced and deleted values in bytes, plus 200 bytes per event. */
   readonly bytes: number;
 }
 
-/** As kube-apiserver lets etcd forget: what is older than five minutes. */
+/** Default limits; the age is the compaction interval of kube-apiserver (five minutes). */
 export const defaultRetention: Retention = {
   milliseconds: 300_000,
   revisions: 100_000,
   bytes: 64 * 1024 * 1024,
 };
 
-/** A version that no revision from the oldest readable one on can see any more. */
+/** A version that is not visible at any readable revision. */
 export interface DeadVersion {
   readonly key: string;
   readonly revision: number;
@@ -35,27 +36,27 @@ export interface DeadVersion {
 }
 
 /**
- * The past goes in chunks: the entries before the chunk's first revision and what happened since.
- * The entries at a revision inside are made by replaying at most a chunk.
+ * A part of the history: the entries before its first revision, and the transactions since. A read at a
+ * past revision replays at most one chunk.
  *
  * Example, chunks of 2: revisions 2..6 are [before 2: {}, put a, put b] [before 4: {a,b}, del a,
- * put c] [before 6: {b,c}, put a]. At revision 4: {a,b} and the deletion of a, so {b}.
+ * put c] [before 6: {b,c}, put a]. At revision 4: {a,b} and the deletion of a, hence {b}.
  */
 interface Chunk {
   readonly first: number;
   readonly before: SortedMap<Entry>;
-  readonly moments: Moment[];
+  readonly transactions: CommittedTransaction[];
   bytes: number;
 }
 
-/** Moments in a chunk, hence replayed for a read in the past, at most. */
-const CHUNK_MOMENTS = 128;
-/** A chunk with more bytes is closed early, so that old large values can go. */
+/** Maximum number of transactions in a chunk. */
+const CHUNK_TRANSACTIONS = 128;
+/** Size in bytes above which a chunk is closed early, so that large old values can be dropped. */
 const CHUNK_BYTES = 1024 * 1024;
-/** Entries at past revisions that are kept ready, for lists that are read page by page. */
-const REPLAYED = 8;
+/** Number of past states that are cached for paginated lists. */
+const MAX_REPLAYED = 8;
 
-/** All live revisions of a store: the newest state, and how it came about since the oldest. */
+/** All readable revisions of a store: the newest state, and the transactions since the oldest. */
 export class History {
   #state: State;
   #chunks: Chunk[];
@@ -63,7 +64,7 @@ export class History {
   #bytes: number;
   readonly #replayed = new Map<number, SortedMap<Entry>>();
 
-  /** `oldest`: the oldest readable revision, where `state` is the state before that or at it. */
+  /** `state` is the state at, or just before, the oldest readable revision `oldest`. */
   constructor(state: State, oldest: number = state.revision) {
     this.#state = state;
     this.#oldest = oldest;
@@ -84,11 +85,11 @@ export class History {
   append(step: Step, time: number): void {
     assert(step.state.revision === this.#state.revision + 1, "revisions grow by one");
     let chunk = this.#chunks[this.#chunks.length - 1]!;
-    if (chunk.moments.length >= CHUNK_MOMENTS || chunk.bytes >= CHUNK_BYTES) {
+    if (chunk.transactions.length >= CHUNK_TRANSACTIONS || chunk.bytes >= CHUNK_BYTES) {
       chunk = newChunk(this.#state);
       this.#chunks.push(chunk);
     }
-    chunk.moments.push({ revision: step.state.revision, time, events: step.events });
+    chunk.transactions.push({ revision: step.state.revision, time, events: step.events });
     const bytes = cost(step.events);
     chunk.bytes += bytes;
     this.#bytes += bytes;
@@ -96,80 +97,80 @@ export class History {
   }
 
   /**
-   * The entries as of a revision; 0 or undefined = now. Throws `compacted` and `future-revision`.
+   * The entries at a revision; 0 or undefined = the newest.
+   * @throws StoreFault `compacted` or `future-revision`
    */
   entriesAt(revision: number | undefined): SortedMap<Entry> {
     const current = this.#state.revision;
     if (!revision || revision === current) return this.#state.entries;
     if (revision > current) throw new StoreFault({ kind: "future-revision", current });
     if (revision < this.#oldest) throw new StoreFault({ kind: "compacted", oldest: this.#oldest });
-    const known = this.#replayed.get(revision);
-    if (known !== undefined) return known;
+    const cached = this.#replayed.get(revision);
+    if (cached !== undefined) return cached;
     const entries = replay(this.#chunks[this.#chunkOf(revision)]!, revision);
-    setBounded(this.#replayed, [revision, entries], REPLAYED);
+    setBounded(this.#replayed, [revision, entries], MAX_REPLAYED);
     return entries;
   }
 
-  /** What happened from `revision` (which must be live) on, in order. */
-  *momentsFrom(revision: number): IterableIterator<Moment> {
+  /** The transactions from a readable revision on, in order. */
+  *transactionsFrom(revision: number): IterableIterator<CommittedTransaction> {
     if (revision > this.#state.revision) return;
     const start = this.#chunkOf(revision);
     for (let i = start; i < this.#chunks.length; i++) {
-      const { first, moments } = this.#chunks[i]!;
+      const { first, transactions } = this.#chunks[i]!;
       const skip = i === start ? Math.max(0, revision - first) : 0;
-      for (let j = skip; j < moments.length; j++) yield moments[j]!;
+      for (let j = skip; j < transactions.length; j++) yield transactions[j]!;
     }
   }
 
   /**
-   * Forgets what only revisions below `revision` could see. Answers the versions that are dead now;
-   * deletions at `revision` itself stay, so that a watch from there is complete.
+   * Drops versions that are only visible before `revision`, and returns them. Deletions at `revision`
+   * itself are retained, so that a watch from there is complete.
    */
   compact(revision: number): DeadVersion[] {
     const dead: DeadVersion[] = [];
     if (revision <= this.#oldest) return dead;
-    assert(revision <= this.#state.revision, "the future is not there to forget");
-    for (const moment of this.momentsFrom(this.#oldest)) {
-      if (moment.revision > revision) break;
-      collectDead(dead, moment, { oldest: this.#oldest, revision });
+    assert(revision <= this.#state.revision, "the revision has been reached");
+    for (const transaction of this.transactionsFrom(this.#oldest)) {
+      if (transaction.revision > revision) break;
+      collectDead(dead, transaction, { oldest: this.#oldest, revision });
     }
     this.#oldest = revision;
     const keep = this.#chunkOf(revision);
     for (const chunk of this.#chunks.slice(0, keep)) this.#bytes -= chunk.bytes;
     this.#chunks = this.#chunks.slice(keep);
-    for (const kept of this.#replayed.keys()) if (kept < revision) this.#replayed.delete(kept);
+    for (const past of this.#replayed.keys()) if (past < revision) this.#replayed.delete(past);
     return dead;
   }
 
-  /** The revision to compact to, by the given bounds; undefined when all may stay. */
+  /** The revision to compact to; undefined while the history is within its limits. */
   overdue(retention: Retention, now: number): number | undefined {
     let bytes = this.#bytes;
     let target: number | undefined;
     for (let i = 0; i + 1 < this.#chunks.length; i++) {
       const chunk = this.#chunks[i]!;
       const next = this.#chunks[i + 1]!.first;
-      const newest = chunk.moments[chunk.moments.length - 1]!.time;
-      const many = this.#state.revision - chunk.first >= retention.revisions;
-      if (!many && bytes <= retention.bytes && newest >= now - retention.milliseconds) break;
+      const newest = chunk.transactions[chunk.transactions.length - 1]!.time;
+      const exceedsRevisions = this.#state.revision - chunk.first >= retention.revisions;
+      if (!exceedsRevisions && bytes <= retention.bytes && newest >= now - retention.milliseconds)
+        break;
       target = next;
       bytes -= chunk.bytes;
     }
     return target;
   }
 
-  /**
-   * Another history with the same past, and a future of its own. Costs a reference for every chunk.
-   */
+  /** An independent copy. Costs a reference per chunk. */
   fork(): History {
     const copy = new History(this.#state, this.#oldest);
     const open = this.#chunks[this.#chunks.length - 1]!;
-    const last: Chunk = { ...open, moments: [...open.moments] };
+    const last: Chunk = { ...open, transactions: [...open.transactions] };
     copy.#chunks = [...this.#chunks.slice(0, -1), last];
     copy.#bytes = this.#bytes;
     return copy;
   }
 
-  /** The chunk a revision is in. What is before the first chunk counts to it. */
+  /** Index of the chunk of a revision; 0 for a revision before the first chunk. */
   #chunkOf(revision: number): number {
     let low = 0;
     let high = this.#chunks.length - 1;
@@ -183,14 +184,14 @@ export class History {
 }
 
 function newChunk(state: State): Chunk {
-  return { first: state.revision + 1, before: state.entries, moments: [], bytes: 0 };
+  return { first: state.revision + 1, before: state.entries, transactions: [], bytes: 0 };
 }
 
 function replay(chunk: Chunk, revision: number): SortedMap<Entry> {
   let entries = chunk.before;
-  for (const moment of chunk.moments) {
-    if (moment.revision > revision) break;
-    for (const event of moment.events) {
+  for (const transaction of chunk.transactions) {
+    if (transaction.revision > revision) break;
+    for (const event of transaction.events) {
       if (event.type === "put") entries = entries.set(event.entry.key, event.entry);
       else entries = entries.delete(event.key);
     }
@@ -199,21 +200,22 @@ function replay(chunk: Chunk, revision: number): SortedMap<Entry> {
 }
 
 /**
- * What the moment replaced went at the last compaction already if the moment was the oldest then.
+ * Collects the versions that a transaction before the compacted revision replaced or deleted. Those of
+ * the previous oldest revision were already dropped by the previous compaction.
  */
 function collectDead(
   dead: DeadVersion[],
-  moment: Moment,
+  transaction: CommittedTransaction,
   { oldest, revision }: { readonly oldest: number; readonly revision: number },
 ): void {
-  for (const event of moment.events) {
+  for (const event of transaction.events) {
     const key = event.type === "put" ? event.entry.key : event.key;
     const { previous } = event;
-    if (previous !== undefined && moment.revision > oldest) {
+    if (previous !== undefined && transaction.revision > oldest) {
       dead.push({ key, revision: previous.modRevision, bytes: previous.value.byteLength });
     }
-    if (event.type === "delete" && moment.revision < revision) {
-      dead.push({ key, revision: moment.revision, bytes: 0 });
+    if (event.type === "delete" && transaction.revision < revision) {
+      dead.push({ key, revision: transaction.revision, bytes: 0 });
     }
   }
 }

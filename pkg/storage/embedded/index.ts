@@ -1,4 +1,4 @@
-/** embedded: the store inside the process, in memory or durable through LMDB. */
+/** embedded: the store in the process, in memory or durable with LMDB. */
 export { memoryBackend } from "./memory-backend.ts";
 export type { DurableBackendOptions } from "./durable.ts";
 export { type EmbeddedStore, type StoreLimits } from "./embedded-store.ts";

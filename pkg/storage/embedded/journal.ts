@@ -1,21 +1,22 @@
 import type { DeadVersion } from "./history.ts";
 import type { Step } from "./state.ts";
 
-/** What one write to the disk makes durable, all or nothing. */
+/** The contents of one atomic write to the journal. */
 export interface JournalGroup {
-  /** In order of revision; each wrote something. */
+  /** Steps with events, in order of revision. */
   readonly steps: readonly Step[];
-  /** Versions to forget. All of them are on the disk already. */
+  /** Versions to delete, all of which are in the journal. */
   readonly dead: readonly DeadVersion[];
-  /** The oldest readable revision from now on. */
+  /** The oldest readable revision after the write. */
   readonly oldest: number;
 }
 
-/** Where an embedded store keeps what must survive the process. */
+/** The durable storage of an embedded store. */
 export interface Journal {
   /**
-   * Resolves when the group would survive a power failure. Rejects with StoreFault: `no-space` when
-   * nothing of the group was written, anything else when that is not known or no write can follow.
+   * Resolves when the group survives a power failure.
+   * @throws StoreFault `no-space` if nothing was written; after any other fault the outcome is unknown
+   *   and the journal cannot be written any more
    */
   commit(group: JournalGroup): Promise<void>;
   close(): Promise<void>;

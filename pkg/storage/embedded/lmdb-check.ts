@@ -24,7 +24,7 @@ const BRANCH = 0x01;
 const LEAF = 0x02;
 const OVERFLOW = 0x04;
 const META = 0x08;
-/** Node flag: the data is in pages of its own. */
+/** Node flag: the data is in overflow pages. */
 const BIG_DATA = 0x01;
 const OVERFLOW_REFERENCE = 24;
 /** Tree flags that say how keys and data are laid out, and whether they are encrypted. */
@@ -47,7 +47,7 @@ interface Root {
   readonly main: Tree;
 }
 
-/** Throws StoreFault `corrupt` unless the file is whole. An empty file counts as new. */
+/** @throws StoreFault `corrupt` if the file is damaged; an empty file is valid */
 export function checkFile(path: string): void {
   const descriptor = openSync(path, "r");
   try {
@@ -109,8 +109,8 @@ class FileCheck {
     const start = this.#read(0, 64);
     const size = start.readUInt32LE(48);
     const isPower = size >= 512 && size <= 65_536 && (size & (size - 1)) === 0;
-    if (start.readUInt32LE(24) !== MAGIC || !isPower) throw damaged("this is no LMDB file");
-    if (start.readUInt32LE(28) !== DATA_VERSION) throw damaged("another version of LMDB's layout");
+    if (start.readUInt32LE(24) !== MAGIC || !isPower) throw damaged("not an LMDB file");
+    if (start.readUInt32LE(28) !== DATA_VERSION) throw damaged("unsupported LMDB data version");
     return size;
   }
 
@@ -118,9 +118,9 @@ class FileCheck {
     const bytes = this.#page(page);
     const isRoot = bytes.readUInt16LE(18) === META && Number(bytes.readBigUInt64LE(0)) === page;
     if (!isRoot || bytes.readUInt32LE(24) !== MAGIC || bytes.readUInt32LE(28) !== DATA_VERSION) {
-      throw damaged(`root page ${page} is no root page`);
+      throw damaged(`page ${page} is not a meta page`);
     }
-    if (bytes.readUInt32LE(48) !== this.#pageSize) throw damaged(`page size of root page ${page}`);
+    if (bytes.readUInt32LE(48) !== this.#pageSize) throw damaged(`page size in meta page ${page}`);
     return {
       transaction: bytes.readBigUInt64LE(152),
       lastPage: Number(bytes.readBigUInt64LE(144)),
@@ -130,21 +130,22 @@ class FileCheck {
   }
 
   /**
-   * Every transaction writes the root of a tree, and its pages stay until two more have been written.
-   * A root page with another number than these would hide a newer one, or be hidden by an older one.
+   * Checks the transaction number of a meta page: each transaction writes the root of a tree, and its
+   * pages remain until two more transactions. A wrong number would select the wrong meta page.
    */
   #checkRoot({ transaction, free, main }: Root): void {
     const isPlain = (main.flags & LAYOUT) === 0;
-    if ((free.flags & LAYOUT) !== INTEGER_KEY || !isPlain) throw damaged("flags of a tree");
+    if ((free.flags & LAYOUT) !== INTEGER_KEY || !isPlain)
+      throw damaged("unexpected flags of a tree");
     const pages = [free.root, main.root].filter((root) => root !== NO_PAGE).map(Number);
     if (pages.length === 0) return;
     const written = pages.map((page) => this.#page(page).readBigUInt64LE(8));
-    if (!written.includes(transaction) || written.some((each) => each > transaction)) {
-      throw damaged(`transaction ${transaction} of a root page`);
+    if (!written.includes(transaction) || written.some((number) => number > transaction)) {
+      throw damaged(`transaction ${transaction} of a meta page`);
     }
   }
 
-  /** Visits every entry; checks every page on the way. */
+  /** Visits all entries of a tree and checks its pages. */
   #walk(tree: Tree, visit: (page: Buffer, node: number) => void): void {
     if (tree.root === NO_PAGE) {
       if (tree.entries !== 0) throw damaged("a tree without a root has entries");
@@ -164,7 +165,7 @@ class FileCheck {
       }
     };
     descend(Number(tree.root), 1);
-    if (entries !== tree.entries) throw damaged(`${entries} entries instead of ${tree.entries}`);
+    if (entries !== tree.entries) throw damaged(`${entries} entries, expected ${tree.entries}`);
   }
 
   #treePage(page: number, kind: number): Buffer {
@@ -176,15 +177,15 @@ class FileCheck {
 
   #checkHeader(page: number, header: Buffer, kind: number): void {
     const isKind = header.readUInt16LE(18) === kind;
-    const isPast = header.readBigUInt64LE(8) <= this.#transaction;
-    if (!isKind || !isPast || Number(header.readBigUInt64LE(0)) !== page) {
-      throw damaged(`page ${page} is not what refers to it expects`);
+    const isCommitted = header.readBigUInt64LE(8) <= this.#transaction;
+    if (!isKind || !isCommitted || Number(header.readBigUInt64LE(0)) !== page) {
+      throw damaged(`page ${page} has an unexpected header`);
     }
   }
 
   /**
-   * Where the nodes begin, in ascending order of their keys. Together they fill the page from `upper`
-   * to its end, each with an even number of bytes.
+   * Offsets of the nodes of a page, sorted by key. Checks that they fill the page from `upper` to its end
+   * and have even lengths.
    */
   #nodes(page: number, bytes: Buffer, kind: number): number[] {
     const lower = bytes.readUInt16LE(20);
@@ -198,20 +199,20 @@ class FileCheck {
     for (let i = 0; i < lower / 2; i++) {
       const node = HEADER + bytes.readUInt16LE(HEADER + 2 * i);
       if (node < HEADER + upper || node + NODE_HEADER > this.#pageSize) {
-        throw damaged(`a node of page ${page} is outside`);
+        throw damaged(`a node of page ${page} is out of bounds`);
       }
       const keyEnd = node + NODE_HEADER + bytes.readUInt16LE(node + 6);
       const dataEnd = keyEnd + (kind === LEAF ? inlineLength(bytes, node) : 0);
       if (dataEnd > this.#pageSize) throw damaged(`a node of page ${page} is too long`);
       const key = bytes.subarray(node + NODE_HEADER, keyEnd);
-      // The free list's keys are numbers in the machine's order, and few: not compared.
-      // A branch's first key is not used.
+      // Keys of the free list are integers in native byte order and are not compared, nor is the unused
+      // first key of a branch page.
       const comparable = i > (kind === LEAF ? 0 : 1) && key.length !== 8;
       if (comparable && Buffer.compare(before!, key) >= 0) {
         throw damaged(`keys of page ${page} are out of order`);
       }
       if (kind === LEAF && (bytes.readUInt16LE(node + 4) & ~BIG_DATA) !== 0) {
-        throw damaged(`a node of page ${page} is of an unknown kind`);
+        throw damaged(`a node of page ${page} has unknown flags`);
       }
       before = key;
       nodes.push(node);
@@ -279,7 +280,7 @@ class FileCheck {
   }
 
   #addFree(free: Set<number>, first: number, count: number): void {
-    if (first + count - 1 > this.#lastPage) throw damaged(`free page ${first} is outside`);
+    if (first + count - 1 > this.#lastPage) throw damaged(`free page ${first} is out of bounds`);
     for (let page = first; page < first + count; page++) {
       if (free.has(page)) throw damaged(`page ${page} is free twice`);
       free.add(page);
@@ -288,10 +289,10 @@ class FileCheck {
 
   #claim(first: number, count: number): void {
     if (!Number.isSafeInteger(first) || first < 2 || first + count - 1 > this.#lastPage) {
-      throw damaged(`page ${first} is outside`);
+      throw damaged(`page ${first} is out of bounds`);
     }
     for (let page = first; page < first + count; page++) {
-      if (this.#live.has(page)) throw damaged(`page ${page} is referred to twice`);
+      if (this.#live.has(page)) throw damaged(`page ${page} is referenced twice`);
       this.#live.add(page);
     }
     if ((first + count) * this.#pageSize > this.#size) {
@@ -325,7 +326,7 @@ function childOf(bytes: Buffer, node: number): number {
   return bytes.readUInt32LE(node) + bytes.readUInt16LE(node + 4) * 2 ** 32;
 }
 
-/** Bytes of a leaf node's data that are in the page itself. */
+/** Size in bytes of a leaf node's data in the page itself. */
 function inlineLength(bytes: Buffer, node: number): number {
   const isBig = (bytes.readUInt16LE(node + 4) & BIG_DATA) !== 0;
   return isBig ? OVERFLOW_REFERENCE : bytes.readUInt32LE(node);

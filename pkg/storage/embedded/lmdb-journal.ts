@@ -12,50 +12,46 @@ import { versionKey, type Head, type VersionRecord } from "./record.ts";
 import { FIRST_REVISION, type Step } from "./state.ts";
 
 interface LmdbJournalOptions {
-  /** Made when it is not there. */
+  /** Directory of the journal, created if absent. */
   readonly directory: string;
-  /** Bytes of all live versions together, beyond which writes are refused. */
+  /** Maximum size of all live versions in bytes, above which writes are rejected. */
   readonly quotaBytes: number;
 }
 
-/** What a journal holds when it is opened. */
+/** The contents of a journal when it is opened. */
 export interface Contents {
   readonly head: Head;
-  /** In order of revision, then of their place in the transaction. */
+  /** Sorted by revision and position in the transaction. */
   readonly versions: readonly VersionRecord[];
 }
 
-/** Address space, not disk: the file grows as it is filled, and the map with it. */
+/** Initial size of the memory map; it grows with the file. */
 const MAP_BYTES = 1024 * 1024 * 1024;
 const FILE = "data.mdb";
-/**
- * Its presence says that the data file was complete once: without that file, all is lost, not new.
- */
+/** File that is created when the data file is complete: with it, a missing data file is data loss. */
 const MARKER = "store.json";
-/** A disk with less room than this was full for a group of a few pages and its way up the tree. */
+/** Free disk space in bytes below which a failed write is attributed to a full disk. */
 const FULL_BYTES = 8 * 1024 * 1024;
 /**
- * Writes that add objects leave so much room on the disk or in the file: a deletion, and forgetting
- * what has been deleted, take new pages before they free old ones. The file never shrinks.
+ * Free space in bytes, on disk or in the file, that writes of objects must leave for deletions and
+ * compaction, which allocate new pages before they free old ones. The file never shrinks.
  */
 const RESERVE_BYTES = 16 * 1024 * 1024;
 const PAGE_BYTES = 4096;
-/** Longer values take whole pages; others share pages, which are two thirds full on average. */
-const LONGEST_SHARED = 2000;
+/** Maximum size of values that share pages, which are two thirds full on average. */
+const MAX_SHARED_BYTES = 2000;
 const SHARED_FACTOR = 1.5;
-/** What a version takes beside its value, roughly. */
+/** Approximate size of a version besides its value. */
 const OVERHEAD_BYTES = 150;
 
 /**
- * The journal in an LMDB file. LMDB writes changed pages to free places, syncs, and only then
- * writes (synced as well) one of two alternating root pages that refers to them. A crash in between
- * leaves the old root in force, so that a torn group is cut by not being referred to. What LMDB
- * itself does not detect is a page that changed later: for that, `checkFile` walks the trees before
- * LMDB may map them, every record has a checksum, and the head record says how many there are.
+ * A journal in an LMDB file. LMDB writes changed pages to free space, syncs, and then writes and syncs
+ * one of two alternating meta pages that refers to them, so that a crash in between leaves the previous
+ * state. LMDB does not detect pages that are damaged later: therefore `checkFile` verifies the trees
+ * before LMDB maps the file, every record has a checksum, and the head record contains their number.
  *
- * Each group carries a sequence number and is applied only on top of the one before. A second
- * process that has opened the directory all the same has moved the number on, and this one can
- * write no more.
+ * Each group has a sequence number and is applied only on top of its predecessor. If a second process
+ * opens the directory despite the claim, it increments the number, and this process fails to write.
  */
 export class LmdbJournal implements Journal {
   readonly #database: RootDatabase<Buffer, Buffer>;
@@ -78,10 +74,7 @@ export class LmdbJournal implements Journal {
     this.#options = options;
   }
 
-  /**
-   * Throws StoreFault `unavailable` when another process has it, `corrupt` when it cannot be
-   * trusted.
-   */
+  /** @throws StoreFault `unavailable` if another process has the journal open, `corrupt` if damaged */
   static async open(options: LmdbJournalOptions): Promise<LmdbJournal> {
     const claim = claimDirectory(options.directory);
     try {
@@ -89,8 +82,8 @@ export class LmdbJournal implements Journal {
       const isNew = !existsSync(file) || statSync(file).size === 0;
       const isMarked = checkMarker(join(options.directory, MARKER));
       if (!isNew) checkFile(file);
-      else if (isMarked) throw corrupt(`${file} is gone`);
-      // LMDB makes its files readable for everyone, but leaves the modes of those that are there.
+      else if (isMarked) throw corrupt(`${file} is missing`);
+      // LMDB creates world-readable files, but does not change the modes of existing ones.
       for (const name of [file, `${file}-lock`]) {
         closeSync(openSync(name, "a", 0o600));
         chmodSync(name, 0o600);
@@ -102,7 +95,7 @@ export class LmdbJournal implements Journal {
         encoding: "binary",
         useVersions: true,
         overlappingSync: false, // a commit resolves after its sync
-        eventTurnBatching: false, // groups are made here; its own promise would reject unheard
+        eventTurnBatching: false, // commits are grouped here; its promise would reject unhandled
         maxReaders: 16,
       });
       return new LmdbJournal(database, claim, options);
@@ -112,17 +105,15 @@ export class LmdbJournal implements Journal {
     }
   }
 
-  /**
-   * Reads and verifies everything, and takes the journal over. To be called once, before `commit`.
-   */
+  /** Reads and verifies all records, and takes the journal over. Must be called before `commit`. */
   async load(): Promise<Contents> {
     const found = this.#database.getEntry(HEAD_KEY);
     const head = found === undefined ? emptyHead : decodeHead(found.value);
     if (head === undefined) throw corrupt("the head record is damaged");
-    if (head.format !== 1) throw corrupt(`unknown format ${String(head.format)}`);
+    if (head.format !== 1) throw corrupt(`unsupported format ${String(head.format)}`);
     const versions = this.#readVersions(found !== undefined);
     if (versions.length !== head.versions) {
-      throw corrupt(`${versions.length} versions where there were ${head.versions}`);
+      throw corrupt(`${versions.length} versions, expected ${head.versions}`);
     }
     const sequence = found?.version ?? 0;
     const take = (): void => settle(this.#database.put(HEAD_KEY, encodeHead(head), sequence + 1));
@@ -237,21 +228,21 @@ function sizeOfDead(dead: readonly DeadVersion[]): number {
 }
 
 function takenOver(directory: string): StoreFault {
-  const message = `another process has taken ${directory} over`;
+  const message = `another process has taken over ${directory}`;
   return new StoreFault({ kind: "unavailable", message, maybeApplied: false });
 }
 
-/** One write of a group: its failure is the group's, which is reported once. */
+/** Ignores the failure of a single write, which is reported once for its group. */
 function settle(written: Promise<boolean>): void {
   written.catch(() => undefined);
 }
 
 /**
- * LMDB aborts a transaction that finds no room, and goes on; it reports a full disk as any error of
- * input and output, so the disk is asked. After another failure nothing is certain.
+ * The fault of a failed commit. LMDB aborts a transaction without space and remains usable, but reports
+ * a full disk as a general I/O error, so the free space is checked. Other failures are indeterminate.
  */
 async function commitFault(error: unknown, directory: string): Promise<StoreFault> {
-  // A promise that rejects with the cause, beside an error that only says so.
+  // lmdb-js attaches a promise that rejects with the cause.
   const { commitError } = error as { readonly commitError?: Promise<unknown> };
   const cause: unknown = await commitError?.catch((reason: unknown) => reason);
   const message = cause instanceof Error ? cause.message : String(cause ?? error);
@@ -263,7 +254,7 @@ async function commitFault(error: unknown, directory: string): Promise<StoreFaul
 }
 
 function pageBytesOf(bytes: number): number {
-  if (bytes <= LONGEST_SHARED) return (bytes + OVERHEAD_BYTES) * SHARED_FACTOR;
+  if (bytes <= MAX_SHARED_BYTES) return (bytes + OVERHEAD_BYTES) * SHARED_FACTOR;
   return Math.ceil((bytes + OVERHEAD_BYTES) / PAGE_BYTES) * PAGE_BYTES;
 }
 
@@ -274,21 +265,21 @@ function freeBytes(directory: string): number {
 
 const markerText = '{"format":1}\n';
 
-/** Whether the marker is there. Throws `corrupt` for one that this program has not written. */
+/** Whether the marker exists; throws StoreFault `corrupt` if its contents are wrong. */
 function checkMarker(file: string): boolean {
   if (!existsSync(file)) return false;
   if (readFileSync(file, "utf8").trim() === markerText.trim()) return true;
   throw corrupt(`${file} is damaged: it must contain ${markerText.trim()}`);
 }
 
-/** The names of a new file and of its directory must be as durable as what is in it. */
+/** Writes the marker, and syncs it and the directories so that the new files survive a power failure. */
 function markComplete(directory: string): void {
   const file = join(directory, MARKER);
   const draft = openSync(`${file}.new`, "w", 0o600);
   writeSync(draft, markerText);
   syncAndClose(draft);
   renameSync(`${file}.new`, file);
-  for (const each of [directory, dirname(directory)]) syncAndClose(openSync(each, "r"));
+  for (const path of [directory, dirname(directory)]) syncAndClose(openSync(path, "r"));
 }
 
 function syncAndClose(descriptor: number): void {

@@ -15,9 +15,7 @@ export const defaultLimits: StoreLimits = {
   progressMilliseconds: 5000,
 };
 
-/**
- * A store that leaves no trace. `snapshot()` of it costs a reference per chunk of its history.
- */
+/** A store in memory. Its `snapshot()` costs a reference per chunk of the history. */
 export function memoryBackend(options: MemoryBackendOptions = {}): EmbeddedStore {
   const clock = options.clock ?? systemClock;
   const limits = { ...defaultLimits, ...options.limits };

@@ -3,19 +3,20 @@ import { join } from "node:path";
 import { parseJsonText } from "#base";
 import { StoreFault } from "../backend.ts";
 
-/** Identifies a process beyond the reuse of its number, as far as the system tells. */
+/** Identifies a process even if its PID is reused. */
 interface Owner {
   readonly pid: number;
-  /** When it started, in the kernel's own count; "" where that cannot be known. */
+  /** Start time in clock ticks since boot; "" where unknown. */
   readonly started: string;
-  /** Which run of the machine; "" where that cannot be known. */
+  /** Boot id of the machine; "" where unknown. */
   readonly boot: string;
 }
 
 /**
- * Claims a directory for this process, or throws StoreFault `unavailable` that names who has it. A
- * claim whose process is gone is void. This gives the clear message; two processes that claim at
- * the same instant, or cannot see each other, are kept apart by the journal's own sequence number.
+ * Claims a directory for this process; the claim of a process that has exited is ignored. This yields a
+ * clear error message; processes that claim concurrently, or in different containers, are excluded by
+ * the sequence number of the journal.
+ * @throws StoreFault `unavailable` with the PID of the owner
  */
 export function claimDirectory(directory: string): Disposable {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -36,13 +37,13 @@ export function claimDirectory(directory: string): Disposable {
   };
 }
 
-/** A directory that was there before may be readable for others; the objects are not for them. */
+/** Removes permissions of other users from an existing directory, as objects contain secrets. */
 function keepPrivate(directory: string): void {
   if ((statSync(directory).mode & 0o077) === 0) return;
   try {
     chmodSync(directory, 0o700);
   } catch (error) {
-    // The directory of another user, say of a volume: the modes of the files protect them.
+    // The directory has another owner, as a volume may: the modes of the files protect them.
     if ((error as NodeJS.ErrnoException).code !== "EPERM") throw error;
   }
 }
@@ -53,7 +54,7 @@ function readOwner(path: string): Owner | undefined {
     const { pid, started, boot } = value as Owner;
     return Number.isInteger(pid) && pid > 0 ? { pid, started, boot } : undefined;
   } catch {
-    return undefined; // absent, or torn by a power failure: no owner
+    return undefined; // absent, or incomplete after a power failure
   }
 }
 
@@ -74,8 +75,8 @@ function describe(pid: number): Owner {
 }
 
 /**
- * Field 22 of Linux' stat; the name before it may hold spaces. "gone" for a process that only waits
- * to be reaped.
+ * Start time of a process: field 22 of /proc/<pid>/stat, in which the name may contain spaces. "gone"
+ * for a process that has exited or is a zombie.
  */
 function startOf(pid: number): string {
   const stat = readText(`/proc/${pid}/stat`);

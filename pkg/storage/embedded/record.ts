@@ -2,29 +2,29 @@ import { crc32 } from "node:zlib";
 import { parseJsonText } from "#base";
 
 /**
- * What the disk holds: one record for every live version of a key, and one head record. Each
- * carries a CRC-32 of its key and content, so that a bit that changed is found before it is served.
+ * A version of a key in the journal. The journal has a record for each live version, and a head record;
+ * each contains a CRC-32 of its key and content.
  *
- * Version: key = 0x01, revision (8 bytes, big endian), key (UTF-8), so that they lie in the order
- * in which they were written. Content = CRC (4), kind (1: 0 put, 1 delete), place in its
- * transaction (2), create revision (8, double), deadline (8, double; 0 = none), value.
+ * Key: 0x01, revision (8 bytes, big endian), key (UTF-8), hence records are sorted by revision. Content:
+ * CRC (4), kind (1: 0 put, 1 delete), position in the transaction (2), create revision (8, double),
+ * deadline (8, double; 0 = none), value.
  */
 export interface VersionRecord {
   readonly key: string;
   readonly revision: number;
   readonly deleted: boolean;
-  /** Place among the events of its transaction. */
+  /** Position in the events of its transaction. */
   readonly index: number;
   /** 0 for a deletion. */
   readonly createRevision: number;
-  /** Wall-clock milliseconds at which the key goes away; undefined = it stays. */
+  /** Time in ms since 1970 at which the key expires; undefined = never. */
   readonly deadline: number | undefined;
   readonly value: Uint8Array;
 }
 
-/** What must agree with the versions. Written with every group. */
+/** The head record, which is written with every group and must match the versions. */
 export interface Head {
-  /** Version of the layout; other versions are refused. */
+  /** Version of the layout. */
   readonly format: 1;
   /** The newest revision. */
   readonly revision: number;
@@ -62,7 +62,7 @@ export function encodeVersion(record: VersionRecord): { key: Buffer; content: Bu
   return { key, content };
 }
 
-/** Undefined when the checksum does not agree or it is no version at all. */
+/** Decodes a version; undefined if its checksum or format is wrong. */
 export function decodeVersion(key: Buffer, content: Buffer): VersionRecord | undefined {
   if (key.length < KEY_HEADER || key[0] !== VERSION || content.length < HEADER) return undefined;
   if (content.readUInt32BE(0) !== checksum(key, content.subarray(4))) return undefined;
@@ -78,7 +78,7 @@ export function decodeVersion(key: Buffer, content: Buffer): VersionRecord | und
   };
 }
 
-/** CRC (4 bytes), then JSON. */
+/** The head record: CRC (4 bytes), then JSON. */
 export function encodeHead(head: Head): Buffer {
   const text = Buffer.from(JSON.stringify(head));
   const content = Buffer.allocUnsafe(4 + text.length);

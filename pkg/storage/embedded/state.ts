@@ -1,26 +1,27 @@
 import { ownBytes, SortedMap } from "#base";
 import type { Compare, Entry, StoreEvent, WriteOperation } from "../backend.ts";
 
-/** All there is at one revision. Never changes; the next revision shares nearly all of it. */
+/** The contents of a store at one revision; immutable, and structurally shared with the next. */
 export interface State extends Deadlines {
   readonly revision: number;
   readonly entries: SortedMap<Entry>;
 }
 
 interface Deadlines {
-  /** Wall-clock milliseconds at which a key goes away, for the keys that do. */
+  /** Times in ms since 1970 at which keys with a time to live expire, by key. */
   readonly deadlineOf: SortedMap<number>;
-  /** The same in order of time: deadline and key as text -> key. */
+  /** Keys with a time to live by deadline and key as text, hence in order of time. */
   readonly deadlines: SortedMap<string>;
 }
 
+/** The result of a transaction. */
 export interface Step {
-  /** The state after the step; the very same one when nothing was written. */
+  /** The state after the transaction; the same object if nothing was written. */
   readonly state: State;
   readonly events: readonly StoreEvent[];
 }
 
-/** An empty store is at revision 1, as etcd's; the first write makes it 2. */
+/** Revision of an empty store, as in etcd. */
 export const FIRST_REVISION = 1;
 
 export function emptyState(): State {
@@ -32,6 +33,7 @@ export function emptyState(): State {
   };
 }
 
+/** Whether all comparisons succeed. */
 export function holds(state: State, compare: readonly Compare[]): boolean {
   return compare.every(({ key, modRevision }) => {
     return (state.entries.get(key)?.modRevision ?? 0) === modRevision;
@@ -39,8 +41,8 @@ export function holds(state: State, compare: readonly Compare[]): boolean {
 }
 
 /**
- * One transaction's writes, all at the next revision. Deleting what is not there writes nothing,
- * and a transaction that writes nothing takes no revision. `now` is wall-clock milliseconds.
+ * Applies the writes of a transaction at the next revision. Deleting an absent key writes nothing, and a
+ * transaction that writes nothing does not increment the revision. `now` is in ms since 1970.
  */
 export function write(state: State, operations: readonly WriteOperation[], now: number): Step {
   const revision = state.revision + 1;
@@ -66,7 +68,7 @@ export function write(state: State, operations: readonly WriteOperation[], now: 
   return { state: events.length === 0 ? state : next, events };
 }
 
-/** The state with one more version, as it was written: the revision is not touched. */
+/** The state with an entry added or replaced; the revision does not change. */
 export function withEntry(state: State, entry: Entry, deadline: number | undefined): State {
   const { revision, entries } = state;
   const { deadlineOf, deadlines } = withDeadline(state, entry.key, deadline);
@@ -79,12 +81,12 @@ export function without(state: State, key: string): State {
   return { revision, entries: entries.delete(key), deadlineOf, deadlines };
 }
 
-/** Keys whose time has come, the earliest first, `limit` at most. */
+/** At most `limit` expired keys, the earliest first. */
 export function expired(state: State, now: number, limit: number): string[] {
   return state.deadlines.values(undefined, deadlineText(Math.floor(now) + 1), limit);
 }
 
-/** When the next key goes away, in wall-clock milliseconds. */
+/** Time in ms since 1970 at which the next key expires. */
 export function nextDeadline(state: State): number | undefined {
   const first = state.deadlines.at(0);
   return first === undefined ? undefined : state.deadlineOf.get(first[1]);
@@ -103,7 +105,7 @@ function withDeadline(state: State, key: string, deadline: number | undefined): 
   return { deadlineOf, deadlines };
 }
 
-/** Fixed width, so that the order of the texts is that of the times. */
+/** A deadline as text of fixed width, so that texts are ordered like times. */
 function deadlineText(deadline: number): string {
   return String(Math.floor(deadline)).padStart(16, "0");
 }

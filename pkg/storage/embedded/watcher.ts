@@ -2,27 +2,27 @@ import { assert } from "#base";
 import { StoreFault, type StoreEvent, type WatchBatch, type WatchOptions } from "../backend.ts";
 import type { History } from "./history.ts";
 
-/** A batch ends with the revision that brings it to this many events. */
+/** Number of events at which a batch ends, after a complete revision. */
 const BATCH_EVENTS = 512;
 
-/** What a watcher needs of its store. */
+/** The store of a watcher. */
 export interface Watched {
   readonly history: History;
-  /** The iteration has begun. */
+  /** Called when the iteration starts. */
   opened(watcher: Watcher): void;
-  /** The watcher is done and can be forgotten. */
+  /** Called when the watcher ends. */
   closed(watcher: Watcher): void;
 }
 
 /**
- * A watch is a place in the shared history, so it has no buffer of its own: a slow consumer costs
- * nothing, until the history it still needs is forgotten (`too-slow`).
+ * A watcher is a position in the shared history and has no buffer: a slow consumer uses no memory, and
+ * fails with `too-slow` when its position has been compacted.
  */
 export class Watcher implements AsyncIterableIterator<WatchBatch> {
   readonly #store: Watched;
   readonly #signal: AbortSignal;
   readonly #withPrevious: boolean;
-  /** The first revision that was not looked at yet. */
+  /** The next revision to deliver. */
   #next: number;
   #state: "new" | "open" | "done" = "new";
   #progressWanted = false;
@@ -42,7 +42,7 @@ export class Watcher implements AsyncIterableIterator<WatchBatch> {
   next(): Promise<IteratorResult<WatchBatch, undefined>> {
     assert(this.#waiting === undefined, "one consumer at a time");
     if (this.#state === "new") this.#open();
-    if (this.#state === "open" && this.#fault === undefined) this.#checkPace();
+    if (this.#state === "open" && this.#fault === undefined) this.#checkCompacted();
     if (this.#fault !== undefined) {
       const fault = this.#fault;
       this.#fault = undefined;
@@ -66,14 +66,14 @@ export class Watcher implements AsyncIterableIterator<WatchBatch> {
     return this;
   }
 
-  /** The history has grown. */
+  /** Called when the history has grown. */
   wake(): void {
     if (this.#waiting === undefined) return;
     const batch = this.#take();
     if (batch !== undefined) this.#settle()!.resolve({ done: false, value: batch });
   }
 
-  /** Deliver an empty batch as soon as nothing else is left to deliver. */
+  /** Delivers an empty batch as soon as all events have been delivered. */
   wantProgress(): void {
     this.#progressWanted = true;
     this.wake();
@@ -109,7 +109,7 @@ export class Watcher implements AsyncIterableIterator<WatchBatch> {
     this.#settle()?.resolve({ done: true, value: undefined });
   }
 
-  #checkPace(): void {
+  #checkCompacted(): void {
     if (this.#next < this.#store.history.oldest) this.#fault = new StoreFault({ kind: "too-slow" });
   }
 
@@ -119,17 +119,17 @@ export class Watcher implements AsyncIterableIterator<WatchBatch> {
     return waiting;
   }
 
-  /** The next events, or progress if that is wanted and there are none; else undefined. */
+  /** The next events, or without events a progress notification if requested, else undefined. */
   #take(): WatchBatch | undefined {
     const { history } = this.#store;
     const events: StoreEvent[] = [];
     const current = history.state.revision;
-    for (const moment of history.momentsFrom(this.#next)) {
-      for (const event of moment.events) {
-        const isWhole = this.#withPrevious || event.previous === undefined;
-        events.push(isWhole ? event : { ...event, previous: undefined });
+    for (const transaction of history.transactionsFrom(this.#next)) {
+      for (const event of transaction.events) {
+        const isUnchanged = this.#withPrevious || event.previous === undefined;
+        events.push(isUnchanged ? event : { ...event, previous: undefined });
       }
-      this.#next = moment.revision + 1;
+      this.#next = transaction.revision + 1;
       if (events.length >= BATCH_EVENTS) break;
     }
     if (events.length > 0) return { events, revision: this.#next - 1 };
