@@ -1,4 +1,4 @@
-// `npm run build:binary`: one executable of Node and the program, for this processor or, with --arch, for another one.
+// `npm run build:binary [-- --arch=ARCH]`: builds a single executable of Node and the program.
 import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
@@ -9,23 +9,24 @@ import { pinnedNode } from "./runtime.mjs";
 import { ensureInstalled, root, run } from "./setup.mjs";
 
 ensureInstalled();
-// These need what has been installed.
+// Dynamic imports, since these need the installed dependencies.
 const { build, stop } = await import("esbuild");
 const { fewMediaTypes } = await import("./bundle.mjs");
 
 const { platform } = process;
 const { values } = parseArgs({ options: { arch: { type: "string", default: process.arch } } });
 const { arch } = values;
-/** Whether the executable is for another processor, and cannot run here. */
+/** Whether the executable is for another processor than this one. */
 const isForeign = arch !== process.arch;
-if (platform !== "linux" || ![process.arch, arch].every((one) => ["x64", "arm64"].includes(one))) {
+const isSupported = (name) => name === "x64" || name === "arm64";
+if (platform !== "linux" || !isSupported(process.arch) || !isSupported(arch)) {
   console.error(
     `keelson: no single executable is made for ${platform}-${arch}; Linux on x64 or arm64 is needed`,
   );
   process.exit(1);
 }
 
-/** Bundles one CommonJS file, which Node's single executables require. */
+/** Bundles the program as one CommonJS file, as single executable applications (SEA) of Node require. */
 async function bundleProgram(outfile) {
   await build({
     absWorkingDir: root,
@@ -38,7 +39,7 @@ async function bundleProgram(outfile) {
     conditions: ["source"],
     minifyWhitespace: true,
     define: { "import.meta.url": "keelsonUrl" },
-    // Code from a code cache has no import().
+    // import() does not work in code that is loaded from a code cache.
     supported: { "dynamic-import": false },
     banner: { js: prologue },
     plugins: [embeddedFiles, fewMediaTypes],
@@ -47,13 +48,13 @@ async function bundleProgram(outfile) {
   await stop();
 }
 
-/** The place of the program, and the arguments of worker processes, which have its path twice. */
+/** Defines the program's URL, and removes the program's second path in the arguments of child processes. */
 const prologue = [
   'const keelsonUrl = require("node:url").pathToFileURL(process.execPath).href;',
   "if (process.argv[2] === process.execPath) process.argv.splice(2, 1);",
 ].join("\n");
 
-/** Packages that read files of theirs find them in the executable. */
+/** Embeds files that packages read from their folders: etcd3's rpc.proto and lmdb's native addon. */
 const embeddedFiles = {
   name: "embedded files",
   setup(builder) {
@@ -64,10 +65,10 @@ const embeddedFiles = {
         { keepCase: true },
       );
       const json = JSON.stringify(definitions.toJSON());
-      const text = replaced(readFileSync(file, "utf8"), [
-        ["loadSync)(`${__dirname}/../proto/rpc.proto`,", `fromJSON)(${json},`],
-      ]);
-      return { contents: text, loader: "js" };
+      const source = readFileSync(file, "utf8");
+      const load = "loadSync)(`${__dirname}/../proto/rpc.proto`,";
+      if (!source.includes(load)) throw new Error(`etcd3 has changed: ${load} is missing`);
+      return { contents: source.replace(load, () => `fromJSON)(${json},`), loader: "js" };
     });
     builder.onResolve({ filter: /^node-gyp-build-optional-packages$/ }, () => ({
       path: "native",
@@ -81,7 +82,7 @@ const embeddedFiles = {
   },
 };
 
-/** The native part of lmdb is written to a directory of this process, loaded, and removed. */
+/** Loads lmdb's native addon: writes it to a temporary directory, calls dlopen, and removes it. */
 const loadNative = `
 const { mkdtempSync, rmSync, writeFileSync } = require("node:fs");
 const path = require("node:path");
@@ -99,29 +100,21 @@ module.exports = () => {
 };
 `;
 
-function replaced(text, pairs) {
-  for (const [from, to] of pairs) {
-    if (!text.includes(from)) throw new Error(`a package has changed: ${from} is not there`);
-    text = text.replace(from, () => to);
-  }
-  return text;
-}
-
-/** The blob of the program and its assets, in the format of Node's own tool. */
+/** The SEA blob of the program and its assets, made by `node`. */
 function seaBlob(node) {
   const configuration = {
     main: "keelson.cjs",
     output: "keelson.blob",
     disableExperimentalSEAWarning: true,
-    // A code cache fits the processor only that it was made on.
+    // A code cache is valid only on the processor that made it.
     useCodeCache: !isForeign,
     execArgvExtension: "none",
     assets: { "lmdb.node": nativeLmdb() },
   };
   writeFileSync(path.join(work, "sea.json"), JSON.stringify(configuration));
-  // With a seed the code cache is the same in every build.
-  const words = ["--random-seed=1", "--experimental-sea-config", "sea.json"];
-  run(node, words, { cwd: work, stdio: ["ignore", "ignore", "inherit"] });
+  // The fixed seed makes builds of the code cache reproducible.
+  const args = ["--random-seed=1", "--experimental-sea-config", "sea.json"];
+  run(node, args, { cwd: work, stdio: ["ignore", "ignore", "inherit"] });
   return readFileSync(path.join(work, "keelson.blob"));
 }
 
@@ -132,20 +125,20 @@ function nativeLmdb() {
   return fetchLockedFile(path.join(root, "package-lock.json"), name, file, work);
 }
 
-/** The Node of the executable: the pinned one, for its processor. */
+/** The Node binary for the executable: the pinned version for the target processor. */
 function targetNode(node) {
   if (!isForeign) return node;
   const lockFile = path.join(root, "scripts", "runtime", "package-lock.json");
   return fetchLockedFile(lockFile, `node-linux-${arch}`, "bin/node", work);
 }
 
-/** Node with the blob, and with the fuse that makes it look for the blob. */
+/** The Node binary with the blob, and with the fuse set that makes Node run the blob. */
 function executable(node, blob) {
   const image = readFileSync(node);
   const fuse = "NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2:";
-  const at = image.indexOf(fuse);
-  if (at < 0) throw new Error("this Node cannot be made a single executable");
-  image[at + fuse.length] = "1".charCodeAt(0);
+  const offset = image.indexOf(fuse);
+  if (offset < 0) throw new Error("this Node does not support single executable applications");
+  image[offset + fuse.length] = "1".charCodeAt(0);
   return withElfNote(image, "NODE_SEA_BLOB", blob);
 }
 

@@ -1,4 +1,4 @@
-// `npm run build`: the bundle, the type declarations that users of the package compile against, and the man page.
+// `npm run build`: writes the bundle, the package's type declarations and the man page.
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { ensureBuilt, ensureInstalled, root, run } from "./setup.mjs";

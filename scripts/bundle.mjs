@@ -1,11 +1,11 @@
-// Bundles hundreds of modules into a few files, which makes the start fast.
+// Bundles the modules into a few files, which load faster than hundreds.
 import { chmodSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";
 import { build, stop } from "esbuild";
 import { convertChunks } from "./chunk-modules.mjs";
 import { indexImports } from "./index-imports.mjs";
 
-/** Writes dist/keelson.js (the program), dist/index.js (the package) and dist/testing-kit.js (`keelson/testing`). */
+/** Writes to dist/: keelson.js (the program), index.js (the package), testing-kit.js (`keelson/testing`). */
 export async function bundle(root) {
   const dist = path.join(root, "dist");
   const entries = ["keelson.js", "index.js", "testing-kit.js", "envtest-etcd.js"];
@@ -29,7 +29,7 @@ export async function bundle(root) {
     target: "node20",
     conditions: ["source"],
     plugins: [indexImports(root), lazyBuiltins, fewMediaTypes],
-    // Packages with native parts or files of their own, and those that only some starts load.
+    // Packages with native addons or data files, and optional ones that are loaded on demand.
     external: [
       "lmdb",
       "etcd3",
@@ -56,14 +56,14 @@ export async function bundle(root) {
     logLevel: "warning",
   });
   await convertChunks(dist, entries);
-  // `npm start` is long-running, and would keep the compiler's process.
+  // Ends esbuild's child process, which would otherwise run as long as `npm start`.
   await stop();
   chmodSync(path.join(dist, "keelson.js"), 0o755);
 }
 
 /**
- * An import of these modules of Node reads all their exports, some of which are getters that load more:
- * `WebSocket` of node:http loads undici, `webcrypto` of node:crypto the Web Crypto API. require() does not.
+ * Replaces imports of node:http and node:crypto by require(). An import evaluates all exports, among them
+ * getters that load more modules: `WebSocket` loads undici, `webcrypto` the Web Crypto API.
  */
 const lazyBuiltins = {
   name: "lazy-builtins",
@@ -78,16 +78,17 @@ const lazyBuiltins = {
   },
 };
 
-/** Types that Koa itself may send; the server sets its own. The whole list takes 10 ms to evaluate, three times. */
+/** Media types that Koa may look up; the server sets others itself. */
 const mediaTypes = ["application/json", "application/octet-stream", "text/html", "text/plain"];
 
+/** Reduces the JSON of mime-db, whose evaluation takes 10 ms for each of its three importers. */
 export const fewMediaTypes = {
   name: "few-media-types",
   setup({ onLoad }) {
     onLoad({ filter: /mime-db\/db\.json$/ }, ({ path: file }) => {
-      const all = JSON.parse(readFileSync(file, "utf8"));
-      const few = Object.fromEntries(mediaTypes.map((type) => [type, all[type]]));
-      return { contents: JSON.stringify(few), loader: "json" };
+      const database = JSON.parse(readFileSync(file, "utf8"));
+      const reduced = Object.fromEntries(mediaTypes.map((type) => [type, database[type]]));
+      return { contents: JSON.stringify(reduced), loader: "json" };
     });
   },
 };

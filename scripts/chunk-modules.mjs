@@ -1,14 +1,14 @@
-// Makes the chunks of the bundle CommonJS modules, for which dist/load-chunk.js keeps compiled code.
+// Converts the chunks of the bundle to CommonJS modules, whose compiled code dist/load-chunk.js caches.
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { transform } from "esbuild";
 
 const chunk = /^\.\/(?:chunks\/)?[\w-]+\.js$/;
-/** Static imports and exports as esbuild prints them, each at the start of a line. */
-const importing = /^import (?:([\w$]+|\{[^}]*\}) from )?"([^"]+)";$/gm;
-const exporting = /^export \{([^}]*)\};$/m;
+/** Static import and export statements as esbuild prints them: at the start of a line. */
+const importStatement = /^import (?:([\w$]+|\{[^}]*\}) from )?"([^"]+)";$/gm;
+const exportStatement = /^export \{([^}]*)\};$/m;
 
-/** `dist`: where esbuild has put entries and chunks, with white space and inline source maps. */
+/** Converts and minifies esbuild's output in `dist`, which has white space and inline source maps. */
 export async function convertChunks(dist, entries) {
   const chunks = path.join(dist, "chunks");
   const converted = readdirSync(chunks).map(async (name) => {
@@ -20,11 +20,11 @@ export async function convertChunks(dist, entries) {
       supported: { "dynamic-import": false },
     });
   });
-  const loading = entries.map(async (name) => {
+  const minified = entries.map(async (name) => {
     const file = path.join(dist, name);
     await writeMinified(file, asEntry(readFileSync(file, "utf8")));
   });
-  await Promise.all([...converted, ...loading]);
+  await Promise.all([...converted, ...minified]);
 }
 
 async function writeMinified(file, text, options = {}) {
@@ -35,14 +35,17 @@ async function writeMinified(file, text, options = {}) {
   writeFileSync(`${file}.map`, map);
 }
 
-/** Chunks import one another in no circle and change no export, so constants can take the place of bindings. */
+/**
+ * Converts an ES module to CommonJS. Imports become constants instead of live bindings, since chunks have
+ * no import cycles and do not reassign exports.
+ */
 function asCommonJs(text) {
   return replaceImports(text, (source) => `require(${JSON.stringify(source)})`)
     .replace(/\bimport\("(\.\/[\w-]+)\.js"\)/g, 'import("$1.cjs")')
-    .replace(exporting, (_all, list) => `module.exports = {${renamed(list, "$2: $1")}};`);
+    .replace(exportStatement, (_all, list) => `module.exports = {${renamed(list, "$2: $1")}};`);
 }
 
-/** An entry stays an ES module, whose chunks load-chunk.js loads. */
+/** Replaces an entry's imports of chunks by calls of `loadChunk`; the entry remains an ES module. */
 function asEntry(text) {
   const load = (source) => `loadChunk(${JSON.stringify(source)})`;
   const replaced = replaceImports(text, load, { onlyChunks: true }).replace(
@@ -50,24 +53,27 @@ function asEntry(text) {
     'loadChunk("$1.cjs")',
   );
   if (replaced === text) return text;
-  const line = 'import { loadChunk } from "./load-chunk.js";';
-  return replaced.startsWith("#!") ? replaced.replace("\n", `\n${line} `) : `${line} ${replaced}`;
+  // On the first line of code, so that line numbers in the source map stay valid.
+  const importLoader = 'import { loadChunk } from "./load-chunk.js";';
+  return replaced.startsWith("#!")
+    ? replaced.replace("\n", `\n${importLoader} `)
+    : `${importLoader} ${replaced}`;
 }
 
 function replaceImports(text, load, { onlyChunks = false } = {}) {
-  return text.replace(importing, (statement, names, source) => {
+  return text.replace(importStatement, (statement, names, source) => {
     const isChunk = chunk.test(source);
     if (onlyChunks && !isChunk) return statement;
     const value = load(isChunk ? source.replace(/js$/, "cjs") : source);
-    // Source maps go by lines.
+    // Keeps the number of lines, and so the line numbers in the source map.
     const lines = "\n".repeat(statement.split("\n").length - 1);
     if (names === undefined) return `${value};${lines}`;
-    const bound = names.startsWith("{") ? `{${renamed(names.slice(1, -1), "$1: $2")}}` : names;
-    return `const ${bound} = ${value};${lines}`;
+    const bindings = names.startsWith("{") ? `{${renamed(names.slice(1, -1), "$1: $2")}}` : names;
+    return `const ${bindings} = ${value};${lines}`;
   });
 }
 
-/** Replaces each `a as b` of a list by `pattern`, on as many lines. */
+/** Replaces each `a as b` of a list by `pattern`, on one line. */
 function renamed(list, pattern) {
   return list.replace(/([\w$]+)\s+as\s+([\w$]+)/g, pattern).replaceAll("\n", " ");
 }

@@ -1,12 +1,12 @@
-// Files of packages for another platform, which npm does not install on this one.
+// Downloads files of packages for another platform, which `npm ci` does not install.
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { run } from "./setup.mjs";
 
 /**
- * Fetches the package in the version that the lock file pins, compares it with the lock's checksum,
- * unpacks one file of it below `directory`, and returns the file's path.
+ * Downloads the version of a package that the lock file pins, verifies its checksum, and unpacks one
+ * of its files below `directory`. Returns the path of the file.
  */
 export function fetchLockedFile(lockFile, name, file, directory) {
   const { packages } = JSON.parse(readFileSync(lockFile, "utf8"));
@@ -18,7 +18,7 @@ export function fetchLockedFile(lockFile, name, file, directory) {
   const tarball = `${name.replace("@", "").replace("/", "-")}-${version}.tgz`;
   const digest = createHash("sha512").update(readFileSync(path.join(target, tarball)));
   if (`sha512-${digest.digest("base64")}` !== integrity) {
-    throw new Error(`${name}@${version} is not what ${lockFile} pins`);
+    throw new Error(`${name}@${version} does not match the checksum in ${lockFile}`);
   }
   run("tar", ["-xzf", tarball, `package/${file}`], options);
   return path.join(target, "package", file);

@@ -1,4 +1,4 @@
-// `node scripts/run.mjs FILE [ARGS]`: runs a TypeScript program of the project, a bench for example, on the pinned Node.
+// `node scripts/run.mjs FILE [ARGS]`: runs a TypeScript program, such as a benchmark, on the pinned Node.
 import { onPinnedNode, runInstead } from "./runtime.mjs";
 import { ensureBuilt, ensureInstalled } from "./setup.mjs";
 

@@ -1,4 +1,5 @@
-// The Node.js that the project's commands run on: the pinned one, unless this one is as new. Uses only Node's own modules.
+// Runs the project's commands on the pinned Node.js, unless the current one is as new. Imports only built-in
+// modules, since it runs before `npm ci`.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
@@ -9,10 +10,10 @@ const directory = path.join(path.dirname(fileURLToPath(import.meta.url)), "runti
 const lock = JSON.parse(readFileSync(path.join(directory, "package-lock.json"), "utf8"));
 
 /**
- * Returns at once on a Node that is at least the pinned one's major version. Otherwise installs the
- * pinned Node where it has none yet, runs this script on it with the same arguments, and exits with
- * its code. Where it cannot be had (another platform, no registry) or KEELSON_NODE=system refuses
- * it, the script goes on with this Node.
+ * Returns immediately if this Node's major version is at least the pinned one. Otherwise installs the
+ * pinned Node if it is missing, runs the script on it with the same arguments, and exits with its exit
+ * code. Continues on this Node if the pinned one cannot be installed (unsupported platform, no
+ * registry) or KEELSON_NODE=system is set.
  */
 export async function onPinnedNode() {
   const pinned = lock.packages[`node_modules/${packageName}`];
@@ -24,7 +25,7 @@ export async function onPinnedNode() {
   await runInstead(node, [...process.execArgv, ...process.argv.slice(1)]);
 }
 
-/** The executable of the pinned Node, which is installed where it is not there yet. */
+/** The path of the pinned Node, which is installed if it is missing. */
 export function pinnedNode() {
   const { version } = lock.packages[`node_modules/${packageName}`] ?? {};
   if (version === undefined) throw new Error(`no Node is pinned for ${packageName}`);
@@ -52,20 +53,20 @@ function install(version) {
   const npm = process.platform === "win32" ? "npm.cmd" : "npm";
   const options = { cwd: directory, stdio: ["ignore", "ignore", "inherit"] };
   const { status } = spawnSync(npm, ["ci", "--no-audit", "--no-fund", "--loglevel=error"], options);
-  if (status !== 0) console.error(`keelson: going on with Node ${process.versions.node}`);
+  if (status !== 0) console.error(`keelson: continuing with Node ${process.versions.node}`);
 }
 
-/** Runs a command in place of this process: passes signals on, and exits as the command does. */
-export async function runInstead(command, words) {
+/** Runs a command like exec(3): forwards signals to it, and ends with its exit code or signal. */
+export async function runInstead(command, args) {
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"];
-  const running = spawn(command, words, { stdio: "inherit" });
-  for (const signal of signals) {
-    // A terminal sends its interrupt to both processes.
-    const isSentToBoth = signal === "SIGINT" && process.stdin.isTTY;
-    process.on(signal, () => isSentToBoth || running.kill(signal));
+  const child = spawn(command, args, { stdio: "inherit" });
+  for (const forwarded of signals) {
+    // A terminal sends SIGINT to both processes.
+    const isSentToBoth = forwarded === "SIGINT" && process.stdin.isTTY;
+    process.on(forwarded, () => isSentToBoth || child.kill(forwarded));
   }
-  const [code, signal] = await once(running, "exit");
+  const [code, signal] = await once(child, "exit");
   if (signal === null) process.exit(code);
-  for (const each of signals) process.removeAllListeners(each);
+  for (const forwarded of signals) process.removeAllListeners(forwarded);
   process.kill(process.pid, signal);
 }

@@ -1,4 +1,5 @@
-// Shared by `npm start` and `npm test`: installs dependencies and bundles the sources. Uses only Node's own modules.
+// Installs dependencies and builds the bundle if needed, for `npm start` and `npm test`. Imports only
+// built-in modules, since it runs before `npm ci`.
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -6,7 +7,7 @@ import { fileURLToPath } from "node:url";
 
 export const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 
-/** Runs a command in the project's root with inherited output; exits when the command fails. */
+/** Runs a command in the project's root with inherited output; exits with its exit code if it fails. */
 export function run(command, args, options = {}) {
   const result = spawnSync(command, args, { cwd: root, stdio: "inherit", ...options });
   if (result.error) {
@@ -16,18 +17,18 @@ export function run(command, args, options = {}) {
   if (result.status !== 0) process.exit(result.status ?? 1);
 }
 
-/** Installs what package-lock.json pins, unless node_modules was installed from the same lock file. */
+/** Runs `npm ci` unless node_modules was installed from the same package-lock.json. */
 export function ensureInstalled() {
   const lock = path.join(root, "package-lock.json");
   const stamp = path.join(root, "node_modules", ".keelson-lock");
-  const wanted = readFileSync(lock, "utf8");
-  if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
+  const lockText = readFileSync(lock, "utf8");
+  if (existsSync(stamp) && readFileSync(stamp, "utf8") === lockText) return;
   console.error("keelson: installing dependencies into node_modules (npm ci)");
   const npm = process.platform === "win32" ? "npm.cmd" : "npm";
   run(npm, ["ci", "--no-audit", "--no-fund", "--loglevel=error"], {
     stdio: ["ignore", "ignore", "inherit"],
   });
-  writeFileSync(stamp, wanted);
+  writeFileSync(stamp, lockText);
 }
 
 /** Bundles cmd/ and pkg/ into dist/ unless the bundle is newer than every source. */
@@ -42,6 +43,7 @@ export async function ensureBuilt() {
   writeFileSync(built, "");
 }
 
+/** The latest modification time of the sources and the build scripts, in ms. */
 function newestSource() {
   const fixed = [
     "package.json",

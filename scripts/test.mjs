@@ -1,4 +1,4 @@
-// `npm test`: installs dependencies, builds, finds etcd, checks types, then runs every test, or those in the files named.
+// `npm test [FILES]`: installs dependencies and etcd if needed, builds, checks types, and runs the tests.
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -11,43 +11,43 @@ ensureInstalled();
 await ensureBuilt();
 ensureEtcd();
 run(path.join(root, "node_modules", ".bin", "tsc"), ["--noEmit"]);
-const named = process.argv.slice(2);
-// Slow levels first, so that all cores stay busy until the end.
-const every = ["test/**/*.test.ts", "cmd/**/*.test.ts", "pkg/**/*.test.ts"];
-runTests(named.length > 0 ? named : every);
+const files = process.argv.slice(2);
+// Slow tests first, so that all cores are busy until the end.
+const allTests = ["test/**/*.test.ts", "cmd/**/*.test.ts", "pkg/**/*.test.ts"];
+runTests(files.length > 0 ? files : allTests);
 
-/** Runs several test files at a time, each in a process of its own. */
+/** Runs the test files in parallel, each in its own process. */
 function runTests(files) {
   const mocha = path.join(root, "node_modules", "mocha", "bin", "mocha.js");
-  // One test file per core, but at least two at a time: tests wait for half of their time.
+  // One file per core, but at least two: tests are idle for about half of their time.
   const jobs = Math.min(Math.max(availableParallelism(), 2), 8);
-  const words = [mocha, "--parallel", `--jobs=${jobs}`, ...files];
-  // A separate process group, so that signals also reach processes that the tests started.
+  const args = [mocha, "--parallel", `--jobs=${jobs}`, ...files];
+  // A new process group, so that signals also reach processes that tests have started.
   const options = { cwd: root, stdio: "inherit", detached: true };
-  const running = spawn(process.execPath, words, options);
+  const child = spawn(process.execPath, args, options);
   let isInterrupted = false;
   const end = (signal) => {
     isInterrupted = true;
-    process.kill(-running.pid, signal);
+    process.kill(-child.pid, signal);
   };
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, end);
-  // Several times the normal duration; a hung run must end with a failure.
+  // Several times the usual duration: a run that hangs must fail.
   const timeout = setTimeout(() => end("SIGKILL"), 40 * 60_000);
-  running.once("close", (code) => {
+  child.once("close", (code) => {
     clearTimeout(timeout);
-    // Mocha exits with 0 when it is interrupted.
+    // An interrupted mocha exits with 0.
     process.exit(isInterrupted ? 1 : (code ?? 1));
   });
 }
 
 /**
- * The storage tests need a real etcd. Without one on PATH, root on Debian gets the distribution's package,
- * announced first; KEELSON_NO_INSTALL=1 refuses that.
+ * Exits if etcd, which the storage tests need, is not on PATH. On Debian as root, installs the package
+ * etcd-server instead, unless KEELSON_NO_INSTALL=1 is set.
  */
 function ensureEtcd() {
   if (onPath("etcd")) return;
-  const isRefused = (process.env.KEELSON_NO_INSTALL ?? "") !== "";
-  if (!isRefused && process.getuid?.() === 0 && onPath("apt-get")) {
+  const mayInstall = (process.env.KEELSON_NO_INSTALL ?? "") === "";
+  if (mayInstall && process.getuid?.() === 0 && onPath("apt-get")) {
     console.error(
       "keelson: etcd is not on PATH: installing the package etcd-server with apt-get, as root " +
         "(KEELSON_NO_INSTALL=1 refuses this)",

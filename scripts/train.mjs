@@ -1,4 +1,5 @@
-// Fills the code cache of the bundle: runs an API server, which keeps at its end the code that requests made V8 compile.
+// Fills the bundle's code cache: runs an API server, which on exit stores the code that V8 has compiled
+// for requests.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -6,20 +7,28 @@ import { connect } from "node:http2";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
-/** After two rounds V8 has compiled nearly all functions that the requests call. */
+/** Rounds of requests: after two, V8 has compiled nearly all functions that they call. */
 const rounds = 2;
 const deployments = "/apis/apps/v1/namespaces/default/deployments";
 
 export async function train(root) {
   const data = mkdtempSync(path.join(tmpdir(), "keelson-train-"));
-  const place = ["--storage-backend=memory", "--secure-port=0", `--cert-dir=${data}`];
-  const words = ["dist/keelson.js", "apiserver", "--bind-address=127.0.0.1", ...place];
-  const server = spawn(process.execPath, words, { cwd: root, stdio: ["ignore", "ignore", "pipe"] });
-  const ended = once(server, "exit");
+  const args = [
+    "dist/keelson.js",
+    "apiserver",
+    "--bind-address=127.0.0.1",
+    "--storage-backend=memory",
+    "--secure-port=0",
+    `--cert-dir=${data}`,
+  ];
+  const server = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", "ignore", "pipe"] });
+  const exited = once(server, "exit");
   try {
     const url = await Promise.race([
       readyUrl(server.stderr),
-      ended.then(() => Promise.reject(new Error("keelson: the program ended before it was ready"))),
+      exited.then(() =>
+        Promise.reject(new Error("keelson: the server exited before it was ready")),
+      ),
     ]);
     const pki = (name) => readFileSync(path.join(data, name), "utf8");
     const authorization = `Bearer ${pki("admin.token").trim()}`;
@@ -28,13 +37,13 @@ export async function train(root) {
       const headers = { ":method": method, ":path": path, authorization, "content-type": type };
       return request(session, headers, body);
     };
-    const watched = send("GET", `${deployments}?watch=1&timeoutSeconds=1`);
+    const watch = send("GET", `${deployments}?watch=1&timeoutSeconds=1`);
     for (let round = 0; round < rounds; round++) await sendAll(send, round);
-    await watched;
+    await watch;
     session.destroy();
   } finally {
     server.kill("SIGTERM");
-    await ended;
+    await exited;
     rmSync(data, { recursive: true });
   }
 }
@@ -43,13 +52,13 @@ async function readyUrl(stream) {
   let text = "";
   for await (const data of stream) {
     text += data;
-    const found = /ready on (https:\S+)/.exec(text);
-    if (found) return found[1];
+    const match = /ready on (https:\S+)/.exec(text);
+    if (match) return match[1];
   }
   throw new Error(text);
 }
 
-/** kubectl's first requests, and all verbs. */
+/** Sends the discovery requests of kubectl, and requests of all verbs. */
 async function sendAll(send, round) {
   const name = `trained-${round}`;
   const labels = { app: name };
@@ -58,8 +67,9 @@ async function sendAll(send, round) {
   const spec = { replicas: 1, selector: { matchLabels: labels }, template };
   const deployment = { apiVersion: "apps/v1", kind: "Deployment", metadata: { name }, spec };
   const object = `${deployments}/${name}`;
-  for (const url of ["/version", "/api", "/apis", "/apis/apps/v1", "/openapi/v3/apis/apps/v1"])
+  for (const url of ["/version", "/api", "/apis", "/apis/apps/v1", "/openapi/v3/apis/apps/v1"]) {
     await send("GET", url);
+  }
   await send("POST", deployments, deployment);
   const stored = JSON.parse(await send("GET", object));
   await send("PATCH", object, { metadata: { labels } }, "application/merge-patch+json");
@@ -71,8 +81,9 @@ async function sendAll(send, round) {
     applied,
     "application/apply-patch+yaml",
   );
-  for (const query of ["", "?limit=1", "?labelSelector=app"])
+  for (const query of ["", "?limit=1", "?labelSelector=app"]) {
     await send("GET", deployments + query);
+  }
   const configMaps = "/api/v1/namespaces/default/configmaps";
   await send("POST", configMaps, { metadata: { name }, data: { name } });
   await send("PUT", `${configMaps}/${name}`, { metadata: { name }, data: { name, round: "next" } });

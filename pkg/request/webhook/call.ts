@@ -4,12 +4,12 @@ import { dialFailure, textWithin, trustServers } from "#base";
 import { CallFault } from "./call-fault.ts";
 import { parseResponse, type WebhookResponse } from "./response.ts";
 
-/** Address and trust of a webhook. */
+/** URL, CA bundle and address of a webhook. */
 export interface WebhookPlace {
   readonly url: URL;
-  /** CA bundle, PEM; "" = the system's trust store. */
+  /** CA bundle as PEM; "" for the system's trust store. */
   readonly authorities: string;
-  /** Resolves the address to connect to; absent = the host of the URL. */
+  /** Resolves the address to connect to; absent to use the host of the URL. */
   readonly address?: (() => Promise<{ readonly host: string; readonly port: number }>) | undefined;
 }
 
@@ -18,18 +18,19 @@ interface WebhookCall {
   readonly body: string;
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
-  /** Agent with keep-alive connections; absent = a new connection per call. */
+  /** Agent with keep-alive connections; absent for a new connection per call. */
   readonly agent?: Agent;
-  /** Further headers. */
+  /** Additional headers. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Size limit of a response. Responses have about the size of requests, which are limited elsewhere. */
+/** Limit of a response in bytes; responses are about as large as requests, which have their own limit. */
 const maxResponseBytes = 16 * 2 ** 20;
 
 /**
- * Posts JSON and parses the JSON response. Redirects are not followed: they would let a webhook choose
- * the addresses that this server connects to.
+ * Posts JSON and parses the JSON response. Does not follow redirects, with which a webhook could choose
+ * the addresses that this server connects to (SSRF).
+ *
  * @throws CallFault, or the signal's reason
  */
 export async function callWebhook(place: WebhookPlace, call: WebhookCall): Promise<unknown> {
@@ -37,26 +38,26 @@ export async function callWebhook(place: WebhookPlace, call: WebhookCall): Promi
   const url = new URL(place.url);
   url.searchParams.set("timeout", `${timeoutMs / 1000}s`);
   const post = `Post ${JSON.stringify(displayUrl(place, url))}`;
-  const ended = new AbortController();
-  const limit = setTimeout(() => ended.abort(), timeoutMs);
-  const leave = (): void => ended.abort();
-  signal?.addEventListener("abort", leave, { once: true });
+  const controller = new AbortController();
+  const abort = (): void => controller.abort();
+  const timer = setTimeout(abort, timeoutMs);
+  signal?.addEventListener("abort", abort, { once: true });
   try {
     signal?.throwIfAborted();
-    return parseResponse(await sendWithRetry(place, url, { ...call, signal: ended.signal }));
+    return parseResponse(await sendWithRetry(place, url, { ...call, signal: controller.signal }));
   } catch (error) {
     if (error instanceof CallFault) throw error;
     signal?.throwIfAborted();
-    if (ended.signal.aborted) throw new CallFault(`${post}: context deadline exceeded`);
-    const dialled = { host: hostOf(url), port: url.port || "443" };
-    throw new CallFault(`${post}: ${dialFailure(dialled, error as Error)}`);
+    if (controller.signal.aborted) throw new CallFault(`${post}: context deadline exceeded`);
+    const address = { host: hostOf(url), port: url.port || "443" };
+    throw new CallFault(`${post}: ${dialFailure(address, error as Error)}`);
   } finally {
-    clearTimeout(limit);
-    signal?.removeEventListener("abort", leave);
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", abort);
   }
 }
 
-/** The URL in errors; that of a service includes the port, even 443. */
+/** The URL in errors; that of a service always includes the port. */
 function displayUrl({ address }: WebhookPlace, url: URL): string {
   if (address === undefined || url.port !== "") return url.href;
   return url.href.replace(url.host, `${url.host}:443`);
@@ -67,7 +68,7 @@ function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[(.*)\]$/, "$1");
 }
 
-/** Retries once on a new connection if the server had closed the keep-alive connection. */
+/** Retries once on a new connection if the webhook has closed the keep-alive connection. */
 async function sendWithRetry(
   place: WebhookPlace,
   url: URL,
@@ -77,11 +78,12 @@ async function sendWithRetry(
     return await exchange(place, url, call);
   } catch (error) {
     if (!(error instanceof StaleConnection)) throw error;
-    const { agent: _kept, ...fresh } = call;
-    return exchange(place, url, fresh);
+    const { agent: _agent, ...withoutAgent } = call;
+    return exchange(place, url, withoutAgent);
   }
 }
 
+/** The webhook reset an idle keep-alive connection before it received the request. */
 class StaleConnection extends Error {
   override readonly name = "StaleConnection";
 }
@@ -92,8 +94,12 @@ async function exchange(
   { body, agent, signal, headers }: WebhookCall,
 ): Promise<WebhookResponse> {
   const bytes = Buffer.from(body);
-  const found = await address?.();
-  const socketAddress = found && { host: found.host, hostname: found.host, port: found.port };
+  const resolved = await address?.();
+  const socketAddress = resolved && {
+    host: resolved.host,
+    hostname: resolved.host,
+    port: resolved.port,
+  };
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     const request = httpsRequest({
       protocol: url.protocol,
