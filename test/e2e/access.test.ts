@@ -1,6 +1,6 @@
 /**
- * Who may do what, through stock clients: kubectl with each kind of credential, a certificate made
- * by openssl, revocation; and reviews against what requests really get.
+ * Authorization through stock clients: kubectl with each kind of credential, client certificates made
+ * with openssl, revocation, and access reviews compared with requests.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -55,13 +55,13 @@ describe("access, with kubectl", () => {
     return `${url} --client-certificate=${name}.crt --client-key=${name}.key`;
   }
 
-  /** Runs as another user than the admin of the kubeconfig: without its certificate. */
+  /** Runs kubectl without the administrator's client certificate of the kubeconfig. */
   function withToken(token: string): string {
     const url = `--server=${server.url} --insecure-skip-tls-verify --kubeconfig=/dev/null`;
     return `${url} --token=${token}`;
   }
 
-  it("tells whether one may, as oneself and as others", async () => {
+  it("kubectl auth can-i works for the user and with impersonation", async () => {
     assert.equal(await ok("auth can-i delete nodes"), "yes");
     assert.equal(await ok("auth can-i list configmaps -n team --as=alice"), "yes");
     const denied = await attempt("auth can-i delete configmaps -n team --as=alice");
@@ -70,14 +70,14 @@ describe("access, with kubectl", () => {
     assert.match(list, /^configmaps +\[\] +\[\] +\[get list\]$/m);
   });
 
-  it("tells who one is", async () => {
+  it("kubectl auth whoami prints the user", async () => {
     assert.match(await ok("auth whoami"), /^Username +admin$/m);
     const alice = await ok(`auth whoami ${withToken("alicetoken")}`);
     assert.match(alice, /^Username +alice$/m);
     assert.match(alice, /^Groups +\[devs system:authenticated\]$/m);
   });
 
-  it("says in words what is forbidden", async () => {
+  it("prints kube-apiserver's message for a forbidden request", async () => {
     const { status, error } = await attempt(`get nodes ${withToken("alicetoken")}`);
     assert.equal(status, 1);
     assert.equal(
@@ -87,13 +87,13 @@ describe("access, with kubectl", () => {
     );
   });
 
-  it("takes certificates that its authority signed", async () => {
+  it("accepts client certificates of its CA", async () => {
     const bob = await ok(`auth whoami ${await certified("bob", "/O=devs/CN=bob")}`);
     assert.match(bob, /^Username +bob$/m);
     assert.match(bob, /^Groups +\[devs system:authenticated\]$/m);
   });
 
-  it("makes tokens of service accounts, which end with the account", async () => {
+  it("creates ServiceAccount tokens, which are invalid once the account is deleted", async () => {
     await ok("create serviceaccount bot -n team");
     await ok("create rolebinding bot -n team --role=reader --serviceaccount=team:bot");
     const token = await ok("create token bot -n team");
@@ -102,7 +102,7 @@ describe("access, with kubectl", () => {
     assert.match(await ok(`get configmap c1 -n team -o name ${own}`), /configmap\/c1/);
     assert.match(await ok(`auth whoami ${own}`), /^Username +system:serviceaccount:team:bot$/m);
     await ok("delete serviceaccount bot -n team");
-    // A valid token is known for a second.
+    // Authenticated tokens are cached for a second.
     const deadline = Date.now() + 10_000;
     let refused = await attempt(`get configmap c1 -n team ${own}`);
     while (refused.status === 0 && Date.now() < deadline) {
@@ -124,7 +124,7 @@ describe("access, with kubectl", () => {
     assert.match(who, /^Username +system:bootstrap:abcdef$/m);
   });
 
-  it("reconciles roles: adds what is missing, takes away on demand", async () => {
+  it("kubectl auth reconcile adds missing rules, and removes extra ones on request", async () => {
     const rule = (verb: string) => ({ verbs: [verb], apiGroups: [""], resources: ["secrets"] });
     const role = (...verbs: readonly string[]) =>
       JSON.stringify({
@@ -142,7 +142,7 @@ describe("access, with kubectl", () => {
     assert.deepEqual(await verbs(), ["watch"]);
   });
 
-  it("says to nodes that only their own Node is theirs", async () => {
+  it("limits nodes to their own Node object", async () => {
     const own = await certified("node", "/O=system:nodes/CN=system:node:n1");
     const node = (name: string, labels: object = {}) =>
       JSON.stringify({ apiVersion: "v1", kind: "Node", metadata: { name, labels } });
@@ -160,7 +160,7 @@ describe("access, with kubectl", () => {
     assert.match(deleted.error, /User "system:node:n1" cannot delete resource "nodes"/);
   });
 
-  it("takes a right back at once", async () => {
+  it("revokes a permission immediately", async () => {
     const own = withToken("alicetoken");
     await ok(`get configmaps -n team ${own}`);
     await ok("delete rolebinding alice -n team");
@@ -170,7 +170,7 @@ describe("access, with kubectl", () => {
   });
 });
 
-describe("access, within the process", () => {
+describe("access, in process", () => {
   let server: RunningServer;
 
   before(async () => {
@@ -216,7 +216,7 @@ describe("access, within the process", () => {
   for (const { group, resource, path: collection } of places) {
     for (const verb of ["get", "list", "delete"] as const) {
       for (const name of verb === "list" ? [""] : ["mine", "yours"]) {
-        it(`a review of ${verb} ${resource} ${name} says what a request gets`, async () => {
+        it(`a review of ${verb} ${resource} ${name} agrees with the request`, async () => {
           const resourceAttributes = { verb, group, resource, name, namespace: "team" };
           const spec = { user: "u", groups: ["system:authenticated"], resourceAttributes };
           const review = await post(`${access}/subjectaccessreviews`, { spec });
@@ -246,7 +246,7 @@ describe("access, within the process", () => {
     assert.equal(answer.status, 403);
   });
 
-  it("gives every fork the keys of what it was copied from", async () => {
+  it("gives a fork the keys of its source", async () => {
     const url = "/api/v1/namespaces/team/serviceaccounts";
     await post(url, { metadata: { name: "bot" } });
     const made = await post(`${url}/bot/token`, { spec: {} });
@@ -264,7 +264,7 @@ describe("access, within the process", () => {
     await copy.close();
   });
 
-  it("makes no tokens in a namespace that is going away, and says of whom", async () => {
+  it("creates no tokens in a terminating namespace, and names the account", async () => {
     await post("/api/v1/namespaces", { metadata: { name: "leaving" } });
     const url = "/api/v1/namespaces/leaving/serviceaccounts";
     await post(url, { metadata: { name: "bot", finalizers: ["example.com/wait"] } });
@@ -274,7 +274,7 @@ describe("access, within the process", () => {
     assert.match(body.message, /^serviceaccounts "bot" is forbidden: unable to create new content/);
   });
 
-  it("leaves roles alone that opted out, and repairs the others", async () => {
+  it("repairs bootstrap roles, except those with autoupdate=false", async () => {
     const change = async (name: string, object: object) => {
       const answer = await server.fetch(`${rbac}/clusterroles/${name}`, {
         method: "PATCH",
@@ -313,7 +313,7 @@ describe("access, on three replicas over etcd", () => {
       format: "pem",
     }) as string;
     const options = { storage, controllers: false, serviceAccounts: { signingKey } };
-    // All make the default roles at the same moment.
+    // All create the bootstrap roles at once.
     servers = await Promise.all([1, 2, 3].map(() => startServer(options)));
   });
   after(async () => {
@@ -329,7 +329,7 @@ describe("access, on three replicas over etcd", () => {
     return (await servers[0]!.fetch(url, init)).status;
   }
 
-  /** Resolves once the other replica allows a request of `u`, or no longer does. */
+  /** Resolves once the other replica allows, or rejects, a request of `u`. */
   async function untilAllowed(expected: boolean): Promise<void> {
     const deadline = performance.now() + 10_000;
     const headers = { "impersonate-user": "u" };
@@ -341,7 +341,7 @@ describe("access, on three replicas over etcd", () => {
     }
   }
 
-  it("has all default roles and bindings, as one server alone makes them", async () => {
+  it("has the same bootstrap roles and bindings as a single server", async () => {
     const alone = await startServer({ controllers: false });
     for (const kinds of ["clusterroles", "clusterrolebindings", "roles", "rolebindings"]) {
       const shown = async (server: RunningServer) => {
@@ -367,7 +367,7 @@ describe("access, on three replicas over etcd", () => {
     await alone.close();
   });
 
-  it("grants and takes back on the other", async () => {
+  it("applies grants and revocations on the other replica", async () => {
     const rules = [{ verbs: ["list"], apiGroups: [""], resources: ["nodes"] }];
     const role = { metadata: { name: "n" }, rules };
     assert.equal(await send("POST", `${rbac}/clusterroles`, role), 201);

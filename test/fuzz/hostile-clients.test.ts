@@ -1,6 +1,6 @@
 /**
- * Clients that leave, do not read, send slowly or reset: what they cost is bounded in bytes, objects
- * and seats. `hostile-clients.ts` measures the same in time and memory.
+ * Clients that disconnect, do not read, send slowly or reset streams: their cost is bounded in bytes,
+ * objects and seats. `hostile-clients.ts` measures it in time and memory.
  */
 import assert from "node:assert/strict";
 import http2 from "node:http2";
@@ -19,7 +19,7 @@ const catalog = new Catalog(builtinKinds, domainOf());
 const configMaps = catalog.find("", "v1", "configmaps")!;
 const collection = "/api/v1/namespaces/n/configmaps";
 
-/** Users are named by a header. */
+/** The user is the value of a header. */
 const byHeader: Authenticator = {
   authenticate: async ({ headersBelow }) => {
     const name = headersBelow("x-user").get("x-user")?.[0] ?? "alice";
@@ -68,13 +68,13 @@ class CountedItems {
 
 const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 50));
 
-describe("a client that leaves a list", () => {
+describe("a client that disconnects during a list", () => {
   for (const accept of [
     "application/json",
     "application/yaml",
     "application/json;as=Table;v=v1;g=meta.k8s.io",
   ]) {
-    it(`ends it: ${accept}`, async () => {
+    it(`ends its encoding: ${accept}`, async () => {
       const counted = new CountedItems(10_000);
       let taken = 0;
       async function* chunks(): AsyncGenerator<readonly Item[]> {
@@ -121,13 +121,13 @@ describe("a client that does not read its watch", () => {
     return { bytes: (first.value as Uint8Array).byteLength, encoded };
   };
 
-  it("holds a few events of many", async () => {
+  it("buffers only a few of many events", async () => {
     const { bytes, encoded } = await eventsOf(1_000);
     assert.ok(bytes <= 16 * 1024, `${bytes} bytes in one write`);
     assert.ok(encoded <= 64, `${encoded} events were encoded`);
   });
 
-  it("holds one large event", async () => {
+  it("buffers one large event", async () => {
     const { bytes, encoded } = await eventsOf(100_000);
     assert.ok(bytes <= 110_000, `${bytes} bytes in one write`);
     assert.ok(encoded <= 4, `${encoded} events were encoded`);
@@ -135,7 +135,7 @@ describe("a client that does not read its watch", () => {
 });
 
 describe("requests whose clients have disconnected", () => {
-  it("are not served when their stream was reset before they start", async () => {
+  it("are not served if their stream was reset before", async () => {
     let authenticated = 0;
     const authenticator: Authenticator = {
       authenticate: (credentials) => {
@@ -151,7 +151,7 @@ describe("requests whose clients have disconnected", () => {
 });
 
 describe("a path of a million slashes", () => {
-  it("is read once", async () => {
+  it("is parsed in linear time", async () => {
     const server = serverOf({ connect: async () => undefined });
     const path = `/api/v1/namespaces/n/pods/p/proxy/${"/".repeat(1_000_000)}x`;
     const { status } = await server.handle({ method: "GET", url: path });
@@ -209,7 +209,7 @@ describe("connections of hostile clients", () => {
     return statusOf(stream);
   };
 
-  it("take no seat of a write while their bodies arrive", async () => {
+  it("occupy no seat while the body of a write arrives", async () => {
     const slow = Array.from({ length: 32 }, () => start("alice", collection));
     const statuses = slow.map(statusOf);
     for (const [index, stream] of slow.entries()) {
@@ -224,7 +224,7 @@ describe("connections of hostile clients", () => {
     assert.equal(await post("alice", collection, { metadata: { name: "one-more" } }), 201);
   });
 
-  it("may send headers as large over HTTP/1.1 as over HTTP/2", async () => {
+  it("have the same limit of headers over HTTP/1.1 and HTTP/2", async () => {
     const headersOf = (kib: number) => ({ "x-long": "x".repeat(kib * 1024) });
     for (const [kib, expected] of [
       [15, 200],

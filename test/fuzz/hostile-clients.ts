@@ -1,6 +1,6 @@
 /**
- * Measures what clients that misbehave cost a server: its CPU time, its resident memory, and how
- * long `/readyz` takes meanwhile. Run by hand, on a machine with nothing else to do:
+ * Measures what misbehaving clients cost a server: CPU time, resident memory, and the latency of
+ * `/readyz` meanwhile. Run manually, on an idle machine:
  *
  *     node scripts/build.mjs
  *     node --conditions=source --import=tsx test/fuzz/hostile-clients.ts [directory of a build] [scenario...]
@@ -110,7 +110,7 @@ async function create(session: http2.ClientHttp2Session, where: string, object: 
   if (status !== 201) throw new Error(`POST ${where}: ${status}`);
 }
 
-/** Asks for `/readyz` over and over on a connection of its own; `stop` tells the longest, in ms. */
+/** Polls `/readyz` on a separate connection; `stop` returns the longest latency in ms. */
 async function watchReadiness(target: Target): Promise<() => Promise<number>> {
   const session = await connect(target);
   let longest = 0;
@@ -131,7 +131,7 @@ async function watchReadiness(target: Target): Promise<() => Promise<number>> {
   };
 }
 
-/** Prints what the server spent while `work` ran and until it is idle again. */
+/** Prints the server's cost from the start of `work` until it is idle again. */
 async function measure(target: Target, name: string, work: () => Promise<unknown>): Promise<void> {
   const [cpu, memory] = [cpuOf(target), memoryOf(target)];
   const stop = await watchReadiness(target);
@@ -151,7 +151,7 @@ async function measure(target: Target, name: string, work: () => Promise<unknown
 
 const unread: http2.Settings = { initialWindowSize: 0 };
 
-/** Opens `count` calls that are never read, 50 per connection: Node bounds what one may hold. */
+/** Opens `count` requests without reading responses, 50 per connection, which Node limits. */
 async function openUnread(target: Target, count: number, call: Call) {
   const sessions: http2.ClientHttp2Session[] = [];
   let answered = 0;

@@ -1,7 +1,7 @@
 /**
- * Requests with about as many values as `requestBounds` allows: work that grows faster than they do
- * would take minutes or all memory, and no other request would be answered meanwhile. Nothing is
- * timed here; a violation exceeds the time that a test may take.
+ * Requests with about as many values as `requestBounds` allows: superlinear work on them would take
+ * minutes or all memory, and block other requests. Nothing is timed here; a violation exceeds the
+ * timeout of the test.
  */
 import assert from "node:assert/strict";
 import { type RunningServer, startServer } from "../../cmd/keelson/index.ts";
@@ -32,7 +32,7 @@ const selector = { matchLabels: { a: "b" } };
 
 const begins = Buffer.from("-----BEGIN CERTIFICATE-----\n".repeat(30_000)).toString("base64");
 
-/** Where it is posted, what, and the code of the answer. */
+/** Path, body and the code of the response. */
 const requests: readonly (readonly [string, string, object, number])[] = [
   [
     "owners that are all controllers",
@@ -163,7 +163,7 @@ describe("large requests", () => {
   }
 
   for (const [name, resource, body, code] of requests) {
-    it(`take as long as they are: ${name}`, async () => {
+    it(`take linear time: ${name}`, async () => {
       const collection = resource.startsWith("/") ? resource : `${core}/${resource}`;
       const answer = await post(`${collection}?dryRun=All`, body);
       const text = await answer.text();
@@ -172,7 +172,7 @@ describe("large requests", () => {
     });
   }
 
-  it("with too many versions of a definition are refused", async () => {
+  it("with too many versions of a definition are rejected", async () => {
     const { spec, ...rest } = definition(99) as any;
     const schema = { openAPIV3Schema: { type: "object" } };
     const versions = many(5000, (i) => {
@@ -183,7 +183,7 @@ describe("large requests", () => {
     assert.match(await answer.text(), /spec.versions: Too many: 5000: must have at most 100 items/);
   });
 
-  it("are worked on in slices: others are answered while expressions are compiled", async () => {
+  it("yield to other requests while expressions are compiled", async () => {
     const order: string[] = [];
     const created = post(policies, policy(3000)).then(async (answer) => {
       order.push("policy");
@@ -197,7 +197,7 @@ describe("large requests", () => {
     assert.deepEqual(order, ["version", "policy"]);
   });
 
-  it("are worked on in slices: others are answered while a large document is made", async () => {
+  it("yield to other requests while a large document is built", async () => {
     const created = await Promise.all(many(60, (i) => post(definitions, definition(i))));
     assert.deepEqual([...new Set(created.map(({ status }) => status))], [201]);
     const last = "/apis/g59.example.com/v1";

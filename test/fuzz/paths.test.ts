@@ -1,7 +1,7 @@
 /**
- * Odd paths: what is authorized is what is served. Whatever a path looks like, an answer holds only
- * objects that the parsed request names, and a user with access to one object never sees another.
- * The seed of a failing run is in its message.
+ * Malformed and unusual paths: the authorized request is the served one. For any path, a response
+ * contains only objects that the parsed request names, and a user with access to one object never
+ * receives another. The message of a failure contains the seed.
  */
 import assert from "node:assert/strict";
 import { type Random, seededRandom } from "#base";
@@ -14,7 +14,7 @@ const watchMs = 50;
 const json = { "content-type": "application/json" };
 const hidden = "what-nobody-may-see";
 
-/** Where things are; "u" may see the first only. */
+/** Paths of the objects; user "u" may read only the first. */
 const honest = [
   "/api/v1/namespaces/one/configmaps/a",
   "/api/v1/namespaces/one/configmaps/b",
@@ -67,7 +67,7 @@ const insertions = [
   "a",
 ];
 
-/** One to three changes: something put in, left out, written in capitals, said twice. */
+/** Applies one to three changes: insertion, removal, upper case, repetition. */
 function oddPath(random: Random): string {
   let path = random.pick(honest);
   for (let changes = 1 + random.below(3); changes > 0; changes--) {
@@ -104,7 +104,7 @@ function oddPath(random: Random): string {
   return path.startsWith("/") ? path : `/${path}`;
 }
 
-describe("odd paths", () => {
+describe("unusual paths", () => {
   let server: RunningServer;
 
   before(async () => {
@@ -146,7 +146,7 @@ describe("odd paths", () => {
   async function get(url: string, headers: Record<string, string> = {}) {
     const { status, body } = await server.fetch(url, { headers });
     const reader = body?.getReader();
-    // A watch has no end; its first event says enough, and there may be none.
+    // A watch does not end: its first event, if any, suffices.
     const isWatch = /watch/i.test(parseTarget(url)?.path ?? "");
     const limit = isWatch ? setTimeout(() => void reader?.cancel(), watchMs) : undefined;
     let text = "";
@@ -161,7 +161,7 @@ describe("odd paths", () => {
     return { url, status, text };
   }
 
-  /** Objects of an answer: one, those of a list, that of an event. */
+  /** The objects of a response: one, those of a list, or that of an event. */
   function objectsIn(text: string): readonly any[] {
     const line = text.split("\n", 1)[0] ?? "";
     const body = line.startsWith("{") ? JSON.parse(line) : {};
@@ -170,7 +170,7 @@ describe("odd paths", () => {
     return body.metadata?.uid === undefined ? [] : [body];
   }
 
-  it(`serve what was authorized (${rounds} of them, SEED=${seed})`, async () => {
+  it(`serve only the authorized request (${rounds} paths, SEED=${seed})`, async () => {
     const random = seededRandom(Number(seed));
     let served = 0;
     for (let round = 0; round < rounds; round++) {

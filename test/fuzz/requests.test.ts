@@ -1,8 +1,6 @@
 /**
- * Hostile requests against a whole server: whatever is sent, the answer is a Status (or a success
- * that
- * is meant), nothing is stored, and the server goes on. The seed of a failing run is in its
- * message.
+ * Hostile requests against a whole server: every response is a Status (or the intended success), nothing
+ * is stored, and the server continues to serve. The message of a failure contains the seed.
  */
 import assert from "node:assert/strict";
 import { type Random, seededRandom } from "#base";
@@ -55,7 +53,7 @@ const bombs = [
   }),
 ].join("\n");
 
-/** Body, media type, the code that Kubernetes answers, and a part of its message. */
+/** Body, media type, the code of kube-apiserver, and a part of its message. */
 const hostileBodies: readonly (readonly [string, string | Uint8Array, string, number, RegExp])[] = [
   ["empty", "", "application/json", 400, /./],
   ["cut off", '{"apiVersion":"v1","kind"', "application/json", 400, /unexpected end of JSON input/],

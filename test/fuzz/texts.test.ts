@@ -1,6 +1,6 @@
 /**
- * Texts of failures: whatever is sent, no Status and no warning shows what the JavaScript engine says
- * of its own values. The seed of a failing run is in its message.
+ * Messages of failures: no Status and no warning contains messages or values of the JavaScript engine.
+ * The message of a failure contains the seed.
  */
 import assert from "node:assert/strict";
 import { type Random, seededRandom } from "#base";
@@ -9,7 +9,7 @@ import { type RunningServer, startServer } from "../../cmd/keelson/index.ts";
 const seed = process.env["SEED"] ?? String(Date.now() % 1_000_000);
 const rounds = Number(process.env["ROUNDS"] ?? 150);
 
-/** What V8 and Node say, and how they print values; nothing of it is a word of Kubernetes. */
+/** Error messages and printed values of V8 and Node, which Kubernetes' messages do not contain. */
 const ENGINE_WORDS = new RegExp(
   [
     /Unexpected (token|end of JSON|string|number|non-whitespace)/,
@@ -145,7 +145,7 @@ const bodyTypes = [
   "application/cbor",
 ];
 
-/** Values that stand in for any part of an object. */
+/** Values that replace parts of an object. */
 const strangers: readonly unknown[] = [
   null,
   true,
@@ -174,7 +174,7 @@ const strangers: readonly unknown[] = [
   { constructor: 1, toString: 2 },
 ];
 
-/** Replaces one value of `object`, somewhere. */
+/** Replaces a random value of `object`. */
 function altered(random: Random, object: unknown): unknown {
   if (typeof object !== "object" || object === null || random.below(6) === 0) {
     return random.pick(strangers);
@@ -285,7 +285,7 @@ function remove(random: Random): Sent {
   };
 }
 
-describe("texts of failures", () => {
+describe("messages of failures", () => {
   let server: RunningServer;
   before(async () => {
     server = await startServer({ controllers: false });
@@ -311,7 +311,7 @@ describe("texts of failures", () => {
   }
 
   for (const [what, make] of Object.entries({ create, patch, list, continued, remove })) {
-    it(`holds nothing of the engine: ${what} (SEED=${seed})`, async () => {
+    it(`contain nothing of the JavaScript engine: ${what} (SEED=${seed})`, async () => {
       const random = seededRandom(`${seed} ${what}`);
       let refused = 0;
       for (let round = 0; round < rounds; round++) {

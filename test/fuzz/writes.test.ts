@@ -1,7 +1,7 @@
 /**
- * Hostile patches, configurations and owners against a whole server: each gets its Status, in work
- * that is bounded by the size of what was sent, and what is stored stays an object of its kind. The
- * seed of a failing run is in its message.
+ * Hostile patches, applied configurations and managedFields against a whole server: each gets its Status,
+ * with work bounded by the size of the request, and stored objects stay valid. The message of a failure
+ * contains the seed.
  */
 import assert from "node:assert/strict";
 import { type Random, seededRandom } from "#base";
@@ -77,7 +77,7 @@ interface Attack {
   readonly message: RegExp;
 }
 
-/** Operations that make something deeper than any of them is. */
+/** Operations whose result is deeper than each of them. */
 const burial = [
   { op: "add", path: "/data", value: JSON.parse(deep(900)) },
   ...times(100, (n) => [
@@ -270,7 +270,7 @@ describe("hostile patches", function () {
     ["merge", `{${times(9_000, (n) => `"odd${n}":1`).join(",")}}`],
   ];
   for (const [type, body] of warned) {
-    it(`${type}: clients can read an answer that warns of 9,000 mistakes`, async () => {
+    it(`${type}: clients can read a response with warnings about 9,000 unknown fields`, async () => {
       const answer = await server.fetch(`${maps}/victim?fieldManager=m&dryRun=All`, {
         method: "PATCH",
         body,
@@ -282,7 +282,7 @@ describe("hostile patches", function () {
     });
   }
 
-  it("take __proto__ for a key", async () => {
+  it("treat __proto__ as a key", async () => {
     const body = '{"data":{"__proto__":"1","constructor":"2"}}';
     for (const type of ["merge", "strategic"] as const) {
       assert.equal((await patch(`${maps}/victim`, type, body)).status, 200);
@@ -312,7 +312,7 @@ const entry = {
 };
 const own = { "f:data": { "f:a": {} } };
 
-/** What is sent as managedFields of a config map. */
+/** Values of a ConfigMap's managedFields in requests. */
 const lies: readonly (readonly [what: string, entries: unknown])[] = [
   ["10,000 managers", times(10_000, (n) => ({ ...entry, manager: `m${n}`, fieldsV1: own }))],
   ["10,000 updaters", times(10_000, (n) => ({ ...entry, operation: "Update", manager: `m${n}` }))],
@@ -336,14 +336,14 @@ const lies: readonly (readonly [what: string, entries: unknown])[] = [
   ["a long name", [{ ...entry, manager: "m".repeat(10_000), fieldsV1: own }]],
 ];
 
-describe("lies about owners", function () {
+describe("invalid managedFields", function () {
   before(async () => {
     server = await startServer({ controllers: false });
   });
   after(() => server.close());
 
   for (const [what, managedFields] of lies) {
-    it(`${what}: no write fails for long, and the truth can be told again`, async () => {
+    it(`${what}: rejected with a Status or accepted, and can be reset`, async () => {
       const name = `lie-${what.replace(/[^a-z]+/g, "-")}x`.toLowerCase();
       const lying = { ...configMap, metadata: { name, managedFields }, data: { a: "1" } };
       const created = await post(maps, lying);
@@ -368,14 +368,14 @@ function assertSane({ status, body }: Outcome, what: string): void {
   if (status >= 400) assert.equal(body.kind, "Status", said);
 }
 
-describe("patches at random", function () {
+describe("random patches", function () {
   before(async () => {
     server = await startServer({ controllers: false });
     assert.equal((await post(deployments, deployment)).status, 201);
   });
   after(() => server.close());
 
-  it(`leave a deployment that is one (${rounds} of them, SEED=${seed})`, async () => {
+  it(`keep a Deployment valid (${rounds} patches, SEED=${seed})`, async () => {
     const random = seededRandom(seed);
     for (let round = 0; round < rounds; round++) {
       const type = random.pick(["json", "merge", "strategic", "apply"] as const);
@@ -389,7 +389,7 @@ describe("patches at random", function () {
       assert.notEqual(answer.body.reason, "InternalError", why);
       const { body: now } = await send("GET", where);
       assert.equal(now.kind, "Deployment", why);
-      // What is stored would be taken again as it is.
+      // A replace with the stored object succeeds.
       const { status, body: same } = await send("PUT", `${where}?dryRun=All`, {
         body: JSON.stringify(now),
         headers: { "content-type": "application/json" },
@@ -423,7 +423,7 @@ const fields = [
   "status",
 ] as const;
 
-/** What a deployment is made of, in places where it may or may not belong. */
+/** Parts of a Deployment, at paths where they may be invalid. */
 function arbitraryValue(random: Random, depth: number): unknown {
   const kind = random.below(depth > 4 ? 5 : 9);
   if (kind === 0) return null;
@@ -438,7 +438,7 @@ function arbitraryValue(random: Random, depth: number): unknown {
   return Object.fromEntries(members);
 }
 
-/** Half of them keep to the paths of a deployment. */
+/** Half of the operations use paths of a Deployment. */
 function arbitraryPatch(random: Random, type: PatchType): unknown {
   if (type === "json") {
     const path = (): string =>

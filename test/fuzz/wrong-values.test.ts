@@ -1,8 +1,8 @@
 /**
- * Every kind, every field, every sort of wrong value, against a whole server: a value of a wrong
- * type is refused while decoding, another one is taken or refused with causes that name fields of
- * the object, null is the same as absent, and no request ends in a 5xx. A run draws requests by a
- * seed, which is in the message of a failure; ALL=1 sends all of them.
+ * Wrong values of every sort for every field of every kind, against a whole server: decoding rejects a
+ * value of a wrong type; others are accepted, or rejected with causes that name fields of the object;
+ * null equals absent; and no response is a 5xx. A run draws requests by a seed, which the message of a
+ * failure contains; ALL=1 sends all of them.
  */
 import assert from "node:assert/strict";
 import { builtinKinds } from "#api";
@@ -64,8 +64,8 @@ async function send({ collection }: Row, object: object, query: string): Promise
 }
 
 /**
- * Fields of causes that are spelt otherwise in the object: names of internal types, and fields of
- * the version that Kubernetes validates.
+ * Fields of causes with other names than in the object: those of internal types, and of the version that
+ * Kubernetes validates.
  */
 const OTHER_NAMES = new Set([
   "persistentvolumesource",
@@ -82,7 +82,7 @@ const OTHER_NAMES = new Set([
   "annotations",
 ]);
 
-/** Whether the first two steps of a cause's field are of the kind. */
+/** Whether the first two elements of a cause's field exist in the kind. */
 function isKnownField(struct: StructType, field: string): boolean {
   const [first = "", second] = field.split(/[.[]/);
   const outer = fieldNamed(struct, first);
@@ -96,7 +96,7 @@ function isKnownField(struct: StructType, field: string): boolean {
     : OTHER_NAMES.has(second);
 }
 
-/** What a response breaks of the laws, if anything. */
+/** How a response violates the rules; undefined if it does not. */
 function faultOf(row: Row, { code, body }: Outcome, { sort }: WrongValue): string | undefined {
   if (code >= 500) return `${code}: ${body.message}`;
   if (code < 400) return sort === "wrong type" ? "a wrong type was taken" : undefined;
@@ -154,7 +154,7 @@ describe("wrong values", function () {
 
   for (const row of rows) {
     const { apiVersion, kind } = row.manifest;
-    it(`${apiVersion} ${kind}: every field refuses what is wrong`, async () => {
+    it(`${apiVersion} ${kind}: every field rejects wrong values`, async () => {
       const random = seededRandom(`${seed} ${kind}`);
       const cases = sitesOf(row.struct).flatMap((site) =>
         wrongValuesFor(site.type).map((wrong) => ({ site, wrong })),
@@ -170,7 +170,7 @@ describe("wrong values", function () {
       assert.deepEqual(faults, [], `seed ${seed}`);
     });
 
-    it(`${apiVersion} ${kind}: an unknown field is told before wrong values, after wrong types`, async () => {
+    it(`${apiVersion} ${kind}: reports unknown fields after wrong types, before wrong values`, async () => {
       const strict = "&fieldValidation=Strict";
       const unknown = { ...row.manifest, unknownField: 1 };
       const invalid = withValue(unknown, ["metadata", "name"], "a/b");

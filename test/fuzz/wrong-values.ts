@@ -1,6 +1,6 @@
 /**
- * Fields of built-in kinds and wrong values for them, from the schema: every field of every kind to
- * a bounded depth, whether or not a base object has it.
+ * Fields of built-in kinds and wrong values for them, derived from the schema: every field of every kind
+ * to a limited depth, whether or not the base object has it.
  */
 import { readFileSync } from "node:fs";
 import path from "node:path";
@@ -17,19 +17,19 @@ export interface Manifest extends Plain {
   readonly metadata: { readonly name: string; readonly namespace?: string };
 }
 
-/** One field, or one element of a list or map, of a kind. */
+/** A field, or an element of a list or map, of a kind. */
 export interface Site {
   readonly steps: readonly Step[];
   readonly type: Exclude<Type, { readonly tag: "lazy" }>;
 }
 
-/** A value that Go's JSON decoder refuses for the type, or one that validation may refuse. */
+/** A value that Go's JSON decoder rejects for the type, or one that validation may reject. */
 export interface WrongValue {
   readonly sort: "wrong type" | "wrong value" | "null";
   readonly value: unknown;
 }
 
-/** One valid object of every kind that is served by default and stored. */
+/** A valid object of every stored kind that is served by default. */
 export function manifestsOfEveryKind(): readonly Manifest[] {
   return readFileSync(path.join(root, "test/e2e/every-kind.yaml"), "utf8")
     .split(/^---$/m)
@@ -38,7 +38,7 @@ export function manifestsOfEveryKind(): readonly Manifest[] {
 
 const DEEPEST = 9;
 
-/** Every field below a struct; types that contain themselves are entered once per path. */
+/** Every field below a struct; recursive types are entered once per path. */
 export function sitesOf(struct: StructType): readonly Site[] {
   const sites: Site[] = [];
   const walk = (type: Type, steps: readonly Step[], above: readonly Type[]): void => {
@@ -96,7 +96,7 @@ export function wrongValuesFor(type: Site["type"]): readonly WrongValue[] {
   }
 }
 
-/** A scalar says what it takes only through its decoder, so it is asked. */
+/** Finds what a scalar accepts by trying its decoder. */
 function sortOf(type: Extract<Type, { tag: "scalar" }>, value: unknown): WrongValue["sort"] {
   try {
     type.fromJson(value);
@@ -106,7 +106,7 @@ function sortOf(type: Extract<Type, { tag: "scalar" }>, value: unknown): WrongVa
   }
 }
 
-/** A copy of the object with the value at the place, and with the parents that it lacks. */
+/** A copy of the object with the value at the path, and with missing parents. */
 export function withValue(object: object, steps: readonly Step[], value: unknown): object {
   const copy = structuredClone(object);
   let holder = copy as Record<Step, unknown>;

@@ -10,9 +10,9 @@ import { startServer } from "../../pkg/controlplane/index.ts";
 import { root } from "../tidy/source.ts";
 
 describe("examples", () => {
-  it("controller.ts keeps its summary, tested by server-in-a-test.ts", testSummaryController);
+  it("controller.ts maintains its summary, tested by server-in-a-test.ts", testSummaryController);
 
-  it("virtual-time.ts runs a day of CronJobs, at the same times whenever it runs", async () => {
+  it("virtual-time.ts runs a day of CronJobs deterministically", async () => {
     const [first, second] = [await testDayOfCronJobs(), await testDayOfCronJobs()];
     assert.equal(first.length, 24);
     assert.equal(first[0], "2030-01-01T01:00:00Z 2030-01-01T01:00:02Z");
@@ -92,8 +92,8 @@ describe("examples", () => {
 });
 
 /**
- * Environment in which Go finds everything that the tests of a folder import without a download: its
- * module cache, or the sources in GOPATH; undefined = in none, or Go is not there.
+ * Environment in which Go builds the tests of a folder without a download: from its module cache, or from
+ * the sources in GOPATH. Undefined if neither has all imports, or Go is not installed.
  */
 function offlineModules(cwd: string): Readonly<Record<string, string>> | undefined {
   const modules = { GOPROXY: "off", GOFLAGS: "-mod=mod", GOTOOLCHAIN: "local" };

@@ -1,4 +1,4 @@
-/** The checks of the model find what they are for. */
+/** The checks of the model detect violations. */
 import assert from "node:assert/strict";
 import { checkHistory, checkWatcher } from "./check.ts";
 import type { Change, Operation, Told } from "./history.ts";
@@ -78,7 +78,7 @@ describe("the model's check of histories", () => {
     });
   }
 
-  it("finds writes that no client requested, that happened twice, or against their precondition", () => {
+  it("finds writes without a request, repeated writes, and writes against their precondition", () => {
     const more = (change: Change) => checkHistory(writes, [...changes, change]).join();
     assert.match(more({ revision: 10, key: "a", value: "x" }), /requested by no client/);
     assert.match(more({ revision: 10, key: "b", value: "two" }), /happened twice/);
@@ -99,7 +99,7 @@ describe("the model's check of watchers", () => {
   ];
   const check = (told: readonly Told[]) => checkWatcher(told, changes, () => true).join();
 
-  it("accepts the whole story, from any list on", () => {
+  it("accepts complete histories from any list on", () => {
     assert.equal(check(all), "");
     const later: Told = { type: "LISTED", revision: 7, found: new Map(Object.entries(both)) };
     assert.equal(check([later, ...all.slice(4)]), "");

@@ -1,4 +1,4 @@
-/** The whole topology as processes of this machine, while parts of it are killed and restarted. */
+/** A whole cluster as local processes, while parts of it are killed and restarted. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { setMaxListeners } from "node:events";
@@ -50,7 +50,7 @@ describe("a cluster on this machine", function () {
 
   const logOf = (name: string) => readFileSync(path.join(directory, "log", `${name}.log`), "utf8");
 
-  it("ends what it has started when it is interrupted before it is there", async () => {
+  it("ends its processes when it is interrupted before it is ready", async () => {
     const folder = mkdtempSync(path.join(tmpdir(), "keelson-cluster-"));
     try {
       const signal = AbortSignal.timeout(500);
@@ -62,13 +62,13 @@ describe("a cluster on this machine", function () {
     }
   });
 
-  it("explains all that clients saw while anything is killed or cut off", async () => {
+  it("is linearizable to clients while processes are killed and partitioned", async () => {
     const { violations, changes, faults } = await runModel({ world, seconds: 12, seed: 7 });
     assert.deepEqual(violations, []);
     assert.ok(changes > 50 && faults > 1, `${changes} changes and ${faults} faults prove little`);
   });
 
-  it("fails no request while every server is restarted", async () => {
+  it("fails no request during a rolling restart of the servers", async () => {
     const traffic = new AbortController();
     const failures: string[] = [];
     const history: Operation[] = [];
@@ -95,9 +95,9 @@ describe("a cluster on this machine", function () {
     assert.ok(history.length > 100, `only ${history.length} operations`);
   });
 
-  it("is led by another controller manager when the leader is killed", async () => {
+  it("elects another controller manager when the leader is killed", async () => {
     const holder = async () => (await client.get(leases, managerLease)).spec.holderIdentity ?? "";
-    // Who leads says so once, who does not says who does.
+    // The leader logs its election once, the others log the leader.
     const { before, leader } = await eventually(async () => {
       const before = await holder();
       const lines = new RegExp(`^keelson: (leading|${before} leads)$`, "m");
@@ -122,7 +122,7 @@ describe("a cluster on this machine", function () {
     );
   });
 
-  it("is seen by Prometheus, and every panel of the dashboard has data", async function () {
+  it("is scraped by Prometheus, and every panel of the dashboard has data", async function () {
     const { prometheus } = cluster;
     if (prometheus === undefined) return this.skip();
     const ask = async (query: string): Promise<readonly unknown[]> => {
@@ -139,7 +139,7 @@ describe("a cluster on this machine", function () {
     const file = path.join(root, "deploy/grafana/dashboards/keelson.json");
     const { panels } = JSON.parse(readFileSync(file, "utf8"));
     for (const { title, targets } of panels) {
-      // A cluster without a mistake has no errors to show.
+      // Panels of errors have no data in a healthy cluster.
       if (title === "Errors") continue;
       for (const { expr } of targets) {
         await eventually(async () => assert.ok((await ask(expr)).length > 0, `${title}: ${expr}`));
@@ -147,7 +147,7 @@ describe("a cluster on this machine", function () {
     }
   });
 
-  it("takes namespaces away with what is in them", async () => {
+  it("deletes namespaces with their content", async () => {
     const things = { group: "", version: "v1", plural: "namespaces", kind: "Namespace" };
     const handle = { ...things, namespaced: false };
     await client.delete(handle, { name: namespace });
@@ -158,7 +158,7 @@ describe("a cluster on this machine", function () {
   });
 });
 
-/** What a log says last comes first. */
+/** The lines of a log, latest first. */
 function lastLines(log: string): string {
   return log.split("\n").reverse().join("\n");
 }

@@ -2,7 +2,7 @@ import { type Clock, seededRandom } from "#base";
 import { type ApiObject, type Client, type Handle, runElection } from "#client";
 import { namespace, pause } from "./traffic.ts";
 
-/** A term of a leader, in milliseconds of a clock that all processes share. */
+/** A leader's term, in milliseconds of a clock that all processes share. */
 export interface Term {
   readonly leader: string;
   readonly begin: number;
@@ -15,7 +15,7 @@ export interface CandidateOptions {
   readonly identity: string;
   readonly seed: number;
   readonly signal: AbortSignal;
-  /** Receives the terms of everybody. */
+  /** Receives the terms of all candidates. */
   readonly terms: Term[];
 }
 
@@ -26,14 +26,14 @@ export const leases: Handle<ApiObject & { readonly spec: { readonly holderIdenti
   kind: "Lease",
   namespaced: true,
 };
-/** What controller managers lead by. */
+/** The Lease of the controller managers. */
 export const managerLease = { namespace: "kube-system", name: "kube-controller-manager" };
 const candidateLease = { namespace, name: "election" };
 const ledMs = 40_000;
 const lookMs = 200;
 const times = { leaseDurationMs: 3_000, renewDeadlineMs: 2_000, retryPeriodMs: 400 };
 
-/** Stands in every election until the signal aborts. */
+/** Runs for leader until the signal aborts, also after losing the lease. */
 export async function runCandidate(options: CandidateOptions): Promise<void> {
   const { signal, seed, identity, terms } = options;
   const random = seededRandom(seed);
@@ -49,7 +49,7 @@ export async function runCandidate(options: CandidateOptions): Promise<void> {
   while (!signal.aborted) await runElection(election);
 }
 
-/** After the faults have ended, one candidate leads. */
+/** Checks that each Lease is renewed after the faults have ended. */
 export async function checkLed(client: Client): Promise<readonly string[]> {
   const faults = [managerLease, candidateLease].map(async (lease) => {
     const { metadata: before } = await client.get(leases, lease);
@@ -62,7 +62,7 @@ export async function checkLed(client: Client): Promise<readonly string[]> {
   return (await Promise.all(faults)).flat();
 }
 
-/** One at a time leads. */
+/** Checks that no two terms overlap. */
 export function checkTerms(terms: readonly Term[]): readonly string[] {
   const inOrder = [...terms].sort((a, b) => a.begin - b.begin);
   return inOrder.flatMap(({ leader, begin }, index) => {

@@ -1,13 +1,13 @@
-/** What happened, to clients and in the store; times are milliseconds of one clock. */
+/** Operations of clients and changes of the store; times are in milliseconds of one clock. */
 
 interface Timed {
-  /** When the request was about to be sent. */
+  /** Time before the request was sent. */
   readonly start: number;
-  /** When the answer was there, or the hope for one was given up. */
+  /** Time of the response, or of the timeout. */
   readonly end: number;
 }
 
-/** A key is a name; a value is text that no two writes share. */
+/** A key is a name; the value of each write is unique. */
 export type Operation = Timed &
   (
     | {
@@ -15,17 +15,17 @@ export type Operation = Timed &
         readonly key: string;
         /** Undefined for a deletion. */
         readonly value: string | undefined;
-        /** The version that it was to replace, 0 = none was to be there; undefined = any. */
+        /** Revision precondition: 0 if the key must not exist, undefined for none. */
         readonly expected: number | undefined;
-        /** `unknown`: no answer came, or one that leaves it open. */
+        /** `unknown`: no response, or one that does not tell whether the write happened. */
         readonly outcome: "done" | "refused" | "unknown";
-        /** Revision of a write that is done; absent for deletions, whose version is not known. */
+        /** Revision of a successful write; absent for deletions, whose revision is not known. */
         readonly revision?: number;
       }
     | {
         readonly kind: "read";
         readonly key: string;
-        /** Undefined where nothing was there. */
+        /** Undefined if the key did not exist. */
         readonly found: Version | undefined;
       }
     | {
@@ -42,18 +42,18 @@ export interface Version {
   readonly value: string;
 }
 
-/** A change as the store tells it. */
+/** A change as watched in the store. */
 export interface Change {
   readonly revision: number;
   readonly key: string;
-  /** Undefined = deleted. */
+  /** Undefined for a deletion. */
   readonly value: string | undefined;
 }
 
 type Found = ReadonlyMap<string, Version>;
 type EventType = "ADDED" | "MODIFIED" | "DELETED";
 
-/** What one watcher was told, from its first list on. */
+/** The lists and events that one watcher received. */
 export type Told =
   | { readonly type: "LISTED"; readonly revision: number; readonly found: Found }
   | { readonly type: EventType; readonly key: string; readonly version: Version }

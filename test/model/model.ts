@@ -18,7 +18,7 @@ export interface ModelOptions {
   readonly world: World;
   readonly seconds: number;
   readonly seed: number;
-  /** Told of every fault that is made. */
+  /** Called with every injected fault. */
   readonly log?: (line: string) => void;
 }
 
@@ -28,17 +28,17 @@ export interface ModelResult {
   readonly changes: number;
   readonly events: number;
   readonly faults: number;
-  /** Times that a candidate was elected. */
+  /** Number of elections. */
   readonly terms: number;
-  /** Requests that failed, as they may while servers are killed. */
+  /** Failed requests, which are expected while servers are killed. */
   readonly failures: number;
 }
 
 const workers = 12;
 const requestMs = 10_000;
-/** Until a watcher that was cut off has seen everything. */
+/** Time in ms for a disconnected watcher to catch up. */
 const catchUpMs = 60_000;
-/** Writes that a history needs to prove anything, even where a machine is slow. */
+/** Least number of writes of a meaningful history, also on a slow machine. */
 const enough = 60;
 const enoughMs = 30_000;
 const peaceMs = [200, 500, 1500];
@@ -52,7 +52,7 @@ const namespaces: Handle = {
   namespaced: false,
 };
 
-/** A client of its own connections through the balancer; each request is tried once. */
+/** A client with separate connections through the load balancer; it does not retry. */
 export function balanced(
   { kubeconfig }: Cluster,
   signal: AbortSignal,
@@ -68,12 +68,12 @@ export function balanced(
   return new HttpClient({ ...options, domain: domainOf() });
 }
 
-/** Random traffic and random faults, and then the question whether all of it makes sense. */
+/** Runs random traffic with random faults, then checks the history. */
 export async function runModel(options: ModelOptions): Promise<ModelResult> {
   const { world, seconds, seed, log = () => undefined } = options;
   const { cluster, clientClocks } = world;
   const life = new AbortController();
-  // Every client listens to it.
+  // Every client adds a listener to the signal.
   setMaxListeners(0, life.signal);
   const traffic = new AbortController();
   await prepare(cluster, life.signal);
@@ -146,7 +146,7 @@ function violationsOf(
 }
 
 interface Watcher {
-  /** Name of the only object that it watches; absent = all. */
+  /** Name of the only watched object; absent for all. */
   readonly name?: string;
   readonly story: Told[];
 }
@@ -155,7 +155,7 @@ function selects(name: string | undefined, key: string): boolean {
   return name === undefined || name === key;
 }
 
-/** The namespace of the traffic, with nothing in it. */
+/** Creates the namespace of the traffic, empty. */
 async function prepare(cluster: Cluster, signal: AbortSignal): Promise<void> {
   const client = balanced(cluster, signal, { retry: true });
   try {
@@ -179,7 +179,7 @@ interface FaultPlan {
   readonly log: (line: string) => void;
 }
 
-/** One fault after the other, with a little peace between them. */
+/** Injects one fault after the other, with pauses between them. */
 async function makeFaults(world: World, { random, seconds, log }: FaultPlan): Promise<number> {
   const end = performance.now() + seconds * 1000;
   let made = 0;
@@ -191,7 +191,7 @@ async function makeFaults(world: World, { random, seconds, log }: FaultPlan): Pr
   }
 }
 
-/** Until every watcher was told of everything, or will not be. */
+/** Waits until every watcher has received all changes, or the time is over. */
 async function caughtUp(
   watchers: readonly Watcher[],
   changes: readonly { readonly key: string; readonly revision: number }[],
@@ -203,7 +203,7 @@ async function caughtUp(
   await until(catchUpMs, () => isCaughtUp.every((isIt) => isIt()));
 }
 
-/** Or until the time is over. */
+/** Polls until the condition holds or the time is over. */
 async function until(ms: number, holds: () => boolean): Promise<void> {
   for (const end = performance.now() + ms; performance.now() < end && !holds();) await pause(50);
 }

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import type { Link } from "../../pkg/controlplane/cluster/cluster.ts";
 
 /**
- * What a cut does to connections. Held bytes arrive when the cut is mended, as TCP sees to it.
+ * The effect of a partition on connections. Held bytes arrive when it is healed, as TCP retransmits them.
  * `refuse` breaks connections and takes no new ones; `end` closes one direction of those there are.
  */
 export const manners = [
@@ -16,7 +16,7 @@ export const manners = [
 ] as const;
 type Manner = (typeof manners)[number];
 
-/** Whether a cut concerns the connections of one place to another. */
+/** Whether a partition affects the connections from one place to another. */
 type Between = (from: string, to: string) => boolean;
 
 interface Cut {
@@ -26,13 +26,13 @@ interface Cut {
 
 const host = "127.0.0.1";
 
-/** The connections between processes of this machine, each through a proxy that can cut it. */
+/** The connections between local processes, each through a proxy that can partition it. */
 export class Network {
   private readonly servers: Server[] = [];
   private readonly connections = new Set<Connection>();
   private readonly cuts = new Set<Cut>();
 
-  /** `users`: processes by name, for links of which it is not known who uses them. */
+  /** `users`: processes by name, for links whose client is found by its local port. */
   constructor(private readonly users: () => ReadonlyMap<string, number>) {}
 
   /** Creates a link; resolves with its local port. */
@@ -45,7 +45,7 @@ export class Network {
     return (server.address() as AddressInfo).port;
   }
 
-  /** Answers what mends it. With `breaking`, what is held then is lost with its connections. */
+  /** Returns a function that heals the partition; with `breaking`, held connections are closed then. */
   cut(between: Between, manner: Manner): (options: { readonly breaking: boolean }) => void {
     const cut: Cut = { between, manner };
     this.cuts.add(cut);
@@ -70,7 +70,7 @@ export class Network {
     connection.client.once("close", () => this.connections.delete(connection));
     const manner = this.mannerFor(connection);
     if (manner === "refuse") connection.break();
-    // Without both directions no connection comes about.
+    // A connection needs both directions.
     else if (manner === undefined || manner.startsWith("end")) connection.mend();
   }
 
@@ -91,9 +91,9 @@ interface Ends {
   readonly client: Socket;
 }
 
-/** One connection: what comes from either side goes to the other, unless it is held. */
+/** Forwards the bytes of a connection in both directions, unless they are held. */
 class Connection {
-  /** Undefined = not known yet. */
+  /** Undefined until known. */
   from: string | undefined;
   readonly to: string;
   readonly client: Socket;
@@ -109,7 +109,7 @@ class Connection {
     client.on("error", () => this.break()).on("close", () => this.break());
   }
 
-  /** Lets everything pass. */
+  /** Forwards all held bytes. */
   mend(): void {
     if (this.client.destroyed) return;
     this.server ??= this.reach();
@@ -147,7 +147,7 @@ class Connection {
   }
 }
 
-/** Process at the other end of a local connection; only Linux tells. */
+/** Process at the other end of a local connection; Linux only. */
 function ownerOf(
   { remotePort = 0, localPort = 0 }: Socket,
   processes: ReadonlyMap<string, number>,
@@ -161,7 +161,7 @@ function ownerOf(
     const name = `socket:[${fields.find(isIt)?.[inodeField]}]`;
     for (const [process, id] of processes) if (isOpen(name, id)) return process;
   } catch {
-    // Another system, or a process that is gone.
+    // Another operating system, or a process that has exited.
   }
   return undefined;
 }

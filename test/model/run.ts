@@ -1,7 +1,7 @@
 /**
- * `npm run model [-- --minutes=10] [--seed=1]`: random traffic through a cluster on this machine
- * whose parts are killed, stopped and cut off, and a check of everything that clients saw. Ends
- * with status 1 if anything cannot be explained; `test/model/TRACK-RECORD.md` is for what it finds.
+ * `npm run model [-- --minutes=10] [--seed=1]`: runs random traffic through a local cluster whose
+ * processes are killed, stopped and partitioned, and checks the observations of all clients. Exits with
+ * 1 on a violation; `test/model/TRACK-RECORD.md` lists what it has found.
  */
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";

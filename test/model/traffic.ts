@@ -21,20 +21,20 @@ export const names = Array.from({ length: 6 }, (_, index) => `thing-${index}`);
 export interface TrafficOptions {
   readonly client: Client;
   readonly random: Random;
-  /** Makes the values of this worker its own. */
+  /** Makes the values of this worker unique. */
   readonly worker: number;
   readonly signal: AbortSignal;
-  /** Receives everything that was done. */
+  /** Receives all operations. */
   readonly history: Operation[];
-  /** Receives requests that failed although nothing was wrong with them. */
+  /** Receives valid requests that failed. */
   readonly failures: string[];
 }
 
-/** After a failure a client waits a little, as clients do. */
+/** Delay after a failure in ms. */
 const failurePauseMs = 50;
 const pauses = [0, 0, 1, 2, 5];
 
-/** Reads and writes at random, one request after the other, until the signal aborts. */
+/** Sends random reads and writes in sequence until the signal aborts. */
 export async function runTraffic(options: TrafficOptions): Promise<void> {
   const worker = new Worker(options);
   const { random, signal } = options;
@@ -56,7 +56,7 @@ class Worker {
     this.#options = options;
   }
 
-  /** One request, or a read with a write that depends on it; whether one failed. */
+  /** Sends a request, or a read and a dependent write. Returns whether one failed. */
   async step(): Promise<boolean> {
     this.#failed = false;
     const { random } = this.#options;
@@ -167,7 +167,7 @@ class Worker {
     return `${this.#options.worker}.${this.#serial}`;
   }
 
-  /** The answer; `refused` for these codes, undefined for a failure. */
+  /** The response; `refused` for these codes, undefined for a failure. */
   async #unless<T>(
     answer: Promise<T>,
     ...codes: readonly number[]
@@ -184,7 +184,7 @@ class Worker {
   }
 }
 
-/** What servers that are killed may do to a request. */
+/** Failures of requests that are expected when servers are killed. */
 export function isTrouble(error: unknown): boolean {
   if (error instanceof ConnectionError) return true;
   if (error instanceof StatusError) return error.code >= 500 || error.code === 429;
@@ -195,7 +195,7 @@ function versionOf({ metadata, data }: Thing): Version {
   return { revision: Number(metadata.resourceVersion), value: data?.value ?? "" };
 }
 
-/** Controllers put objects into every namespace, too. */
+/** Excludes the objects that controllers create in every namespace. */
 function isOwn({ metadata }: ApiObject): boolean {
   return names.includes(metadata.name);
 }
@@ -205,7 +205,7 @@ function foundIn(items: readonly Thing[]): ReadonlyMap<string, Version> {
   return new Map(own.map((item) => [item.metadata.name, versionOf(item)]));
 }
 
-/** Watches, and resumes where the last watch ended; relists only after a 410. */
+/** Watches, and resumes at the end of the last watch; relists only after a 410. */
 export async function runWatcher(
   client: Client,
   told: Told[],

@@ -9,8 +9,8 @@ import { FaultyBackend } from "../../pkg/storage/cache/testing.ts";
 import { type EtcdCluster, startEtcd } from "../../pkg/storage/etcd/testing.ts";
 
 /**
- * What a watch promises, under random traffic while things break: a client that lists, watches from there
- * and follows every event knows at each moment exactly what a list would have shown then.
+ * The guarantee of watches under random traffic and faults: a client that lists, watches from there and
+ * applies every event has at each revision the state that a list would have returned.
  */
 
 const names = Array.from({ length: 8 }, (_, i) => `k${i}`);
@@ -20,18 +20,18 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 interface World {
   readonly api: TestRegistry;
   readonly random: Random;
-  /** Stops the traffic. */
+  /** Ends the traffic. */
   readonly stop: AbortController;
   /** Number of writes so far. */
   writes: number;
-  /** What the store may answer while it is disturbed. */
+  /** Whether an error is expected while the store is unavailable. */
   readonly tolerates: (error: unknown) => boolean;
 }
 
-/** Least number of writes that a run must make to count, however slow the machine is. */
+/** Least number of writes of a meaningful run, also on a slow machine. */
 const fewestWrites = 30;
 
-/** Creates, changes and deletes objects at random until the test stops it. */
+/** Creates, updates and deletes random objects until the test stops it. */
 async function write(world: World): Promise<void> {
   const { api, random, stop, tolerates } = world;
   let writes = 0;
@@ -55,7 +55,7 @@ async function write(world: World): Promise<void> {
   }
 }
 
-/** Follows one selection; what it believes is there, by namespace and name. */
+/** A watcher of one selection, with its state by namespace and name. */
 class Observer {
   readonly state = new Map<string, number>();
   relists = 0;
@@ -83,7 +83,7 @@ class Observer {
     }
   }
 
-  /** As a list shows it now. */
+  /** The state that a list returns now. */
   async truth(): Promise<ReadonlyMap<string, number>> {
     const { items } = await this.world.api.list(this.path, this.selector);
     const found = new Map<string, number>();
@@ -97,7 +97,7 @@ class Observer {
     try {
       const resourceVersion = random.pick(["", "0"]);
       const list = await api.list(this.path, { ...this.selector, resourceVersion });
-      // Any version may be older than what was seen already, and the watch restarts from there.
+      // A list may be older than the observed state; the watch restarts from there.
       this.state.clear();
       for await (const item of list.items) this.state.set(item.key, item.revision);
       this.seen = list.revision;
@@ -108,7 +108,7 @@ class Observer {
     }
   }
 
-  /** False when the place to go on from is gone. */
+  /** False if the resourceVersion to resume from has expired. */
   private async watch(): Promise<boolean> {
     const { api, random } = this.world;
     const controller = new AbortController();
@@ -217,7 +217,7 @@ async function law(
   assert.ok(isEnough() && sum(({ relists }) => relists) >= length, `seed ${seed}`);
 }
 
-/** Until everybody believes what a list shows; fails if that takes too long. */
+/** Waits until the state of every watcher equals a list; fails after a time limit. */
 async function converged(observers: readonly Observer[]): Promise<void> {
   const show = (state: ReadonlyMap<string, number>): string =>
     [...state]
@@ -235,15 +235,15 @@ async function converged(observers: readonly Observer[]): Promise<void> {
   }
 }
 
-describe("watches tell the whole story", () => {
+describe("watches deliver every change", () => {
   const seed = Date.now() % 1_000_000_007;
 
-  it(`while nothing breaks (seed ${seed})`, async () => {
+  it(`without faults (seed ${seed})`, async () => {
     await using backend = memoryBackend();
     await law(backend, { seed, tolerates: () => false, disturb: () => pause(1500) });
   });
 
-  it(`while the past is forgotten quickly (seed ${seed})`, async () => {
+  it(`while history is compacted quickly (seed ${seed})`, async () => {
     await using backend = memoryBackend();
     const disturb = async (): Promise<void> => {
       for (let i = 0; i < 20; i++) {
@@ -277,7 +277,7 @@ describe("watches tell the whole story", () => {
     before(async () => (etcd = await startEtcd()));
     after(() => etcd?.[Symbol.asyncDispose]());
 
-    it(`while it is killed and comes back (seed ${seed})`, async () => {
+    it(`while etcd is killed and restarted (seed ${seed})`, async () => {
       const [member] = etcd!.members;
       await using backend = etcdBackend({ endpoints: etcd!.endpoints });
       const disturb = async (random: Random): Promise<void> => {

@@ -4,11 +4,11 @@ import type { Change } from "./history.ts";
 interface WitnessOptions {
   readonly backend: Backend;
   readonly prefix: string;
-  /** What follows the prefix in the keys that matter. */
+  /** Suffixes of the observed keys. */
   readonly names: readonly string[];
 }
 
-/** Reads from the store itself what happens below a prefix. */
+/** Watches the changes below a prefix directly in the store. */
 export class Witness {
   readonly changes: Change[] = [];
   readonly #options: WitnessOptions;
@@ -20,7 +20,7 @@ export class Witness {
     this.#options = options;
   }
 
-  /** Resolves when it knows what is there, and will see everything that happens from then on. */
+  /** Resolves when it has listed the prefix and watches from there. */
   static async begin(options: WitnessOptions): Promise<Witness> {
     const { backend, prefix } = options;
     const witness = new Witness(options);
@@ -32,7 +32,7 @@ export class Witness {
     return witness;
   }
 
-  /** All changes up to this moment. */
+  /** All changes up to now. */
   async finish(): Promise<readonly Change[]> {
     const revision = await this.#options.backend.revision();
     while (this.#position < revision) await new Promise((resolve) => setTimeout(resolve, 20));

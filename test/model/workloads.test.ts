@@ -1,7 +1,7 @@
 /**
- * Random changes of workloads, with kubelets that start and end pods when they like, and controllers
- * that die and start again in between. The laws of each workload hold at every version of the pods,
- * and when nothing changes any more, everything is as declared.
+ * Random changes of workloads, with kubelets that start and end pods at random, and controllers that
+ * restart. The invariants of each workload hold at every version of the pods, and without further
+ * changes every workload reaches its declared state.
  */
 import assert from "node:assert/strict";
 import { type Random, seededRandom } from "#base";
@@ -30,18 +30,18 @@ const pods = "v1/pods/ns";
 const maxSurge = 1;
 const maxUnavailable = 1;
 
-/** What the model knows of a workload beside what is stored. */
+/** The model's state of a workload beside the stored object. */
 interface Bounds {
-  /** Fewest and most replicas that were asked for since the workload was last as declared. */
+  /** Fewest and most declared replicas since the workload was last in its declared state. */
   fewest: number;
   most: number;
-  /** It was as declared once, so that its availability is promised. */
+  /** It was in its declared state once, from when on its availability is guaranteed. */
   isUp: boolean;
 }
 
 class World {
   readonly bounds = new Map<string, Bounds>();
-  /** Pods that ended well, by the name of their Job. */
+  /** Succeeded pods by the name of their Job. */
   readonly succeeded = new Map<string, Set<string>>();
   private images = 0;
   private names = 0;
@@ -66,7 +66,7 @@ class World {
     this.run = undefined;
   }
 
-  /** Lets time pass, and looks at the laws. */
+  /** Advances the time, and checks the invariants. */
   async step(ms = stepMs): Promise<void> {
     this.test.clock.advance(ms);
     await quietTurns(10);
@@ -133,7 +133,7 @@ class World {
     await this.startControllers();
   };
 
-  /** Kubelets bring a random pod one step further. */
+  /** A kubelet advances a random pod by one step. */
   movePod = async (): Promise<void> => {
     const waiting = (await listAt(this.test, pods)).filter(
       ({ metadata, status }) =>
@@ -160,13 +160,13 @@ class World {
       this.changeImage,
       this.restartControllers,
     ];
-    // Three of four operations are those of kubelets.
+    // Three of four operations are by kubelets.
     const operation = this.random.next() < 0.75 ? this.movePod : this.random.pick(all);
     await operation();
     await this.step();
   }
 
-  /** The laws that hold at any time. */
+  /** Checks the invariants that hold at any time. */
   private async check(): Promise<void> {
     const all = await listAt(this.test, pods);
     const live = all.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
@@ -185,7 +185,7 @@ class World {
     assert.ok(available >= promised, `${name}: ${available} available, at least ${promised}`);
   }
 
-  /** Pods come in order and go in reverse order: above one that is not ready there is no other such. */
+  /** StatefulSet pods start in order and end in reverse order: at most one is not ready. */
   private checkOrdinals(name: string, own: readonly any[]): void {
     const ready = new Map<number, boolean>(
       own.map(({ metadata, status }) => [
@@ -199,12 +199,12 @@ class World {
     assert.ok(unready.length <= 1, `${name}: ordinals ${unready.join()} are not ready at once`);
   }
 
-  /** Kubelets go on until everything is as declared. */
+  /** Kubelets continue until every workload is in its declared state. */
   async settle(): Promise<void> {
     let problem = "";
     for (let tries = 0; tries < 400; tries++) {
       await this.movePod();
-      // Jobs whose pods failed wait for minutes.
+      // Jobs with failed pods back off for minutes.
       await this.step(tries < 100 ? stepMs : 10_000);
       problem = await this.undone();
       if (problem === "") break;
@@ -216,7 +216,7 @@ class World {
     }
   }
 
-  /** What is not as declared yet; "" = nothing. */
+  /** What is not in its declared state yet; "" if nothing. */
   private async undone(): Promise<string> {
     const live = await listAt(this.test, pods);
     for (const at of this.bounds.keys()) {
@@ -235,7 +235,7 @@ class World {
       const isComplete = status.conditions?.some(({ type }: any) => type === "Complete");
       const { succeeded = 0 } = status;
       if (!isComplete) return `${name}: ${succeeded} of ${spec.completions} complete`;
-      // Every end counts once, and none more than was asked for.
+      // Every completion counts once, and there are no more than declared.
       assert.equal(Number(succeeded), ended.size, `${name}: ${ended.size} pods have succeeded`);
       assert.equal(ended.size, spec.completions, `${name} ran as often as it was asked to`);
     }
@@ -256,9 +256,9 @@ function ignoreGone(error: any): void {
   if (error.code !== 404 && error.code !== 409) throw error;
 }
 
-describe("workloads under random changes", function () {
+describe("workloads under random changes and restarts", function () {
   for (const seed of seeds) {
-    it(`keep their laws, and come to what is declared (seed ${seed})`, async () => {
+    it(`keep their invariants and reach their declared state (seed ${seed})`, async () => {
       const world = new World(await testRegistry(), seededRandom(seed));
       await world.startControllers();
       try {

@@ -11,19 +11,19 @@ import { skewed } from "../../pkg/client/testing.ts";
 import { Network } from "./network.ts";
 import { pause } from "./traffic.ts";
 
-/** A wall clock that can be set. */
+/** A wall clock with an adjustable offset. */
 export interface Wrong {
-  /** By how many milliseconds it is wrong. */
+  /** The offset in ms. */
   set(byMs: number): void;
 }
 
-/** A cluster whose network can be cut, and whose clients' clocks can be set. */
+/** A cluster whose network can be partitioned, and whose clients' clocks can be set. */
 export interface World {
   readonly cluster: Cluster;
   readonly network: Network;
-  /** Clocks of every controller manager, and of the clients inside this process. */
+  /** Clocks of the controller managers and of the clients in this process. */
   readonly clocks: readonly Wrong[];
-  /** One for each client inside this process. */
+  /** One per client in this process. */
   readonly clientClocks: readonly Clock[];
   close(): Promise<void>;
 }
@@ -67,7 +67,7 @@ export async function startWorld(options: ClusterOptions): Promise<World> {
   }
 }
 
-/** Controller managers exit when they lose the lease, and are restarted as in a real cluster. */
+/** Restarts controller managers, which exit when they lose the lease. */
 async function tend(manager: LocalProcess, signal: AbortSignal): Promise<void> {
   const over = new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
   for (;;) {

@@ -39,12 +39,12 @@ rules:
   omitStages: []
 `;
 
-/** A request inside the process is over for its client before it is for the server. */
-function settled(): Promise<void> {
+/** In-process requests end for the client before the server has audited them. */
+function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** A stream, and the events that were written to it. */
+/** A stream and the audit events written to it. */
 function collector() {
   const lines: string[] = [];
   const stream = new Writable({
@@ -82,29 +82,29 @@ describe("audit", () => {
     log.lines.length = 0;
   });
 
-  async function ask(path: string, init?: RequestInit): Promise<Response> {
-    const answer = await server.fetch(path, init);
-    await answer.text();
-    return answer;
+  async function fetchText(path: string, init?: RequestInit): Promise<Response> {
+    const response = await server.fetch(path, init);
+    await response.text();
+    return response;
   }
 
-  /** The record of an answer may be written after the answer has arrived. */
-  async function recorded(count: number): Promise<readonly Event[]> {
-    for (let rest = 200; log.lines.length < count && rest > 0; rest--) {
+  /** Waits for `count` events: the event of a response may be written after the client has the response. */
+  async function recordedEvents(count: number): Promise<readonly Event[]> {
+    for (let tries = 200; log.lines.length < count && tries > 0; tries--) {
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
     assert.equal(log.lines.length, count, log.lines.join("\n"));
     return log.events();
   }
 
-  it("says who asked for what, from where, and how it ended", async () => {
+  it("records user, source addresses, request and response status", async () => {
     const headers = {
       "user-agent": "kubectl/v1.34.0",
       "x-forwarded-for": "203.0.113.7, unknown, ::ffff:198.51.100.2",
       "audit-id": "my-id",
     };
-    await ask("/api/v1/namespaces/default/services/none?x=1&access_token=abc", { headers });
-    const [event] = await recorded(1);
+    await fetchText("/api/v1/namespaces/default/services/none?x=1&access_token=abc", { headers });
+    const [event] = await recordedEvents(1);
     const { requestReceivedTimestamp, stageTimestamp, ...rest } = event!;
     assert.match(requestReceivedTimestamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
     assert.ok(stageTimestamp >= requestReceivedTimestamp);
@@ -141,16 +141,16 @@ describe("audit", () => {
     });
   });
 
-  it("keeps bodies where the policy says so, without managed fields", async () => {
+  it("records bodies at level RequestResponse, without managedFields", async () => {
     const data = { key: "<value> & more", __proto__: "x" };
     const body = { metadata: { name: "a" }, data: Object.fromEntries(Object.entries(data)) };
-    await ask(configMaps, post(body));
-    await ask(`${configMaps}/a`, {
+    await fetchText(configMaps, post(body));
+    await fetchText(`${configMaps}/a`, {
       method: "PATCH",
       headers: { "content-type": "application/apply-patch+yaml" },
       body: "apiVersion: v1\nkind: ConfigMap\ndata: {more: 'yes'}\n",
     });
-    const [created, patched] = await recorded(2);
+    const [created, patched] = await recordedEvents(2);
     assert.equal(created!["objectRef"].name, "a");
     assert.equal(created!["responseStatus"].code, 201);
     assert.equal(created!["requestObject"].data.key, data.key);
@@ -160,16 +160,16 @@ describe("audit", () => {
     assert.match(log.lines[0]!, /\\u003cvalue\\u003e \\u0026 more/);
   });
 
-  it("keeps what was answered as JSON, whatever form it had", async () => {
-    await ask(configMaps, post({ metadata: { name: "forms" }, data: { a: "b" } }));
+  it("records responses as JSON, whatever the media type and encoding", async () => {
+    await fetchText(configMaps, post({ metadata: { name: "forms" }, data: { a: "b" } }));
     const accepts = ["application/vnd.kubernetes.protobuf", "application/yaml"];
     for (const accept of accepts) {
-      await ask(`${configMaps}/forms?pretty=true`, { headers: { accept } });
-      await ask(configMaps, { headers: { accept } });
+      await fetchText(`${configMaps}/forms?pretty=true`, { headers: { accept } });
+      await fetchText(configMaps, { headers: { accept } });
     }
-    await ask(`${configMaps}/forms?pretty=true`);
-    await ask(configMaps, { headers: { "accept-encoding": "gzip" } });
-    const [, ...events] = await recorded(7);
+    await fetchText(`${configMaps}/forms?pretty=true`);
+    await fetchText(configMaps, { headers: { "accept-encoding": "gzip" } });
+    const [, ...events] = await recordedEvents(7);
     for (const [index, { responseObject }] of events.entries()) {
       const isList = index === 1 || index === 3 || index === 5;
       assert.equal(responseObject.kind, isList ? "ConfigMapList" : "ConfigMap");
@@ -181,33 +181,33 @@ describe("audit", () => {
     }
   });
 
-  it("never keeps what a secret holds", async () => {
+  it("never records the data of Secrets and tokens", async () => {
     const path = "/api/v1/namespaces/default/secrets";
     const stringData = { password: "tellnobody" };
-    await ask(path, post({ metadata: { name: "s" }, stringData }));
-    await ask(`${path}/s`);
-    await ask(path);
+    await fetchText(path, post({ metadata: { name: "s" }, stringData }));
+    await fetchText(`${path}/s`);
+    await fetchText(path);
     const token = "/api/v1/namespaces/default/serviceaccounts/default/token";
     const account = { metadata: { name: "default" } };
-    await ask("/api/v1/namespaces/default/serviceaccounts", post(account));
-    await ask(token, post({ spec: {} }));
-    const events = await recorded(5);
+    await fetchText("/api/v1/namespaces/default/serviceaccounts", post(account));
+    await fetchText(token, post({ spec: {} }));
+    const events = await recordedEvents(5);
     const key = "authentication.kubernetes.io/issued-credential-id";
     const issued: string = events.at(-1)!["annotations"][key];
     assert.match(issued, /^JTI=[0-9a-f-]{36}$/);
-    const all = log.lines.join("\n");
-    assert.doesNotMatch(all, /tellnobody|dGVsbG5vYm9keQ|eyJ/);
-    assert.doesNotMatch(all, new RegExp(server.token));
+    const output = log.lines.join("\n");
+    assert.doesNotMatch(output, /tellnobody|dGVsbG5vYm9keQ|eyJ/);
+    assert.doesNotMatch(output, new RegExp(server.token));
   });
 
-  it("follows the rules in order, with patterns of subresources and paths", async () => {
-    await ask("/healthz/ping");
-    await ask("/api/v1/namespaces/default/status");
+  it("applies the first matching rule, with patterns of subresources and paths", async () => {
+    await fetchText("/healthz/ping");
+    await fetchText("/api/v1/namespaces/default/status");
     const pod = { metadata: { name: "p" }, spec: { containers: [{ name: "c", image: "i" }] } };
-    await ask("/api/v1/namespaces/default/pods", post(pod));
-    await ask("/api/v1/namespaces/default/pods/p/status");
-    await ask("/version");
-    const events = await recorded(4);
+    await fetchText("/api/v1/namespaces/default/pods", post(pod));
+    await fetchText("/api/v1/namespaces/default/pods/p/status");
+    await fetchText("/version");
+    const events = await recordedEvents(4);
     assert.deepEqual(
       events.map((event) => [event["level"], event["requestURI"].split("/").at(-1)]),
       [
@@ -221,10 +221,10 @@ describe("audit", () => {
     assert.ok(events.every((event) => event["responseObject"] === undefined));
   });
 
-  it("names both users of an impersonated request, and who refused it", async () => {
+  it("records both users of an impersonated request, and the authorization decision", async () => {
     const headers = { "impersonate-user": "ada", "impersonate-group": "crew" };
-    await ask("/api/v1/namespaces/default/services", { headers });
-    const [event] = await recorded(1);
+    await fetchText("/api/v1/namespaces/default/services", { headers });
+    const [event] = await recordedEvents(1);
     assert.equal(event!["user"].username, "admin");
     assert.deepEqual(event!["impersonatedUser"], {
       username: "ada",
@@ -235,47 +235,47 @@ describe("audit", () => {
   });
 
   it("records a watch when it starts and when it ends", async () => {
-    const life = new AbortController();
-    const { signal } = life;
+    const controller = new AbortController();
+    const { signal } = controller;
     const watch = await server.fetch("/api/v1/services?watch=1", { signal });
     assert.equal(watch.status, 200);
-    const [started] = await recorded(1);
+    const [started] = await recordedEvents(1);
     assert.equal(started!["stage"], "ResponseStarted");
     assert.deepEqual(started!["responseStatus"], { metadata: {}, code: 200 });
-    life.abort();
-    const [, ended] = await recorded(2);
+    controller.abort();
+    const [, ended] = await recordedEvents(2);
     assert.equal(ended!["stage"], "ResponseComplete");
-    await ask("/api/v1/services?watch=1&resourceVersion=x");
-    const [, , refused] = await recorded(4);
+    await fetchText("/api/v1/services?watch=1&resourceVersion=x");
+    const [, , refused] = await recordedEvents(4);
     assert.equal(refused!["stage"], "ResponseStarted");
     assert.match(refused!["responseStatus"].message, /^resourceVersion: Invalid value/);
   });
 
-  it("records who was not let in, without the credential", async () => {
-    await ask("/api/v1/pods", { headers: { authorization: "Bearer wrongwrong" } });
-    const [event] = await recorded(1);
+  it("records a failed authentication, without the credential", async () => {
+    await fetchText("/api/v1/pods", { headers: { authorization: "Bearer wrongwrong" } });
+    const [event] = await recordedEvents(1);
     assert.equal(event!["stage"], "ResponseStarted");
     assert.deepEqual(event!["user"], {});
     assert.equal(event!["responseStatus"].code, 401);
     assert.doesNotMatch(log.lines[0]!, /wrongwrong/);
   });
 
-  it("keeps one line per event whatever the body is", async () => {
+  it("writes one line per event for any body", async () => {
     const headers = { "content-type": "application/json" };
-    const noText = Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d]);
+    const invalidUtf8 = Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d]);
     const deep = `{"data":${"[".repeat(20_000)}`;
     const lines = { metadata: { name: "lines" }, data: { a: "1\n2\u2028\r\n", b: "\u0000" } };
-    for (const body of [noText, deep, JSON.stringify(lines), "x".repeat(4_000_000)]) {
-      await ask(configMaps, { method: "POST", headers, body });
+    for (const body of [invalidUtf8, deep, JSON.stringify(lines), "x".repeat(4_000_000)]) {
+      await fetchText(configMaps, { method: "POST", headers, body });
     }
-    for (const body of [noText, deep]) {
+    for (const body of [invalidUtf8, deep]) {
       const merge = { "content-type": "application/merge-patch+json" };
-      await ask(`${configMaps}/lines`, { method: "PATCH", headers: merge, body });
+      await fetchText(`${configMaps}/lines`, { method: "PATCH", headers: merge, body });
     }
-    await ask(`/api/v1/namespaces/${"n".repeat(5000)}/pods`, {
+    await fetchText(`/api/v1/namespaces/${"n".repeat(5000)}/pods`, {
       headers: { "user-agent": "u".repeat(3000) },
     });
-    const events = await recorded(7);
+    const events = await recordedEvents(7);
     assert.equal(events[2]!["requestObject"].data.a, lines.data.a);
     assert.equal(events[1]!["requestObject"], undefined);
     assert.match(events[6]!["userAgent"], /^u{1024}\.\.\.TRUNCATED$/);
@@ -283,7 +283,7 @@ describe("audit", () => {
 });
 
 describe("audit over TLS", () => {
-  it("takes the client's id and sees its address", async () => {
+  it("records the client's Audit-ID and address", async () => {
     const log = collector();
     const audit = { policy, log: logTo(log.stream) };
     const server = await startServer({ audit, controllers: false, port: 0 });
@@ -291,8 +291,8 @@ describe("audit over TLS", () => {
       const headers = { "audit-id": "my-id", authorization: `Bearer ${server.token}` };
       const options = { headers, rejectUnauthorized: false };
       const id = await new Promise((resolve, reject) => {
-        const request = httpsRequest(`${server.url}/version`, options, (answer) => {
-          answer.resume().once("end", () => resolve(answer.headers["audit-id"]));
+        const request = httpsRequest(`${server.url}/version`, options, (response) => {
+          response.resume().once("end", () => resolve(response.headers["audit-id"]));
         });
         request.once("error", reject).end();
       });
@@ -311,7 +311,7 @@ describe("audit backends", () => {
     "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n" +
     '- {level: None, users: ["system:apiserver"]}\n- level: RequestResponse\n';
 
-  it("refuse requests that cannot be recorded only when they are strict", async () => {
+  it("reject requests that cannot be recorded only in mode blocking-strict", async () => {
     const broken = new Writable({
       write: (_chunk, _encoding, done) => {
         done(Object.assign(new Error("full"), { code: "ENOSPC" }));
@@ -325,28 +325,28 @@ describe("audit backends", () => {
       const report = (_what: string, error: unknown) => void reports.push(String(error));
       const audit = { policy: everything, log: logTo(broken, { mode }) };
       const server = await startServer({ audit, report, controllers: false });
-      const answer = await server.fetch("/version");
-      assert.equal(answer.status, status);
-      const text = await answer.text();
+      const response = await server.fetch("/version");
+      assert.equal(response.status, status);
+      const text = await response.text();
       if (mode === "blocking-strict") assert.match(text, /failed to store audit event/);
       assert.ok(reports.length > 0);
       await server.close();
     }
   });
 
-  it("keep everything that was taken when the server closes", async () => {
+  it("flush buffered events when the server closes", async () => {
     const log = collector();
     const audit = { policy: everything, log: logTo(log.stream, { mode: "batch" }) };
     const server = await startServer({ audit, controllers: false });
     for (let i = 0; i < 140; i++) await (await server.fetch("/version")).text();
-    // Two events each; what no batch is full of waits.
+    // Two events each; an incomplete batch remains in the buffer.
     assert.ok(log.lines.length <= 200, `${log.lines.length} events`);
-    await settled();
+    await nextTurn();
     await server.close();
     assert.equal(log.events().filter(({ stage }) => stage === "ResponseComplete").length, 140);
   });
 
-  it("lose bodies, and then events, that are too large", async () => {
+  it("truncate bodies, then drop events, that are too large", async () => {
     const log = collector();
     const truncate = { maxEventSize: 2500, maxBatchSize: 10_000 };
     const audit = { policy: everything, log: logTo(log.stream, { truncate }) };
@@ -354,7 +354,7 @@ describe("audit backends", () => {
     const body = { metadata: { name: "big" }, data: { a: "x".repeat(3000) } };
     await (await server.fetch(configMaps, post(body))).text();
     await (await server.fetch(`/version?${"y".repeat(3000)}`)).text();
-    await settled();
+    await nextTurn();
     const metrics = await (await server.fetch("/metrics")).text();
     await server.close();
     const [, created] = log.events().filter(({ verb }) => verb === "create");
@@ -366,7 +366,7 @@ describe("audit backends", () => {
     assert.match(metrics, /^apiserver_audit_event_total \d+$/m);
   });
 
-  it("send lists of events to a webhook, again if need be", async () => {
+  it("send EventLists to a webhook, and retry failures", async () => {
     const lists: Event[] = [];
     let failures = 1;
     const hook: Server = createServer((request, response) => {
@@ -391,7 +391,7 @@ describe("audit backends", () => {
     const audit = { policy: everything, webhook };
     const server = await startServer({ audit, controllers: false });
     for (let i = 0; i < 3; i++) await (await server.fetch("/version")).text();
-    await settled();
+    await nextTurn();
     await server.close();
     hook.close();
     const items = lists.flatMap((each) => each["items"] as Event[]);
@@ -402,12 +402,12 @@ describe("audit backends", () => {
     assert.ok(items.every((item) => !("kind" in item)));
   });
 
-  it("write the old format, too", async () => {
+  it("write the legacy format", async () => {
     const log = collector();
     const audit = { policy: everything, log: logTo(log.stream, { format: "legacy" }) };
     const server = await startServer({ audit, controllers: false });
     await (await server.fetch("/version")).text();
-    await settled();
+    await nextTurn();
     await server.close();
     const line = log.lines.find((each) => each.includes("ResponseComplete"));
     assert.match(line!, /^\S+Z AUDIT: id="[^"]+" stage="ResponseComplete" ip="<unknown>" /);

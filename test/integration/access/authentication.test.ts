@@ -1,6 +1,6 @@
 /**
- * Every kind of credential against a server that listens: certificates (with a link between, from a
- * proxy in front, of strangers), ID tokens, a webhook, browsers; and files that change meanwhile.
+ * Authenticates with every kind of credential over TLS: client certificates (also through an intermediate
+ * and from a front proxy), ID tokens, a token webhook, WebSocket subprotocols. Files are reloaded.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -67,9 +67,9 @@ describe("authentication", () => {
       ...validity,
     });
 
-  const onLivez = { anonymous: { enabled: true, conditions: [{ path: "/livez" }] } };
+  const anonymousLivez = { anonymous: { enabled: true, conditions: [{ path: "/livez" }] } };
 
-  function configuration(jwt: readonly object[], more: object = onLivez): string {
+  function configuration(jwt: readonly object[], more: object = anonymousLivez): string {
     return JSON.stringify({
       apiVersion: "apiserver.config.k8s.io/v1beta1",
       kind: "AuthenticationConfiguration",
@@ -112,9 +112,9 @@ describe("authentication", () => {
     put("users.crt", users.certificate);
     put("proxies.crt", proxies.certificate);
     put("configuration", configuration([jwt()]));
-    const first = await serving(users);
-    put("serving.crt", first.certificate);
-    put("serving.key", first.privateKey);
+    const servingCertificate = await serving(users);
+    put("serving.crt", servingCertificate.certificate);
+    put("serving.key", servingCertificate.privateKey);
     reported = [];
     server = await startServer({
       port: 0,
@@ -169,11 +169,11 @@ describe("authentication", () => {
             ...headers,
           },
         },
-        async (answer) => {
+        async (response) => {
           let text = "";
-          for await (const chunk of answer) text += String(chunk);
-          const isJson = answer.headers["content-type"]?.includes("json");
-          resolve({ code: answer.statusCode!, body: isJson ? JSON.parse(text) : text });
+          for await (const chunk of response) text += String(chunk);
+          const isJson = response.headers["content-type"]?.includes("json");
+          resolve({ code: response.statusCode!, body: isJson ? JSON.parse(text) : text });
         },
       );
       outgoing.once("error", reject);
@@ -187,12 +187,12 @@ describe("authentication", () => {
     return body.status.userInfo;
   }
 
-  async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
+  async function until(description: string, condition: () => Promise<boolean>): Promise<void> {
     for (let tries = 0; tries < 900; tries++) {
-      if (await isSo()) return;
+      if (await condition()) return;
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
-    assert.fail(`${what}; reported: ${reported.join("\n")}`);
+    assert.fail(`not reached: ${description}; reported: ${reported.join("\n")}`);
   }
 
   function idToken(claims: object = {}): string {
@@ -200,7 +200,7 @@ describe("authentication", () => {
     return signToken({ iss: issuerUrl, sub: "alice", aud: "keelson", exp, ...claims }, key);
   }
 
-  it("takes certificates of the authorities in a file, whatever the protocol", async () => {
+  it("accepts certificates of the CAs in a file over HTTP/1.1 and HTTP/2", async () => {
     const client = await issue(users, "carol", "devs");
     const user = await userOf({ client });
     assert.deepEqual([user.username, user.groups], ["carol", ["devs", "system:authenticated"]]);
@@ -227,13 +227,13 @@ describe("authentication", () => {
     let session: Buffer | undefined;
     const isResumed = () =>
       new Promise<boolean>((resolve, reject) => {
-        const where = { host: "127.0.0.1", port: Number(new URL(server.url).port) };
+        const address = { host: "127.0.0.1", port: Number(new URL(server.url).port) };
         let isReused = false;
-        const socket = tlsConnect({ ...where, rejectUnauthorized: false, session }, () => {
+        const socket = tlsConnect({ ...address, rejectUnauthorized: false, session }, () => {
           isReused = socket.isSessionReused();
           socket.write("GET /livez HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
         });
-        socket.on("session", (given) => (session = given));
+        socket.on("session", (received) => (session = received));
         socket.on("error", reject);
         socket.on("close", () => resolve(isReused));
         socket.resume();
@@ -243,31 +243,32 @@ describe("authentication", () => {
     assert.equal(await isResumed(), false);
   });
 
-  it("takes a certificate through a link that the client sends along", async function () {
+  it("accepts a certificate through an intermediate that the client sends", async function () {
     if (spawnSync("openssl", ["version"]).error) this.skip();
     // These versions hide the intermediate certificates of a client from the server
-    // (nodejs/node#65579), which then refuses the client, as it does without the link.
+    // (nodejs/node#65579), which then rejects the client.
     if (/^v(?:24\.21\.|26\.[89]\.)/.test(process.version)) this.skip();
-    const openssl = (words: string) => {
-      const { status, stderr } = spawnSync("openssl", words.split(" "), { cwd: folder });
-      assert.equal(status, 0, `${words}: ${String(stderr)}`);
+    const openssl = (args: string) => {
+      const { status, stderr } = spawnSync("openssl", args.split(" "), { cwd: folder });
+      assert.equal(status, 0, `${args}: ${String(stderr)}`);
     };
     put("root.crt", users.certificate);
     put("root.key", users.privateKey);
     const newKey = "req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes";
-    put("link.ext", "basicConstraints=critical,CA:TRUE\nkeyUsage=keyCertSign\n");
-    openssl(`${newKey} -keyout link.key -out link.csr -subj /CN=link`);
+    put("ca.ext", "basicConstraints=critical,CA:TRUE\nkeyUsage=keyCertSign\n");
+    openssl(`${newKey} -keyout intermediate.key -out intermediate.csr -subj /CN=intermediate`);
     const sign = "x509 -req -days 1 -CAcreateserial";
-    openssl(`${sign} -in link.csr -out link.crt -CA root.crt -CAkey root.key -extfile link.ext`);
+    const byRoot = "-CA root.crt -CAkey root.key -extfile ca.ext";
+    openssl(`${sign} -in intermediate.csr -out intermediate.crt ${byRoot}`);
     openssl(`${newKey} -keyout dave.key -out dave.csr -subj /O=devs/CN=dave`);
-    openssl(`${sign} -in dave.csr -out dave.crt -CA link.crt -CAkey link.key`);
+    openssl(`${sign} -in dave.csr -out dave.crt -CA intermediate.crt -CAkey intermediate.key`);
     const read = (name: string) => readFileSync(file(name), "utf8");
-    const chain = [read("dave.crt"), read("link.crt")].join("\n");
-    const whole = { certificate: chain, privateKey: read("dave.key") };
-    assert.equal((await userOf({ client: whole })).username, "dave");
-    const alone = { certificate: read("dave.crt"), privateKey: read("dave.key") };
-    assert.equal((await call({ client: alone })).code, 401);
-    // dave has no right to make users.
+    const chain = [read("dave.crt"), read("intermediate.crt")].join("\n");
+    const withIntermediate = { certificate: chain, privateKey: read("dave.key") };
+    assert.equal((await userOf({ client: withIntermediate })).username, "dave");
+    const withoutIntermediate = { certificate: read("dave.crt"), privateKey: read("dave.key") };
+    assert.equal((await call({ client: withoutIntermediate })).code, 401);
+    // dave's certificate is not that of a CA, so that those signed with it are invalid.
     openssl(`${newKey} -keyout eve.key -out eve.csr -subj /O=system:masters/CN=eve`);
     openssl(`${sign} -in eve.csr -out eve.crt -CA dave.crt -CAkey dave.key`);
     const forged = { certificate: `${read("eve.crt")}\n${chain}`, privateKey: read("eve.key") };
@@ -295,11 +296,11 @@ describe("authentication", () => {
     assert.equal((await call({ headers })).code, 401);
     assert.equal((await call({ client: await issue(proxies, "other"), headers })).code, 401);
     assert.equal((await call({ client: front })).code, 401);
-    const stranger = await createAuthority("proxies", validity);
-    assert.equal((await call({ client: await issue(stranger, "front"), headers })).code, 401);
+    const otherCa = await createAuthority("proxies", validity);
+    assert.equal((await call({ client: await issue(otherCa, "front"), headers })).code, 401);
   });
 
-  it("tells extension servers whose word counts", async () => {
+  it("publishes the CAs of clients and front proxies to extension servers", async () => {
     const target = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication";
     const { body } = await call({ token: server.token, path: target });
     assert.equal(body.data["requestheader-allowed-names"], '["front"]');
@@ -308,37 +309,37 @@ describe("authentication", () => {
     assert.equal(body.data["requestheader-client-ca-file"].trim(), proxies.certificate.trim());
   });
 
-  it("takes ID tokens by the rules of the configuration", async () => {
+  it("accepts ID tokens by the rules of the AuthenticationConfiguration", async () => {
     const user = await userOf({ token: idToken({ groups: ["x"] }) });
     const groups = ["oidc:x", "system:authenticated"];
     assert.deepEqual([user.username, user.groups], ["oidc:alice", groups]);
     for (const claims of [{ sub: "root" }, { aud: "other" }, { exp: 1 }, { sub: 1 }]) {
       assert.equal((await call({ token: idToken(claims) })).code, 401, JSON.stringify(claims));
     }
-    const long = idToken({ groups: ["x".repeat(70_000)] });
-    // Beyond the header bound; Node 24 closes the connection before the client has read the 431.
-    const refused = await call({ token: long }).then(
+    const tooLong = idToken({ groups: ["x".repeat(70_000)] });
+    // Exceeds the limit of headers; Node 24 closes the connection before the client has read the 431.
+    const outcome = await call({ token: tooLong }).then(
       ({ code }) => code,
       ({ code }) => code,
     );
-    assert.ok([401, 431, "ECONNRESET"].includes(refused), String(refused));
+    assert.ok([401, 431, "ECONNRESET"].includes(outcome), String(outcome));
   });
 
-  it("asks the webhook about otherwise unknown tokens, once per token", async () => {
+  it("sends unknown tokens to the webhook, once per token", async () => {
     const user = await userOf({ token: "hooktoken" });
     assert.deepEqual([user.username, user.extra], ["hooked", { "acme.com/a": ["b"] }]);
     await userOf({ token: "hooktoken" });
     assert.equal((await call({ token: "unknown" })).code, 401);
     assert.equal((await call({ token: "unknown" })).code, 401);
-    const asked = reviews.filter(({ token }) => ["hooktoken", "unknown"].includes(token));
+    const reviewed = reviews.filter(({ token }) => ["hooktoken", "unknown"].includes(token));
     assert.deepEqual(
-      asked.map(({ token }) => token),
+      reviewed.map(({ token }) => token),
       ["hooktoken", "unknown"],
     );
     assert.ok(!reviews.some(({ token }) => token === server.token));
   });
 
-  it("allows anonymous requests only where the configuration does", async () => {
+  it("allows anonymous requests only for the configured paths", async () => {
     assert.equal((await call({ path: "/livez" })).code, 200);
     for (const target of ["/livez/ping", "/livez/", "/version", "/api", "//livez"]) {
       assert.equal((await call({ path: target })).code, 401, target);
@@ -346,11 +347,11 @@ describe("authentication", () => {
     assert.equal((await call({ path: "/livez", token: "wrong" })).code, 401);
   });
 
-  it("takes a browser's token among subprotocols, and answers with another of them", async () => {
+  it("accepts a token in a WebSocket subprotocol, and selects another subprotocol", async () => {
     const watch = (token: string) =>
       new Promise<readonly unknown[]>((resolve, reject) => {
         const bearer = "base64url.bearer.authorization.k8s.io.";
-        const hidden = `${bearer}${Buffer.from(token).toString("base64url")}`;
+        const tokenProtocol = `${bearer}${Buffer.from(token).toString("base64url")}`;
         const outgoing = httpsRequest(`${server.url}/api/v1/namespaces?watch=1`, {
           rejectUnauthorized: false,
           headers: {
@@ -358,14 +359,14 @@ describe("authentication", () => {
             upgrade: "websocket",
             "sec-websocket-key": Buffer.alloc(16).toString("base64"),
             "sec-websocket-version": "13",
-            "sec-websocket-protocol": `${hidden}, v1.json`,
+            "sec-websocket-protocol": `${tokenProtocol}, v1.json`,
           },
         });
         outgoing.once("upgrade", ({ statusCode, headers }, socket) => {
           socket.destroy();
           resolve([statusCode, headers["sec-websocket-protocol"]]);
         });
-        outgoing.once("response", (answer) => resolve([answer.resume().statusCode]));
+        outgoing.once("response", (response) => resolve([response.resume().statusCode]));
         outgoing.once("error", reject);
         outgoing.end();
       });
@@ -373,22 +374,22 @@ describe("authentication", () => {
     assert.deepEqual(await watch("wrong"), [401]);
   });
 
-  it("works with kubeconfigs for each", async function () {
+  it("authenticates kubectl with a kubeconfig of each credential", async function () {
     if (!Kubectl.isThere) this.skip();
     using kubectl = new Kubectl(server.kubeconfig);
     const carol = await issue(users, "carol");
     kubectl.write("carol.crt", carol.certificate);
     kubectl.write("carol.key", carol.privateKey);
     const url = `--server=${server.url} --insecure-skip-tls-verify --kubeconfig=/dev/null`;
-    const who = (words: string) => kubectl.ok(`auth whoami ${url} ${words}`);
+    const whoami = (flags: string) => kubectl.ok(`auth whoami ${url} ${flags}`);
     const certificate = "--client-certificate=carol.crt --client-key=carol.key";
-    assert.match(await who(certificate), /^Username +carol$/m);
-    assert.match(await who(certificate), /credential-id +\[X509SHA256=[0-9a-f]{64}\]$/m);
-    assert.match(await who(`--token=${idToken()}`), /^Username +oidc:alice$/m);
-    assert.match(await who("--token=hooktoken"), /^Username +hooked$/m);
+    assert.match(await whoami(certificate), /^Username +carol$/m);
+    assert.match(await whoami(certificate), /credential-id +\[X509SHA256=[0-9a-f]{64}\]$/m);
+    assert.match(await whoami(`--token=${idToken()}`), /^Username +oidc:alice$/m);
+    assert.match(await whoami("--token=hooktoken"), /^Username +hooked$/m);
   });
 
-  it("follows its files while it runs", async () => {
+  it("reloads changed files", async () => {
     const next = await createAuthority("users", validity);
     const frank = await issue(next, "frank");
     const carol = await issue(users, "carol");
@@ -404,17 +405,17 @@ describe("authentication", () => {
     put("serving.crt", second.certificate);
     put("serving.key", second.privateKey);
     put("configuration", configuration([], {}));
-    await until("frank comes in", async () => (await call({ client: frank })).code === 201);
-    // An open connection is authenticated again.
+    await until("frank is authenticated", async () => (await call({ client: frank })).code === 201);
+    // Requests on an open connection are authenticated again.
     assert.equal((await call({ agent })).code, 401);
     agent.destroy();
     assert.equal((await call({ client: carol })).code, 401);
     await until(
-      "the issuer is forgotten",
+      "ID tokens of the removed issuer are rejected",
       async () => (await call({ token: idToken({ jti: "another" }) })).code === 401,
     );
     const { port } = new URL(server.url);
-    const shown = await new Promise<string>((resolve, reject) => {
+    const presented = await new Promise<string>((resolve, reject) => {
       const options = { host: "127.0.0.1", port: Number(port), rejectUnauthorized: false };
       const socket = tlsConnect(options, () => {
         resolve(socket.getPeerX509Certificate()!.toString());
@@ -422,15 +423,15 @@ describe("authentication", () => {
       });
       socket.once("error", reject);
     });
-    assert.equal(shown.trim(), second.certificate.trim());
-    // What cannot be used changes nothing.
+    assert.equal(presented.trim(), second.certificate.trim());
+    // An invalid file changes nothing.
     put("configuration", "jwt: [");
     put("users.crt", "nothing");
     await until("the errors are reported", async () =>
       reported.some((line) => line.includes("yaml")),
     );
     assert.equal((await userOf({ client: frank })).username, "frank");
-    // The file no longer says who is anonymous, so that the flag does.
+    // The file no longer configures anonymous requests, so that the flag applies.
     assert.equal((await call({ path: "/version" })).code, 200);
   });
 });

@@ -1,4 +1,4 @@
-/** Plugins that are off by default, switched on and told what to do as flags do it. */
+/** Admission plugins that are off by default, enabled and configured as by flags. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
@@ -8,7 +8,7 @@ import path from "node:path";
 import { type RunningServer, startServer } from "../../../cmd/keelson/index.ts";
 import { send } from "./testing.ts";
 
-/** A server with these plugins on; what is null needs no configuration. */
+/** Starts a server with the plugins enabled; null for a plugin without configuration. */
 function admitting(plugins: Readonly<Record<string, object | null>>): Promise<RunningServer> {
   const told = Object.entries(plugins).filter(([, configuration]) => configuration !== null);
   const text = JSON.stringify({
@@ -47,7 +47,7 @@ describe("admission plugins with configuration", () => {
   const post = (at: string, body: object): ReturnType<typeof send> =>
     send(server!, "POST", at, body);
 
-  it("select nodes as the namespace says, within what the configuration allows", async () => {
+  it("PodNodeSelector applies the namespace's selector within the configured one", async () => {
     const podNodeSelectorPluginConfig = {
       clusterDefaultNodeSelector: "pool=all",
       own: "disk=fast",
@@ -66,7 +66,7 @@ describe("admission plugins with configuration", () => {
     assert.match(beyond.body.message, /labels conflict with its namespace whitelist$/);
   });
 
-  it("give tolerations, and allow no others", async () => {
+  it("PodTolerationRestriction adds default tolerations and rejects others", async () => {
     const dedicated = { key: "dedicated", operator: "Exists" };
     server = await admitting({
       PodTolerationRestriction: {
@@ -100,7 +100,7 @@ describe("admission plugins with configuration", () => {
     assert.ok(body.spec.tolerations.some((each: any) => each.key.endsWith("/memory-pressure")));
   });
 
-  it("limit the rate of events", async () => {
+  it("EventRateLimit limits the rate of Events", async () => {
     server = await admitting({
       EventRateLimit: {
         apiVersion: "eventratelimit.admission.k8s.io/v1alpha1",
@@ -135,7 +135,7 @@ describe("admission plugins with configuration", () => {
     );
   });
 
-  it("make the namespace that something is created in", async () => {
+  it("NamespaceAutoProvision creates missing namespaces", async () => {
     server = await admitting({ NamespaceAutoProvision: null });
     const map = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "m" } };
     const dry = await post(`${namespaces}/late/configmaps?dryRun=All`, map);
@@ -144,7 +144,7 @@ describe("admission plugins with configuration", () => {
     assert.equal((await send(server, "GET", `${namespaces}/late`)).body.status.phase, "Active");
   });
 
-  it("are refused without what they need to know", async () => {
+  it("plugins fail the start without their required configuration", async () => {
     const needing = startServer({ admissionPlugins: { enable: ["EventRateLimit"] } });
     await assert.rejects(needing, /plugin "EventRateLimit" needs its part of admission-control/);
     const wrong = { EventRateLimit: { kind: "Configuration" } };
@@ -153,7 +153,7 @@ describe("admission plugins with configuration", () => {
     await assert.rejects(admitting({ PodNodeSelector: odd }), /has no field "typo"/);
   });
 
-  describe("ask a webhook about images", () => {
+  describe("ImagePolicyWebhook", () => {
     const folder = mkdtempSync(path.join(tmpdir(), "keelson-images-"));
     let webhook: Server;
     const asked: any[] = [];
@@ -189,7 +189,7 @@ describe("admission plugins with configuration", () => {
       });
     }
 
-    it("once for the same question", async () => {
+    it("sends equal reviews once", async () => {
       await asking({});
       answers = ({ containers }) => {
         const bad = containers.find(({ image }: any) => image.includes("bad"));
@@ -214,7 +214,7 @@ describe("admission plugins with configuration", () => {
     });
 
     for (const defaultAllow of [true, false]) {
-      it(`and ${defaultAllow ? "allow" : "refuse"} what it does not judge`, async () => {
+      it(`applies defaultAllow=${defaultAllow} when the webhook fails`, async () => {
         await asking({ defaultAllow });
         answers = () => undefined;
         const { status } = await post(pods("default"), pod({}));

@@ -49,7 +49,7 @@ describe("admission", () => {
   const made = async (name: string, spec: object = {}): Promise<any> =>
     (await pod(name, spec)).item.object;
 
-  it("gives pods an account, its token and its pull secrets", async () => {
+  it("gives pods a ServiceAccount, its token and its image pull secrets", async () => {
     await test.post("v1/serviceaccounts/ns", {
       metadata: { name: "puller" },
       imagePullSecrets: [{ name: "reg" }],
@@ -70,7 +70,7 @@ describe("admission", () => {
     );
   });
 
-  it("turns priority classes into numbers", async () => {
+  it("resolves priority classes to priorities", async () => {
     const classes = "scheduling.k8s.io/v1/priorityclasses";
     const high = { metadata: { name: "high" }, value: 1000, preemptionPolicy: "Never" };
     await test.post(classes, high);
@@ -86,7 +86,7 @@ describe("admission", () => {
     assert.match(await refusal(second), /usual is already marked as default/);
   });
 
-  it("adds tolerations that are not covered, and the taint of new nodes", async () => {
+  it("adds default tolerations, and the not-ready taint of new nodes", async () => {
     const keys = (spec: any) => spec.tolerations.map(({ key }: any) => key);
     assert.equal((await made("a")).spec.tolerations.length, 2);
     const every = [{ operator: "Exists" }];
@@ -97,7 +97,7 @@ describe("admission", () => {
     ]);
   });
 
-  it("gives default classes, the newest of several, and protects storage", async () => {
+  it("sets default classes, the newest of several, and storage protection finalizers", async () => {
     const mark = { "storageclass.kubernetes.io/is-default-class": "true" };
     for (const name of ["old", "new"]) {
       await test.post("storage.k8s.io/v1/storageclasses", {
@@ -122,7 +122,7 @@ describe("admission", () => {
     assert.equal(none.spec.storageClassName, "");
   });
 
-  it("applies the defaults and bounds of limit ranges", async () => {
+  it("applies the defaults and limits of LimitRanges", async () => {
     const limits = [
       { type: "Container", default: { cpu: "2" }, defaultRequest: { cpu: "1" }, max: { cpu: "3" } },
       { type: "Pod", max: { cpu: "5" } },
@@ -155,7 +155,7 @@ describe("admission", () => {
   };
   const usage = async () => (await test.get("v1/resourcequotas/ns/q")).object.status.used;
 
-  it("charges quotas and refuses what they do not allow", async () => {
+  it("charges quotas and rejects requests that exceed them", async () => {
     await quota({ pods: "2", "requests.cpu": "1" }, { pods: "0", "requests.cpu": "0" });
     const asking = (cpu: string) => ({
       containers: [{ ...container, resources: { requests: { cpu } } }],
@@ -173,7 +173,7 @@ describe("admission", () => {
     assert.deepEqual(await usage(), { pods: "1", "requests.cpu": "400m" });
   });
 
-  it("never grants more than the quota to writers at once", async () => {
+  it("never admits more than the quota under concurrent writes", async () => {
     await quota({ configmaps: "5" }, { configmaps: "0" });
     const outcomes = await Promise.all(
       Array.from({ length: 12 }, (_, n) =>
@@ -185,7 +185,7 @@ describe("admission", () => {
     assert.deepEqual(await usage(), { configmaps: "5" });
   });
 
-  it("counts only what is in the scopes of a quota, and services by type", async () => {
+  it("counts only pods within a quota's scopes, and services by type", async () => {
     await quota({ pods: "0" }, { pods: "0" }, { scopes: ["BestEffort"] });
     const resources = { requests: { cpu: "1" } };
     await pod("a", { containers: [{ ...container, resources }] });
@@ -205,7 +205,7 @@ describe("admission", () => {
     );
   });
 
-  it("asks for the right to approve before a certificate is approved", async () => {
+  it("requires permission to approve CertificateSigningRequests of a signer", async () => {
     const denying: Authorizer = {
       authorize: async ({ request }) => ({
         verdict: request.verb === "approve" ? "no-opinion" : "allow",

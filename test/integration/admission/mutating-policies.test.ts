@@ -42,7 +42,7 @@ describe("mutating admission policies", () => {
     return send(server, "POST", `${configMaps}?dryRun=All`, configMap(name, more));
   }
 
-  it("changes objects by configurations and patches, each seeing what came before", async () => {
+  it("applies configurations and JSON patches in order", async () => {
     await policy("a", {
       matchConditions: [{ name: "good", expression: "object.metadata.name == 'a'" }],
       variables: [{ name: "n", expression: "size(object.data)" }],
@@ -73,7 +73,7 @@ describe("mutating admission policies", () => {
     assert.deepEqual(untouched.body.data, { a: "1" });
   });
 
-  it("refuses what it cannot change", async () => {
+  it("rejects invalid mutations", async () => {
     const conditions = (name: string) => [
       { name: "mine", expression: `object.metadata.name == '${name}'` },
     ];

@@ -41,7 +41,7 @@ describe("pod security", () => {
     seccompProfile: { type: "RuntimeDefault" },
   };
 
-  it("refuses what a namespace does not allow, in Kubernetes' words", async () => {
+  it("rejects pods that violate the namespace's level, with Kubernetes' message", async () => {
     await namespace("restricted", { enforce: "restricted" });
     assert.equal((await pod("restricted", {}, { securityContext: good })).status, 201);
     const { status, message } = await pod("restricted", {});
@@ -58,7 +58,7 @@ describe("pod security", () => {
     );
   });
 
-  it("knows the checks of the baseline, and of old versions", async () => {
+  it("applies the checks of the baseline level, and of older versions", async () => {
     await namespace("baseline", { enforce: "baseline" });
     await namespace("old", { enforce: "baseline", "enforce-version": "v1.26" });
     const cases: readonly (readonly [string | undefined, object, object?])[] = [
@@ -118,7 +118,7 @@ describe("pod security", () => {
     );
   });
 
-  it("warns of workloads whose pods would be refused, and of pods where it is to", async () => {
+  it("warns of workloads whose pods would be rejected, and of pods at the warn level", async () => {
     await namespace("warned", { warn: "baseline" });
     const { status, warnings } = await pod("warned", { hostPID: true });
     assert.equal(status, 201);
@@ -141,7 +141,7 @@ describe("pod security", () => {
     assert(deployment.warnings.includes(why), deployment.warnings);
   });
 
-  it("takes defaults and exemptions from a configuration", async () => {
+  it("applies defaults and exemptions of its configuration", async () => {
     const group = "pod-security.admission.config.k8s.io";
     const exemptions = { namespaces: ["kube-system"], usernames: [], runtimeClasses: [] };
     const kind = "PodSecurityConfiguration";
@@ -169,7 +169,7 @@ describe("pod security", () => {
     }
   });
 
-  it("checks labels of namespaces, and warns of pods that break new ones", async () => {
+  it("validates namespace labels, and warns of existing pods that violate new ones", async () => {
     const wrong = await namespace("wrong", { enforce: "strict", "warn-version": "1.2" });
     assert.equal(wrong.status, 422);
     assert.match(

@@ -33,7 +33,7 @@ describe("validating admission policies", () => {
     configured.push(`${group}/${plural}/${object.metadata.name}`);
   }
 
-  /** A policy of configmaps and its binding `<name>-binding`; waits until they are in force. */
+  /** Creates a policy for ConfigMaps and its binding `<name>-binding`; waits until both are in effect. */
   async function policy(name: string, spec: object, binding: object = {}) {
     const sentinel = `object == null || object.metadata.name != 'sentinel-${name}'`;
     const { validations = [], ...rest } = spec as { validations?: object[] };
@@ -49,7 +49,7 @@ describe("validating admission policies", () => {
       metadata: { name: `${name}-binding` },
       spec: { policyName: name, validationActions: ["Deny"], ...binding },
     });
-    // The watches of policies and bindings tell in order, so one that is made last tells of both.
+    // Watches deliver in order: when the policy created last is in effect, those before it are, too.
     const probe = `probe-${name}`;
     await make("validatingadmissionpolicies", {
       apiVersion,
@@ -109,7 +109,7 @@ describe("validating admission policies", () => {
     assert.equal((await send(server, "DELETE", `${configMaps}/good`)).status, 422);
   });
 
-  it("tells errors of expressions, or lets them pass", async () => {
+  it("rejects on expression errors, or ignores them with failurePolicy Ignore", async () => {
     const validations = [{ expression: "object.data.x == 'y'" }];
     const condition = { name: "named", expression: "object.metadata.name.startsWith('err')" };
     const spec = { validations, matchConditions: [condition] };
@@ -139,7 +139,7 @@ describe("validating admission policies", () => {
     counted("p3", 'error_type="invalid_error",enforcement_action="allow"');
   });
 
-  it("evaluates once per parameter, and says when there is none", async () => {
+  it("evaluates once per parameter, and reports missing parameters", async () => {
     const paramKind = { apiVersion: "v1", kind: "ConfigMap" };
     const spec = {
       paramKind,
@@ -177,7 +177,7 @@ describe("validating admission policies", () => {
     );
   });
 
-  it("asks the authorizer, and knows the namespace and the request", async () => {
+  it("gives expressions the authorizer, the namespace and the request", async () => {
     await policy("p6", {
       validations: [
         { expression: "authorizer.requestResource.check('create').allowed()" },
@@ -200,7 +200,7 @@ describe("validating admission policies", () => {
     assert.match((await create("asks-2", {}, "?fieldManager=you")).body.message, /: who\?$/);
   });
 
-  it("warns and records instead of denying", async () => {
+  it("warns and audits instead of denying", async () => {
     const lines: string[] = [];
     const to = new Writable({
       write: (chunk: Buffer, _encoding, done) => {
@@ -256,7 +256,7 @@ describe("validating admission policies", () => {
     ]);
   });
 
-  it("bounds what expressions cost", async () => {
+  it("limits the cost of expressions", async () => {
     const costly = "[1,2,3,4,5,6,7,8,9,0].all(a, [1,2,3,4,5,6,7,8,9,0].all(b, true))";
     const deep = `[1,2,3,4,5,6,7,8,9,0].all(c, [1,2,3,4,5,6,7,8,9,0].all(d, ${costly}))`;
     const all = Array.from({ length: 400 }, () => ({ expression: `object != null && ${deep}` }));

@@ -1,8 +1,8 @@
-/** Quotas with everybody at work who has a part in them: admission notes, the controller counts. */
+/** ResourceQuotas with admission, which charges usage, and the controller, which recalculates it. */
 import assert from "node:assert/strict";
 import { type RunningServer, startServer } from "../../../cmd/keelson/index.ts";
 
-describe("quotas that are kept", () => {
+describe("ResourceQuota admission and controller", () => {
   let server: RunningServer;
   const troubles: string[] = [];
   /** A namespace for each test. */
@@ -44,7 +44,7 @@ describe("quotas that are kept", () => {
   const limit = (name: string, hard: object, rest: object = {}) =>
     send("POST", `${core}/resourcequotas`, { metadata: { name }, spec: { hard, ...rest } });
 
-  /** Waits until the quota says that so much is used. */
+  /** Waits until the quota's status has this usage. */
   const uses = (name: string, used: Record<string, string>) =>
     until(`${core}/resourcequotas/${name}`, ({ status }) =>
       Object.entries(used).every(([resource, amount]) => status?.used?.[resource] === amount),
@@ -57,7 +57,7 @@ describe("quotas that are kept", () => {
   };
   const codeOf = async (answer: Promise<any>) => (await answer).code;
 
-  it("count what is there, refuse the one too many, and know of deletions", async () => {
+  it("count objects, reject those above the limit, and release deleted ones", async () => {
     const maps = `${core}/configmaps`;
     await send("POST", maps, { metadata: { name: "a" } });
     await limit("maps", { configmaps: "3", "count/deployments.apps": "0" });
@@ -76,7 +76,7 @@ describe("quotas that are kept", () => {
     await uses("maps", { configmaps: "3", secrets: "0" });
   });
 
-  it("count pods within their scopes until they have ended", async () => {
+  it("count pods within their scopes until they terminate", async () => {
     await limit("all", { pods: "9", "requests.cpu": "1" });
     await limit("timed", { pods: "1" }, { scopes: ["Terminating"] });
     await uses("all", { pods: "0", "requests.cpu": "0" });
@@ -91,7 +91,7 @@ describe("quotas that are kept", () => {
     assert.equal(await codeOf(pod("c", { activeDeadlineSeconds: 5 })), 201);
   });
 
-  it("count services by their ports", async () => {
+  it("count the node ports of services", async () => {
     await limit("ports", { services: "2", "services.nodeports": "1" });
     await uses("ports", { services: "0", "services.nodeports": "0" });
     const service = (name: string, type: string) =>
@@ -106,7 +106,7 @@ describe("quotas that are kept", () => {
     await uses("ports", { services: "1", "services.nodeports": "0" });
   });
 
-  it("count custom resources as soon as they are served", async () => {
+  it("count custom resources once they are served", async () => {
     const name = "count/books.example.com";
     await limit("books", { [name]: "1" });
     const names = { plural: "books", kind: "Book" };
@@ -140,7 +140,7 @@ describe("quotas that are kept", () => {
     await uses("few", { secrets: "0" });
     const all = Array.from({ length: 40 }, async (_none, index) => {
       const code = await codeOf(send("POST", secrets, { metadata: { name: `s${index}` } }));
-      // Deletions make the controller count while others are being admitted.
+      // Deletions make the controller recalculate usage during admission of other pods.
       if (code === 201 && index % 2 === 0) await send("DELETE", `${secrets}/s${index}`);
     });
     await Promise.all(all);

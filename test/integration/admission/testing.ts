@@ -1,4 +1,4 @@
-/** A server under test, and webhooks that it calls. */
+/** Helpers of admission tests: requests to the server, and webhooks that it calls. */
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import { createAuthority, issueCertificate, type KeyPair } from "#pki";
@@ -7,11 +7,11 @@ import { type RunningServer, startServer, type StartOptions } from "../../../cmd
 export interface Answer {
   readonly status: number;
   readonly body: any;
-  /** Texts of Warning headers. */
+  /** Texts of the Warning headers. */
   readonly warnings: string;
 }
 
-/** A request of the administrator, or of whom the token belongs to. */
+/** Sends a request as the administrator, or with a token. */
 export async function send(
   server: RunningServer,
   method: string,
@@ -28,7 +28,7 @@ export async function send(
   return { status: answer.status, body: await answer.json(), warnings };
 }
 
-/** Asks until what has just been configured is in force; the watch that tells it takes a moment. */
+/** Repeats a request until a new configuration, which the server receives by a watch, is in effect. */
 export async function eventually<T>(ask: () => Promise<T>, holds: (value: T) => boolean) {
   for (let attempt = 0; ; attempt++) {
     const value = await ask();
@@ -49,7 +49,7 @@ export function startForTests(options: StartOptions = {}): Promise<RunningServer
 
 type Respond = (review: any, path: string) => unknown;
 
-/** A webhook: answers by path, with an AdmissionReview around what it is given. */
+/** A webhook server that responds by path with an AdmissionReview of the given response. */
 export class TestWebhook {
   readonly seen: any[] = [];
   #server: Server | undefined;
@@ -88,7 +88,7 @@ export class TestWebhook {
     return (this.#server?.address() as AddressInfo | undefined)?.port ?? 0;
   }
 
-  /** Where the webhook is, for a configuration. */
+  /** The clientConfig for a path. */
   at(path: string) {
     return { url: `https://127.0.0.1:${this.port}${path}`, caBundle: this.caBundle };
   }
@@ -97,7 +97,7 @@ export class TestWebhook {
     return Buffer.from(this.#authority?.certificate ?? "").toString("base64");
   }
 
-  /** From now on; undefined = never, a text = as it is. */
+  /** Sets the response; undefined to never respond, a string to send it unchanged. */
   answers(respond: Respond): void {
     this.seen.length = 0;
     this.#respond = respond;

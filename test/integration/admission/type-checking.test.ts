@@ -4,7 +4,7 @@ import { eventually, send } from "./testing.ts";
 import { customResourceDefinition } from "../../../pkg/crd/testing.ts";
 
 describe("type checking of policies", () => {
-  it("knows custom resources, too", async () => {
+  it("checks expressions against the schemas of custom resources", async () => {
     const server = await startServer();
     try {
       const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -54,7 +54,7 @@ describe("type checking of policies", () => {
     }
   });
 
-  it("tells in the status which expressions do not fit the kinds they are for", async () => {
+  it("reports expressions that do not match their kinds in status.typeChecking", async () => {
     const server = await startServer();
     try {
       const apiVersion = "admissionregistration.k8s.io/v1";

@@ -1,4 +1,4 @@
-/** What is recorded and counted of webhooks. */
+/** Audit annotations and metrics of admission webhooks. */
 import assert from "node:assert/strict";
 import { Writable } from "node:stream";
 import type { RunningServer } from "../../../cmd/keelson/index.ts";
@@ -26,7 +26,7 @@ rules:
 const batch = { bufferSize: 1000, maxSize: 100, maxWaitMs: 60_000 };
 const rotation = { maxBytes: 0, maxAgeDays: 0, maxBackups: 0, compress: false };
 
-describe("records of admission webhooks", () => {
+describe("audit and metrics of admission webhooks", () => {
   const webhook = new TestWebhook();
   const lines: string[] = [];
   let server: RunningServer;
@@ -73,7 +73,7 @@ describe("records of admission webhooks", () => {
   const gone = "webhook.admission.k8s.io/round_0_index_1";
   const named = { configuration: "all", webhook: "good.example.com" };
 
-  /** What of the record of a request tells of webhooks. */
+  /** The audit annotations of a request that concern webhooks. */
   async function told(verb: string, name: string): Promise<Record<string, string>> {
     const isIt = (event: any) => event.verb === verb && event.objectRef?.name === name;
     const find = async () => lines.map((line) => JSON.parse(line)).find(isIt);
@@ -82,7 +82,7 @@ describe("records of admission webhooks", () => {
     return Object.fromEntries(entries.filter(([key]) => key.includes("webhook")));
   }
 
-  it("tell what each has changed, and how where bodies are kept", async () => {
+  it("record which webhooks mutated, and their patches at level Request", async () => {
     webhook.answers(() => patchOf({ value: { a: "<1>" }, path: "/data", op: "add" }));
     await send(server, "POST", configMaps, configMap("a"));
     const patch =
@@ -102,7 +102,7 @@ describe("records of admission webhooks", () => {
     assert.deepEqual(await told("update", "a"), others);
   });
 
-  it("count what they answer, and why writes are refused", async () => {
+  it("count calls by result, and rejections by cause", async () => {
     const denial = { allowed: false, status: { message: "no", code: 100_000 } };
     webhook.answers(() => denial);
     assert.equal((await send(server, "POST", configMaps, configMap("b"))).status, 400);

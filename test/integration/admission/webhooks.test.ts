@@ -37,7 +37,7 @@ describe("admission webhooks", () => {
     await eventually(gone, ({ body }) => body.kind === "ConfigMap" && webhook.seen.length === 0);
   });
 
-  /** Configures webhooks and waits until one is called. */
+  /** Configures webhooks, and waits until one is called. */
   async function configure(sort: "Mutating" | "Validating", name: string, hooks: object[]) {
     const plural = `${sort.toLowerCase()}webhookconfigurations`;
     const webhooks = hooks.map((hook, index) => ({
@@ -61,7 +61,7 @@ describe("admission webhooks", () => {
     webhook.seen.length = 0;
   }
 
-  it("sends a review, and refuses in the webhook's name", async () => {
+  it("sends an AdmissionReview, and names the webhook in its denial", async () => {
     webhook.answers(() => ({
       allowed: false,
       status: { message: "not today", code: 418, reason: "Teapot" },
@@ -122,7 +122,7 @@ describe("admission webhooks", () => {
     assert.match(other.body.message, /attempted to modify the object, which is not supported/);
   });
 
-  it("defaults what webhooks add, and tells which changes make no sense", async () => {
+  it("defaults objects after mutation, and reports invalid patches", async () => {
     const rules = [
       { operations: ["CREATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["pods"] },
       ...everyConfigMap,
@@ -151,7 +151,7 @@ describe("admission webhooks", () => {
     assert.match(broken.body.message, /^Internal error occurred: /);
   });
 
-  it("takes a Scale for an object without labels, and names no object of a collection", async () => {
+  it("sends a Scale without labels, and a deletecollection without a name", async () => {
     webhook.answers(({ request: { kind, operation, name } }) => ({
       allowed: kind.kind !== "Scale" && (operation !== "DELETE" || name === undefined),
       status: { message: `${kind.kind} ${name}` },
@@ -194,7 +194,7 @@ describe("admission webhooks", () => {
   const failing = (fault: string) =>
     `Internal error occurred: failed calling webhook "h0.bad.example.com": ${fault}`;
 
-  it("fails closed or open when a webhook misbehaves", async () => {
+  it("fails closed or open by failurePolicy when a webhook responds incorrectly", async () => {
     webhook.answers(() => "garbage");
     await configure("Validating", "bad", [{}]);
     const ask = async () => (await send(server, "POST", configMaps, configMap("x"))).body.message;
@@ -226,7 +226,7 @@ describe("admission webhooks", () => {
     assert.match(await ask(), /the response is larger than/);
   });
 
-  it("does not wait for a webhook that is silent", async () => {
+  it("fails the call of a webhook that does not respond after its timeout", async () => {
     webhook.answers(() => ({ allowed: true }));
     await configure("Validating", "bad", [{ timeoutSeconds: 1 }]);
     webhook.answers(() => undefined);
@@ -238,7 +238,7 @@ describe("admission webhooks", () => {
     );
   });
 
-  it("passes failures of webhooks that may be ignored", async () => {
+  it("ignores failures of webhooks with failurePolicy Ignore", async () => {
     webhook.answers(() => "garbage");
     await configure("Validating", "open", [{ failurePolicy: "Ignore" }]);
     const { status } = await send(server, "POST", configMaps, configMap("ignored"));
@@ -246,7 +246,7 @@ describe("admission webhooks", () => {
     assert.equal(webhook.seen.length, 1);
   });
 
-  it("reaches services where they lead, and selects by labels and conditions", async () => {
+  it("calls services at their endpoints, and selects by labels and matchConditions", async () => {
     const namespace = "/api/v1/namespaces/default";
     const { body: made } = await send(server, "POST", `${namespace}/services`, {
       apiVersion: "v1",
@@ -281,7 +281,7 @@ describe("admission webhooks", () => {
     assert.equal(await statusOf(elsewhere, "elsewhere"), 201);
   });
 
-  it("sees other versions as its rules have them, unless they are to be exact", async () => {
+  it("converts to the version of its rules, unless matchPolicy is Exact", async () => {
     const rules = [
       {
         operations: ["CREATE"],
@@ -317,7 +317,7 @@ describe("admission webhooks", () => {
     assert.equal(request.requestKind.version, "v2");
   });
 
-  it("leaves its own configuration alone", async () => {
+  it("does not intercept webhook configurations", async () => {
     webhook.answers(() => ({ allowed: false }));
     const rules = [{ operations: ["*"], apiGroups: ["*"], apiVersions: ["*"], resources: ["*/*"] }];
     await configure("Validating", "all", [{ rules }]);
@@ -329,7 +329,7 @@ describe("admission webhooks", () => {
     assert.equal(denied.status, 400);
   });
 
-  it("judges what is deleted, evicted, scaled and attached to", async () => {
+  it("intercepts deletes, evictions, scales and connects", async () => {
     webhook.answers(({ request }) => ({
       allowed: request.operation === "CREATE" && request.subResource === undefined,
     }));

@@ -50,7 +50,7 @@ export class AggregatedKeelson {
     private readonly folder: string,
   ) {}
 
-  /** The backend trusts the users that the server in front names. */
+  /** Starts both servers; the backend trusts the front-proxy CA of the aggregating one. */
   static async start(options: StartOptions = {}): Promise<AggregatedKeelson> {
     const folder = mkdtempSync(path.join(tmpdir(), "keelson-aggregation-"));
     const common = { port: 0, report: () => undefined };
@@ -64,7 +64,7 @@ export class AggregatedKeelson {
     return new AggregatedKeelson(front, backend, folder);
   }
 
-  /** Registers the backend, and waits until the server in front discovers its resources. */
+  /** Registers the backend, and waits until the aggregating server discovers its resources. */
   async register(): Promise<void> {
     await this.send("POST", "/api/v1/namespaces/default/services", {
       kind: "Service",
@@ -100,7 +100,7 @@ export class AggregatedKeelson {
     }
   }
 
-  /** The version of the backend in aggregated discovery; undefined = there is none. */
+  /** The version of the backend in aggregated discovery; undefined if absent. */
   async discovered(): Promise<any> {
     const accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
     const { items } = await this.send("GET", "/apis", undefined, { accept });
@@ -108,7 +108,7 @@ export class AggregatedKeelson {
     return group?.versions[0];
   }
 
-  /** The JSON that the server in front answers. */
+  /** GETs JSON from the aggregating server. */
   send(
     method: string,
     address: string,

@@ -1,4 +1,4 @@
-/** Documents and controllers of a server see the kinds of a server behind it. */
+/** Aggregated kinds in the discovery, OpenAPI and controllers of the aggregating server. */
 import assert from "node:assert/strict";
 import { AggregatedKeelson, until } from "./aggregated-keelson.ts";
 
@@ -13,7 +13,7 @@ function widget(name: string, metadata: object = {}): object {
   };
 }
 
-describe("kinds of a server behind this one", () => {
+describe("aggregated kinds", () => {
   let pair: AggregatedKeelson;
   before(async () => {
     pair = await AggregatedKeelson.start();
@@ -114,7 +114,7 @@ describe("kinds of a server behind this one", () => {
     await pair.send("DELETE", `${widgets}/counted`);
   });
 
-  it("are deleted with their namespace, which waits while their server is gone", async () => {
+  it("are deleted with their namespace, which waits while their server is unavailable", async () => {
     const place = (name: string) => `/api/v1/namespaces/${name}`;
     for (const name of ["present", "gone"]) await pair.createNamespace(name);
     const inPresent = "/apis/example.com/v1/namespaces/present/widgets";
@@ -124,7 +124,7 @@ describe("kinds of a server behind this one", () => {
     assert.equal((await pair.send("GET", "/apis/example.com/v1/widgets")).items.length, 0);
 
     await pair.backend.close({ graceMs: 0 });
-    // A change of the APIService makes this server look at once.
+    // A change of the APIService makes the server check its availability immediately.
     const apiService = "/apis/apiregistration.k8s.io/v1/apiservices/v1.example.com";
     const patch = { "content-type": "application/merge-patch+json" };
     const spec = { service: { port: 1 } };

@@ -1,8 +1,8 @@
 /**
- * Sends the recorded expressions (`../shared/facts/cel`, skipped where it is absent) to live servers
- * and compares verdicts, values and texts with those of Kubernetes. A difference must stand in
- * known-differences.json with its reason; a row there that no longer differs fails as well, so the
- * list can only shrink. docs/decisions/014-cel-differences.md argues for what is meant.
+ * Sends the recorded expressions (`../shared/facts/cel`, skipped if absent) to live servers and compares
+ * verdicts, values and messages with those of Kubernetes. Differences must be in known-differences.json
+ * with a reason; an entry that no longer differs fails, too. docs/decisions/014-cel-differences.md
+ * explains the intended ones.
  */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -23,7 +23,7 @@ interface Report {
   readonly report: readonly { readonly file: string; readonly id: string }[];
 }
 
-/** What a file needs of the server that it is sent to. */
+/** Server options that a file requires. */
 function settingsOf(file: string): Partial<StartOptions> {
   if (file.startsWith("typecheck")) return { controllers: true };
   if (!file.startsWith("all-")) return {};
@@ -50,7 +50,7 @@ async function played(files: readonly string[]): Promise<Report> {
       "--json",
     ];
     return await new Promise((resolve, reject) => {
-      // It exits with 1 where there are differences.
+      // The script exits with 1 if there are differences.
       execFile(process.execPath, words, { maxBuffer: 1 << 28 }, (error, stdout, stderr) => {
         if (stdout.trim() === "") reject(error ?? new Error(stderr));
         else resolve(JSON.parse(stdout));
@@ -64,7 +64,7 @@ async function played(files: readonly string[]): Promise<Report> {
 describe("recorded expressions", function () {
   this.timeout(300_000);
 
-  it("have the verdicts and values of Kubernetes, but for the known differences", async function () {
+  it("have the verdicts and values of Kubernetes except for known differences", async function () {
     if (!existsSync(folder) || !existsSync(tokens)) this.skip();
     const known: Known = JSON.parse(readFileSync(list, "utf8"));
     const files = readdirSync(folder).filter((file) => file.endsWith(".json"));

@@ -1,4 +1,4 @@
-/** The official JavaScript client: an informer that loses nothing while the server is restarted. */
+/** The official JavaScript client: all verbs, and an informer across a restart of the server. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -55,7 +55,7 @@ describe("@kubernetes/client-node", () => {
         error.code === 409 && /has been modified/.test(error.body),
     );
     const listed = await api.listNamespacedConfigMap({ namespace, labelSelector: "!none" });
-    // Every namespace has one more, with the authorities of the server.
+    // Every namespace also has the ConfigMap kube-root-ca.crt.
     assert.deepEqual(
       listed.items.map((item) => item.metadata?.name).filter((name) => name !== rootCa),
       ["a"],
@@ -67,7 +67,7 @@ describe("@kubernetes/client-node", () => {
     );
   });
 
-  it("an informer sees everything across a restart of the server", async () => {
+  it("its informer loses no event across a restart of the server", async () => {
     const config = configuration();
     const api = config.makeApiClient(k8s.CoreV1Api);
     const seen = new Map<string, string>();

@@ -20,7 +20,7 @@ const nodes: Handle = {
 };
 
 describe("event recorder", () => {
-  it("tells of a happening by an event, and of more of the same by its series", async () => {
+  it("creates an Event, and counts repetitions in its series", async () => {
     const test = await testRegistry({ namespaces: ["default"] });
     const clock = new SlowClock();
     const life = new AbortController();
@@ -40,7 +40,7 @@ describe("event recorder", () => {
     const node = { metadata: { name: "n", uid: "u", resourceVersion: "1" } };
     const happening = (note: string, action = "Looking") =>
       recorder.record(nodes, node, { type: "Normal", reason: "Seen", action, note });
-    // Of a repetition only the number counts.
+    // Repetitions only increase the count.
     for (const note of ["a", "a", "b"]) {
       happening(note);
       await clock.pass(1_000);
@@ -60,14 +60,14 @@ describe("event recorder", () => {
         ({ message, series }) => `${message.slice(0, 3)} ${message.length} ${series?.count ?? 1}`,
       )
       .sort();
-    // The last one comes too late for the series of the first.
+    // The last one is later than the series of the first lasts.
     assert.deepEqual(shown, ["a 1 1", "a 1 3", "b 1 1", "xxx 1024 1"]);
     const [first] = events;
     assert.equal(first.involvedObject.uid, "u");
     assert.equal(first.reportingComponent, "example.com/tester");
   });
 
-  /** A client whose creations do not happen, and then lose their answers, for `faults` each. */
+  /** A client whose first `faults` creates are not sent, and whose next ones lose their response. */
   function behindBrokenConnection(client: RegistryClient, faults: number): Client {
     let attempts = 0;
     const broken = new ConnectionError("the connection was closed before the response", false);
@@ -91,7 +91,7 @@ describe("event recorder", () => {
     [1, 1, 0],
     [12, 0, 1],
   ] as const) {
-    it(`sends an Event again that was ${faults} times not answered`, async () => {
+    it(`stores ${events} and reports ${reports} Events after ${faults} failed creates`, async () => {
       const test = await testRegistry({ namespaces: ["default"] });
       const clock = new SlowClock();
       const life = new AbortController();

@@ -1,4 +1,4 @@
-/** The laws of informers, against a whole server. */
+/** Guarantees of informers, against a whole server. */
 import assert from "node:assert/strict";
 import { setMaxListeners } from "node:events";
 import { type Random, seededRandom, systemClock } from "#base";
@@ -48,7 +48,7 @@ describe("informer", () => {
     await server.close();
   });
 
-  /** Sends requests to the server in this process. */
+  /** A transport to the server in this process. */
   const inside: RoundTrip = async ({ method, path, headers, body, signal }) => {
     const answer = await server.fetch(path, {
       method,
@@ -113,7 +113,7 @@ describe("informer", () => {
     }
   }
 
-  it("tells of everything once and in order, though connections break all the time", async () => {
+  it("delivers every event once and in order while connections break", async () => {
     await start();
     const random = seededRandom(seed);
     const { informer, changes } = informerOn(clientOver(breaking(inside, random)));
@@ -131,7 +131,7 @@ describe("informer", () => {
     assert.deepEqual([...informer.all()], []);
   });
 
-  it("keeps objects without managedFields where it is told to", async () => {
+  it("stores objects without managedFields if so configured", async () => {
     await start();
     const client = clientOver(inside);
     await write("before", 0);
@@ -150,7 +150,7 @@ describe("informer", () => {
     }
   });
 
-  it("never goes back when the server has forgotten, and ends up with what is there", async () => {
+  it("relists after 410 without going back in time, and converges", async () => {
     await start();
     const random = seededRandom(seed);
     const { informer, changes } = informerOn(clientOver(forgetting(inside, random)));
@@ -182,7 +182,7 @@ describe("informer", () => {
     );
   });
 
-  it("lists in pages where the server knows no initial events", async () => {
+  it("lists in pages if the server does not support sendInitialEvents", async () => {
     await start();
     for (let count = 0; count < 5; count++) await write(`n${count}`, 0);
     const asked: string[] = [];
@@ -200,7 +200,7 @@ describe("informer", () => {
     assert.match(asked[1] ?? "", /[?&]resourceVersion=0&limit=500$/);
   });
 
-  it("works over HTTP/2, and resumes when the connection is lost", async () => {
+  it("works over HTTP/2, and resumes after a lost connection", async () => {
     await start(0);
     const endpoint = () => parseKubeconfig(server.kubeconfig, () => "");
     const first = new AbortController();
@@ -231,7 +231,7 @@ function answerOf(status: number, text: string): HttpResponse {
   return { status, header: () => "", body: body() };
 }
 
-/** Cuts answers off somewhere, also within a line. */
+/** Truncates response bodies at random, also within a line. */
 function breaking(send: RoundTrip, random: Random): RoundTrip {
   return async (request: HttpRequest) => {
     const answer = await send(request);
@@ -248,7 +248,7 @@ function breaking(send: RoundTrip, random: Random): RoundTrip {
   };
 }
 
-/** Says now and then that the version is too old. */
+/** Occasionally responds with 410 Expired. */
 function forgetting(send: RoundTrip, random: Random): RoundTrip {
   return async (request) => {
     const resumes = /[?&]resourceVersion=/.test(request.path);

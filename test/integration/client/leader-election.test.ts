@@ -14,11 +14,11 @@ import { type TestRegistry, testRegistry } from "../../../pkg/registry/testing.t
 interface Candidate {
   readonly name: string;
   readonly running: Promise<void>;
-  /** Asks it to stop. */
+  /** Stops the candidate. */
   readonly life: AbortController;
-  /** "cut": no request arrives. "lost": requests arrive, and their answers do not. */
+  /** "cut": requests do not arrive; "lost": requests arrive, responses do not. */
   network: "fine" | "cut" | "lost";
-  /** Time that each write takes. */
+  /** Duration of each write in ms. */
   writeMs: number;
   leads: boolean;
 }
@@ -27,7 +27,7 @@ describe("leader election", () => {
   let test: TestRegistry;
   let clock: SlowClock;
   let candidates: Candidate[];
-  /** Candidates that began to lead, in order. */
+  /** Candidates that became leader, in order. */
   let leaders: string[];
   let together: string[];
 
@@ -122,7 +122,7 @@ describe("leader election", () => {
     return item.object.spec;
   }
 
-  it("writes who leads since when, and renews it", async () => {
+  it("records the holder and the acquire time, and renews the lease", async () => {
     candidate("a");
     await clock.pass(1);
     const first = await lease();
@@ -136,7 +136,7 @@ describe("leader election", () => {
     assert.deepEqual(leaders, ["a"]);
   });
 
-  it("hands over at once when the leader leaves", async () => {
+  it("hands over immediately when the leader stops", async () => {
     const first = candidate("a");
     await clock.pass(1);
     candidate("b");
@@ -148,7 +148,7 @@ describe("leader election", () => {
     assert.equal((await lease()).leaseTransitions, 1);
   });
 
-  it("leaves the lease free", async () => {
+  it("releases the lease", async () => {
     const first = candidate("a");
     await clock.pass(1);
     first.life.abort();
@@ -158,7 +158,7 @@ describe("leader election", () => {
     assert.equal(free.leaseDurationSeconds, 1);
   });
 
-  it("leaves the lease free although it was changed meanwhile", async () => {
+  it("releases the lease although it was changed concurrently", async () => {
     const first = candidate("a");
     await clock.pass(1);
     const labels = { changed: "yes" };
@@ -168,7 +168,7 @@ describe("leader election", () => {
     assert.equal((await lease()).holderIdentity, "");
   });
 
-  it("leaves the lease free although the server is slow", async () => {
+  it("releases the lease although the server is slow", async () => {
     const first = candidate("a");
     await clock.pass(1);
     first.writeMs = defaultElectionTimes.renewDeadlineMs - 1_000;
@@ -194,7 +194,7 @@ describe("leader election", () => {
     return { ...times, holderIdentity, strategy: "OldestEmulationVersion" };
   };
 
-  it("takes at once what a coordinator has assigned, at every moment of its waiting", async () => {
+  it("acquires immediately a lease that the coordinator has assigned", async () => {
     await test.post("coordination.k8s.io/v1/leases/kube-system", {
       metadata: { name: "lock" },
       spec: { ...assigned("other") },
@@ -225,7 +225,7 @@ describe("leader election", () => {
     assert.equal(first.leads, true);
   });
 
-  it("takes over as soon as the lease has run out", async () => {
+  it("takes over as soon as the lease expires", async () => {
     const first = candidate("a");
     await clock.pass(1);
     candidate("b");
@@ -250,7 +250,7 @@ describe("leader election", () => {
     });
   }
 
-  it("does not care how wrong the clocks are", async () => {
+  it("works with arbitrary clock skew", async () => {
     const first = candidate(
       "a",
       skewed(clock, () => -3_600_000),
@@ -269,7 +269,7 @@ describe("leader election", () => {
     assert.deepEqual(leaders, ["a", "b"]);
   });
 
-  it("never has two leaders, whatever happens to the network and to clocks", async () => {
+  it("never has two leaders under network faults and clock jumps", async () => {
     const random = seededRandom(8);
     const skews = [-50_000, 0, 50_000];
     for (const [index, name] of ["a", "b", "c"].entries()) {
@@ -287,7 +287,7 @@ describe("leader election", () => {
     assert.ok(leaders.length > 2, `the lead has moved: ${leaders.join(" ")}`);
   });
 
-  it("gives a lease that others wrote to no longer life", async () => {
+  it("does not extend an expired lease on unrelated writes", async () => {
     const first = candidate("a");
     await clock.pass(1);
     candidate("b");
@@ -301,7 +301,7 @@ describe("leader election", () => {
     assert.deepEqual(leaders, ["a", "b"]);
   });
 
-  it("refuses times that cannot work", () => {
+  it("rejects inconsistent durations", () => {
     assert.equal(timesFault(defaultElectionTimes), undefined);
     assert.match(
       String(timesFault({ ...defaultElectionTimes, renewDeadlineMs: 15_000 })),

@@ -1,4 +1,4 @@
-/** Certificates that the cluster hands out: who gets them unasked, and what they are good for. */
+/** CertificateSigningRequests: automatic approval, signing, and authentication with the certificates. */
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { request as call } from "node:https";
@@ -117,7 +117,7 @@ describe("certificate requests", () => {
     assert.deepEqual((await send("GET", `${requests}/stranger`)).status, {});
   });
 
-  // OpenSSL refuses client certificates whose key usage is key encipherment alone.
+  // OpenSSL rejects client certificates whose only key usage is key encipherment.
   const usageSets = [
     ["client auth"],
     ["digital signature", "client auth"],
@@ -153,7 +153,7 @@ describe("certificate requests", () => {
     });
   }
 
-  it("that no signer signs say why", async () => {
+  it("that no signer signs have a condition with the reason", async () => {
     const signer = "kubelet-serving";
     const usages = ["digital signature", "server auth"];
     const nowhere = await makeRequest(kubelet("n"));

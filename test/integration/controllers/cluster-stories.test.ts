@@ -1,7 +1,7 @@
 /**
- * Replays what the controllers of Kubernetes did (`../shared/cluster-stories`, skipped where it is
- * absent) with the controllers of one process. Stories that need what is not there yet stand in
- * cluster-stories.json with the reason; a story that is neither there nor replayed fails.
+ * Replays recordings of Kubernetes' controllers (`../shared/cluster-stories`, skipped if absent) with the
+ * controllers of one process. cluster-stories.json lists recordings that cannot be replayed with the
+ * reason; a recording that is neither listed nor replayed fails.
  */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -14,7 +14,7 @@ import { root } from "../../tidy/source.ts";
 const folder = path.join(root, "../shared/cluster-stories");
 const list = path.join(import.meta.dirname, "cluster-stories.json");
 
-/** Stories by name: those that are replayed, and the others with what they lack. */
+/** Names of the replayed recordings, and the others with the reason. */
 interface Stories {
   readonly replayed: readonly string[];
   readonly later: Readonly<Record<string, readonly string[]>>;
@@ -39,7 +39,7 @@ function storiesIn(directory: string): readonly string[] {
     .map(({ name }) => name);
 }
 
-/** Plays stories against a server, all at once; most of their time is waiting. */
+/** Replays recordings against a server, concurrently, since they mostly wait. */
 async function replay(server: RunningServer, names: readonly string[]): Promise<Report> {
   const player = path.join(folder, "cluster-replay.mjs");
   const files = names.map((name) => path.join(folder, `${name}.json`));
@@ -49,7 +49,7 @@ async function replay(server: RunningServer, names: readonly string[]): Promise<
   return JSON.parse(await text(child.stdout)) as Report;
 }
 
-describe("stories of Kubernetes' controllers", () => {
+describe("recordings of Kubernetes' controllers", () => {
   let server: RunningServer;
   before(async function () {
     if (!existsSync(folder)) this.skip();
@@ -57,12 +57,12 @@ describe("stories of Kubernetes' controllers", () => {
   });
   after(() => server?.close());
 
-  it("are all listed, once", () => {
+  it("are each listed once", () => {
     const listed = [...stories.replayed, ...Object.values(stories.later).flat()];
     assert.deepEqual(listed.toSorted(), storiesIn(folder).toSorted());
   });
 
-  it("end as they were recorded", async () => {
+  it("end in the recorded state", async () => {
     const { all, skipped } = await replay(server, stories.replayed);
     const failed = all.filter(({ ok }) => !ok);
     assert.deepEqual(failed, [], JSON.stringify(failed, null, 1));

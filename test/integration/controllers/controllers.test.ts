@@ -1,4 +1,4 @@
-/** What controllers do, as clients of one process see it. */
+/** Controllers of a whole server, seen by its clients. */
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { type RunningServer, startServer } from "../../../cmd/keelson/index.ts";
@@ -18,7 +18,7 @@ describe("controllers", () => {
     return { status: answer.status, ...((await answer.json()) as object) };
   }
 
-  /** Asks again until the answer is as wanted, and gives it back. */
+  /** Polls until the response satisfies the condition, and returns it. */
   async function until(path: string, wanted: (answer: any) => boolean): Promise<any> {
     for (let tries = 0; ; tries++) {
       const answer = await send("GET", path);
@@ -35,7 +35,7 @@ describe("controllers", () => {
   const makeNamespace = (name: string) =>
     send("POST", "/api/v1/namespaces", { metadata: { name } });
 
-  it("give every namespace its account and its authorities, again and again", async () => {
+  it("create and restore the ServiceAccount and the root CA of every namespace", async () => {
     await makeNamespace("first");
     const account = "/api/v1/namespaces/first/serviceaccounts/default";
     const authorities = "/api/v1/namespaces/first/configmaps/kube-root-ca.crt";
@@ -48,7 +48,7 @@ describe("controllers", () => {
     await until(authorities, (found) => JSON.stringify(found.data) === JSON.stringify(data));
   });
 
-  it("empty a namespace and say what keeps it", async () => {
+  it("empty a terminating namespace, and report remaining finalizers", async () => {
     await makeNamespace("held");
     const maps = "/api/v1/namespaces/held/configmaps";
     const finalizers = ["example.com/hold"];
@@ -91,7 +91,7 @@ describe("controllers", () => {
     await until("/api/v1/namespaces/held", isGone);
   });
 
-  it("fill the Secrets of accounts, and delete them with their account", async () => {
+  it("fill token Secrets of ServiceAccounts, and delete them with the account", async () => {
     await makeNamespace("tokens");
     const accounts = "/api/v1/namespaces/tokens/serviceaccounts";
     const secrets = "/api/v1/namespaces/tokens/secrets";
@@ -111,7 +111,7 @@ describe("controllers", () => {
     assert.equal((await asRobot()).status, 401);
   });
 
-  it("sign the cluster's information with tokens, and delete those that expired", async () => {
+  it("sign cluster-info with bootstrap tokens, and delete expired ones", async () => {
     const secrets = "/api/v1/namespaces/kube-system/secrets";
     const info = "/api/v1/namespaces/kube-public/configmaps/cluster-info";
     const kubeconfig = "apiVersion: v1\nkind: Config\n";
@@ -148,7 +148,7 @@ describe("controllers", () => {
     assert.ok(isThere(await send("GET", `${secrets}/bootstrap-token-abcdef`)));
   });
 
-  it("know the API server by its Lease, and forget those that are long gone", async () => {
+  it("keep the Lease of the API server, and delete expired ones", async () => {
     const leases = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
     const label = "apiserver.kubernetes.io/identity";
     const of = encodeURIComponent(`${label}=kube-apiserver`);

@@ -30,7 +30,7 @@ describe("garbage collection of custom resources", () => {
     const init = { method, headers: { "content-type": type } };
     const body = object === undefined ? {} : { body: JSON.stringify(object) };
     const response = await server.fetch(path, { ...init, ...body });
-    // A path that is not served is answered in plain text.
+    // The 404 of a path that is not served is plain text.
     const text = await response.text();
     return { ...(text.startsWith("{") ? JSON.parse(text) : {}), code: response.status };
   }
@@ -78,7 +78,7 @@ describe("garbage collection of custom resources", () => {
 
   for (const apiVersion of ["mig.io/v1alpha1", "mig.io/v1"]) {
     const which = apiVersion.endsWith("v1") ? "kept" : "dropped";
-    it(`goes on when a version is dropped, for owners named in the ${which} one`, async () => {
+    it(`continues when a version is removed, for ownerReferences with the ${which} one`, async () => {
       const [plural, kind] = [`${which}cogs`, which === "kept" ? "KeptCog" : "DroppedCog"];
       await define(plural, kind);
       const owners = ["plain", "foreground", "living"];
@@ -95,7 +95,7 @@ describe("garbage collection of custom resources", () => {
         await until(`${maps}/of-${which}-${name}`, isGone);
         await until(pathOf(plural, name), isGone);
       }
-      // Objects that come after the change are watched, too.
+      // Objects created after the change are watched, too.
       const uid = await makeOwner(kind, plural, "late");
       await own(`of-${which}-late`, { apiVersion: "mig.io/v1", kind, name: "late", uid });
       await send("DELETE", pathOf(plural, "late"));
@@ -120,7 +120,7 @@ describe("garbage collection of custom resources", () => {
     await until(`${maps}/of-wheel`, isGone);
   });
 
-  it("leaves an object alone whose owner is of a kind that is not served yet", async () => {
+  it("keeps an object whose owner's kind is not served yet", async () => {
     const uid = "00000000-0000-0000-0000-000000000000";
     await own("of-future", { apiVersion: "mig.io/v1", kind: "Future", name: "f", uid });
     await define("nows", "Now");

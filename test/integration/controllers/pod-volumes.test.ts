@@ -1,4 +1,4 @@
-/** Placement of pods by their volumes, beside the binder of volumes. */
+/** Scheduling of pods by their volumes, with the PersistentVolume binder. */
 import assert from "node:assert/strict";
 import { type ControllerTest, startController } from "../../../pkg/controllers/testing.ts";
 import * as pv from "../../../pkg/controllers/volume/binder/persistent-volume-binder-controller.ts";
@@ -117,7 +117,7 @@ describe("volumes of pods", () => {
     assert.equal(spec.claimRef.name, "large");
   });
 
-  it("says that no volume is there, and binds once one is", async () => {
+  it("reports that no volume is available, and binds once one is", async () => {
     await makeClaim("c", "1Gi");
     await makePod("p", ["c"]);
     await run.until(() => messageOf("p"));
@@ -130,7 +130,7 @@ describe("volumes of pods", () => {
     assert.deepEqual([await nodeOf("p"), await volumeOf("c")], ["a", "v"]);
   });
 
-  it("minds the capacity that a driver publishes", async () => {
+  it("respects CSIStorageCapacity", async () => {
     await test.post("storage.k8s.io/v1/csidrivers/", {
       metadata: { name: "example.com/csi".replace("/", ".") },
       spec: { storageCapacity: true },

@@ -1,4 +1,4 @@
-/** Objects that describe the server itself, and what becomes of what others do to them. */
+/** Objects that the server maintains itself (APIServices, flow schemas), and changes of clients to them. */
 import assert from "node:assert/strict";
 import { type RunningServer, startServer } from "../../../cmd/keelson/index.ts";
 
@@ -16,7 +16,7 @@ async function ask(server: RunningServer, method: string, path: string, body?: u
   return (await answer.json()) as any;
 }
 
-describe("objects of the server itself", () => {
+describe("objects that the server maintains", () => {
   let server: RunningServer;
 
   before(async () => {
@@ -27,7 +27,7 @@ describe("objects of the server itself", () => {
   });
   after(() => server.close());
 
-  it("registers every version that it serves", async () => {
+  it("registers an APIService for every served version", async () => {
     const { items } = await ask(server, "GET", services);
     const registered = items.map(({ metadata }: any) => metadata.name).sort();
     const { groups } = await ask(server, "GET", "/apis");
@@ -38,7 +38,7 @@ describe("objects of the server itself", () => {
     assert.equal(items[0].status.conditions[0].reason, "Local");
   });
 
-  it("tells whether the level of a flow schema is there", async () => {
+  it("sets the condition Dangling of FlowSchemas", async () => {
     const conditionOf = async (name: string) => {
       const { status } = await ask(server, "GET", `${flow}/flowschemas/${name}`);
       return status.conditions?.find(({ type }: any) => type === "Dangling")?.status;
@@ -56,7 +56,7 @@ describe("objects of the server itself", () => {
     await until("mine", "False");
   });
 
-  it("repairs them at the next start as far as they are its own", async () => {
+  it("repairs its objects at the next start, unless auto-update is off", async () => {
     const change = (path: string, body: unknown) => ask(server, "PATCH", path, body);
     const levels = `${flow}/prioritylevelconfigurations`;
     const shares = (count: number) => ({ spec: { limited: { nominalConcurrencyShares: count } } });
@@ -65,7 +65,7 @@ describe("objects of the server itself", () => {
     });
     await change(`${levels}/system`, shares(7));
     await change(`${levels}/workload-low`, { ...shares(7), ...annotated("false") });
-    // Changed without the annotation: from now on the server leaves the object alone.
+    // Changed without the annotation: from now on the server does not update the object.
     await change(`${levels}/node-high`, { ...shares(7), ...annotated(null) });
     await change(`${levels}/exempt`, { spec: { exempt: { lendablePercent: 5 } } });
     await ask(server, "DELETE", `${flow}/flowschemas/probes`);

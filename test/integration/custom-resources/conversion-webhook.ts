@@ -6,16 +6,16 @@ import { createAuthority, issueCertificate } from "#pki";
 
 type Objects = readonly any[];
 
-/** Converts, or answers in any way it likes. */
+/** Converts the objects, or returns another response. */
 export type Behaviour = (objects: Objects, to: string, response: ServerResponse) => Objects | null;
 
 export class ConversionWebhook {
   behaviour: Behaviour = renamed;
-  /** UID of the response; absent = that of the request. */
+  /** UID of the response; absent for that of the request. */
   uid: string | undefined;
-  /** Objects of each request. */
+  /** The objects of each request. */
   readonly asked: number[] = [];
-  /** Under which name it was last called. */
+  /** Host name of the last call. */
   host = "";
 
   private constructor(
@@ -72,7 +72,7 @@ export class ConversionWebhook {
   }
 }
 
-/** `spec.size` of v1 is `spec.length` of v2. */
+/** Converts between `spec.size` of v1 and `spec.length` of v2. */
 export function renamed(objects: Objects, to: string): Objects {
   return objects.map(({ spec, ...rest }) => {
     const { size, length, ...others } = spec ?? {};

@@ -81,7 +81,7 @@ describe("custom resources", () => {
     spec,
   });
 
-  it("are served as soon as they are established, and go with their definition", async () => {
+  it("are served once established, and deleted with their definition", async () => {
     await define("cars", [version("v1", sized, { storage: true })]);
     const car = await send("POST", at("cars"), object("Car", "a", { size: 1, wings: 2 }));
     assert.deepEqual([car.spec, car.metadata.generation], [{ size: 1 }, 1]);
@@ -107,7 +107,7 @@ describe("custom resources", () => {
     assert.equal((await send("GET", at("cars", "a"))).text, "404 page not found\n");
   });
 
-  it("have the schema of now, whatever was there before", async () => {
+  it("have the current schema, also objects stored under another one", async () => {
     const number = { size: { type: "integer", default: 1 }, wrong: "x" };
     const text = { size: { type: "string", default: "small" }, wrong: 5 };
     for (const { size, wrong: other } of [number, text, number]) {
@@ -122,7 +122,7 @@ describe("custom resources", () => {
     }
   });
 
-  it("change discovery and OpenAPI of their group and of nothing else", async () => {
+  it("change only the discovery and OpenAPI of their group", async () => {
     await define("hats", [version("v1", sized, { storage: true })]);
     const hash = async (): Promise<any> => (await send("GET", "/openapi/v3")).paths;
     const before = await hash();
@@ -157,7 +157,7 @@ describe("custom resources", () => {
     assert.deepEqual(schema.properties.spec.properties.size, { type: "integer" });
   });
 
-  it("are selected by name, by namespace where they have one, and by selectable fields", async () => {
+  it("are selected by name, namespace and selectableFields", async () => {
     const selected = [{ jsonPath: ".spec.size" }];
     const versions = [{ ...version("v1", sized, { storage: true }), selectableFields: selected }];
     await define("keys", versions);
@@ -180,7 +180,7 @@ describe("custom resources", () => {
     }
   });
 
-  it("of two definitions the first one has a name", async () => {
+  it("give a short name to one definition at a time", async () => {
     const first = [version("v1", sized, { storage: true })];
     await define("cats", first, { names: { plural: "cats", kind: "Cat", shortNames: ["ct"] } });
     const names = { plural: "cots", kind: "Cot", shortNames: ["ct"] };
@@ -253,7 +253,7 @@ describe("custom resources", () => {
       );
     });
 
-    it("belong to managers by fields of the version that these speak", async () => {
+    it("have managedFields in the version of each manager", async () => {
       const owners = async (): Promise<object> => {
         const { metadata } = await send("GET", at("boats", "owned"));
         const entries = metadata.managedFields.map(({ manager, apiVersion, fieldsV1 }: any) => [
@@ -262,7 +262,7 @@ describe("custom resources", () => {
         ]);
         return Object.fromEntries(entries);
       };
-      // The manager that created the object owns `spec` itself.
+      // The manager that created the object also manages `spec` itself.
       const one = ["example.com/v1"];
       const as = (manager: string, apiVersion: string) =>
         `${at("boats", "owned", apiVersion)}?fieldManager=${manager}`;
@@ -277,7 +277,7 @@ describe("custom resources", () => {
       assert.match(refused.message, /conflict with "two" using example.com\/v2.*: \.spec\.length/);
       await send("APPLY", `${as("three", "v1")}&force=true`, object("Boat", "owned", { size: 3 }));
       assert.deepEqual(await owners(), { one, three: ["example.com/v1", "f:size"] });
-      // Applied in another version, the configuration replaces the one before it.
+      // A configuration in another version replaces the manager's previous one.
       const moved = await apply("three", "v2", { length: 4 });
       assert.deepEqual(moved.spec, { length: 4 });
       assert.deepEqual(await owners(), { one, three: ["example.com/v2", "f:length"] });
@@ -348,9 +348,9 @@ describe("custom resources", () => {
       ],
     ];
     for (const [what, behaviour, message] of lies) {
-      it(`are refused after ${what}`, async () => {
+      it(`are rejected after ${what}`, async () => {
         await send("POST", at("boats"), object("Boat", "b9", { size: 9 }));
-        // Rewritten, so that no conversion is cached.
+        // Written again, so that no conversion is cached.
         await send("PATCH", at("boats", "b9"), { metadata: { labels: { turn: what.slice(-4) } } });
         webhook.behaviour = behaviour;
         const refused = await send("GET", at("boats", "b9", "v2"));
@@ -360,7 +360,7 @@ describe("custom resources", () => {
       });
     }
 
-    it("are refused in another order", async () => {
+    it("are rejected in another order", async () => {
       webhook.behaviour = (objects, to) => [...renamed(objects, to)].reverse();
       for (const name of ["b1", "b2"]) {
         await send("PATCH", at("boats", name), { metadata: { labels: { turn: "order" } } });
@@ -370,14 +370,14 @@ describe("custom resources", () => {
       assert.match(message, /invalid converted object at index 0: must have the same name/);
     });
 
-    it("do not wait for a webhook longer than their request lasts", async () => {
+    it("wait for a webhook no longer than the request's timeout", async () => {
       await send("PATCH", at("boats", "b9"), { metadata: { labels: { turn: "hang" } } });
       webhook.behaviour = () => null;
       const { code } = await send("GET", `${at("boats", "b9", "v2")}?timeout=1s`);
       assert.equal(code, 504);
     });
 
-    it("are refused after a wrong uid", async () => {
+    it("are rejected after a wrong uid", async () => {
       await send("PATCH", at("boats", "b9"), { metadata: { labels: { turn: "uid" } } });
       webhook.uid = "somebody else's";
       const { message } = await send("GET", at("boats", "b9", "v2"));
@@ -388,7 +388,7 @@ describe("custom resources", () => {
       .flatMap((each) => each ?? [])
       .filter(({ family, internal }) => family === "IPv4" && !internal);
 
-    it("are converted by a service, at one of its endpoints", async function () {
+    it("are converted by a webhook behind a Service", async function () {
       if (address === undefined) this.skip();
       const metadata = { name: "hook" };
       const ports = [{ name: "https", port: 443 }];
@@ -428,14 +428,14 @@ describe("custom resources", () => {
       await conversion({ url: `https://127.0.0.1:${webhook.port}/convert` });
     });
 
-    it("go with their definition even if the webhook is gone", async () => {
+    it("are deleted with their definition even if the webhook is unavailable", async () => {
       webhook.stop();
       await send("DELETE", `${definitions}/boats.${group}`);
       await gone(`${definitions}/boats.${group}`);
     });
   });
 
-  it("have only their status checked where only that is written, and rules of all", async () => {
+  it("validate only the status in status writes, and evaluate rules of all fields", async () => {
     const integer = { type: "integer" };
     const spec = { type: "object", properties: { size: integer, replicas: integer } };
     const status = { type: "object", properties: { size: { ...integer, minimum: 0 } } };
@@ -475,7 +475,7 @@ describe("custom resources", () => {
     assert.match((await write(statusOf, { status: { size } })).message, /: too large$/);
   });
 
-  it("keep what a schema keeps, and names that are none in other languages", async () => {
+  it("preserve unknown fields, among them __proto__ and large integers", async () => {
     await define("bags", [version("v1", anyObject, { storage: true })]);
     const body = `{"apiVersion":"${group}/v1","kind":"Bag","metadata":{"name":"b"},
       "spec":{"__proto__":{"a":1},"big":9007199254740993,"constructor":"c"}}`;

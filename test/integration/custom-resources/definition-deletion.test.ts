@@ -1,4 +1,4 @@
-/** The time that the deletion of a CustomResourceDefinition on etcd waits for other servers. */
+/** How long deleting a CustomResourceDefinition on etcd waits for other servers. */
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 import { type RunningServer, startServer } from "../../../cmd/keelson/index.ts";
@@ -10,7 +10,7 @@ const name = "cogs.example.com";
 const leases =
   "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases" +
   "?labelSelector=apiserver.kubernetes.io/identity";
-/** Time for which a server that is not alone waits for others, in ms. */
+/** Time in ms for which a server waits if there are others. */
 const settleMs = 1_500;
 
 describe("deletion of a CustomResourceDefinition on etcd", function () {
@@ -30,7 +30,7 @@ describe("deletion of a CustomResourceDefinition on etcd", function () {
     return startServer({ storage, port: 0, controllers: false });
   }
 
-  /** Creates a definition with an object, deletes it; answers after how many ms it is gone. */
+  /** Creates a definition with an object and deletes it; returns the duration of the deletion in ms. */
   async function deletionMs(through: RunningServer): Promise<number> {
     const send = async (method: string, path: string, body?: object) => {
       const headers = { "content-type": "application/json" };
@@ -69,7 +69,7 @@ describe("deletion of a CustomResourceDefinition on etcd", function () {
   it("waits while another server has a Lease, through either of them", async () => {
     const other = await start();
     try {
-      // Stored before the other server is ready.
+      // The Lease is stored before the other server is ready.
       assert.equal(await leaseCount(), 2);
       assert.ok((await deletionMs(server)) >= settleMs);
       assert.ok((await deletionMs(other)) >= settleMs);
@@ -78,7 +78,7 @@ describe("deletion of a CustomResourceDefinition on etcd", function () {
     }
   });
 
-  it("waits if servers keep no Leases", async () => {
+  it("waits if servers have no Leases", async () => {
     const gateless = await startEtcd();
     const storage = { kind: "etcd", endpoints: gateless.endpoints } as const;
     const featureGates = new Map([["APIServerIdentity", "false"]]);

@@ -11,7 +11,7 @@ describe("published schemas of custom resources", () => {
   });
   after(() => server.close());
 
-  /** Its definition of OpenAPI 2, as soon as that is there. */
+  /** The OpenAPI v2 definition of the kind, once published. */
   async function shown(plural: string, schema: object): Promise<any> {
     const kind = plural.slice(0, 1).toUpperCase() + plural.slice(1, -1);
     const body = JSON.stringify(customResourceDefinition({ plural, kind }, { group, schema }));
@@ -28,7 +28,7 @@ describe("published schemas of custom resources", () => {
     throw new Error("it was never published");
   }
 
-  it("list nothing where anything may be: old clients refuse what is not listed", async () => {
+  it("have no properties if unknown fields are preserved", async () => {
     const schema = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
     assert.deepEqual((await shown("sacks", schema)).found, {
       type: "object",
@@ -36,7 +36,7 @@ describe("published schemas of custom resources", () => {
     });
   });
 
-  it("explain what all objects have in the words that Kubernetes' own tests look for", async () => {
+  it("describe metadata with the texts that Kubernetes' e2e tests expect", async () => {
     const spec = { type: "object", description: "What it holds." };
     const { found, all } = await shown("boxes", { type: "object", properties: { spec } });
     const { apiVersion, metadata } = found.properties;

@@ -1,4 +1,4 @@
-/** A definition that is deleted and comes again with another schema, while everybody goes on. */
+/** A definition that is deleted and recreated with another schema while clients write and watch. */
 import assert from "node:assert/strict";
 import { type RunningServer, startServer } from "../../../cmd/keelson/index.ts";
 import { customResourceDefinition } from "../../../pkg/crd/testing.ts";
@@ -7,7 +7,7 @@ const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const name = "shifts.example.com";
 const shifts = "/apis/example.com/v1/namespaces/default/shifts";
 
-/** Objects that no schema but the own one would take or make. */
+/** For each schema an object that only it accepts and produces. */
 const schemas = [
   { type: "integer", default: 1 },
   { type: "string", default: "small" },
@@ -22,14 +22,14 @@ function definition(turn: number): object {
   );
 }
 
-/** Whether an object is as one schema wants it. */
+/** Whether an object conforms to one of the schemas. */
 function isWhole({ size, turn }: { readonly size?: unknown; readonly turn?: unknown }): boolean {
   return typeof turn === "number" && size === schemas[turn % 2]?.default;
 }
 
 const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1));
 
-describe("a definition that comes again with another schema", () => {
+describe("a definition recreated with another schema", () => {
   let server: RunningServer;
   before(async () => void (server = await startServer({ controllers: false })));
   after(() => server.close());
@@ -43,7 +43,7 @@ describe("a definition that comes again with another schema", () => {
     return [answer.status, text.startsWith("{") ? JSON.parse(text) : { message: text }];
   }
 
-  it("is never mixed with the one before it", async () => {
+  it("never serves objects of the previous schema", async () => {
     const over = new AbortController();
     const odd: unknown[] = [];
     const told = { made: 0, refused: 0, seen: 0 };

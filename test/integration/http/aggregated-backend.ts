@@ -1,4 +1,4 @@
-/** A small API server for tests, which stands behind an APIService of another one. */
+/** A minimal aggregated API server for tests. */
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createSecureServer } from "node:http2";
@@ -14,7 +14,7 @@ export type BackendExchange = readonly [request: IncomingMessage, response: Serv
 
 export interface BackendOptions {
   readonly authority: KeyPair;
-  /** Names in its serving certificate. */
+  /** DNS names in its serving certificate. */
   readonly hosts: readonly string[];
   readonly http2: boolean;
   readonly port?: number;
@@ -26,7 +26,7 @@ export function testAuthority(): Promise<KeyPair> {
   return createAuthority("backends", validity);
 }
 
-/** Answers discovery with an empty list, and other requests by the last part of their path. */
+/** Responds to discovery with an empty list, and to other requests by the last segment of the path. */
 export class AggregatedBackend {
   readonly handlers = new Map<
     string,
@@ -60,7 +60,7 @@ export class AggregatedBackend {
     return (this.server.address() as AddressInfo).port;
   }
 
-  /** Ends at once, with all connections. */
+  /** Closes the server and all its connections immediately. */
   async stop(): Promise<void> {
     for (const socket of this.sockets) socket.destroy();
     this.server.close();
@@ -85,14 +85,14 @@ export function sendJson([, response]: BackendExchange, value: object): void {
   response.end(JSON.stringify(value));
 }
 
-/** Breaks a response off: the socket of HTTP/1.1, the stream of HTTP/2. */
+/** Aborts a response: destroys the socket of HTTP/1.1, the stream of HTTP/2. */
 export function cut(response: ServerResponse): void {
   const { stream } = response as { readonly stream?: Duplex };
   if (stream === undefined) response.destroy();
   else stream.destroy(new Error("cut"));
 }
 
-/** What the backend sees of a request. */
+/** A request as the backend received it. */
 export async function seenBy([request]: BackendExchange): Promise<Record<string, unknown>> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of request) chunks.push(chunk as Uint8Array);
@@ -109,7 +109,7 @@ export async function seenBy([request]: BackendExchange): Promise<Record<string,
 
 export const apiServices = "/apis/apiregistration.k8s.io/v1/apiservices";
 
-/** Sends JSON to a server as its administrator. */
+/** Sends JSON to a server as administrator. */
 export async function send(
   server: RunningServer,
   method: string,
@@ -121,7 +121,7 @@ export async function send(
   return server.fetch(path, { method, headers: { "content-type": type }, ...sent });
 }
 
-/** The response to a GET once the APIService is known to be available. */
+/** The response to a GET, once the APIService is available. */
 export async function getWhenAvailable(server: RunningServer, path: string) {
   for (;;) {
     const response = await send(server, "GET", path);
@@ -133,7 +133,7 @@ export async function getWhenAvailable(server: RunningServer, path: string) {
 interface Registration {
   readonly group: string;
   readonly port: number;
-  /** PEM; absent = the certificate is not verified. */
+  /** PEM; absent to skip the verification of the certificate. */
   readonly authority?: string;
 }
 

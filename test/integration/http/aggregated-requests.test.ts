@@ -21,7 +21,7 @@ import {
 const tokens = 'usertoken,vera,uid-1,"devs,ops"\n';
 const hosts = ["far.default.svc"];
 
-/** Group of the server that speaks HTTP/2, and of the one that does not. */
+/** Groups of the servers with and without HTTP/2. */
 const groups = ["two.example.com", "one.example.com"] as const;
 
 describe("requests to aggregated servers", () => {
@@ -72,7 +72,7 @@ describe("requests to aggregated servers", () => {
 
   for (const group of groups) {
     describe(group, () => {
-      it("get the user, and no credential of the client", async () => {
+      it("carry the user, but no credential of the client", async () => {
         const forged = { "x-remote-user": "root", "x-remote-extra-scopes": "all", te: "trailers" };
         const stream = ask(`${at(group, "seen")}?b=2&a=%20x`, {
           ...forged,
@@ -104,7 +104,7 @@ describe("requests to aggregated servers", () => {
         assert.doesNotMatch(names, /authorization|impersonate|x-remote-extra|x_remote|\bte\b/);
       });
 
-      it("carry a body and its answer", async () => {
+      it("carry bodies of request and response", async () => {
         const body = "x".repeat(5_000_000);
         const type = { ":method": "POST", "content-type": "text/plain" };
         const { status, text } = await answerOf(ask(at(group, "seen"), type, body));
@@ -114,7 +114,7 @@ describe("requests to aggregated servers", () => {
         assert.equal(seen.body.length, body.length);
       });
 
-      it("stream a watch, and end it when the client leaves", async () => {
+      it("stream a watch, and end it when the client disconnects", async () => {
         let hasLeft: () => void;
         const left = new Promise<void>((resolve) => (hasLeft = resolve));
         backends.get(group)!.handlers.set("things", (_request, response) => {
@@ -129,7 +129,7 @@ describe("requests to aggregated servers", () => {
         await left;
       });
 
-      it("wait for a client that does not read", async () => {
+      it("apply backpressure when the client does not read", async () => {
         const flow = { written: 0, isBlocked: false };
         backends.get(group)!.handlers.set("endless", (_request, response) => {
           response.writeHead(200);
@@ -144,7 +144,7 @@ describe("requests to aggregated servers", () => {
         const stream = ask(at(group, "endless"));
         await once(stream, "response");
         stream.pause();
-        // Nothing is written any more between two looks.
+        // The backend has written nothing since the last check.
         for (let noted = -1; !flow.isBlocked || noted !== flow.written;) {
           noted = flow.written;
           await delay(100);
@@ -153,7 +153,7 @@ describe("requests to aggregated servers", () => {
         stream.close(constants.NGHTTP2_CANCEL);
       });
 
-      it("break where the other server breaks", async () => {
+      it("abort when the backend aborts", async () => {
         backends.get(group)!.handlers.set("cut", (_request, response) => {
           response.writeHead(200, { "content-type": "text/plain" });
           response.write("half");
@@ -173,7 +173,7 @@ describe("requests to aggregated servers", () => {
         assert.match(text, /^the backend attempted to redirect this request/);
       });
 
-      it("switch to another protocol", async () => {
+      it("support protocol upgrades", async () => {
         backends.get(group)!.server.on("upgrade", (request, socket) => {
           socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n");
           socket.write(`Upgrade: echo\r\nX-User: ${request.headers["x-remote-user"]}\r\n\r\n`);
@@ -202,7 +202,7 @@ describe("requests to aggregated servers", () => {
     });
   }
 
-  it("are refused for a user without the right, and never leave", async () => {
+  it("are rejected without permission, and not sent", async () => {
     const path = at(groups[0], "secrets");
     const { status } = await answerOf(ask(path, { authorization: "Bearer usertoken" }));
     assert.equal(status, 403);
@@ -240,7 +240,7 @@ describe("requests to aggregated servers", () => {
     });
   }
 
-  it("fail alone while their server is gone, and succeed when it is back", async () => {
+  it("fail in isolation while their server is down, and succeed when it is back", async () => {
     const group = "restarted.example.com";
     const options = { authority, hosts, http2: true };
     const first = await AggregatedBackend.start(options);
@@ -274,7 +274,7 @@ describe("requests to aggregated servers", () => {
     }
   });
 
-  it("are trusted by what the ConfigMap of extension servers says", async () => {
+  it("are trusted by the ConfigMap extension-apiserver-authentication", async () => {
     const path = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication";
     for (;;) {
       const { data } = (await (await send(server, "GET", path)).json()) as any;

@@ -1,4 +1,4 @@
-/** The transport to servers behind APIServices, without an API server before it. */
+/** The transport to aggregated servers, without an API server in front. */
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { once } from "node:events";
@@ -90,7 +90,7 @@ describe("transport to aggregated servers", () => {
 
   for (const http2 of [true, false]) {
     describe(http2 ? "HTTP/2" : "HTTP/1.1", () => {
-      it("goes to another endpoint where one refuses connections", async () => {
+      it("tries another endpoint when one refuses connections", async () => {
         await start(http2);
         ports.push(await closedPort(), await closedPort());
         for (let i = 0; i < 20; i++) assert.match(await textOf("/seen"), /"x-remote-user":"vera"/);
@@ -107,7 +107,7 @@ describe("transport to aggregated servers", () => {
         assert.equal(backend.paths.length, count);
       });
 
-      it("is not held up by bodies that are not read", async () => {
+      it("is not blocked by bodies that are not read", async () => {
         const backend = await start(http2);
         backend.handlers.set("endless", (_request, response) => {
           response.writeHead(200);
@@ -123,7 +123,7 @@ describe("transport to aggregated servers", () => {
         for (const { body } of unread) body.destroy();
       });
 
-      it("gives a body that drips no longer than the time limit", async () => {
+      it("limits the time of a slow body", async () => {
         const backend = await start(http2);
         let hasClosed: () => void;
         const closed = new Promise<void>((resolve) => (hasClosed = resolve));
@@ -143,7 +143,7 @@ describe("transport to aggregated servers", () => {
         await assert.rejects(send("/silent", { timeoutMs: 50 }), isLate);
       });
 
-      it("does not take a body that is cut short for a whole one", async () => {
+      it("reports a truncated body", async () => {
         const backend = await start(http2);
         backend.handlers.set("short", (_request, response) => {
           response.writeHead(200, http2 ? {} : { "content-length": "100" });
@@ -163,7 +163,7 @@ describe("transport to aggregated servers", () => {
         }
       });
 
-      it("ends the exchange when the caller leaves", async () => {
+      it("aborts the exchange when the caller aborts", async () => {
         const backend = await start(http2);
         let hasClosed: () => void;
         const closed = new Promise<void>((resolve) => (hasClosed = resolve));
@@ -181,12 +181,12 @@ describe("transport to aggregated servers", () => {
     });
   }
 
-  it("fails in one sentence where there is no endpoint, and where none answers", async () => {
+  it("reports missing endpoints, and endpoints that do not respond", async () => {
     const none = { failure: "unresolved", message: 'no endpoints available for service "far"' };
     await assert.rejects(send("/"), none);
   });
 
-  it("fails in one sentence where nothing listens", async () => {
+  it("reports a refused connection", async () => {
     const port = await closedPort();
     ports.push(port);
     const message = `dial tcp 127.0.0.1:${port}: connect: connection refused`;

@@ -1,4 +1,4 @@
-/** APIServices: those whose Service is not there, and those that the server keeps. */
+/** APIServices without their Service, and those that the server maintains. */
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 import { type RunningServer, startServer } from "../../../cmd/keelson/index.ts";
@@ -27,7 +27,7 @@ describe("APIService with a Service", () => {
     while ((await send("GET", path)).status !== status) await delay(5);
   }
 
-  it("answers 503 for its group version while its Service is not there", async () => {
+  it("responds 503 for its group version while its Service does not exist", async () => {
     const service = { namespace: "default", name: "other" };
     const remote = apiService("example.com", { service, insecureSkipTLSVerify: true });
     assert.equal((await send("POST", services, remote)).status, 201);
@@ -60,7 +60,7 @@ describe("APIService with a Service", () => {
   });
 });
 
-describe("APIServices that the server keeps", () => {
+describe("APIServices that the server maintains", () => {
   let server: RunningServer;
   before(async () => void (server = await startServer({ controllers: false })));
   after(() => server.close());
@@ -88,7 +88,7 @@ describe("APIServices that the server keeps", () => {
     return response.json();
   }
 
-  /** The object at the path, once it is as wanted. */
+  /** The object at the path, once it satisfies the condition. */
   async function until(path: string, isWanted: (object: any) => boolean): Promise<any> {
     for (;;) {
       const object = await send("GET", path);
@@ -145,7 +145,7 @@ describe("APIServices that the server keeps", () => {
     }
   });
 
-  it("are left alone without the label", async () => {
+  it("are not updated without the automanaged label", async () => {
     const name = "v1.garden.example.com";
     await send("POST", definitions, definition(["v1"]));
     await until(named(name), ({ kind }) => kind === "APIService");
@@ -159,7 +159,7 @@ describe("APIServices that the server keeps", () => {
     assert.equal((await send("GET", named(name))).spec.versionPriority, 7);
   });
 
-  it("change their condition with their Service", async () => {
+  it("update their condition with their Service", async () => {
     const name = "v1.moved.example.com";
     const service = { namespace: "default", name: "far" };
     const spec = { group: "moved.example.com", version: "v1", groupPriorityMinimum: 1 };

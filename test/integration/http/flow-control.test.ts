@@ -1,4 +1,4 @@
-/** API Priority and Fairness of a whole server, seen by its clients. */
+/** API Priority and Fairness of a whole server, as its clients observe it. */
 import assert from "node:assert/strict";
 import type { ClientRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
@@ -10,7 +10,7 @@ const tokens = ["alice", "bob", "mallory"]
   .map((name) => `${name},${name},${name},"${name === "mallory" ? "others" : "devs"}"\n`)
   .join("");
 
-/** Polls until `what` answers something truthy, which it returns. */
+/** Polls until `what` returns a truthy value, and returns it. */
 async function until<T>(what: () => Promise<T>): Promise<NonNullable<T>> {
   for (let tries = 0; tries < 3000; tries++) {
     const found = await what();
@@ -20,7 +20,7 @@ async function until<T>(what: () => Promise<T>): Promise<NonNullable<T>> {
   throw new Error("it never came to that");
 }
 
-/** A server on which alice and bob may do everything, without being exempt. */
+/** A server on which alice and bob have all permissions without being exempt. */
 class Subject {
   private constructor(readonly server: RunningServer) {}
 
@@ -37,7 +37,7 @@ class Subject {
       },
       subjects: [{ kind: "Group", apiGroup: "rbac.authorization.k8s.io", name: "devs" }],
     });
-    // Authorizers follow the store.
+    // The authorizer receives the bindings by a watch.
     await until(async () => {
       const response = await subject.fetch(configMaps, "alice");
       await response.text();
@@ -46,7 +46,7 @@ class Subject {
     return subject;
   }
 
-  /** A request of a user; without one, of the administrator. */
+  /** Sends a request as a user, or as the administrator. */
   fetch(path: string, user?: string, init: RequestInit = {}): Promise<Response> {
     const headers = user === undefined ? {} : { authorization: `Bearer ${user}` };
     return this.server.fetch(path, { ...init, headers: { ...headers, ...init.headers } });
@@ -68,7 +68,7 @@ class Subject {
     return body;
   }
 
-  /** Creates a level with one seat for alice, and waits until her requests get there. */
+  /** Creates a priority level with one seat for alice, and waits until it classifies her requests. */
   async limitAlice(queuing?: object): Promise<{ readonly uid: string }> {
     const { metadata } = await this.post(`${group}/prioritylevelconfigurations`, level(queuing));
     await this.post(`${group}/flowschemas`, schemaOf("tiny", "tiny", "alice"));
@@ -76,14 +76,14 @@ class Subject {
     return metadata;
   }
 
-  /** Uid of the priority level of a user's requests. */
+  /** The uid of the priority level of a user's requests. */
   async levelOf(user: string): Promise<string | null> {
     const response = await this.fetch("/version", user);
     await response.text();
     return response.headers.get("x-kubernetes-pf-prioritylevel-uid");
   }
 
-  /** Starts to write, so that a seat of alice's level is in use until `end`. */
+  /** Starts a write that occupies a seat of alice's level until `end`. */
   async hold(): Promise<{ readonly end: () => Promise<number> }> {
     const before = await this.figures();
     const url = new URL(`${this.server.url}${configMaps}`);
@@ -105,7 +105,7 @@ class Subject {
     return { end };
   }
 
-  /** Requests of alice's level now. */
+  /** The current requests of alice's level. */
   async figures(): Promise<{ readonly waiting: number; readonly executing: number }> {
     const response = await this.fetch("/debug/api_priority_and_fairness/dump_priority_levels");
     const rows = (await response.text()).split("\n").map((line) => line.split(/,\s*/));
@@ -113,7 +113,7 @@ class Subject {
     return { waiting: Number(row[4] ?? 0), executing: Number(row[5] ?? 0) };
   }
 
-  /** Starts a request of alice that has to wait, and waits until it does. */
+  /** Starts a request of alice that is queued, and waits until it is. */
   async waiting(init: RequestInit = {}): Promise<{ readonly status: Promise<number> }> {
     const { waiting } = await this.figures();
     const status = this.fetch("/version", "alice", init).then((response) => response.status);
@@ -165,7 +165,7 @@ describe("flow control", () => {
   let subject: Subject;
   afterEach(() => subject.server.close());
 
-  it("tells the FlowSchema and the priority level of a request by uid", async () => {
+  it("returns the uids of the FlowSchema and the priority level of a request", async () => {
     subject = await Subject.start();
     const uids = async (path: string, user?: string) => {
       const { headers } = await subject.fetch(path, user);
@@ -191,7 +191,7 @@ describe("flow control", () => {
     assert.deepEqual(await uids(log, "alice"), [null, null]);
   });
 
-  it("rejects with 429 what finds the queue full, and serves what waits", async () => {
+  it("rejects with 429 when the queue is full, and serves queued requests", async () => {
     subject = await Subject.start();
     const { uid } = await subject.limitAlice(oneQueue);
     const held = await subject.hold();
@@ -202,7 +202,7 @@ describe("flow control", () => {
     assert.equal(rejected.headers.get("content-type"), "text/plain; charset=utf-8");
     assert.equal(rejected.headers.get("x-kubernetes-pf-prioritylevel-uid"), uid);
     assert.equal(await rejected.text(), "Too many requests, please try again later.\n");
-    // Others have seats of their own.
+    // Requests of other levels have their own seats.
     assert.equal((await subject.fetch("/version", "bob")).status, 200);
     assert.equal((await subject.fetch("/version")).status, 200);
     assert.equal(await held.end(), 201);
@@ -211,7 +211,7 @@ describe("flow control", () => {
     assert.equal(await subject.metric(name, 'priority_level="tiny"', 'reason="queue-full"'), 1);
   });
 
-  it("rejects at once at a level without queues", async () => {
+  it("rejects immediately at a level without queues", async () => {
     subject = await Subject.start();
     await subject.limitAlice();
     const held = await subject.hold();
@@ -224,7 +224,7 @@ describe("flow control", () => {
     assert.equal((await subject.fetch("/version", "alice")).status, 200);
   });
 
-  it("frees the place of a waiting client that leaves", async () => {
+  it("removes the request of a client that disconnects from the queue", async () => {
     subject = await Subject.start();
     await subject.limitAlice(oneQueue);
     const held = await subject.hold();
@@ -237,7 +237,7 @@ describe("flow control", () => {
     assert.equal(await next.status, 200);
   });
 
-  it("lets a request wait for a quarter of its time", async () => {
+  it("queues a request for a quarter of its timeout", async () => {
     subject = await Subject.start();
     await subject.limitAlice(oneQueue);
     const held = await subject.hold();
@@ -250,7 +250,7 @@ describe("flow control", () => {
     assert.equal(await held.end(), 201);
   });
 
-  it("applies a new configuration while requests wait, and loses none", async () => {
+  it("applies a new configuration without losing queued requests", async () => {
     subject = await Subject.start();
     await subject.limitAlice({ ...oneQueue, queueLengthLimit: 5 });
     const held = await subject.hold();
@@ -263,7 +263,7 @@ describe("flow control", () => {
     assert.equal(await held.end(), 201);
   });
 
-  it("drains a level that is deleted, and sends new requests elsewhere", async () => {
+  it("drains a deleted level, and classifies new requests elsewhere", async () => {
     subject = await Subject.start();
     const { uid } = await subject.limitAlice(oneQueue);
     const held = await subject.hold();
@@ -282,7 +282,7 @@ describe("flow control", () => {
     await until(condition);
   });
 
-  it("takes no seat of a watch that is initialized", async () => {
+  it("releases the seat of an initialized watch", async () => {
     subject = await Subject.start();
     await subject.limitAlice(oneQueue);
     const leaving = new AbortController();
@@ -296,7 +296,7 @@ describe("flow control", () => {
     await watching.body?.cancel().catch(() => undefined);
   });
 
-  it("takes the seats of a request whose body does not arrive, and gives it others", async () => {
+  it("releases the seats of a request while its body does not arrive", async () => {
     subject = await Subject.start({ limits: { bodySeatTime: 50 } });
     await subject.limitAlice(oneQueue);
     const held = await subject.hold();
@@ -305,7 +305,7 @@ describe("flow control", () => {
     assert.equal(await held.end(), 201);
   });
 
-  it("restores the mandatory objects, and keeps their effect meanwhile", async () => {
+  it("restores mandatory objects, which stay in effect meanwhile", async () => {
     subject = await Subject.start();
     for (const name of ["exempt", "catch-all"]) {
       for (const resource of ["flowschemas", "prioritylevelconfigurations"]) {
@@ -322,7 +322,7 @@ describe("flow control", () => {
     }
   });
 
-  it("shows its tables to authorized users only", async () => {
+  it("serves its debug dumps to authorized users only", async () => {
     subject = await Subject.start();
     for (const table of ["dump_priority_levels", "dump_queues", "dump_requests"]) {
       const path = `/debug/api_priority_and_fairness/${table}`;
@@ -348,7 +348,7 @@ describe("flow control", () => {
       subject.metric("apiserver_flowcontrol_dispatched_requests_total", ...labels);
     const before = await count();
     await subject.post("/api/v1/namespaces", { metadata: { name: "made" } });
-    // The controllers give each namespace a ServiceAccount; one call of the two is the test's own.
+    // The controllers create a ServiceAccount in each namespace; one of the two calls is that of the test.
     const account = "/api/v1/namespaces/made/serviceaccounts/default";
     let asked = 1;
     await until(async () => {

@@ -31,7 +31,7 @@ const admin: Authenticator = {
   }),
 };
 
-/** A server over a store in memory, on a free port, with a connection to it. */
+/** A server with a memory store on a free port, and a connection to it. */
 class Stand {
   private constructor(
     readonly server: KeelsonServer,
@@ -109,7 +109,7 @@ function answerOf(stream: http2.ClientHttp2Stream): Promise<Answer> {
   });
 }
 
-/** JSON documents of a stream, one a line, as they come. */
+/** The JSON documents of a stream, one per line. */
 async function* lines(stream: http2.ClientHttp2Stream): AsyncGenerator<any> {
   let rest = "";
   for await (const chunk of stream.setEncoding("utf8")) {
@@ -122,7 +122,7 @@ async function* lines(stream: http2.ClientHttp2Stream): AsyncGenerator<any> {
 const COLLECTION = "/api/v1/namespaces/n/configmaps";
 
 describe("--min-request-timeout", () => {
-  it("of 30 days leaves a watch open, although no timer waits so long", async () => {
+  it("of 30 days keeps a watch open, although Node's timers overflow", async () => {
     const stand = await Stand.open({}, 30 * 24 * 3_600_000);
     try {
       const events = lines(stand.start(`${COLLECTION}?watch=1&resourceVersion=1`));
@@ -174,7 +174,7 @@ describe("HTTP/2", () => {
     assert.equal((await stand.ask(`${COLLECTION}/a`)).status, 404);
   });
 
-  it("shows a watcher every change in order", async () => {
+  it("delivers every change to a watcher in order", async () => {
     const { resourceVersion } = JSON.parse((await stand.ask(COLLECTION)).body.toString()).metadata;
     const stream = stand.start(`${COLLECTION}?watch=1&resourceVersion=${resourceVersion}`);
     const events = lines(stream);
@@ -188,7 +188,7 @@ describe("HTTP/2", () => {
     stream.close();
   });
 
-  it("frames a Protobuf watch by lengths", async () => {
+  it("delimits the events of a Protobuf watch by length", async () => {
     const { resourceVersion } = JSON.parse((await stand.ask(COLLECTION)).body.toString()).metadata;
     await stand.ask(COLLECTION, json({ metadata: { name: "p" } }));
     const query = `watch=1&timeoutSeconds=1&resourceVersion=${resourceVersion}`;
@@ -201,7 +201,7 @@ describe("HTTP/2", () => {
     assert(answer.body.includes("k8s\0"));
   });
 
-  it("answers half-sent and unread bodies without breaking the connection", async () => {
+  it("survives incomplete and unread bodies without closing the connection", async () => {
     const large = "x".repeat(4 * 1024 * 1024);
     const { status } = await stand.ask(COLLECTION, { ...json({}), body: large });
     assert.equal(status, 413);
@@ -210,14 +210,14 @@ describe("HTTP/2", () => {
     assert.equal((await stand.ask("/livez")).body.toString(), "ok");
   });
 
-  it("survives five hundred watchers that leave at once", async () => {
+  it("survives five hundred watchers that disconnect at once", async () => {
     const streams = Array.from({ length: 500 }, () => stand.start(`${COLLECTION}?watch=1`));
     await Promise.all(streams.map((s) => new Promise((resolve) => s.once("response", resolve))));
     for (const stream of streams) stream.close(http2.constants.NGHTTP2_CANCEL);
     assert.equal((await stand.ask("/livez")).status, 200);
   });
 
-  it("refuses more header bytes than allowed and lives on", async () => {
+  it("rejects too many header bytes, and continues to serve", async () => {
     const stream = stand.start("/livez", { headers: { "x-much": "x".repeat(100_000) } });
     await new Promise((resolve) => {
       stream.on("error", resolve);
@@ -258,7 +258,7 @@ describe("HTTP/1.1", () => {
     assert.equal(text, "1.1 ok");
   });
 
-  it("gives up on a body that does not arrive", async () => {
+  it("responds with a timeout when a body does not arrive", async () => {
     const status = await new Promise<number>((resolve, reject) => {
       const headers = { "content-type": "application/json", "content-length": "100" };
       const sent = request(COLLECTION, { method: "POST", headers });
@@ -294,7 +294,7 @@ describe("idle connections", () => {
 });
 
 describe("closing", () => {
-  it("ends watches in order, tells connections to go, and is quick", async () => {
+  it("ends watches with NO_ERROR and sends GOAWAY", async () => {
     const stand = await Stand.open();
     const stream = stand.start(`${COLLECTION}?watch=1`);
     await new Promise((resolve) => stream.once("response", resolve));

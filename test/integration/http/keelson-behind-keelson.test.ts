@@ -1,4 +1,4 @@
-/** One Keelson as the aggregated API server of another one. */
+/** A Keelson as aggregated API server of another one. */
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ const tokens = 'usertoken,vera,uid-1,"gardeners"\n';
 
 const definition = customResourceDefinition({ plural: "plants", kind: "Plant" }, { group });
 
-/** Rights of gardeners, as both servers store them. */
+/** RBAC objects for gardeners, created on both servers. */
 const role = {
   apiVersion: "rbac.authorization.k8s.io/v1",
   kind: "ClusterRole",
@@ -76,7 +76,7 @@ describe("Keelson behind Keelson", () => {
   const plants = `/apis/${group}/v1/namespaces/default/plants`;
   const asUser = { headers: { authorization: "Bearer usertoken" } };
 
-  it("serves its resources through the other, to users that only the other knows", async () => {
+  it("serves its resources to users whom only the aggregating server authenticates", async () => {
     assert.equal((await getWhenAvailable(front, plants)).status, 200);
     const plant = { apiVersion: `${group}/v1`, kind: "Plant", metadata: { name: "rose" } };
     const created = await front.fetch(plants, {
@@ -92,7 +92,7 @@ describe("Keelson behind Keelson", () => {
     assert.equal(stored.spec.colour, "red");
   });
 
-  it("watches through the other", async () => {
+  it("serves watches", async () => {
     const left = new AbortController();
     const init = { ...asUser, signal: left.signal };
     const watch = await front.fetch(`${plants}?watch=true`, init);
@@ -108,7 +108,7 @@ describe("Keelson behind Keelson", () => {
     left.abort();
   });
 
-  it("lists, patches and deletes through the other, and says what is wrong in its words", async () => {
+  it("lists, patches and deletes, and passes its errors through", async () => {
     const list = (await (await front.fetch(plants, asUser)).json()) as any;
     assert.equal(list.kind, "PlantList");
     const patched = await send(front, "PATCH", `${plants}/rose`, { spec: { colour: "white" } });

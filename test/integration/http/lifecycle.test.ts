@@ -11,7 +11,7 @@ interface Answer {
   readonly text: string;
 }
 
-/** One HTTP/2 connection of the admin. */
+/** An HTTP/2 connection of the administrator. */
 function open(server: RunningServer): ClientHttp2Session {
   const session = connect(server.url, { rejectUnauthorized: false });
   session.on("error", () => undefined);
@@ -38,7 +38,7 @@ function ask(session: ClientHttp2Session, path: string, { token }: RunningServer
   return { answer, began };
 }
 
-/** Sends a request on a connection of its own. */
+/** Sends a request on a new connection. */
 function askOnce(server: RunningServer, path: string): Promise<Answer> {
   const headers = { authorization: `Bearer ${server.token}` };
   return new Promise((resolve, reject) => {
@@ -54,7 +54,7 @@ function askOnce(server: RunningServer, path: string): Promise<Answer> {
   });
 }
 
-describe("the end of a server", () => {
+describe("graceful shutdown", () => {
   it("fails readyz while requests are still served", async () => {
     const server = await startServer({ port: 0, controllers: false });
     assert.match((await askOnce(server, "/readyz?verbose")).text, /\[\+\]shutdown ok/);
@@ -68,7 +68,7 @@ describe("the end of a server", () => {
     await assert.rejects(askOnce(server, "/livez"), /ECONNREFUSED/);
   });
 
-  it("ends watches in order, all within the time that they may take", async () => {
+  it("spreads the ends of watches over the configured time", async () => {
     const server = await startServer({ port: 0, controllers: false });
     const session = open(server);
     const ends: number[] = [];
@@ -89,10 +89,10 @@ describe("the end of a server", () => {
     assert.ok(ends.at(-1)! - ends[0]! > 500, ends.join());
   });
 
-  it("may put new requests off instead of refusing connections", async () => {
+  it("can respond 429 to new requests instead of refusing connections", async () => {
     const lifecycle = { retryAfterWhenClosing: true };
     const server = await startServer({ port: 0, controllers: false, lifecycle });
-    // A body that is still on its way holds the server up.
+    // The server waits for the request whose body is incomplete.
     const authorization = `Bearer ${server.token}`;
     const slow = httpsRequest(`${server.url}/api/v1/namespaces`, {
       method: "POST",
@@ -117,7 +117,7 @@ describe("the end of a server", () => {
     await assert.rejects(askOnce(server, "/livez"));
   });
 
-  it("sends some clients to another connection, without losing a request", async () => {
+  it("sends GOAWAY to some clients, without losing a request", async () => {
     const lifecycle = { goawayChance: 1 };
     const server = await startServer({ port: 0, controllers: false, lifecycle });
     const session = open(server);
@@ -146,7 +146,7 @@ describe("health", () => {
     return `${answer.status} ${await answer.text()}`;
   }
 
-  it("has a check for each step of the start", async () => {
+  it("has a check for each step of the startup", async () => {
     const ready = await text("/readyz?verbose");
     for (const name of [
       "ping",
@@ -168,7 +168,7 @@ describe("health", () => {
     assert.doesNotMatch(live, /\]informer-sync|etcd-readiness/);
   });
 
-  it("is on its own page of metrics", async () => {
+  it("has its own metrics page, /metrics/slis", async () => {
     await text("/readyz");
     const slis = await text("/metrics/slis");
     assert.match(slis, /kubernetes_healthcheck\{name="etcd",type="readyz"\} 1/);
@@ -195,7 +195,7 @@ describe("metrics of a server", () => {
     return (await server.fetch("/metrics")).text();
   }
 
-  it("count what was asked for, as Kubernetes names it", async () => {
+  it("count requests with Kubernetes' labels", async () => {
     const path = "/api/v1/namespaces/default/configmaps";
     await post(path, { metadata: { name: "a" } });
     await (await server.fetch(`${path}/a`)).text();
@@ -236,7 +236,7 @@ describe("metrics of a server", () => {
     await reader.cancel().catch(() => undefined);
   });
 
-  it("measure how long a change takes to a watch", async () => {
+  it("measure the latency from a write to its watch event", async () => {
     const path = "/api/v1/namespaces/default/secrets";
     const life = new AbortController();
     const watch = await server.fetch(`${path}?watch=1`, { signal: life.signal });
@@ -250,7 +250,7 @@ describe("metrics of a server", () => {
     await reader.cancel().catch(() => undefined);
   });
 
-  it("pass promtool, but for the names that Kubernetes chose", async function () {
+  it("pass promtool, except for names of Kubernetes", async function () {
     if (spawnSync("promtool", ["--version"]).error) this.skip();
     const checked = spawnSync("promtool", ["check", "metrics"], {
       input: await metrics(),
@@ -264,7 +264,7 @@ describe("metrics of a server", () => {
     );
   });
 
-  it("do not grow with what clients make up", async () => {
+  it("do not grow with labels that clients choose", async () => {
     const linesAfter = async (name: string): Promise<number> => {
       await (await server.fetch(`/apis/${name}.example.org/${name}/${name}`)).text();
       await (await server.fetch(`/api/v1/namespaces/${name}/pods/${name}/${name}`)).text();
@@ -272,7 +272,7 @@ describe("metrics of a server", () => {
       await (await server.fetch(`/api/v1/pods?dryRun=${name}`)).text();
       return (await metrics()).split("\n").length;
     };
-    // What the server does in the background may still add lines of its own.
+    // Background work of the server may still add lines.
     let before = await linesAfter("a");
     let unchanged = 0;
     for (let round = 0; unchanged < 3; round++) {

@@ -1,6 +1,6 @@
 /**
- * Compares every OpenAPI document with the structure that Kubernetes publishes
- * (`../shared/facts/openapi`, skipped where it is absent). Descriptions are not compared.
+ * Compares the structure of every OpenAPI document with that of Kubernetes
+ * (`../shared/facts/openapi`, skipped if absent). Descriptions are not compared.
  */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -20,11 +20,11 @@ interface Comparison {
     readonly operation: { readonly total: number };
     readonly schema: { readonly total: number };
   };
-  /** Operation or schema -> what differs. */
+  /** Differences by operation or schema. */
   readonly report: Readonly<Record<string, readonly string[]>>;
 }
 
-/** The output goes to a file: the script ends without waiting for a pipe to be read. */
+/** The output goes to a file, since the script exits before a pipe is drained. */
 async function compare(url: string, set: string): Promise<Comparison> {
   const folder = mkdtempSync(path.join(tmpdir(), "keelson-openapi-"));
   const file = path.join(folder, "report.json");
@@ -47,7 +47,7 @@ describe("OpenAPI documents", function () {
 
   const sets = { default: new Map<string, string>(), all: new Map([["api/all", "true"]]) };
   for (const [set, runtimeConfig] of Object.entries(sets)) {
-    it(`are those of Kubernetes but for descriptions: ${set}`, async () => {
+    it(`equal those of Kubernetes except for descriptions: ${set}`, async () => {
       const server = await startServer({
         port: 0,
         controllers: false,

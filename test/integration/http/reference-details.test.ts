@@ -1,4 +1,4 @@
-/** Details of responses in which clients of kube-apiserver see a difference. */
+/** Details of responses on which clients of kube-apiserver depend. */
 import assert from "node:assert/strict";
 import { type RunningServer, startServer } from "../../../cmd/keelson/index.ts";
 
@@ -13,7 +13,7 @@ describe("responses of kube-apiserver", () => {
     assert.ok(text.split("\n").length > 5);
   });
 
-  describe("to the creation of an object with a resourceVersion", () => {
+  describe("to a create of an object with a resourceVersion", () => {
     const event = {
       metadata: { name: "a", namespace: "default", resourceVersion: "5" },
       eventTime: "2030-01-01T00:00:00.000000Z",
@@ -29,7 +29,7 @@ describe("responses of kube-apiserver", () => {
       metadata,
       spec: { maxReplicas: 2, scaleTargetRef: { kind: "ReplicationController", name: "a" } },
     };
-    /** Objects of the stored version and of others. */
+    /** Objects in the storage version and in others. */
     const objects = [
       ["/api/v1/namespaces/default/configmaps", "v1", "ConfigMap", { metadata }],
       ["/api/v1/namespaces", "v1", "Namespace", { metadata: { ...metadata, name: "other" } }],
@@ -50,7 +50,7 @@ describe("responses of kube-apiserver", () => {
       });
 
     for (const [path, apiVersion, kind, rest] of objects) {
-      it(`${path}: a dry run keeps it, a write is refused`, async () => {
+      it(`${path}: accepted and returned in a dry run, rejected otherwise`, async () => {
         const object = { apiVersion, kind, ...rest };
         const dry = await post(`${path}?dryRun=All`, object);
         const made = (await dry.json()) as any;

@@ -1,6 +1,6 @@
 /**
- * Every certificate of a pool is a trust anchor, as in Go: root, intermediate or the certificate of the
- * other side itself. Tried for every TLS client of this program and for both of its TLS servers.
+ * Every certificate of a CA pool is a trust anchor, as in Go: a root, an intermediate or the peer's own
+ * certificate. Tests every TLS client of this program and both of its TLS servers.
  */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -48,7 +48,7 @@ async function makePki(name: string): Promise<Pki> {
   };
 }
 
-/** Starts fast: without an RSA key to generate. */
+/** Without an RSA key, whose generation is slow. */
 async function startApi(options: StartOptions): Promise<RunningServer> {
   const signingKey = await generateSigningKey("ES256");
   return startServer({ port: 0, controllers: false, serviceAccounts: { signingKey }, ...options });
@@ -56,7 +56,7 @@ async function startApi(options: StartOptions): Promise<RunningServer> {
 
 const anchors = ["root", "intermediate", "server"] as const;
 
-/** Asks the server at `url`, which answers `/` with `{}`; rejects if the pool does not trust it. */
+/** GETs `/`, to which the server responds `{}`; rejects if the pool does not trust the server. */
 type Client = (url: string, pool: string) => Promise<unknown>;
 
 function kubeconfigOf(url: string, pool: string) {
@@ -69,7 +69,7 @@ function kubeconfigOf(url: string, pool: string) {
 
 const signal = () => AbortSignal.timeout(60_000);
 
-/** By the file that opens the connections. */
+/** Clients by the file that opens the connections. */
 const clients: Readonly<Record<string, Client>> = {
   "pkg/request/webhook/call.ts": (url, authorities) =>
     callWebhook(
@@ -106,7 +106,7 @@ const clients: Readonly<Record<string, Client>> = {
   "pkg/storage/etcd/grpc/channel.ts": async (endpoint, ca) => {
     const tls = { ca: Buffer.from(ca) };
     const channel = new Channel({ endpoint, tls, keepAliveMs: 5_000, running: new Set() });
-    // The server knows no gRPC; only the connection matters here.
+    // The server does not speak gRPC: only the TLS connection is tested.
     const fault: unknown = await channel
       .call("/a/b", Buffer.alloc(0), { timeoutMs: 3_000 })
       .catch((error: unknown) => error);
@@ -114,7 +114,7 @@ const clients: Readonly<Record<string, Client>> = {
   },
 };
 
-/** Files that open TLS connections, or serve them, and are not in the table of clients. */
+/** Files that use TLS and are not in the table of clients. */
 const others: Readonly<Record<string, string>> = {
   "pkg/server/proxy/upstream-proxy.ts": "trusts what webhook/kubeconfig.ts has read",
   "pkg/server/server.ts": "below: the API server",
@@ -165,7 +165,7 @@ describe("trust anchors", () => {
     server.close();
   });
 
-  it("are tried for every file that uses TLS", () => {
+  it("are tested for every file that uses TLS", () => {
     const tls = /from "(?:node:(?:tls|https|http2)|@grpc\/grpc-js|etcd3)"/;
     const found = sourceFiles().flatMap(({ path: file, text, isTest }) =>
       file.startsWith("pkg/") && !isTest && tls.test(text) ? [file] : [],
@@ -202,7 +202,7 @@ describe("trust anchors", () => {
       const connection = `trust-${anchor}`;
       const common = { connection, endpoint: url.replace(/\/$/, ""), keepAliveMs: 5_000 };
       const etcd = await openEtcd3Client({ ...common, tls });
-      // The server knows no gRPC: its answer is an error of the protocol, not of the connection.
+      // The server does not speak gRPC: the error is one of the protocol, not of the connection.
       await assert.rejects(etcd.get("a").exec(), (error: Error) => {
         assert.doesNotMatch(error.message, /certificate|No connection|UNAVAILABLE: 14/);
         return true;
@@ -228,7 +228,7 @@ describe("trust anchors", () => {
   });
 
   for (const anchor of ["root", "intermediate", "client"] as const) {
-    it(`--client-ca-file may hold the ${anchor} alone`, async () => {
+    it(`--client-ca-file may contain only the ${anchor}`, async () => {
       const api = await startApi({ clientCa: pki[anchor].certificate });
       try {
         const chain = pki.intermediate.certificate;
@@ -242,7 +242,7 @@ describe("trust anchors", () => {
       }
     });
 
-    it(`--requestheader-client-ca-file may hold the ${anchor} alone`, async () => {
+    it(`--requestheader-client-ca-file may contain only the ${anchor}`, async () => {
       const api = await startApi({
         authorization: ["AlwaysAllow"],
         frontProxy: frontProxy(pki[anchor].certificate),

@@ -18,7 +18,7 @@ interface Frame {
   readonly payload: Buffer;
 }
 
-/** The client's side: frames as they come, and a way to say something. */
+/** A WebSocket client: the received frames, and a method to send some. */
 class Socket {
   private bytes = Buffer.alloc(0);
   private readonly frames: Frame[] = [];
@@ -106,7 +106,7 @@ describe("watches over WebSockets", () => {
     return new Socket(answer, socket, head);
   }
 
-  it("sends each event as one message of text", async () => {
+  it("sends each event as one text message", async () => {
     await create("small");
     await create("large", { text: "x".repeat(70_000) });
     const watch = await open(`${maps}?watch=1`, {
@@ -131,7 +131,7 @@ describe("watches over WebSockets", () => {
     await once(watch.socket, "close");
   });
 
-  it("sends Protobuf as bytes, and says when its time is up", async () => {
+  it("sends Protobuf as binary messages, and closes with code 1000 at its timeout", async () => {
     const watch = await open(`${maps}?watch=1&timeoutSeconds=1`, {
       accept: "application/vnd.kubernetes.protobuf;stream=watch",
     });
@@ -144,7 +144,7 @@ describe("watches over WebSockets", () => {
     watch.socket.destroy();
   });
 
-  it("answers as usual what cannot be watched or asked so", async () => {
+  it("responds over HTTP to invalid handshakes and to requests that are not watches", async () => {
     const statusOf = async (path: string, headers: Record<string, string>) => {
       const common = { authorization: `Bearer ${server.token}`, connection: "Upgrade" };
       const asked = request(server.url + path, {

@@ -7,7 +7,7 @@ export type Json = any;
 const core = "/api/v1";
 const deadlineMs = 120_000;
 
-/** What tests ask of a server over HTTP. */
+/** Requests of the tests to a server. */
 export class Cluster {
   constructor(readonly server: RunningServer) {}
 
@@ -39,7 +39,7 @@ export class Cluster {
     return this.request("DELETE", path);
   }
 
-  /** Waits until what is found at the path satisfies the condition. */
+  /** Polls the path until its object satisfies the condition. */
   async until(path: string, isThere: (found: Json) => unknown): Promise<Json> {
     const end = performance.now() + deadlineMs;
     for (;;) {
@@ -54,7 +54,7 @@ export class Cluster {
     return this.until(path, ({ code }) => code === 404);
   }
 
-  /** Reasons and messages of the Events of an object, in the order of their creation. */
+  /** Reasons and messages of the Events of an object in order of creation. */
   async events(name: string): Promise<readonly string[]> {
     const field = `fieldSelector=involvedObject.name%3D${name}`;
     const { items } = await this.get(`${core}/events?${field}`);

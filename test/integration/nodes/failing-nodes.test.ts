@@ -1,4 +1,4 @@
-/** Simulated nodes that fail, with the node lifecycle and node IPAM controllers of a server. */
+/** Simulated nodes that fail, with the node-lifecycle and node-ipam controllers. */
 import assert from "node:assert/strict";
 import { setTimeout } from "node:timers/promises";
 import { startFlags } from "../../../cmd/apiserver/options.ts";
@@ -11,7 +11,7 @@ type Json = any;
 const deadlineMs = 120_000;
 const pods = "/api/v1/namespaces/default/pods";
 
-describe("simulated nodes and the controllers of nodes", () => {
+describe("simulated nodes and node controllers", () => {
   let server: RunningServer;
   before(async () => {
     const words = [
@@ -57,7 +57,7 @@ describe("simulated nodes and the controllers of nodes", () => {
     return request("POST", pods, { metadata: { name }, spec });
   };
 
-  it("give pods addresses of the podCIDR that node IPAM allocates", async () => {
+  it("assign pod addresses from the podCIDR that node-ipam allocates", async () => {
     const node = await until("/api/v1/nodes/hollow-0", ({ spec }) => spec?.podCIDR);
     await createPod("addressed", "hollow-0");
     const { status } = await until(`${pods}/addressed`, (pod) => pod.status?.podIP);
@@ -65,7 +65,7 @@ describe("simulated nodes and the controllers of nodes", () => {
     assert.equal(status.podIP.replace(/\d+$/, "0/24"), node.spec.podCIDR);
   });
 
-  it("taint a node that is not ready, evict its pods, and take the taint away", async () => {
+  it("taint a node that is not ready, evict its pods, and remove the taint", async () => {
     await createPod("evicted", "hollow-0");
     await until(`${pods}/evicted`, ({ status }) => status?.phase === "Running");
     await fail("hollow-0", "not-ready");
@@ -79,7 +79,7 @@ describe("simulated nodes and the controllers of nodes", () => {
     await until("/api/v1/nodes/hollow-0", (node) => node.metadata && !hasTaint(node));
   });
 
-  it("taint a node that is short of disk", async () => {
+  it("taint a node with disk pressure", async () => {
     await fail("hollow-0", "disk-pressure");
     const { spec } = await until("/api/v1/nodes/hollow-0", (node) =>
       node.spec?.taints?.some(({ key }: Json) => /disk-pressure/.test(key)),

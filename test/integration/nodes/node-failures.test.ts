@@ -1,4 +1,4 @@
-/** Simulated nodes that fail in virtual time, and what node lifecycle makes of it. */
+/** Failing simulated nodes and the node-lifecycle controller, in virtual time. */
 import assert from "node:assert/strict";
 import type { StartOptions } from "../../../cmd/keelson/index.ts";
 import { condition, type Json, second, start, VirtualCluster } from "./virtual-cluster.ts";
@@ -7,8 +7,8 @@ const pods = "/api/v1/namespaces/default/pods";
 const leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 const unreachable = "node.kubernetes.io/unreachable";
 /**
- * A look at all nodes each minute. Nodes that fall silent together are found at the next look, or
- * at the one after it where a Lease was renewed since the last.
+ * Interval of node monitoring: nodes that stop heartbeats together are detected in the next round, or in
+ * the one after it if a Lease was renewed since the last.
  */
 const monitorSeconds = 60;
 const monitor = { nodeMonitorPeriodMs: monitorSeconds * second };
@@ -43,7 +43,7 @@ class FailingCluster {
     await this.virtual.request("PATCH", nodeAt(at), { metadata: { labels } });
   }
 
-  /** Creates a pod on a node, which it leaves so many seconds after the taint. */
+  /** Creates a pod on a node, with tolerationSeconds for the taint. */
   async pod(at: number, tolerationSeconds = 300): Promise<void> {
     const toleration = { key: unreachable, operator: "Exists", effect: "NoExecute" };
     const tolerations = [{ ...toleration, tolerationSeconds }];
@@ -60,7 +60,7 @@ class FailingCluster {
     return this.virtual.get(`${pods}/pod-${at}`);
   }
 
-  /** Moves the time to the end of the next look that starts a given number of looks later. */
+  /** Advances the time to the end of the monitoring round that is `looks` rounds away. */
   async passLooks(looks: number): Promise<void> {
     const passed = Math.floor(this.virtual.seconds / monitorSeconds) + looks;
     const at = Date.parse(start) + (passed * monitorSeconds + 2) * second;
@@ -74,7 +74,7 @@ class FailingCluster {
     return numbers.filter((at) => isSo(nodes[at]));
   }
 
-  /** Seconds at which each further node of the given ones is tainted, until all are. */
+  /** Times in seconds at which further nodes are tainted, until `wanted` are. */
   async taintTimes(count: number, wanted: number, within: number): Promise<readonly number[]> {
     const times: number[] = [];
     for (let passed = 0; times.length < wanted && passed <= within; passed++) {
@@ -156,7 +156,7 @@ describe("failures of simulated nodes", () => {
     ]);
   });
 
-  it("delete the Node of a machine that is gone, its Lease and its pods", async () => {
+  it("delete the Node of a removed machine, its Lease and its pods", async () => {
     const cluster = await startMonitored(2);
     for (const at of [0, 1]) await cluster.pod(at);
     await cluster.fail(0, "gone");
@@ -168,7 +168,7 @@ describe("failures of simulated nodes", () => {
     assert.equal((await cluster.node(0)).code, 404, "it stays away");
   });
 
-  it("leave a slow node Ready, whose pods are ten seconds late", async () => {
+  it("keep a slow node Ready, whose pods start ten seconds late", async () => {
     const cluster = await startCluster({ nodes: { count: 2 } });
     await cluster.fail(0, "slow");
     await cluster.virtual.clock.advance(30 * second);
@@ -186,9 +186,9 @@ describe("failures of simulated nodes", () => {
     assert.ok(renewals.size >= 9 && renewals.size <= 12, `${renewals.size} renewals in 300 s`);
   });
 
-  it("let nodes flap at times that the seed decides", async () => {
+  it("make nodes flap at times that depend on the seed only", async () => {
     const sampleSeconds = 30;
-    /** Numbers of the samples at which each node falls silent or comes back. */
+    /** Indexes of the samples at which each node stops or resumes heartbeats. */
     const changes = async (seed: string) => {
       const cluster = await startCluster({ controllers: false, nodes: { count: 3, seed } });
       for (const at of [0, 1, 2]) await cluster.fail(at, "flapping=5m");

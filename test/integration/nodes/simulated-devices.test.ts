@@ -1,4 +1,4 @@
-/** Dynamic resource allocation with the scheduler, the controllers and a node of a server. */
+/** Dynamic resource allocation with scheduler, controllers and a simulated node. */
 import assert from "node:assert/strict";
 import { type RunningServer, startServer } from "../../../cmd/keelson/index.ts";
 import { Cluster } from "./cluster.ts";
@@ -45,7 +45,7 @@ describe("simulated devices", () => {
   });
   after(() => server.close());
 
-  it("runs a pod with a device, lets another wait for it, and frees it with the pod", async () => {
+  it("runs a pod with a device, keeps another pending, and releases the device with the pod", async () => {
     await cluster.create(pods, pod("first"));
     await cluster.until(`${pods}/first`, isRunning);
     const { items } = await cluster.get(claims);

@@ -1,4 +1,4 @@
-/** The simulated CSI driver, with all controllers and the scheduler of a server. */
+/** The simulated CSI driver with all controllers and the scheduler. */
 import assert from "node:assert/strict";
 import { type RunningServer, startServer } from "../../../cmd/keelson/index.ts";
 import { Cluster, type Json } from "./cluster.ts";
@@ -65,7 +65,7 @@ describe("simulated storage", () => {
     await cluster.gone(`${core}/persistentvolumes/${metadata.name}`);
   });
 
-  it("waits for a pod with a class that says so", async () => {
+  it("waits for a pod with volumeBindingMode WaitForFirstConsumer", async () => {
     await cluster.create(`${storage}/storageclasses`, {
       metadata: { name: "late" },
       provisioner: "simulated.keelson.dev",
@@ -80,7 +80,7 @@ describe("simulated storage", () => {
     await cluster.delete(`${claims}/late`);
   });
 
-  it("fails as the parameters of the class tell", async () => {
+  it("fails as configured by the parameters of the class", async () => {
     await cluster.create(`${storage}/storageclasses`, {
       metadata: { name: "broken" },
       provisioner: "simulated.keelson.dev",
@@ -104,7 +104,7 @@ describe("simulated storage", () => {
     await cluster.delete(`${claims}/broken`);
   });
 
-  it("gives out no more than the capacity of the class, and publishes what is left", async () => {
+  it("provisions no more than the capacity of the class, and publishes the remaining one", async () => {
     await cluster.create(`${storage}/storageclasses`, {
       metadata: { name: "small" },
       provisioner: "simulated.keelson.dev",
@@ -125,7 +125,7 @@ describe("simulated storage", () => {
     await cluster.delete(`${claims}/second`);
   });
 
-  it("clones a volume, and keeps its claim meanwhile", async () => {
+  it("clones a volume, and protects the source claim meanwhile", async () => {
     await cluster.create(claims, claim("source"));
     await cluster.until(`${claims}/source`, isBound);
     const dataSource = { kind: "PersistentVolumeClaim", name: "source" };
@@ -263,7 +263,7 @@ describe("simulated storage", () => {
     await cluster.gone(`${core}/persistentvolumes/${grown.spec.volumeName}`);
   });
 
-  it("lets pods wait for what their volumes lack", async () => {
+  it("keeps pods pending while their volumes cannot be attached or mounted", async () => {
     const volumes = [
       { name: "config", configMap: { name: "late-config" } },
       { name: "secret", secret: { secretName: "late-secret", optional: true } },

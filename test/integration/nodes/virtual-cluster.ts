@@ -11,7 +11,7 @@ export type Json = any;
 export const start = "2030-01-01T00:00:00Z";
 export const second = 1_000;
 
-/** A server whose time the test moves. */
+/** A server in virtual time, which the test advances. */
 export class VirtualCluster {
   private constructor(
     readonly server: RunningServer,
@@ -26,7 +26,7 @@ export class VirtualCluster {
     return cluster;
   }
 
-  /** Time since the start, in seconds. */
+  /** Virtual time since the start in seconds. */
   get seconds(): number {
     return (this.clock.now() - Date.parse(start)) / second;
   }

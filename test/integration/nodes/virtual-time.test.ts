@@ -1,4 +1,4 @@
-/** A server whose time the test moves, with all controllers, the scheduler and simulated nodes. */
+/** A server in virtual time, with all controllers, the scheduler and simulated nodes. */
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { get } from "node:https";
@@ -55,7 +55,7 @@ describe("virtual time", () => {
     await Promise.all(running.splice(0).map((server) => server.close()));
   });
 
-  it("stands still, also in timestamps, until the test moves it", async () => {
+  it("does not advance, also in timestamps, until the test advances it", async () => {
     const { server, clock } = await startCluster({ nodes: { count: 0 } });
     const create = async (name: string) => {
       const headers = { "content-type": "application/json" };
@@ -124,7 +124,7 @@ describe("virtual time", () => {
     );
   });
 
-  it("jumps over months in which nothing but heartbeats happens", async () => {
+  it("skips months in which only heartbeats happen", async () => {
     const cluster = await startCluster(oneNode);
     const { clock } = cluster;
     const lease = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/hollow-0";
@@ -184,7 +184,7 @@ describe("virtual time", () => {
     assert.equal(await asAccount(), 401);
   });
 
-  it("serves clients in real time meanwhile, whose watches do not end", async () => {
+  it("does not end the watches of clients, which are served in real time", async () => {
     const directory = mkdtempSync(path.join(tmpdir(), "keelson-virtual-time-"));
     const port = { port: 0, certificateDirectory: directory };
     const cluster = await startCluster({ ...port, ...oneNode });
@@ -208,7 +208,7 @@ describe("virtual time", () => {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  it("keeps two servers of one process apart", async () => {
+  it("is separate for each server of a process", async () => {
     const options = oneNode;
     const [one, other] = [await startCluster(options), await startCluster(options)];
     const spec = { activeDeadlineSeconds: 60 };
@@ -221,7 +221,7 @@ describe("virtual time", () => {
     assert.equal(condition(await other.get(`${jobs}/slow`), "Failed"), undefined);
   });
 
-  it("works on a store on disk, and not on etcd", async () => {
+  it("works with the embedded store, and is rejected with etcd", async () => {
     const directory = mkdtempSync(path.join(tmpdir(), "keelson-virtual-time-"));
     const cluster = await startCluster({ storage: { kind: "embedded", directory } });
     await cluster.create(jobs, jobOf("quick", {}));

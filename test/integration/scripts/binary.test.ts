@@ -1,4 +1,4 @@
-/** `npm run build:binary`: the program as one executable. */
+/** `npm run build:binary`: the program as a single executable. */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -32,7 +32,7 @@ describe("the single executable", () => {
     if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
   });
 
-  it("is the same in every build", function () {
+  it("is reproducible", function () {
     this.timeout(600_000);
     assert.equal(build(), build());
   });
@@ -58,7 +58,7 @@ describe("the single executable", () => {
     assert.equal(await ended, 0, text);
   });
 
-  it("names a mistake as the program does", () => {
+  it("reports errors like the program on Node", () => {
     const { status, stderr } = spawnSync(binary, ["serve"], { encoding: "utf8", cwd: folder });
     assert.equal(status, 1);
     assert.equal(stderr, 'keelson: unknown command "serve"; see keelson --help\n');

@@ -1,4 +1,4 @@
-/** The scripts' command runner: a command in place of this process. */
+/** The runner of scripts/runtime.mjs. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -6,7 +6,7 @@ import { text } from "node:stream/consumers";
 
 const runtime = new URL("../../../scripts/runtime.mjs", import.meta.url).href;
 
-/** Starts a process that runs the program in place of itself. */
+/** Starts a process that calls runInstead with the program. */
 function start(program: string) {
   const words = JSON.stringify(["--eval", program]);
   const parent = `import { runInstead } from ${JSON.stringify(runtime)};
@@ -18,12 +18,12 @@ function start(program: string) {
 }
 
 describe("runInstead", () => {
-  it("exits as the command does", async () => {
+  it("exits with the command's exit code", async () => {
     const running = start("process.exit(7)");
     assert.deepEqual(await once(running, "exit"), [7, null]);
   });
 
-  it("passes each signal on once", async () => {
+  it("forwards each signal once", async () => {
     const running = start(`
       let count = 0;
       process.on("SIGTERM", () => {
@@ -37,7 +37,7 @@ describe("runInstead", () => {
     assert.deepEqual(await once(running, "exit"), [1, null]);
   });
 
-  it("dies of the signal of which the command died", async () => {
+  it("ends with the signal that ended the command", async () => {
     const running = start("process.kill(process.pid, 'SIGTERM')");
     const output = text(running.stdout!);
     assert.deepEqual(await once(running, "exit"), [null, "SIGTERM"]);
@@ -46,7 +46,7 @@ describe("runInstead", () => {
 });
 
 describe("onPinnedNode", () => {
-  it("goes on with this Node where KEELSON_NODE is system", async () => {
+  it("continues on this Node with KEELSON_NODE=system", async () => {
     const program = `import { onPinnedNode } from ${JSON.stringify(runtime)};
       await onPinnedNode();
       console.log(process.version);`;

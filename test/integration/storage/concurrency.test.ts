@@ -13,7 +13,7 @@ describe("200 writers through three replicas", function () {
   before(async () => {
     etcd = await startEtcd();
     const storage = { kind: "etcd", endpoints: etcd.endpoints } as const;
-    // All three begin at the same moment on an empty store.
+    // All three start at once on an empty store.
     const starting = [1, 2, 3].map(() => startServer({ storage, controllers: false }));
     replicas.push(...(await Promise.all(starting)));
   });
@@ -32,7 +32,7 @@ describe("200 writers through three replicas", function () {
     return { status: answer.status, body: (await answer.json()) as any };
   }
 
-  it("replaces with a version: every increment counts", async () => {
+  it("replaces with a resourceVersion lose no increment", async () => {
     const object = { metadata: { name: "counter" }, data: { count: "0" } };
     await send(0, "POST", configMaps, { apiVersion: "v1", kind: "ConfigMap", ...object });
     let conflicts = 0;
@@ -53,7 +53,7 @@ describe("200 writers through three replicas", function () {
     assert.ok(conflicts > 0, "the writers never met");
   });
 
-  it("merge patches of one key each: every key is there", async () => {
+  it("merge patches of one key each lose no key", async () => {
     const object = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "keys" } };
     await send(0, "POST", configMaps, object);
     const patch = async (n: number) => {
@@ -70,7 +70,7 @@ describe("200 writers through three replicas", function () {
     assert.equal(Object.keys(body.data).length, writers);
   });
 
-  it("applies of disjoint managers: none conflicts, each has its field", async () => {
+  it("applies of disjoint managers do not conflict, and each manages its field", async () => {
     const apply = async (n: number) => {
       const object = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "shared" } };
       const body = { ...object, data: { [`key-${n}`]: String(n) } };
@@ -87,7 +87,7 @@ describe("200 writers through three replicas", function () {
     });
     const wanted = everyone.map((n) => `manager-${n} f:key-${n}`);
     assert.deepEqual(owners.sort(), wanted.sort());
-    // The same again writes nothing.
+    // Applying the same configuration again writes nothing.
     await Promise.all(everyone.slice(0, 30).map(apply));
     const { body: after } = await send(2, "GET", `${configMaps}/shared`);
     assert.equal(after.metadata.resourceVersion, body.metadata.resourceVersion);
@@ -99,7 +99,7 @@ describe("200 writers through three replicas", function () {
     let { body: current } = await send(0, "POST", configMaps, object);
     for (let round = 0; round < 10; round++) {
       const { uid } = current.metadata;
-      // All of them mean this one; while they try it is deleted and recreated.
+      // All deletes have the uid of this object, which is deleted and recreated meanwhile.
       const pinned = { preconditions: { uid } };
       const stale = Array.from({ length: 10 }, (_, n) => send(n, "DELETE", path, pinned));
       const recreated = await recreate(path, object);
@@ -115,7 +115,7 @@ describe("200 writers through three replicas", function () {
     }
   });
 
-  /** Deletes what is there and creates another, however long that takes. */
+  /** Deletes the object and creates another one; retries conflicts without a limit. */
   async function recreate(path: string, object: object): Promise<any> {
     for (;;) {
       await send(1, "DELETE", path);
@@ -125,7 +125,7 @@ describe("200 writers through three replicas", function () {
     }
   }
 
-  it("deletecollection page by page under load takes all that was there before", async () => {
+  it("deletecollection under load deletes all objects that existed before", async () => {
     const labels = { batch: "old" };
     const create = (name: string, metadata: object) =>
       send(name.length, "POST", configMaps, {
@@ -139,7 +139,7 @@ describe("200 writers through three replicas", function () {
       for (let n = 0; !done.signal.aborted; n++) {
         const name = `old-${(writer * 20 + n) % 60}-young-${n}`;
         assert.equal((await create(name, {})).status, 201);
-        // Others of the old ones change, or are gone already, while they are deleted.
+        // Some of these objects are changed or deleted concurrently.
         const changed = await send(n, "PATCH", `${configMaps}/old-${n % 60}`, {
           data: { n: `${n}` },
         });
@@ -167,7 +167,7 @@ describe("200 writers through three replicas", function () {
     assert.ok(left.some((name: string) => name.includes("young")));
   });
 
-  it("nothing outlives its namespace, whichever replica was asked to create it", async () => {
+  it("no object outlives its namespace, whichever replica created it", async () => {
     const namespace = "doomed";
     const inside = `/api/v1/namespaces/${namespace}/configmaps`;
     const typeMeta = { apiVersion: "v1", kind: "Namespace" };
@@ -178,11 +178,11 @@ describe("200 writers through three replicas", function () {
         kind: "ConfigMap",
         metadata: { name: `late-${n}` },
       });
-    // Every replica knows the namespace as it was.
+    // Every replica has cached the namespace as active.
     for (const n of [0, 1, 2]) assert.equal((await create(n)).status, 201);
     await send(0, "DELETE", `/api/v1/namespaces/${namespace}`);
     assert.equal((await create(3)).status, 403, "the replica that was asked to delete it");
-    // Others may believe for a second that it lives; what they create is there to be deleted.
+    // Other replicas may cache it for a second; the namespace controller deletes what they create.
     const refusedBy = new Set<number>();
     for (let n = 4; refusedBy.size < 3; n++) {
       const { status, body } = await create(n);
@@ -195,7 +195,7 @@ describe("200 writers through three replicas", function () {
     assert.deepEqual((await send(2, "GET", inside)).body.items, []);
   });
 
-  it("creates of one name: exactly one succeeds", async () => {
+  it("of concurrent creates of one name exactly one succeeds", async () => {
     const object = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "one" } };
     const attempts = Array.from({ length: 60 }, (_, n) => send(n, "POST", configMaps, object));
     const codes = (await Promise.all(attempts)).map(({ status }) => status);
@@ -204,7 +204,7 @@ describe("200 writers through three replicas", function () {
   });
 });
 
-/** As clients do after a conflict, so that not all of them try again at once. */
+/** A random delay before a retry after a conflict, as clients have. */
 function backoff(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, Math.random() * 500));
 }

@@ -1,4 +1,4 @@
-/** Encryption at rest through the public door: rotation, and objects whose key was lost. */
+/** Encryption at rest, over HTTP: key rotation, and objects whose key is lost. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,7 +7,7 @@ import { setImmediate } from "node:timers/promises";
 import { type Clock, systemClock } from "#base";
 import { type RunningServer, startServer } from "../../../cmd/keelson/index.ts";
 
-/** Interval of looks at files that are followed. */
+/** Interval at which configuration files are polled, in ms. */
 const betweenLooksMs = 2_000;
 const secrets = "/api/v1/namespaces/default/secrets";
 
@@ -60,7 +60,7 @@ describe("encryption at rest, over HTTP", () => {
   const names = async () =>
     (await call("GET", secrets)).body.items.map((item: any) => item.metadata.name);
 
-  it("writes the same object again with the new key, once", async () => {
+  it("re-encrypts an unchanged object with the new key, once", async () => {
     await start(1);
     await create("a");
     await start(2, 1);
@@ -74,7 +74,7 @@ describe("encryption at rest, over HTTP", () => {
     assert.equal(Buffer.from(read.data.password, "base64").toString(), "hidden");
   });
 
-  it("serves what it can while a key is lost, and lets the rest be deleted", async () => {
+  it("serves other objects while a key is lost, and allows deletes of unreadable ones", async () => {
     await start(1);
     await create("lost");
     await start(2);
@@ -95,7 +95,7 @@ describe("encryption at rest, over HTTP", () => {
     assert.deepEqual(await names(), ["found", "lost"]);
   });
 
-  it("follows a file of keys, and keeps those in force when it becomes wrong", async () => {
+  it("reloads the configuration file, and keeps the current keys if it becomes invalid", async () => {
     const file = path.join(directory, "encryption.json");
     const told: string[] = [];
     const seen = { looks: 0 };
@@ -107,7 +107,7 @@ describe("encryption at rest, over HTTP", () => {
         return systemClock.sleep(1, signal, options);
       },
     };
-    /** Resolves when the file has been looked at since. */
+    /** Resolves after the file has been polled once more. */
     const write = async (text: string) => {
       writeFileSync(file, text);
       const enough = seen.looks + 2;
@@ -138,7 +138,7 @@ describe("encryption at rest, over HTTP", () => {
     assert.deepEqual(await names(), ["first", "second"]);
   });
 
-  it("does not take ciphertext for objects without any configuration", async () => {
+  it("does not decode ciphertext without an encryption configuration", async () => {
     await start(1);
     await create("a");
     await start();

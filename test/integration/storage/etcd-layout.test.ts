@@ -1,5 +1,5 @@
 /**
- * One etcd, two readers: what Keelson stores, a plain etcd client finds where kube-apiserver would.
+ * The layout in etcd equals that of kube-apiserver, as read with a plain etcd client.
  */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
@@ -14,7 +14,7 @@ import { root } from "../../tidy/source.ts";
 
 const configMaps = "/api/v1/namespaces/default/configmaps";
 const catalog = new Catalog(builtinKinds, kubernetes, () => true);
-/** Stored in another version than kube-apiserver does, which reads this one as well. */
+/** Kinds with another storage version than in kube-apiserver, which can read this one, too. */
 const storedNewer = ["customresourcedefinitions"];
 const configMapStruct = catalog.find("", "v1", "configmaps")?.struct;
 
@@ -62,7 +62,7 @@ describe("layout in etcd", () => {
     return (await server.fetch(`${configMaps}/${name}`)).json();
   }
 
-  it("JSON values carry the object without its resourceVersion", async () => {
+  it("JSON values contain the object without its resourceVersion", async () => {
     const created = await create(servers[0] as RunningServer, "in-json");
     const stored = JSON.parse((await plain.get("/registry/configmaps/default/in-json")) ?? "");
     assert.equal(stored.kind, "ConfigMap");
@@ -72,7 +72,7 @@ describe("layout in etcd", () => {
     assert.equal(created.metadata.resourceVersion, kvs[0]?.mod_revision);
   });
 
-  it("Protobuf values carry kube-apiserver's envelope", async () => {
+  it("Protobuf values have kube-apiserver's envelope", async () => {
     await create(servers[1] as RunningServer, "in-protobuf");
     const stored = await plain.get("/registry/configmaps/default/in-protobuf").buffer();
     assert.equal(stored?.subarray(0, 4).toString("latin1"), "k8s\0");
@@ -81,7 +81,7 @@ describe("layout in etcd", () => {
     assert.equal(envelope?.apiVersion, "v1");
   });
 
-  it("both servers read both forms, and what others wrote", async () => {
+  it("both servers read JSON and Protobuf, and each other's values", async () => {
     assert.ok(configMapStruct);
     const others = {
       data: { by: "hand" },
@@ -113,7 +113,7 @@ describe("layout in etcd", () => {
     }
   });
 
-  it("what kube-apiserver stored in a version of before is read in that of now", async () => {
+  it("values that kube-apiserver stored in removed versions are converted", async () => {
     const [server] = servers as [RunningServer];
     const value = Buffer.from(oldIngress, "base64");
     await plain.put("/registry/ingress/default/old").value(value);
@@ -147,7 +147,7 @@ describe("layout in etcd", () => {
     assert.deepEqual(list.items[0].spec, spec);
   });
 
-  it("a budget that was stored in v1beta1 selects nothing by an empty selector", async () => {
+  it("an empty selector of a PodDisruptionBudget stored in v1beta1 selects no pods", async () => {
     const [server] = servers as [RunningServer];
     const budget = { apiVersion: "policy/v1beta1", kind: "PodDisruptionBudget" };
     const metadata = { name: "old", namespace: "default", uid: "u" };
@@ -159,7 +159,7 @@ describe("layout in etcd", () => {
     assert.deepEqual(spec.selector, { matchExpressions: [{ key, operator: "Exists" }] });
   });
 
-  it("custom resources keep what their schema does not know where a v1beta1 said so", async () => {
+  it("custom resources preserve unknown fields with v1beta1's preserveUnknownFields", async () => {
     const [server] = servers as [RunningServer];
     const names = { plural: "olds", singular: "old", kind: "Old", listKind: "OldList" };
     const properties = { spec: { type: "object", properties: { a: { type: "integer" } } } };
@@ -182,7 +182,7 @@ describe("layout in etcd", () => {
       const init = { method, headers, body: JSON.stringify(body) };
       for (;;) {
         const response = await server.fetch(address, init);
-        // The controllers of definitions may still write this one, which clients are told by 429.
+        // The CRD controllers may still update this one; clients then receive 429.
         if (response.status !== 429) return response.json();
       }
     };
@@ -197,7 +197,7 @@ describe("layout in etcd", () => {
     assert.equal(wrong.code, 422);
   });
 
-  it("every kind lies where kube-apiserver keeps it", function () {
+  it("every kind has kube-apiserver's key", function () {
     const facts = path.join(root, "../shared/facts/storage/etcd-keys.json");
     if (!existsSync(facts)) return this.skip();
     const keys: Record<string, { prefix: string; storageGVK?: string }> = JSON.parse(

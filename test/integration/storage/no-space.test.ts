@@ -13,7 +13,7 @@ describe("a store without space", () => {
   before(async function () {
     if (["etcd", "etcdctl"].some((name) => spawnSync(name, ["--help"]).error)) this.skip();
     etcd = await startEtcd({ arguments: ["--quota-backend-bytes=4000000"] });
-    // Loaded as what it loads itself later: mocha loads tests otherwise, and all they import.
+    // Loaded with the same loader as its later imports: mocha loads tests and their imports with another one.
     const { startServer } = await import("../../../cmd/keelson/index.ts");
     const storage = { kind: "etcd", endpoints: etcd.endpoints } as const;
     server = await startServer({ storage, controllers: false, report: () => undefined });
@@ -38,7 +38,7 @@ describe("a store without space", () => {
 
   const bigOne = (name: string) => ({ metadata: { name }, data: { a: "x".repeat(300_000) } });
 
-  /** Answers the refusal, and what was written before it. */
+  /** Writes until one fails; returns the error, and the objects written before it. */
   async function fill(): Promise<{ readonly refused: Answer; readonly written: string[] }> {
     const written: string[] = [];
     for (let index = 0; index < 40; index++) {
@@ -57,7 +57,7 @@ describe("a store without space", () => {
     return stdout;
   }
 
-  it("refuses what would grow, reads, deletes, and writes when there is room again", async () => {
+  it("rejects writes, serves reads and deletes, and accepts writes when there is space again", async () => {
     const { refused, written } = await fill();
     assert.equal(refused.status, 500);
     assert.deepEqual(refused.body, {

@@ -1,6 +1,6 @@
 /**
- * Which FlowSchema and priority level Kubernetes gave a request (`../shared/transcripts`, skipped
- * where it is absent), with the player of these recordings.
+ * Compares the FlowSchema and priority level of requests with recordings of Kubernetes
+ * (`../shared/transcripts`, skipped if absent), with their player.
  */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -13,7 +13,7 @@ import { root } from "../../tidy/source.ts";
 const folder = path.join(root, "../shared/transcripts");
 
 describe("recorded flow control", () => {
-  it("classifies, rejects and dumps as Kubernetes", async function () {
+  it("classifies, rejects and dumps like Kubernetes", async function () {
     if (!existsSync(path.join(folder, "apf-flows.json"))) return this.skip();
     const server = await startServer({
       port: 0,

@@ -2,24 +2,24 @@ import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { root } from "../../tidy/source.ts";
 
-/** known-differences.json: the stories that are replayed, and the steps that differ on them. */
+/** known-differences.json: the replayed recordings, and their steps with a different response. */
 export interface KnownDifferences {
-  /** Class of differences -> why answers of this class differ. */
+  /** The reason of each class of differences. */
   readonly reasons: Readonly<Record<string, string>>;
-  /** File name -> step id -> class. */
+  /** The class of a difference, by file name and step id. */
   readonly stories: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
 const file = path.join(root, "test/integration/transcripts/known-differences.json");
 
-/** Class that UPDATE=1 gives to a new row; a person replaces it by one that has a reason. */
+/** Class that UPDATE=1 gives to a new entry; to be replaced by one with a reason. */
 export const UNEXPLAINED = "unexplained";
 
 export function readKnownDifferences(): KnownDifferences {
   return JSON.parse(readFileSync(file, "utf8"));
 }
 
-/** Rewrites the file: rows that differ no longer go, new ones are added without a reason. */
+/** Rewrites the file: removes entries that no longer differ, adds new ones without a reason. */
 export function writeKnownDifferences(
   known: KnownDifferences,
   found: ReadonlyMap<string, readonly string[]>,

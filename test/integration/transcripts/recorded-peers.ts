@@ -1,7 +1,7 @@
 /**
- * The webhook and the aggregated API server that some stories call. The recordings name fixed ports of
- * 127.0.0.1; here both listen on free ports, and copies of the stories name those, so that several
- * runs of the tests can share one machine.
+ * The webhook and the aggregated API server that some recordings call. Recordings contain fixed ports;
+ * here both listen on free ports, which copies of the recordings contain, so that several runs of the
+ * tests can share a machine.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -14,7 +14,7 @@ const startTimeoutMs = 20_000;
 
 export class RecordedPeers {
   private constructor(
-    /** Folder with the rewritten stories. */
+    /** Folder of the rewritten recordings. */
     readonly stories: string,
     private readonly child: ChildProcess,
   ) {}
@@ -52,8 +52,8 @@ interface RecordedStep {
 }
 
 /**
- * Makes the player ignore the texts of descriptions in OpenAPI documents, which are a project's own.
- * All else of the documents is compared.
+ * Makes the player ignore descriptions in OpenAPI documents, which differ between projects; everything
+ * else is compared.
  */
 function withoutDescriptions(story: string): string {
   if (!story.includes("/openapi/")) return story;
@@ -70,7 +70,7 @@ function isOpenApi({ request }: RecordedStep): boolean {
   return /^(?:\/openapi\/|\{\{\w+url\}\})/.test(request.path ?? "");
 }
 
-/** JSON pointers of the places below a value where a description is, or may be. */
+/** JSON pointers of the members below a value that are, or may be, descriptions. */
 function descriptionsIn(value: unknown, at = ""): readonly string[] {
   if (typeof value !== "object" || value === null) return [];
   // A property called `description` is a schema.
@@ -89,7 +89,7 @@ function withPorts(story: string, first: number): string {
   );
 }
 
-/** Resolves when both servers have said that they listen. */
+/** Resolves when both servers have printed that they listen. */
 function listening(child: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
     let said = "";

@@ -7,7 +7,7 @@ import {
   startServer,
 } from "../../../pkg/controlplane/index.ts";
 
-/** A step that Keelson does not answer as recorded. */
+/** A step whose response differs from the recorded one. */
 export interface Difference {
   readonly file: string;
   readonly step: string;
@@ -20,17 +20,17 @@ const BATCH = 6;
 export interface PoolOptions {
   readonly servers: number;
   readonly settings: Partial<StartOptions>;
-  /** Returns the server to use, given one that has just started. */
+  /** Returns the server to use, from one that has just started. */
   readonly prepare?: (server: RunningServer) => Promise<RunningServer>;
 }
 
-/** Where stories and their player are: `stories` may hold rewritten copies of files of `folder`. */
+/** Folders of the recordings and their player; `stories` may have rewritten copies of files of `folder`. */
 export interface Recordings {
   readonly folder: string;
   readonly stories: string;
 }
 
-/** Servers with equal settings and separate stores, and the stories that they replay. */
+/** Servers with equal options and separate stores, which replay recordings. */
 export class ReplayPool {
   private readonly outcomes = new Map<string, PromiseWithResolvers>();
   private servers: readonly Promise<RunningServer>[] = [];
@@ -55,7 +55,7 @@ export class ReplayPool {
     return this.outcomes.get(file)!.promise;
   }
 
-  /** Replays one story on a server of its own. */
+  /** Replays one recording on a new server. */
   async again(file: string): Promise<readonly Difference[]> {
     const server = await this.startServer();
     try {

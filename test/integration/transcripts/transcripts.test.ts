@@ -1,8 +1,8 @@
 /**
- * Replays what Kubernetes answered (`../shared/transcripts`, skipped where it is absent) against live
- * servers. A step that differs must stand in known-differences.json with its reason; a row there
- * whose step no longer differs fails as well, so the list can only shrink. UPDATE=1 takes such rows
- * away, and adds new stories and differences, which fail until they are fixed or have a reason.
+ * Replays recorded requests and responses of Kubernetes (`../shared/transcripts`, skipped if absent)
+ * against live servers. Steps that differ must be in known-differences.json with a reason; an entry
+ * whose step no longer differs fails, too. UPDATE=1 removes such entries, and adds new recordings and
+ * differences, which fail until they are fixed or have a reason.
  */
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -17,7 +17,7 @@ const folder = path.join(root, "../shared/transcripts");
 const isUpdate = process.env["UPDATE"] === "1";
 const known = readKnownDifferences();
 
-/** Stories named `all-*`: every API version and the feature gates that they name. */
+/** Options for recordings named `all-*`: every API version, and the feature gates that they require. */
 const everything: Partial<StartOptions> = {
   runtimeConfig: new Map([["api/all", "true"]]),
   featureGates: new Map(
@@ -35,7 +35,7 @@ const everything: Partial<StartOptions> = {
   ),
 };
 
-/** Stories named `plugins-*`: the admission plugins that are off by default. */
+/** Options for recordings named `plugins-*`: the admission plugins that are off by default. */
 function optionalPlugins(): Partial<StartOptions> {
   const file = path.join(folder, "admission-config.yaml");
   return {
@@ -58,8 +58,8 @@ function optionalPlugins(): Partial<StartOptions> {
 }
 
 /**
- * Gives the lease of the leader-election controller to another holder: the stories have
- * LeaseCandidates that no controller acts on.
+ * Gives the lease of the leader-election controller to another holder, since no controller acted on the
+ * LeaseCandidates of the recordings.
  */
 async function withoutElections(first: RunningServer): Promise<RunningServer> {
   const namespace = "kube-system";
@@ -83,10 +83,10 @@ async function withoutElections(first: RunningServer): Promise<RunningServer> {
   return server;
 }
 
-/** Stories sleep for much of their time, so several servers can share one core. */
+/** Number of servers: recordings sleep for much of their time, so that several can share a core. */
 const SERVERS = 5;
 
-describe("recorded answers", function () {
+describe("recorded responses", function () {
   this.timeout(300_000);
   const files = isUpdate && existsSync(folder) ? recordedStories() : Object.keys(known.stories);
   const found = new Map<string, readonly string[]>();
@@ -109,7 +109,7 @@ describe("recorded answers", function () {
     it(file, async () => {
       const pool = pools.find((each) => each.files.includes(file))!;
       const first = await pool.outcome(file);
-      // Some steps depend on timing: only what differs twice counts.
+      // Some steps depend on timing: only a step that differs twice counts.
       const last = faultsOf(file, first).length === 0 ? first : await pool.again(file);
       if (isUpdate) found.set(file, [...new Set(last.map(({ step }) => step))]);
       else assert.deepEqual(faultsOf(file, last), []);
