@@ -1,11 +1,11 @@
 import type { Infer, Path, Problems } from "#schema";
 import { type condition, isQualifiedName } from "#meta";
-import { invalidEach, repeatedPlaces } from "./strategy.ts";
+import { invalidEach, duplicateIndexes } from "./strategy.ts";
 
 type Condition = Infer<typeof condition>;
 
-const LONGEST_REASON = 1024;
-const LONGEST_MESSAGE = 32 * 1024;
+const MAX_REASON_LENGTH = 1024;
+const MAX_MESSAGE_LENGTH = 32 * 1024;
 const statuses = ["True", "False", "Unknown"];
 const reasonForm = "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?";
 const reasonDetail =
@@ -21,7 +21,7 @@ export function checkConditions(
   problems: Problems,
 ): void {
   const all = conditions ?? [];
-  const repeated = repeatedPlaces(all, ({ type }) => type);
+  const repeated = duplicateIndexes(all, ({ type }) => type);
   for (const [index, each] of all.entries()) {
     const itemPath = path.index(index);
     if (repeated.has(index)) problems.duplicate(itemPath.child("type"), each.type);
@@ -47,9 +47,9 @@ function checkCondition(each: Condition, path: Path, problems: Problems): void {
   else {
     if (!new RegExp(`^${reasonForm}$`).test(reason))
       problems.invalid(reasonPath, reason, reasonDetail);
-    if (reason.length > LONGEST_REASON) problems.tooLong(reasonPath, reason, LONGEST_REASON);
+    if (reason.length > MAX_REASON_LENGTH) problems.tooLong(reasonPath, reason, MAX_REASON_LENGTH);
   }
-  if (message.length > LONGEST_MESSAGE) {
-    problems.tooLong(path.child("message"), message, LONGEST_MESSAGE);
+  if (message.length > MAX_MESSAGE_LENGTH) {
+    problems.tooLong(path.child("message"), message, MAX_MESSAGE_LENGTH);
   }
 }

@@ -29,11 +29,11 @@ function split(text: string): GoUrl {
   const scheme = /^([a-zA-Z][a-zA-Z0-9+.-]*):/.exec(beforeQuery)?.[1];
   const rest = scheme === undefined ? beforeQuery : beforeQuery.slice(scheme.length + 1);
   const authority = /^\/\/([^/]*)/.exec(rest)?.[1] ?? "";
-  const at = authority.lastIndexOf("@");
+  const atSign = authority.lastIndexOf("@");
   return {
     scheme: (scheme ?? "").toLowerCase(),
-    user: at < 0 ? undefined : authority.slice(0, at),
-    host: authority.slice(at + 1),
+    user: atSign < 0 ? undefined : authority.slice(0, atSign),
+    host: authority.slice(atSign + 1),
     path: rest.startsWith("//") ? rest.slice(2 + authority.length) : rest,
     query: query.join("?"),
     fragment: fragment.join("#"),

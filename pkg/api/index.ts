@@ -18,25 +18,25 @@ export {
   isTimeZone,
   parseCronSchedule,
 } from "./batch/cron-schedule.ts";
-export { DEAREST_SELECTOR, deviceEnvironment } from "./resource/device-expressions.ts";
+export { MAX_SELECTOR_COST, deviceEnvironment } from "./resource/device-expressions.ts";
 export { checkScale, scaleV1 } from "./autoscaling/scale.ts";
 export {
   compileExpression,
-  type ExpressionPlace,
+  type ExpressionPosition,
   type ExpressionScope,
   variableTypes,
 } from "./admissionregistration/policy/policy-expressions.ts";
 export {
   type CheckedPolicy,
   customType,
-  mostTypes,
+  maxCheckedKinds,
   type TypedResource,
   typedResources,
   typeWarnings,
 } from "./admissionregistration/policy/type-warnings.ts";
 export { bootstrapObjects } from "./bootstrap.ts";
 export { type AccessDefault, accessDefaults } from "./bootstrap/access-defaults.ts";
-export { apiRanks } from "./bootstrap/api-services.ts";
+export { apiServicePriorities } from "./bootstrap/api-services.ts";
 export { type FlowControlDefault, flowControlDefaults } from "./bootstrap/flow-control.ts";
 export type { FlowSchema } from "./flowcontrol/flow-schema.ts";
 export type { PriorityLevel } from "./flowcontrol/priority-level-configuration.ts";

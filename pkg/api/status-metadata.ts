@@ -1,15 +1,15 @@
 import type { HookContext } from "#meta";
-import { dividedBySubresource } from "./strategy.ts";
+import { splitByStatusSubresource } from "./strategy.ts";
 
 interface HasMetadata {
   metadata: object;
 }
 
-/** Like `dividedBySubresource`, for kinds whose status subresource cannot change metadata. */
-export function dividedWithMetadata(
+/** Like `splitByStatusSubresource`, for kinds whose status subresource cannot change metadata. */
+export function splitByStatusKeepingMetadata(
   initial: () => unknown,
-): ReturnType<typeof dividedBySubresource> {
-  const divided = dividedBySubresource(initial);
+): ReturnType<typeof splitByStatusSubresource> {
+  const divided = splitByStatusSubresource(initial);
   return {
     ...divided,
     prepareUpdate: (object: HasMetadata, old: HasMetadata, context: HookContext) => {

@@ -17,7 +17,7 @@ interface HasSpecAndStatus {
  * Hooks of kinds with a status subresource: the main resource cannot change `status`, the status
  * subresource cannot change `spec`. `initial` returns the status of created objects.
  */
-export function dividedBySubresource(
+export function splitByStatusSubresource(
   initial: () => unknown,
 ): Required<Pick<KindHooks, "prepareCreate" | "prepareUpdate">> {
   return {
@@ -94,7 +94,7 @@ export function firstByName<V extends { readonly name: string }>(
 }
 
 /** Indexes of elements whose key equals that of an earlier element. Linear in the length. */
-export function repeatedPlaces<V>(
+export function duplicateIndexes<V>(
   all: readonly V[],
   keyOf: (each: V) => string | number | undefined,
 ): ReadonlySet<number> {

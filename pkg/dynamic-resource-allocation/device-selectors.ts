@@ -1,5 +1,5 @@
 /** CEL selectors of devices. */
-import { DEAREST_SELECTOR, deviceEnvironment } from "#api";
+import { MAX_SELECTOR_COST, deviceEnvironment } from "#api";
 import { setBounded } from "#base";
 import {
   CelFault,
@@ -64,7 +64,7 @@ export class DeviceSelectors {
 }
 
 function run(program: Program, device: Value): boolean {
-  const { value, error } = program.evaluate({ device }, DEAREST_SELECTOR);
+  const { value, error } = program.evaluate({ device }, MAX_SELECTOR_COST);
   if (error !== undefined) throw new SelectorFault(`CEL runtime error: ${error}`);
   if (typeof value === "boolean") return value;
   throw new SelectorFault("CEL runtime error: CEL result could not be converted to bool");

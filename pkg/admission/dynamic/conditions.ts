@@ -1,10 +1,10 @@
-import { compileExpression, type ExpressionPlace, type ExpressionScope } from "#api";
+import { compileExpression, type ExpressionPosition, type ExpressionScope } from "#api";
 import { CostBudgetError, type Evaluation, type Expression } from "./evaluation.ts";
 
 /** Compiles an expression of a configuration; evaluation of an invalid one returns its error. */
 export function expressionOf(
   source: string,
-  place: ExpressionPlace,
+  place: ExpressionPosition,
   scope: ExpressionScope,
 ): Expression {
   const text = source.trim();

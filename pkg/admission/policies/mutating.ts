@@ -47,7 +47,7 @@ interface Mutation {
 
 const compiledMutation = memoize((policy: MutatingPolicy) => {
   const common = compiledPolicy(policy);
-  const scope = { ...common.scope, patches: true };
+  const scope = { ...common.scope, hasPatchTypes: true };
   const mutations = (policy.spec.mutations ?? []).map((mutation): Mutation => {
     const place = mutation.patchType === "JSONPatch" ? "jsonPatch" : "applyConfiguration";
     const source = mutation[place]?.expression ?? "";

@@ -4,7 +4,7 @@ import { checkClientConfig } from "../webhook-client.ts";
 import type { DefinitionSpec } from "./definition-structs.ts";
 import { checkEnumerated, checkLabel } from "./name-rules.ts";
 import { isCABundle, includesSupportedReviewVersion, type Ratcheting } from "./ratcheting.ts";
-import { repeatedPlaces } from "../strategy.ts";
+import { duplicateIndexes } from "../strategy.ts";
 
 export function checkConversion(
   conversion: DefinitionSpec["conversion"],
@@ -47,7 +47,7 @@ function checkReviewVersions(
   { ratcheting, problems }: { readonly ratcheting: Ratcheting; readonly problems: Problems },
 ): void {
   if (versions.length === 0) return problems.required(path);
-  const repeated = repeatedPlaces(versions, (version) => version);
+  const repeated = duplicateIndexes(versions, (version) => version);
   for (const [index, version] of versions.entries()) {
     const itemPath = path.index(index);
     if (repeated.has(index)) problems.invalid(itemPath, version, "duplicate version");

@@ -1,7 +1,7 @@
 /** Validation of `x-kubernetes-list-type`, `x-kubernetes-map-type` and related extensions. */
 import type { Path, Problems } from "#schema";
 import type { JsonSchema } from "#structural";
-import { entry, repeatedPlaces, unsupported } from "../strategy.ts";
+import { entry, duplicateIndexes, unsupported } from "../strategy.ts";
 
 const LIST_TYPE = "x-kubernetes-list-type";
 const LIST_KEYS = "x-kubernetes-list-map-keys";
@@ -76,7 +76,7 @@ function checkMapKeys(
   item: JsonSchema,
   { path, problems }: FieldContext,
 ): void {
-  const repeated = repeatedPlaces(keys, (key) => key);
+  const repeated = duplicateIndexes(keys, (key) => key);
   for (const [index, key] of keys.entries()) {
     const property = entry(item.properties, key);
     if (property === undefined) {

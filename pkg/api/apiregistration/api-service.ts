@@ -138,8 +138,8 @@ const apiServiceV1 = v1(
 type APIService = Infer<typeof apiServiceV1>;
 
 const path = Path.of("spec");
-const HIGHEST_GROUP = 20_000;
-const HIGHEST_VERSION = 1000;
+const MAX_GROUP_PRIORITY = 20_000;
+const MAX_VERSION_PRIORITY = 1000;
 /** In the order in which messages list them. */
 const statuses = ["True", "False", "Unknown"];
 
@@ -157,7 +157,7 @@ function prepareCreate(service: APIService, { now }: HookContext): void {
 }
 
 /** Metadata that an update of the status subresource cannot change. */
-const keptMetadata = ["labels", "annotations", "finalizers", "ownerReferences"] as const;
+const specMetadata = ["labels", "annotations", "finalizers", "ownerReferences"] as const;
 
 function prepareUpdate(service: APIService, old: APIService, context: HookContext): void {
   if (context.subresource === "") {
@@ -165,7 +165,7 @@ function prepareUpdate(service: APIService, old: APIService, context: HookContex
     return;
   }
   service.spec = old.spec;
-  for (const field of keptMetadata) {
+  for (const field of specMetadata) {
     const metadata: Record<string, unknown> = service.metadata;
     if (old.metadata[field] === undefined) delete metadata[field];
     else metadata[field] = old.metadata[field];
@@ -186,8 +186,8 @@ function checkRanks({ spec }: APIService, problems: Problems): void {
     if (value > 0 && value <= highest) return;
     problems.invalid(path.child(field), value, `must be positive and less than ${highest}`);
   };
-  check("groupPriorityMinimum", HIGHEST_GROUP);
-  check("versionPriority", HIGHEST_VERSION);
+  check("groupPriorityMinimum", MAX_GROUP_PRIORITY);
+  check("versionPriority", MAX_VERSION_PRIORITY);
 }
 
 function checkService({ spec }: APIService, problems: Problems): void {
@@ -280,7 +280,7 @@ export const apiService = kind(apiServiceV1, {
   ],
   row: (object, context) => {
     const { service } = object.spec;
-    const place = service && `${service.namespace ?? ""}/${service.name ?? ""}`;
-    return [nameOf(object), place ?? "Local", availability(object), ageOf(object, context)];
+    const serviceCell = service && `${service.namespace ?? ""}/${service.name ?? ""}`;
+    return [nameOf(object), serviceCell ?? "Local", availability(object), ageOf(object, context)];
   },
 });

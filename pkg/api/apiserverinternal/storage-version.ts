@@ -13,8 +13,8 @@ import {
 } from "#schema";
 import { isDns1035Label, isDns1123Subdomain, kind, objectMeta, time } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { dividedWithMetadata } from "../status-metadata.ts";
-import { invalidEach, repeatedPlaces } from "../strategy.ts";
+import { splitByStatusKeepingMetadata } from "../status-metadata.ts";
+import { invalidEach, duplicateIndexes } from "../strategy.ts";
 
 const v1alpha1 = structs("api/apiserverinternal/v1alpha1");
 
@@ -160,20 +160,20 @@ function checkServer(server: Server, path: Path, problems: Problems): void {
   const messages = checkApiVersion(encodingVersion);
   invalidEach(problems, path.child("encodingVersion"), { value: encodingVersion, messages });
   for (const [index, value] of decodableVersions.entries()) {
-    const where = path.child("decodableVersions").index(index);
-    invalidEach(problems, where, { value, messages: checkApiVersion(value) });
+    const itemPath = path.child("decodableVersions").index(index);
+    invalidEach(problems, itemPath, { value, messages: checkApiVersion(value) });
   }
   if (!decodableVersions.includes(encodingVersion)) {
     const detail = `decodableVersions must include encodingVersion ${encodingVersion}`;
     problems.invalid(path.child("decodableVersions"), decodableVersions, detail);
   }
   for (const [index, value] of servedVersions.entries()) {
-    const where = path.child("servedVersions").index(index);
-    invalidEach(problems, where, { value, messages: checkApiVersion(value) });
+    const itemPath = path.child("servedVersions").index(index);
+    invalidEach(problems, itemPath, { value, messages: checkApiVersion(value) });
     if (decodableVersions.includes(value)) continue;
     const all = decodableVersions.join(" ");
     const detail = `individual served version : ${value} must be included in decodableVersions`;
-    problems.invalid(where, value, `${detail} : [${all}]`);
+    problems.invalid(itemPath, value, `${detail} : [${all}]`);
   }
 }
 
@@ -185,7 +185,7 @@ function commonVersion(servers: readonly Server[]): string | undefined {
 
 function checkStatus({ status }: StorageVersion, problems: Problems): void {
   const servers = status.storageVersions ?? [];
-  const repeated = repeatedPlaces(servers, ({ apiServerID }) => apiServerID);
+  const repeated = duplicateIndexes(servers, ({ apiServerID }) => apiServerID);
   for (const [index, server] of servers.entries()) {
     const itemPath = path.index(index);
     if (repeated.has(index)) {
@@ -195,25 +195,25 @@ function checkStatus({ status }: StorageVersion, problems: Problems): void {
   const common = commonVersion(servers);
   if (common === status.commonEncodingVersion) return;
   const commonEncodingVersionPath = Path.of("status.commonEncodingVersion");
-  const shown = status.commonEncodingVersion ?? null;
+  const reported = status.commonEncodingVersion ?? null;
   const detail =
     common === undefined
       ? "should be nil if servers do not agree on the same encoding version, or if there is " +
         "no server reporting the supported versions yet"
       : `the common encoding version is ${common}`;
-  problems.invalid(commonEncodingVersionPath, shown, detail);
+  problems.invalid(commonEncodingVersionPath, reported, detail);
 }
 
-const SHOWN = 3;
+const MAX_PRINTED_SERVERS = 3;
 
 /** Table cell such as `a=apps/v1,b=apps/v1`: the first three servers and the number of others. */
-function describe(servers: readonly Server[]): string {
+function serversCell(servers: readonly Server[]): string {
   if (servers.length === 0) return "<unset>";
   const all = servers.map(
     ({ apiServerID, encodingVersion }) => `${apiServerID}=${encodingVersion}`,
   );
-  const more = all.length - SHOWN;
-  return all.slice(0, SHOWN).join(",") + (more > 0 ? ` + ${more} more...` : "");
+  const more = all.length - MAX_PRINTED_SERVERS;
+  return all.slice(0, MAX_PRINTED_SERVERS).join(",") + (more > 0 ? ` + ${more} more...` : "");
 }
 
 export const storageVersion = kind(storageVersionV1alpha1, {
@@ -232,7 +232,7 @@ export const storageVersion = kind(storageVersionV1alpha1, {
     resets: { status: ["metadata", "spec"] },
   },
   hooks: {
-    ...dividedWithMetadata(() => ({})),
+    ...splitByStatusKeepingMetadata(() => ({})),
     validate: checkStatus,
     validateUpdate: (object, _old, problems) => checkStatus(object, problems),
   },
@@ -245,7 +245,7 @@ export const storageVersion = kind(storageVersionV1alpha1, {
   row: (object, context) => [
     nameOf(object),
     object.status.commonEncodingVersion ?? "<unset>",
-    describe(object.status.storageVersions ?? []),
+    serversCell(object.status.storageVersions ?? []),
     ageOf(object, context),
   ],
 });

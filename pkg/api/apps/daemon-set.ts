@@ -23,21 +23,21 @@ import { podWarnings } from "../core/pod/pod-warnings.ts";
 import { containerCells } from "../core/pod-template.ts";
 import { checkLabelSelector, formatLabels } from "../label-selector.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { dividedBySubresource, entry, mustNotChange, unsupported } from "../strategy.ts";
+import { splitByStatusSubresource, entry, mustNotChange, unsupported } from "../strategy.ts";
 import {
   byType,
   checkAtMostAll,
   checkCollisions,
-  checkLastingTemplate,
+  checkLongRunningTemplate,
   checkMatch,
   checkNotNegative,
-  checkShare,
+  checkIntOrPercent,
   containersColumn,
   imagesColumn,
   selectorCell,
   selectorColumn,
-  shownSelector,
-  shareValue,
+  goSelector,
+  intOrPercentValue,
   statusSubresource,
 } from "./workload.ts";
 
@@ -194,7 +194,7 @@ function setGeneration({ metadata }: DaemonSet, generation: bigint): void {
 
 function fillDefaults(daemonSet: DaemonSet, { gate }: HookContext): void {
   const { template, updateStrategy: how } = daemonSet.spec;
-  // Part of every object as clients see it, so that its creator owns it.
+  // Serialized in every object, so that the creator's managedFields include it.
   setGeneration(daemonSet, generationOf(daemonSet));
   defaultPodTemplate(template, gate);
   if (how.type === "RollingUpdate") {
@@ -216,7 +216,7 @@ function validate({ spec: what }: DaemonSet, problems: Problems, context: HookCo
     const detail = "empty selector is invalid for daemonset";
     problems.invalid(path.child("selector"), selector, detail);
   }
-  checkLastingTemplate(template, templatePath, { kind: "DaemonSet", problems, context });
+  checkLongRunningTemplate(template, templatePath, { kind: "DaemonSet", problems, context });
   checkNotNegative({ minReadySeconds }, path, problems);
   checkStrategy(what, problems);
   checkNotNegative({ revisionHistoryLimit }, path, problems);
@@ -227,10 +227,13 @@ function checkStrategy({ updateStrategy: how }: Spec, problems: Problems): void 
   const supported = ["RollingUpdate", "OnDelete"];
   const rolling = updateStrategyPath.child("rollingUpdate");
   if (!supported.includes(how.type ?? "")) {
-    // Shown with the field names of Go's struct, as Kubernetes prints it.
+    // Reported with the field names of Go's struct, as in Kubernetes.
     const { maxUnavailable = 0, maxSurge = 0 } = how.rollingUpdate ?? {};
-    const shown = { MaxUnavailable: maxUnavailable, MaxSurge: maxSurge };
-    const value = { Type: how.type ?? "", RollingUpdate: how.rollingUpdate ? shown : null };
+    const goRollingUpdate = { MaxUnavailable: maxUnavailable, MaxSurge: maxSurge };
+    const value = {
+      Type: how.type ?? "",
+      RollingUpdate: how.rollingUpdate ? goRollingUpdate : null,
+    };
     unsupported(problems, updateStrategyPath, { value, supported });
   } else if (how.type === "OnDelete") return;
   else if (how.rollingUpdate === undefined) problems.required(rolling);
@@ -243,12 +246,12 @@ function checkRollingUpdate(update: RollingUpdate, path: Path, problems: Problem
   const { maxUnavailable, maxSurge } = update;
   const missing = path.child("maxUnavailable");
   const surplus = path.child("maxSurge");
-  checkShare(maxUnavailable, missing, problems);
-  checkShare(maxSurge, surplus, problems);
+  checkIntOrPercent(maxUnavailable, missing, problems);
+  checkIntOrPercent(maxSurge, surplus, problems);
   checkAtMostAll(maxUnavailable, missing, problems);
   checkAtMostAll(maxSurge, surplus, problems);
-  const hasMissing = shareValue(maxUnavailable) !== 0;
-  const hasSurplus = shareValue(maxSurge) !== 0;
+  const hasMissing = intOrPercentValue(maxUnavailable) !== 0;
+  const hasSurplus = intOrPercentValue(maxSurge) !== 0;
   if (hasMissing && hasSurplus) {
     problems.invalid(surplus, maxSurge, "may not be set when maxUnavailable is non-zero");
   }
@@ -278,7 +281,7 @@ function checkStatus({ status: now }: DaemonSet, before: DaemonSet, problems: Pr
   checkCollisions(collisionCount, before.status.collisionCount, { path: statusPath, problems });
 }
 
-const divided = dividedBySubresource(() => ({
+const divided = splitByStatusSubresource(() => ({
   currentNumberScheduled: 0,
   numberMisscheduled: 0,
   desiredNumberScheduled: 0,
@@ -304,8 +307,8 @@ export const daemonSet = kind(daemonSetV1, {
     prepareCreate: (object, context) => {
       divided.prepareCreate(object, context);
       dropGatedPodFields(object.spec.template.spec, undefined, context.gate);
-      const given = generationOf(object);
-      setGeneration(object, given < 1n ? 1n : given);
+      const requested = generationOf(object);
+      setGeneration(object, requested < 1n ? 1n : requested);
     },
     prepareUpdate: (object, old, context) => {
       divided.prepareUpdate(object, old, context);
@@ -317,11 +320,11 @@ export const daemonSet = kind(daemonSetV1, {
     validateUpdate: (object, old, problems, context) => {
       if (context.subresource === "status") return checkStatus(object, old, problems);
       const { selector: now } = object.spec;
-      const selectors = { now, before: old.spec.selector, shown: shownSelector(now) };
+      const selectors = { now, before: old.spec.selector, shown: goSelector(now) };
       mustNotChange(problems, path.child("selector"), selectors);
       validate(object, problems, context);
     },
-    // The count of templates decides, not the generation: another pace of updates warns of nothing.
+    // Compares template generations, so that a changed update strategy alone causes no warning.
     warnings: (object, old, context) =>
       context.subresource === "" && (!old || generationOf(object) !== generationOf(old))
         ? podWarnings(object.spec.template, path.child("template"), context)

@@ -23,24 +23,24 @@ import { podTemplateSpec } from "../core/pod/spec/pod-spec.ts";
 import { nameWarnings } from "../core/pod/pod-warnings.ts";
 import { containerCells } from "../core/pod-template.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { dividedBySubresource, mustNotChange } from "../strategy.ts";
+import { splitByStatusSubresource, mustNotChange } from "../strategy.ts";
 import {
   byType,
   checkAtMostAll,
   checkCollisions,
-  checkLastingTemplate,
+  checkLongRunningTemplate,
   checkMatch,
   checkNotAbove,
   checkNotNegative,
   checkSelector,
-  checkShare,
+  checkIntOrPercent,
   containersColumn,
   imagesColumn,
   scaleSubresource,
   selectorCell,
   selectorColumn,
-  shownSelector,
-  shareValue,
+  goSelector,
+  intOrPercentValue,
   statusSubresource,
   templateWarnings,
 } from "./workload.ts";
@@ -230,12 +230,12 @@ function validate(object: Deployment, problems: Problems, context: HookContext):
     path: path.child("selector"),
     problems,
     kind: "deployment",
-    unusable: "invalid label selector",
+    invalidMessage: "invalid label selector",
   });
   if (isUsable) {
     const templatePath = path.child("template");
     checkMatch(selector, template, { path: templatePath, problems });
-    checkLastingTemplate(template, templatePath, { kind: "ReplicaSet", problems, context });
+    checkLongRunningTemplate(template, templatePath, { kind: "ReplicaSet", problems, context });
   }
   checkStrategy(object.spec, problems);
   checkNotNegative({ minReadySeconds, revisionHistoryLimit }, path, problems);
@@ -247,9 +247,9 @@ function checkStrategy({ strategy: how }: Spec, problems: Problems): void {
   const rolling = strategyPath.child("rollingUpdate");
   const types = ["Recreate", "RollingUpdate"];
   if (!types.includes(how.type ?? "")) {
-    // Shown with the field names of Go's struct, as Kubernetes prints it.
-    const shown = { Type: how.type ?? "", RollingUpdate: goRollingUpdate(how.rollingUpdate) };
-    problems.notSupported(strategyPath, shown, types);
+    // Reported with the field names of Go's struct, as in Kubernetes.
+    const goStrategy = { Type: how.type ?? "", RollingUpdate: goRollingUpdate(how.rollingUpdate) };
+    problems.notSupported(strategyPath, goStrategy, types);
   } else if (how.type === "Recreate") {
     if (how.rollingUpdate === undefined) return;
     problems.forbidden(rolling, "may not be specified when strategy `type` is 'Recreate'");
@@ -266,9 +266,9 @@ function goRollingUpdate(update: RollingUpdate | undefined): unknown {
 function checkRollingUpdate(update: RollingUpdate, path: Path, problems: Problems): void {
   const { maxUnavailable, maxSurge } = update;
   const missing = path.child("maxUnavailable");
-  checkShare(maxUnavailable, missing, problems);
-  checkShare(maxSurge, path.child("maxSurge"), problems);
-  if (shareValue(maxUnavailable) === 0 && shareValue(maxSurge) === 0) {
+  checkIntOrPercent(maxUnavailable, missing, problems);
+  checkIntOrPercent(maxSurge, path.child("maxSurge"), problems);
+  if (intOrPercentValue(maxUnavailable) === 0 && intOrPercentValue(maxSurge) === 0) {
     problems.invalid(missing, maxUnavailable, "may not be 0 when `maxSurge` is 0");
   }
   checkAtMostAll(maxUnavailable, missing, problems);
@@ -298,9 +298,9 @@ function checkStatus({ status: now }: Deployment, before: Deployment, problems: 
   checkCollisions(collisionCount, before.status.collisionCount, { path: statusPath, problems });
 }
 
-const divided = dividedBySubresource(() => ({}));
+const divided = splitByStatusSubresource(() => ({}));
 
-/** Controllers look at annotations, too, so that these move the generation as the spec does. */
+/** Increments the generation for changed annotations, too, as the controller observes them. */
 function prepareUpdate(object: Deployment, old: Deployment, context: HookContext): void {
   divided.prepareUpdate(object, old, context);
   if (context.subresource === "status") {
@@ -338,7 +338,7 @@ export const deployment = kind(deploymentV1, {
       if (context.subresource === "status") return checkStatus(object, old, problems);
       validate(object, problems, context);
       const { selector: now } = object.spec;
-      const selectors = { now, before: old.spec.selector, shown: shownSelector(now) };
+      const selectors = { now, before: old.spec.selector, shown: goSelector(now) };
       mustNotChange(problems, path.child("selector"), selectors);
     },
     warnings: (object, old, context) => [

@@ -21,10 +21,10 @@ import { podTemplateSpec } from "../core/pod/spec/pod-spec.ts";
 import { nameWarnings } from "../core/pod/pod-warnings.ts";
 import { containerCells } from "../core/pod-template.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { dividedBySubresource, mustNotChange } from "../strategy.ts";
+import { splitByStatusSubresource, mustNotChange } from "../strategy.ts";
 import {
   byType,
-  checkLastingTemplate,
+  checkLongRunningTemplate,
   checkMatch,
   checkNotAbove,
   checkNotNegative,
@@ -34,7 +34,7 @@ import {
   scaleSubresource,
   selectorCell,
   selectorColumn,
-  shownSelector,
+  goSelector,
   statusSubresource,
   templateWarnings,
 } from "./workload.ts";
@@ -135,12 +135,12 @@ function validate({ spec: what }: ReplicaSet, problems: Problems, context: HookC
     path: path.child("selector"),
     problems,
     kind: "deployment",
-    unusable: "invalid label selector",
+    invalidMessage: "invalid label selector",
   });
   if (!isUsable) return;
   const templatePath = path.child("template");
   checkMatch(selector, template, { path: templatePath, problems });
-  checkLastingTemplate(template, templatePath, { kind: "ReplicaSet", problems, context });
+  checkLongRunningTemplate(template, templatePath, { kind: "ReplicaSet", problems, context });
 }
 
 function checkStatus({ status: now }: ReplicaSet, problems: Problems): void {
@@ -156,7 +156,7 @@ function checkStatus({ status: now }: ReplicaSet, problems: Problems): void {
   checkNotAbove({ availableReplicas }, { path: statusPath, problems, limit: ready });
 }
 
-const divided = dividedBySubresource(() => ({ replicas: 0 }));
+const divided = splitByStatusSubresource(() => ({ replicas: 0 }));
 
 export const replicaSet = kind(replicaSetV1, {
   group: "apps",
@@ -184,7 +184,7 @@ export const replicaSet = kind(replicaSetV1, {
       if (context.subresource === "status") return checkStatus(object, problems);
       validate(object, problems, context);
       const { selector: now } = object.spec;
-      const selectors = { now, before: old.spec.selector, shown: shownSelector(now) };
+      const selectors = { now, before: old.spec.selector, shown: goSelector(now) };
       mustNotChange(problems, path.child("selector"), selectors);
     },
     warnings: (object, old, context) => [

@@ -10,11 +10,11 @@ import {
 } from "../core/persistent-volume/persistent-volume-claim-rules.ts";
 import { containerCells } from "../core/pod-template.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { dividedBySubresource, invalidEach, unsupported } from "../strategy.ts";
+import { splitByStatusSubresource, invalidEach, unsupported } from "../strategy.ts";
 import { statefulSetV1 } from "./stateful-set-structs.ts";
 import {
   checkCollisions,
-  checkLastingTemplate,
+  checkLongRunningTemplate,
   checkMatch,
   checkNotAbove,
   checkNotNegative,
@@ -79,12 +79,12 @@ function checkSpec(
     path: path.child("selector"),
     problems,
     kind: "statefulset",
-    unusable: "",
+    invalidMessage: "",
   });
   if (!isUsable) return;
   const templatePath = path.child("template");
   checkMatch(selector, spec.template, { path: templatePath, problems });
-  checkLastingTemplate(podTemplateOf(spec), templatePath, {
+  checkLongRunningTemplate(podTemplateOf(spec), templatePath, {
     kind: "StatefulSet",
     problems,
     context,
@@ -121,12 +121,12 @@ function podTemplateOf({ template, volumeClaimTemplates: claims = [] }: Spec): P
   const { hostname: _hostname, subdomain: _subdomain, ...rest } = template.spec;
   if (claims.length === 0) return { ...template, spec: rest };
   const names = new Set(claims.map(({ metadata }) => metadata.name ?? ""));
-  const own = (template.spec.volumes ?? []).filter(({ name }) => !names.has(name));
+  const templateVolumes = (template.spec.volumes ?? []).filter(({ name }) => !names.has(name));
   const ofClaims = [...names].map((name) => ({
     name,
     persistentVolumeClaim: { claimName: name, readOnly: false },
   }));
-  return { ...template, spec: { ...rest, volumes: [...ofClaims, ...own] } };
+  return { ...template, spec: { ...rest, volumes: [...ofClaims, ...templateVolumes] } };
 }
 
 function checkPolicies(spec: Spec, problems: Problems): void {
@@ -150,15 +150,15 @@ function checkStrategy({ updateStrategy: how }: Spec, problems: Problems): void 
   const updateStrategyPath = path.child("updateStrategy");
   const rolling = updateStrategyPath.child("rollingUpdate");
   const { partition, maxUnavailable } = how.rollingUpdate ?? {};
-  // Shown with the field names of Go's struct, as Kubernetes prints it.
+  // Reported with the field names of Go's struct, as in Kubernetes.
   const update = { Partition: partition ?? 0, MaxUnavailable: maxUnavailable ?? null };
-  const shown = how.rollingUpdate === undefined ? null : update;
+  const reported = how.rollingUpdate === undefined ? null : update;
   if (how.type === "OnDelete") {
-    if (shown === null) return;
-    problems.invalid(rolling, shown, "only allowed for updateStrategy 'RollingUpdate'");
+    if (reported === null) return;
+    problems.invalid(rolling, reported, "only allowed for updateStrategy 'RollingUpdate'");
   } else if (how.type === "RollingUpdate") checkNotNegative({ partition }, rolling, problems);
   else {
-    const value = { Type: how.type ?? "", RollingUpdate: shown };
+    const value = { Type: how.type ?? "", RollingUpdate: reported };
     problems.invalid(updateStrategyPath, value, "must be 'RollingUpdate' or 'OnDelete'");
   }
 }
@@ -176,8 +176,8 @@ const changeable = [
 const sameStatefulSet = semanticEquality(statefulSetV1);
 
 function checkUnchanged(now: StatefulSet, before: StatefulSet, problems: Problems): void {
-  const kept = Object.fromEntries(changeable.map((field) => [field, before.spec[field]]));
-  if (sameStatefulSet({ ...before, spec: { ...now.spec, ...kept } }, before)) return;
+  const oldValues = Object.fromEntries(changeable.map((field) => [field, before.spec[field]]));
+  if (sameStatefulSet({ ...before, spec: { ...now.spec, ...oldValues } }, before)) return;
   const names = changeable.map((name) => `'${name}'`);
   const all = `${names.slice(0, -1).join(", ")} and ${names.at(-1) ?? ""}`;
   const detail = `updates to statefulset spec for fields other than ${all} are forbidden`;
@@ -210,7 +210,7 @@ function warnings(
   const { template, volumeClaimTemplates = [], revisionHistoryLimit } = object.spec;
   const claims = volumeClaimTemplates.flatMap(({ spec }, index) => {
     const itemPath = path.child("volumeClaimTemplates").index(index);
-    // The path differs between create and update: so it does in Kubernetes.
+    // The path differs between create and update, as in Kubernetes.
     return claimWarnings(spec, old === undefined ? itemPath : itemPath.child("Spec"));
   });
   const history =
@@ -223,7 +223,7 @@ function warnings(
   ];
 }
 
-const divided = dividedBySubresource(() => ({ replicas: 0, availableReplicas: 0 }));
+const divided = splitByStatusSubresource(() => ({ replicas: 0, availableReplicas: 0 }));
 
 export const statefulSet = kind(statefulSetV1, {
   group: "apps",

@@ -60,7 +60,11 @@ export function checkCollisions(
 type IntOrString = number | string;
 
 /** Requires a non-negative integer or a percentage. */
-export function checkShare(share: IntOrString | undefined, path: Path, problems: Problems): void {
+export function checkIntOrPercent(
+  share: IntOrString | undefined,
+  path: Path,
+  problems: Problems,
+): void {
   if (share === undefined) return;
   if (typeof share === "number") {
     if (share < 0) problems.invalid(path, share, "must be greater than or equal to 0");
@@ -81,14 +85,14 @@ export function checkAtMostAll(
 }
 
 /** The integer or percentage as a number; other strings count as their leading integer, or 0. */
-export function shareValue(share: IntOrString | undefined): number {
+export function intOrPercentValue(share: IntOrString | undefined): number {
   if (typeof share !== "string") return share ?? 0;
   if (isPercent(share).length === 0) return Number.parseInt(share, 10);
   return /^[-+]?\d+$/.test(share) ? Number.parseInt(share, 10) : 0;
 }
 
 /** Labels as Go prints a map: sorted by key. */
-export function shownLabels(
+export function goLabels(
   labels: Readonly<Record<string, string>> | undefined,
 ): Readonly<Record<string, string>> | null {
   if (labels === undefined) return null;
@@ -96,42 +100,45 @@ export function shownLabels(
 }
 
 /** Label selector as Go prints the struct. */
-export function shownSelector(
+export function goSelector(
   selector: LabelSelector | null | undefined,
 ): Readonly<Record<string, unknown>> | null {
   if (selector === null || selector === undefined) return null;
   const { matchLabels, matchExpressions } = selector;
   return {
-    ...(matchLabels === undefined ? {} : { matchLabels: shownLabels(matchLabels) }),
+    ...(matchLabels === undefined ? {} : { matchLabels: goLabels(matchLabels) }),
     ...(matchExpressions === undefined
       ? {}
-      : { matchExpressions: matchExpressions.map(shownExpression) }),
+      : { matchExpressions: matchExpressions.map(goExpression) }),
   };
 }
 
 type Expression = NonNullable<LabelSelector["matchExpressions"]>[number];
 
-function shownExpression({ key, operator, values }: Expression): unknown {
+function goExpression({ key, operator, values }: Expression): unknown {
   return { key, operator, ...(values === undefined ? {} : { values }) };
 }
 
 /** Whether Kubernetes can convert the selector for matching at all. */
-export function isUsable({ matchLabels = {}, matchExpressions = [] }: LabelSelector): boolean {
+export function isConvertibleSelector({
+  matchLabels = {},
+  matchExpressions = [],
+}: LabelSelector): boolean {
   const labels = Object.entries(matchLabels);
   return (
-    labels.every(([key, value]) => isGood(key) && isLabelValue(value).length === 0) &&
+    labels.every(([key, value]) => isValidKey(key) && isLabelValue(value).length === 0) &&
     matchExpressions.every(({ key, operator, values = [] }) => {
       const areGood = values.every((value) => isLabelValue(value).length === 0);
       if (operator === "In" || operator === "NotIn") {
-        return isGood(key) && areGood && values.length > 0;
+        return isValidKey(key) && areGood && values.length > 0;
       }
       const isKnown = operator === "Exists" || operator === "DoesNotExist";
-      return isKnown && isGood(key) && values.length === 0;
+      return isKnown && isValidKey(key) && values.length === 0;
     })
   );
 }
 
-const isGood = (key: string): boolean => isQualifiedName(key).length === 0;
+const isValidKey = (key: string): boolean => isQualifiedName(key).length === 0;
 
 interface SelectorRules {
   readonly path: Path;
@@ -139,13 +146,13 @@ interface SelectorRules {
   /** Kind, for the message about an empty selector. */
   readonly kind: string;
   /** Error message of an invalid selector; absent = none. */
-  readonly unusable?: string;
+  readonly invalidMessage?: string;
 }
 
 /** Validates a selector; returns true if it can be matched against labels. */
 export function checkSelector(
   selector: LabelSelector | null | undefined,
-  { path, problems, kind, unusable }: SelectorRules,
+  { path, problems, kind, invalidMessage: unusable }: SelectorRules,
 ): boolean {
   if (selector === null || selector === undefined) {
     problems.required(path);
@@ -154,10 +161,10 @@ export function checkSelector(
   checkLabelSelector(selector, path, problems);
   const { matchLabels = {}, matchExpressions = [] } = selector;
   if (Object.keys(matchLabels).length + matchExpressions.length === 0) {
-    problems.invalid(path, shownSelector(selector), `empty selector is invalid for ${kind}`);
+    problems.invalid(path, goSelector(selector), `empty selector is invalid for ${kind}`);
   }
-  if (isUsable(selector)) return true;
-  if (unusable !== undefined) problems.invalid(path, shownSelector(selector), unusable);
+  if (isConvertibleSelector(selector)) return true;
+  if (unusable !== undefined) problems.invalid(path, goSelector(selector), unusable);
   return false;
 }
 
@@ -167,15 +174,15 @@ export function checkMatch(
   template: PodTemplateSpec,
   { path, problems }: { readonly path: Path; readonly problems: Problems },
 ): void {
-  if (selector && !isUsable(selector)) return;
+  if (selector && !isConvertibleSelector(selector)) return;
   const { labels } = template.metadata;
   if (selectorFromLabelSelector(selector).matches(labels ?? {})) return;
   const detail = "`selector` does not match template `labels`";
-  problems.invalid(path.child("metadata", "labels"), shownLabels(labels), detail);
+  problems.invalid(path.child("metadata", "labels"), goLabels(labels), detail);
 }
 
 /** Template rules of long-running workloads: restartPolicy Always and no activeDeadlineSeconds. */
-export function checkLastingTemplate(
+export function checkLongRunningTemplate(
   template: PodTemplateSpec,
   path: Path,
   {

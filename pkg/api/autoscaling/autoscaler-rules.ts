@@ -110,15 +110,15 @@ const sourceOfType: Readonly<Record<string, Source>> = {
 function checkMetric(metric: Metric, path: Path, problems: Problems): void {
   const { type } = metric;
   const types = Object.keys(sourceOfType);
-  const at = path.child("type");
-  if (type === "") problems.required(at, "must specify a metric source type");
+  const fieldPath = path.child("type");
+  if (type === "") problems.required(fieldPath, "must specify a metric source type");
   const isKnown = types.includes(type);
-  if (!isKnown) problems.notSupported(at, type, types);
+  if (!isKnown) problems.notSupported(fieldPath, type, types);
   const present = (Object.keys(sources) as Source[]).filter((each) => metric[each] !== undefined);
   const [first] = present;
   if (first !== undefined) sources[first](metric[first] as never, path.child(first), problems);
   const expected = isKnown ? sourceOfType[type] : undefined;
-  if (expected === undefined) problems.notSupported(at, type, types);
+  if (expected === undefined) problems.notSupported(fieldPath, type, types);
   else if (metric[expected] === undefined) {
     const detail = "must populate information for the given metric source";
     problems.required(path.child(expected), detail);
@@ -133,9 +133,9 @@ function checkMetric(metric: Metric, path: Path, problems: Problems): void {
 type Of<S extends Source> = NonNullable<Metric[S]>;
 
 function checkIdentifier({ name }: MetricIdentifier, path: Path, problems: Problems): void {
-  const at = path.child("name");
-  if (name === "") problems.required(at, "must specify a metric name");
-  else invalidEach(problems, at, { value: name, messages: isPathSegmentName(name) });
+  const fieldPath = path.child("name");
+  if (name === "") problems.required(fieldPath, "must specify a metric name");
+  else invalidEach(problems, fieldPath, { value: name, messages: isPathSegmentName(name) });
 }
 
 const isPositive = (amount: string): boolean =>
@@ -153,8 +153,8 @@ function checkTarget(target: MetricTarget, path: Path, problems: Problems): void
     problems.invalid(path.child(field), amount, "must be positive");
   }
   if (averageUtilization === undefined || averageUtilization >= 1) return;
-  const at = path.child("averageUtilization");
-  problems.invalid(at, averageUtilization, "must be greater than 0");
+  const fieldPath = path.child("averageUtilization");
+  problems.invalid(fieldPath, averageUtilization, "must be greater than 0");
 }
 
 function checkObjectMetric(source: Of<"object">, path: Path, problems: Problems): void {
@@ -214,22 +214,22 @@ function checkContainerMetric(
   const { name, container } = source;
   if (name === "") problems.required(path.child("name"), "must specify a resource name");
   else checkContainerResourceName(name, path.child("name"), problems);
-  const at = path.child("container");
-  if (container === "") problems.required(at, "must specify a container");
-  else invalidEach(problems, at, { value: container, messages: isDns1123Label(container) });
+  const fieldPath = path.child("container");
+  if (container === "") problems.required(fieldPath, "must specify a container");
+  else invalidEach(problems, fieldPath, { value: container, messages: isDns1123Label(container) });
   checkUseTarget(source.target, path.child("target"), problems);
 }
 
-const LONGEST_WINDOW = 3600;
-const LONGEST_PERIOD = 1800;
+const MAX_WINDOW_SECONDS = 3600;
+const MAX_PERIOD_SECONDS = 1800;
 
 function checkRules(rules: ScalingRules | undefined, path: Path, problems: Problems): void {
   if (rules === undefined) return;
   const { stabilizationWindowSeconds: window = 0, selectPolicy, policies = [] } = rules;
-  const at = path.child("stabilizationWindowSeconds");
-  if (window < 0) problems.invalid(at, window, "must be greater than or equal to zero");
-  if (window > LONGEST_WINDOW) {
-    problems.invalid(at, window, `must be less than or equal to ${LONGEST_WINDOW}`);
+  const fieldPath = path.child("stabilizationWindowSeconds");
+  if (window < 0) problems.invalid(fieldPath, window, "must be greater than or equal to zero");
+  if (window > MAX_WINDOW_SECONDS) {
+    problems.invalid(fieldPath, window, `must be less than or equal to ${MAX_WINDOW_SECONDS}`);
   }
   const choices = ["Disabled", "Max", "Min"];
   if (selectPolicy !== undefined && !choices.includes(selectPolicy)) {
@@ -245,8 +245,8 @@ function checkRules(rules: ScalingRules | undefined, path: Path, problems: Probl
     if (value <= 0) problems.invalid(each.child("value"), value, "must be greater than zero");
     const ofPeriod = each.child("periodSeconds");
     if (period <= 0) problems.invalid(ofPeriod, period, "must be greater than zero");
-    if (period > LONGEST_PERIOD) {
-      problems.invalid(ofPeriod, period, `must be less than or equal to ${LONGEST_PERIOD}`);
+    if (period > MAX_PERIOD_SECONDS) {
+      problems.invalid(ofPeriod, period, `must be less than or equal to ${MAX_PERIOD_SECONDS}`);
     }
   }
   if (rules.tolerance === undefined || !rules.tolerance.startsWith("-")) return;

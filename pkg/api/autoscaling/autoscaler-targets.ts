@@ -1,15 +1,15 @@
 import type { Autoscaler, Metric, MetricStatus, MetricTarget } from "./autoscaler-structs.ts";
 
 const UNKNOWN = "<unknown>";
-const SHOWN = 2;
+const MAX_PRINTED_METRICS = 2;
 
 /** Table cell of current and target values: `cpu: 42%/80%, 900m/1k + 1 more...`. */
 export function targetsCell({ spec, status }: Autoscaler): string {
   const metrics = spec.metrics ?? [];
   if (metrics.length === 0) return "<none>";
-  const shown = metrics.map((metric, index) => cell(metric, status.currentMetrics?.[index]));
-  if (shown.length <= SHOWN) return shown.join(", ");
-  return `${shown.slice(0, SHOWN).join(", ")} + ${shown.length - SHOWN} more...`;
+  const cells = metrics.map((metric, index) => cell(metric, status.currentMetrics?.[index]));
+  if (cells.length <= MAX_PRINTED_METRICS) return cells.join(", ");
+  return `${cells.slice(0, MAX_PRINTED_METRICS).join(", ")} + ${cells.length - MAX_PRINTED_METRICS} more...`;
 }
 
 function cell(metric: Metric, status: MetricStatus | undefined): string {

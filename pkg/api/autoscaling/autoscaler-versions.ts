@@ -37,10 +37,10 @@ interface HasMetadata {
 
 /** Removes the annotations, for which v2 has fields. Modifies the object. */
 export function dropRoundTripAnnotations({ metadata }: HasMetadata): void {
-  const kept = Object.entries(metadata.annotations ?? {}).filter(
+  const remaining = Object.entries(metadata.annotations ?? {}).filter(
     ([key]) => !Object.values(annotationNames).includes(key),
   );
-  if (kept.length > 0) metadata.annotations = Object.fromEntries(kept);
+  if (remaining.length > 0) metadata.annotations = Object.fromEntries(remaining);
   else delete metadata.annotations;
 }
 
@@ -200,14 +200,14 @@ function rulesUp(rules: GoRules): ScalingRules {
 }
 
 /** Copy without members that are undefined. */
-function defined<T extends object>(members: { [K in keyof T]: T[K] | undefined }): T {
+function withoutUndefined<T extends object>(members: { [K in keyof T]: T[K] | undefined }): T {
   const kept = Object.entries(members).filter(([, value]) => value !== undefined);
   return deepClone(Object.fromEntries(kept)) as T;
 }
 
 function metricUp(metric: MetricV1): Metric {
   const { type, object, pods, resource, containerResource, external } = metric;
-  return defined<Metric>({
+  return withoutUndefined<Metric>({
     type,
     object: object && {
       describedObject: object.target,
@@ -226,7 +226,7 @@ function metricUp(metric: MetricV1): Metric {
     },
     external: external && {
       metric: identifier(external.metricName, external.metricSelector),
-      target: defined({
+      target: withoutUndefined({
         type: external.targetValue === undefined ? "AverageValue" : "Value",
         value: external.targetValue,
         averageValue: external.targetAverageValue,
@@ -252,23 +252,31 @@ function useTarget({
   targetAverageValue: averageValue,
 }: NonNullable<MetricV1["resource"]>) {
   const type = averageUtilization === undefined ? "AverageValue" : "Utilization";
-  return defined<MetricTarget>({ type, value: undefined, averageValue, averageUtilization });
+  return withoutUndefined<MetricTarget>({
+    type,
+    value: undefined,
+    averageValue,
+    averageUtilization,
+  });
 }
 
 function metricDown(metric: Metric): MetricV1 {
   const { type, object, pods, resource, containerResource, external } = metric;
-  return defined<MetricV1>({
+  return withoutUndefined<MetricV1>({
     type,
     object: object && {
       target: object.describedObject,
       metricName: object.metric.name,
       targetValue: object.target.value ?? "0",
-      ...defined({ selector: object.metric.selector, averageValue: object.target.averageValue }),
+      ...withoutUndefined({
+        selector: object.metric.selector,
+        averageValue: object.target.averageValue,
+      }),
     },
     pods: pods && {
       metricName: pods.metric.name,
       targetAverageValue: pods.target.averageValue ?? "0",
-      ...defined({ selector: pods.metric.selector }),
+      ...withoutUndefined({ selector: pods.metric.selector }),
     },
     resource: resource && { name: resource.name, ...useDown(resource.target) },
     containerResource: containerResource && {
@@ -278,7 +286,7 @@ function metricDown(metric: Metric): MetricV1 {
     },
     external: external && {
       metricName: external.metric.name,
-      ...defined({
+      ...withoutUndefined({
         metricSelector: external.metric.selector,
         targetValue: external.target.value,
         targetAverageValue: external.target.averageValue,
@@ -288,7 +296,7 @@ function metricDown(metric: Metric): MetricV1 {
 }
 
 function useDown({ averageUtilization, averageValue }: NonNullable<Metric["resource"]>["target"]) {
-  return defined<{ targetAverageUtilization?: number; targetAverageValue?: string }>({
+  return withoutUndefined<{ targetAverageUtilization?: number; targetAverageValue?: string }>({
     targetAverageUtilization: averageUtilization,
     targetAverageValue: averageValue,
   });
@@ -296,11 +304,11 @@ function useDown({ averageUtilization, averageValue }: NonNullable<Metric["resou
 
 function statusUp(status: MetricStatusV1): MetricStatus {
   const { type, object, pods, resource, containerResource, external } = status;
-  return defined<MetricStatus>({
+  return withoutUndefined<MetricStatus>({
     type,
     object: object && {
       metric: identifier(object.metricName, object.selector),
-      current: defined({ value: object.currentValue, averageValue: object.averageValue }),
+      current: withoutUndefined({ value: object.currentValue, averageValue: object.averageValue }),
       describedObject: object.target,
     },
     pods: pods && {
@@ -315,7 +323,7 @@ function statusUp(status: MetricStatusV1): MetricStatus {
     },
     external: external && {
       metric: identifier(external.metricName, external.metricSelector),
-      current: defined({
+      current: withoutUndefined({
         value: external.currentValue,
         averageValue: external.currentAverageValue,
       }),
@@ -324,7 +332,7 @@ function statusUp(status: MetricStatusV1): MetricStatus {
 }
 
 function useCurrent(use: NonNullable<MetricStatusV1["resource"]>) {
-  return defined<{ averageValue?: string; averageUtilization?: number }>({
+  return withoutUndefined<{ averageValue?: string; averageUtilization?: number }>({
     averageValue: use.currentAverageValue,
     averageUtilization: use.currentAverageUtilization,
   });
@@ -332,18 +340,21 @@ function useCurrent(use: NonNullable<MetricStatusV1["resource"]>) {
 
 function statusDown(status: MetricStatus): MetricStatusV1 {
   const { type, object, pods, resource, containerResource, external } = status;
-  return defined<MetricStatusV1>({
+  return withoutUndefined<MetricStatusV1>({
     type,
     object: object && {
       target: object.describedObject,
       metricName: object.metric.name,
       currentValue: object.current.value ?? "0",
-      ...defined({ selector: object.metric.selector, averageValue: object.current.averageValue }),
+      ...withoutUndefined({
+        selector: object.metric.selector,
+        averageValue: object.current.averageValue,
+      }),
     },
     pods: pods && {
       metricName: pods.metric.name,
       currentAverageValue: pods.current.averageValue ?? "0",
-      ...defined({ selector: pods.metric.selector }),
+      ...withoutUndefined({ selector: pods.metric.selector }),
     },
     resource: resource && { name: resource.name, ...currentDown(resource.current) },
     containerResource: containerResource && {
@@ -354,7 +365,7 @@ function statusDown(status: MetricStatus): MetricStatusV1 {
     external: external && {
       metricName: external.metric.name,
       currentValue: external.current.value ?? "0",
-      ...defined({
+      ...withoutUndefined({
         metricSelector: external.metric.selector,
         currentAverageValue: external.current.averageValue,
       }),
@@ -365,7 +376,7 @@ function statusDown(status: MetricStatus): MetricStatusV1 {
 function currentDown(current: NonNullable<MetricStatus["resource"]>["current"]) {
   const { averageUtilization, averageValue = "0" } = current;
   return {
-    ...defined({ currentAverageUtilization: averageUtilization }),
+    ...withoutUndefined({ currentAverageUtilization: averageUtilization }),
     currentAverageValue: averageValue,
   };
 }

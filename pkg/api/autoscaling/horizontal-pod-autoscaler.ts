@@ -1,7 +1,7 @@
 import { dropGated, Path, type Problems } from "#schema";
 import { type HookContext, kind } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { dividedBySubresource } from "../strategy.ts";
+import { splitByStatusSubresource } from "../strategy.ts";
 import { apiVersionFault, checkAutoscaler } from "./autoscaler-rules.ts";
 import {
   type Autoscaler,
@@ -64,7 +64,7 @@ function check(
   });
 }
 
-const divided = dividedBySubresource(() => ({ desiredReplicas: 0, currentMetrics: null }));
+const divided = splitByStatusSubresource(() => ({ desiredReplicas: 0, currentMetrics: null }));
 
 export const horizontalPodAutoscaler = kind(horizontalPodAutoscalerV2, {
   group: "autoscaling",

@@ -28,7 +28,7 @@ import { nameWarnings } from "../core/pod/pod-warnings.ts";
 import { containerCells } from "../core/pod-template.ts";
 import { objectReference } from "../core/shared/references.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf, timeSince } from "../printing.ts";
-import { dividedBySubresource, unsupported } from "../strategy.ts";
+import { splitByStatusSubresource, unsupported } from "../strategy.ts";
 import { isTimeZone, scheduleFault } from "./cron-schedule.ts";
 import { jobSpecWarnings } from "./job-warnings.ts";
 import { checkJobSpec } from "./job-rules.ts";
@@ -110,7 +110,7 @@ type CronJob = Infer<typeof cronJobV1>;
 type Spec = CronJob["spec"];
 
 /** Maximum length of the name: Job names append 11 characters, and label values hold 63. */
-const LONGEST_NAME = 52;
+const MAX_NAME_LENGTH = 52;
 const path = Path.of("spec");
 const jobPath = path.child("jobTemplate", "spec");
 
@@ -180,7 +180,7 @@ function checkTimeZone({ timeZone: zone }: Spec, problems: Problems): void {
   if (!isTimeZone(zone)) problems.invalid(timeZonePath, zone, `unknown time zone ${zone}`);
 }
 
-const divided = dividedBySubresource(() => ({}));
+const divided = splitByStatusSubresource(() => ({}));
 const podSpecOf = ({ spec }: CronJob) => spec.jobTemplate.spec.template.spec;
 
 export const cronJob = kind(cronJobV1, {
@@ -206,8 +206,8 @@ export const cronJob = kind(cronJobV1, {
     validate: (object, problems, context) => {
       checkSpec(object.spec, undefined, { problems, context });
       const { name = "" } = object.metadata;
-      if (name.length <= LONGEST_NAME) return;
-      const detail = `must be no more than ${LONGEST_NAME} characters`;
+      if (name.length <= MAX_NAME_LENGTH) return;
+      const detail = `must be no more than ${MAX_NAME_LENGTH} characters`;
       problems.invalid(Path.of("metadata.name"), name, detail);
     },
     validateUpdate: (object, old, problems, context) => {

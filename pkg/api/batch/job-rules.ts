@@ -5,7 +5,7 @@ import { checkNotNegative } from "../apps/workload.ts";
 import { allContainers } from "../core/pod/spec/pod-containers.ts";
 import { validatePodTemplate } from "../core/pod/spec/pod-spec-rules.ts";
 import { goShape } from "../go/go-shape.ts";
-import { invalidEach, repeatedPlaces, unsupported } from "../strategy.ts";
+import { invalidEach, duplicateIndexes, unsupported } from "../strategy.ts";
 import { type JobSpec, successPolicy } from "./job-structs.ts";
 
 interface FieldContext {
@@ -13,30 +13,30 @@ interface FieldContext {
   readonly problems: Problems;
 }
 
-const MOST_PARALLEL = 100_000;
+const MAX_PARALLELISM = 100_000;
 const MANY_COMPLETIONS = 100_000;
 /** Limits for Jobs with many completions and backoffLimitPerIndex. */
-const MOST_PARALLEL_OF_MANY = 10_000;
-const MOST_FAILED_OF_MANY = 10_000;
-const LONGEST_MANAGER = 63;
+const MAX_PARALLELISM_OF_MANY = 10_000;
+const MAX_FAILED_OF_MANY = 10_000;
+const MAX_MANAGER_LENGTH = 63;
 
 /** Validates the spec except the selector. */
-export function checkJobSpec(spec: JobSpec, place: FieldContext, context: HookContext): void {
-  const { path, problems } = place;
+export function checkJobSpec(spec: JobSpec, target: FieldContext, context: HookContext): void {
+  const { path, problems } = target;
   const { parallelism, completions, activeDeadlineSeconds, backoffLimit } = spec;
   const { ttlSecondsAfterFinished, backoffLimitPerIndex, maxFailedIndexes } = spec;
   checkNotNegative({ parallelism, completions, activeDeadlineSeconds }, path, problems);
   checkNotNegative({ backoffLimit, ttlSecondsAfterFinished }, path, problems);
   checkNotNegative({ backoffLimitPerIndex, maxFailedIndexes }, path, problems);
   if (maxFailedIndexes !== undefined && backoffLimitPerIndex === undefined) {
-    const at = path.child("backoffLimitPerIndex");
-    problems.required(at, "when maxFailedIndexes is specified");
+    const fieldPath = path.child("backoffLimitPerIndex");
+    problems.required(fieldPath, "when maxFailedIndexes is specified");
   }
   checkManager(spec.managedBy, path.child("managedBy"), problems);
-  checkCompletionMode(spec, place);
-  if (spec.podFailurePolicy !== undefined) checkFailurePolicy(spec, place);
-  if (spec.successPolicy !== undefined) checkSuccessPolicy(spec, place);
-  checkReplacementPolicy(spec, place);
+  checkCompletionMode(spec, target);
+  if (spec.podFailurePolicy !== undefined) checkFailurePolicy(spec, target);
+  if (spec.successPolicy !== undefined) checkSuccessPolicy(spec, target);
+  checkReplacementPolicy(spec, target);
   validatePodTemplate(spec.template, path.child("template"), problems, context);
   checkRestartPolicy(spec, path.child("template", "spec", "restartPolicy"), problems);
 }
@@ -59,7 +59,7 @@ function checkManager(manager: string | undefined, path: Path, problems: Problem
       }
     }
   }
-  if (manager.length > LONGEST_MANAGER) problems.tooLong(path, manager, LONGEST_MANAGER);
+  if (manager.length > MAX_MANAGER_LENGTH) problems.tooLong(path, manager, MAX_MANAGER_LENGTH);
 }
 
 function checkCompletionMode(spec: JobSpec, { path, problems }: FieldContext): void {
@@ -83,8 +83,8 @@ function checkIndexed(spec: JobSpec, { path, problems }: FieldContext): void {
   if (completions === undefined) {
     problems.required(path.child("completions"), "when completion mode is Indexed");
   }
-  if (parallelism > MOST_PARALLEL) {
-    const detail = `must be less than or equal to ${MOST_PARALLEL} when completion mode is Indexed`;
+  if (parallelism > MAX_PARALLELISM) {
+    const detail = `must be less than or equal to ${MAX_PARALLELISM} when completion mode is Indexed`;
     problems.invalid(ofParallel, parallelism, detail);
   }
   if (completions !== undefined && failed !== undefined && failed > completions) {
@@ -94,18 +94,18 @@ function checkIndexed(spec: JobSpec, { path, problems }: FieldContext): void {
     problems.invalid(ofFailed, failed, `must be less than or equal to ${MANY_COMPLETIONS}`);
   }
   if ((completions ?? 0) <= MANY_COMPLETIONS || backoffLimitPerIndex === undefined) return;
-  const many = `completions are above ${MANY_COMPLETIONS}`;
-  const above = `when ${many} and used with backoff limit per index`;
+  const reason = `completions are above ${MANY_COMPLETIONS}`;
+  const above = `when ${reason} and used with backoff limit per index`;
   if (failed === undefined) {
     const detail = `must be specified when completions is above ${MANY_COMPLETIONS}`;
     problems.required(ofFailed, detail);
   }
-  if (parallelism > MOST_PARALLEL_OF_MANY) {
-    const detail = `must be less than or equal to ${MOST_PARALLEL_OF_MANY} ${above}`;
+  if (parallelism > MAX_PARALLELISM_OF_MANY) {
+    const detail = `must be less than or equal to ${MAX_PARALLELISM_OF_MANY} ${above}`;
     problems.invalid(ofParallel, parallelism, detail);
   }
-  if (failed !== undefined && failed > MOST_FAILED_OF_MANY) {
-    const detail = `must be less than or equal to ${MOST_FAILED_OF_MANY} ${above}`;
+  if (failed !== undefined && failed > MAX_FAILED_OF_MANY) {
+    const detail = `must be less than or equal to ${MAX_FAILED_OF_MANY} ${above}`;
     problems.invalid(ofFailed, failed, detail);
   }
 }
@@ -136,13 +136,13 @@ function checkFailureRule(
   { path, problems }: FieldContext,
 ): void {
   const { action, onExitCodes, onPodConditions: patterns = [] } = rule;
-  const at = path.child("action");
-  if (action === "") problems.required(at, `valid values: ${quotedList(actions)}`);
+  const fieldPath = path.child("action");
+  if (action === "") problems.required(fieldPath, `valid values: ${quotedList(actions)}`);
   else if (action === "FailIndex") {
     if (spec.backoffLimitPerIndex === undefined) {
-      problems.invalid(at, action, "requires the backoffLimitPerIndex to be set");
+      problems.invalid(fieldPath, action, "requires the backoffLimitPerIndex to be set");
     }
-  } else if (!actions.includes(action)) problems.notSupported(at, action, actions);
+  } else if (!actions.includes(action)) problems.notSupported(fieldPath, action, actions);
   if (onExitCodes !== undefined) {
     checkExitCodes(onExitCodes, spec, { path: path.child("onExitCodes"), problems });
   }
@@ -162,9 +162,9 @@ type ExitCodes = NonNullable<FailureRule["onExitCodes"]>;
 function checkExitCodes(codes: ExitCodes, spec: JobSpec, { path, problems }: FieldContext): void {
   const { operator, containerName: container } = codes;
   const operators = ["In", "NotIn"];
-  const at = path.child("operator");
-  if (operator === "") problems.required(at, `valid values: ${quotedList(operators)}`);
-  else if (!operators.includes(operator)) problems.notSupported(at, operator, operators);
+  const fieldPath = path.child("operator");
+  if (operator === "") problems.required(fieldPath, `valid values: ${quotedList(operators)}`);
+  else if (!operators.includes(operator)) problems.notSupported(fieldPath, operator, operators);
   if (container !== undefined) {
     const { ephemeralContainers: _, ...lasting } = spec.template.spec;
     if (!allContainers(lasting).some(({ name }) => name === container)) {
@@ -183,13 +183,13 @@ function checkCodes(
   const values = given ?? [];
   if (values.length === 0) problems.invalid(path, given ?? null, "at least one value is required");
   if (values.length > MAX_VALUES) problems.tooMany(path, values.length, MAX_VALUES);
-  const repeated = repeatedPlaces(values, (value) => value);
+  const repeated = duplicateIndexes(values, (value) => value);
   for (const [index, value] of values.entries()) {
-    const at = path.index(index);
+    const fieldPath = path.index(index);
     if (operator === "In" && value === 0) {
-      problems.invalid(at, value, "must not be 0 for the In operator");
+      problems.invalid(fieldPath, value, "must not be 0 for the In operator");
     }
-    if (repeated.has(index)) problems.duplicate(at, value);
+    if (repeated.has(index)) problems.duplicate(fieldPath, value);
   }
   if (values.some((value, index) => index > 0 && value < (values[index - 1] ?? 0))) {
     problems.invalid(path, values, "must be ordered");
@@ -293,10 +293,10 @@ function indexFault(
   text: string,
   { completions, last }: { readonly completions: number; readonly last: number | undefined },
 ): string | undefined {
-  const shown = JSON.stringify(text);
-  if (!/^[-+]?\d+$/.test(text)) return `cannot convert string to integer for index: ${shown}`;
+  const quoted = JSON.stringify(text);
+  if (!/^[-+]?\d+$/.test(text)) return `cannot convert string to integer for index: ${quoted}`;
   const index = Number(text);
-  if (index >= completions) return `too large index: ${shown}`;
+  if (index >= completions) return `too large index: ${quoted}`;
   if (last === undefined || index > last) return undefined;
   return `non-increasing order, previous: ${last}, current: ${index}`;
 }

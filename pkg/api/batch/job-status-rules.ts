@@ -56,7 +56,7 @@ function changedCondition(job: Job, old: Job, ...types: readonly string[]): bool
 const hasFinishedChanged = (job: Job, old: Job): boolean => isFinished(job) !== isFinished(old);
 
 /** Reports a contradiction between conditions, without a value. */
-function checkTogether(problems: Problems, isWrong: boolean, detail: string): void {
+function checkConditionPair(problems: Problems, isWrong: boolean, detail: string): void {
   if (isWrong) {
     problems.add({ type: "FieldValueInvalid", field: conditionsPath.toString(), detail });
   }
@@ -79,11 +79,15 @@ function checkConclusion(job: Job, old: Job, problems: Problems): void {
   const isComplete = hasCondition(job, "Complete");
   if (changedCondition(job, old, "Complete", "Failed")) {
     const both = isComplete && hasCondition(job, "Failed");
-    checkTogether(problems, both, "cannot set Complete=True and Failed=true conditions");
+    checkConditionPair(problems, both, "cannot set Complete=True and Failed=true conditions");
   }
   if (changedCondition(job, old, "Complete", "FailureTarget")) {
     const both = isComplete && hasCondition(job, "FailureTarget");
-    checkTogether(problems, both, "cannot set Complete=True and FailureTarget=true conditions");
+    checkConditionPair(
+      problems,
+      both,
+      "cannot set Complete=True and FailureTarget=true conditions",
+    );
   }
 }
 
@@ -110,7 +114,7 @@ function checkConditionPairs(job: Job, old: Job, problems: Problems): void {
   const needs = (type: string, other: string) => {
     const isAlone = hasCondition(job, type) && !hasCondition(job, other);
     const detail = `cannot set ${type}=True condition without the ${other}=true condition`;
-    checkTogether(problems, isAlone, detail);
+    checkConditionPair(problems, isAlone, detail);
   };
   if (changedCondition(job, old, "Failed") || changed(job, old, "failedIndexes")) {
     needs("Failed", "FailureTarget");
@@ -134,12 +138,12 @@ function checkEnd(job: Job, old: Job, problems: Problems): void {
   }
   const left = [...(uncounted?.failed ?? []), ...(uncounted?.succeeded ?? [])];
   if (left.length > 0 && (isNew || changed(job, old, "uncountedTerminatedPods"))) {
-    const shown = {
+    const reported = {
       Succeeded: uncounted?.succeeded ?? null,
       Failed: uncounted?.failed ?? null,
     };
     const uncountedTerminatedPodsPath = path.child("uncountedTerminatedPods");
-    problems.invalid(uncountedTerminatedPodsPath, shown, "must be empty for finished job");
+    problems.invalid(uncountedTerminatedPodsPath, reported, "must be empty for finished job");
   }
 }
 
@@ -260,20 +264,20 @@ function checkSuccess(job: Job, problems: Problems): void {
   const isMet = hasCondition(job, "SuccessCriteriaMet");
   const and = (type: string) => {
     const detail = `cannot set SuccessCriteriaMet=True and ${type}=true conditions`;
-    checkTogether(problems, isMet && hasCondition(job, type), detail);
+    checkConditionPair(problems, isMet && hasCondition(job, type), detail);
   };
   and("Failed");
   and("FailureTarget");
   const isEarly = job.spec.successPolicy !== undefined && hasCondition(job, "Complete") && !isMet;
   const unless = "Job with SuccessPolicy unless SuccessCriteriaMet=True";
-  checkTogether(problems, isEarly, `cannot set Complete=True for ${unless}`);
+  checkConditionPair(problems, isEarly, `cannot set Complete=True for ${unless}`);
 }
 
 /** Rejects changes of terminal conditions, and counters or times that go back. */
 function checkTransition(job: Job, old: Job, problems: Problems): void {
   for (const type of ["Failed", "Complete", "FailureTarget"]) {
     const isLost = hasCondition(old, type) && !hasCondition(job, type);
-    checkTogether(problems, isLost, `cannot disable the terminal ${type}=True condition`);
+    checkConditionPair(problems, isLost, `cannot disable the terminal ${type}=True condition`);
   }
   checkCounters(job, old, problems);
   const { startTime: start, completionTime: completion } = job.status;
@@ -290,15 +294,18 @@ function checkTransition(job: Job, old: Job, problems: Problems): void {
 }
 
 function checkSuccessTransition(job: Job, old: Job, problems: Problems): void {
-  const was = hasCondition(old, "SuccessCriteriaMet");
+  const hadCondition = hasCondition(old, "SuccessCriteriaMet");
   const is = hasCondition(job, "SuccessCriteriaMet");
   const lost = "cannot disable the SuccessCriteriaMet=True condition";
-  checkTogether(problems, was && !is, lost);
+  checkConditionPair(problems, hadCondition && !is, lost);
   const late = "cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions";
-  checkTogether(problems, hasCondition(old, "Complete") && !was && is, late);
+  checkConditionPair(problems, hasCondition(old, "Complete") && !hadCondition && is, late);
 }
 
-/** Indexed jobs of which all pods run at once may be scaled down. */
+/**
+ * Rejects counters that decrease. Succeeded may decrease in elastic Indexed Jobs, which may be
+ * scaled down.
+ */
 function checkCounters(job: Job, old: Job, problems: Problems): void {
   const { completions, parallelism } = job.spec;
   const mayShrink = isIndexed(job) && completions === parallelism;

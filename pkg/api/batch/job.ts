@@ -5,11 +5,11 @@ import {
   checkMatch,
   containersColumn,
   imagesColumn,
-  isUsable,
+  isConvertibleSelector,
   selectorCell,
   selectorColumn,
-  shownLabels,
-  shownSelector,
+  goLabels,
+  goSelector,
   statusSubresource,
 } from "../apps/workload.ts";
 import { defaultPodTemplate } from "../core/pod/spec/pod-defaults.ts";
@@ -20,7 +20,7 @@ import { containerCells } from "../core/pod-template.ts";
 import { checkLabelSelector } from "../label-selector.ts";
 import { ageColumn, ageOf, column, humanDuration, nameColumn, nameOf } from "../printing.ts";
 import { goValue } from "../go/go-shape.ts";
-import { dividedBySubresource, entry, FIELD_IMMUTABLE, mustNotChange } from "../strategy.ts";
+import { splitByStatusSubresource, entry, FIELD_IMMUTABLE, mustNotChange } from "../strategy.ts";
 import { checkJobSpec } from "./job-rules.ts";
 import { checkJobStatus, hasCondition } from "./job-status-rules.ts";
 import { jobSpecWarnings } from "./job-warnings.ts";
@@ -46,7 +46,7 @@ function fillDefaults({ metadata, spec }: Job, { gate }: HookContext): void {
 }
 
 /** Labels of a Job's pods: template of the key -> content of the value. */
-const ownLabels = [
+const generatedLabels = [
   ["controller-uid", "uid"],
   ["job-name", "name"],
   ["batch.{label}/controller-uid", "uid"],
@@ -56,7 +56,7 @@ const ownLabels = [
 const CONTROLLER_UID = "batch.{label}/controller-uid";
 
 /** Generates a selector for the label with the Job's unique UID. */
-function makeSelector(job: Job, { domain }: HookContext): void {
+function generateSelector(job: Job, { domain }: HookContext): void {
   const { metadata, spec } = job;
   const { template } = spec;
   const isShared =
@@ -65,7 +65,7 @@ function makeSelector(job: Job, { domain }: HookContext): void {
       (metadata.generateName && deepEqual(metadata.labels, template.metadata.labels)));
   template.metadata.labels ??= {};
   const labels = template.metadata.labels;
-  for (const [key, source] of ownLabels) {
+  for (const [key, source] of generatedLabels) {
     const name = resolve(key, domain);
     if (entry(labels, name) === undefined) assign(labels, name, metadata[source] ?? "");
   }
@@ -85,7 +85,7 @@ function checkGenerated({ metadata, spec }: Job, problems: Problems, context: Ho
   if (!metadata.uid) problems.required(Path.of("metadata.uid"));
   const labels = spec.template.metadata.labels ?? {};
   const expected: Record<string, string> = {};
-  for (const [key, source] of ownLabels) {
+  for (const [key, source] of generatedLabels) {
     const name = resolve(key, context.domain);
     const value = metadata[source] ?? "";
     assign(expected, name, value);
@@ -93,15 +93,15 @@ function checkGenerated({ metadata, spec }: Job, problems: Problems, context: Ho
     const actual = entry(labels, name);
     if (actual === undefined) problems.required(entryPath, `must be '${value}'`);
     else if (actual !== value) {
-      problems.invalid(entryPath, shownLabels(labels), `must be '${value}'`);
+      problems.invalid(entryPath, goLabels(labels), `must be '${value}'`);
     }
   }
-  if (!isUsable(spec.selector)) return;
+  if (!isConvertibleSelector(spec.selector)) return;
   const { matchLabels = {}, matchExpressions = [] } = spec.selector;
   const isOwn = Object.entries(matchLabels).every(([key, value]) => entry(expected, key) === value);
   if (isOwn && matchExpressions.length === 0) return;
   const selectorPath = path.child("selector");
-  problems.invalid(selectorPath, shownSelector(spec.selector), "`selector` not auto-generated");
+  problems.invalid(selectorPath, goSelector(spec.selector), "`selector` not auto-generated");
 }
 
 function checkSpec(spec: JobSpec, problems: Problems, context: HookContext): void {
@@ -136,17 +136,20 @@ function validateUpdate(
     const now: unknown = job.spec[field];
     const declared = fieldNamed(jobSpec, field)!;
     if (fieldEquality(declared)(now, before)) return;
-    const shown = now === undefined ? null : goValue(declared.type, now);
-    problems.invalid(path.child(field), shown, FIELD_IMMUTABLE);
+    const goField = now === undefined ? null : goValue(declared.type, now);
+    problems.invalid(path.child(field), goField, FIELD_IMMUTABLE);
   };
   const { selector } = job.spec;
   mustNotChange(problems, path.child("selector"), {
     now: selector ?? null,
     before: old.spec.selector ?? null,
-    shown: shownSelector(selector),
+    shown: goSelector(selector),
   });
   const mayMove = old.spec.suspend === true && !old.status.startTime;
-  keep("template", mayMove ? moved(old.spec.template, job.spec.template) : old.spec.template);
+  keep(
+    "template",
+    mayMove ? withSchedulingDirectives(old.spec.template, job.spec.template) : old.spec.template,
+  );
   keep("completionMode");
   keep("podFailurePolicy");
   keep("backoffLimitPerIndex");
@@ -169,7 +172,7 @@ function checkCompletions(now: JobSpec, before: JobSpec, problems: Problems): vo
 /**
  * The old template with the scheduling directives of the new one, which may change while suspended.
  */
-function moved(before: PodTemplateSpec, now: PodTemplateSpec): PodTemplateSpec {
+function withSchedulingDirectives(before: PodTemplateSpec, now: PodTemplateSpec): PodTemplateSpec {
   const { metadata, spec } = deepClone(before);
   const take = (into: object, from: object, field: string) => {
     const value = (from as Record<string, unknown>)[field];
@@ -217,7 +220,7 @@ function defaultLabels({ metadata, spec }: Pick<Job, "metadata" | "spec">): void
   if (labels && Object.keys(metadata.labels ?? {}).length === 0) metadata.labels = labels;
 }
 
-const divided = dividedBySubresource(() => ({}));
+const divided = splitByStatusSubresource(() => ({}));
 
 export const job = kind(jobV1, {
   group: "batch",
@@ -241,7 +244,7 @@ export const job = kind(jobV1, {
     default: fillDefaults,
     prepareCreate: (object, context) => {
       divided.prepareCreate(object, context);
-      if (!object.spec.manualSelector) makeSelector(object, context);
+      if (!object.spec.manualSelector) generateSelector(object, context);
       dropGatedPodFields(object.spec.template.spec, undefined, context.gate);
     },
     prepareUpdate: (object, old, context) => {

@@ -36,7 +36,7 @@ export interface ApiRank {
 }
 
 /** Priorities of built-in versions by `<version>.<group>`, the name of the APIService. */
-export function apiRanks(domain: Domain): ReadonlyMap<string, ApiRank> {
+export function apiServicePriorities(domain: Domain): ReadonlyMap<string, ApiRank> {
   const ranks = new Map<string, ApiRank>();
   for (const line of table.trim().split("\n")) {
     const [groupPriority = "", name = "", ...versions] = line.trim().split(" ");

@@ -99,7 +99,7 @@ const byUser = "ByUser";
 const byNamespace = "ByNamespace";
 
 /** FlowSchemas that match all requests of their subjects. */
-const broad: readonly Sketch[] = [
+const schemasOfSubjects: readonly Sketch[] = [
   forAll("system-nodes", "system", {
     precedence: 500,
     by: byUser,
@@ -165,7 +165,7 @@ function suggestedSchemas(domain: Domain): readonly FlowControlDefault<SchemaSpe
       resourceRules: [resources(coordination, leases, { verbs: ["get", "create", "update"] })],
     },
   };
-  return [...broad, probes, heartbeats, election].map(suggested);
+  return [...schemasOfSubjects, probes, heartbeats, election].map(suggested);
 }
 
 function suggested(sketch: Sketch): FlowControlDefault<SchemaSpec> {

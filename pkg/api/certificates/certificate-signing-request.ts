@@ -21,7 +21,7 @@ import { ageColumn, ageOf, column, humanDuration, nameColumn, nameOf } from "../
 import { certificateFault } from "./issued-certificate.ts";
 import { parseRequest } from "./pkcs10.ts";
 import { goDiff } from "../go/go-diff.ts";
-import { repeatedPlaces } from "../strategy.ts";
+import { duplicateIndexes } from "../strategy.ts";
 
 const v1 = structs("api/certificates/v1");
 
@@ -180,11 +180,11 @@ const specPath = Path.of("spec");
 const conditionsPath = Path.of("status.conditions");
 const certificatePath = Path.of("status.certificate");
 
-const SHORTEST_SECONDS = 600;
+const MIN_SECONDS = 600;
 const LEGACY_SIGNER = `${kubernetes.label}/legacy-unknown`;
 
 /** Conditions that may only be True. */
-const decisions = ["Approved", "Denied", "Failed"];
+const trueOnlyConditions = ["Approved", "Denied", "Failed"];
 const approvals = ["Approved", "Denied"];
 
 function conditionsOf({ status }: Request, type: string): readonly Condition[] {
@@ -257,7 +257,7 @@ function checkUsages({ usages: wanted = [] }: Request["spec"], problems: Problem
     const isKnown = usages.some((each) => each === usage);
     if (!isKnown) problems.notSupported(usagesPath.index(index), usage, usages);
   }
-  for (const index of repeatedPlaces(wanted, (usage) => usage)) {
+  for (const index of duplicateIndexes(wanted, (usage) => usage)) {
     problems.duplicate(usagesPath.index(index), wanted[index]);
   }
 }
@@ -271,7 +271,7 @@ function checkSpec({ spec }: Request, problems: Problems): void {
     problems.invalid(signerNamePath, spec.signerName, detail);
   } else checkSignerName(spec.signerName, signerNamePath, problems);
   const { expirationSeconds: seconds } = spec;
-  if (seconds === undefined || seconds >= SHORTEST_SECONDS) return;
+  if (seconds === undefined || seconds >= MIN_SECONDS) return;
   const detail = "may not specify a duration less than 600 seconds (10 minutes)";
   problems.invalid(specPath.child("expirationSeconds"), seconds, detail);
 }
@@ -281,7 +281,7 @@ function checkConditions({ status }: Request, problems: Problems): void {
   const earlier = new Set<string>();
   for (const [index, { type, status: value }] of conditions.entries()) {
     const itemPath = conditionsPath.index(index);
-    const allowed = decisions.includes(type) ? ["True"] : ["False", "True", "Unknown"];
+    const allowed = trueOnlyConditions.includes(type) ? ["True"] : ["False", "True", "Unknown"];
     if (type === "") problems.required(itemPath.child("type"));
     if (value === "") problems.required(itemPath.child("status"));
     else if (!allowed.includes(value)) {
@@ -317,7 +317,7 @@ function checkChange(
       conditionsPath,
       `updates may not ${what} a condition of type "${type}"${end}`,
     );
-  for (const type of decisions) {
+  for (const type of trueOnlyConditions) {
     if (count(request, type) < count(old, type)) forbid("remove", type);
   }
   if (context.subresource !== "approval") {
@@ -341,7 +341,7 @@ function checkChange(
 }
 
 /** Table cell of the conditions, `Approved,Issued` for example. */
-function stateOf(request: Request): string {
+function conditionCell(request: Request): string {
   const has = (type: string) => conditionsOf(request, type).length > 0;
   const decision = has("Denied") ? "Denied" : has("Approved") ? "Approved" : "Pending";
   const words = [decision];
@@ -385,7 +385,7 @@ export const certificateSigningRequest = kind(certificateSigningRequestV1, {
       checkCertificate(object, problems);
     },
     validateUpdate: (object, old, problems, context) => {
-      // The spec is the old one, and was checked when it came.
+      // The spec is unchanged and was validated on creation.
       checkConditions(object, problems);
       if (object.status.certificate !== old.status.certificate) checkCertificate(object, problems);
       checkChange(object, old, { problems, context });
@@ -407,7 +407,7 @@ export const certificateSigningRequest = kind(certificateSigningRequestV1, {
       signerName || "<none>",
       username,
       seconds === undefined ? "<none>" : humanDuration(seconds * 1000),
-      stateOf(object),
+      conditionCell(object),
     ];
   },
   selectableFields: { "spec.signerName": ({ spec }) => spec.signerName },

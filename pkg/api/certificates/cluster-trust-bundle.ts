@@ -62,8 +62,8 @@ function checkName({ metadata, spec }: ClusterTrustBundle, problems: Problems): 
     return problems.invalid(namePath, name, detail);
   }
   if (!name.startsWith(prefix)) {
-    const what = `ClusterTrustBundle for signerName ${signerName}`;
-    const detail = `${what} must be named with prefix ${prefix}`;
+    const subject = `ClusterTrustBundle for signerName ${signerName}`;
+    const detail = `${subject} must be named with prefix ${prefix}`;
     return problems.invalid(namePath, name, detail);
   }
   const messages = isDns1123Subdomain(name.slice(prefix.length));

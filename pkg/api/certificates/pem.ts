@@ -17,16 +17,16 @@ const boundary = /^-----(BEGIN|END) ([^-\r\n]*)-----[ \t]*$/gm;
  */
 export function pemBlocks(text: string): readonly PemBlock[] {
   const blocks: PemBlock[] = [];
-  let begun: { readonly type: string; readonly at: number; readonly body: number } | undefined;
+  let begin: { readonly type: string; readonly at: number; readonly body: number } | undefined;
   for (const { 0: line, 1: edge, 2: type = "", index } of text.matchAll(boundary)) {
     const after = index + line.length;
-    if (edge === "BEGIN") begun = { type, at: index, body: after };
+    if (edge === "BEGIN") begin = { type, at: index, body: after };
     else {
-      if (begun?.type === type) {
-        const block = blockOf(type, text.slice(begun.body, index), text.slice(begun.at, after));
+      if (begin?.type === type) {
+        const block = blockOf(type, text.slice(begin.body, index), text.slice(begin.at, after));
         if (block !== undefined) blocks.push(block);
       }
-      begun = undefined;
+      begin = undefined;
     }
   }
   return blocks;

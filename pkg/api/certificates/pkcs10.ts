@@ -78,7 +78,7 @@ function mismatch({ asymmetricKeyType: type }: KeyObject): string {
     : "crypto/rsa: verification error";
 }
 
-/** A subject is a sequence of sets of pairs of an identifier and a text. */
+/** Values of an attribute type in a subject, which is a sequence of sets of type-value pairs. */
 function namesOf(subject: Element, wanted: string): readonly string[] {
   const sets = readElements(subject.content) ?? [];
   return sets

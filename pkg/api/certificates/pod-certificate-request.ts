@@ -14,7 +14,7 @@ import {
 } from "#schema";
 import { condition, isDns1123Subdomain, kind, kubernetes, objectMeta, time } from "#meta";
 import { column, nameColumn, nameOf } from "../printing.ts";
-import { dividedBySubresource, invalidEach, mustNotChange } from "../strategy.ts";
+import { splitByStatusSubresource, invalidEach, mustNotChange } from "../strategy.ts";
 import { checkSignerName } from "./signer.ts";
 
 const v1alpha1 = structs("api/certificates/v1alpha1");
@@ -115,11 +115,11 @@ type PodCertificateRequest = Infer<typeof podCertificateRequestV1alpha1>;
 type Spec = PodCertificateRequest["spec"];
 
 const path = Path.of("spec");
-const LONGEST_UID = 128;
-const MOST_KEY_BYTES = 10 * 1024;
-const SHORTEST_SECONDS = 60 * 60;
+const MAX_UID_LENGTH = 128;
+const MAX_KEY_BYTES = 10 * 1024;
+const MIN_SECONDS = 60 * 60;
 const DAY = 24 * 60 * 60;
-const LONGEST_SECONDS = 91 * DAY;
+const MAX_SECONDS = 91 * DAY;
 const outcomes = ["Denied", "Failed", "Issued"];
 
 function checkSubjects(spec: Spec, problems: Problems): void {
@@ -130,7 +130,7 @@ function checkSubjects(spec: Spec, problems: Problems): void {
     const uid = spec[`${subject}UID`];
     const fieldPath = path.child(`${subject}UID`);
     if (uid === "") problems.invalid(fieldPath, uid, "must not be empty");
-    if (uid.length > LONGEST_UID) problems.tooLong(fieldPath, uid, LONGEST_UID);
+    if (uid.length > MAX_UID_LENGTH) problems.tooLong(fieldPath, uid, MAX_UID_LENGTH);
   }
 }
 
@@ -140,13 +140,13 @@ function checkExpiry(
   problems: Problems,
 ): void {
   const maxExpirationSecondsPath = path.child("maxExpirationSeconds");
-  const longest = signerName.startsWith(`${kubernetes.label}/`) ? DAY : LONGEST_SECONDS;
+  const longest = signerName.startsWith(`${kubernetes.label}/`) ? DAY : MAX_SECONDS;
   if (seconds === undefined) return problems.required(maxExpirationSecondsPath, "must be set");
-  if (seconds >= SHORTEST_SECONDS && seconds <= longest) return;
+  if (seconds >= MIN_SECONDS && seconds <= longest) return;
   problems.invalid(
     maxExpirationSecondsPath,
     seconds,
-    `must be in the range [${SHORTEST_SECONDS}, ${longest}]`,
+    `must be in the range [${MIN_SECONDS}, ${longest}]`,
   );
 }
 
@@ -180,13 +180,13 @@ const keyTypes = ["ec", "ed25519", "rsa"];
 
 function checkKey(spec: Spec, problems: Problems): void {
   const [keyPath, proofPath] = [path.child("pkixPublicKey"), path.child("proofOfPossession")];
-  for (const [place, text] of [
+  for (const [fieldPath, text] of [
     [keyPath, spec.pkixPublicKey],
     [proofPath, spec.proofOfPossession],
   ] as const) {
-    if (!text) problems.required(place, "must be non-empty");
-    else if (Buffer.byteLength(text, "base64") > MOST_KEY_BYTES) {
-      problems.tooLong(place, "", MOST_KEY_BYTES);
+    if (!text) problems.required(fieldPath, "must be non-empty");
+    else if (Buffer.byteLength(text, "base64") > MAX_KEY_BYTES) {
+      problems.tooLong(fieldPath, "", MAX_KEY_BYTES);
     }
   }
   if (!spec.pkixPublicKey || !spec.proofOfPossession) return;
@@ -256,7 +256,7 @@ export const podCertificateRequest = kind(podCertificateRequestV1alpha1, {
   subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
   rules: { unconditionalUpdate: false },
   hooks: {
-    ...dividedBySubresource(() => ({})),
+    ...splitByStatusSubresource(() => ({})),
     validate,
     validateUpdate: (object, old, problems, { subresource }) => {
       mustNotChange(problems, path, { now: object.spec, before: old.spec });

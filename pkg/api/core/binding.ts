@@ -26,14 +26,14 @@ type Binding = Infer<typeof bindingV1>;
 function validate({ target }: Binding, problems: Problems): void {
   const path = Path.of("target");
   if (target.kind && target.kind !== "Node") {
-    // The second is how Kubernetes spells that no kind will do, too.
+    // `<empty>` is Kubernetes' spelling for an absent kind, which is accepted as well.
     const supported = ["Node", "<empty>"];
     unsupported(problems, path.child("kind"), { value: target.kind, supported });
   }
   if (!target.name) problems.required(path.child("name"));
 }
 
-/** Never stored: it changes the pod of its name. */
+/** Binding is never stored: it assigns the pod of the same name to a node. */
 export const binding = kind(bindingV1, {
   group: "",
   kind: "Binding",

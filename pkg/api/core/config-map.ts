@@ -13,7 +13,7 @@ import {
 import { isConfigMapKey, kind, objectMeta } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { entry, invalidEach, sortedKeys } from "../strategy.ts";
-import { checkSealed, MAX_DATA_BYTES, sizeOfBase64 } from "./shared/immutable-data.ts";
+import { checkImmutableData, MAX_DATA_BYTES, sizeOfBase64 } from "./shared/immutable-data.ts";
 
 const v1 = structs("api/core/v1");
 
@@ -77,7 +77,7 @@ export const configMap = kind(configMapV1, {
   hooks: {
     validate,
     validateUpdate: (object, old, problems) => {
-      checkSealed(object, old, { keys: ["data", "binaryData"], problems });
+      checkImmutableData(object, old, { keys: ["data", "binaryData"], problems });
       validate(object, problems);
     },
   },

@@ -194,7 +194,7 @@ function warnings(
   );
 }
 
-const SHOWN = 3;
+const MAX_PRINTED_ADDRESSES = 3;
 
 /** Table cell such as `10.0.0.1:80,10.0.0.2:80`: the first three and the number of others. */
 function describe(subsets: Endpoints["subsets"]): string {
@@ -204,8 +204,8 @@ function describe(subsets: Endpoints["subsets"]): string {
       ? addresses.map(({ ip }) => ip)
       : ports.flatMap(({ port }) => addresses.map(({ ip }) => hostPort(ip, port))),
   );
-  const more = all.length - SHOWN;
-  return all.slice(0, SHOWN).join(",") + (more > 0 ? ` + ${more} more...` : "");
+  const more = all.length - MAX_PRINTED_ADDRESSES;
+  return all.slice(0, MAX_PRINTED_ADDRESSES).join(",") + (more > 0 ? ` + ${more} more...` : "");
 }
 
 function hostPort(ip: string, port: number): string {

@@ -222,7 +222,7 @@ interface Limit {
 }
 
 /** Validates Events without eventTime: only the namespaces must agree. */
-function checkOldStyle(event: Event, problems: Problems): void {
+function checkWithoutEventTime(event: Event, problems: Problems): void {
   const { namespace = "" } = event.metadata;
   const about = event.involvedObject.namespace ?? "";
   const agree = about === "" ? namespace === "" || namespace === "default" : namespace === about;
@@ -239,7 +239,7 @@ function disagree(namespace: string, problems: Problems): void {
  */
 function checkCommon(event: Event, problems: Problems, context: HookContext): void {
   const { namespace = "" } = event.metadata;
-  if (!event.eventTime) checkOldStyle(event, problems);
+  if (!event.eventTime) checkWithoutEventTime(event, problems);
   else {
     const about = event.involvedObject.namespace ?? "";
     if (about === "" && namespace !== "default" && namespace !== "kube-system") {
@@ -269,7 +269,7 @@ function checkSeries({ series }: Event, problems: Problems): void {
 }
 
 /** Validates additional rules of new Events in events.{api}. */
-function checkNewStyle(event: Event, problems: Problems): void {
+function checkEventsGroup(event: Event, problems: Problems): void {
   const { name = "" } = event.metadata;
   invalidEach(problems, Path.of("metadata.name"), {
     value: name,
@@ -313,7 +313,7 @@ function checkUnchanged(event: Event, old: Event, problems: Problems): void {
   keep("reportingInstance", event.reportingInstance);
 }
 
-/** `pod/web`, or just `pod`. */
+/** Table cell of the object: `pod/web`, or `pod` without a name. */
 function target({ kind: about = "", name }: Event["involvedObject"]): string {
   return name ? `${about.toLowerCase()}/${name}` : about.toLowerCase();
 }
@@ -324,7 +324,7 @@ function source(event: Event): string {
   return instance ? `${component}, ${instance}` : component;
 }
 
-/** An event without a count happened once. */
+/** Table cells of first and last occurrence; an event without a count occurred once. */
 function times(event: Event, now: number): { first: string; last: string; count: number } {
   const first = timeSince(event.firstTimestamp ?? event.eventTime, now);
   const { series } = event;
@@ -345,7 +345,7 @@ const referenceFields = [
   "fieldPath",
 ] as const;
 
-/** Selectable fields under the names of one group. */
+/** Selectable fields, with the field names of one group. */
 function selectable(about: string, controller: string): Record<string, (event: Event) => string> {
   const ofReference = referenceFields.map(
     (field) => [`${about}.${field}`, (event: Event) => event.involvedObject[field] ?? ""] as const,
@@ -384,7 +384,7 @@ export const event = kind(eventV1, {
   hooks: {
     validate: (object, problems, context) => {
       checkCommon(object, problems, context);
-      if (!isCore(context)) checkNewStyle(object, problems);
+      if (!isCore(context)) checkEventsGroup(object, problems);
     },
     validateUpdate: (object, old, problems, context) => {
       checkCommon(object, problems, context);

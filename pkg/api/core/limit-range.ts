@@ -73,7 +73,7 @@ function missingFrom(
 }
 
 /** Defaults for Containers: limit from max, request from limit, request from min. */
-function fillDefaults(item: Item): void {
+function applyDefaults(item: Item): void {
   if (item.type === "Container") fillContainerDefaults(item);
   const { max, min, default: limits, defaultRequest, maxLimitRequestRatio } = item;
   [max, min, limits, defaultRequest, maxLimitRequestRatio].forEach(roundAmounts);
@@ -228,7 +228,7 @@ export const limitRange = kind(limitRangeV1, {
   versions: [{ version: "v1", struct: limitRangeV1, onByDefault: true, convert: "hub" }],
   rules: { metadataOnUpdate: { "": ["object"] }, createOnUpdate: true },
   hooks: {
-    default: ({ spec }) => spec.limits?.forEach(fillDefaults),
+    default: ({ spec }) => spec.limits?.forEach(applyDefaults),
     validate,
   },
   columns: plainColumns,

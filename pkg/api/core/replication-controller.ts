@@ -17,7 +17,7 @@ import { type HookContext, kind, objectMeta, time } from "#meta";
 import { scaleV1 } from "../autoscaling/scale.ts";
 import { formatLabels } from "../label-selector.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { dividedBySubresource, entry, sortedKeys, unsupported } from "../strategy.ts";
+import { splitByStatusSubresource, entry, sortedKeys, unsupported } from "../strategy.ts";
 import { defaultPodTemplate } from "./pod/spec/pod-defaults.ts";
 import { dropGatedPodFields } from "./pod/spec/pod-gates.ts";
 import { podTemplateSpec } from "./pod/spec/pod-spec.ts";
@@ -199,7 +199,7 @@ function warnings(
   context: HookContext,
 ): readonly string[] {
   const templatePath = specPath.child("template");
-  // An update warns of the template that it replaces: so it does in Kubernetes.
+  // An update warns about the template that it replaces, as in Kubernetes.
   const { template } = (old ?? object).spec;
   if (context.subresource !== "" || keepsGeneration(object, old)) return [];
   return [
@@ -208,7 +208,7 @@ function warnings(
   ];
 }
 
-const divided = dividedBySubresource(() => ({ replicas: 0 }));
+const divided = splitByStatusSubresource(() => ({ replicas: 0 }));
 
 export const replicationController = kind(replicationControllerV1, {
   group: "",
@@ -261,7 +261,7 @@ export const replicationController = kind(replicationControllerV1, {
     validateUpdate: (object, _old, problems, context) => {
       if (context.subresource === "status") checkStatus(object, problems);
       else {
-        // Kubernetes checks the spec twice, and reports every cause twice.
+        // Kubernetes validates the spec twice and reports each error twice.
         validate(object, problems, context);
         validate(object, problems, context);
       }

@@ -13,7 +13,7 @@ import {
 } from "#schema";
 import { kind, objectMeta } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { dividedBySubresource, entry, FIELD_IMMUTABLE, sortedKeys } from "../strategy.ts";
+import { splitByStatusSubresource, entry, FIELD_IMMUTABLE, sortedKeys } from "../strategy.ts";
 import { roundAmounts } from "./shared/resource-amounts.ts";
 import {
   checkQuotaResourceName,
@@ -166,7 +166,7 @@ const opposites = [
 ];
 
 /** Number of limited resources that the scope cannot be applied to. */
-function misfits(scope: string, spec: Spec): number {
+function countInapplicable(scope: string, spec: Spec): number {
   const fitting = entry(scopeResources, scope);
   if (fitting === undefined) return 0;
   return sortedKeys(spec.hard).filter(
@@ -187,7 +187,7 @@ function checkScopes(spec: Spec, problems: Problems): void {
   const scopes = spec.scopes ?? [];
   for (const scope of scopes) {
     if (!Object.hasOwn(scopeResources, scope)) problems.invalid(path, scopes, "unsupported scope");
-    repeat(misfits(scope, spec), () =>
+    repeat(countInapplicable(scope, spec), () =>
       problems.invalid(path, scopes, "unsupported scope applied to resource"),
     );
   }
@@ -237,8 +237,8 @@ function checkScopeSelector(spec: Spec, problems: Problems): void {
   if (spec.scopeSelector === undefined) return;
   const path = Path.of("spec.scopeSelector.matchExpressions");
   const requirements = spec.scopeSelector.matchExpressions ?? [];
-  // Shown with the field names of Go's struct, as Kubernetes prints it.
-  const shown = {
+  // Reported with the field names of Go's struct, as in Kubernetes.
+  const reported = {
     MatchExpressions: requirements.map(({ scopeName, operator, values }) => ({
       ScopeName: scopeName,
       Operator: operator,
@@ -250,8 +250,8 @@ function checkScopeSelector(spec: Spec, problems: Problems): void {
     if (!Object.hasOwn(scopeResources, scope)) {
       problems.invalid(path.child("scopeName"), scope, "unsupported scope");
     }
-    repeat(misfits(scope, spec), () =>
-      problems.invalid(path, shown, "unsupported scope applied to resource"),
+    repeat(countInapplicable(scope, spec), () =>
+      problems.invalid(path, reported, "unsupported scope applied to resource"),
     );
     checkRequirement(requirement, problems);
   }
@@ -288,7 +288,7 @@ function sameSet(left: readonly string[] = [], right: readonly string[] = []): b
   return scopes.size === others.size && [...scopes].every((each) => others.has(each));
 }
 
-/** `cpu: 500m/2, pods: 3/20`: use and limit of the resources that `select` takes. */
+/** Table cell of used and hard amounts of the selected resources: `cpu: 500m/2, pods: 3/20`. */
 function usage({ status }: ResourceQuota, select: (name: string) => boolean): string {
   return sortedKeys(status.hard)
     .filter(select)
@@ -308,7 +308,7 @@ export const resourceQuota = kind(resourceQuotaV1, {
   subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
   rules: { deleteReturnsObject: true },
   hooks: {
-    ...dividedBySubresource(() => ({})),
+    ...splitByStatusSubresource(() => ({})),
     default: ({ spec, status }) => [spec.hard, status.hard, status.used].forEach(roundAmounts),
     validate: (object, problems) => {
       checkSpec(object, problems);

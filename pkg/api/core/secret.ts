@@ -18,7 +18,7 @@ import { type HookContext, isConfigMapKey, kind, objectMeta, resolve } from "#me
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { entry, invalidEach, mustNotChange, sortedKeys } from "../strategy.ts";
 import { keyPairFault } from "./key-pair.ts";
-import { checkSealed, MAX_DATA_BYTES, sizeOfBase64 } from "./shared/immutable-data.ts";
+import { checkImmutableData, MAX_DATA_BYTES, sizeOfBase64 } from "./shared/immutable-data.ts";
 
 const v1 = structs("api/core/v1");
 
@@ -158,7 +158,7 @@ export const secret = kind(secretV1, {
     validate,
     validateUpdate: (object, old, problems, context) => {
       mustNotChange(problems, Path.of("type"), { now: object.type, before: old.type });
-      checkSealed(object, old, { keys: ["data"], problems });
+      checkImmutableData(object, old, { keys: ["data"], problems });
       validate(object, problems, context);
     },
     warnings,

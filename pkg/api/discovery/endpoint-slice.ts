@@ -32,7 +32,7 @@ import {
   unreachableReason,
 } from "../networking/ip.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { entry, invalidEach, mustNotChange, repeatedPlaces } from "../strategy.ts";
+import { entry, invalidEach, mustNotChange, duplicateIndexes } from "../strategy.ts";
 
 const v1 = structs("api/discovery/v1");
 
@@ -176,10 +176,10 @@ type EndpointSlice = Infer<typeof endpointSliceV1>;
 type Endpoint = Infer<typeof endpoint>;
 type Port = Infer<typeof endpointPort>;
 
-const MOST_ENDPOINTS = 1000;
-const MOST_PORTS = 20_000;
-const MOST_ADDRESSES = 100;
-const MOST_HINTS = 8;
+const MAX_ENDPOINTS = 1000;
+const MAX_PORTS = 20_000;
+const MAX_ADDRESSES = 100;
+const MAX_HINTS = 8;
 const addressTypes = ["FQDN", "IPv4", "IPv6"];
 const protocols = ["SCTP", "TCP", "UDP"];
 
@@ -194,7 +194,7 @@ function checkDomainName(name: string, path: Path, problems: Problems): void {
     const detail = "should be a domain with at least two segments separated by dots";
     return problems.invalid(path, bare, detail);
   }
-  // Kubernetes checks no label after the first that is wrong.
+  // Kubernetes reports only the first invalid label.
   const wrong = labels.find((label) => isDns1123Label(label).length > 0);
   if (wrong !== undefined) problems.invalid(path, wrong, isDns1123Label(wrong).join(","));
 }
@@ -204,7 +204,10 @@ interface FieldContext {
   readonly problems: Problems;
 }
 
-/** IPv4 addresses may have leading zeros; a wrong family is reported for the list. */
+/**
+ * Validates an address. IPv4 octets may have leading zeros; a wrong family is reported for the
+ * list.
+ */
 function checkOneAddress(
   text: string,
   type: string,
@@ -226,13 +229,15 @@ function checkOneAddress(
   if (reason !== undefined) problems.invalid(itemPath, text, reason);
 }
 
-/** False if there are so many hints that Kubernetes checks no more of them. */
+/**
+ * Validates hints; returns false if there are too many, in which case Kubernetes skips the rest.
+ */
 function checkHints(
   names: readonly string[],
   { path, problems, check }: FieldContext & { readonly check: (name: string) => readonly string[] },
 ): boolean {
-  if (names.length > MOST_HINTS) {
-    problems.tooMany(path, names.length, MOST_HINTS);
+  if (names.length > MAX_HINTS) {
+    problems.tooMany(path, names.length, MAX_HINTS);
     return false;
   }
   for (const [index, name] of names.entries()) {
@@ -247,8 +252,8 @@ function checkAddresses(each: Endpoint, type: string, { path, problems }: FieldC
   const addresses = each.addresses ?? [];
   const addressPath = path.child("addresses");
   if (addresses.length === 0) problems.required(addressPath, "must contain at least 1 address");
-  if (addresses.length > MOST_ADDRESSES) {
-    problems.tooMany(addressPath, addresses.length, MOST_ADDRESSES);
+  if (addresses.length > MAX_ADDRESSES) {
+    problems.tooMany(addressPath, addresses.length, MAX_ADDRESSES);
   }
   for (const [index, text] of addresses.entries()) {
     checkOneAddress(text, type, index, { path: addressPath, problems });
@@ -289,7 +294,7 @@ function checkPort(port: Port, isRepeated: boolean, { path, problems }: FieldCon
   invalidEach(problems, path.child("appProtocol"), { value: appProtocol, messages });
 }
 
-/** Endpoints that an update leaves as they were are not checked again. */
+/** Validates a slice; endpoints that an update leaves unchanged are skipped. */
 function validate(slice: EndpointSlice, problems: Problems, old?: EndpointSlice): void {
   const { addressType } = slice;
   if (addressType === "") problems.required(Path.of("addressType"));
@@ -305,20 +310,20 @@ function validate(slice: EndpointSlice, problems: Problems, old?: EndpointSlice)
 
 function checkEndpoints(endpoints: readonly Endpoint[], type: string, problems: Problems): void {
   const path = Path.of("endpoints");
-  if (endpoints.length > MOST_ENDPOINTS) {
-    return problems.tooMany(path, endpoints.length, MOST_ENDPOINTS);
+  if (endpoints.length > MAX_ENDPOINTS) {
+    return problems.tooMany(path, endpoints.length, MAX_ENDPOINTS);
   }
   for (const [index, each] of endpoints.entries()) {
-    const place = { path: path.index(index), problems };
-    checkAddresses(each, type, place);
-    checkEndpoint(each, place);
+    const context = { path: path.index(index), problems };
+    checkAddresses(each, type, context);
+    checkEndpoint(each, context);
   }
 }
 
 function checkPorts(ports: readonly Port[], problems: Problems): void {
   const portPath = Path.of("ports");
-  if (ports.length > MOST_PORTS) return problems.tooMany(portPath, ports.length, MOST_PORTS);
-  const repeated = repeatedPlaces(ports, ({ name = "" }) => name);
+  if (ports.length > MAX_PORTS) return problems.tooMany(portPath, ports.length, MAX_PORTS);
+  const repeated = duplicateIndexes(ports, ({ name = "" }) => name);
   for (const [index, port] of ports.entries()) {
     checkPort(port, repeated.has(index), { path: portPath.index(index), problems });
   }
@@ -327,7 +332,9 @@ function checkPorts(ports: readonly Port[], problems: Problems): void {
 const MANAGED_BY = "endpointslice.{label}/managed-by";
 const controllers = ["endpointslice-controller.{api}", "endpointslicemirroring-controller.{api}"];
 
-/** Warnings about the address type of a new slice, and addresses that no controller wrote. */
+/**
+ * Warnings about a new slice's address type, and about addresses in slices without a controller.
+ */
 function warnings(
   slice: EndpointSlice,
   old: EndpointSlice | undefined,
@@ -346,28 +353,28 @@ function warnings(
   );
 }
 
-/** Topology belongs to an older version that is no longer served. */
+/** Drops deprecatedTopology, a field of v1beta1, which is no longer served. */
 function dropTopology(slice: EndpointSlice): void {
   for (const each of slice.endpoints ?? []) delete each.deprecatedTopology;
 }
 
 const SHOWN = 3;
 
-/** The first three, and how many more there are. */
+/** Table cell of the first three elements and the number of others. */
 function some(all: readonly string[]): string {
   const more = all.length - SHOWN;
   const first = all.slice(0, SHOWN).join(",");
   return more > 0 ? `${first} + ${more} more...` : first || "<unset>";
 }
 
-/** The number, or for all numbers the name. */
+/** Port number, or the name if the number is absent (all ports). */
 function describePort({ port, name }: Port): string {
   return port === undefined ? (name ?? "") : String(port);
 }
 
 /**
- * Labels say which service a slice is of, so they count as a change of what is wanted; so does
- * topology, although it is dropped.
+ * Increments the generation for changed endpoints and labels, as a label names the Service. A
+ * dropped topology counts as a change, as in Kubernetes.
  */
 function moveGeneration({ metadata, endpoints }: EndpointSlice, old: EndpointSlice): void {
   const hasTopology = endpoints?.some(

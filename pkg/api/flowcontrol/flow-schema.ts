@@ -3,7 +3,7 @@ import { Path, type Problems } from "#schema";
 import { isDns1123Subdomain, kind } from "#meta";
 import { goShape } from "../go/go-shape.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { dividedWithMetadata } from "../status-metadata.ts";
+import { splitByStatusKeepingMetadata } from "../status-metadata.ts";
 import { entry, invalidEach } from "../strategy.ts";
 import { checkConditions } from "./conditions.ts";
 import { checkRule } from "./flow-schema-rules.ts";
@@ -12,7 +12,7 @@ import { type FlowSchema, flowSchemaSpec, flowSchemaV1 } from "./flow-schema-typ
 export type { FlowSchema };
 
 const path = Path.of("spec");
-const HIGHEST_PRECEDENCE = 10_000;
+const MAX_PRECEDENCE = 10_000;
 const EXEMPT = "exempt";
 const methods = ["ByNamespace", "ByUser"];
 
@@ -41,7 +41,7 @@ export const fixedFlowSchemas: Readonly<Record<string, FlowSchema["spec"]>> = {
   },
   "catch-all": {
     priorityLevelConfiguration: { name: "catch-all" },
-    matchingPrecedence: HIGHEST_PRECEDENCE,
+    matchingPrecedence: MAX_PRECEDENCE,
     distinguisherMethod: { type: "ByUser" },
     rules: [
       {
@@ -57,11 +57,11 @@ function checkPrecedence({ metadata, spec }: FlowSchema, problems: Problems): vo
   const matchingPrecedencePath = path.child("matchingPrecedence");
   if (precedence <= 0)
     problems.invalid(matchingPrecedencePath, precedence, "must be a positive value");
-  if (precedence > HIGHEST_PRECEDENCE) {
+  if (precedence > MAX_PRECEDENCE) {
     problems.invalid(
       matchingPrecedencePath,
       precedence,
-      `must not be greater than ${HIGHEST_PRECEDENCE}`,
+      `must not be greater than ${MAX_PRECEDENCE}`,
     );
   }
   if (precedence !== 1 || metadata.name === EXEMPT) return;
@@ -95,7 +95,7 @@ function validate(schema: FlowSchema, problems: Problems): void {
   checkConditions(status.conditions, Path.of("status.conditions"), problems);
 }
 
-/** Whether the level that the schema names is missing. */
+/** Table cell of the condition Dangling: whether the priority level is missing. */
 function isDangling({ status }: FlowSchema): string {
   return status.conditions?.findLast(({ type }) => type === "Dangling")?.status ?? "?";
 }
@@ -113,7 +113,7 @@ export const flowSchema = kind(flowSchemaV1, {
     resets: { status: ["metadata", "spec"] },
   },
   hooks: {
-    ...dividedWithMetadata(() => ({})),
+    ...splitByStatusKeepingMetadata(() => ({})),
     validate,
     validateUpdate: (object, _old, problems, { subresource }) => {
       if (subresource === "") validate(object, problems);

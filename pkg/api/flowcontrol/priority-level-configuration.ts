@@ -14,7 +14,7 @@ import {
 import { kind, kubernetes, objectMeta } from "#meta";
 import { goShape } from "../go/go-shape.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { dividedWithMetadata } from "../status-metadata.ts";
+import { splitByStatusKeepingMetadata } from "../status-metadata.ts";
 import { entry } from "../strategy.ts";
 import { checkConditions, conditionsOf } from "./conditions.ts";
 
@@ -180,7 +180,7 @@ type Queuing = Infer<typeof queuingConfiguration>;
 const path = Path.of("spec");
 const EXEMPT = "exempt";
 const CATCH_ALL = "catch-all";
-const MOST_QUEUES = 10_000_000;
+const MAX_QUEUES = 10_000_000;
 /** Bits of the request hash available for shuffle sharding. */
 const HASH_BITS = 60;
 const zeroShares = "v1beta3-preserve-zero-concurrency-shares";
@@ -221,8 +221,8 @@ function checkQueuing(queuing: Queuing, path: Path, problems: Problems): void {
   }
   const queuesPath = path.child("queues");
   if (queues <= 0) problems.invalid(queuesPath, queues, positive);
-  else if (queues > MOST_QUEUES) {
-    problems.invalid(queuesPath, queues, `must not be greater than ${MOST_QUEUES}`);
+  else if (queues > MAX_QUEUES) {
+    problems.invalid(queuesPath, queues, `must not be greater than ${MAX_QUEUES}`);
   }
   const handPath = path.child("handSize");
   if (handSize <= 0) problems.invalid(handPath, handSize, positive);
@@ -320,7 +320,7 @@ export const priorityLevelConfiguration = kind(priorityLevelConfigurationV1, {
     resets: { status: ["metadata", "spec"] },
   },
   hooks: {
-    ...dividedWithMetadata(() => ({})),
+    ...splitByStatusKeepingMetadata(() => ({})),
     validate,
     validateUpdate: (object, _old, problems, { subresource }) => {
       if (subresource === "") validate(object, problems);

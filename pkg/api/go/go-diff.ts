@@ -17,10 +17,10 @@ function linesOf(value: unknown): string[] {
 }
 
 interface Surroundings {
-  /** What stands before the value on its line: a key. */
+  /** Text before the value on its line: a key. */
   readonly lead: string;
   readonly indent: string;
-  /** What follows the value: a comma, if it is not the last. */
+  /** Text after the value: a comma, unless it is the last. */
   readonly end: string;
 }
 
@@ -43,7 +43,10 @@ function addLines(value: unknown, { lead, indent, end }: Surroundings, lines: st
   lines.push(`${indent}${isList ? "]" : "}"}${end}`);
 }
 
-/** JavaScript puts keys that are numbers first and by value, Go sorts them as the texts that they are. */
+/**
+ * Members sorted by key: JavaScript orders integer keys first and by value, Go sorts all keys as
+ * text.
+ */
 function membersOf(value: unknown): (readonly [key: string, member: unknown])[] {
   if (typeof value !== "object" || value === null) return [];
   if (Array.isArray(value)) return value.map((member) => ["", member]);

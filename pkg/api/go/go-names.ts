@@ -3,7 +3,7 @@
  * versioned type: messages print values of internal types.
  */
 
-/** Names with initialisms; elsewhere the name in JSON is capitalised. */
+/** Go names with initialisms; other names are capitalized JSON names. */
 const initialisms: ReadonlyMap<string, string> = new Map(
   `
     APIGroup APIGroups APIVersion APIVersions AWSElasticBlockStore CABundle CEL CIDR CIDRs CSI CephFS
@@ -22,7 +22,7 @@ const iscsi = { chapAuthDiscovery: "DiscoveryCHAPAuth", chapAuthSession: "Sessio
 const glusterfs = { endpoints: "EndpointsName" };
 const rbd = { image: "RBDImage", monitors: "CephMonitors", pool: "RBDPool", user: "RadosUser" };
 
-/** By struct: names that JSON does not show. */
+/** Struct -> Go names that cannot be derived from JSON names. */
 const otherNames: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   AzureDiskVolumeSource: { diskURI: "DataDiskURI" },
   ContainerStatus: { lastState: "LastTerminationState" },
@@ -41,7 +41,7 @@ const otherNames: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   RBDVolumeSource: rbd,
 };
 
-/** By struct: all fields of the internal type in its order. */
+/** Struct -> all fields of the internal type in order. */
 const otherOrders: Readonly<Record<string, string>> = {
   PersistentVolumeSource: `
     GCEPersistentDisk AWSElasticBlockStore HostPath Glusterfs NFS RBD Quobyte ISCSI FlexVolume Cinder
@@ -69,7 +69,7 @@ const otherOrders: Readonly<Record<string, string>> = {
   `,
 };
 
-/** The name of a field of a struct: `httpGet` is `HTTPGet`. */
+/** Go name of a field: `httpGet` is `HTTPGet`. */
 export function goFieldName(struct: string, jsonName: string): string {
   const { [jsonName]: other } = otherNames[struct] ?? {};
   if (other !== undefined) return other;
@@ -77,12 +77,14 @@ export function goFieldName(struct: string, jsonName: string): string {
   return known ?? jsonName.charAt(0).toUpperCase() + jsonName.slice(1);
 }
 
-/** The fields in the order of the internal type, if that is another one. */
+/**
+ * Fields in the order of the internal type; undefined if the order is that of the versioned type.
+ */
 export function goFieldOrder(struct: string): readonly string[] | undefined {
   return otherOrders[struct]?.trim().split(/\s+/);
 }
 
-/** Fields of a PodSpec that its security context holds in the internal type, before its others. */
+/** PodSpec fields that the internal type holds at the start of its security context. */
 export const hostFields: readonly string[] = [
   "HostNetwork",
   "HostPID",

@@ -5,8 +5,8 @@ import { goFieldName, goFieldOrder, hostFields } from "./go-names.ts";
 type Shape = Record<string, unknown>;
 
 /**
- * An object as Kubernetes prints its internal struct: Go's names of fields, everything absent shown
- * as null or as its zero value, keys of maps sorted. For the value in `Invalid value: …`.
+ * An object as Kubernetes prints its internal Go struct in `Invalid value: …`: Go's field names,
+ * absent fields as null or zero value, map keys sorted.
  */
 export function goShape(struct: StructType<any>, object: object): Shape {
   const values = object as Readonly<Shape>;
@@ -54,7 +54,7 @@ export function goValue(type: Type, value: unknown): unknown {
   }
 }
 
-/** The types that API versions share are their own internal types, with the names of JSON. */
+/** Types shared by API versions have no internal variant and keep their JSON names. */
 function taggedShape(struct: StructType<any>, values: Readonly<Shape>): Shape {
   const shape: Shape = {};
   for (const { name } of jsonFields(struct)) {

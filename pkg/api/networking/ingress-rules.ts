@@ -46,7 +46,7 @@ const pathTypes = ["Exact", "ImplementationSpecific", "Prefix"];
 const forbiddenParts = ["//", "/./", "/../", "%2f", "%2F"];
 const forbiddenEnds = ["/..", "/."];
 
-/** Paths that are compared must be written in the one way that requests come in. */
+/** Validates a path; types Exact and Prefix require a normalized absolute path. */
 export function checkPath(each: HttpPath, path: Path, problems: Problems): void {
   const { path: text = "", pathType, backend } = each;
   const fieldPath = path.child("path");

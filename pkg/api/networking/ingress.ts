@@ -1,7 +1,7 @@
 import { Path, type Problems } from "#schema";
 import { isDns1123Subdomain, kind, kubernetes } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { dividedBySubresource, entry, invalidEach } from "../strategy.ts";
+import { splitByStatusSubresource, entry, invalidEach } from "../strategy.ts";
 import { checkBackend, checkHost, checkPath } from "./ingress-rules.ts";
 import { type Ingress, ingressV1 } from "./ingress-structs.ts";
 import { ingressFromV1beta1, ingressV1beta1 } from "./ingress-v1beta1.ts";
@@ -95,15 +95,16 @@ function classWarnings({ metadata, spec }: Ingress): readonly string[] {
   return [`annotation ${JSON.stringify(classAnnotation)} is deprecated, ${instead}`];
 }
 
-const MOST_HOSTS = 3;
+const MAX_PRINTED_HOSTS = 3;
 
 /** Table cell of the hosts, `a.example.com,b.example.com` for example; `*` = all. */
 function hostsOf({ rules = [] }: Ingress["spec"]): string {
   const named = rules.flatMap(({ host }) => (host ? [host] : []));
   if (named.length === 0) return "*";
-  const shown = named.slice(0, MOST_HOSTS).join(",");
-  const isCut = named.length > MOST_HOSTS || (named.length === MOST_HOSTS && endsUnnamed(rules));
-  return isCut ? `${shown} + ${rules.length - MOST_HOSTS} more...` : shown;
+  const printed = named.slice(0, MAX_PRINTED_HOSTS).join(",");
+  const isCut =
+    named.length > MAX_PRINTED_HOSTS || (named.length === MAX_PRINTED_HOSTS && endsUnnamed(rules));
+  return isCut ? `${printed} + ${rules.length - MAX_PRINTED_HOSTS} more...` : printed;
 }
 
 /** Whether there are rules after the one whose host was the last to be shown. */
@@ -131,7 +132,7 @@ export const ingress = kind(ingressV1, {
   subresources: [{ name: "status", verbs: ["get", "patch", "update"] }],
   rules: { metadataOnUpdate: { "": ["change", "object"] }, generation: true },
   hooks: {
-    ...dividedBySubresource(() => ({ loadBalancer: {} })),
+    ...splitByStatusSubresource(() => ({ loadBalancer: {} })),
     validate: (object, problems) => {
       validate(object, problems);
       checkClass(object, problems);

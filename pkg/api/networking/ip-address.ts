@@ -120,7 +120,7 @@ export const ipAddress = kind(ipAddressV1, {
     },
   },
   columns: [nameColumn, column("ParentRef", "Object that the address is allocated to.")],
-  // One cell more than there are columns: so does Kubernetes.
+  // One more cell than there are columns, as in Kubernetes.
   row: (object, context) => [
     nameOf(object),
     describe(object.spec.parentRef),

@@ -180,7 +180,7 @@ const protocols = ["TCP", "UDP", "SCTP"];
 const directions = ["Ingress", "Egress"];
 
 /** Defaults policyTypes: Ingress, and Egress if there are egress rules. */
-function fillDirections({ spec }: NetworkPolicy): void {
+function defaultPolicyTypes({ spec }: NetworkPolicy): void {
   if ((spec.policyTypes ?? []).length > 0) return;
   spec.policyTypes = (spec.egress ?? []).length > 0 ? ["Ingress", "Egress"] : ["Ingress"];
 }
@@ -214,10 +214,10 @@ function checkBlock({ cidr, except = [] }: Block, path: Path, problems: Problems
   if (network === undefined) return problems.invalid(cidrPath, cidr, NOT_A_NETWORK);
   for (const [index, text] of except.entries()) {
     const exception = parseCidr(text);
-    const here = path.child("except").index(index);
-    if (exception === undefined) problems.invalid(here, text, NOT_A_NETWORK);
+    const exceptPath = path.child("except").index(index);
+    if (exception === undefined) problems.invalid(exceptPath, text, NOT_A_NETWORK);
     else if (!isStrictSubset(exception, network)) {
-      problems.invalid(here, text, "must be a strict subset of `cidr`");
+      problems.invalid(exceptPath, text, "must be a strict subset of `cidr`");
     }
   }
 }
@@ -237,7 +237,7 @@ function checkPeer(peer: Peer, path: Path, problems: Problems): void {
 interface Rule {
   readonly path: Path;
   readonly ports: readonly Port[];
-  /** `from` or `to`. */
+  /** Name of the peers' field: `from` or `to`. */
   readonly side: string;
   readonly peers: readonly Peer[];
 }
@@ -275,7 +275,7 @@ function validate({ spec }: NetworkPolicy, problems: Problems): void {
   }
 }
 
-/** Odd spellings of networks. */
+/** Warnings about CIDRs in non-standard spellings. */
 function warnings({ spec }: NetworkPolicy): readonly string[] {
   const found: string[] = [];
   const look = (text: string, path: Path) => {
@@ -301,7 +301,7 @@ export const networkPolicy = kind(networkPolicyV1, {
   versions: [{ version: "v1", struct: networkPolicyV1, onByDefault: true, convert: "hub" }],
   rules: { metadataOnUpdate: { "": ["object", "change"] }, generation: true },
   hooks: {
-    default: fillDirections,
+    default: defaultPolicyTypes,
     validate,
     // Kubernetes validates a changed policy twice and reports each error twice.
     validateUpdate: (object, _old, problems) => {

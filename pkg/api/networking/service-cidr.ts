@@ -78,7 +78,7 @@ function validate({ spec: { cidrs = [] } }: ServiceCIDR, problems: Problems): vo
   checkFamilies(cidrs, problems);
 }
 
-/** A second family may come; nothing else changes. */
+/** Allows a second family to be added; rejects other changes. */
 function validateChange(object: ServiceCIDR, old: ServiceCIDR, problems: Problems): void {
   const [now, before] = [object.spec.cidrs ?? [], old.spec.cidrs ?? []];
   const grows = before.length === 1 && now.length === 2;

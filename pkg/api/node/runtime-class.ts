@@ -20,7 +20,7 @@ import {
 } from "../core/shared/resource-names.ts";
 import { checkToleration, toleration, type Toleration } from "../core/pod/spec/toleration.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { entry, invalidEach, mustNotChange, repeatedPlaces, sortedKeys } from "../strategy.ts";
+import { entry, invalidEach, mustNotChange, duplicateIndexes, sortedKeys } from "../strategy.ts";
 
 const v1 = structs("api/node/v1");
 
@@ -87,7 +87,7 @@ type RuntimeClass = Infer<typeof runtimeClassV1>;
 function checkOverhead(object: RuntimeClass, problems: Problems): void {
   const fixed = object.overhead?.podFixed;
   for (const name of sortedKeys(fixed)) {
-    // The path is that of a container's limits, by which Kubernetes checks the amounts.
+    // Kubernetes reports the path of a container's limits here.
     const path = Path.of("overhead.limits").key(name);
     checkContainerResourceName(name, path, problems);
     checkResourceQuantity({ name, quantity: entry(fixed, name) ?? "0" }, path, problems);
@@ -105,7 +105,7 @@ function checkScheduling(object: RuntimeClass, problems: Problems): void {
   for (const [index, each] of tolerations.entries()) {
     checkToleration(each, path.child("tolerations").index(index), problems);
   }
-  const repeated = repeatedPlaces(tolerations, tolerationKey);
+  const repeated = duplicateIndexes(tolerations, tolerationKey);
   for (const [index, each] of tolerations.entries()) {
     if (!repeated.has(index)) continue;
     problems.duplicate(path.index(index), goShape(toleration, each));

@@ -26,7 +26,7 @@ import { checkConditions } from "../condition-rules.ts";
 import { checkLabelSelector } from "../label-selector.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { goShape } from "../go/go-shape.ts";
-import { dividedBySubresource } from "../strategy.ts";
+import { splitByStatusSubresource } from "../strategy.ts";
 
 const v1 = structs("api/policy/v1");
 
@@ -160,7 +160,7 @@ const noPod = {
   ],
 };
 
-/** As it was stored in v1beta1, where an empty selector selected nothing instead of everything. */
+/** Conversion from v1beta1, in which an empty selector matched no pods instead of all. */
 function budgetFromV1beta1(old: PodDisruptionBudget): PodDisruptionBudget {
   const { matchLabels = {}, matchExpressions = [] } = old.spec.selector ?? {};
   const isEmpty = Object.keys(matchLabels).length === 0 && matchExpressions.length === 0;
@@ -185,7 +185,7 @@ export const podDisruptionBudget = kind(podDisruptionBudgetV1, {
     generation: true,
   },
   hooks: {
-    ...dividedBySubresource(() => ({
+    ...splitByStatusSubresource(() => ({
       disruptionsAllowed: 0,
       currentHealthy: 0,
       desiredHealthy: 0,

@@ -136,15 +136,16 @@ export function bindingHooks(rules: Rules): KindHooks<any> {
       validate(binding, problems, context);
       if (!rules.isNamespaced) checkNowhere(binding, undefined, problems);
     },
-    // Kubernetes validates a changed binding twice and reports each error but those of the role twice.
+    // Kubernetes validates a changed binding twice and reports each error twice, except those of
+    // roleRef.
     validateUpdate: (object: Binding, old: Binding, problems, context) => {
       validate(object, problems, context);
       validate(object, problems, context);
       if (!rules.isNamespaced) checkNowhere(object, old, problems);
       if (deepEqual(object.roleRef, old.roleRef)) return;
       const { apiGroup, kind, name } = object.roleRef;
-      const shown = { APIGroup: apiGroup, Kind: kind, Name: name };
-      problems.invalid(Path.of("roleRef"), shown, "cannot change roleRef");
+      const goRoleRef = { APIGroup: apiGroup, Kind: kind, Name: name };
+      problems.invalid(Path.of("roleRef"), goRoleRef, "cannot change roleRef");
     },
   };
 }

@@ -4,7 +4,7 @@ import { Quantity } from "#meta";
 import { checkSet } from "./device-rules.ts";
 import type { DeviceCapacity } from "./shared-structs.ts";
 
-const MOST_VALUES = 10;
+const MAX_VALUES = 10;
 
 type Policy = NonNullable<DeviceCapacity["requestPolicy"]>;
 type Range = NonNullable<Policy["validRange"]>;
@@ -61,12 +61,12 @@ function checkValues(
     if (before === undefined || before.compare(amount) <= 0) continue;
     problems.invalid(path.index(index), String(amount), "values must be sorted in ascending order");
   }
-  checkSet(amounts, MOST_VALUES, {
+  checkSet(amounts, MAX_VALUES, {
     path,
     problems,
-    check: (amount, place) => {
+    check: (amount, itemPath) => {
       const detail = `option is larger than capacity value: ${capacity}`;
-      if (amount.compare(capacity) > 0) problems.invalid(place, String(amount), detail);
+      if (amount.compare(capacity) > 0) problems.invalid(itemPath, String(amount), detail);
     },
     key: (amount) => String(amount.value()),
   });
@@ -107,7 +107,7 @@ function checkStep(
 ): void {
   const { least, greatest, bounds, problems } = options;
   const width = step.value();
-  // Kubernetes divides by it.
+  // Kubernetes divides by the step.
   if (width <= 0n) return problems.invalid(path, String(step), "must be greater than zero");
   const first = least.add(step);
   if (first.compare(bounds.capacity) > 0) {

@@ -107,7 +107,7 @@ export const deviceClass = kind(deviceClassV1beta2, {
     prepareUpdate: (object, old, { gate }) =>
       dropGated(deviceClassV1beta2, object, { old, isOn: gate }),
     validate: (object, problems) => check(object, undefined, problems),
-    // Twice, like Kubernetes, where updates are also checked as if they were creations.
+    // Kubernetes validates updates also as creations, so that errors are reported twice.
     validateUpdate: (object, old, problems) => {
       check(object, undefined, problems);
       check(object, old, problems);

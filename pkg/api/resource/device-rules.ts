@@ -7,7 +7,7 @@ import {
   isLabelValue,
   isQualifiedName,
 } from "#meta";
-import { invalidEach, repeatedPlaces, unsupported } from "../strategy.ts";
+import { invalidEach, duplicateIndexes, unsupported } from "../strategy.ts";
 import { selectorFault } from "./device-expressions.ts";
 import type {
   DeviceConfiguration,
@@ -16,15 +16,15 @@ import type {
   DeviceToleration,
 } from "./shared-structs.ts";
 
-const LONGEST_DRIVER = 63;
-const LONGEST_POOL = 253;
-const LONGEST_ID = 32;
-const LONGEST_EXPRESSION = 10 * 1024;
-const MOST_SELECTORS = 32;
-const MOST_CONFIGURATIONS = 32;
+const MAX_DRIVER_LENGTH = 63;
+const MAX_POOL_LENGTH = 253;
+const MAX_ID_LENGTH = 32;
+const MAX_EXPRESSION_LENGTH = 10 * 1024;
+const MAX_SELECTORS = 32;
+const MAX_CONFIGURATIONS = 32;
 
 /** Limit on the bytes of opaque parameters and driver data. */
-export const LONGEST_DATA = 10 * 1024;
+export const MAX_DATA_BYTES = 10 * 1024;
 
 const effects = ["NoExecute", "NoSchedule"];
 
@@ -38,19 +38,19 @@ export function checkSubdomain(name: string, path: Path, problems: Problems): vo
 
 export function checkDriver(driver: string, path: Path, problems: Problems): void {
   if (driver === "") problems.required(path);
-  if (driver.length > LONGEST_DRIVER) problems.tooLong(path, driver, LONGEST_DRIVER);
+  if (driver.length > MAX_DRIVER_LENGTH) problems.tooLong(path, driver, MAX_DRIVER_LENGTH);
   const messages = isDns1123Subdomain(driver.toLowerCase());
   invalidEach(problems, path, { value: driver, messages });
 }
 
 export function checkPool(pool: string, path: Path, problems: Problems): void {
   if (pool === "") return problems.required(path);
-  if (pool.length > LONGEST_POOL) problems.tooLong(path, pool, LONGEST_POOL);
+  if (pool.length > MAX_POOL_LENGTH) problems.tooLong(path, pool, MAX_POOL_LENGTH);
   for (const part of pool.split("/")) checkSubdomain(part, path, problems);
 }
 
 function checkId(id: string, path: Path, problems: Problems): void {
-  if (id.length > LONGEST_ID) problems.tooLong(path, id, LONGEST_ID);
+  if (id.length > MAX_ID_LENGTH) problems.tooLong(path, id, MAX_ID_LENGTH);
   invalidEach(problems, path, { value: id, messages: isIdentifier(id) });
 }
 
@@ -109,15 +109,15 @@ export function checkSelectors(
   const check = ({ cel }: DeviceSelector, fieldPath: Path) => {
     if (cel === undefined) return problems.required(fieldPath.child("cel"));
     const { expression } = cel;
-    const at = fieldPath.child("cel", "expression");
-    if (Buffer.byteLength(expression) > LONGEST_EXPRESSION) {
-      return problems.tooLong(at, expression, LONGEST_EXPRESSION);
+    const expressionPath = fieldPath.child("cel", "expression");
+    if (Buffer.byteLength(expression) > MAX_EXPRESSION_LENGTH) {
+      return problems.tooLong(expressionPath, expression, MAX_EXPRESSION_LENGTH);
     }
     const fault = selectorFault(expression);
-    if (fault?.kind === "invalid") problems.invalid(at, expression, fault.detail);
-    if (fault?.kind === "forbidden") problems.forbidden(at, fault.detail);
+    if (fault?.kind === "invalid") problems.invalid(expressionPath, expression, fault.detail);
+    if (fault?.kind === "forbidden") problems.forbidden(expressionPath, fault.detail);
   };
-  checkEach(selectors, MOST_SELECTORS, { path, problems, check });
+  checkEach(selectors, MAX_SELECTORS, { path, problems, check });
 }
 
 /**
@@ -133,7 +133,7 @@ function checkConfiguration(
   const opaquePath = path.child("opaque");
   if (opaque === undefined) return problems.required(opaquePath);
   checkDriver(opaque.driver, opaquePath.child("driver"), problems);
-  const longest = isStored ? Infinity : LONGEST_DATA;
+  const longest = isStored ? Infinity : MAX_DATA_BYTES;
   checkData(opaque.parameters, opaquePath.child("parameters"), { problems, longest });
 }
 
@@ -148,12 +148,12 @@ export function checkConfigurations<T extends DeviceConfiguration>(
     readonly check?: (member: T, path: Path) => void;
   },
 ): void {
-  checkEach(configurations, options.most ?? MOST_CONFIGURATIONS, {
+  checkEach(configurations, options.most ?? MAX_CONFIGURATIONS, {
     path,
     problems: options.problems,
-    check: (each, place) => {
-      options.check?.(each, place);
-      checkConfiguration(each, place, options);
+    check: (each, itemPath) => {
+      options.check?.(each, itemPath);
+      checkConfiguration(each, itemPath, options);
     },
   });
 }
@@ -210,7 +210,7 @@ interface Binding {
   readonly bindingFailureConditions?: readonly string[];
 }
 
-const MOST_BINDING_CONDITIONS = 4;
+const MAX_BINDING_CONDITIONS = 4;
 
 /** Validates binding conditions and binding failure conditions. */
 export function checkBinding(
@@ -222,13 +222,13 @@ export function checkBinding(
   const badPath = path.child("bindingFailureConditions");
   const check = (name: string, fieldPath: Path) =>
     invalidEach(problems, fieldPath, { value: name, messages: isQualifiedName(name) });
-  checkEach(good, MOST_BINDING_CONDITIONS, { path: goodPath, problems, check });
-  checkEach(bad, MOST_BINDING_CONDITIONS, { path: badPath, problems, check });
-  for (const index of repeatedPlaces(good, (name) => name)) {
+  checkEach(good, MAX_BINDING_CONDITIONS, { path: goodPath, problems, check });
+  checkEach(bad, MAX_BINDING_CONDITIONS, { path: badPath, problems, check });
+  for (const index of duplicateIndexes(good, (name) => name)) {
     problems.duplicate(goodPath.index(index), good[index]);
   }
   const goodNames = new Set(good);
-  const repeated = repeatedPlaces(bad, (name) => name);
+  const repeated = duplicateIndexes(bad, (name) => name);
   for (const [index, name] of bad.entries()) {
     if (repeated.has(index)) problems.duplicate(badPath.index(index), name);
     const detail = "bindingFailureConditions must not overlap with bindingConditions";

@@ -53,7 +53,7 @@ const priorityClassV1 = v1(
 
 type PriorityClass = Infer<typeof priorityClassV1>;
 
-const HIGHEST_USER_VALUE = 1_000_000_000;
+const MAX_USER_VALUE = 1_000_000_000;
 
 /** Name prefix of the system priority classes. */
 const SYSTEM_PREFIX = "system-";
@@ -61,14 +61,14 @@ const SYSTEM_PREFIX = "system-";
 export const systemClasses = [
   {
     name: "system-cluster-critical",
-    value: 2 * HIGHEST_USER_VALUE,
+    value: 2 * MAX_USER_VALUE,
     description:
       "Used for system critical pods that must run in the cluster, but can be moved to another " +
       "node if necessary.",
   },
   {
     name: "system-node-critical",
-    value: 2 * HIGHEST_USER_VALUE + 1000,
+    value: 2 * MAX_USER_VALUE + 1000,
     description: "Used for system critical pods that must not be moved from their current node.",
   },
 ] as const;
@@ -85,8 +85,8 @@ function deviation(object: PriorityClass): string | undefined {
 
 function checkName(object: PriorityClass, problems: Problems): void {
   if (!object.metadata.name?.startsWith(SYSTEM_PREFIX)) {
-    if (object.value <= HIGHEST_USER_VALUE) return;
-    const limit = `maximum allowed value of a user defined priority is ${HIGHEST_USER_VALUE}`;
+    if (object.value <= MAX_USER_VALUE) return;
+    const limit = `maximum allowed value of a user defined priority is ${MAX_USER_VALUE}`;
     return problems.forbidden(Path.of("value"), limit);
   }
   const wrong = deviation(object);
@@ -109,7 +109,7 @@ export const priorityClass = kind(priorityClassV1, {
   scope: "Cluster",
   versions: [{ version: "v1", struct: priorityClassV1, onByDefault: true, convert: "hub" }],
   hooks: {
-    // The generation is set once and then stays.
+    // The generation is 1 on creation and never changes.
     prepareCreate: (object) => {
       object.metadata.generation = 1;
     },

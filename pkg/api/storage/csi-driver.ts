@@ -15,7 +15,7 @@ import {
 } from "#schema";
 import { type HookContext, kind, objectMeta } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { mustNotChange, repeatedPlaces, unsupported } from "../strategy.ts";
+import { mustNotChange, duplicateIndexes, unsupported } from "../strategy.ts";
 
 const v1 = structs("api/storage/v1");
 
@@ -137,11 +137,11 @@ const csiDriverV1 = v1(
 
 type CSIDriver = Infer<typeof csiDriverV1>;
 
-const LONGEST_NAME = 63;
+const MAX_NAME_LENGTH = 63;
 /** Minimum of nodeAllocatableUpdatePeriodSeconds. */
-const SHORTEST_UPDATE_PERIOD = 10;
-const SHORTEST_TOKEN = 10 * 60;
-const LONGEST_TOKEN = 2 ** 32;
+const MIN_UPDATE_PERIOD_SECONDS = 10;
+const MIN_TOKEN_SECONDS = 10 * 60;
+const MAX_TOKEN_SECONDS = 2 ** 32;
 const UPDATE_GATE = "MutableCSINodeAllocatableCount";
 
 /** In the order in which messages list them. */
@@ -150,7 +150,7 @@ const groupPolicies = ["File", "None", "ReadWriteOnceWithFSType"];
 
 function checkTokenRequests({ spec }: CSIDriver, problems: Problems): void {
   const requests = spec.tokenRequests ?? [];
-  const repeated = repeatedPlaces(requests, ({ audience }) => audience);
+  const repeated = duplicateIndexes(requests, ({ audience }) => audience);
   for (const [index, { audience, expirationSeconds: seconds }] of requests.entries()) {
     const path = Path.of("spec.tokenRequests").index(index);
     if (repeated.has(index)) {
@@ -159,14 +159,14 @@ function checkTokenRequests({ spec }: CSIDriver, problems: Problems): void {
     }
     if (seconds === undefined) continue;
     const expirationSecondsPath = path.child("expirationSeconds");
-    if (seconds < SHORTEST_TOKEN) {
+    if (seconds < MIN_TOKEN_SECONDS) {
       problems.invalid(
         expirationSecondsPath,
         seconds,
         "may not specify a duration less than 10 minutes",
       );
     }
-    if (seconds > LONGEST_TOKEN) {
+    if (seconds > MAX_TOKEN_SECONDS) {
       problems.invalid(
         expirationSecondsPath,
         seconds,
@@ -178,7 +178,8 @@ function checkTokenRequests({ spec }: CSIDriver, problems: Problems): void {
 
 function validate(object: CSIDriver, problems: Problems): void {
   const { name = "" } = object.metadata;
-  if (name.length > LONGEST_NAME) problems.tooLong(Path.of("metadata.name"), name, LONGEST_NAME);
+  if (name.length > MAX_NAME_LENGTH)
+    problems.tooLong(Path.of("metadata.name"), name, MAX_NAME_LENGTH);
   const { fsGroupPolicy, volumeLifecycleModes = [] } = object.spec;
   if (fsGroupPolicy !== undefined && !groupPolicies.includes(fsGroupPolicy)) {
     problems.notSupported(Path.of("spec.fsGroupPolicy"), fsGroupPolicy, groupPolicies);
@@ -190,8 +191,8 @@ function validate(object: CSIDriver, problems: Problems): void {
     unsupported(problems, path, { value: mode, supported: lifecycleModes });
   }
   const { nodeAllocatableUpdatePeriodSeconds: period } = object.spec;
-  if (period === undefined || period >= SHORTEST_UPDATE_PERIOD) return;
-  const detail = `must be greater than or equal to ${SHORTEST_UPDATE_PERIOD} seconds`;
+  if (period === undefined || period >= MIN_UPDATE_PERIOD_SECONDS) return;
+  const detail = `must be greater than or equal to ${MIN_UPDATE_PERIOD_SECONDS} seconds`;
   problems.invalid(Path.of("spec.nodeAllocatableUpdatePeriodSeconds"), period, detail);
 }
 

@@ -14,7 +14,7 @@ import {
 import { isDns1123Subdomain, isQualifiedName, kind, objectMeta } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { goShape } from "../go/go-shape.ts";
-import { FIELD_IMMUTABLE, invalidEach, repeatedPlaces } from "../strategy.ts";
+import { FIELD_IMMUTABLE, invalidEach, duplicateIndexes } from "../strategy.ts";
 
 const v1 = structs("api/storage/v1");
 
@@ -74,18 +74,19 @@ const csiNodeV1 = v1(
 type CSINode = Infer<typeof csiNodeV1>;
 type Driver = NonNullable<CSINode["spec"]["drivers"]>[number];
 
-const LONGEST_DRIVER_NAME = 63;
-const LONGEST_NODE_ID = 256;
+const MAX_DRIVER_NAME_LENGTH = 63;
+const MAX_NODE_ID_LENGTH = 256;
 
 function checkDriver(driver: Driver, path: Path, problems: Problems): void {
   const { name, nodeID, allocatable } = driver;
   const namePath = path.child("name");
   if (name === "") problems.required(namePath);
-  if (name.length > LONGEST_DRIVER_NAME) problems.tooLong(namePath, name, LONGEST_DRIVER_NAME);
+  if (name.length > MAX_DRIVER_NAME_LENGTH)
+    problems.tooLong(namePath, name, MAX_DRIVER_NAME_LENGTH);
   const messages = isDns1123Subdomain(name.toLowerCase());
   invalidEach(problems, namePath, { value: name, messages });
   if (nodeID === "") problems.required(path.child("nodeID"));
-  if (Buffer.byteLength(nodeID) > LONGEST_NODE_ID) {
+  if (Buffer.byteLength(nodeID) > MAX_NODE_ID_LENGTH) {
     problems.invalid(path.child("nodeID"), nodeID, "must be 256 characters or less");
   }
   const count = allocatable?.count;
@@ -97,7 +98,7 @@ function checkDriver(driver: Driver, path: Path, problems: Problems): void {
 
 /** Validates topology keys; errors have the path of the driver. */
 function checkKeys(keys: readonly string[], path: Path, problems: Problems): void {
-  const repeated = repeatedPlaces(keys, (key) => key);
+  const repeated = duplicateIndexes(keys, (key) => key);
   for (const [index, key] of keys.entries()) {
     if (key === "") problems.required(path);
     if (repeated.has(index)) problems.duplicate(path, key);
@@ -107,7 +108,7 @@ function checkKeys(keys: readonly string[], path: Path, problems: Problems): voi
 
 function validate({ spec }: CSINode, problems: Problems): void {
   const drivers = spec.drivers ?? [];
-  const repeated = repeatedPlaces(drivers, ({ name }) => name);
+  const repeated = duplicateIndexes(drivers, ({ name }) => name);
   for (const [index, driver] of drivers.entries()) {
     const path = Path.of("spec.drivers").index(index);
     checkDriver(driver, path, problems);
@@ -144,7 +145,7 @@ export const csiNode = kind(csiNodeV1, {
   hooks: {
     validate,
     validateUpdate: (object, old, problems) => {
-      // Kubernetes checks a changed CSINode twice, and reports every cause twice.
+      // Kubernetes validates a changed CSINode twice and reports each error twice.
       validate(object, problems);
       validate(object, problems);
       checkFixedDrivers(object, old, problems);

@@ -21,7 +21,7 @@ import { roundAmounts } from "../core/shared/resource-amounts.ts";
 import { checkDriverName } from "../core/volume/volume-source-rules.ts";
 import { goShape } from "../go/go-shape.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { dividedWithMetadata } from "../status-metadata.ts";
+import { splitByStatusKeepingMetadata } from "../status-metadata.ts";
 import { FIELD_IMMUTABLE, invalidEach } from "../strategy.ts";
 
 const v1 = structs("api/storage/v1");
@@ -105,8 +105,8 @@ const volumeAttachmentV1 = v1(
 type VolumeAttachment = Infer<typeof volumeAttachmentV1>;
 
 const path = Path.of("spec");
-const LONGEST_MESSAGE = 1024;
-const MOST_METADATA_BYTES = 256 * 1024;
+const MAX_MESSAGE_LENGTH = 1024;
+const MAX_METADATA_BYTES = 256 * 1024;
 const CODE_GATE = "MutableCSINodeAllocatableCount";
 
 function checkSource({ source }: VolumeAttachment["spec"], problems: Problems): void {
@@ -127,14 +127,14 @@ function checkStatus({ status }: VolumeAttachment, problems: Problems): void {
   const statusPath = Path.of("status");
   const pairs = Object.entries(status.attachmentMetadata ?? {}).flat();
   const size = pairs.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
-  if (size > MOST_METADATA_BYTES) {
-    problems.tooLong(statusPath.child("attachmentMetadata"), "", MOST_METADATA_BYTES);
+  if (size > MAX_METADATA_BYTES) {
+    problems.tooLong(statusPath.child("attachmentMetadata"), "", MAX_METADATA_BYTES);
   }
   for (const field of ["attachError", "detachError"] as const) {
     const message = status[field]?.message ?? "";
-    if (Buffer.byteLength(message) <= LONGEST_MESSAGE) continue;
+    if (Buffer.byteLength(message) <= MAX_MESSAGE_LENGTH) continue;
     // The reported limit is that of the metadata, as in Kubernetes.
-    problems.tooLong(statusPath.child(field, "message"), message, MOST_METADATA_BYTES);
+    problems.tooLong(statusPath.child(field, "message"), message, MAX_METADATA_BYTES);
   }
 }
 
@@ -147,7 +147,7 @@ function validate(attachment: VolumeAttachment, problems: Problems): void {
   checkStatus(attachment, problems);
 }
 
-/** Rules of v1, for new objects only. */
+/** Validates rules of v1 that apply to new objects only. */
 function validateNames({ spec }: VolumeAttachment, problems: Problems): void {
   checkDriverName(spec.attacher, path.child("attacher"), problems);
   const name = spec.source.persistentVolumeName;
@@ -159,7 +159,7 @@ function validateNames({ spec }: VolumeAttachment, problems: Problems): void {
   });
 }
 
-const divided = dividedWithMetadata(() => ({ attached: false }));
+const divided = splitByStatusKeepingMetadata(() => ({ attached: false }));
 
 function prepareUpdate(
   attachment: VolumeAttachment,

@@ -70,7 +70,7 @@ export const volumeAttributesClass = kind(volumeAttributesClassV1beta1, {
   ],
   rules: { metadataOnUpdate: { "": ["object", "change", "object"] }, deleteReturnsObject: true },
   hooks: {
-    // A controller removes the finalizer when no volume uses the class any more.
+    // Finalizer that a controller removes once no volume uses the class.
     prepareCreate: ({ metadata }, { domain }) => {
       const finalizer = resolve("{label}/vac-protection", domain);
       const finalizers = metadata.finalizers ?? [];
@@ -83,7 +83,7 @@ export const volumeAttributesClass = kind(volumeAttributesClassV1beta1, {
         if (deepEqual(object[field], old[field])) continue;
         problems.forbidden(Path.of(field), `updates to ${field} are forbidden.`);
       }
-      // Kubernetes checks a changed class twice, and reports every cause twice.
+      // Kubernetes validates a changed class twice and reports each error twice.
       validate(object, problems);
     },
   },

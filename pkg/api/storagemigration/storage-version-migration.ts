@@ -13,7 +13,7 @@ import { type Condition, kind, objectMeta, time } from "#meta";
 import { checkConditions } from "../condition-rules.ts";
 import { goShape } from "../go/go-shape.ts";
 import { column, nameOf } from "../printing.ts";
-import { dividedWithMetadata } from "../status-metadata.ts";
+import { splitByStatusKeepingMetadata } from "../status-metadata.ts";
 import { mustNotChange } from "../strategy.ts";
 
 const v1alpha1 = structs("api/storagemigration/v1alpha1");
@@ -142,7 +142,7 @@ function checkStatus(migration: Migration, old: Migration, problems: Problems): 
   checkVersion(migration, problems);
   const conditions = (status.conditions ?? []).map((each) => ({
     type: each.type,
-    // Checked below like that of any other condition.
+    // Validated below with the other conditions.
     status: each.status as Condition["status"],
     lastTransitionTime: each.lastUpdateTime ?? "",
     reason: each.reason ?? "",
@@ -196,7 +196,7 @@ export const storageVersionMigration = kind(storageVersionMigrationV1alpha1, {
     resets: { status: ["metadata", "spec"] },
   },
   hooks: {
-    ...dividedWithMetadata(() => ({})),
+    ...splitByStatusKeepingMetadata(() => ({})),
     validate,
     validateUpdate: (object, old, problems, { subresource }) => {
       if (subresource === "status") return checkStatus(object, old, problems);

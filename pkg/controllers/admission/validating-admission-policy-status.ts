@@ -3,7 +3,7 @@ import {
   type CheckedPolicy,
   type CustomResourceDefinition,
   customType,
-  mostTypes,
+  maxCheckedKinds,
   type TypedResource,
   typedResources,
   typeWarnings,
@@ -87,7 +87,7 @@ async function customTypes(
   const group = resolve("apiextensions.{api}", client.domain);
   const kind = { plural: "customresourcedefinitions", kind: "CustomResourceDefinition" };
   const definitions: Handle<Definition> = { group, version: "v1", ...kind, namespaced: false };
-  const found = [...names].slice(0, mostTypes).map(async (name) => {
+  const found = [...names].slice(0, maxCheckedKinds).map(async (name) => {
     const definition = await client.get(definitions, { name }).catch(ignoreUnknown);
     return definition === undefined ? [] : typesOf(definition.spec);
   });

@@ -1,4 +1,4 @@
-import { apiRanks } from "#api";
+import { apiServicePriorities } from "#api";
 import { resolve } from "#meta";
 import type { ServerAccess } from "#registry";
 import { ensureDefaultObjects } from "./default-objects.ts";
@@ -19,7 +19,7 @@ export async function ensureLocalApiServices(options: ServerAccess): Promise<voi
   const served = new Map(
     catalog.resources.map(({ group, version }) => [`${version}.${group}`, { group, version }]),
   );
-  const ranks = apiRanks(domain);
+  const ranks = apiServicePriorities(domain);
   const wanted = [...served].flatMap(([name, { group, version }]) => {
     const rank = ranks.get(name);
     if (rank === undefined) return [];

@@ -5,7 +5,7 @@ import {
   type RankedVersion,
   type VersionDiscovery,
 } from "#aggregator";
-import { apiRanks } from "#api";
+import { apiServicePriorities } from "#api";
 import { memoize } from "#base";
 import { type Catalog, groupVersionOf, resolve } from "#meta";
 import { servedGroups, type ServedVersion } from "./group-order.ts";
@@ -78,7 +78,7 @@ function isServed(version: DiscoveredVersion): boolean {
 /** All versions with their priorities. An APIService for another server overrides a local version. */
 function rankedVersions(catalog: Catalog, { versions }: DiscoverySnapshot): readonly Ranked[] {
   const { domain } = catalog;
-  const builtIn = apiRanks(domain);
+  const builtIn = apiServicePriorities(domain);
   const registration = resolve("apiregistration.{api}", domain);
   const ranked: Ranked[] = [];
   for (const served of servedGroups(catalog).flatMap((group) => group.versions)) {

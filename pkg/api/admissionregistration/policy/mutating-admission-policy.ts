@@ -46,7 +46,7 @@ function validate({ spec }: Policy, problems: Problems, old?: Policy): void {
     problems.required(path.child("mutations"), "mutations must contain at least one item");
   }
   for (const [index, each] of mutations.entries()) {
-    const check = { problems, scope: { ...scope, patches: true } };
+    const check = { problems, scope: { ...scope, hasPatchTypes: true } };
     checkMutation(each, path.child("mutations").index(index), check);
   }
   checkChoice(spec.reinvocationPolicy || undefined, path.child("reinvocationPolicy"), {
@@ -88,7 +88,7 @@ function checkMutation(mutation: Mutation, path: Path, { problems, scope }: Chec
       const expression = value?.expression ?? "";
       const inside = at.child("expression");
       if (expression.trim() === "") problems.required(inside);
-      else checkExpression(expression, inside, { place: field, scope, problems });
+      else checkExpression(expression, inside, { position: field, scope, problems });
     }
   }
 }

@@ -1,6 +1,6 @@
 import { required, list, named, pointer, value, string } from "#schema";
 import { objectMeta } from "#meta";
-import { byName, sharedPolicyStructs, unlisted, type Version } from "./policy-structs.ts";
+import { byName, sharedPolicyStructs, withoutOpenApiEnum, type Version } from "./policy-structs.ts";
 
 type Shared = ReturnType<typeof sharedPolicyStructs>;
 
@@ -85,7 +85,7 @@ function policyOf(version: Version, shared: Shared) {
         failurePolicy,
         "What happens when an expression fails or the configuration is invalid: one of Ignore " +
           "(skip the policy), Fail (deny the request). Defaults to Fail.",
-        { default: "Fail", ...(version === "v1beta1" ? unlisted : {}) },
+        { default: "Fail", ...(version === "v1beta1" ? withoutOpenApiEnum : {}) },
       ),
       matchConditions: value(
         6,

@@ -26,7 +26,7 @@ export interface ExpressionScope {
   readonly params?: boolean;
   readonly authorizer?: boolean;
   /** Whether the types `Object` and `JSONPatch` are declared. */
-  readonly patches?: boolean;
+  readonly hasPatchTypes?: boolean;
   /** Types of the declared variables by name; absent = `variables` is undeclared. */
   readonly variables?: ReadonlyMap<string, CelType>;
 }
@@ -35,7 +35,7 @@ export interface ExpressionScope {
 const OPEN_TYPE = "Object";
 
 /** Allowed result types by position of the expression. */
-const resultsOf = {
+const resultTypes = {
   condition: [bool],
   message: [string],
   annotation: [string, nullType],
@@ -44,12 +44,18 @@ const resultsOf = {
 } satisfies Readonly<Record<string, readonly CelType[]>>;
 
 /** Position of an expression; a `variable` may have any type. */
-export type ExpressionPlace = keyof typeof resultsOf | "variable";
+export type ExpressionPosition = keyof typeof resultTypes | "variable";
 
 const base = Environment.kubernetes({ variables: {} });
 
 function environmentOf(scope: ExpressionScope): Environment {
-  const { object = dyn, params = false, authorizer = false, patches = false, variables } = scope;
+  const {
+    object = dyn,
+    params = false,
+    authorizer = false,
+    hasPatchTypes: patches = false,
+    variables,
+  } = scope;
   return base.extend({
     variables: {
       object,
@@ -79,20 +85,20 @@ type CompiledExpression =
       readonly isInternal?: boolean;
     };
 
-/** @param place determines the result type */
+/** @param position determines the result type */
 export function compileExpression(
   text: string,
-  place: ExpressionPlace,
+  position: ExpressionPosition,
   scope: ExpressionScope,
 ): CompiledExpression {
   const { program, reason, isInstantiation } = compile(text, environmentOf(scope));
   if (program === undefined) return { error: reason, isInternal: isInstantiation };
-  if (place === "variable") return { program };
-  const results: readonly CelType[] = resultsOf[place];
+  if (position === "variable") return { program };
+  const results: readonly CelType[] = resultTypes[position];
   if (results.some((type) => sameType(type, program.type))) return { program };
   const texts = results.map(typeText);
-  const wanted = texts.length === 1 ? texts[0] : `one of [${texts.join(" ")}]`;
-  return { error: `must evaluate to ${wanted} but got ${typeText(program.type)}` };
+  const expected = texts.length === 1 ? texts[0] : `one of [${texts.join(" ")}]`;
+  return { error: `must evaluate to ${expected} but got ${typeText(program.type)}` };
 }
 
 interface NamedExpression {
@@ -105,9 +111,9 @@ export function variableTypes(variables: readonly NamedExpression[], scope: Expr
   const types = new Map<string, CelType>();
   const extended = variables.length === 0 ? scope : { ...scope, variables: types };
   const compiled = variables.map(({ name, expression }) => {
-    const made = compileExpression(expression.trim(), "variable", extended);
-    types.set(name, made.program?.type ?? dyn);
-    return { name, expression, ...made };
+    const compiledVariable = compileExpression(expression.trim(), "variable", extended);
+    types.set(name, compiledVariable.program?.type ?? dyn);
+    return { name, expression, ...compiledVariable };
   });
   return { scope: extended, compiled };
 }
@@ -120,14 +126,14 @@ export function checkExpression(
   text: string,
   path: Path,
   rest: {
-    readonly place: ExpressionPlace;
+    readonly position: ExpressionPosition;
     readonly scope: ExpressionScope;
     readonly problems: Problems;
     readonly then?: (type: CelType) => void;
   },
 ): void {
   rest.problems.defer((problems) => {
-    const { program, error, isInternal } = compileExpression(text, rest.place, rest.scope);
+    const { program, error, isInternal } = compileExpression(text, rest.position, rest.scope);
     if (program !== undefined) rest.then?.(program.type);
     else if (isInternal !== true) problems.invalid(path, text, error);
     else problems.add({ type: "InternalError", field: path.toString(), detail: error });

@@ -3,7 +3,7 @@ import type { Path, Problems } from "#schema";
 import { isDns1035Label, isDns1123Subdomain, isPathSegmentName, isQualifiedName } from "#meta";
 import { type CelType, dyn } from "#cel";
 import { checkLabelSelector } from "../../label-selector.ts";
-import { invalidEach, repeatedPlaces, unsupported } from "../../strategy.ts";
+import { invalidEach, duplicateIndexes, unsupported } from "../../strategy.ts";
 import { checkExpression, type ExpressionScope } from "./policy-expressions.ts";
 import type {
   MatchCondition,
@@ -68,7 +68,7 @@ export function checkMutatingOperations(
 }
 
 function checkResourceNames(names: readonly string[], path: Path, problems: Problems): void {
-  const repeated = repeatedPlaces(names, (name) => name);
+  const repeated = duplicateIndexes(names, (name) => name);
   for (const [index, name] of names.entries()) {
     const itemPath = path.index(index);
     invalidEach(problems, itemPath, { value: name, messages: isPathSegmentName(name) });
@@ -88,9 +88,9 @@ export function checkMatchConditions(
   for (const [index, { name, expression }] of conditions.entries()) {
     const itemPath = path.index(index);
     const text = expression.trim();
-    const at = itemPath.child("expression");
-    if (text === "") problems.required(at);
-    else checkExpression(text, at, { place: "condition", scope, problems });
+    const expressionPath = itemPath.child("expression");
+    if (text === "") problems.required(expressionPath);
+    else checkExpression(text, expressionPath, { position: "condition", scope, problems });
     if (name === "") problems.required(itemPath.child("name"));
     else {
       const messages = isQualifiedName(name);
@@ -155,14 +155,19 @@ export function checkVariables(
     else if (!/^[_a-zA-Z][_a-zA-Z0-9]*$/.test(name) || reservedWords.has(name)) {
       problems.invalid(itemPath.child("name"), name, "must be a valid CEL identifier");
     } else if (names.has(name)) problems.duplicate(itemPath.child("name"), name);
-    const at = itemPath.child("expression");
+    const expressionPath = itemPath.child("expression");
     names.add(name);
-    if (expression.trim() === "") problems.required(at, "expression is not specified");
+    if (expression.trim() === "") problems.required(expressionPath, "expression is not specified");
     else {
       const then = (type: CelType): void => void types.set(name, type);
-      checkExpression(expression, at, { place: "variable", scope: extended, problems, then });
+      checkExpression(expression, expressionPath, {
+        position: "variable",
+        scope: extended,
+        problems,
+        then,
+      });
     }
-    // Until it turns out to be of a type, or if it is of none.
+    // The variable is dyn unless its expression compiles.
     problems.defer(() => void (types.has(name) || types.set(name, dyn)));
   }
   return extended;
@@ -197,12 +202,15 @@ export function checkParamRef(
     unsupported(problems, parameterNotFoundActionPath, { value: action, supported });
 }
 
-/** `apps/v1/Kind`, or `<unset>`: the cell of a policy without parameters. */
+/** Table cell of paramKind: `apps/v1/Kind`, or `<unset>` for a policy without parameters. */
 export function paramKindCell(kind: ParamKind | undefined): string {
   return kind === undefined ? "<unset>" : `${kind.apiVersion ?? ""}/${kind.kind ?? ""}`;
 }
 
-/** `namespace/name`, `*` for the request's namespace, or the selector as Go prints it. */
+/**
+ * Table cell of paramRef: `namespace/name` (`*` = namespace of the request), or the selector as Go
+ * prints it.
+ */
 export function paramRefCell(reference: ParamRef | undefined): string {
   if (reference === undefined) return "<unset>";
   const { name, namespace, selector } = reference;
@@ -212,7 +220,7 @@ export function paramRefCell(reference: ParamRef | undefined): string {
 
 type Selector = NonNullable<ParamRef["selector"]>;
 
-/** `%v` of Go's pointer to a label selector. */
+/** Go's `%v` format of a pointer to a label selector. */
 function goSelector({ matchLabels = {}, matchExpressions = [] }: Selector): string {
   const labels = Object.keys(matchLabels)
     .sort()

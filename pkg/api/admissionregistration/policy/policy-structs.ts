@@ -23,7 +23,7 @@ export const byName = {
 } as const;
 
 /** Omits the allowed values from OpenAPI: Kubernetes declares the enum in some versions only. */
-export const unlisted = { openApi: { enum: false } } as const;
+export const withoutOpenApiEnum = { openApi: { enum: false } } as const;
 
 export function matchConditionOf(version: Version) {
   const declare = structs(`api/admissionregistration/${version}`);
@@ -161,7 +161,7 @@ function matchResourcesOf(version: Version) {
         "Whether requests through another group or version match as well. One of Exact (as " +
           "listed in the rules), Equivalent (any version; the object is converted). Defaults to " +
           "Equivalent.",
-        { default: "Equivalent", ...(version === "v1beta1" ? unlisted : {}) },
+        { default: "Equivalent", ...(version === "v1beta1" ? withoutOpenApiEnum : {}) },
       ),
     },
     { atomic: true },
@@ -194,7 +194,7 @@ function paramRefOf(version: Version) {
         "What happens when no parameter object is found. One of Allow (skip the binding), Deny " +
           "(apply the failurePolicy of the policy). Required, except in v1alpha1, where it " +
           "defaults to Deny.",
-        version === "v1alpha1" ? { default: "Deny" } : unlisted,
+        version === "v1alpha1" ? { default: "Deny" } : withoutOpenApiEnum,
       ),
     },
     { atomic: true },

@@ -2,7 +2,7 @@
 import { bool, type CelType, dyn, int, listOf, mapOf, objectOf, string, timestamp } from "#cel";
 
 /** Object type with exactly these fields, whose names need no escaping. */
-function declared(name: string, fields: Readonly<Record<string, CelType>>): CelType {
+function structTypeOf(name: string, fields: Readonly<Record<string, CelType>>): CelType {
   const types = new Map(Object.entries(fields));
   return objectOf({
     name: `kubernetes.${name}`,
@@ -15,15 +15,15 @@ function declared(name: string, fields: Readonly<Record<string, CelType>>): CelT
 
 const strings = listOf(string);
 const texts = mapOf(string, string);
-const kind = declared("GroupVersionKind", { group: string, version: string, kind: string });
-const resource = declared("GroupVersionResource", {
+const kind = structTypeOf("GroupVersionKind", { group: string, version: string, kind: string });
+const resource = structTypeOf("GroupVersionResource", {
   group: string,
   version: string,
   resource: string,
 });
 
 /** Type of `request`: AdmissionRequest without the objects, which are variables themselves. */
-export const requestType = declared("AdmissionRequest", {
+export const requestType = structTypeOf("AdmissionRequest", {
   kind,
   resource,
   subResource: string,
@@ -33,7 +33,7 @@ export const requestType = declared("AdmissionRequest", {
   name: string,
   namespace: string,
   operation: string,
-  userInfo: declared("UserInfo", {
+  userInfo: structTypeOf("UserInfo", {
     username: string,
     uid: string,
     groups: strings,
@@ -44,14 +44,14 @@ export const requestType = declared("AdmissionRequest", {
 });
 
 /** Type of `namespaceObject`: Namespace with the metadata fields that Kubernetes exposes. */
-export const namespaceType = declared("Namespace", {
-  metadata: declared("NamespaceMetadata", {
+export const namespaceType = structTypeOf("Namespace", {
+  metadata: structTypeOf("NamespaceMetadata", {
     name: string,
     generateName: string,
     namespace: string,
     labels: texts,
     annotations: texts,
-    // The key is upper case in Kubernetes, so that it is always absent.
+    // Kubernetes spells the key in upper case, so that it is always absent.
     UID: string,
     creationTimestamp: timestamp,
     deletionGracePeriodSeconds: int,
@@ -60,10 +60,10 @@ export const namespaceType = declared("Namespace", {
     resourceVersion: string,
     finalizers: strings,
   }),
-  spec: declared("NamespaceSpec", { finalizers: strings }),
-  status: declared("NamespaceStatus", {
+  spec: structTypeOf("NamespaceSpec", { finalizers: strings }),
+  status: structTypeOf("NamespaceStatus", {
     conditions: listOf(
-      declared("NamespaceCondition", {
+      structTypeOf("NamespaceCondition", {
         status: string,
         type: string,
         lastTransitionTime: timestamp,
@@ -76,8 +76,8 @@ export const namespaceType = declared("Namespace", {
 });
 
 /**
- * `variables`: what those that were declared before give. Of their types only scalars, lists and
- * maps are known to expressions, objects and whatever else is dynamic.
+ * Type of `variables`: one field per preceding variable. Only scalar, list and map types are kept;
+ * objects and other types become dyn, as in Kubernetes.
  */
 export function variablesType(results: ReadonlyMap<string, CelType>): CelType {
   return objectOf({
@@ -89,7 +89,7 @@ export function variablesType(results: ReadonlyMap<string, CelType>): CelType {
   });
 }
 
-const kept: ReadonlySet<CelType["kind"]> = new Set([
+const exposedKinds: ReadonlySet<CelType["kind"]> = new Set([
   "bool",
   "bytes",
   "double",
@@ -102,7 +102,7 @@ const kept: ReadonlySet<CelType["kind"]> = new Set([
 ]);
 
 function simplified(type: CelType): CelType {
-  if (kept.has(type.kind)) return type;
+  if (exposedKinds.has(type.kind)) return type;
   const [first = dyn, second = dyn] = type.parameters;
   if (type.kind === "list") return listOf(simplified(first));
   if (type.kind === "map") return mapOf(simplified(first), simplified(second));

@@ -52,7 +52,7 @@ export function customType(schema: StructuralSchema): CelType | undefined {
 }
 
 /** Maximum number of kinds that a policy is checked against, as in Kubernetes. */
-export const mostTypes = 10;
+export const maxCheckedKinds = 10;
 
 /**
  * Type errors of the validations of a policy, for every kind that its rules name without wildcards:
@@ -110,11 +110,11 @@ function typesOf(
   for (const rule of matchConstraints?.resourceRules ?? []) {
     const { apiGroups = [], apiVersions = [], resources = [] } = rule;
     for (const { group, version, plural, kind, type } of known) {
-      const isMeant = apiGroups.includes(group) && apiVersions.includes(version);
-      const made = isMeant && resources.includes(plural) ? type() : undefined;
+      const matchesVersion = apiGroups.includes(group) && apiVersions.includes(version);
+      const celType = matchesVersion && resources.includes(plural) ? type() : undefined;
       const name = `${groupVersionOf(group, version)}, Kind=${kind}`;
-      if (made !== undefined) found.set(name, { name, type: made });
+      if (celType !== undefined) found.set(name, { name, type: celType });
     }
   }
-  return [...found.values()].slice(0, mostTypes);
+  return [...found.values()].slice(0, maxCheckedKinds);
 }

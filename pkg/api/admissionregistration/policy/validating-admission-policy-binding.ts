@@ -8,7 +8,7 @@ import {
   paramRefCell,
 } from "./policy-rules.ts";
 import { validatingV1 } from "./validating-policy-structs.ts";
-import { repeatedPlaces } from "../../strategy.ts";
+import { duplicateIndexes } from "../../strategy.ts";
 
 type Binding = Infer<typeof validatingV1.binding>;
 
@@ -24,7 +24,7 @@ function validate({ spec }: Binding, problems: Problems): void {
 
 function checkActions(values: readonly string[], problems: Problems): void {
   const validationActionsPath = path.child("validationActions");
-  const repeated = repeatedPlaces(values, (action) => action);
+  const repeated = duplicateIndexes(values, (action) => action);
   for (const [index, action] of values.entries()) {
     if (!actions.includes(action))
       problems.notSupported(validationActionsPath.index(index), action, actions);

@@ -4,7 +4,7 @@ import { isQualifiedName, kind } from "#meta";
 import { checkConditions } from "../../condition-rules.ts";
 import { checkJsonPath } from "../../json-path.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../../printing.ts";
-import { dividedBySubresource, invalidEach } from "../../strategy.ts";
+import { splitByStatusSubresource, invalidEach } from "../../strategy.ts";
 import { checkExpression, type ExpressionScope } from "./policy-expressions.ts";
 import {
   checkChoice,
@@ -22,7 +22,7 @@ type Spec = Policy["spec"];
 type Validation = NonNullable<Spec["validations"]>[number];
 
 const MAX_ANNOTATIONS = 20;
-const LONGEST_VALUE_EXPRESSION = 5 * 1024;
+const MAX_VALUE_EXPRESSION_LENGTH = 5 * 1024;
 const reasons = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
 const path = Path.of("spec");
 
@@ -79,7 +79,7 @@ function checkValidation(validation: Validation, path: Path, check: Check): void
   const { expression, message = "", reason } = validation;
   const at = path.child("expression");
   if (expression.trim() === "") problems.required(at, "expression is not specified");
-  else checkExpression(expression, at, { ...check, place: "condition" });
+  else checkExpression(expression, at, { ...check, position: "condition" });
   checkMessageExpression(validation, path.child("messageExpression"), check);
   if (message !== "" && message.trim() === "") {
     problems.invalid(path.child("message"), message, notEmpty);
@@ -91,7 +91,7 @@ function checkValidation(validation: Validation, path: Path, check: Check): void
   problems.notSupported(path.child("reason"), reason, reasons);
 }
 
-/** Message expressions may not call the authorizer. */
+/** Message expressions have no access to the authorizer. */
 function checkMessageExpression(
   { messageExpression: expression = "" }: Validation,
   path: Path,
@@ -99,7 +99,7 @@ function checkMessageExpression(
 ): void {
   if (expression === "") return;
   if (expression.trim() === "") return problems.invalid(path, expression, notEmpty);
-  const rest = { place: "message", scope: { ...scope, authorizer: false }, problems } as const;
+  const rest = { position: "message", scope: { ...scope, authorizer: false }, problems } as const;
   checkExpression(expression, path, rest);
 }
 
@@ -111,12 +111,12 @@ function checkAnnotations(
   const { problems } = check;
   const list = path.child("auditAnnotations");
   if (annotations.length > MAX_ANNOTATIONS) {
-    // Shown with the field names of Go's struct, as Kubernetes prints it.
-    const shown = annotations.map(({ key, valueExpression }) => {
+    // Reported with the field names of Go's struct, as in Kubernetes.
+    const goAnnotations = annotations.map(({ key, valueExpression }) => {
       return { Key: key, ValueExpression: valueExpression };
     });
     const detail = `must not have more than ${MAX_ANNOTATIONS} auditAnnotations`;
-    problems.invalid(list, shown, detail);
+    problems.invalid(list, goAnnotations, detail);
   }
   const seen = new Set<string>();
   for (const [index, { key, valueExpression }] of annotations.entries()) {
@@ -133,9 +133,9 @@ function checkAnnotations(
 function checkValue(expression: string, path: Path, check: Check): void {
   const { problems } = check;
   if (expression === "") problems.required(path, "valueExpression is not specified");
-  else if (Buffer.byteLength(expression) > LONGEST_VALUE_EXPRESSION) {
-    problems.required(path, `must not exceed ${LONGEST_VALUE_EXPRESSION} bytes in length`);
-  } else checkExpression(expression, path, { ...check, place: "annotation" });
+  else if (Buffer.byteLength(expression) > MAX_VALUE_EXPRESSION_LENGTH) {
+    problems.required(path, `must not exceed ${MAX_VALUE_EXPRESSION_LENGTH} bytes in length`);
+  } else checkExpression(expression, path, { ...check, position: "annotation" });
 }
 
 function checkStatus({ status }: Policy, problems: Problems): void {
@@ -166,7 +166,7 @@ export const validatingAdmissionPolicy = kind(validatingV1.policy, {
     resets: { status: ["metadata", "spec"] },
   },
   hooks: {
-    ...dividedBySubresource(() => ({})),
+    ...splitByStatusSubresource(() => ({})),
     validate: (object, problems) => validate(object, problems),
     validateUpdate: (object, old, problems, { subresource }) => {
       if (subresource === "status") checkStatus(object, problems);

@@ -14,7 +14,7 @@ import type {
   mutatingWebhookConfigurationV1,
   validatingWebhookConfigurationV1,
 } from "./webhook-structs.ts";
-import { repeatedPlaces } from "../../strategy.ts";
+import { duplicateIndexes } from "../../strategy.ts";
 
 type ValidatingWebhook = NonNullable<
   Infer<typeof validatingWebhookConfigurationV1>["webhooks"]
@@ -28,28 +28,28 @@ export interface Configuration {
 }
 
 const reviewVersions = ["v1", "v1beta1"];
-const harmless = ["None", "NoneOnDryRun"];
+const noSideEffects = ["None", "NoneOnDryRun"];
 const allSideEffects = ["None", "NoneOnDryRun", "Some", "Unknown"];
 
 /** Ratcheting: checks that an update skips because the old object already violates them. */
-interface Leniency {
+interface Ratcheting {
   readonly sideEffects: readonly string[];
-  readonly anyReviewVersion: boolean;
-  readonly sameNames: boolean;
-  readonly sameConditions: boolean;
-  readonly anySelector: boolean;
+  readonly allowsUnsupportedReviews: boolean;
+  readonly allowsDuplicateNames: boolean;
+  readonly skipsMatchConditions: boolean;
+  readonly allowsInvalidSelectors: boolean;
 }
 
-const strict: Leniency = {
-  sideEffects: harmless,
-  anyReviewVersion: false,
-  sameNames: false,
-  sameConditions: false,
-  anySelector: false,
+const noRatcheting: Ratcheting = {
+  sideEffects: noSideEffects,
+  allowsUnsupportedReviews: false,
+  allowsDuplicateNames: false,
+  skipsMatchConditions: false,
+  allowsInvalidSelectors: false,
 };
 
 export function checkWebhooks({ webhooks = [] }: Configuration, problems: Problems): void {
-  checkAll(webhooks, problems, strict);
+  checkAll(webhooks, problems, noRatcheting);
 }
 
 /** Validates an update, except rules that the old object already violates. */
@@ -59,37 +59,39 @@ export function checkWebhooksUpdate(
   problems: Problems,
 ): void {
   const names = old.map(({ name }) => name);
-  const areHarmless = old.every(({ sideEffects }) => harmless.includes(sideEffects ?? ""));
+  const haveNoSideEffects = old.every(({ sideEffects }) =>
+    noSideEffects.includes(sideEffects ?? ""),
+  );
   checkAll(webhooks, problems, {
-    sideEffects: areHarmless ? harmless : allSideEffects,
-    anyReviewVersion: old.some(({ admissionReviewVersions }) => {
+    sideEffects: haveNoSideEffects ? noSideEffects : allSideEffects,
+    allowsUnsupportedReviews: old.some(({ admissionReviewVersions }) => {
       const versions = admissionReviewVersions ?? [];
       return versions.length > 0 && !versions.some((version) => reviewVersions.includes(version));
     }),
-    sameNames: new Set(names).size < names.length,
-    sameConditions: deepEqual(
+    allowsDuplicateNames: new Set(names).size < names.length,
+    skipsMatchConditions: deepEqual(
       webhooks.map(({ matchConditions = [] }) => matchConditions),
       old.map(({ matchConditions = [] }) => matchConditions),
     ),
-    anySelector: old.some(hasBadSelector),
+    allowsInvalidSelectors: old.some(hasInvalidSelector),
   });
 }
 
-function hasBadSelector(webhook: Webhook): boolean {
+function hasInvalidSelector(webhook: Webhook): boolean {
   const problems = new Problems();
   checkSelectors(webhook, FieldPath.root, problems);
   return !problems.empty;
 }
 
-function checkAll(webhooks: readonly Webhook[], problems: Problems, leniency: Leniency): void {
+function checkAll(webhooks: readonly Webhook[], problems: Problems, ratcheting: Ratcheting): void {
   const names = new Set<string>();
   for (const [index, webhook] of webhooks.entries()) {
     const path = FieldPath.of("webhooks").index(index);
-    checkWebhook(webhook, path, { problems, leniency });
+    checkWebhook(webhook, path, { problems, ratcheting });
     const versions = webhook.admissionReviewVersions ?? [];
-    checkReviewVersions(versions, path.child("admissionReviewVersions"), { problems, leniency });
+    checkReviewVersions(versions, path.child("admissionReviewVersions"), { problems, ratcheting });
     const { name } = webhook;
-    if (!leniency.sameNames && name !== "" && names.has(name)) {
+    if (!ratcheting.allowsDuplicateNames && name !== "" && names.has(name)) {
       problems.duplicate(path.child("name"), name);
     }
     names.add(name);
@@ -98,10 +100,10 @@ function checkAll(webhooks: readonly Webhook[], problems: Problems, leniency: Le
 
 interface Check {
   readonly problems: Problems;
-  readonly leniency: Leniency;
+  readonly ratcheting: Ratcheting;
 }
 
-function checkWebhook(webhook: Webhook, path: Path, { problems, leniency }: Check): void {
+function checkWebhook(webhook: Webhook, path: Path, { problems, ratcheting }: Check): void {
   checkFullyQualifiedName(webhook.name, path.child("name"), problems);
   for (const [index, rule] of (webhook.rules ?? []).entries()) {
     checkRule(rule, path.child("rules").index(index), problems);
@@ -114,18 +116,18 @@ function checkWebhook(webhook: Webhook, path: Path, { problems, leniency }: Chec
   choice(webhook.matchPolicy, "matchPolicy", matchPolicies);
   const { sideEffects } = webhook;
   if (sideEffects === null || sideEffects === undefined) {
-    const detail = `must specify one of ${leniency.sideEffects.join(", ")}`;
+    const detail = `must specify one of ${ratcheting.sideEffects.join(", ")}`;
     problems.required(path.child("sideEffects"), detail);
-  } else choice(sideEffects, "sideEffects", leniency.sideEffects);
+  } else choice(sideEffects, "sideEffects", ratcheting.sideEffects);
   const { timeoutSeconds: seconds } = webhook;
   if (seconds !== undefined && (seconds < 1 || seconds > 30)) {
     const detail = "the timeout value must be between 1 and 30 seconds";
     problems.invalid(path.child("timeoutSeconds"), seconds, detail);
   }
-  if (!leniency.anySelector) checkSelectors(webhook, path, problems);
+  if (!ratcheting.allowsInvalidSelectors) checkSelectors(webhook, path, problems);
   choice(webhook.reinvocationPolicy, "reinvocationPolicy", reinvocationPolicies);
   checkClientConfig(webhook.clientConfig, path.child("clientConfig"), problems);
-  if (leniency.sameConditions) return;
+  if (ratcheting.skipsMatchConditions) return;
   checkMatchConditions(webhook.matchConditions ?? [], path.child("matchConditions"), {
     problems,
     scope: { authorizer: true },
@@ -150,11 +152,11 @@ function checkFullyQualifiedName(name: string, path: Path, problems: Problems): 
 function checkReviewVersions(
   versions: readonly string[],
   path: Path,
-  { problems, leniency }: Check,
+  { problems, ratcheting }: Check,
 ): void {
   const known = reviewVersions.join(", ");
   if (versions.length === 0) return problems.required(path, `must specify one of ${known}`);
-  const repeated = repeatedPlaces(versions, (version) => version);
+  const repeated = duplicateIndexes(versions, (version) => version);
   for (const [index, version] of versions.entries()) {
     const itemPath = path.index(index);
     if (repeated.has(index)) problems.invalid(itemPath, version, "duplicate version");
@@ -162,7 +164,7 @@ function checkReviewVersions(
       for (const message of isDns1035Label(version)) problems.invalid(itemPath, version, message);
     }
   }
-  if (leniency.anyReviewVersion) return;
+  if (ratcheting.allowsUnsupportedReviews) return;
   if (versions.some((version) => reviewVersions.includes(version))) return;
   problems.invalid(path, versions, `must include at least one of ${known}`);
 }

@@ -26,7 +26,7 @@ const reviewVersionsDoc =
   "v1beta1 it defaults to v1beta1.";
 
 /** Leading fields that validating and mutating webhooks share, in the order of Go's structs. */
-function firstFields(version: "v1" | "v1beta1") {
+function leadingFields(version: "v1" | "v1beta1") {
   const clientConfig = webhookClientConfigOf(structs(`api/admissionregistration/${version}`));
   return {
     name: required(
@@ -93,7 +93,7 @@ function matchConditions(number: number, version: Version) {
 }
 
 /** Fields after objectSelector that both kinds of webhooks share, in the order of Go's structs. */
-const latestFields = {
+const trailingFields = {
   sideEffects: nullablePointer(6, named("v1.SideEffectClass", ...sideEffects), sideEffectsDoc),
   timeoutSeconds: pointer(
     7,
@@ -146,16 +146,16 @@ const mutatingDoc =
   "They are called in order, before validating ones.";
 
 const latestValidating = v1("ValidatingWebhook", webhookDoc, {
-  ...firstFields("v1"),
+  ...leadingFields("v1"),
   objectSelector: objectSelector(10),
-  ...latestFields,
+  ...trailingFields,
   matchConditions: matchConditions(11, "v1"),
 });
 
 const latestMutating = v1("MutatingWebhook", webhookDoc, {
-  ...firstFields("v1"),
+  ...leadingFields("v1"),
   objectSelector: objectSelector(11),
-  ...latestFields,
+  ...trailingFields,
   reinvocationPolicy: reinvocationPolicy("v1"),
   matchConditions: matchConditions(12, "v1"),
 });
@@ -172,14 +172,14 @@ export const mutatingWebhookConfigurationV1 = v1("MutatingWebhookConfiguration",
 });
 
 const betaValidating = v1beta1("ValidatingWebhook", webhookDoc, {
-  ...firstFields("v1beta1"),
+  ...leadingFields("v1beta1"),
   objectSelector: objectSelector(10),
   ...betaFields,
   matchConditions: matchConditions(11, "v1beta1"),
 });
 
 const betaMutating = v1beta1("MutatingWebhook", webhookDoc, {
-  ...firstFields("v1beta1"),
+  ...leadingFields("v1beta1"),
   objectSelector: objectSelector(11),
   ...betaFields,
   reinvocationPolicy: reinvocationPolicy("v1beta1"),

@@ -52,9 +52,9 @@ export function nodeSelectorTermWarnings(
     append(warnings, expressionWarning(key, itemPath, domain));
     if (!checkValues) continue;
     for (const [at, value] of values.entries()) {
-      const where = itemPath.child("values").index(at);
+      const valuePath = itemPath.child("values").index(at);
       for (const message of isLabelValue(value)) {
-        warnings.push(`${where}: ${value} is invalid, ${message}`);
+        warnings.push(`${valuePath}: ${value} is invalid, ${message}`);
       }
     }
   }

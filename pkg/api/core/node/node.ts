@@ -4,7 +4,7 @@ import { type HookContext, kind, kubernetes } from "#meta";
 import { networkWarnings, NOT_A_NETWORK } from "../../networking/ip.ts";
 import { goShape } from "../../go/go-shape.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../../printing.ts";
-import { entry, repeatedPlaces, sortedKeys } from "../../strategy.ts";
+import { entry, duplicateIndexes, sortedKeys } from "../../strategy.ts";
 import { type Node, nodeAddress, nodeV1, type Taint, taint } from "./node-types.ts";
 import { nodeProxyOptions } from "../pod/pod-options.ts";
 import { roundAmounts } from "../shared/resource-amounts.ts";
@@ -18,7 +18,7 @@ const annotationsPath = Path.of("metadata.annotations");
 const taintsAnnotation = `scheduler.alpha.${kubernetes.label}/taints`;
 
 /** Synchronizes `podCIDR` and `podCIDRs`; where they differ, `podCIDR` takes precedence. */
-function alignRanges({ spec }: Node): void {
+function syncPodCIDRs({ spec }: Node): void {
   const { podCIDR = "", podCIDRs: [first] = [] } = spec;
   if (podCIDR === "") {
     if (first !== undefined) spec.podCIDR = first;
@@ -27,7 +27,7 @@ function alignRanges({ spec }: Node): void {
 
 function fillDefaults(node: Node): void {
   const { status } = node;
-  alignRanges(node);
+  syncPodCIDRs(node);
   roundAmounts(status.capacity);
   roundAmounts(status.allocatable);
   if (status.allocatable === undefined && status.capacity !== undefined) {
@@ -50,7 +50,7 @@ function prepareUpdate(node: Node, old: Node, context: HookContext): void {
 function checkOldTaints({ metadata }: Node, problems: Problems): void {
   const text = entry(metadata.annotations, taintsAnnotation);
   if (!text) return;
-  const all = oldTaints(text);
+  const all = taintsOfAnnotation(text);
   if (typeof all === "string") {
     return problems.invalid(annotationsPath, taintsAnnotation, all);
   }
@@ -58,7 +58,7 @@ function checkOldTaints({ metadata }: Node, problems: Problems): void {
 }
 
 /** Taints from the annotation, or the error message of Go's decoder. */
-function oldTaints(text: string): readonly Taint[] | string {
+function taintsOfAnnotation(text: string): readonly Taint[] | string {
   try {
     const { value } = parseJson(text);
     if (value === null) return [];
@@ -112,7 +112,7 @@ function validate(node: Node, problems: Problems): void {
   checkRanges(node, problems);
 }
 
-/** What holds for updates of the main resource and of the status alike. */
+/** Validates updates of both the main resource and the status. */
 function checkUpdate(node: Node, old: Node, problems: Problems): void {
   checkResources(node, problems);
   checkAddresses(node, problems);
@@ -135,13 +135,13 @@ function checkUpdate(node: Node, old: Node, problems: Problems): void {
 }
 
 function checkAddresses({ status: { addresses = [] } }: Node, problems: Problems): void {
-  const repeated = repeatedPlaces(addresses, ({ type, address }) =>
+  const repeated = duplicateIndexes(addresses, ({ type, address }) =>
     JSON.stringify([type, address]),
   );
   for (const [index, { type, address }] of addresses.entries()) {
     if (!repeated.has(index)) continue;
-    const shown = goShape(nodeAddress, { type, address });
-    problems.duplicate(Path.of("status.addresses").index(index), shown);
+    const goAddress = goShape(nodeAddress, { type, address });
+    problems.duplicate(Path.of("status.addresses").index(index), goAddress);
   }
 }
 
@@ -159,8 +159,8 @@ function warnings({ spec }: Node): readonly string[] {
   return found;
 }
 
-/** `Ready`, `NotReady,SchedulingDisabled`, `Unknown`. */
-function state({ spec, status }: Node): string {
+/** Table cell of the status: `Ready`, `NotReady,SchedulingDisabled`, `Unknown`. */
+function statusCell({ spec, status }: Node): string {
   const ready = status.conditions?.findLast(({ type }) => type === "Ready")?.status;
   const word = ready === undefined ? "Unknown" : ready === "True" ? "Ready" : "NotReady";
   return spec.unschedulable ? `${word},SchedulingDisabled` : word;
@@ -228,7 +228,7 @@ export const node = kind(nodeV1, {
     const info = object.status.nodeInfo;
     return [
       nameOf(object),
-      state(object),
+      statusCell(object),
       roles(object),
       ageOf(object, context),
       info.kubeletVersion,

@@ -1,7 +1,7 @@
 import type { Path, Problems } from "#schema";
 import { isLabelValue, isQualifiedName } from "#meta";
 import { goShape } from "../../go/go-shape.ts";
-import { invalidEach, repeatedPlaces, unsupported } from "../../strategy.ts";
+import { invalidEach, duplicateIndexes, unsupported } from "../../strategy.ts";
 import { type Taint, taint } from "./node-types.ts";
 
 /** In the order in which messages list them. */
@@ -9,7 +9,7 @@ const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
 /** Validates taints: keys, values, effects, and uniqueness of key and effect. */
 export function checkTaints(taints: readonly Taint[], path: Path, problems: Problems): void {
-  const repeated = repeatedPlaces(taints, ({ key, effect }) => JSON.stringify([key, effect]));
+  const repeated = duplicateIndexes(taints, ({ key, effect }) => JSON.stringify([key, effect]));
   for (const [index, each] of taints.entries()) {
     const itemPath = path.index(index);
     checkTaint(each, itemPath, problems);

@@ -75,7 +75,7 @@ function checkSource(reference: Reference, path: Path, problems: Problems): void
 
 const PARTS = ["requests", "limits"] as const;
 
-/** Warns about fractional bytes, which are rounded up. */
+/** Warnings about fractional bytes, which are rounded up. */
 export function claimWarnings(
   { resources }: PersistentVolumeClaimSpec,
   path: Path,

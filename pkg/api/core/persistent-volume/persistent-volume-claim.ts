@@ -204,7 +204,7 @@ type DataSource = NonNullable<PersistentVolumeClaimSpec["dataSource"]>;
  * Synchronizes `dataSource` and `dataSourceRef`. `dataSource` drops unsupported kinds,
  * `dataSourceRef` accepts all; an absent field is set from the other.
  */
-function alignSources(
+function syncDataSources(
   spec: PersistentVolumeClaimSpec,
   before: PersistentVolumeClaimSpec | undefined,
   context: HookContext,
@@ -236,15 +236,17 @@ function prepareUpdate(
     return;
   }
   claim.status = old.status;
-  alignSources(claim.spec, old.spec, context);
+  syncDataSources(claim.spec, old.spec, context);
 }
 
 /** Whether the update moves the same class from the deprecated annotation into the field. */
 function movesClass(claim: PersistentVolumeClaim, old: PersistentVolumeClaim): boolean {
-  const was = entry(old.metadata.annotations, oldClassAnnotation);
-  const is = entry(claim.metadata.annotations, oldClassAnnotation);
-  if (was === undefined || old.spec.storageClassName !== undefined) return false;
-  return claim.spec.storageClassName === was && (is === undefined || is === was);
+  const oldClass = entry(old.metadata.annotations, oldClassAnnotation);
+  const newClass = entry(claim.metadata.annotations, oldClassAnnotation);
+  if (oldClass === undefined || old.spec.storageClassName !== undefined) return false;
+  return (
+    claim.spec.storageClassName === oldClass && (newClass === undefined || newClass === oldClass)
+  );
 }
 
 /** Both specs with equal values of the mutable fields. */
@@ -282,11 +284,11 @@ function checkUpdate(
   old: PersistentVolumeClaim,
   problems: Problems,
 ): void {
-  const was = entry(old.metadata.annotations, oldClassAnnotation) ?? "";
-  const is = entry(claim.metadata.annotations, oldClassAnnotation) ?? "";
-  if (was !== is && !movesClass(claim, old)) {
+  const oldClass = entry(old.metadata.annotations, oldClassAnnotation) ?? "";
+  const newClass = entry(claim.metadata.annotations, oldClassAnnotation) ?? "";
+  if (oldClass !== newClass && !movesClass(claim, old)) {
     const path = Path.of("metadata.annotations").child(oldClassAnnotation);
-    problems.invalid(path, is, FIELD_IMMUTABLE);
+    problems.invalid(path, newClass, FIELD_IMMUTABLE);
   }
   const { now, before } = withoutAllowedChanges(claim, old);
   if (!semanticEquality(persistentVolumeClaimSpec)(now, before)) {
@@ -301,9 +303,9 @@ function checkUpdate(
   mustNotChange(problems, Path.of("volumeMode"), modes);
   const attributes = claim.spec.volumeAttributesClassName;
   if (!old.status.currentVolumeAttributesClassName || attributes) return;
-  const what = attributes === undefined ? "nil" : "empty string";
-  const why = "is forbidden when status.currentVolumeAttributesClassName is not nil";
-  problems.forbidden(specPath.child("volumeAttributesClassName"), `update to ${what} ${why}`);
+  const target = attributes === undefined ? "nil" : "empty string";
+  const detail = "is forbidden when status.currentVolumeAttributesClassName is not nil";
+  problems.forbidden(specPath.child("volumeAttributesClassName"), `update to ${target} ${detail}`);
 }
 
 /** Allows the request to shrink while it exceeds the current capacity. */
@@ -350,7 +352,7 @@ function checkStatus({ spec, status }: PersistentVolumeClaim, problems: Problems
   }
 }
 
-/** `storage`, or a resource with a domain prefix. */
+/** Requires `storage` or a resource with a domain prefix. */
 function checkResource(name: string, path: Path, problems: Problems): boolean {
   const messages = isQualifiedName(name);
   for (const message of messages) problems.invalid(path, name, message);
@@ -388,13 +390,13 @@ export const persistentVolumeClaim = kind(persistentVolumeClaimV1, {
     default: fillDefaults,
     prepareCreate: (object, context) => {
       object.status = { phase: "Pending" };
-      alignSources(object.spec, undefined, context);
+      syncDataSources(object.spec, undefined, context);
     },
     prepareUpdate,
     validate: ({ spec }, problems) => checkClaimSpec(spec, specPath, problems),
     validateUpdate: (object, old, problems, { subresource }) => {
       if (subresource === "status") return checkStatus(object, problems);
-      // Kubernetes checks the spec twice, and reports every cause twice.
+      // Kubernetes validates the spec twice and reports each error twice.
       checkClaimSpec(object.spec, specPath, problems);
       checkClaimSpec(object.spec, specPath, problems);
       checkUpdate(object, old, problems);

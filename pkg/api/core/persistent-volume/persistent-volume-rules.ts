@@ -78,7 +78,7 @@ const checkCsi: Check<"csi"> = (source, path, problems) => {
   }
 };
 
-/** How to check each source. */
+/** Validation by source. */
 const checks: { readonly [Name in keyof Sources]: Check<Name> } = {
   hostPath: checkHostPath,
   gcePersistentDisk: ({ pdName, partition }, path, problems) => {

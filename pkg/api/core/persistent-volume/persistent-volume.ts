@@ -164,8 +164,8 @@ function checkAffinityChange(
   }
   if (now !== undefined && semanticEquality(volumeNodeAffinity)(now, renamed)) return;
   const detail = "field is immutable, except for updating from beta label to GA";
-  const shown = now === undefined ? null : goShape(volumeNodeAffinity, now);
-  problems.invalid(Path.of("nodeAffinity"), shown, detail);
+  const reported = now === undefined ? null : goShape(volumeNodeAffinity, now);
+  problems.invalid(Path.of("nodeAffinity"), reported, detail);
 }
 
 /** GA label for a beta label. Returns "" for other keys, since Kubernetes allows clearing them. */
@@ -179,10 +179,10 @@ function validateUpdate(volume: PersistentVolume, old: PersistentVolume, problem
   // Kubernetes validates the spec twice and reports each error twice.
   checkVolumeSpec(volume.spec, path, { volumeName: volume.metadata.name ?? "", problems });
   const { spec } = volume;
-  const kept = withoutAddedSecret(spec, old.spec);
-  if (!semanticEquality(persistentVolumeSource)(kept, old.spec)) {
+  const candidate = withoutAddedSecret(spec, old.spec);
+  if (!semanticEquality(persistentVolumeSource)(candidate, old.spec)) {
     const detail = "spec.persistentvolumesource is immutable after creation";
-    const diff = goDiff(persistentVolumeSource, old.spec, kept);
+    const diff = goDiff(persistentVolumeSource, old.spec, candidate);
     problems.forbidden(path.child("persistentvolumesource"), `${detail}\n${diff}`);
   }
   const modes = { now: spec.volumeMode, before: old.spec.volumeMode };
@@ -196,8 +196,8 @@ function validateUpdate(volume: PersistentVolume, old: PersistentVolume, problem
   problems.forbidden(attributes, "update from non-nil value to nil is forbidden");
 }
 
-/** Sources that no longer work, with the releases that removed them, in Kubernetes' order. */
-const goneSources = [
+/** Removed sources with the releases that removed them, in Kubernetes' order. */
+const removedSources = [
   { source: "cephfs", shown: "cephfs", since: "1.28", until: "1.31" },
   { source: "photonPersistentDisk", shown: "photonPersistentDisk", since: "1.11", until: "1.16" },
   { source: "scaleIO", shown: "scaleIO", since: "1.16", until: "1.22" },
@@ -229,7 +229,7 @@ function warnings(
     const options = { domain, checkValues: false };
     append(found, nodeSelectorTermWarnings(term, terms.index(index), options));
   }
-  for (const { source, shown, since, until } of goneSources) {
+  for (const { source, shown, since, until } of removedSources) {
     if (spec[source] === undefined) continue;
     found.push(`spec.${shown}: deprecated in v${since}, non-functional in v${until}+`);
   }

@@ -1,6 +1,6 @@
 /** Validation of container statuses. */
 import { Path, type Problems } from "#schema";
-import { entry, repeatedPlaces } from "../../strategy.ts";
+import { entry, duplicateIndexes } from "../../strategy.ts";
 import type { Container } from "./container/containers.ts";
 import { checkId } from "./container/security-rules.ts";
 import type { Pod } from "./pod-types.ts";
@@ -81,7 +81,7 @@ function requestFault(name: string, { resources }: Container): string | undefine
 }
 
 function checkDevices({ resources = [] }: Health, path: Path, problems: Problems): void {
-  const repeated = repeatedPlaces(resources, ({ resourceID }) => resourceID);
+  const repeated = duplicateIndexes(resources, ({ resourceID }) => resourceID);
   for (const [index, { health = "", resourceID }] of resources.entries()) {
     const itemPath = path.child("resources").index(index);
     if (!healths.includes(health)) problems.notSupported(itemPath.child("health"), health, healths);

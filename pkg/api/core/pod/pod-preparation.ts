@@ -25,13 +25,13 @@ export function prepareNewPod(pod: Pod, context: HookContext): void {
   pod.status = { phase: "Pending", qosClass };
   if ((spec.terminationGracePeriodSeconds ?? 0) < 0) spec.terminationGracePeriodSeconds = 1;
   dropGatedPodFields(spec, undefined, context.gate);
-  holdBack(pod, context.now);
+  setSchedulingGated(pod, context.now);
   selectByOwnLabels(pod);
   applyAppArmorAnnotations(pod, context);
 }
 
 /** Sets the condition PodScheduled to SchedulingGated for a pod with scheduling gates. */
-function holdBack({ spec, status }: Pod, now: number): void {
+function setSchedulingGated({ spec, status }: Pod, now: number): void {
   if (spec.schedulingGates === undefined || spec.schedulingGates.length === 0) return;
   const seconds = Math.floor(now / 1000);
   status.conditions = [
@@ -46,7 +46,7 @@ function holdBack({ spec, status }: Pod, now: number): void {
   ];
 }
 
-/** Keys of labels that other pods must share with this one become requirements. */
+/** Adds matchLabelKeys as requirements on the pod's own label values to label selectors. */
 function selectByOwnLabels({ metadata, spec }: Pod): void {
   const require = (
     selector: Selector | undefined,
@@ -79,7 +79,7 @@ function selectByOwnLabels({ metadata, spec }: Pod): void {
 
 type AppArmorProfile = NonNullable<NonNullable<Container["securityContext"]>["appArmorProfile"]>;
 
-/** The profile that an annotation names: `localhost/x`; undefined if it names none. */
+/** AppArmor profile of an annotation such as `localhost/x`; undefined if it is invalid. */
 function profileOfAnnotation(text: string): AppArmorProfile | undefined {
   if (text === "unconfined") return { type: "Unconfined" };
   if (text === "runtime/default") return { type: "RuntimeDefault" };
@@ -139,28 +139,28 @@ export function preparePodUpdate(pod: Pod, old: Pod, context: HookContext): void
 }
 
 function withEphemeral({ spec }: Pod, containers: Pod["spec"]["ephemeralContainers"]) {
-  const kept = deepClone(spec);
-  if (containers === undefined) delete kept.ephemeralContainers;
-  else kept.ephemeralContainers = containers;
-  return kept;
+  const restored = deepClone(spec);
+  if (containers === undefined) delete restored.ephemeralContainers;
+  else restored.ephemeralContainers = containers;
+  return restored;
 }
 
 function prepareStatus(pod: Pod, old: Pod): void {
   pod.spec = old.spec;
   if (old.metadata.ownerReferences === undefined) delete pod.metadata.ownerReferences;
   else pod.metadata.ownerReferences = old.metadata.ownerReferences;
-  // Old nodes leave out the class, which never changes.
+  // Older kubelets omit the class, which never changes.
   const { qosClass } = old.status;
   if (!pod.status.qosClass && qosClass !== undefined) pod.status.qosClass = qosClass;
   keepObservedGenerations(pod.status, old.status);
 }
 
-/** Preserves observed generations in updates of clients that do not know the field. */
+/** Preserves observed generations in updates of clients that do not support the field. */
 function keepObservedGenerations(status: Pod["status"], old: Pod["status"]): void {
   if (!status.observedGeneration && old.observedGeneration) {
     status.observedGeneration = old.observedGeneration;
   }
-  // A type may occur more than once, then the first new condition follows the first old one.
+  // Condition types may repeat: the n-th new condition of a type is matched with the n-th old one.
   const left = [...(old.conditions ?? [])];
   for (const condition of status.conditions ?? []) {
     const index = left.findIndex(({ type }) => type === condition.type);
@@ -174,7 +174,7 @@ function keepObservedGenerations(status: Pod["status"], old: Pod["status"]): voi
 
 const ownMetadata = ["labels", "annotations", "finalizers", "ownerReferences"] as const;
 
-/** These subresources change nothing of the metadata. */
+/** Restores the metadata, which these subresources cannot change. */
 function keepMetadata(pod: Pod, old: Pod): void {
   const metadata: Record<string, unknown> = pod.metadata;
   for (const field of ownMetadata) {
@@ -183,15 +183,15 @@ function keepMetadata(pod: Pod, old: Pod): void {
   }
 }
 
-/** Resets all but the containers' resources; unknown containers are left for validation. */
+/** Restores all fields except container resources; validation reports unknown containers. */
 function prepareResize(pod: Pod, old: Pod): void {
   keepMetadata(pod, old);
   pod.status = old.status;
-  const asked = pod.spec;
+  const requested = pod.spec;
   pod.spec = deepClone(old.spec);
   for (const field of ["containers", "initContainers"] as const) {
     const known = new Map((old.spec[field] ?? []).map((each) => [each.name, each]));
-    const containers = (asked[field] ?? []).map((container) => {
+    const containers = (requested[field] ?? []).map((container) => {
       const before = known.get(container.name);
       if (before === undefined) return container;
       const { resources, resizePolicy } = container;

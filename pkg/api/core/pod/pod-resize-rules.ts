@@ -18,7 +18,7 @@ function hasPodResources({ resources }: PodSpec): boolean {
 }
 
 /** Message if a pod cannot be resized at all. */
-function refusal(pod: Pod, old: Pod, mirrorKey: string): string | undefined {
+function resizeRefusal(pod: Pod, old: Pod, mirrorKey: string): string | undefined {
   if (hasPodResources(old.spec) || hasPodResources(pod.spec)) {
     return "pods with pod-level resources cannot be resized";
   }
@@ -33,7 +33,7 @@ export function checkResize(
   old: Pod,
   { mirrorKey, problems }: { readonly mirrorKey: string; readonly problems: Problems },
 ): void {
-  const reason = refusal(pod, old, mirrorKey);
+  const reason = resizeRefusal(pod, old, mirrorKey);
   if (reason !== undefined) return problems.forbidden(Path.of("[]"), reason);
   for (const field of ["containers", "initContainers"] as const) {
     if ((pod.spec[field] ?? []).length === (old.spec[field] ?? []).length) continue;
@@ -51,10 +51,10 @@ const sameSpec = semanticEquality(podSpec);
 const sameResources = semanticEquality(resourceRequirements);
 
 function checkContainers(spec: PodSpec, old: PodSpec, problems: Problems): void {
-  const kept = deepClone(spec);
+  const withOldResources = deepClone(spec);
   let fixed = false;
   for (const field of ["containers", "initContainers"] as const) {
-    for (const [index, container] of (kept[field] ?? []).entries()) {
+    for (const [index, container] of (withOldResources[field] ?? []).entries()) {
       const before = old[field]?.[index];
       if (before === undefined) continue;
       if (field === "initContainers" && !isSidecar(before)) {
@@ -64,14 +64,14 @@ function checkContainers(spec: PodSpec, old: PodSpec, problems: Problems): void 
       }
       const path = specPath.child(field).index(index).child("resources");
       checkRemovals(container, before, { path, problems });
-      container.resources = withOld(container, before);
+      container.resources = withOldAmounts(container, before);
     }
   }
   if (fixed) {
     const detail = "resources for non-sidecar init containers are immutable";
     problems.forbidden(specPath, detail);
   }
-  if (sameSpec(kept, old)) return;
+  if (sameSpec(withOldResources, old)) return;
   problems.forbidden(specPath, "only cpu and memory resources are mutable");
 }
 
@@ -91,7 +91,7 @@ function checkRemovals(
 }
 
 /** The new resources with the old amounts of resizable resources. */
-function withOld({ resources }: Container, before: Container): Container["resources"] {
+function withOldAmounts({ resources }: Container, before: Container): Container["resources"] {
   const result: Container["resources"] = { ...resources };
   for (const field of ["limits", "requests"] as const) {
     const rest = Object.entries(resources[field] ?? {}).filter(

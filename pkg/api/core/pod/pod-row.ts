@@ -36,7 +36,11 @@ interface Summary {
 }
 
 /** Reason of termination, else `Signal:9` or `ExitCode:3`. */
-function endOf({ reason, signal, exitCode }: NonNullable<Status["state"]["terminated"]>): string {
+function terminationReason({
+  reason,
+  signal,
+  exitCode,
+}: NonNullable<Status["state"]["terminated"]>): string {
   if (reason) return reason;
   return signal ? `Signal:${signal}` : `ExitCode:${exitCode}`;
 }
@@ -48,10 +52,10 @@ function later(left: string, status: Status): string {
 }
 
 /** Reason why an init container blocks the start of the pod; undefined if it does not. */
-function initFault(status: Status, done: number, total: number): string | undefined {
+function initBlocker(status: Status, done: number, total: number): string | undefined {
   const { terminated, waiting } = status.state;
   if (terminated !== undefined) {
-    return terminated.exitCode === 0 ? undefined : `Init:${endOf(terminated)}`;
+    return terminated.exitCode === 0 ? undefined : `Init:${terminationReason(terminated)}`;
   }
   if (waiting?.reason && waiting.reason !== "PodInitializing") return `Init:${waiting.reason}`;
   return `Init:${done}/${total}`;
@@ -84,13 +88,18 @@ function initialization({ spec, status }: Pod, reason: string): Initialization {
       if (each.ready) ready++;
       continue;
     }
-    fault = initFault(each, index, containers.length);
+    fault = initBlocker(each, index, containers.length);
     if (fault !== undefined) break;
   }
-  const shown = fault ?? reason;
+  const displayedReason = fault ?? reason;
   return {
-    all: { ready, restarts, lastRestart, reason: shown },
-    sidecars: { ready, restarts: sidecarRestarts, lastRestart: lastSidecarRestart, reason: shown },
+    all: { ready, restarts, lastRestart, reason: displayedReason },
+    sidecars: {
+      ready,
+      restarts: sidecarRestarts,
+      lastRestart: lastSidecarRestart,
+      reason: displayedReason,
+    },
     isOver: fault === undefined,
   };
 }
@@ -100,7 +109,7 @@ function hasCondition({ status }: Pod, type: string): boolean {
 }
 
 /** Adds the main containers; the reason of the first one takes precedence. */
-function running(pod: Pod, before: Summary): Summary {
+function withMainContainers(pod: Pod, before: Summary): Summary {
   let { ready, restarts, lastRestart, reason } = before;
   let isRunning = false;
   for (const each of (pod.status.containerStatuses ?? []).toReversed()) {
@@ -108,7 +117,7 @@ function running(pod: Pod, before: Summary): Summary {
     lastRestart = later(lastRestart, each);
     const { waiting, terminated } = each.state;
     if (waiting?.reason) reason = waiting.reason;
-    else if (terminated !== undefined) reason = endOf(terminated);
+    else if (terminated !== undefined) reason = terminationReason(terminated);
     else if (each.ready && each.state.running !== undefined) {
       isRunning = true;
       ready++;
@@ -121,7 +130,7 @@ function running(pod: Pod, before: Summary): Summary {
 }
 
 /** Initial STATUS: reason of the status, `SchedulingGated` or the phase. */
-function firstReason({ status }: Pod): string {
+function initialReason({ status }: Pod): string {
   const isGated = (status.conditions ?? []).some(
     ({ type, reason }) => type === "PodScheduled" && reason === "SchedulingGated",
   );
@@ -139,8 +148,8 @@ function isOver({ status }: Pod): boolean {
 }
 
 function summaryOf(pod: Pod): Summary {
-  const { all, sidecars, isOver: initialized } = initialization(pod, firstReason(pod));
-  return initialized || hasCondition(pod, "Initialized") ? running(pod, sidecars) : all;
+  const { all, sidecars, isOver: initialized } = initialization(pod, initialReason(pod));
+  return initialized || hasCondition(pod, "Initialized") ? withMainContainers(pod, sidecars) : all;
 }
 
 function gatesOf(pod: Pod): string {

@@ -2,7 +2,13 @@
 import { Path, type Problems } from "#schema";
 import { isDns1123Label, isDns1123Subdomain, isQualifiedName } from "#meta";
 import { ipFamily, parseIp } from "#base";
-import { entry, firstByName, invalidEach, mustNotChange, repeatedPlaces } from "../../strategy.ts";
+import {
+  entry,
+  firstByName,
+  invalidEach,
+  mustNotChange,
+  duplicateIndexes,
+} from "../../strategy.ts";
 import { checkContainerStatuses, statusFields } from "./container-status-rules.ts";
 import { checkAddressText } from "./spec/dns-rules.ts";
 import type { Pod } from "./pod-types.ts";
@@ -33,12 +39,12 @@ export function checkPodStatus(pod: Pod, old: Pod, problems: Problems): void {
   checkClaims(pod, problems);
   checkExtendedClaim(pod, problems);
   const [podIPs, hostIPs] = [status.podIPs ?? [], status.hostIPs ?? []];
-  checkAddresses(podIPs, { place: path.child("podIPs"), known: old.status.podIPs, problems });
+  checkAddresses(podIPs, { path: path.child("podIPs"), known: old.status.podIPs, problems });
   const hostIPsPath = path.child("hostIPs");
   if (hostIPs.length > 0 && hostIPs[0]?.ip !== (status.hostIP ?? "")) {
     problems.invalid(hostIPsPath.index(0).child("ip"), hostIPs[0]?.ip, "must be equal to `hostIP`");
   }
-  checkAddresses(hostIPs, { place: hostIPsPath, known: old.status.hostIPs, problems });
+  checkAddresses(hostIPs, { path: hostIPsPath, known: old.status.hostIPs, problems });
   checkContainerStatuses(pod, problems);
 }
 
@@ -55,7 +61,7 @@ function checkGeneration(
 function checkClaims({ spec, status }: Pod, problems: Problems): void {
   const names = new Set((spec.resourceClaims ?? []).map(({ name }) => name));
   const claims = status.resourceClaimStatuses ?? [];
-  const repeated = repeatedPlaces(claims, ({ name }) => name);
+  const repeated = duplicateIndexes(claims, ({ name }) => name);
   for (const [index, { name, resourceClaimName }] of claims.entries()) {
     const namePath = path.child("resourceClaimStatuses").index(index).child("name");
     if (!names.has(name)) {
@@ -88,7 +94,7 @@ function checkExtendedClaim({ spec, status }: Pod, problems: Problems): void {
   const containers = new Map(
     [...(spec.initContainers ?? []), ...(spec.containers ?? [])].map((each) => [each.name, each]),
   );
-  const repeated = repeatedPlaces(mappings, ({ containerName, resourceName }) =>
+  const repeated = duplicateIndexes(mappings, ({ containerName, resourceName }) =>
     JSON.stringify([containerName, resourceName]),
   );
   for (const [index, { containerName, resourceName, requestName }] of mappings.entries()) {
@@ -142,7 +148,7 @@ function checkRestarts({ status }: Pod, { spec, status: old }: Pod, problems: Pr
 }
 
 interface AddressContext {
-  readonly place: Path;
+  readonly path: Path;
   /** Addresses of the old status, which are not validated again. */
   readonly known: readonly { readonly ip: string }[] | undefined;
   readonly problems: Problems;
@@ -150,7 +156,7 @@ interface AddressContext {
 
 function checkAddresses(
   addresses: readonly { readonly ip: string }[],
-  { place, known = [], problems }: AddressContext,
+  { path: place, known = [], problems }: AddressContext,
 ): void {
   const old = new Set(known.map(({ ip }) => ip));
   for (const [index, { ip }] of addresses.entries()) {
@@ -166,6 +172,6 @@ function checkAddresses(
   }
   const families = new Set(addresses.map(({ ip }) => ipFamily(ip)));
   if (malformed < 0 && addresses.length === 2 && families.size === 2) return;
-  const shown = addresses.map(({ ip }) => ({ IP: ip }));
-  problems.invalid(place, shown, "may specify no more than one IP for each IP family");
+  const goAddresses = addresses.map(({ ip }) => ({ IP: ip }));
+  problems.invalid(place, goAddresses, "may specify no more than one IP for each IP family");
 }

@@ -24,7 +24,7 @@ const complaints = (status: Sketch, before: Sketch = {}) => over(before, status)
 
 const NOT_AN_ADDRESS = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
 const NEGATIVE = "must be a non-negative integer";
-const LARGEST = "must be between 0 and 2147483647, inclusive";
+const ID_RANGE = "must be between 0 and 2147483647, inclusive";
 const BACK = "may not be transitioned to non-terminated state";
 const UNNAMED = "must match the name of an entry in `spec.resourceClaims`";
 const one = { name: "c", ready: true, restartCount: 0, image: "i", imageID: "" };
@@ -106,9 +106,9 @@ describe("Pod status", () => {
       const linux = { uid: -1, gid: 2 ** 31, supplementalGroups: [0, -5] };
       const at = `${place}.user.linux`;
       assert.deepEqual(complaints({ [field]: [{ ...running, user: { linux } }] }), [
-        `Invalid ${at}.uid = -1: ${LARGEST}`,
-        `Invalid ${at}.gid = 2147483648: ${LARGEST}`,
-        `Invalid ${at}.supplementalGroups[1] = -5: ${LARGEST}`,
+        `Invalid ${at}.uid = -1: ${ID_RANGE}`,
+        `Invalid ${at}.gid = 2147483648: ${ID_RANGE}`,
+        `Invalid ${at}.supplementalGroups[1] = -5: ${ID_RANGE}`,
       ]);
     });
     it(`${field}: ${field.startsWith("e") ? "never start" : "start"} again`, () => {

@@ -30,11 +30,11 @@ export function checkSpecChange(spec: PodSpec, old: PodSpec, problems: Problems)
   checkTolerations(spec, old, problems);
   checkGates(spec, old, problems);
   if (sameSpec(spec, old)) return;
-  const kept = withChangeable(spec, old);
-  if ((old.schedulingGates ?? []).length > 0) checkGatedChange(kept, old, problems);
-  if (sameSpec(kept, old)) return;
+  const merged = withMutableFields(spec, old);
+  if ((old.schedulingGates ?? []).length > 0) checkGatedChange(merged, old, problems);
+  if (sameSpec(merged, old)) return;
   const detail = `pod updates may not change fields other than ${changeable}`;
-  problems.forbidden(specPath, `${detail}\n${goDiff(podSpec, old, kept)}`);
+  problems.forbidden(specPath, `${detail}\n${goDiff(podSpec, old, merged)}`);
 }
 
 interface Images {
@@ -106,26 +106,28 @@ function checkGates(spec: PodSpec, old: PodSpec, problems: Problems): void {
 }
 
 /** `spec` with the old values of mutable fields, which are validated separately. */
-function withChangeable(spec: PodSpec, old: PodSpec): PodSpec {
-  const kept = deepClone(spec);
+function withMutableFields(spec: PodSpec, old: PodSpec): PodSpec {
+  const merged = deepClone(spec);
   for (const field of ["containers", "initContainers"] as const) {
-    for (const [index, container] of (kept[field] ?? []).entries()) {
+    for (const [index, container] of (merged[field] ?? []).entries()) {
       const image = old[field]?.[index]?.image;
       if (image === undefined) delete container.image;
       else container.image = image;
     }
   }
   const grace = old.terminationGracePeriodSeconds ?? 0;
-  if (grace < 0 && kept.terminationGracePeriodSeconds === 1) {
-    kept.terminationGracePeriodSeconds = grace;
+  if (grace < 0 && merged.terminationGracePeriodSeconds === 1) {
+    merged.terminationGracePeriodSeconds = grace;
   }
-  return keep(kept, old, ["activeDeadlineSeconds", "schedulingGates", "tolerations"]);
+  return keep(merged, old, ["activeDeadlineSeconds", "schedulingGates", "tolerations"]);
 }
 
 function keep(spec: PodSpec, old: PodSpec, fields: readonly (keyof PodSpec)[]): PodSpec {
   const rest = Object.entries(spec).filter(([field]) => !fields.includes(field as keyof PodSpec));
-  const kept = fields.flatMap((field) => (old[field] === undefined ? [] : [[field, old[field]]]));
-  return Object.fromEntries([...rest, ...kept]) as PodSpec;
+  const oldValues = fields.flatMap((field) =>
+    old[field] === undefined ? [] : [[field, old[field]]],
+  );
+  return Object.fromEntries([...rest, ...oldValues]) as PodSpec;
 }
 
 /** Allows a gated pod to narrow its node selection. Modifies `spec`. */

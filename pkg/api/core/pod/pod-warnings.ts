@@ -4,7 +4,7 @@ import { Path } from "#schema";
 import { type HookContext, isDns1123Label } from "#meta";
 import { labelDeprecation, nodeSelectorTermWarnings } from "../node/deprecated-labels.ts";
 import { addressWarning } from "../../networking/ip.ts";
-import { entry, repeatedPlaces } from "../../strategy.ts";
+import { entry, duplicateIndexes } from "../../strategy.ts";
 import type { Container } from "./container/containers.ts";
 import { claimWarnings } from "../persistent-volume/persistent-volume-claim-rules.ts";
 import { annotationKeys } from "./spec/pod-annotations.ts";
@@ -64,16 +64,16 @@ function labelWarnings(spec: PodSpec, path: Path, domain: Domain): readonly stri
     );
   }
   for (const [index, { preference }] of (nodeAffinity?.[PREFERRED] ?? []).entries()) {
-    const where = nodeAffinityPath.child(PREFERRED).index(index).child("preference");
-    append(warnings, nodeSelectorTermWarnings(preference, where, { domain, checkValues: true }));
+    const itemPath = nodeAffinityPath.child(PREFERRED).index(index).child("preference");
+    append(warnings, nodeSelectorTermWarnings(preference, itemPath, { domain, checkValues: true }));
   }
   for (const [index, constraint] of (spec.topologySpreadConstraints ?? []).entries()) {
-    const where = path.child("topologySpreadConstraints").index(index);
+    const itemPath = path.child("topologySpreadConstraints").index(index);
     const fault = labelDeprecation(constraint.topologyKey, domain);
     if (fault !== undefined) {
-      warnings.push(`${where.child("topologyKey")}: ${constraint.topologyKey} is ${fault}`);
+      warnings.push(`${itemPath.child("topologyKey")}: ${constraint.topologyKey} is ${fault}`);
     }
-    if (constraint.labelSelector === undefined) warnings.push(noSelector(where));
+    if (constraint.labelSelector === undefined) warnings.push(noSelector(itemPath));
   }
   return warnings;
 }
@@ -165,8 +165,8 @@ function repetitions(spec: PodSpec, path: Path): readonly string[] {
   const secrets = spec.imagePullSecrets ?? [];
   const secretPath = (index: number) => path.child("imagePullSecrets").index(index).child("name");
   const ipPath = (index: number) => path.child("hostAliases").index(index).child("ip");
-  const repeatedIps = repeatedPlaces(aliases, ({ ip }) => ip);
-  const repeatedNames = repeatedPlaces(secrets, ({ name = "" }) => name);
+  const repeatedIps = duplicateIndexes(aliases, ({ ip }) => ip);
+  const repeatedNames = duplicateIndexes(secrets, ({ name = "" }) => name);
   return [
     ...[...repeatedIps].map((at) => `${ipPath(at)}: duplicate ip "${aliases[at]?.ip}"`),
     ...[...repeatedNames].map((at) => {
@@ -232,8 +232,8 @@ function hiddenVariables({ env = [] }: Container, path: Path): readonly string[]
     const isHidden = seen.has(name) && (valueFrom !== undefined || !value.includes(`$(${name})`));
     seen.add(name);
     if (!isHidden) return [];
-    const what = `hides previous definition of "${name}", which may be dropped when using apply`;
-    return [`${path.child("env").index(index)}: ${what}`];
+    const message = `hides previous definition of "${name}", which may be dropped when using apply`;
+    return [`${path.child("env").index(index)}: ${message}`];
   });
 }
 
@@ -245,10 +245,10 @@ interface HasName {
 export function nameWarnings({ metadata }: HasName): readonly string[] {
   const messages = isDns1123Label(metadata.name ?? "");
   if (messages.length === 0) return [];
-  const why =
+  const message =
     "this is used in Pod names and hostnames, which can result in surprising behavior; " +
     "a DNS label is recommended";
-  return [`metadata.name: ${why}: [${messages.join(" ")}]`];
+  return [`metadata.name: ${message}: [${messages.join(" ")}]`];
 }
 
 /** Whether an update leaves the spec unchanged, in which case there are no warnings. */
@@ -264,10 +264,10 @@ export interface HasGeneration {
 export function podNameWarnings({ metadata }: Template): readonly string[] {
   const messages = isDns1123Label(metadata.name ?? "");
   if (messages.length === 0) return [];
-  const why =
+  const message =
     "this is used in the Pod's hostname, which can result in surprising behavior; " +
     "a DNS label is recommended";
-  return [`metadata.name: ${why}: [${messages.join(" ")}]`];
+  return [`metadata.name: ${message}: [${messages.join(" ")}]`];
 }
 
 /** Warnings about addresses that the kubelet reports in the status. */

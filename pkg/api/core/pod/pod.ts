@@ -36,7 +36,7 @@ const specPath = Path.of("spec");
 const annotationsPath = Path.of("metadata.annotations");
 
 /** Synchronizes `podIP` and `podIPs`; `podIP` takes precedence. */
-function mirrorAddress({ status }: Pod): void {
+function syncPodIPs({ status }: Pod): void {
   const { podIP, podIPs = [] } = status;
   if (podIP && podIPs[0]?.ip !== podIP) status.podIPs = [{ ip: podIP }];
   const [first] = status.podIPs ?? [];
@@ -132,10 +132,10 @@ function validateUpdate(pod: Pod, old: Pod, problems: Problems, context: HookCon
 }
 
 /** Grace period of a deletion in seconds; 0 if no kubelet runs the pod. */
-function gracePeriod({ spec, status }: Pod, asked: number | undefined): number {
+function gracePeriod({ spec, status }: Pod, requestedSeconds: number | undefined): number {
   const isOver = status.phase === "Failed" || status.phase === "Succeeded";
   if (!spec.nodeName || isOver) return 0;
-  const seconds = asked ?? Number(spec.terminationGracePeriodSeconds ?? 0);
+  const seconds = requestedSeconds ?? Number(spec.terminationGracePeriodSeconds ?? 0);
   return seconds < 0 ? 1 : seconds;
 }
 
@@ -216,7 +216,7 @@ export const pod = kind(podV1, {
       defaultPodTemplate(object, gate);
       defaultPod(object.spec);
       roundStatusAmounts(object.status);
-      mirrorAddress(object);
+      syncPodIPs(object);
     },
     prepareCreate: prepareNewPod,
     prepareUpdate: preparePodUpdate,
@@ -235,7 +235,7 @@ export const pod = kind(podV1, {
   rowConditions: podRowConditions,
   selectableFields: {
     "spec.nodeName": ({ spec }) => spec.nodeName ?? "",
-    // The field's name before v1, which Kubernetes still accepts.
+    // Field label before v1, which Kubernetes still accepts.
     "spec.host": ({ spec }) => spec.nodeName ?? "",
     "spec.restartPolicy": ({ spec }) => spec.restartPolicy ?? "",
     "spec.schedulerName": ({ spec }) => spec.schedulerName ?? "",

@@ -6,12 +6,12 @@ import { type Amounts, type SomeAmounts, sumOf } from "../shared/resource-amount
 
 export type QualityClass = "Guaranteed" | "Burstable" | "BestEffort";
 
-const counted = ["cpu", "memory"];
+const qosResources = ["cpu", "memory"];
 
 /** Positive amounts of the resources that determine the class. */
-function positive(amounts: SomeAmounts): Amounts {
+function positiveAmounts(amounts: SomeAmounts): Amounts {
   const found = Object.entries(amounts ?? {}).filter(
-    ([name, amount]) => counted.includes(name) && Quantity.parse(amount).sign > 0,
+    ([name, amount]) => qosResources.includes(name) && Quantity.parse(amount).sign > 0,
   );
   return Object.fromEntries(found);
 }
@@ -24,22 +24,22 @@ interface Totals {
 }
 
 function isLimited(limits: Amounts): boolean {
-  return counted.every((name) => Object.hasOwn(limits, name));
+  return qosResources.every((name) => Object.hasOwn(limits, name));
 }
 
 /** Pod-level resources take precedence over those of containers. */
 function totalsOf(spec: PodSpec): Totals {
   if (spec.resources !== undefined) {
-    const limits = positive(spec.resources.limits);
+    const limits = positiveAmounts(spec.resources.limits);
     const isAbsent = Object.keys(spec.resources.limits ?? {}).length === 0;
-    const requests = positive(spec.resources.requests);
+    const requests = positiveAmounts(spec.resources.requests);
     return { requests, limits, isLimited: isAbsent || isLimited(limits) };
   }
   let totals: Totals = { requests: {}, limits: {}, isLimited: true };
   for (const { resources } of [...(spec.containers ?? []), ...(spec.initContainers ?? [])]) {
-    const limits = positive(resources.limits);
+    const limits = positiveAmounts(resources.limits);
     totals = {
-      requests: sumOf(totals.requests, positive(resources.requests)),
+      requests: sumOf(totals.requests, positiveAmounts(resources.requests)),
       limits: sumOf(totals.limits, limits),
       isLimited: totals.isLimited && isLimited(limits),
     };

@@ -2,8 +2,8 @@
 import { Path, Problems } from "#schema";
 import { deepEqual, ipFamily, parseIp } from "#base";
 import { NOT_AN_ADDRESS } from "../../networking/ip.ts";
-import { isHeadless, NO_ADDRESS, type Service } from "./service-types.ts";
-import { repeatedPlaces } from "../../strategy.ts";
+import { isHeadless, HEADLESS_IP, type Service } from "./service-types.ts";
+import { duplicateIndexes } from "../../strategy.ts";
 
 type Spec = Service["spec"];
 
@@ -19,7 +19,7 @@ function otherFamily(family: string | undefined): string {
 }
 
 /** Synchronizes `clusterIP` and `clusterIPs` for clients that set only one of them. */
-export function alignAddresses({ spec }: Service, old: Service | undefined): void {
+export function syncClusterIPs({ spec }: Service, old: Service | undefined): void {
   const before = old?.spec;
   const [ip, all] = [spec.clusterIP ?? "", spec.clusterIPs ?? []];
   if (before === undefined) {
@@ -66,7 +66,7 @@ function checkFirst({ clusterIP = "", clusterIPs = [] }: Spec, problems: Problem
 }
 
 function checkFamilies({ ipFamilies = [], ipFamilyPolicy }: Spec, problems: Problems): void {
-  const repeated = repeatedPlaces(ipFamilies, (family) => family);
+  const repeated = duplicateIndexes(ipFamilies, (family) => family);
   for (const [index, family] of ipFamilies.entries()) {
     const path = familiesPath.index(index);
     if (!families.includes(family)) problems.notSupported(path, family, families);
@@ -85,7 +85,7 @@ function checkEachAddress(
 ): boolean {
   let isFine = true;
   for (const [index, ip] of clusterIPs.entries()) {
-    if (index === 0 && ip === NO_ADDRESS) {
+    if (index === 0 && ip === HEADLESS_IP) {
       if (clusterIPs.length === 1) continue;
       problems.invalid(addressesPath, clusterIPs, "'None' must be the first and only value");
     } else if (parseIp(ip) !== undefined || known.includes(ip)) continue;
@@ -104,7 +104,7 @@ function checkFit({ clusterIPs = [], ipFamilies = [] }: Spec, problems: Problems
   }
 }
 
-interface Settlement {
+interface FamilyContext {
   readonly old: Service | undefined;
   /** IP families of the service CIDRs, primary first. */
   readonly configured: readonly string[];
@@ -115,19 +115,22 @@ interface Settlement {
  * Defaults ipFamilyPolicy and ipFamilies from the request and the cluster. Stops at the first kind
  * of problem; further validation is then pointless.
  */
-export function settleFamilies(service: Service, { old, configured, problems }: Settlement): void {
+export function defaultFamilies(
+  service: Service,
+  { old, configured, problems }: FamilyContext,
+): void {
   const { spec } = service;
-  if (spec.type === "ExternalName" || keepsPreference(spec, old?.spec)) return;
+  if (spec.type === "ExternalName" || isUnchangedDualStack(spec, old?.spec)) return;
   spec.ipFamilyPolicy ??= old?.spec.ipFamilyPolicy ?? defaultPolicy(spec);
   checkAddresses(service, old, problems);
   if (!problems.empty) return;
-  if (old !== undefined) release(spec, old.spec, problems);
+  if (old !== undefined) releaseSecondary(spec, old.spec, problems);
   checkSingle(spec, problems);
   inferFamilies(spec, configured, problems);
   if (!problems.empty) return;
   const isDual = spec.ipFamilyPolicy !== "SingleStack";
-  if (isFree(spec)) {
-    // Nothing is allocated, so that any family will do, whatever the cluster has.
+  if (isHeadlessWithoutSelector(spec)) {
+    // No IP is allocated, so that any family is valid, even one that the cluster lacks.
     if (!spec.ipFamilies?.length) spec.ipFamilies = configured.slice(0, 1);
     if (isDual && spec.ipFamilies.length < 2) {
       spec.ipFamilies = [...spec.ipFamilies, otherFamily(spec.ipFamilies[0])];
@@ -142,17 +145,22 @@ export function settleFamilies(service: Service, { old, configured, problems }: 
   }
 }
 
-/** Headless without a selector: its owner writes the endpoints. */
-function isFree({ clusterIP, selector }: Spec): boolean {
-  return clusterIP === NO_ADDRESS && Object.keys(selector ?? {}).length === 0;
+/**
+ * Whether the Service is headless without a selector: its families are independent of the cluster.
+ */
+function isHeadlessWithoutSelector({ clusterIP, selector }: Spec): boolean {
+  return clusterIP === HEADLESS_IP && Object.keys(selector ?? {}).length === 0;
 }
 
 function defaultPolicy(spec: Spec): string {
-  return isFree(spec) ? "RequireDualStack" : "SingleStack";
+  return isHeadlessWithoutSelector(spec) ? "RequireDualStack" : "SingleStack";
 }
 
-/** A service that prefers both families stays as it is when the cluster gains or loses one. */
-function keepsPreference(spec: Spec, before: Spec | undefined): boolean {
+/**
+ * Whether a PreferDualStack Service is unchanged; it then keeps its families if the cluster's
+ * change.
+ */
+function isUnchangedDualStack(spec: Spec, before: Spec | undefined): boolean {
   return (
     before !== undefined &&
     before.type !== "ExternalName" &&
@@ -165,7 +173,7 @@ function keepsPreference(spec: Spec, before: Spec | undefined): boolean {
 }
 
 /** Releases the second cluster IP and family on a change to policy SingleStack; rejects it otherwise. */
-function release(spec: Spec, before: Spec, problems: Problems): void {
+function releaseSecondary(spec: Spec, before: Spec, problems: Problems): void {
   const fields = [
     { name: "clusterIPs", what: "cluster IP" },
     { name: "ipFamilies", what: "IP family" },
@@ -195,7 +203,7 @@ function checkSingle({ ipFamilyPolicy, clusterIPs, ipFamilies }: Spec, problems:
 function inferFamilies(spec: Spec, configured: readonly string[], problems: Problems): void {
   const known = [...(spec.ipFamilies ?? [])];
   for (const [index, ip] of (spec.clusterIPs ?? []).entries()) {
-    if (ip === NO_ADDRESS) break;
+    if (ip === HEADLESS_IP) break;
     if (index < known.length) continue;
     const family = ipFamily(ip);
     if (configured.includes(family)) known.push(family);
@@ -222,7 +230,7 @@ function checkConfigured(
   }
 }
 
-/** The first address and the first family stay; the second may come, or go in good order. */
+/** Rejects changes of the primary IP and family; the secondary ones may be added or released. */
 export function checkChange(service: Service, old: Service, problems: Problems): void {
   if (service.spec.type === "ExternalName" || old.spec.type === "ExternalName") return;
   const [isNow, was] = [isHeadless(service), isHeadless(old)];

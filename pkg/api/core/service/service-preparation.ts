@@ -2,7 +2,7 @@
 import { Problems } from "#schema";
 import { deepEqual } from "#base";
 import { type HookContext, invalid } from "#meta";
-import { alignAddresses, settleFamilies } from "./service-families.ts";
+import { syncClusterIPs, defaultFamilies } from "./service-families.ts";
 import {
   isExternallyAccessible,
   needsClusterIp,
@@ -41,18 +41,18 @@ export function fillDefaults(service: Service): void {
  * Defaults IP families.
  * @throws StatusError 422 for contradictory IPs and families, before any other validation
  */
-function settle(service: Service, old: Service | undefined, context: HookContext): void {
+function defaultIPFamilies(service: Service, old: Service | undefined, context: HookContext): void {
   const problems = new Problems();
   const configured = context.ipFamilies ?? ["IPv4"];
-  settleFamilies(service, { old, configured, problems });
+  defaultFamilies(service, { old, configured, problems });
   if (problems.empty) return;
   const group = "";
   throw invalid({ group, kind: "Service" }, service.metadata.name ?? "", problems);
 }
 
 export function prepareCreate(service: Service, context: HookContext): void {
-  alignAddresses(service, undefined);
-  settle(service, undefined, context);
+  syncClusterIPs(service, undefined);
+  defaultIPFamilies(service, undefined, context);
   service.status = { loadBalancer: {} };
   dropInternalPolicy(service);
 }
@@ -64,8 +64,8 @@ export function prepareUpdate(service: Service, old: Service, context: HookConte
   }
   service.status = old.status;
   keepAllocated(service, old);
-  alignAddresses(service, old);
-  settle(service, old, context);
+  syncClusterIPs(service, old);
+  defaultIPFamilies(service, old, context);
   dropWithType(service, old);
   dropInternalPolicy(service);
 }
@@ -114,7 +114,7 @@ function dropWithType(service: Service, old: Service): void {
   const drop = (field: Droppable) => {
     if (isSame(field)) delete spec[field];
   };
-  // A type that does not exist keeps its addresses: validation refuses it.
+  // An unknown type keeps its addresses: validation rejects it.
   if (old.spec.type !== "ExternalName" && spec.type === "ExternalName") {
     if (isSame("clusterIP") && isSame("clusterIPs")) {
       delete spec.clusterIP;

@@ -287,10 +287,10 @@ export type ServicePort = Infer<typeof servicePort>;
 export type LoadBalancerStatus = Infer<typeof loadBalancerStatus>;
 
 /** clusterIP of headless Services. */
-export const NO_ADDRESS = "None";
+export const HEADLESS_IP = "None";
 
 export function isHeadless({ spec }: Service): boolean {
-  return spec.clusterIPs?.length === 1 && spec.clusterIPs[0] === NO_ADDRESS;
+  return spec.clusterIPs?.length === 1 && spec.clusterIPs[0] === HEADLESS_IP;
 }
 
 /** Whether the type has a cluster IP; only ExternalName has none. */

@@ -12,7 +12,7 @@ import {
 import { parseIp, parseCidr } from "#base";
 import { NOT_A_NETWORK, NOT_AN_ADDRESS, unreachableReason } from "../../networking/ip.ts";
 import { goShape } from "../../go/go-shape.ts";
-import { entry, invalidEach, repeatedPlaces, unsupported } from "../../strategy.ts";
+import { entry, invalidEach, duplicateIndexes, unsupported } from "../../strategy.ts";
 import { checkAddresses, checkChange } from "./service-families.ts";
 import {
   isExternallyAccessible,
@@ -28,7 +28,7 @@ const spec = Path.of("spec");
 const portsPath = spec.child("ports");
 
 const KUBELET_PORT = 10_250;
-const LONGEST_AFFINITY = 86_400;
+const MAX_AFFINITY_SECONDS = 86_400;
 const protocols = ["SCTP", "TCP", "UDP"];
 const types = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
 const affinities = ["ClientIP", "None"];
@@ -171,8 +171,8 @@ function checkAffinity({ spec: service }: Service, problems: Problems): void {
   const secondsPath = clientPath.child("timeoutSeconds");
   const { timeoutSeconds } = clientIP;
   if (timeoutSeconds === undefined) return problems.required(secondsPath, forIt);
-  if (timeoutSeconds > 0 && timeoutSeconds <= LONGEST_AFFINITY) return;
-  const detail = `must be greater than 0 and less than ${LONGEST_AFFINITY}`;
+  if (timeoutSeconds > 0 && timeoutSeconds <= MAX_AFFINITY_SECONDS) return;
+  const detail = `must be greater than 0 and less than ${MAX_AFFINITY_SECONDS}`;
   problems.invalid(secondsPath, timeoutSeconds, detail);
 }
 
@@ -206,7 +206,7 @@ function checkTypeName({ spec: { type = "", ports = [] } }: Service, problems: P
 
 /** Requires unique combinations of protocol with node port and with port. */
 function checkRepeatedPorts({ spec: { ports = [] } }: Service, problems: Problems): void {
-  const repeatedOnNodes = repeatedPlaces(
+  const repeatedOnNodes = duplicateIndexes(
     ports,
     ({ protocol, nodePort }) => `${protocol}/${nodePort}`,
   );
@@ -214,11 +214,11 @@ function checkRepeatedPorts({ spec: { ports = [] } }: Service, problems: Problem
     if (!nodePort || !repeatedOnNodes.has(index)) continue;
     problems.duplicate(portsPath.index(index).child("nodePort"), nodePort);
   }
-  const repeated = repeatedPlaces(ports, ({ protocol, port }) => `${protocol}/${port}`);
+  const repeated = duplicateIndexes(ports, ({ protocol, port }) => `${protocol}/${port}`);
   for (const [index, { protocol = "", port }] of ports.entries()) {
     if (!repeated.has(index)) continue;
-    const shown = goShape(servicePort, { protocol, port, targetPort: 0 });
-    problems.duplicate(portsPath.index(index), shown);
+    const goPort = goShape(servicePort, { protocol, port, targetPort: 0 });
+    problems.duplicate(portsPath.index(index), goPort);
   }
 }
 

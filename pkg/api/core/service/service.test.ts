@@ -3,7 +3,7 @@ import { Problems } from "#schema";
 import { StatusError } from "#meta";
 import { created, type Sketch, updated } from "../../testing.ts";
 import { service } from "./service.ts";
-import { settleFamilies } from "./service-families.ts";
+import { defaultFamilies } from "./service-families.ts";
 
 const gates = ["PreferSameTrafficDistribution"];
 const ports = [{ port: 80 }];
@@ -67,7 +67,7 @@ describe("Service: families on a cluster with two", () => {
   function settled(spec: Sketch): readonly unknown[] {
     const object = { metadata: {}, spec: { type: "ClusterIP", ...spec }, status: {} } as any;
     const problems = new Problems();
-    settleFamilies(object, { old: undefined, configured: ["IPv4", "IPv6"], problems });
+    defaultFamilies(object, { old: undefined, configured: ["IPv4", "IPv6"], problems });
     return problems.empty
       ? [object.spec.ipFamilyPolicy, object.spec.ipFamilies]
       : problems.list.map(({ field, detail }) => `${field}: ${detail}`);

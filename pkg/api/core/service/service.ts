@@ -60,7 +60,7 @@ function ignored({ spec }: Service): readonly string[] {
 }
 
 /** Table cell of the external addresses. */
-function outside({ spec, status }: Service): string {
+function externalAddressesCell({ spec, status }: Service): string {
   const external = spec.externalIPs ?? [];
   switch (spec.type) {
     case "ClusterIP":
@@ -140,7 +140,7 @@ export const service = kind(serviceV1, {
     nameOf(object),
     object.spec.type ?? "",
     object.spec.clusterIPs?.[0] ?? "<none>",
-    outside(object),
+    externalAddressesCell(object),
     ports(object),
     ageOf(object, context),
     formatLabels(object.spec.selector),

@@ -11,12 +11,12 @@ export function sizeOfBase64(text: string): number {
   return (text.length / 4) * 3 - padding;
 }
 
-interface Sealable {
+interface HasImmutable {
   readonly immutable?: boolean;
 }
 
 /** Rejects changes of `immutable` and the fields `keys` once `immutable` is true. */
-export function checkSealed<T extends Sealable>(
+export function checkImmutableData<T extends HasImmutable>(
   object: T,
   old: T,
   { keys, problems }: { readonly keys: readonly (keyof T & string)[]; readonly problems: Problems },

@@ -16,9 +16,9 @@ export function roundAmounts(amounts: Amounts | undefined): void {
   }
 }
 
-const LARGEST_INT64 = 2n ** 63n - 1n;
+const MAX_INT64 = 2n ** 63n - 1n;
 /** Largest power of ten per multiplication; higher ones stop at an overflow. */
-const LARGEST_STEP = 9;
+const MAX_EXPONENT_STEP = 9;
 
 /**
  * Whether the quantity is not an integer. Kubernetes counts thousandths in 64 bits, which large
@@ -26,10 +26,10 @@ const LARGEST_STEP = 9;
  */
 export function isFractional(amount: string): boolean {
   const { mantissa, exponent } = Quantity.parse(amount);
-  const isShort = mantissa <= LARGEST_INT64 && mantissa >= -LARGEST_INT64;
+  const isShort = mantissa <= MAX_INT64 && mantissa >= -MAX_INT64;
   const thousandths = Quantity.parse(amount).milliValue();
   const fits = BigInt.asIntN(64, thousandths) === thousandths;
-  if (isShort && exponent + 3 > LARGEST_STEP && !fits) return false;
+  if (isShort && exponent + 3 > MAX_EXPONENT_STEP && !fits) return false;
   return BigInt.asIntN(64, thousandths) % 1000n !== 0n;
 }
 
@@ -75,12 +75,12 @@ export function containerTotal(spec: PodSpec, field: Field): Amounts {
   let sidecars: Amounts = {};
   let starting: Amounts = {};
   for (const container of spec.initContainers ?? []) {
-    const own = amounts(container);
+    const amountsOfContainer = amounts(container);
     if (isSidecar(container)) {
-      total = sumOf(total, own);
-      sidecars = sumOf(sidecars, own);
+      total = sumOf(total, amountsOfContainer);
+      sidecars = sumOf(sidecars, amountsOfContainer);
       starting = largestOf(starting, sidecars);
-    } else starting = largestOf(starting, sumOf(sidecars, own));
+    } else starting = largestOf(starting, sumOf(sidecars, amountsOfContainer));
   }
   return largestOf(total, starting);
 }

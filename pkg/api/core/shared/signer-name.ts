@@ -7,8 +7,8 @@ interface Fault {
   readonly message: string;
 }
 
-const LONGEST_DOMAIN = 253;
-const LONGEST_PATH = 317;
+const MAX_DOMAIN_LENGTH = 253;
+const MAX_PATH_LENGTH = 317;
 
 /** Errors of a signer name; empty if it is valid. */
 export function signerNameFaults(name: string): readonly Fault[] {
@@ -45,9 +45,9 @@ function domainFaults(domain: string): readonly Fault[] {
           },
         ]
       : [];
-  return [...tooLong(domain, LONGEST_DOMAIN), ...faults, ...short];
+  return [...tooLong(domain, MAX_DOMAIN_LENGTH), ...faults, ...short];
 }
 
 function pathFaults(path: string): readonly Fault[] {
-  return [...tooLong(path, LONGEST_PATH), ...named(path, path, isDns1123Subdomain(path))];
+  return [...tooLong(path, MAX_PATH_LENGTH), ...named(path, path, isDns1123Subdomain(path))];
 }

@@ -2,7 +2,7 @@ import { required, list, value, string, structs } from "#schema";
 import { type Infer, type Path, type Problems } from "#schema";
 import { identity } from "#base";
 import { isQualifiedName } from "#meta";
-import { invalidEach, repeatedPlaces } from "../../strategy.ts";
+import { invalidEach, duplicateIndexes } from "../../strategy.ts";
 
 const v1 = structs("api/core/v1");
 
@@ -32,7 +32,7 @@ export const topologySelectorTerm = v1(
 );
 
 /** Maximum number of causes per term; Kubernetes has no limit. */
-const MOST_REPORTED = 16;
+const MAX_REPORTED_CAUSES = 16;
 
 type Term = Infer<typeof topologySelectorTerm>;
 
@@ -47,7 +47,7 @@ export function checkTopologyTerms(terms: readonly Term[], path: Path, problems:
       Object.fromEntries(checkTerm(term, matchLabelExpressionsPath, problems)),
     );
     const count = seen.get(found) ?? 0;
-    const reported = Math.min(count, MOST_REPORTED);
+    const reported = Math.min(count, MAX_REPORTED_CAUSES);
     for (let each = 0; each < reported; each++) problems.duplicate(matchLabelExpressionsPath, "");
     seen.set(found, count + 1);
   }
@@ -60,7 +60,7 @@ function checkTerm(term: Term, path: Path, problems: Problems): Map<string, read
     const { key } = requirement;
     const values = requirement.values ?? [];
     if (values.length === 0) problems.required(itemPath.child("values"));
-    for (const i of repeatedPlaces(values, (value) => value)) {
+    for (const i of duplicateIndexes(values, (value) => value)) {
       problems.duplicate(itemPath.child("values").index(i), values[i]);
     }
     invalidEach(problems, itemPath.child("key"), { value: key, messages: isQualifiedName(key) });

@@ -102,7 +102,7 @@ const lastChecks: Checks<LastSource> = {
     if (secret === undefined) return;
     const { name } = secret;
     if (!name) return requireFields({ name }, path.child("nodePublishSecretRef"), problems);
-    // The path leaves the reference out: so it does in Kubernetes.
+    // The path omits the reference, as in Kubernetes.
     const messages = isDns1123Subdomain(name);
     invalidEach(problems, path.child("name"), { value: name, messages });
   },
@@ -118,7 +118,7 @@ const lastChecks: Checks<LastSource> = {
   },
 };
 
-/** In the order in which more than one source is noticed. */
+/** Validation by source, in the order in which Kubernetes detects more than one. */
 function checksFor(domain: Domain): Checks<SourceName> {
   return {
     ...firstChecks,
@@ -136,10 +136,10 @@ function checkFiles(
   checkItems(items, path, problems);
 }
 
-/** Paths that causes name otherwise than the field is called. */
+/** Source -> field name in causes, where they differ. */
 const otherNames: Readonly<Record<string, string>> = { gcePersistentDisk: "persistentDisk" };
 
-/** Objects made from a template get labels and annotations from it, nothing else. */
+/** Validates metadata of a claim template, which may contain labels and annotations only. */
 function checkTemplateMeta(
   { labels, annotations, ...rest }: Infer<typeof objectMeta>,
   path: Path,
@@ -153,7 +153,7 @@ function checkTemplateMeta(
   }
 }
 
-/** One source, and a sound one. */
+/** Requires exactly one valid source. */
 function checkSource(
   volume: Volume,
   path: Path,
@@ -176,7 +176,7 @@ function checkSource(
     problems.invalid(path.child("name"), name, LONG_TARGET);
 }
 
-/** The claim that is made for an ephemeral volume has the names of the pod and the volume. */
+/** Validates the generated claim name of an ephemeral volume: pod name plus volume name. */
 function checkClaimName(
   { name, ephemeral }: Volume,
   podName: string,
@@ -189,11 +189,11 @@ function checkClaimName(
   }
 }
 
-/** Volumes by name, of those in which nothing is wrong: only they can be mounted. */
+/** Valid volumes by name; mounts may only refer to these. */
 export type Volumes = ReadonlyMap<string, Volume>;
 
 interface VolumeOptions {
-  /** Empty if unknown, as in templates. */
+  /** Name of the pod; "" if unknown, as in templates. */
   readonly podName: string;
   readonly domain: Domain;
   readonly problems: Problems;
@@ -206,7 +206,7 @@ export function checkVolumes(
 ): Volumes {
   const checks = checksFor(domain);
   const sound = new Map<string, Volume>();
-  const made = new Set(
+  const generatedClaims = new Set(
     volumes
       .filter(({ ephemeral }) => ephemeral !== undefined && podName !== "")
       .map(({ name }) => `${podName}-${name}`),
@@ -225,10 +225,10 @@ export function checkVolumes(
       });
     if (sound.has(name)) problems.duplicate(itemPath.child("name"), name);
     if (problems.list.length === before) sound.set(name, volume);
-    if (claim === undefined || !made.has(claim.claimName)) continue;
-    const where = itemPath.child("persistentVolumeClaim", "claimName");
+    if (claim === undefined || !generatedClaims.has(claim.claimName)) continue;
+    const claimNamePath = itemPath.child("persistentVolumeClaim", "claimName");
     const detail = "must not reference a PVC that gets created for an ephemeral volume";
-    problems.invalid(where, claim.claimName, detail);
+    problems.invalid(claimNamePath, claim.claimName, detail);
   }
   return sound;
 }

@@ -135,27 +135,27 @@ function checkDownward({ downwardAPI }: Projection, path: Path, files: Files): v
   }
 }
 
-const SHORTEST_TOKEN = 600;
-const LONGEST_TOKEN = 2 ** 32;
+const MIN_TOKEN_SECONDS = 600;
+const MAX_TOKEN_SECONDS = 2 ** 32;
 
 function checkToken({ serviceAccountToken }: Projection, path: Path, files: Files): void {
-  const { expirationSeconds = SHORTEST_TOKEN, path: target = "" } = serviceAccountToken ?? {};
+  const { expirationSeconds = MIN_TOKEN_SECONDS, path: target = "" } = serviceAccountToken ?? {};
   const { problems } = files;
   const expirationSecondsPath = path.child("expirationSeconds");
-  if (expirationSeconds < SHORTEST_TOKEN) {
+  if (expirationSeconds < MIN_TOKEN_SECONDS) {
     problems.invalid(
       expirationSecondsPath,
       expirationSeconds,
       "may not specify a duration less than 10 minutes",
     );
   }
-  if (expirationSeconds > LONGEST_TOKEN) {
+  if (expirationSeconds > MAX_TOKEN_SECONDS) {
     const detail = "may not specify a duration larger than 2^32 seconds";
     problems.invalid(expirationSecondsPath, expirationSeconds, detail);
   }
-  const where = files.path.child("path");
-  if (target === "") problems.required(where);
-  else checkFilePath(target, where, problems);
+  const pathField = files.path.child("path");
+  if (target === "") problems.required(pathField);
+  else checkFilePath(target, pathField, problems);
 }
 
 function checkTrustBundle({ clusterTrustBundle }: Projection, path: Path, files: Files): void {
@@ -193,8 +193,8 @@ const keyTypes = ["RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "
 const HOUR = 3600;
 const DAY = 24 * HOUR;
 /** Maximum lifetimes: of Kubernetes' signers, and of others. */
-const LONGEST_OWN = DAY;
-const LONGEST = 91 * DAY;
+const MAX_KUBERNETES_SIGNER_SECONDS = DAY;
+const MAX_SIGNER_SECONDS = 91 * DAY;
 
 function checkCertificate({ podCertificate }: Projection, path: Path, files: Files): void {
   if (podCertificate === undefined) return;
@@ -205,7 +205,9 @@ function checkCertificate({ podCertificate }: Projection, path: Path, files: Fil
     unsupported(problems, path.child("keyType"), { value: keyType, supported: keyTypes });
   }
   const maxExpirationSecondsPath = path.child("maxExpirationSeconds");
-  const longest = signerName.startsWith(resolve("{label}/", files.domain)) ? LONGEST_OWN : LONGEST;
+  const longest = signerName.startsWith(resolve("{label}/", files.domain))
+    ? MAX_KUBERNETES_SIGNER_SECONDS
+    : MAX_SIGNER_SECONDS;
   const limit = (sign: string, bound: number) =>
     problems.invalid(
       maxExpirationSecondsPath,

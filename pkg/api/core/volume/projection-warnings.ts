@@ -49,23 +49,25 @@ function quotedFile({ path, source }: File): string {
 }
 
 /** Maximum number of files to compare pairwise. */
-const MOST_COMPARED = 100;
-const MOST_WARNINGS = 1_000;
+const MAX_COMPARED_FILES = 100;
+const MAX_WARNINGS = 1_000;
 
-function overlaps(all: readonly File[], what: string): readonly string[] {
-  const files = all.slice(0, MOST_COMPARED);
+function overlaps(all: readonly File[], subject: string): readonly string[] {
+  const files = all.slice(0, MAX_COMPARED_FILES);
   return files.flatMap((file, index) =>
     files
       .slice(0, index)
       .filter((other) => overlap(file.path, other.path))
-      .map((other) => `${what}: overlapping paths: ${quotedFile(file)} with ${quotedFile(other)}`),
+      .map(
+        (other) => `${subject}: overlapping paths: ${quotedFile(file)} with ${quotedFile(other)}`,
+      ),
   );
 }
 
 export function projectionWarnings(volumes: readonly Volume[]): readonly string[] {
   const warnings: string[] = [];
   for (const volume of volumes) {
-    if (warnings.length < MOST_WARNINGS) warnings.push(...volumeWarnings(volume));
+    if (warnings.length < MAX_WARNINGS) warnings.push(...volumeWarnings(volume));
   }
   return warnings;
 }
@@ -79,20 +81,20 @@ function volumeWarnings({
 }: Volume): readonly string[] {
   const volume = (kind: string) => `volume "${name}" (${kind})`;
   if (configMap) {
-    const what = volume(`ConfigMap "${configMap.name ?? ""}"`);
-    return overlaps(filesOf(configMap.items, ""), what);
+    const subject = volume(`ConfigMap "${configMap.name ?? ""}"`);
+    return overlaps(filesOf(configMap.items, ""), subject);
   }
   if (secret) {
-    const what = volume(`Secret "${secret.secretName ?? ""}"`);
-    return overlaps(filesOf(secret.items, ""), what);
+    const subject = volume(`Secret "${secret.secretName ?? ""}"`);
+    return overlaps(filesOf(secret.items, ""), subject);
   }
   if (downwardAPI) return overlaps(filesOf(downwardAPI.items, ""), volume("DownwardAPI"));
   if (!projected) return [];
   const sources = projected.sources ?? [];
-  const what = volume("Projected");
+  const subject = volume("Projected");
   const empty = sources
     .filter((source) => Object.values(source).every((value) => value === undefined))
-    .slice(0, MOST_WARNINGS)
-    .map(() => `${what} has no sources provided`);
-  return [...empty, ...overlaps(sources.flatMap(filesOfProjection), what)];
+    .slice(0, MAX_WARNINGS)
+    .map(() => `${subject} has no sources provided`);
+  return [...empty, ...overlaps(sources.flatMap(filesOfProjection), subject)];
 }

@@ -8,9 +8,9 @@ import type { volumeSource } from "./volumes.ts";
 /** Volume sources of pods by name. */
 export type Source = Required<Infer<typeof volumeSource>>;
 
-const LARGEST_UNIT = 255;
-const LONGEST_TENANT = 64;
-const UNIT_RANGE = `must be between 0 and ${LARGEST_UNIT}, inclusive`;
+const MAX_UNIT_NUMBER = 255;
+const MAX_TENANT_LENGTH = 64;
+const UNIT_RANGE = `must be between 0 and ${MAX_UNIT_NUMBER}, inclusive`;
 
 const hostPathTypes = [
   "",
@@ -37,13 +37,13 @@ export function requireFields(
 
 /** Validates a logical unit number (LUN). */
 function checkUnit(value: number, path: Path, problems: Problems): void {
-  if (value < 0 || value > LARGEST_UNIT) problems.invalid(path, value, UNIT_RANGE);
+  if (value < 0 || value > MAX_UNIT_NUMBER) problems.invalid(path, value, UNIT_RANGE);
 }
 
 /** Validates a partition. 0 and absent mean the whole disk, contrary to the message. */
 export function checkPartition(value: number | undefined, path: Path, problems: Problems): void {
   const number = value ?? 0;
-  if (number >= 0 && number <= LARGEST_UNIT) return;
+  if (number >= 0 && number <= MAX_UNIT_NUMBER) return;
   problems.invalid(path.child("partition"), number, "must be between 1 and 255, inclusive");
 }
 
@@ -111,7 +111,7 @@ export function checkQuobyte(
   const registryPath = path.child("registry");
   const detail = "must be a host:port pair or multiple pairs separated by commas";
   if (registry === "") problems.required(registryPath, detail);
-  else if (tenant.length > LONGEST_TENANT) {
+  else if (tenant.length > MAX_TENANT_LENGTH) {
     const length = "must be a UUID and may not exceed a length of 64 characters";
     problems.required(path.child("tenant"), length);
   } else {
@@ -212,7 +212,7 @@ export function checkVolumeIscsi(
   checkTarget(source, path, { problems, inPod: false });
 }
 
-const LONGEST_TARGET = 64;
+const MAX_TARGET_LENGTH = 64;
 
 export const LONG_TARGET =
   "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if " +
@@ -220,10 +220,10 @@ export const LONG_TARGET =
 
 /** Whether the interface name derived from volume and portal would be too long. */
 export function isLongTarget(volumeName: string, targetPortal: string): boolean {
-  return Buffer.byteLength(`${volumeName}:${targetPortal}`) > LONGEST_TARGET;
+  return Buffer.byteLength(`${volumeName}:${targetPortal}`) > MAX_TARGET_LENGTH;
 }
 
-/** The name of the secret is required in a PersistentVolume only. */
+/** Validates target fields; the Secret name is required in PersistentVolumes only. */
 function checkTarget(
   source: Parameters<typeof checkIscsi>[0],
   path: Path,
@@ -280,12 +280,12 @@ export function checkStorageOs(
   checkSecretName(secretRef, path, problems);
 }
 
-const LONGEST_DRIVER = 63;
+const MAX_DRIVER_LENGTH = 63;
 
 /** Validates a CSI driver name. */
 export function checkDriverName(name: string, path: Path, problems: Problems): void {
   if (name === "") problems.required(path);
-  if (name.length > LONGEST_DRIVER) problems.tooLong(path, "", LONGEST_DRIVER);
+  if (name.length > MAX_DRIVER_LENGTH) problems.tooLong(path, "", MAX_DRIVER_LENGTH);
   const messages = isDns1123Subdomain(name.toLowerCase());
   invalidEach(problems, path, { value: name, messages });
 }

@@ -13,9 +13,9 @@ import {
   checkToleration,
 } from "../device-rules.ts";
 
-const MOST_REQUESTS = 32;
-const MOST_CONSTRAINTS = 32;
-const MOST_WAYS = 8;
+const MAX_REQUESTS = 32;
+const MAX_CONSTRAINTS = 32;
+const MAX_SUBREQUESTS = 8;
 
 type ExactRequest = NonNullable<DeviceRequest["exactly"]>;
 type Devices = ClaimSpec["devices"];
@@ -26,7 +26,7 @@ export function requestNames({ requests }: Devices): ReadonlySet<string> {
   const names = new Set<string>();
   for (const { name, firstAvailable = [] } of requests ?? []) {
     names.add(name);
-    for (const way of firstAvailable) names.add(`${name}/${way.name}`);
+    for (const subrequest of firstAvailable) names.add(`${name}/${subrequest.name}`);
   }
   return names;
 }
@@ -50,10 +50,10 @@ export function checkReferences(
   path: Path,
   options: { readonly names: ReadonlySet<string>; readonly problems: Problems },
 ): void {
-  checkSet(references, MOST_REQUESTS, {
+  checkSet(references, MAX_REQUESTS, {
     path,
     problems: options.problems,
-    check: (reference, place) => checkReference(reference, place, options),
+    check: (reference, itemPath) => checkReference(reference, itemPath, options),
     key: (reference) => reference,
   });
 }
@@ -69,14 +69,14 @@ export function checkClaimSpec(
 ): void {
   const devicesPath = path.child("devices");
   const names = requestNames(devices);
-  checkSet(devices.requests, MOST_REQUESTS, {
+  checkSet(devices.requests, MAX_REQUESTS, {
     path: devicesPath.child("requests"),
     problems,
     check: (request, each) => checkRequest(request, each, problems),
     key: ({ name }) => name,
     field: "name",
   });
-  checkEach(devices.constraints, MOST_CONSTRAINTS, {
+  checkEach(devices.constraints, MAX_CONSTRAINTS, {
     path: devicesPath.child("constraints"),
     problems,
     check: (constraint, each) => checkConstraint(constraint, each, { names, problems }),
@@ -94,18 +94,18 @@ function checkRequest(request: DeviceRequest, path: Path, problems: Problems): v
   const { exactly, firstAvailable = [] } = request;
   const detail = "exactly one of `exactly` or `firstAvailable` is required";
   if (firstAvailable.length > 0) {
-    checkSet(firstAvailable, MOST_WAYS, {
+    checkSet(firstAvailable, MAX_SUBREQUESTS, {
       path: path.child("firstAvailable"),
       problems,
-      check: (way, place) => {
-        checkLabel(way.name, place.child("name"), problems);
-        checkAsked(way, place, problems);
+      check: (subrequest, itemPath) => {
+        checkLabel(subrequest.name, itemPath.child("name"), problems);
+        checkDeviceRequest(subrequest, itemPath, problems);
       },
       key: ({ name }) => name,
       field: "name",
     });
   }
-  if (exactly !== undefined) checkAsked(exactly, path.child("exactly"), problems);
+  if (exactly !== undefined) checkDeviceRequest(exactly, path.child("exactly"), problems);
   if (exactly !== undefined && firstAvailable.length > 0) {
     problems.invalid(path, null, `${detail}, but multiple fields are set`);
   } else if (exactly === undefined && firstAvailable.length === 0) {
@@ -113,17 +113,17 @@ function checkRequest(request: DeviceRequest, path: Path, problems: Problems): v
   }
 }
 
-function checkAsked(
-  asked: Omit<ExactRequest, "adminAccess">,
+function checkDeviceRequest(
+  deviceRequest: Omit<ExactRequest, "adminAccess">,
   path: Path,
   problems: Problems,
 ): void {
-  const { deviceClassName, selectors, tolerations } = asked;
+  const { deviceClassName, selectors, tolerations } = deviceRequest;
   const classPath = path.child("deviceClassName");
   if (deviceClassName === "") problems.required(classPath);
   else checkSubdomain(deviceClassName, classPath, problems);
   checkSelectors(selectors, path.child("selectors"), problems);
-  checkMode(asked, path, problems);
+  checkMode(deviceRequest, path, problems);
   for (const [index, toleration] of (tolerations ?? []).entries()) {
     checkToleration(toleration, path.child("tolerations").index(index), problems);
   }

@@ -8,7 +8,7 @@ import {
   FIELD_IMMUTABLE,
   invalidEach,
   memberOf,
-  repeatedPlaces,
+  duplicateIndexes,
   unsupported,
 } from "../../strategy.ts";
 import { checkReference, checkReferences, requestNames } from "./claim-rules.ts";
@@ -28,16 +28,16 @@ import {
   checkPool,
   checkSet,
   checkToleration,
-  LONGEST_DATA,
+  MAX_DATA_BYTES,
 } from "../device-rules.ts";
 
-const MOST_CONSUMERS = 256;
-const MOST_RESULTS = 32;
-const MOST_CONFIGURATIONS = 64;
-const MOST_CONDITIONS = 8;
-const MOST_ADDRESSES = 16;
-const LONGEST_INTERFACE = 256;
-const LONGEST_HARDWARE_ADDRESS = 128;
+const MAX_CONSUMERS = 256;
+const MAX_RESULTS = 32;
+const MAX_CONFIGURATIONS = 64;
+const MAX_CONDITIONS = 8;
+const MAX_ADDRESSES = 16;
+const MAX_INTERFACE_LENGTH = 256;
+const MAX_HARDWARE_ADDRESS_LENGTH = 128;
 
 type Consumer = NonNullable<ClaimStatus["reservedFor"]>[number];
 type DeviceStatus = NonNullable<ClaimStatus["devices"]>[number];
@@ -61,15 +61,18 @@ function allocatedKeys({ allocation }: ClaimStatus): ReadonlySet<string> {
 }
 
 /** Removes the status of devices that are no longer allocated. */
-export function dropReturned({ status: now }: ResourceClaim, { status: old }: ResourceClaim): void {
+export function dropDeallocated(
+  { status: now }: ResourceClaim,
+  { status: old }: ResourceClaim,
+): void {
   const allocated = allocatedKeys(now);
   const before = allocatedKeys(old);
-  const kept = now.devices?.filter((device) => {
+  const allocatedDevices = now.devices?.filter((device) => {
     const key = deviceKey(device);
     return allocated.has(key) || !before.has(key);
   });
-  if (kept === undefined || kept.length === now.devices?.length) return;
-  if (kept.length > 0) now.devices = kept;
+  if (allocatedDevices === undefined || allocatedDevices.length === now.devices?.length) return;
+  if (allocatedDevices.length > 0) now.devices = allocatedDevices;
   else delete now.devices;
 }
 
@@ -81,10 +84,10 @@ export function checkClaimStatus(
   const names = requestNames(spec.devices);
   const isDeleted = Boolean(metadata.deletionTimestamp);
   const reservedPath = path.child("reservedFor");
-  checkSet(now.reservedFor, MOST_CONSUMERS, {
+  checkSet(now.reservedFor, MAX_CONSUMERS, {
     path: reservedPath,
     problems,
-    check: (consumer, place) => checkConsumer(consumer, place, problems),
+    check: (consumer, itemPath) => checkConsumer(consumer, itemPath, problems),
     key: ({ uid }) => uid,
     field: "uid",
   });
@@ -127,7 +130,7 @@ function checkDevices(status: ClaimStatus, problems: Problems): void {
     problems,
     check: (device, each) => checkDevice(device, each, { allocated, problems }),
   });
-  for (const index of repeatedPlaces(devices, deviceKey)) {
+  for (const index of duplicateIndexes(devices, deviceKey)) {
     problems.duplicate(devicesPath.index(index).child("deviceID"), unnamedDevice);
   }
 }
@@ -150,10 +153,10 @@ function checkDevice(
   }
   const conditionsPath = path.child("conditions");
   const count = conditions?.length ?? 0;
-  if (count > MOST_CONDITIONS) problems.tooMany(conditionsPath, count, MOST_CONDITIONS);
+  if (count > MAX_CONDITIONS) problems.tooMany(conditionsPath, count, MAX_CONDITIONS);
   checkConditions(conditions ?? undefined, conditionsPath, problems);
   if (data !== undefined) {
-    checkData(data, path.child("data"), { problems, longest: LONGEST_DATA });
+    checkData(data, path.child("data"), { problems, longest: MAX_DATA_BYTES });
   }
   if (networkData !== undefined) checkNetwork(networkData, path.child("networkData"), problems);
 }
@@ -169,13 +172,17 @@ function checkShare(share: string | undefined, path: Path, problems: Problems): 
 
 function checkNetwork(network: NetworkData, fieldPath: Path, problems: Problems): void {
   const { interfaceName = "", hardwareAddress = "", ips } = network;
-  if (interfaceName.length > LONGEST_INTERFACE) {
-    problems.tooLong(fieldPath.child("interfaceName"), interfaceName, LONGEST_INTERFACE);
+  if (interfaceName.length > MAX_INTERFACE_LENGTH) {
+    problems.tooLong(fieldPath.child("interfaceName"), interfaceName, MAX_INTERFACE_LENGTH);
   }
-  if (hardwareAddress.length > LONGEST_HARDWARE_ADDRESS) {
-    problems.tooLong(fieldPath.child("hardwareAddress"), hardwareAddress, LONGEST_HARDWARE_ADDRESS);
+  if (hardwareAddress.length > MAX_HARDWARE_ADDRESS_LENGTH) {
+    problems.tooLong(
+      fieldPath.child("hardwareAddress"),
+      hardwareAddress,
+      MAX_HARDWARE_ADDRESS_LENGTH,
+    );
   }
-  checkSet(ips, MOST_ADDRESSES, {
+  checkSet(ips, MAX_ADDRESSES, {
     path: fieldPath.child("ips"),
     problems,
     check: (address, each) => {
@@ -190,7 +197,7 @@ function interfaceFaults(text: string): readonly string[] {
   if (network === undefined) {
     return ["must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)"];
   }
-  // The host bits are kept, and an IPv4-mapped address is formatted as IPv4.
+  // Preserves host bits; an IPv4-mapped address is formatted as IPv4.
   const { address, prefix } = network;
   const shift = isIpv4Mapped(address) && prefix > 32 ? 96 : 0;
   const canonical = `${formatIp(address)}/${prefix - shift}`;
@@ -202,7 +209,7 @@ function checkAllocation(allocation: Allocation, fieldPath: Path, options: Optio
   const { problems } = options;
   const { devices, nodeSelector } = allocation;
   const devicesPath = fieldPath.child("devices");
-  checkEach(devices.results, MOST_RESULTS, {
+  checkEach(devices.results, MAX_RESULTS, {
     path: devicesPath.child("results"),
     problems,
     check: (result, each) => checkResult(result, each, options),
@@ -210,7 +217,7 @@ function checkAllocation(allocation: Allocation, fieldPath: Path, options: Optio
   checkConfigurations(devices.config, devicesPath.child("config"), {
     problems,
     isStored: false,
-    most: MOST_CONFIGURATIONS,
+    most: MAX_CONFIGURATIONS,
     check: ({ source, requests }, each) => {
       checkSource(source, each.child("source"), problems);
       checkReferences(requests, each.child("requests"), options);

@@ -20,7 +20,7 @@ import { atomic, gates, shared, type Shared } from "../shared-structs.ts";
  * Fields of device requests whose numbers are the same in all versions.
  * @param from the first number
  */
-const askedFields = (structs: Shared, from: number) => ({
+const requestFields = (structs: Shared, from: number) => ({
   deviceClassName: required(from, string, "DeviceClass that the devices must belong to. Required."),
   selectors: value(
     from + 1,
@@ -78,7 +78,7 @@ const firstAvailable = (structs: Shared, { number, from }: { number: number; fro
       "Name of the alternative: a DNS label. Containers and results refer to it as " +
         "`<request>/<name>`.",
     ),
-    ...askedFields(structs, 2),
+    ...requestFields(structs, 2),
     ...neededFields(structs, from),
   });
   return value(
@@ -101,7 +101,7 @@ const requestName = required(
 
 const requestStruct = (structs: Shared) => {
   const exact = structs.declare("ExactDeviceRequest", "Request for devices of a single class.", {
-    ...askedFields(structs, 1),
+    ...requestFields(structs, 1),
     adminAccess: adminAccess(5),
     ...neededFields(structs, 6),
   });
@@ -122,7 +122,7 @@ const requestStruct = (structs: Shared) => {
 };
 
 const flatRequestStruct = (structs: Shared) => {
-  const { deviceClassName, ...asked } = askedFields(structs, 2);
+  const { deviceClassName, ...asked } = requestFields(structs, 2);
   return structs.declare(
     "DeviceRequest",
     "Request for one or more devices. Exactly one of a direct request and firstAvailable " +

@@ -30,7 +30,7 @@ function validate(
 }
 
 /** The template as Go prints it: the embedded metadata keeps its JSON names. */
-function shownTemplate({ metadata, spec }: ClaimTemplate["spec"]): unknown {
+function goTemplate({ metadata, spec }: ClaimTemplate["spec"]): unknown {
   return { ...metadata, Spec: goShape(struct.fields.spec.type.fields.spec.type, spec) };
 }
 
@@ -56,10 +56,10 @@ export const resourceClaimTemplate = kind(struct, {
     prepareUpdate: (object, old, { gate }) => dropGated(struct, object, { old, isOn: gate }),
     validate: (object, problems) => validate(object, problems),
     validateUpdate: (object, old, problems) => {
-      // Kubernetes checks the spec before and after it looks for a change.
+      // Kubernetes validates the spec both before and after the check for changes.
       validate(object, problems);
       if (!deepEqual(object.spec, old.spec)) {
-        problems.invalid(path, shownTemplate(object.spec), FIELD_IMMUTABLE);
+        problems.invalid(path, goTemplate(object.spec), FIELD_IMMUTABLE);
       }
       validate(object, problems, true);
     },

@@ -3,17 +3,17 @@ import { dropGated, Path } from "#schema";
 import { kind } from "#meta";
 import { goShape } from "../../go/go-shape.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../../printing.ts";
-import { dividedWithMetadata } from "../../status-metadata.ts";
+import { splitByStatusKeepingMetadata } from "../../status-metadata.ts";
 import { FIELD_IMMUTABLE, same } from "../../strategy.ts";
 import { claimDown, claimUp } from "../beta1-versions.ts";
 import { fillClaimDefaults } from "./claim-defaults.ts";
 import { checkClaimSpec } from "./claim-rules.ts";
-import { checkClaimStatus, dropReturned } from "./claim-status-rules.ts";
+import { checkClaimStatus, dropDeallocated } from "./claim-status-rules.ts";
 import { claimsV1, claimsV1beta1, claimsV1beta2, type ResourceClaim } from "./claim-structs.ts";
 
 const struct = claimsV1beta2.resourceClaim;
 const path = Path.of("spec");
-const divided = dividedWithMetadata(() => ({}));
+const divided = splitByStatusKeepingMetadata(() => ({}));
 
 function stateOf({ metadata, status }: ResourceClaim): string {
   const states: string[] = [];
@@ -53,12 +53,12 @@ export const resourceClaim = kind(struct, {
     prepareUpdate: (object, old, context) => {
       divided.prepareUpdate(object, old, context);
       dropGated(struct, object, { old, isOn: context.gate });
-      if (context.subresource === "status") dropReturned(object, old);
+      if (context.subresource === "status") dropDeallocated(object, old);
     },
     validate: ({ spec }, problems) => checkClaimSpec(spec, path, { problems, isStored: false }),
     validateUpdate: (object, old, problems, { subresource }) => {
       if (subresource === "status") return checkClaimStatus(object, old, problems);
-      // Kubernetes checks the spec before and after it looks for a change.
+      // Kubernetes validates the spec both before and after the check for changes.
       checkClaimSpec(object.spec, path, { problems, isStored: false });
       if (!deepEqual(object.spec, old.spec)) {
         problems.invalid(path, goShape(struct.fields.spec.type, object.spec), FIELD_IMMUTABLE);

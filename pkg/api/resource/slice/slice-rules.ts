@@ -18,13 +18,13 @@ import {
 import type { DeviceAttribute } from "../shared-structs.ts";
 import type { Device, SliceSpec } from "./slice-structs.ts";
 
-const MOST_DEVICES = 128;
-const MOST_DEVICES_WITH_TAINTS = 64;
-const MOST_TAINTS = 4;
-const MOST_CONTENTS = 32;
-const MOST_SHARED_COUNTERS = 32;
-const MOST_DEVICE_COUNTERS = 2048;
-const LONGEST_ATTRIBUTE = 64;
+const MAX_DEVICES = 128;
+const MAX_DEVICES_WITH_TAINTS = 64;
+const MAX_TAINTS = 4;
+const MAX_CONTENTS = 32;
+const MAX_SHARED_COUNTERS = 32;
+const MAX_DEVICE_COUNTERS = 2048;
+const MAX_ATTRIBUTE_LENGTH = 64;
 
 type Selector = NonNullable<SliceSpec["nodeSelector"]>;
 type Counters = NonNullable<SliceSpec["sharedCounters"]>[number]["counters"];
@@ -51,13 +51,13 @@ export function checkSliceSpec(
   const hasTaints = all.some(({ taints = [] }) => taints.length > 0);
   const counterSets = countersByName(spec);
   const earlier = firstByName(old?.devices);
-  checkSet(all, hasTaints ? MOST_DEVICES_WITH_TAINTS : MOST_DEVICES, {
+  checkSet(all, hasTaints ? MAX_DEVICES_WITH_TAINTS : MAX_DEVICES, {
     path: path.child("devices"),
     problems,
-    check: (device, place) => {
+    check: (device, itemPath) => {
       const before = earlier.get(device.name);
-      const isPlaced = spec.perDeviceNodeSelection === true;
-      checkDevice(device, place, { before, isPlaced, counterSets, problems });
+      const selectsNodes = spec.perDeviceNodeSelection === true;
+      checkDevice(device, itemPath, { before, isPlaced: selectsNodes, counterSets, problems });
     },
     key: ({ name }) => name,
     field: "name",
@@ -66,8 +66,8 @@ export function checkSliceSpec(
   checkSet(spec.sharedCounters, Infinity, {
     path: path.child("sharedCounters"),
     problems,
-    check: ({ name, counters }, place) => {
-      checkCounters({ name, field: "name", counters }, place, problems);
+    check: ({ name, counters }, itemPath) => {
+      checkCounters({ name, field: "name", counters }, itemPath, problems);
     },
     key: ({ name }) => name,
     field: "name",
@@ -121,14 +121,14 @@ function checkSingleTerm({ nodeSelectorTerms }: Selector, problems: Problems): v
   const terms = nodeSelectorTerms ?? [];
   if (terms.length === 1) return;
   const nodeSelectorTermsPath = path.child("nodeSelector", "nodeSelectorTerms");
-  const shown = nodeSelectorTerms?.map(shownTerm) ?? null;
+  const shown = nodeSelectorTerms?.map(goTerm) ?? null;
   problems.invalid(nodeSelectorTermsPath, shown, "must have exactly one node selector term");
 }
 
 type Term = NonNullable<Selector["nodeSelectorTerms"]>[number];
 
 /** A selector term with Go's field names, as Kubernetes prints it. */
-const shownTerm = ({ matchExpressions, matchFields }: Term) => ({
+const goTerm = ({ matchExpressions, matchFields }: Term) => ({
   MatchExpressions: matchExpressions?.map(shownRequirement) ?? null,
   MatchFields: matchFields?.map(shownRequirement) ?? null,
 });
@@ -146,14 +146,14 @@ function checkNumbersOfCounters({ devices, sharedCounters }: SliceSpec, problems
   const sum = (sets: readonly { counters?: Counters }[]) =>
     sets.reduce((total, { counters }) => total + numberOf(counters), 0);
   const used = sum(consumed);
-  if (used > MOST_DEVICE_COUNTERS) {
-    const what = "the total number of counters in devices";
-    const detail = `${what} must not exceed ${MOST_DEVICE_COUNTERS}`;
+  if (used > MAX_DEVICE_COUNTERS) {
+    const subject = "the total number of counters in devices";
+    const detail = `${subject} must not exceed ${MAX_DEVICE_COUNTERS}`;
     problems.invalid(path.child("devices"), used, detail);
   }
   const shared = sum(sharedCounters ?? []);
-  if (shared > MOST_SHARED_COUNTERS) {
-    const detail = `the total number of shared counters must not exceed ${MOST_SHARED_COUNTERS}`;
+  if (shared > MAX_SHARED_COUNTERS) {
+    const detail = `the total number of shared counters must not exceed ${MAX_SHARED_COUNTERS}`;
     problems.invalid(path.child("sharedCounters"), shared, detail);
   }
 }
@@ -190,8 +190,8 @@ function checkDevice(device: Device, fieldPath: Path, options: DeviceOptions): v
   const { attributes, capacity, taints } = device;
   checkLabel(device.name, fieldPath.child("name"), problems);
   const count = Object.keys(attributes ?? {}).length + Object.keys(capacity ?? {}).length;
-  if (count > MOST_CONTENTS) {
-    const detail = `the total number of attributes and capacities must not exceed ${MOST_CONTENTS}`;
+  if (count > MAX_CONTENTS) {
+    const detail = `the total number of attributes and capacities must not exceed ${MAX_CONTENTS}`;
     problems.invalid(fieldPath, count, detail);
   }
   for (const name of sortedKeys(attributes)) {
@@ -203,7 +203,7 @@ function checkDevice(device: Device, fieldPath: Path, options: DeviceOptions): v
   if (!deepEqual(taints, before?.taints)) {
     const check = (taint: NonNullable<typeof taints>[number], each: Path) =>
       checkTaint(taint, each, problems);
-    checkEach(taints, MOST_TAINTS, { path: fieldPath.child("taints"), problems, check });
+    checkEach(taints, MAX_TAINTS, { path: fieldPath.child("taints"), problems, check });
   }
   checkSet(device.consumesCounters, Infinity, {
     path: fieldPath.child("consumesCounters"),
@@ -224,14 +224,14 @@ function checkAttribute(attribute: DeviceAttribute, path: Path, problems: Proble
       const detail = "must be a string compatible with semver.org spec 2.0.0";
       problems.invalid(path.child(field), text, detail);
     }
-    if (Buffer.byteLength(text) <= LONGEST_ATTRIBUTE) continue;
-    problems.tooLong(path.child(field), text, LONGEST_ATTRIBUTE);
+    if (Buffer.byteLength(text) <= MAX_ATTRIBUTE_LENGTH) continue;
+    problems.tooLong(path.child(field), text, MAX_ATTRIBUTE_LENGTH);
   }
   const count = [int, bool, string, version].filter((value) => value !== undefined).length;
   const detail = "exactly one value must be specified";
   if (count === 0) problems.required(path, detail);
   if (count < 2) return;
-  // Shown with the field names of Go's struct, as Kubernetes prints it.
+  // Reported with the field names of Go's struct, as in Kubernetes.
   const shown = {
     IntValue: int ?? null,
     BoolValue: bool ?? null,
@@ -258,13 +258,13 @@ function checkConsumption(
 ): void {
   checkCounters({ name: counterSet, field: "counterSet", counters }, path, problems);
   const names = counterSets.get(counterSet);
-  const where = "defined in the ResourceSlice sharedCounters";
+  const source = "defined in the ResourceSlice sharedCounters";
   if (names === undefined) {
-    return problems.invalid(path, counterSet, `must reference a counterSet ${where}`);
+    return problems.invalid(path, counterSet, `must reference a counterSet ${source}`);
   }
   for (const name of sortedKeys(counters)) {
     if (names.has(name)) continue;
-    problems.invalid(path.child("counters"), name, `must reference a counter ${where}`);
+    problems.invalid(path.child("counters"), name, `must reference a counter ${source}`);
   }
 }
 

@@ -117,7 +117,7 @@ function checkClaims(
       problems.required(itemPath);
       continue;
     }
-    checkUse(name, request, { place: itemPath, seen, problems });
+    checkUse(name, request, { path: itemPath, seen, problems });
     if (claims.has(name)) continue;
     const detail = `must be one of the names in pod.spec.resourceClaims${listed(claims)}`;
     problems.add({ type: "FieldValueNotFound", field: itemPath.toString(), value: name, detail });
@@ -128,9 +128,9 @@ function checkClaims(
 function checkUse(
   name: string,
   request: string | undefined,
-  use: { readonly place: Path; readonly seen: Set<string>; readonly problems: Problems },
+  use: { readonly path: Path; readonly seen: Set<string>; readonly problems: Problems },
 ): void {
-  const { place, seen, problems } = use;
+  const { path: place, seen, problems } = use;
   if (seen.has(name)) return problems.duplicate(place, name);
   const key = request ? `${name}/${request}` : name;
   if (request) {
@@ -157,24 +157,26 @@ export function checkPodClaims(
 ): void {
   const names = new Set<string>();
   for (const [index, claim] of (claims ?? []).entries()) {
-    const { name, resourceClaimName: own, resourceClaimTemplateName: template } = claim;
+    const { name, resourceClaimName: podLimit, resourceClaimTemplateName: template } = claim;
     const itemPath = path.index(index);
-    const where = itemPath.child("name");
-    if (name === "") problems.required(where);
-    else if (names.has(name)) problems.duplicate(where, name);
+    const namePath = itemPath.child("name");
+    if (name === "") problems.required(namePath);
+    else if (names.has(name)) problems.duplicate(namePath, name);
     else {
       const messages = isDns1123Label(name);
-      invalidEach(problems, where, { value: name, messages });
-      const made = `${podName}-${name}`;
+      invalidEach(problems, namePath, { value: name, messages });
+      const generatedName = `${podName}-${name}`;
       if (messages.length === 0 && podName !== "" && template !== undefined) {
-        const faults = isDns1123Subdomain(made).map((each) => `final ResourceClaim name: ${each}`);
-        invalidEach(problems, where, { value: made, messages: faults });
+        const faults = isDns1123Subdomain(generatedName).map(
+          (each) => `final ResourceClaim name: ${each}`,
+        );
+        invalidEach(problems, namePath, { value: generatedName, messages: faults });
       }
       names.add(name);
     }
     checkClaimSource(claim, itemPath, problems);
     for (const [field, value] of [
-      ["resourceClaimName", own],
+      ["resourceClaimName", podLimit],
       ["resourceClaimTemplateName", template],
     ] as const) {
       if (value === undefined) continue;
@@ -190,8 +192,8 @@ function checkClaimSource(
 ): void {
   const { name, resourceClaimName: own, resourceClaimTemplateName: template } = claim;
   if ((own === undefined) !== (template === undefined)) return;
-  // Shown with the field names of Go's struct, as Kubernetes prints it.
-  const shown = {
+  // Reported with the field names of Go's struct, as in Kubernetes.
+  const goClaim = {
     Name: name,
     ResourceClaimName: own ?? null,
     ResourceClaimTemplateName: template ?? null,
@@ -200,7 +202,7 @@ function checkClaimSource(
     own === undefined
       ? "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
       : "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified";
-  problems.invalid(path, shown, detail);
+  problems.invalid(path, goClaim, detail);
 }
 
 function checkPodResourceName(name: string, path: Path, problems: Problems): void {
@@ -208,7 +210,7 @@ function checkPodResourceName(name: string, path: Path, problems: Problems): voi
   problems.notSupported(path, name, ["cpu", hugePages, "memory"]);
 }
 
-/** Pod-level resources, which must not be below the sum of the containers'. */
+/** Validates pod-level resources, which must not be below the sum of the containers' resources. */
 export function checkPodResources(
   spec: PodSpec,
   path: Path,
@@ -224,9 +226,9 @@ export function checkPodResources(
     problems.forbidden(path.child("claims"), detail);
   }
   checkRequirements(resources, path, { claims, problems }, checkPodResourceName);
-  const asked = containerTotal(spec, "requests");
-  for (const name of sortedKeys(asked).filter(isPodLevelResource)) {
-    const [total = "0", own] = [entry(asked, name), entry(resources.requests, name)];
+  const containerRequests = containerTotal(spec, "requests");
+  for (const name of sortedKeys(containerRequests).filter(isPodLevelResource)) {
+    const [total = "0", own] = [entry(containerRequests, name), entry(resources.requests, name)];
     if (own === undefined || compare(total, own) <= 0) continue;
     const detail = `must be greater than or equal to aggregate container requests of ${total}`;
     problems.invalid(path.child("requests").key(name), own, detail);

@@ -152,9 +152,10 @@ function checkRestart(container: Container, path: Path, problems: Problems): voi
     problems.required(path.child("restartPolicy"), "must specify restartPolicy with restart rules");
   }
   for (const [index, { action, exitCodes }] of rules.entries()) {
-    const where = restartPolicyRulesPath.index(index);
-    if (action !== "Restart") problems.notSupported(where.child("action"), action, ["Restart"]);
-    if (exitCodes === undefined) problems.required(where.child("exitCodes"), "must be specified");
+    const rulePath = restartPolicyRulesPath.index(index);
+    if (action !== "Restart") problems.notSupported(rulePath.child("action"), action, ["Restart"]);
+    if (exitCodes === undefined)
+      problems.required(rulePath.child("exitCodes"), "must be specified");
   }
 }
 
@@ -179,11 +180,15 @@ export function checkInitContainers(path: Path, pod: Pod): void {
       problems.forbidden(itemPath.child(field), detail);
     }
     if (container.resizePolicy === undefined || container.resizePolicy.length === 0) continue;
-    const shown = container.resizePolicy.map(({ resourceName, restartPolicy }) => ({
+    const goResizePolicy = container.resizePolicy.map(({ resourceName, restartPolicy }) => ({
       ResourceName: resourceName,
       RestartPolicy: restartPolicy,
     }));
-    problems.invalid(itemPath.child("resizePolicy"), shown, "must not be set for init containers");
+    problems.invalid(
+      itemPath.child("resizePolicy"),
+      goResizePolicy,
+      "must not be set for init containers",
+    );
   }
 }
 

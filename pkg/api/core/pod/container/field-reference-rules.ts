@@ -36,8 +36,8 @@ const knownFields = [
 /** Splits `metadata.labels['app']` into field path and subscript. */
 function splitSubscript(text: string): readonly [string, string] | undefined {
   if (!text.endsWith("']")) return undefined;
-  const at = text.indexOf("['");
-  return at > 0 ? [text.slice(0, at), text.slice(at + 2, -2)] : undefined;
+  const bracket = text.indexOf("['");
+  return bracket > 0 ? [text.slice(0, bracket), text.slice(bracket + 2, -2)] : undefined;
 }
 
 function faultOf({ apiVersion, fieldPath }: FieldReference): string | undefined {

@@ -2,7 +2,7 @@
 
 const DEFAULT_TAG = "latest";
 /** Maximum length of a repository path without the registry's domain. */
-const LONGEST_PATH = 255;
+const MAX_PATH_LENGTH = 255;
 
 const component = "[a-z0-9]+(?:(?:\\.|_|__|-+)[a-z0-9]+)*";
 const host = "[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?";
@@ -18,7 +18,7 @@ function tagOfImage(image: string): string {
   if (bareDigest.test(image)) return "";
   const match = reference.exec(image);
   const [, name = "", tag = "", digest = ""] = match ?? [];
-  if (match === null || repositoryPath(name).length > LONGEST_PATH) return "";
+  if (match === null || repositoryPath(name).length > MAX_PATH_LENGTH) return "";
   if (digest !== "" && !digestForm.test(digest)) return "";
   return tag === "" && digest === "" ? DEFAULT_TAG : tag;
 }

@@ -7,14 +7,14 @@ import type { Volumes } from "../../volume/pod-volume-rules.ts";
 type Mount = NonNullable<Container["volumeMounts"]>[number];
 type Device = NonNullable<Container["volumeDevices"]>[number];
 
-interface Surroundings {
+interface MountContext {
   readonly container: Container;
   readonly volumes: Volumes;
   readonly problems: Problems;
 }
 
 /** Validates volumeMounts; some causes contain the path of the list, as in Kubernetes. */
-export function checkMounts(path: Path, { container, volumes, problems }: Surroundings): void {
+export function checkMounts(path: Path, { container, volumes, problems }: MountContext): void {
   const devices = container.volumeDevices ?? [];
   const deviceNames = new Set(devices.map(({ name }) => name));
   const devicePaths = new Set(devices.map(({ devicePath }) => devicePath));
@@ -85,7 +85,7 @@ function checkRecursion(
   }
 }
 
-export function checkDevices(path: Path, { container, volumes, problems }: Surroundings): void {
+export function checkDevices(path: Path, { container, volumes, problems }: MountContext): void {
   const names = new Set<string>();
   const paths = new Set<string>();
   const mounts = container.volumeMounts ?? [];
@@ -95,17 +95,21 @@ export function checkDevices(path: Path, { container, volumes, problems }: Surro
     const { name, devicePath } = device;
     const itemPath = path.index(index);
     checkDeviceName(device, itemPath.child("name"), { names, volumes, problems });
-    const where = itemPath.child("devicePath");
-    if (devicePath === "") problems.required(where);
-    if (paths.has(devicePath)) problems.invalid(where, devicePath, UNIQUE);
+    const devicePathField = itemPath.child("devicePath");
+    if (devicePath === "") problems.required(devicePathField);
+    if (paths.has(devicePath)) problems.invalid(devicePathField, devicePath, UNIQUE);
     if (devicePath.split("/").includes("..")) {
-      problems.invalid(where, devicePath, "can not contain backsteps ('..')");
+      problems.invalid(devicePathField, devicePath, "can not contain backsteps ('..')");
     } else paths.add(devicePath);
     if (mountNames.has(name)) {
       problems.invalid(itemPath.child("name"), name, "must not already exist in volumeMounts");
     }
     if (mountPaths.has(devicePath)) {
-      problems.invalid(where, devicePath, "must not already exist as a path in volumeMounts");
+      problems.invalid(
+        devicePathField,
+        devicePath,
+        "must not already exist as a path in volumeMounts",
+      );
     }
     if (name !== "") names.add(name);
   }

@@ -16,28 +16,28 @@ function clashOf(port: Port, other: Port): string | undefined {
 }
 
 /** Warning about a host IP without host port; it contains the port as Go prints the struct. */
-function loneHostIp({ name = "", containerPort, protocol = "", hostIP = "" }: Port): string {
-  const shown =
+function hostIpWithoutPort({ name = "", containerPort, protocol = "", hostIP = "" }: Port): string {
+  const goPort =
     `{Name:${name} HostPort:0 ContainerPort:${containerPort} Protocol:${protocol} ` +
     `HostIP:${hostIP}}`;
-  return `hostIP set without hostPort: ${shown}`;
+  return `hostIP set without hostPort: ${goPort}`;
 }
 
 function numberWarnings(spec: PodSpec, path: Path): readonly string[] {
   const warnings: string[] = [];
-  const seen: { readonly port: Port; readonly place: Path }[] = [];
-  eachContainer(spec, path, ({ ports }, place) => {
+  const seen: { readonly port: Port; readonly containerPath: Path }[] = [];
+  eachContainer(spec, path, ({ ports }, containerPath) => {
     for (const [index, port] of (ports ?? []).entries()) {
-      const here = place.child("ports").index(index);
-      if (port.hostIP && !port.hostPort) warnings.push(`${here}: ${loneHostIp(port)}`);
+      const portPath = containerPath.child("ports").index(index);
+      if (port.hostIP && !port.hostPort) warnings.push(`${portPath}: ${hostIpWithoutPort(port)}`);
       for (const other of seen) {
         const { containerPort, protocol } = other.port;
         if (containerPort !== port.containerPort || protocol !== port.protocol) continue;
         const clash = clashOf(port, other.port);
         if (clash === undefined) continue;
-        warnings.push(`${here}: ${clash} port definition with ${other.place}`);
+        warnings.push(`${portPath}: ${clash} port definition with ${other.containerPath}`);
       }
-      seen.push({ port, place: here });
+      seen.push({ port, containerPath: portPath });
     }
   });
   return warnings;
@@ -46,15 +46,15 @@ function numberWarnings(spec: PodSpec, path: Path): readonly string[] {
 function nameWarnings(spec: PodSpec, path: Path): readonly string[] {
   const warnings: string[] = [];
   const seen = new Map<string, Path>();
-  eachContainer(spec, path, ({ ports }, place) => {
+  eachContainer(spec, path, ({ ports }, containerPath) => {
     for (const [index, { name }] of (ports ?? []).entries()) {
-      const here = place.child("ports").index(index);
+      const portPath = containerPath.child("ports").index(index);
       if (!name) continue;
       const first = seen.get(name);
-      if (first === undefined) seen.set(name, here);
+      if (first === undefined) seen.set(name, portPath);
       else {
         const effect = `services and probes that select ports by name will use ${first}`;
-        warnings.push(`${here}: duplicate port name "${name}" with ${first}, ${effect}`);
+        warnings.push(`${portPath}: duplicate port name "${name}" with ${first}, ${effect}`);
       }
     }
   });

@@ -47,18 +47,20 @@ function checkHandler(handler: Handler, path: Path, { gracePeriod, problems }: T
     else check(action, fieldPath);
     found = true;
   };
-  visit("exec", exec, ({ command = [] }, place) => {
-    if (command.length === 0) problems.required(place.child("command"));
+  visit("exec", exec, ({ command = [] }, handlerPath) => {
+    if (command.length === 0) problems.required(handlerPath.child("command"));
   });
-  visit("httpGet", httpGet, (request, place) => checkRequest(request, place, problems));
-  visit("tcpSocket", tcpSocket, ({ port }, place) =>
-    checkPort(port, place.child("port"), problems),
+  visit("httpGet", httpGet, (request, handlerPath) => checkRequest(request, handlerPath, problems));
+  visit("tcpSocket", tcpSocket, ({ port }, handlerPath) =>
+    checkPort(port, handlerPath.child("port"), problems),
   );
-  visit("grpc", grpc, ({ port }, place) => checkPort(port, place.child("port"), problems));
-  visit("sleep", sleep, ({ seconds }, place) => {
+  visit("grpc", grpc, ({ port }, handlerPath) =>
+    checkPort(port, handlerPath.child("port"), problems),
+  );
+  visit("sleep", sleep, ({ seconds }, handlerPath) => {
     if (seconds >= 0 && seconds <= gracePeriod) return;
     const limit = `terminationGracePeriodSeconds (${gracePeriod})`;
-    problems.invalid(place, seconds, `must be non-negative and less than ${limit}`);
+    problems.invalid(handlerPath, seconds, `must be non-negative and less than ${limit}`);
   });
   if (!found) problems.required(path, "must specify a handler type");
 }

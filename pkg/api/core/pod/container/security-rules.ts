@@ -20,12 +20,12 @@ type SeccompProfile = NonNullable<SecurityContext["seccompProfile"]>;
 type AppArmorProfile = Infer<typeof appArmorProfile>;
 type WindowsOptions = Infer<typeof windowsSecurityContextOptions>;
 
-const LARGEST_ID = 2 ** 31 - 1;
+const MAX_ID = 2 ** 31 - 1;
 
 /** Validates a user or group ID unless it is absent. */
 export function checkId(id: Int64 | undefined, path: Path, problems: Problems): void {
-  if (id === undefined || (id >= 0 && id <= LARGEST_ID)) return;
-  problems.invalid(path, id, `must be between 0 and ${LARGEST_ID}, inclusive`);
+  if (id === undefined || (id >= 0 && id <= MAX_ID)) return;
+  problems.invalid(path, id, `must be between 0 and ${MAX_ID}, inclusive`);
 }
 
 const profileTypes = ["Localhost", "RuntimeDefault", "Unconfined"];
@@ -33,46 +33,46 @@ const profileTypes = ["Localhost", "RuntimeDefault", "Unconfined"];
 function checkSeccomp(profile: SeccompProfile | undefined, path: Path, problems: Problems): void {
   if (profile === undefined) return;
   const { type, localhostProfile } = profile;
-  const [typePath, place] = [path.child("type"), path.child("localhostProfile")];
+  const [typePath, profilePath] = [path.child("type"), path.child("localhostProfile")];
   if (type === "") problems.required(typePath, "type is required when seccompProfile is set");
   else if (!profileTypes.includes(type)) {
     unsupported(problems, typePath, { value: type, supported: profileTypes });
   }
   if (type === "Localhost") {
     if (localhostProfile === undefined) {
-      problems.required(place, "must be set when seccomp type is Localhost");
-    } else checkDescendingPath(localhostProfile, place, problems);
+      problems.required(profilePath, "must be set when seccomp type is Localhost");
+    } else checkDescendingPath(localhostProfile, profilePath, problems);
   } else if (localhostProfile !== undefined) {
-    const shown = { Type: type, LocalhostProfile: localhostProfile };
-    problems.invalid(place, shown, "can only be set when seccomp type is Localhost");
+    const goProfile = { Type: type, LocalhostProfile: localhostProfile };
+    problems.invalid(profilePath, goProfile, "can only be set when seccomp type is Localhost");
   }
 }
 
-const LONGEST_PROFILE = 4095;
+const MAX_PROFILE_LENGTH = 4095;
 
 function checkAppArmor(profile: AppArmorProfile | undefined, path: Path, problems: Problems): void {
   if (profile === undefined) return;
   const { type, localhostProfile: local } = profile;
-  const [typePath, place] = [path.child("type"), path.child("localhostProfile")];
+  const [typePath, profilePath] = [path.child("type"), path.child("localhostProfile")];
   if (type === "Localhost") {
     const needed = "must be set when AppArmor type is Localhost";
-    if (local === undefined) return problems.required(place, needed);
+    if (local === undefined) return problems.required(profilePath, needed);
     if (local.trim() !== local) {
-      problems.invalid(place, local, "must not be padded with whitespace");
-    } else if (local === "") problems.required(place, needed);
-    if (local.length > LONGEST_PROFILE) problems.tooLong(place, local, LONGEST_PROFILE);
+      problems.invalid(profilePath, local, "must not be padded with whitespace");
+    } else if (local === "") problems.required(profilePath, needed);
+    if (local.length > MAX_PROFILE_LENGTH) problems.tooLong(profilePath, local, MAX_PROFILE_LENGTH);
   } else if (type === "") {
     problems.required(typePath, "type is required when appArmorProfile is set");
   } else if (!profileTypes.includes(type)) {
     unsupported(problems, typePath, { value: type, supported: profileTypes });
   } else if (local !== undefined) {
-    problems.invalid(place, local, "can only be set when AppArmor type is Localhost");
+    problems.invalid(profilePath, local, "can only be set when AppArmor type is Localhost");
   }
 }
 
-const LARGEST_SPEC_KIB = 64;
-const LONGEST_DOMAIN = 256;
-const LONGEST_USER = 104;
+const MAX_SPEC_KIB = 64;
+const MAX_DOMAIN_LENGTH = 256;
+const MAX_USER_LENGTH = 104;
 const netBiosForm = /^[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}$/;
 const domainForm =
   /^[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?)*$/;
@@ -89,8 +89,8 @@ function checkWindows(options: WindowsOptions | undefined, path: Path, problems:
     const refuse = (detail: string) =>
       problems.invalid(path.child("gmsaCredentialSpec"), gmsaCredentialSpec, detail);
     if (size === 0) refuse("gmsaCredentialSpec cannot be an empty string");
-    else if (size > LARGEST_SPEC_KIB * 1024) {
-      refuse(`gmsaCredentialSpec size must be under ${LARGEST_SPEC_KIB} KiB`);
+    else if (size > MAX_SPEC_KIB * 1024) {
+      refuse(`gmsaCredentialSpec size must be under ${MAX_SPEC_KIB} KiB`);
     }
   }
   if (runAsUserName === undefined) return;
@@ -111,8 +111,8 @@ function userNameFaults(name: string): readonly string[] {
 
 function domainFaults(domain: string): readonly string[] {
   const faults: string[] = [];
-  if (domain.length > LONGEST_DOMAIN) {
-    faults.push(`'s Domain length must be under ${LONGEST_DOMAIN} characters`);
+  if (domain.length > MAX_DOMAIN_LENGTH) {
+    faults.push(`'s Domain length must be under ${MAX_DOMAIN_LENGTH} characters`);
   }
   if (!netBiosForm.test(domain) && !domainForm.test(domain)) {
     faults.push("'s Domain doesn't match the NetBios nor the DNS format");
@@ -123,8 +123,8 @@ function domainFaults(domain: string): readonly string[] {
 function userFaults(user: string): readonly string[] {
   const faults: string[] = [];
   if (user === "") faults.push("'s User cannot be empty");
-  else if (user.length > LONGEST_USER) {
-    faults.push(`'s User length must not be longer than ${LONGEST_USER} characters`);
+  else if (user.length > MAX_USER_LENGTH) {
+    faults.push(`'s User length must not be longer than ${MAX_USER_LENGTH} characters`);
   }
   if (/^[. ]+$/.test(user)) faults.push("'s User cannot contain only periods or spaces");
   if (/["/\\:;|=,+*?<>@[\]]/.test(user)) {

@@ -6,9 +6,9 @@ import { NOT_AN_ADDRESS } from "../../../networking/ip.ts";
 import { invalidEach } from "../../../strategy.ts";
 import type { PodSpec } from "./pod-spec.ts";
 
-const MOST_SERVERS = 3;
-const MOST_SEARCHES = 32;
-const LONGEST_SEARCH_LIST = 2048;
+const MAX_NAMESERVERS = 3;
+const MAX_SEARCH_DOMAINS = 32;
+const MAX_SEARCH_LIST_LENGTH = 2048;
 
 const part = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?";
 const searchForm = `${part}(\\.${part})*`;
@@ -45,8 +45,12 @@ export function checkDns({ dnsPolicy, dnsConfig }: PodSpec, path: Path, problems
     }
   }
   const servers = path.child("nameservers");
-  if (nameservers.length > MOST_SERVERS) {
-    problems.invalid(servers, nameservers, `must not have more than ${MOST_SERVERS} nameservers`);
+  if (nameservers.length > MAX_NAMESERVERS) {
+    problems.invalid(
+      servers,
+      nameservers,
+      `must not have more than ${MAX_NAMESERVERS} nameservers`,
+    );
   }
   for (const [index, server] of nameservers.entries()) {
     checkAddressText(server, servers.index(index), problems);
@@ -58,11 +62,11 @@ export function checkDns({ dnsPolicy, dnsConfig }: PodSpec, path: Path, problems
 }
 
 function checkSearches(searches: readonly string[], path: Path, problems: Problems): void {
-  if (searches.length > MOST_SEARCHES) {
-    problems.invalid(path, searches, `must not have more than ${MOST_SEARCHES} search paths`);
+  if (searches.length > MAX_SEARCH_DOMAINS) {
+    problems.invalid(path, searches, `must not have more than ${MAX_SEARCH_DOMAINS} search paths`);
   }
-  if (searches.join(" ").length > LONGEST_SEARCH_LIST) {
-    const length = `${LONGEST_SEARCH_LIST} characters (including spaces)`;
+  if (searches.join(" ").length > MAX_SEARCH_LIST_LENGTH) {
+    const length = `${MAX_SEARCH_LIST_LENGTH} characters (including spaces)`;
     problems.invalid(path, searches, `must not have more than ${length} in the search list`);
   }
   for (const [index, domain] of searches.entries()) {

@@ -11,15 +11,23 @@ export function checkHostProcess(
 ): void {
   const ofPod = spec.securityContext?.windowsOptions?.hostProcess;
   let [total, onHost] = [0, 0];
-  eachContainer(spec, path, (container, place) => {
+  eachContainer(spec, path, (container, containerPath) => {
     total++;
-    const own = container.securityContext?.windowsOptions?.hostProcess;
-    if (ofPod !== undefined && own !== undefined && ofPod !== own) {
+    const containerHostProcess = container.securityContext?.windowsOptions?.hostProcess;
+    if (
+      ofPod !== undefined &&
+      containerHostProcess !== undefined &&
+      ofPod !== containerHostProcess
+    ) {
       const detail = `pod hostProcess value must be identical if both are specified, was ${ofPod}`;
-      const where = place.child("securityContext", "windowsOptions", "hostProcess");
-      problems.invalid(where, own, detail);
+      const hostProcessPath = containerPath.child(
+        "securityContext",
+        "windowsOptions",
+        "hostProcess",
+      );
+      problems.invalid(hostProcessPath, containerHostProcess, detail);
     }
-    if (own ?? ofPod) onHost++;
+    if (containerHostProcess ?? ofPod) onHost++;
   });
   if (onHost === 0) return;
   if (onHost !== total) {
@@ -41,12 +49,12 @@ export function checkHostUsers(spec: PodSpec, path: Path, problems: Problems): v
   if (spec.hostUsers !== false) return;
   const detail = "when `hostUsers` is false";
   if (spec.hostNetwork) problems.forbidden(path.child("hostNetwork"), detail);
-  // Spelled as Kubernetes spells them.
+  // Kubernetes' spelling of the fields.
   if (spec.hostPID) problems.forbidden(path.child("HostPID"), detail);
   if (spec.hostIPC) problems.forbidden(path.child("HostIPC"), detail);
 }
 
-/** `hostPort` follows `containerPort` on the host's network; templates may leave it out. */
+/** Requires hostPort to equal containerPort in the host network; pod templates may omit it. */
 export function checkHostNetwork(
   spec: PodSpec,
   path: Path,
@@ -84,13 +92,13 @@ function checkLinux(spec: PodSpec, path: Path, problems: Problems): void {
   const detail = "windows options cannot be set for a linux pod";
   const steps = ["securityContext", "windowsOptions"] as const;
   if (spec.securityContext?.windowsOptions) problems.forbidden(path.child(...steps), detail);
-  eachContainer(spec, path, (container, place) => {
+  eachContainer(spec, path, (container, containerPath) => {
     if (!container.securityContext?.windowsOptions) return;
-    problems.forbidden(place.child(...steps), detail);
+    problems.forbidden(containerPath.child(...steps), detail);
   });
 }
 
-/** What only Linux has; fields of containers in the order of causes. */
+/** Fields forbidden for Windows pods; those of containers in the order of causes. */
 const linuxFields = [
   "appArmorProfile",
   "seLinuxOptions",

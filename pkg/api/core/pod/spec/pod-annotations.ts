@@ -21,7 +21,7 @@ export const annotationKeys = memoize((domain: Domain) => {
   };
 });
 
-interface Surroundings {
+interface AnnotationContext {
   readonly domain: Domain;
   readonly problems: Problems;
 }
@@ -33,7 +33,7 @@ interface Surroundings {
 export function checkPodAnnotations(
   { metadata, spec }: Pick<PodTemplateSpec, "metadata" | "spec">,
   path: Path,
-  { domain, problems }: Surroundings,
+  { domain, problems }: AnnotationContext,
 ): void {
   const { annotations } = metadata;
   const keys = annotationKeys(domain);
@@ -111,7 +111,7 @@ function checkAgreement(
 export function checkSeccompAgreement(
   { metadata, spec }: Pick<PodTemplateSpec, "metadata" | "spec">,
   path: Path,
-  { domain, problems }: Surroundings,
+  { domain, problems }: AnnotationContext,
 ): void {
   const keys = annotationKeys(domain);
   checkAgreement(
@@ -123,11 +123,11 @@ export function checkSeccompAgreement(
       problems,
     },
   );
-  eachContainer(spec, path, ({ name, securityContext }, place) => {
+  eachContainer(spec, path, ({ name, securityContext }, containerPath) => {
     const annotation = entry(metadata.annotations, keys.seccompContainer + name);
     checkAgreement(annotation, securityContext?.seccompProfile, {
       what: "seccomp",
-      path: place.child("securityContext", "seccompProfile"),
+      path: containerPath.child("securityContext", "seccompProfile"),
       problems,
     });
   });
@@ -137,17 +137,17 @@ export function checkSeccompAgreement(
 export function checkAppArmorAgreement(
   { metadata, spec }: Pick<PodTemplateSpec, "metadata" | "spec">,
   path: Path,
-  { domain, problems }: Surroundings,
+  { domain, problems }: AnnotationContext,
 ): void {
   if (spec.os?.name === "windows") return;
   const { appArmor } = annotationKeys(domain);
-  eachContainer(spec, path, ({ name, securityContext }, place) => {
+  eachContainer(spec, path, ({ name, securityContext }, containerPath) => {
     checkAgreement(
       entry(metadata.annotations, appArmor + name),
       securityContext?.appArmorProfile ?? undefined,
       {
         what: "apparmor",
-        path: place.child("securityContext", "appArmorProfile"),
+        path: containerPath.child("securityContext", "appArmorProfile"),
         problems,
       },
     );

@@ -61,7 +61,7 @@ export function defaultPod(spec: PodSpec): void {
   for (const container of [...(spec.containers ?? []), ...(spec.initContainers ?? [])]) {
     const { resources } = container;
     if (resources.limits !== undefined) {
-      resources.requests = completed(resources.requests, resources.limits);
+      resources.requests = withMissing(resources.requests, resources.limits);
     }
     if (spec.hostNetwork) {
       for (const port of container.ports ?? []) port.hostPort ||= port.containerPort;
@@ -89,14 +89,14 @@ function mirrorServiceAccount(spec: PodSpec): void {
 }
 
 /** `amounts`, with missing resources that satisfy `wanted` copied from `others`. */
-function completed(
+function withMissing(
   amounts: Readonly<Amounts> | undefined,
   others: Readonly<Amounts>,
-  wanted: (name: string) => boolean = () => true,
+  isWanted: (name: string) => boolean = () => true,
 ): Amounts {
   const result: Amounts = { ...amounts };
   for (const [name, amount] of Object.entries(others)) {
-    if (entry(result, name) === undefined && wanted(name)) assign(result, name, amount);
+    if (entry(result, name) === undefined && isWanted(name)) assign(result, name, amount);
   }
   return result;
 }
@@ -114,12 +114,12 @@ export function isPodLevelResource(name: string): boolean {
 function defaultPodResources(spec: PodSpec): void {
   const { resources } = spec;
   if (resources === undefined) return;
-  const limits = completed(resources.limits, containerTotal(spec, "limits"), isHugePages);
+  const limits = withMissing(resources.limits, containerTotal(spec, "limits"), isHugePages);
   if (Object.keys(limits).length > 0) resources.limits = limits;
-  const asked = containerTotal(spec, "requests");
+  const containerRequests = containerTotal(spec, "requests");
   const shared = (name: string) => isPodLevelResource(name) && isOvercommitAllowed(name);
-  const known = completed(resources.requests, asked, shared);
-  const requests = completed(known, limits, isPodLevelResource);
+  const known = withMissing(resources.requests, containerRequests, shared);
+  const requests = withMissing(known, limits, isPodLevelResource);
   if (Object.keys(requests).length > 0) resources.requests = requests;
 }
 
@@ -157,7 +157,7 @@ function defaultRequest(request: HttpGetAction | undefined): void {
 }
 
 function defaultVolume(volume: Volume, gate: HookContext["gate"]): void {
-  // A volume that names no source is an empty directory.
+  // A volume without a source defaults to emptyDir.
   if (Object.keys(volume).every((field) => field === "name")) volume.emptyDir = {};
   const { hostPath, secret, configMap, downwardAPI, projected, image, ephemeral } = volume;
   if (hostPath !== undefined) hostPath.type ??= "";
@@ -166,7 +166,7 @@ function defaultVolume(volume: Volume, gate: HookContext["gate"]): void {
   }
   defaultFiles(downwardAPI?.items);
   if (projected !== undefined) defaultProjected(projected);
-  // What will be dropped gets nothing: its sender would own that.
+  // No default for a field that will be dropped: its manager would own the default.
   if (image !== undefined && gate("ImageVolume")) {
     image.pullPolicy ||= pullPolicyOf(image.reference ?? "");
   }
@@ -175,7 +175,7 @@ function defaultVolume(volume: Volume, gate: HookContext["gate"]): void {
   }
 }
 
-/** What claims get, and templates of claims. */
+/** Defaults of PersistentVolumeClaims and claim templates. */
 export function defaultClaimSpec(spec: PersistentVolumeClaimSpec): void {
   spec.volumeMode ??= "Filesystem";
   roundAmounts(spec.resources.limits);

@@ -41,7 +41,7 @@ const gated: readonly GatedField[] = [
         delete container.restartPolicy;
         delete container.restartPolicyRules;
       }
-      // Sidecars are identified by their restart policy, which has no gate any more.
+      // restartPolicy of init containers marks sidecars and is no longer gated.
       for (const container of spec.initContainers ?? []) {
         if (container.restartPolicy !== "Always") delete container.restartPolicy;
         delete container.restartPolicyRules;
@@ -100,8 +100,8 @@ function dropImageVolumes(spec: PodSpec): void {
 }
 
 /**
- * Drops what is behind gates that are off, unless `old` has it already. For pods and for every kind
- * with a pod template, when they are written.
+ * Drops fields of disabled feature gates, unless `old` uses them. Applies to writes of pods and of
+ * all kinds with a pod template.
  */
 export function dropGatedPodFields(spec: PodSpec, old: PodSpec | undefined, gate: Gate): void {
   for (const { gate: name, isUsed, drop } of gated) {
@@ -123,8 +123,8 @@ export function containerStatusesOf({
 }
 
 /**
- * Drops what is behind gates that are off from the status, unless `old` has it already, which does
- * not count for the health of devices.
+ * Drops status fields of disabled feature gates, unless `old` uses them; device health is always
+ * dropped.
  */
 export function dropGatedStatusFields(status: Status, old: Status, gate: Gate): void {
   const isResized = containerStatusesOf(old).some((each) => each.allocatedResources !== undefined);

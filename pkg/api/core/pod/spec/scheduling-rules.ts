@@ -25,10 +25,10 @@ export function checkAffinity(
     if (required !== undefined)
       checkNodeSelector(required, nodeAffinityPath.child(REQUIRED), { problems });
     for (const [index, { weight, preference }] of (nodeAffinity[PREFERRED] ?? []).entries()) {
-      const where = nodeAffinityPath.child(PREFERRED).index(index);
-      checkWeight(weight, where, problems);
+      const preferredPath = nodeAffinityPath.child(PREFERRED).index(index);
+      checkWeight(weight, preferredPath, problems);
       const options = { anyValue: true, problems };
-      checkNodeSelectorTerm(preference, where.child("preference"), options);
+      checkNodeSelectorTerm(preference, preferredPath.child("preference"), options);
     }
   }
   if (podAffinity) checkPodAffinity(podAffinity, path.child("podAffinity"), problems);
