@@ -72,7 +72,8 @@ function validate(options: LogOptions, problems: Problems): void {
   requireAtLeast("limitBytes", limitBytes, 1n);
   if (sinceSeconds !== undefined && sinceTime !== undefined) {
     const detail = "at most one of `sinceTime` or `sinceSeconds` may be specified";
-    problems.forbidden(Path.root, detail);
+    // kube-apiserver reports it at a path with an empty name, which Go prints as an empty index.
+    problems.forbidden(Path.of("[]"), detail);
   } else requireAtLeast("sinceSeconds", sinceSeconds, 1n);
 }
 
