@@ -19,20 +19,20 @@ describe("ValidatingWebhookConfiguration", () => {
   const complaints = (...webhooks: readonly Sketch[]) =>
     created(validatingWebhookConfiguration, { webhooks }).complaints;
 
-  it("fills in what webhooks do not say", () => {
+  it("defaults absent fields of webhooks", () => {
     const { object } = created(validatingWebhookConfiguration, { webhooks: [webhook] });
     const { failurePolicy, matchPolicy, timeoutSeconds, rules } = object.webhooks[0];
     assert.deepEqual([failurePolicy, matchPolicy, timeoutSeconds], ["Fail", "Equivalent", 10]);
     assert.equal(rules[0].scope, "*");
   });
 
-  it("has webhooks of different names", () => {
+  it("rejects duplicate webhook names", () => {
     assert.deepEqual(complaints(webhook, webhook), [
       'Duplicate webhooks[1].name = "a.example.com"',
     ]);
   });
 
-  it("reaches them in one way", () => {
+  it("requires exactly one of url and service", () => {
     const service = { namespace: "n", name: "s" };
     const both = { url: "https://example.com/a", service };
     assert.deepEqual(complaints({ ...webhook, clientConfig: both }), [
@@ -45,7 +45,7 @@ describe("ValidatingWebhookConfiguration", () => {
     ]);
   });
 
-  it("keeps old versions of reviews only if it had them", () => {
+  it("accepts unsupported review versions only if the old object has them", () => {
     const old = { ...webhook, admissionReviewVersions: ["v1beta2"] };
     const before = created(validatingWebhookConfiguration, { webhooks: [old] });
     assert.equal(before.complaints.length, 1);
@@ -59,7 +59,7 @@ describe("ValidatingAdmissionPolicy", () => {
 
   const configMaps = { apiVersion: "v1", kind: "ConfigMap" };
 
-  it("fails closed and matches equivalents unless it says otherwise", () => {
+  it("defaults to failurePolicy Fail and matchPolicy Equivalent", () => {
     const { object, complaints } = created(validatingAdmissionPolicy, { spec });
     assert.deepEqual(complaints, []);
     assert.equal(object.spec.failurePolicy, "Fail");
@@ -67,7 +67,7 @@ describe("ValidatingAdmissionPolicy", () => {
     assert.deepEqual(object.spec.matchConstraints.objectSelector, {});
   });
 
-  it("validates something or says something for the audit log", () => {
+  it("requires validations or audit annotations", () => {
     const { complaints } = created(validatingAdmissionPolicy, {
       spec: { matchConstraints: constraints },
     });
@@ -78,7 +78,7 @@ describe("ValidatingAdmissionPolicy", () => {
     ]);
   });
 
-  it("compiles expressions with what their place knows", () => {
+  it("compiles expressions with the variables of their position", () => {
     const complaints = (more: Sketch) => {
       const { complaints: found } = created(validatingAdmissionPolicy, {
         spec: { ...spec, ...more },
@@ -106,7 +106,7 @@ describe("ValidatingAdmissionPolicy", () => {
     ]);
   });
 
-  it("names variables as CEL does", () => {
+  it("requires variable names to be CEL identifiers", () => {
     const variables = [
       { name: "a-b", expression: "1" },
       { name: "c", expression: " " },
@@ -118,7 +118,7 @@ describe("ValidatingAdmissionPolicy", () => {
 });
 
 describe("ValidatingAdmissionPolicyBinding", () => {
-  it("does not both warn and deny", () => {
+  it("rejects Warn together with Deny", () => {
     const spec = { policyName: "p", validationActions: ["Deny", "Warn"] };
     assert.deepEqual(created(validatingAdmissionPolicyBinding, { spec }).complaints, [
       'Invalid spec.validationActions = ["Deny","Warn"]: ' +
@@ -129,7 +129,7 @@ describe("ValidatingAdmissionPolicyBinding", () => {
 });
 
 describe("MutatingAdmissionPolicy", () => {
-  it("patches in the way that it names", () => {
+  it("requires the field of its patchType", () => {
     const spec = {
       matchConstraints: constraints,
       reinvocationPolicy: "Never",
@@ -152,7 +152,7 @@ describe("MutatingAdmissionPolicy", () => {
     );
   });
 
-  it("constructs objects and patches, of the type that it names", () => {
+  it("checks the result types of apply configurations and JSON patches", () => {
     const apply = (expression: string) => ({
       patchType: "ApplyConfiguration",
       applyConfiguration: { expression },

@@ -29,7 +29,7 @@ const about = (schema: Sketch) =>
   );
 
 describe("CustomResourceDefinition", () => {
-  it("fills in names, and the version that is stored", () => {
+  it("defaults names and records the storage version", () => {
     const { object: definition, complaints: found } = created(
       customResourceDefinition,
       sketch(object({})),
@@ -44,14 +44,14 @@ describe("CustomResourceDefinition", () => {
     assert.deepEqual(definition.status.storedVersions, ["v1"]);
   });
 
-  it("stores one version", () => {
+  it("requires exactly one storage version", () => {
     const versions = [version(object({})), version(object({}), { name: "v2" })];
     const detail = "must have exactly one version marked as storage version";
     const [first] = complaints({}, { versions });
     assert.match(first ?? "", new RegExp(`^Invalid spec\\.versions = .*: ${detail}$`));
   });
 
-  it("keeps its group, and its scope once established", () => {
+  it("rejects changes of the group, and of the scope once established", () => {
     const old = created(customResourceDefinition, sketch(object({})));
     const moved = { ...sketch(object({}), { group: "other.com", scope: "Cluster" }) };
     const conditions = [{ type: "Established", status: "True" }];
@@ -65,7 +65,7 @@ describe("CustomResourceDefinition", () => {
     assert.deepEqual(fixed(established), ["spec.scope", "spec.group"]);
   });
 
-  it("asks for structural schemas", () => {
+  it("requires structural schemas", () => {
     assert.deepEqual(about({ a: {} }), [
       "Required schema.properties[a].type: must not be empty for specified object fields",
     ]);
@@ -83,7 +83,7 @@ describe("CustomResourceDefinition", () => {
     ]);
   });
 
-  it("asks for patterns that Go reads, and knows types", () => {
+  it("rejects patterns that Go cannot compile, and unknown types", () => {
     assert.deepEqual(about({ a: { type: "string", pattern: "(?=x)" } }), [
       'Invalid schema.properties[a].pattern = "(?=x)": must be a valid regular expression, ' +
         "but isn't: error parsing regexp: invalid or unsupported Perl syntax: `(?=`",

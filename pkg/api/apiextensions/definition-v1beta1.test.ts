@@ -14,7 +14,7 @@ const names = { plural: "crontabs", kind: "CronTab" };
 const schema = { openAPIV3Schema: { type: "object" } };
 
 describe("CustomResourceDefinition stored in v1beta1", () => {
-  it("gives every version what stands beside them", () => {
+  it("copies fields of the spec into every version", () => {
     const { versions, conversion, scope, preserveUnknownFields } = read({
       group: "example.com",
       names,
@@ -48,7 +48,7 @@ describe("CustomResourceDefinition stored in v1beta1", () => {
     assert.deepEqual([scope, preserveUnknownFields], ["Namespaced", undefined]);
   });
 
-  it("makes a list of a single version, and one webhook of what it says of it", () => {
+  it("converts spec.version to a list, and webhookClientConfig to a webhook", () => {
     const { versions, conversion, preserveUnknownFields } = read({
       group: "example.com",
       names,

@@ -26,8 +26,8 @@ const about = (f: Sketch) =>
 
 const rules = (...all: readonly Sketch[]) => ({ "x-kubernetes-validations": all });
 
-describe("defaults of definitions", () => {
-  it("are values of their schemas, without unknown fields", () => {
+describe("defaults in CustomResourceDefinition schemas", () => {
+  it("must be valid and contain no unknown fields", () => {
     assert.deepEqual(about({ type: "integer", default: 5 }), []);
     assert.deepEqual(about({ type: "integer", default: "five" }), [
       'TypeInvalid f.default = "string":  in body must be of type integer: "string"',
@@ -39,7 +39,7 @@ describe("defaults of definitions", () => {
     assert.deepEqual(about({ ...object, required: ["a"], default: {} }), ["Required f.default.a"]);
   });
 
-  it("meet the rules of their schemas", () => {
+  it("must satisfy the CEL rules of their schemas", () => {
     const rule = rules({ rule: "self > 1", message: "m" });
     assert.deepEqual(about({ type: "integer", default: 1, ...rule }), [
       'Invalid f.default = "integer": m',
@@ -47,7 +47,7 @@ describe("defaults of definitions", () => {
     assert.deepEqual(about({ type: "integer", default: 2, ...rule }), []);
   });
 
-  it("fit into the metadata of embedded resources", () => {
+  it("must result in valid metadata of embedded resources", () => {
     const metadata = { type: "object", properties: { name: { type: "string", default: "A b" } } };
     const embedded = {
       type: "object",
@@ -72,8 +72,8 @@ describe("defaults of definitions", () => {
   });
 });
 
-describe("rules of definitions", () => {
-  it("compile, and give a boolean", () => {
+describe("CEL rules in CustomResourceDefinition schemas", () => {
+  it("must compile and return a boolean", () => {
     const [complaint = ""] = about({ type: "string", ...rules({ rule: "self > 1" }) });
     assert.match(
       complaint,
@@ -86,7 +86,7 @@ describe("rules of definitions", () => {
     );
   });
 
-  it("look back only where values are known again", () => {
+  it("may use oldSelf only in correlatable parts of the schema", () => {
     const items = { type: "string", ...rules({ rule: "self == oldSelf" }) };
     assert.deepEqual(about({ type: "array", maxItems: 3, items }), [
       'Invalid f.items.x-kubernetes-validations[0].rule = "self == oldSelf": oldSelf cannot be ' +
@@ -98,14 +98,14 @@ describe("rules of definitions", () => {
   const dear = { type: "string", ...rules({ rule: "self.matches('^a*b$') || self == ''" }) };
   const tooDear = /estimated rule cost exceeds budget by factor of more than 100x/;
 
-  it("are cheap enough, counting how often they may be evaluated", () => {
+  it("must stay below the cost limit, including repeated evaluation in lists", () => {
     assert.deepEqual(about({ ...dear, maxLength: 100 }), []);
     const list = { type: "array", items: { ...dear, maxLength: 100_000 } };
     assert.match(about(list).join(), tooDear);
     assert.deepEqual(about({ ...list, maxItems: 5 }), []);
   });
 
-  it("may be as dear as they were", () => {
+  it("skip the cost limit if the schema is unchanged", () => {
     const schema = field({ type: "array", items: dear });
     const old = created(customResourceDefinition, sketch(field({ type: "string" })));
     const versions = sketch(schema)["spec"] as { versions: unknown };
@@ -116,7 +116,7 @@ describe("rules of definitions", () => {
     assert.doesNotMatch(complaints(stored), tooDear);
   });
 
-  it("name fields that there are", () => {
+  it("must have a fieldPath to an existing field", () => {
     const object = { type: "object", properties: { a: { type: "string" } } };
     const blaming = (fieldPath: string) =>
       about({ ...object, ...rules({ rule: "true", fieldPath }) });
@@ -127,8 +127,8 @@ describe("rules of definitions", () => {
   });
 });
 
-describe("definitions that were let in before", () => {
-  it("may keep what is wrong with them, but for what is new", () => {
+describe("ratcheting of CustomResourceDefinitions", () => {
+  it("skips rules that the old definition violates, but no others", () => {
     const set = { type: "array", items: { type: "object" }, "x-kubernetes-list-type": "set" };
     const old = created(customResourceDefinition, sketch(field(set)));
     const wrong = /must be atomic as item of a list/;
@@ -141,7 +141,7 @@ describe("definitions that were let in before", () => {
   });
 });
 
-describe("certificates of conversion webhooks", () => {
+describe("CA bundles of conversion webhooks", () => {
   const webhook = (caBundle: string) => ({
     conversion: {
       strategy: "Webhook",
@@ -154,7 +154,7 @@ describe("certificates of conversion webhooks", () => {
   const schema = field({ type: "string" });
   const text = Buffer.from("no certificate").toString("base64");
 
-  it("may be filled in late, but not with anything else once objects are served", () => {
+  it("may be invalid until the resource is established", () => {
     const fresh = created(customResourceDefinition, sketch(schema, webhook(text)));
     assert.deepEqual(fresh.complaints, []);
     const old = created(customResourceDefinition, sketch(schema, webhook("")));
@@ -169,14 +169,14 @@ describe("certificates of conversion webhooks", () => {
 });
 
 describe("hostile schemas", () => {
-  it("may be as deep as decoding allows, and as dear", () => {
+  it("are accepted up to the depth limit of the decoder", () => {
     const anyOf = [{ minLength: 1 }, { maxLength: 9 }];
     let deep: Sketch = { type: "string", default: "x", anyOf, ...rules({ rule: "self != ''" }) };
     for (let depth = 0; depth < 100; depth++) deep = { type: "object", properties: { a: deep } };
     assert.deepEqual(about(deep), []);
   });
 
-  it("may name fields as JavaScript does", () => {
+  it("may contain properties named __proto__ and constructor", () => {
     const properties = JSON.parse(
       '{"__proto__":{"type":"string"},"constructor":{"type":"string"}}',
     );
@@ -184,17 +184,17 @@ describe("hostile schemas", () => {
   });
 });
 
-describe("formats that are not enforced", () => {
+describe("unrecognized formats", () => {
   const found = (type: string, format: string) => [
     ...unknownFormats({ type: "object", properties: { a: { type, format } } } as never),
   ];
-  it("are told of strings only", () => {
+  it("are reported for strings only", () => {
     for (const format of ["k8s-short-name", "k8s-long-name", "int32", "double", "phone"]) {
       assert.deepEqual(found("string", format), [format]);
       assert.deepEqual(found("integer", format), []);
     }
   });
-  it("are not those that are enforced, with or without dashes", () => {
+  it("exclude enforced formats, with or without dashes", () => {
     for (const format of ["date-time", "datetime", "ipv4", "uuid", "password"]) {
       assert.deepEqual(found("string", format), []);
     }

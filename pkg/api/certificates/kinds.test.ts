@@ -43,11 +43,11 @@ function der(): Buffer {
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
 describe("certificate requests", () => {
-  it("say who asks", () => {
+  it("contain the organizations and common name of the subject", () => {
     const who = { organizations: ["devs"], commonName: "alice" };
     assert.deepEqual(parseRequest(request), { ...who, signatureFault: undefined });
   });
-  it("must be signed by the key that they are about", () => {
+  it("must be signed by the key that they contain", () => {
     const bytes = Buffer.from(pemBlocks(request)[0]?.bytes ?? []);
     const at = bytes.indexOf("alice");
     bytes.write("mally", at);
@@ -68,7 +68,7 @@ describe("certificate requests", () => {
     const cut = request.replace(/\n.*\n-----END/, "\n-----END");
     assert.deepEqual(parseRequest(cut), { fault: "asn1: syntax error: data truncated" });
   });
-  it("are read no further than they go", () => {
+  it("reject truncated encodings", () => {
     assert.equal(readElements(Buffer.from([0x30, 5, 1])), undefined);
     assert.equal(readElements(Buffer.from([0x30, 0x81, 5, 1, 2, 3, 4, 5])), undefined);
   });
@@ -107,7 +107,7 @@ describe("CertificateSigningRequest", () => {
     updated(certificateSigningRequest, old, { spec, status }, { subresource });
   const approved = { type: "Approved", status: "True" };
 
-  it("forgets whom the client claims to be", () => {
+  it("replaces user fields of the client", () => {
     assert.equal(make({ username: "mallory", groups: ["g"] }).object.spec.username, undefined);
   });
   it("is approved through one subresource and signed through another", () => {
@@ -139,7 +139,7 @@ describe("CertificateSigningRequest", () => {
 describe("ClusterTrustBundle", () => {
   const complaints = (name: string, spec: Sketch) =>
     created(clusterTrustBundle, { metadata: { name }, spec }).complaints;
-  it("is named after its signer", () => {
+  it("requires the signer name as prefix of the name", () => {
     const spec = { signerName: "example.com/a" };
     const none =
       'Invalid spec.trustBundle = "<value omitted>": at least one trust anchor must be ' +
@@ -151,7 +151,7 @@ describe("ClusterTrustBundle", () => {
       none,
     ]);
   });
-  it("holds certificates only", () => {
+  it("accepts certificates only", () => {
     assert.deepEqual(complaints("x", { trustBundle: request }), [
       'Invalid spec.trustBundle = "<value omitted>": entry 0 has bad block type: CERTIFICATE ' +
         "REQUEST",

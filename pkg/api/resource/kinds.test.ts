@@ -21,7 +21,7 @@ const claim = (devices: Sketch, write?: Write) =>
   created(resourceClaim, { spec: { devices: { requests, ...devices } } }, { gates, ...write });
 
 describe("ResourceClaim", () => {
-  it("counts one device where nothing is said", () => {
+  it("defaults to a count of one device", () => {
     const { object, complaints } = claim({});
     assert.deepEqual(complaints, []);
     const [first, second] = object.spec.devices.requests;
@@ -29,7 +29,7 @@ describe("ResourceClaim", () => {
     assert.equal(second.firstAvailable[1].count, 1);
   });
 
-  it("checks both ways where both are there", () => {
+  it("validates both exactly and firstAvailable if both are set", () => {
     const bad = { name: "r", exactly: { deviceClassName: "C" }, firstAvailable: [ways("B")] };
     const places = claim({ requests: [bad] }).complaints.map((text) => text.split(" ")[1]);
     assert.deepEqual(places, [
@@ -39,7 +39,7 @@ describe("ResourceClaim", () => {
     ]);
   });
 
-  it("asks in one way", () => {
+  it("requires exactly one of exactly and firstAvailable", () => {
     const detail = "exactly one of `exactly` or `firstAvailable` is required";
     assert.deepEqual(
       claim({ requests: [{ name: "r" }, { name: "r", exactly, firstAvailable: [ways("a")] }] })
@@ -57,7 +57,7 @@ describe("ResourceClaim", () => {
     ]);
   });
 
-  it("refers to its requests", () => {
+  it("rejects references to missing requests", () => {
     const detail =
       "must be the name of a request in the claim " +
       "or the name of a request and a subrequest separated by '/'";
@@ -68,7 +68,7 @@ describe("ResourceClaim", () => {
     ]);
   });
 
-  it("is written flat in v1beta1", () => {
+  it("has flat requests in v1beta1", () => {
     const flat = [{ name: "r", ...exactly, selectors: [{ cel: { expression: "true" } }] }];
     const { object, complaints } = claim({ requests: flat }, { version: "v1beta1" });
     assert.deepEqual(complaints, []);
@@ -85,7 +85,7 @@ describe("ResourceClaim", () => {
   const withStatus = (now: Sketch) => ({ spec: { devices: { requests } }, status: now });
   const allocation = { devices: { results: [{ request: "s/a", ...device }] } };
 
-  it("is used only once allocated, by each user once", () => {
+  it("can be reserved only while allocated, once per consumer", () => {
     const old = claim({});
     const user = { resource: "pods", name: "p", uid: "u" };
     const complaints = (now: Sketch) =>
@@ -99,7 +99,7 @@ describe("ResourceClaim", () => {
     ]);
   });
 
-  it("tells how the devices are that it got, and forgets those that it gives back", () => {
+  it("reports status of allocated devices only and drops it on deallocation", () => {
     const got = updated(resourceClaim, claim({}), withStatus({ allocation }), status);
     const networkData = { ips: ["192.0.2.1/24", "192.0.2.1"] };
     const devices = [{ ...device, data: { a: 1 }, networkData }];
@@ -123,7 +123,7 @@ describe("ResourceClaim", () => {
 });
 
 describe("ResourceClaimTemplate", () => {
-  it("gives claims labels and annotations only", () => {
+  it("allows only labels and annotations in its metadata", () => {
     const metadata = { labels: { a: "b" }, name: "x" };
     const spec = { metadata, spec: { devices: { requests } } };
     assert.deepEqual(created(resourceClaimTemplate, { spec }, { gates }).complaints, [
@@ -133,7 +133,7 @@ describe("ResourceClaimTemplate", () => {
 });
 
 describe("DeviceClass", () => {
-  it("selects devices by expressions that are not too dear", () => {
+  it("rejects invalid selectors and those above the cost limit", () => {
     const faults = (expression: string) => {
       const spec = { selectors: [{ cel: { expression } }] };
       return created(deviceClass, { spec }).complaints.map((text) => text.split("\n")[0]);
@@ -155,7 +155,7 @@ describe("DeviceClass", () => {
     assert.deepEqual(faults(dear), [`Forbidden ${place}: too complex, exceeds cost limit`]);
   });
 
-  it("configures drivers with objects", () => {
+  it("requires objects as driver parameters", () => {
     const config = [{ opaque: { driver: "D.com", parameters: [] } }, {}];
     assert.deepEqual(created(deviceClass, { spec: { config } }).complaints, [
       'Invalid spec.config[0].opaque.parameters = "<value omitted>": must be a valid JSON object',
@@ -163,7 +163,7 @@ describe("DeviceClass", () => {
     ]);
   });
 
-  it("has a name for containers only while that feature is on", () => {
+  it("keeps extendedResourceName only while the feature gate is enabled", () => {
     const spec = { extendedResourceName: "nodomain" };
     assert.deepEqual(created(deviceClass, { spec }).object.spec, {});
     const gates = ["DRAExtendedResource"];
@@ -180,7 +180,7 @@ describe("ResourceSlice", () => {
   const withDevice = (device: Sketch, write?: Write) =>
     slice({ devices: [{ name: "dev", ...device }] }, write);
 
-  it("is in one place", () => {
+  it("requires exactly one node selection", () => {
     const detail =
       "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required";
     assert.deepEqual(slice({}).complaints, []);
@@ -190,7 +190,7 @@ describe("ResourceSlice", () => {
     assert.deepEqual(slice({ nodeName: undefined }).complaints, [`Required spec: ${detail}`]);
   });
 
-  it("describes devices by single values", () => {
+  it("requires exactly one value per attribute", () => {
     const both = { int: 1, bool: false };
     const attributes = { a: {}, b: both, c: { version: "v1" }, "x/": { int: 1 } };
     assert.deepEqual(withDevice({ attributes }).complaints, [
@@ -203,7 +203,7 @@ describe("ResourceSlice", () => {
     ]);
   });
 
-  it("says which amounts may be asked for", () => {
+  it("validates request policies of capacity", () => {
     const write = { gates: ["DRAConsumableCapacity"] };
     const policy = { default: "3", validRange: { min: "2", max: "12", step: "4" } };
     const memory = { value: "10", requestPolicy: policy };
@@ -226,7 +226,7 @@ describe("ResourceSlice", () => {
     ]);
   });
 
-  it("draws on counters that it has", () => {
+  it("rejects consumption of missing counters", () => {
     const write = { gates: ["DRAPartitionableDevices"] };
     const sharedCounters = [{ name: "set", counters: { a: { value: "1" } } }];
     const consumesCounters = [
@@ -245,7 +245,7 @@ describe("ResourceSlice", () => {
     assert.deepEqual(slice({ sharedCounters, devices }).object.spec.devices, [{ name: "dev" }]);
   });
 
-  it("stays where it is", () => {
+  it("rejects changes of driver, pool and node", () => {
     const moved = { driver: "e.com", pool: { ...pool, name: "q" }, nodeName: "m" };
     assert.deepEqual(updated(resourceSlice, slice({}), { spec: moved }).complaints, [
       'Invalid spec.pool.name = "q": field is immutable',
@@ -254,7 +254,7 @@ describe("ResourceSlice", () => {
     ]);
   });
 
-  it("nests what devices are like in v1beta1", () => {
+  it("nests device properties in v1beta1", () => {
     const devices = [{ name: "dev", basic: { attributes: { a: { int: 1 } } } }];
     const { object } = slice({ devices }, { version: "v1beta1" });
     assert.deepEqual(object.spec.devices, [{ name: "dev", attributes: { a: { int: 1 } } }]);
@@ -262,14 +262,14 @@ describe("ResourceSlice", () => {
 });
 
 describe("DeviceTaintRule", () => {
-  it("says when the taint was added", () => {
+  it("sets timeAdded of the taint", () => {
     const spec = { taint: { key: "a", effect: "NoSchedule" } };
     const { object, complaints } = created(deviceTaintRule, { spec });
     assert.deepEqual(complaints, []);
     assert.equal(object.spec.taint.timeAdded, "1970-01-01T00:00:00Z");
   });
 
-  it("selects and taints properly", () => {
+  it("validates selector and taint", () => {
     const spec = { deviceSelector: { driver: "" }, taint: { key: "a", effect: "Never" } };
     assert.match(
       created(deviceTaintRule, { spec }).complaints.join("\n"),
