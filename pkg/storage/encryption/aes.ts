@@ -1,10 +1,10 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
 import { TransformFault } from "./transformer.ts";
 
-/** Encrypts and decrypts bytes with one key. `key` is authenticated by those that can. */
+/** Encrypts values with one secret. Authenticated ciphers bind a value to its storage `key`. */
 export interface Cipher {
   encrypt(plain: Uint8Array, key: string): Buffer;
-  /** Decrypts a stored value. Throws TransformFault. */
+  /** @throws TransformFault if the value cannot be decrypted */
   decrypt(sealed: Uint8Array, key: string): Buffer;
 }
 
@@ -15,8 +15,8 @@ const infoBytes = 32;
 const tooShort = "the stored data was shorter than the required size";
 
 /**
- * AES-GCM: nonce, ciphertext, tag. Random nonces of 12 bytes allow 2^32 values per key, after which
- * it has to be rotated. `secret` has 16, 24 or 32 bytes.
+ * AES-GCM: nonce, ciphertext, tag. With random nonces of 12 bytes, a key must be rotated after 2^32
+ * writes. `secret` has 16, 24 or 32 bytes.
  */
 export function aesGcm(secret: Uint8Array): Cipher {
   const algorithm = `aes-${secret.byteLength * 8}-gcm` as "aes-256-gcm";
@@ -35,12 +35,12 @@ export function aesGcm(secret: Uint8Array): Cipher {
       decipher.setAAD(Buffer.from(key));
       decipher.setAuthTag(sealed.subarray(end));
       const start = decipher.update(sealed.subarray(nonceBytes, end));
-      return Buffer.concat([start, lastOf(decipher, "cipher: message authentication failed")]);
+      return Buffer.concat([start, finalBytes(decipher, "cipher: message authentication failed")]);
     },
   };
 }
 
-/** AES-CBC with PKCS#7 padding: initialization vector, ciphertext. Authenticates nothing. */
+/** AES-CBC with PKCS#7 padding: initialization vector, ciphertext. Unauthenticated. */
 export function aesCbc(secret: Uint8Array): Cipher {
   const algorithm = `aes-${secret.byteLength * 8}-cbc`;
   return {
@@ -56,14 +56,14 @@ export function aesCbc(secret: Uint8Array): Cipher {
       }
       const decipher = createDecipheriv(algorithm, secret, sealed.subarray(0, blockBytes));
       const start = decipher.update(sealed.subarray(blockBytes));
-      return Buffer.concat([start, lastOf(decipher, "invalid padding on input")]);
+      return Buffer.concat([start, finalBytes(decipher, "invalid padding on input")]);
     },
   };
 }
 
 /**
- * AES-GCM with a key of its own for each value, derived from the seed and 32 random bytes that
- * stand before the value: no number of values wears the seed out.
+ * AES-GCM with a key per value, derived from the seed and 32 random bytes that are stored before the
+ * value, so that the number of writes per seed is not limited.
  */
 export function derivedKeyGcm(seed: Uint8Array): Cipher {
   return {
@@ -84,11 +84,11 @@ function derivedKey(seed: Uint8Array, info: Uint8Array): Buffer {
   return createHmac("sha256", seed).update(info).update(Uint8Array.of(1)).digest();
 }
 
-function lastOf(decipher: { final(): Buffer }, message: string): Buffer {
+function finalBytes(decipher: { final(): Buffer }, message: string): Buffer {
   try {
     return decipher.final();
   } catch {
-    // The library's own words are about its internals and differ between versions.
+    // OpenSSL's messages differ between versions.
     throw new TransformFault(message);
   }
 }

@@ -18,7 +18,7 @@ import {
   structs,
 } from "#schema";
 
-/** The file that says which resources are encrypted how (apiserver.config.k8s.io/v1). */
+/** EncryptionConfiguration (apiserver.config.k8s.io/v1). */
 const v1 = structs("apiserver/pkg/apis/apiserver/v1");
 
 const keyStruct = v1("Key", "A key and its name.", {
@@ -100,7 +100,7 @@ function check({ resources = [] }: EncryptionConfiguration, problems: Problems):
   }
 }
 
-/** Group and resource; `*` in either stands for all. */
+/** Parses `resource.group`; `*` matches all. */
 export function groupResource(name: string): { readonly group: string; readonly resource: string } {
   const [resource = "", ...group] = name.split(".");
   return { group: group.join("."), resource };
@@ -207,7 +207,7 @@ function checkKeys({ keys = [] }: Keys, { path, sizes, problems }: KeyCheck): vo
   }
 }
 
-/** The bytes of a key; undefined for text that is no base64. */
+/** Decodes a key; undefined if it is not valid Base64. */
 export function secretOf(text: string): Buffer | undefined {
   return /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text)
     ? Buffer.from(text, "base64")
@@ -247,7 +247,7 @@ function checkService(
   }
 }
 
-/** Milliseconds that a call of the service may take. */
+/** Timeout of calls to the KMS plugin in milliseconds. */
 export function timeoutMs({ timeout }: Pick<KmsConfiguration, "timeout">): number {
   return Number(parseDuration(timeout)) / 1e6 || defaultTimeoutMs;
 }

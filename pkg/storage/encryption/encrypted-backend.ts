@@ -11,12 +11,12 @@ import { StoreFault } from "../backend.ts";
 import type { Encryption } from "./encryption.ts";
 import { TransformFault } from "./transformer.ts";
 
-/** A backend whose values are sealed on their way in and opened on their way out. */
+/** A backend that encrypts values on write and decrypts them on read. */
 export function encryptedBackend(backend: Backend, encryption: Encryption): Backend {
-  const open = (entry: Entry): Entry | Promise<Entry> => encryption.decrypt(entry);
-  const openIf = (entry: Entry | undefined): Entry | undefined | Promise<Entry> =>
-    entry && open(entry);
-  const openedTransaction = async (transaction: Transaction): Promise<TransactionResult> => {
+  const decrypt = (entry: Entry): Entry | Promise<Entry> => encryption.decrypt(entry);
+  const decryptIfPresent = (entry: Entry | undefined): Entry | undefined | Promise<Entry> =>
+    entry && decrypt(entry);
+  const runTransaction = async (transaction: Transaction): Promise<TransactionResult> => {
     const stored = encryption.isConfigured
       ? await encryptTransaction(transaction, encryption)
       : transaction;
@@ -24,26 +24,26 @@ export function encryptedBackend(backend: Backend, encryption: Encryption): Back
     return {
       succeeded,
       revision,
-      read: await mapMaybeAsync(read, openIf),
-      ...(deleted === undefined ? {} : { deleted: await mapMaybeAsync(deleted, open) }),
+      read: await mapMaybeAsync(read, decryptIfPresent),
+      ...(deleted === undefined ? {} : { deleted: await mapMaybeAsync(deleted, decrypt) }),
     };
   };
   return {
     async get(key, options) {
       const { entry, revision } = await backend.get(key, options);
-      return { entry: entry && (await open(entry)), revision };
+      return { entry: entry && (await decrypt(entry)), revision };
     },
 
     async range(options) {
       const result = await backend.range(options);
       if (options.keysOnly === true) return result;
-      return { ...result, entries: await mapMaybeAsync(result.entries, open) };
+      return { ...result, entries: await mapMaybeAsync(result.entries, decrypt) };
     },
 
     txn(transaction) {
-      // What seals nothing and reads nothing passes as it is.
+      // Nothing to encrypt or to decrypt.
       if (!encryption.isConfigured && readsNoValues(transaction)) return backend.txn(transaction);
-      return openedTransaction(transaction);
+      return runTransaction(transaction);
     },
 
     watch: (options) => {
@@ -67,8 +67,8 @@ export function encryptedBackend(backend: Backend, encryption: Encryption): Back
 }
 
 /**
- * Decrypts watch batches. Caches have to read entries again when the keys change: some are stale
- * then, and others that were unreadable can be decrypted.
+ * Decrypts watch batches. Ends with StoreFault `unavailable` when the keys change, so that caches read
+ * all entries again: some may have become stale, others readable.
  */
 async function* decryptBatches(
   batches: AsyncIterable<WatchBatch>,
@@ -86,17 +86,17 @@ async function* decryptBatches(
   throw new StoreFault({ kind: "unavailable", message, maybeApplied: false });
 }
 
-/** Whether its answer has no values. */
+/** Whether the result of the transaction contains no values. */
 function readsNoValues({ then, otherwise }: Transaction): boolean {
   return otherwise.length === 0 && then.every((operation) => "put" in operation);
 }
 
-/** Nearly all are opened without waiting for anything. */
+/** Maps values; returns a promise only if a result is one, which is rare. */
 function mapMaybeAsync<T, U>(
   values: readonly T[],
-  open: (value: T) => U | Promise<U>,
+  decrypt: (value: T) => U | Promise<U>,
 ): readonly U[] | Promise<readonly U[]> {
-  const results = values.map(open);
+  const results = values.map(decrypt);
   return results.some((result) => result instanceof Promise)
     ? Promise.all(results)
     : (results as U[]);
@@ -133,8 +133,8 @@ async function decryptEventAsync(event: StoreEvent, encryption: Encryption): Pro
 function decryptEvent(event: StoreEvent, encryption: Encryption): StoreEvent | Promise<StoreEvent> {
   const previous = event.previous && encryption.decrypt(event.previous);
   const entry = event.type === "put" ? encryption.decrypt(event.entry) : undefined;
-  const waits = previous instanceof Promise || entry instanceof Promise;
-  if (waits) return decryptEventAsync(event, encryption);
+  const isAsync = previous instanceof Promise || entry instanceof Promise;
+  if (isAsync) return decryptEventAsync(event, encryption);
   if (event.type === "put") return { type: "put", entry: entry!, previous };
   return { type: "delete", key: event.key, revision: event.revision, previous };
 }

@@ -77,7 +77,7 @@ describe("encryption at rest", () => {
     ["aescbc", "k8s:enc:aescbc:v1:key1:"],
     ["secretbox", "k8s:enc:secretbox:v1:key1:"],
   ] as const) {
-    it(`hides values with ${algorithm} and shows them again`, async () => {
+    it(`encrypts and decrypts values with ${algorithm}`, async () => {
       const sealed = await over(configuration([{ [algorithm]: { keys: keys(1) } }]));
       await put(sealed, key, "{hidden}");
       const value = await stored(key);
@@ -89,7 +89,7 @@ describe("encryption at rest", () => {
     });
   }
 
-  it("opens what kube-apiserver wrote with AES-GCM", async () => {
+  it("decrypts an AES-GCM value of kube-apiserver", async () => {
     const nonce = Buffer.alloc(12, 7);
     const cipher = createCipheriv("aes-256-gcm", Buffer.alloc(32, 1), nonce);
     cipher.setAAD(Buffer.from(key));
@@ -101,7 +101,7 @@ describe("encryption at rest", () => {
     assert.equal(await text(sealed), "{there}");
   });
 
-  it("rotates: old keys read, the first one writes, and old values are stale", async () => {
+  it("encrypts with the first key, decrypts with all, and reports values of old keys as stale", async () => {
     await put(await over(configuration([{ aescbc: { keys: keys(1) } }])), key, "{old}");
     const both = await over(
       configuration([{ secretbox: { keys: keys(2) } }, { aescbc: { keys: keys(1) } }]),
@@ -114,14 +114,14 @@ describe("encryption at rest", () => {
     assert.equal(await text(only), "{old}");
   });
 
-  it("encrypts what was there in plain when it is written next", async () => {
+  it("encrypts unencrypted values on their next write", async () => {
     await put(raw, key, "{plain}");
     const sealed = await over(configuration([{ aesgcm: { keys: keys(1) } }, { identity: {} }]));
     assert.equal(await text(sealed), "{plain}");
     assert.equal((await read(sealed))?.encryption?.stale, true);
   });
 
-  it("goes back to plain values", async () => {
+  it("decrypts values on their next write with identity as the first provider", async () => {
     await put(await over(configuration([{ aesgcm: { keys: keys(1) } }])), key, "{text}");
     const plain = await over(configuration([{ identity: {} }, { aesgcm: { keys: keys(1) } }]));
     assert.equal(await text(plain), "{text}");
@@ -129,7 +129,7 @@ describe("encryption at rest", () => {
     assert.equal(await stored(key), "{text}");
   });
 
-  it("a value under a lost key fails alone and says why", async () => {
+  it("returns other entries beside one with a lost key, which has the reason", async () => {
     await put(await over(configuration([{ aesgcm: { keys: keys(1) } }])), key, "{lost}");
     const other = "/registry/secrets/default/b";
     const sealed = await over(configuration([{ aesgcm: { keys: keys(2) } }]));
@@ -150,7 +150,7 @@ describe("encryption at rest", () => {
     );
   });
 
-  it("does not open values that were altered or copied to another place", async () => {
+  it("does not decrypt values that were modified or copied to another key", async () => {
     const sealed = await over(configuration([{ aesgcm: { keys: keys(1) } }]));
     await put(sealed, key, "{text}");
     const { value } = (await raw.get(key)).entry!;
@@ -170,7 +170,7 @@ describe("encryption at rest", () => {
     }
   });
 
-  it("encrypts what the first fitting rule names, and nothing else", async () => {
+  it("encrypts only the configured resources, by the first matching rule", async () => {
     const text = JSON.stringify({
       apiVersion: "apiserver.config.k8s.io/v1",
       kind: "EncryptionConfiguration",
@@ -195,7 +195,7 @@ describe("encryption at rest", () => {
     }
   });
 
-  it("shows events opened, those of lost keys too", async () => {
+  it("decrypts events, and delivers those of lost keys", async () => {
     const sealed = await over(configuration([{ secretbox: { keys: keys(1) } }]));
     const { signal } = new AbortController();
     const watch = { fromRevision: 2, signal };
@@ -234,7 +234,7 @@ describe("encryption at rest", () => {
     ],
   ];
   for (const [what, mistaken, words] of mistakes) {
-    it(`refuses a file with ${what}`, () => {
+    it(`rejects a configuration with ${what}`, () => {
       assert.throws(
         () => parseEncryptionConfiguration(mistaken),
         (error) => error instanceof ConfigurationFault && words.test(error.message),
@@ -318,7 +318,7 @@ describe("encryption with a key management service", () => {
   const put = (backend: Backend, at: string) =>
     backend.txn({ compare: [], then: [{ put: at, value: Buffer.from("{k}") }], otherwise: [] });
 
-  it("asks the service once for many values, and once for those of another server", async () => {
+  it("calls the plugin once for many values, and once for those of another server", async () => {
     const raw = memoryBackend();
     const one = await replica(raw);
     for (let index = 0; index < 20; index++) await put(one, `${key}${index}`);
@@ -333,7 +333,7 @@ describe("encryption with a key management service", () => {
     two.encryption.close();
   });
 
-  it("calls values of an earlier key stale", async () => {
+  it("reports values of a previous key as stale", async () => {
     const raw = memoryBackend();
     const one = await replica(raw);
     await put(one, key);
@@ -346,7 +346,7 @@ describe("encryption with a key management service", () => {
     two.encryption.close();
   });
 
-  it("refuses writes and is not well while the service fails; plain values are read", async () => {
+  it("rejects writes and is unhealthy while the plugin fails, but reads unencrypted values", async () => {
     healthy = false;
     const raw = memoryBackend();
     const one = await replica(raw);

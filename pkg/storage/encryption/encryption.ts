@@ -21,13 +21,13 @@ import {
 } from "./transformer.ts";
 
 interface EncryptionOptions {
-  /** Stands before every key, `/registry`. */
+  /** Prefix of all keys: `/registry`. */
   readonly root: string;
-  /** Group and resource by the prefix of the keys, `/secrets/`, of what is built in. */
+  /** Built-in resources by key prefix, such as `/secrets/`. */
   readonly resources: ReadonlyMap<string, GroupResource>;
   readonly clock?: Clock;
-  /** Told of values that cannot be opened, once each, and of trouble with key services. */
-  readonly report: (what: string, error: unknown) => void;
+  /** Reports values that cannot be decrypted, once per key, and failures of KMS plugins. */
+  readonly report: (message: string, error: unknown) => void;
 }
 
 interface GroupResource {
@@ -37,22 +37,22 @@ interface GroupResource {
 
 interface Rule {
   readonly names: readonly GroupResource[];
-  readonly keyring: PrefixTransformers;
+  readonly transformers: PrefixTransformers;
 }
 
-/** Keys of values that could not be opened are remembered, so as to be reported once. */
-const mostReported = 1_000;
+/** Maximum number of keys that are reported as not decryptable. */
+const maxReported = 1_000;
 const identityTransformers = new PrefixTransformers([identity]);
 
-/** Which values are sealed with which keys. Without a configuration nothing is. */
+/** Encrypts and decrypts values by an EncryptionConfiguration; without one, values are not encrypted. */
 export class Encryption {
   readonly #options: EncryptionOptions;
   #rules: readonly Rule[] = [];
   #services: readonly Kms[] = [];
-  /** Ends the key services of the configuration in force. */
-  #life = new AbortController();
-  /** By the prefix of the keys. */
-  readonly #rings = new Map<string, PrefixTransformers>();
+  /** Stops the KMS plugins of the current configuration. */
+  #lifetime = new AbortController();
+  /** Transformers by key prefix. */
+  readonly #transformers = new Map<string, PrefixTransformers>();
   readonly #reported = new Set<string>();
   #changed = new AbortController();
 
@@ -60,32 +60,32 @@ export class Encryption {
     this.#options = options;
   }
 
-  /** From now on this configuration is in force; values that are there stay as they are. */
+  /** Applies a configuration to later reads and writes; stored values do not change. */
   async configure(configuration: EncryptionConfiguration): Promise<void> {
-    const life = new AbortController();
+    const lifetime = new AbortController();
     const services: Kms[] = [];
     const rules: Rule[] = [];
     for (const { resources, providers } of configuration.resources ?? []) {
-      const sealers: Transformer[] = [];
+      const transformers: Transformer[] = [];
       for (const provider of providers ?? []) {
-        if (provider.kms) services.push(this.#service(provider.kms, life.signal));
-        sealers.push(...(provider.kms ? services.slice(-1) : await transformersOf(provider)));
+        if (provider.kms) services.push(this.#service(provider.kms, lifetime.signal));
+        transformers.push(...(provider.kms ? services.slice(-1) : await transformersOf(provider)));
       }
       rules.push({
         names: (resources ?? []).map(groupResource),
-        keyring: new PrefixTransformers(sealers),
+        transformers: new PrefixTransformers(transformers),
       });
     }
-    this.#life.abort();
-    this.#life = life;
+    this.#lifetime.abort();
+    this.#lifetime = lifetime;
     this.#services = services;
     this.#rules = rules;
-    this.#rings.clear();
+    this.#transformers.clear();
     this.#reported.clear();
     this.#announce();
   }
 
-  /** Aborts when other keys come into force: what was opened before may be opened otherwise now. */
+  /** Aborts when the keys change, after which decrypted values may be stale. */
   get changed(): AbortSignal {
     return this.#changed.signal;
   }
@@ -97,49 +97,49 @@ export class Encryption {
   }
 
   close(): void {
-    this.#life.abort();
+    this.#lifetime.abort();
   }
 
-  /** Throws while a key service cannot be used. */
+  /** Health check: throws TransformFault while a KMS plugin fails. */
   check(): void {
     for (const { fault } of this.#services)
       if (fault !== undefined) throw new TransformFault(fault);
   }
 
-  /** False while nothing is configured: values are stored as they are. */
+  /** Whether any resource is encrypted. */
   get isConfigured(): boolean {
     return this.#rules.length > 0;
   }
 
   /** Encrypts a value for storage. Throws TransformFault. */
   encrypt(plain: Uint8Array, key: string): Uint8Array | Promise<Uint8Array> {
-    return this.#ringOf(key).transformToStorage(plain, key);
+    return this.#transformersFor(key).transformToStorage(plain, key);
   }
 
   /**
-   * The entry with its value opened. A value that no key opens is left empty and `seal` says why:
-   * it must not keep others from being read.
+   * Decrypts an entry. If this fails, the value is empty and `encryption` has the reason, so that the
+   * entry does not prevent others from being read.
    */
   decrypt(entry: Entry): Entry | Promise<Entry> {
     const { key, value } = entry;
     if (!this.isConfigured && !isEncrypted(value)) return entry;
     try {
-      const opened = this.#ringOf(key).transformFromStorage(value, key);
-      if (!(opened instanceof Promise)) return withValue(entry, opened);
-      return opened.then(
+      const decrypted = this.#transformersFor(key).transformFromStorage(value, key);
+      if (!(decrypted instanceof Promise)) return withValue(entry, decrypted);
+      return decrypted.then(
         (value) => withValue(entry, value),
-        (error: unknown) => this.#unopened(entry, error),
+        (error: unknown) => this.#undecryptable(entry, error),
       );
     } catch (error) {
-      return this.#unopened(entry, error);
+      return this.#undecryptable(entry, error);
     }
   }
 
-  #unopened(entry: Entry, error: unknown): Entry {
+  #undecryptable(entry: Entry, error: unknown): Entry {
     if (!(error instanceof TransformFault)) throw error;
     const { key } = entry;
     const fault = `unable to transform key ${JSON.stringify(key)}: ${error.message}`;
-    if (!this.#reported.has(key) && this.#reported.size < mostReported) {
+    if (!this.#reported.has(key) && this.#reported.size < maxReported) {
       this.#reported.add(key);
       this.#options.report("Failed to decrypt an entry", fault);
     }
@@ -159,30 +159,30 @@ export class Encryption {
     });
   }
 
-  #ringOf(key: string): PrefixTransformers {
+  #transformersFor(key: string): PrefixTransformers {
     const relative = key.slice(this.#options.root.length);
     const second = relative.indexOf("/", 1) + 1;
     const short = relative.slice(0, second);
-    const known = this.#rings.get(short);
-    if (known !== undefined) return known;
+    const cached = this.#transformers.get(short);
+    if (cached !== undefined) return cached;
     const long = relative.slice(0, relative.indexOf("/", second) + 1 || second);
-    let ring = this.#rings.get(long);
-    if (ring === undefined) {
-      ring = this.#chosen(short, long);
-      // What follows the prefix of a namespaced resource is the namespace.
-      this.#rings.set(this.#resourceOf(short) === undefined ? long : short, ring);
+    let transformers = this.#transformers.get(long);
+    if (transformers === undefined) {
+      transformers = this.#transformersOfRule(short, long);
+      // For a known resource, the next segment is the namespace.
+      this.#transformers.set(this.#resourceOf(short) === undefined ? long : short, transformers);
     }
-    return ring;
+    return transformers;
   }
 
-  #chosen(short: string, long: string): PrefixTransformers {
+  #transformersOfRule(short: string, long: string): PrefixTransformers {
     const resource = this.#resourceOf(short) ?? this.#resourceOf(long);
     if (resource === undefined) return identityTransformers;
     const rule = this.#rules.find(({ names }) => names.some((name) => covers(name, resource)));
-    return rule?.keyring ?? identityTransformers;
+    return rule?.transformers ?? identityTransformers;
   }
 
-  /** Custom resources lie under their group and plural. */
+  /** The resource of a key prefix; keys of custom resources start with group and plural. */
   #resourceOf(prefix: string): GroupResource | undefined {
     const builtin = this.#options.resources.get(prefix);
     if (builtin !== undefined) return builtin;
@@ -204,7 +204,7 @@ type Provider = NonNullable<
   NonNullable<EncryptionConfiguration["resources"]>[number]["providers"]
 >[number];
 
-/** Each key is a sealer of its own. */
+/** One transformer per key of a provider. */
 async function transformersOf(provider: Provider): Promise<readonly Transformer[]> {
   const { aesgcm, aescbc, secretbox: box } = provider;
   if (aesgcm)

@@ -10,7 +10,7 @@ import {
 } from "./kms-messages.ts";
 import { TransformFault } from "./transformer.ts";
 
-/** The KMS v2 calls Status, Encrypt and Decrypt. Each throws TransformFault. */
+/** The calls of a KMS v2 plugin; each throws TransformFault on failure. */
 export interface KeyService {
   status(): Promise<Infer<typeof statusResponse>>;
   encrypt(request: Infer<typeof encryptRequest>): Promise<Infer<typeof encryptResponse>>;
@@ -21,7 +21,7 @@ export interface KeyService {
 interface KeyServiceOptions {
   /** `unix:///path/of/socket`. */
   readonly endpoint: string;
-  /** A call that takes longer fails. */
+  /** Timeout of a call. */
   readonly timeoutMs: number;
 }
 
@@ -31,7 +31,7 @@ interface Method<Q extends StructType<any>, A extends StructType<any>> {
   readonly response: A;
 }
 
-/** Speaks gRPC over a local socket; connects at the first call and again whenever it has to. */
+/** A gRPC client of a KMS plugin on a Unix socket; connects on the first call and reconnects. */
 export function keyService({ endpoint, timeoutMs }: KeyServiceOptions): KeyService {
   let client: Promise<Client> | undefined;
   let closed = false;
@@ -50,9 +50,9 @@ export function keyService({ endpoint, timeoutMs }: KeyServiceOptions): KeyServi
         (bytes: Buffer) => fromProtobuf(response, bytes),
         message,
         { deadline: Date.now() + timeoutMs },
-        (error, answer) => {
-          if (answer !== undefined) resolve(answer);
-          else reject(new TransformFault(error?.message ?? `${name} was answered with nothing`));
+        (error, reply) => {
+          if (reply !== undefined) resolve(reply);
+          else reject(new TransformFault(error?.message ?? `empty response to ${name}`));
         },
       );
     });

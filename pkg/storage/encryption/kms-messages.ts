@@ -1,8 +1,8 @@
 import { required, bytes, int32, map, value, string, structs } from "#schema";
 
 /**
- * The messages of the key management service API v2 (source: k8s.io/kms/apis/v2), and what is
- * stored with a value that was sealed under one of its keys (source: kube-apiserver's format).
+ * The messages of the KMS v2 API (k8s.io/kms/apis/v2), and EncryptedObject, the format in which
+ * kube-apiserver stores values that are encrypted with a KMS key.
  */
 const v2 = structs("v2");
 
@@ -36,7 +36,7 @@ export const decryptResponse = v2("DecryptResponse", "A decrypted secret.", {
   plaintext: required(1, bytes, "The secret."),
 });
 
-/** How the secret of an `encryptedObject` is used. */
+/** Uses of the DEK source: as the AES-GCM key, or as the seed of derived keys. */
 export const sources = { gcmKey: 0, seed: 1 } as const;
 
 export const encryptedObject = v2("EncryptedObject", "A value as it is stored.", {

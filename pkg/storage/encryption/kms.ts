@@ -7,20 +7,20 @@ import { encryptedObject, sources } from "./kms-messages.ts";
 import { type Transformed, TransformFault, type Transformer } from "./transformer.ts";
 
 interface KmsOptions {
-  /** Part of the prefix of every value; values of another name are not opened. */
+  /** Name of the KMS provider, which is part of the prefix of its values. */
   readonly name: string;
   readonly service: KeyService;
   readonly clock: Clock;
-  /** Ends the questions for the current key. */
+  /** Ends the status polling. */
   readonly signal: AbortSignal;
   readonly report: (error: unknown) => void;
-  /** Values that were sealed until now are stale. */
+  /** Called when the key id changes, which makes all stored values stale. */
   readonly onKeyChange: () => void;
 }
 
 type Stored = Infer<typeof encryptedObject>;
 
-/** What new values are sealed with. */
+/** The data encryption key of new values. */
 interface Current {
   readonly cipher: Cipher;
   readonly envelope: Omit<Stored, "encryptedData">;
@@ -29,25 +29,24 @@ interface Current {
 const seedBytes = 32;
 const healthyMs = 60_000;
 const unhealthyMs = 10_000;
-/** Opened secrets: about as many as there were keys and starts of servers. */
-const mostCiphers = 1_000;
-const mostKeyId = 1024;
-const mostSource = 1024;
+/** Maximum number of cached DEKs: about one per key and start of a server. */
+const maxCiphers = 1_000;
+const maxKeyIdBytes = 1024;
+const maxSourceBytes = 1024;
 
 /**
- * Values under keys that a key management service keeps (KMS v2). A seed of this process is
- * encrypted by the service once, and again when the service changes its key; every value gets a key
- * derived from the seed, so that the service is not asked for each. What other processes sealed is
- * opened with their seeds, each decrypted by the service once.
+ * Envelope encryption with a KMS v2 plugin. The plugin encrypts a random seed once per process and key
+ * id; each value is encrypted with a key that is derived from the seed, without a call. Seeds of other
+ * processes are decrypted by the plugin once and cached.
  */
 export class Kms implements Transformer {
   readonly prefix: string;
   readonly #options: KmsOptions;
   #current: Current | undefined;
   #renewing: Promise<Current> | undefined;
-  /** By the hash of the encrypted secret and what belongs to it; the oldest one first. */
+  /** Decrypted DEKs by hash of their envelope, the oldest first. */
   readonly #ciphers = new Map<string, Promise<Cipher> | Cipher>();
-  #fault: string | undefined = "the key service has not been asked yet";
+  #fault: string | undefined = "the status of the KMS plugin is not known yet";
 
   constructor(options: KmsOptions) {
     this.#options = options;
@@ -55,26 +54,26 @@ export class Kms implements Transformer {
     void this.#watchKey();
   }
 
-  /** Why new values cannot be sealed; undefined = they can. */
+  /** Why the plugin is unhealthy; undefined = it is healthy. */
   get fault(): string | undefined {
     return this.#fault;
   }
 
   transformToStorage(plain: Uint8Array, key: string): Uint8Array | Promise<Uint8Array> {
     const current = this.#current;
-    if (current !== undefined) return this.#sealed(current, plain, key);
-    return this.#renew().then((made) => this.#sealed(made, plain, key));
+    if (current !== undefined) return this.#encryptWith(current, plain, key);
+    return this.#renew().then((renewed) => this.#encryptWith(renewed, plain, key));
   }
 
   transformFromStorage(sealed: Uint8Array, key: string): Transformed | Promise<Transformed> {
-    const stored = decoded(sealed);
+    const stored = decodeStored(sealed);
     const cipher = this.#cipherOf(stored);
     const data = Buffer.from(stored.encryptedData, "base64");
-    const opened = (ready: Cipher): Transformed => ({
+    const decryptWith = (ready: Cipher): Transformed => ({
       value: ready.decrypt(data, key),
       stale: this.#isStale(stored),
     });
-    return cipher instanceof Promise ? cipher.then(opened) : opened(cipher);
+    return cipher instanceof Promise ? cipher.then(decryptWith) : decryptWith(cipher);
   }
 
   #isStale({ keyID, encryptedDEKSourceType: type }: Stored): boolean {
@@ -82,30 +81,30 @@ export class Kms implements Transformer {
     return current !== undefined && (keyID !== current.keyID || type !== sources.seed);
   }
 
-  #sealed({ cipher, envelope }: Current, plain: Uint8Array, key: string): Uint8Array {
+  #encryptWith({ cipher, envelope }: Current, plain: Uint8Array, key: string): Uint8Array {
     const encryptedData = cipher.encrypt(plain, key).toString("base64");
     const message = toProtobuf(encryptedObject, { ...envelope, encryptedData });
     return Buffer.concat([Buffer.from(this.prefix), message]);
   }
 
   #cipherOf(stored: Stored): Promise<Cipher> | Cipher {
-    const id = identityOf(stored);
-    const known = this.#ciphers.get(id);
-    if (known !== undefined) return known;
-    const cipher = this.#decrypted(stored);
-    this.#keep(id, cipher);
+    const id = envelopeHash(stored);
+    const cached = this.#ciphers.get(id);
+    if (cached !== undefined) return cached;
+    const cipher = this.#decryptDek(stored);
+    this.#cacheCipher(id, cipher);
     cipher.then(
-      (ready) => this.#keep(id, ready),
+      (ready) => this.#cacheCipher(id, ready),
       () => this.#ciphers.delete(id),
     );
     return cipher;
   }
 
-  #keep(id: string, cipher: Promise<Cipher> | Cipher): void {
-    setBounded(this.#ciphers, [id, cipher], mostCiphers);
+  #cacheCipher(id: string, cipher: Promise<Cipher> | Cipher): void {
+    setBounded(this.#ciphers, [id, cipher], maxCiphers);
   }
 
-  async #decrypted(stored: Stored): Promise<Cipher> {
+  async #decryptDek(stored: Stored): Promise<Cipher> {
     const { encryptedDEKSource: ciphertext, keyID: keyId, annotations } = stored;
     const request = {
       ciphertext,
@@ -118,26 +117,28 @@ export class Kms implements Transformer {
     });
     const secret = Buffer.from(plaintext, "base64");
     const isSeed = stored.encryptedDEKSourceType === sources.seed;
-    const fits = isSeed ? secret.byteLength >= seedBytes : [16, 24, 32].includes(secret.byteLength);
-    if (!fits) throw new TransformFault(`a key of ${secret.byteLength} bytes cannot be used`);
+    const isValid = isSeed
+      ? secret.byteLength >= seedBytes
+      : [16, 24, 32].includes(secret.byteLength);
+    if (!isValid) throw new TransformFault(`invalid DEK length: ${secret.byteLength} bytes`);
     return isSeed ? derivedKeyGcm(secret) : aesGcm(secret);
   }
 
-  /** A new seed, encrypted with the key that the service uses now. */
+  /** Creates a seed that is encrypted with the plugin's current key. */
   #renew(): Promise<Current> {
-    this.#renewing ??= this.#made().finally(() => (this.#renewing = undefined));
+    this.#renewing ??= this.#createCurrent().finally(() => (this.#renewing = undefined));
     return this.#renewing;
   }
 
-  async #made(): Promise<Current> {
+  async #createCurrent(): Promise<Current> {
     const seed = randomBytes(seedBytes);
     const plaintext = seed.toString("base64");
-    const answer = await this.#options.service
+    const response = await this.#options.service
       .encrypt({ plaintext, uid: randomUUID() })
       .catch((error: unknown) => {
         throw new TransformFault(`failed to encrypt DEK, error: ${textOf(error)}`);
       });
-    const { ciphertext, keyId: keyID, annotations } = answer;
+    const { ciphertext, keyId: keyID, annotations } = response;
     const encryptedDEKSourceType = sources.seed;
     const envelope = {
       keyID,
@@ -149,11 +150,11 @@ export class Kms implements Transformer {
     const before = this.#current?.envelope.keyID;
     this.#current = { cipher: derivedKeyGcm(seed), envelope };
     if (before !== undefined && before !== keyID) this.#options.onKeyChange();
-    this.#keep(identityOf(envelope), this.#current.cipher);
+    this.#cacheCipher(envelopeHash(envelope), this.#current.cipher);
     return this.#current;
   }
 
-  /** Asks for the key in use, often while something is wrong, and follows its changes. */
+  /** Polls the plugin's status, more often while it fails, and renews the seed when the key changes. */
   async #watchKey(): Promise<void> {
     const { service, clock, signal, report } = this.#options;
     while (!signal.aborted) {
@@ -162,12 +163,11 @@ export class Kms implements Transformer {
         if (version !== "v2" && version !== "v2beta1") {
           throw new TransformFault(`expected KMSv2 API version v2, got ${version}`);
         }
-        if (healthz !== "ok")
-          throw new TransformFault(`the service says ${JSON.stringify(healthz)}`);
+        if (healthz !== "ok") throw new TransformFault(`got unexpected healthz status: ${healthz}`);
         if (this.#current?.envelope.keyID !== keyId) await this.#renew();
         this.#fault = undefined;
       } catch (error) {
-        // Told once and not at every question.
+        // An unchanged failure is reported once.
         if (this.#fault !== textOf(error) && !signal.aborted) report(error);
         this.#fault = textOf(error);
       }
@@ -178,7 +178,7 @@ export class Kms implements Transformer {
   }
 }
 
-function decoded(sealed: Uint8Array): Stored {
+function decodeStored(sealed: Uint8Array): Stored {
   try {
     const stored = fromProtobuf(encryptedObject, sealed);
     if (stored.encryptedData === "") throw new TransformFault("encrypted data is empty");
@@ -196,12 +196,13 @@ function checkEnvelope(envelope: Omit<Stored, "encryptedData">): void {
   }
   const source = Buffer.from(encryptedDEKSource, "base64").byteLength;
   if (source === 0) throw new TransformFault("encrypted DEK source is empty");
-  if (source > mostSource) throw new TransformFault(`encrypted DEK source is ${source} bytes long`);
+  if (source > maxSourceBytes)
+    throw new TransformFault(`encrypted DEK source is ${source} bytes long`);
   if (keyID === "") throw new TransformFault("keyID is empty");
-  if (keyID.length > mostKeyId) throw new TransformFault(`keyID is ${keyID.length} bytes long`);
+  if (keyID.length > maxKeyIdBytes) throw new TransformFault(`keyID is ${keyID.length} bytes long`);
 }
 
-function identityOf(envelope: Omit<Stored, "encryptedData">): string {
+function envelopeHash(envelope: Omit<Stored, "encryptedData">): string {
   const { keyID, encryptedDEKSource, encryptedDEKSourceType, annotations } = envelope;
   const sorted = Object.entries(annotations ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
   const parts = JSON.stringify([keyID, encryptedDEKSource, encryptedDEKSourceType, sorted]);

@@ -1,42 +1,42 @@
 import { type Transformed, TransformFault, type Transformer, startsWith } from "./transformer.ts";
 
 /**
- * The transformers of one set of resources: the first one encrypts, all decrypt. A value that
- * another one than the first decrypts is stale and should be rewritten.
+ * The transformers of a set of resources: the first one encrypts, all decrypt. A value that is not
+ * decrypted by the first one is stale.
  */
 export class PrefixTransformers {
-  readonly #sealers: readonly Transformer[];
+  readonly #transformers: readonly Transformer[];
 
-  /** `sealers` holds at least one transformer; the first one encrypts. */
-  constructor(sealers: readonly Transformer[]) {
-    this.#sealers = sealers;
+  /** `transformers` has at least one element. */
+  constructor(transformers: readonly Transformer[]) {
+    this.#transformers = transformers;
   }
 
   transformToStorage(plain: Uint8Array, key: string): Uint8Array | Promise<Uint8Array> {
-    return this.#sealers[0]!.transformToStorage(plain, key);
+    return this.#transformers[0]!.transformToStorage(plain, key);
   }
 
-  /** Throws TransformFault when no key fits. */
+  /** @throws TransformFault if no transformer decrypts the value */
   transformFromStorage(stored: Uint8Array, key: string): Transformed | Promise<Transformed> {
-    return this.#openFrom(0, { stored, key, faults: [] });
+    return this.#decryptFrom(0, { stored, key, faults: [] });
   }
 
-  #openFrom(start: number, attempt: Attempt): Transformed | Promise<Transformed> {
+  #decryptFrom(start: number, attempt: Attempt): Transformed | Promise<Transformed> {
     const { stored, key, faults } = attempt;
-    for (let index = start; index < this.#sealers.length; index++) {
-      const { prefix } = this.#sealers[index]!;
+    for (let index = start; index < this.#transformers.length; index++) {
+      const { prefix } = this.#transformers[index]!;
       if (!startsWith(stored, prefix)) continue;
       try {
-        const opened = this.#sealers[index]!.transformFromStorage(
+        const decrypted = this.#transformers[index]!.transformFromStorage(
           stored.subarray(prefix.length),
           key,
         );
-        if (!(opened instanceof Promise)) return markStale(opened, index);
-        return opened.then(
+        if (!(decrypted instanceof Promise)) return markStale(decrypted, index);
+        return decrypted.then(
           (value) => markStale(value, index),
           (error: unknown) => {
             faults.push(messageOf(error));
-            return this.#openFrom(index + 1, attempt);
+            return this.#decryptFrom(index + 1, attempt);
           },
         );
       } catch (error) {
@@ -53,11 +53,11 @@ interface Attempt {
   readonly faults: string[];
 }
 
-function markStale(opened: Transformed, index: number): Transformed {
-  return index === 0 || opened.stale ? opened : { ...opened, stale: true };
+function markStale(decrypted: Transformed, index: number): Transformed {
+  return index === 0 || decrypted.stale ? decrypted : { ...decrypted, stale: true };
 }
 
-/** Rethrows every error but a TransformFault. */
+/** The message of a TransformFault; rethrows other errors. */
 function messageOf(error: unknown): string {
   if (error instanceof TransformFault) return error.message;
   throw error;

@@ -1,33 +1,35 @@
-/** What every way of encrypting values shares. */
-
-/** Stands before every encrypted value; values that are not encrypted begin otherwise. */
+/** Prefix of all encrypted values, and of no other values. */
 const encryptedPrefix = "k8s:enc:";
 
-/** Why a value cannot be opened, or one cannot be sealed now. */
+/** A value cannot be decrypted or encrypted. */
 export class TransformFault extends Error {
   override readonly name = "TransformFault";
 }
 
-/** One key, or one key service: seals values and opens those whose prefix is its own. */
+/** Encrypts values with a key or a KMS plugin, and decrypts those with its prefix. */
 export interface Transformer {
-  /** `k8s:enc:<algorithm>:<version>:<key>:`; "" for values as they are. */
+  /** `k8s:enc:<algorithm>:<version>:<key>:`; "" for unencrypted values. */
   readonly prefix: string;
   /**
-   * Throws TransformFault. `key` is the place of the value in the store; it is authenticated where the
-   * algorithm can, so that a value copied elsewhere does not open there.
+   * Encrypts a value. `key` is its storage key; authenticated algorithms bind the value to it, so that a
+   * value that is copied to another key cannot be decrypted.
+   * @throws TransformFault
    */
   transformToStorage(plain: Uint8Array, key: string): Uint8Array | Promise<Uint8Array>;
-  /** `sealed` goes without the prefix. Throws TransformFault. */
+  /**
+   * Decrypts a value without its prefix.
+   * @throws TransformFault
+   */
   transformFromStorage(sealed: Uint8Array, key: string): Transformed | Promise<Transformed>;
 }
 
 export interface Transformed {
   readonly value: Uint8Array;
-  /** Written with a key that is not in use for writing any more. */
+  /** Whether the value is encrypted with a key that is not used for writes any more. */
   readonly stale: boolean;
 }
 
-/** The value as it is. Tried on encrypted values, too: then another one has to open them. */
+/** Stores values unencrypted; rejects encrypted ones, which another transformer must decrypt. */
 export const identity: Transformer = {
   prefix: "",
   transformToStorage: (plain) => plain,

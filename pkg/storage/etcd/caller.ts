@@ -28,13 +28,13 @@ interface CallerOptions {
 }
 
 export interface Call<T> {
-  /** A write is retried only when it was certainly not applied. */
+  /** Whether the call writes: then it is retried only if it was certainly not applied. */
   readonly write: boolean;
   readonly signal: AbortSignal | undefined;
   readonly send: (client: EtcdClient, options: CallOptions) => Promise<T>;
 }
 
-/** A failed call that the backend itself handles; every other failure is a StoreFault. */
+/** A failed call that the backend handles; all other failures are StoreFaults. */
 export class EtcdCallError extends Error {
   override readonly name = "EtcdCallError";
   constructor(readonly failure: Failure) {
@@ -42,7 +42,7 @@ export class EtcdCallError extends Error {
   }
 }
 
-/** Makes unary calls: bounded concurrency, a deadline for each, retries where they are safe. */
+/** Makes unary calls with bounded concurrency, a deadline, and retries if they are safe. */
 export class Caller {
   #inFlight = 0;
   #closed = false;
@@ -103,21 +103,21 @@ export class Caller {
     }
   }
 
-  /** `latest` is the last moment at which a retry may still be scheduled. */
+  /** `latest` is the time after which no retry may be scheduled. */
   #throwUnlessRetryable({ write }: Call<unknown>, failure: Failure, latest: number): void {
     if (this.#closed && !write) throw new StoreFault({ kind: "closed" });
     if (isRetryable(failure, write) && this.#options.clock.monotonic() < latest) return;
     throw isHandledByBackend(failure) ? new EtcdCallError(failure) : faultOf(failure, write);
   }
 
-  /** Timeout of one attempt in ms; `left` is what remains of the request's timeout. */
+  /** Timeout of one attempt in ms; `left` is the remaining time of the request. */
   #attemptTimeout(call: Call<unknown>, connection: EtcdConnection, left: number): number {
     const { dialTimeoutMs, readAttemptMs } = this.#options;
     if (!connection.verified) return Math.min(left, dialTimeoutMs);
     return call.write ? left : Math.min(left, readAttemptMs);
   }
 
-  /** No delay until every member was tried once; then 20 ms doubling to 1 s, with jitter. */
+  /** Delay in ms: 0 until every member has been tried, then 20 ms doubling to 1 s, with jitter. */
   #retryDelay(attempt: number): number {
     const { endpoints, random } = this.#options;
     const round = attempt - endpoints.count + 2;
@@ -125,13 +125,10 @@ export class Caller {
   }
 }
 
-/**
- * The failure to report after an attempt and the ones before it: an attempt that only ran out of time
- * says less than one that failed for a reason, if both mean the same.
- */
+/** The failure to report: of two with the same meaning, a timeout is the less specific one. */
 function moreSpecific(failure: Failure, before: Failure | undefined): Failure {
-  const ranOut = failure.message.startsWith("Deadline exceeded") || isUnanswered(failure);
-  return ranOut && before?.what === failure.what ? before : failure;
+  const isTimeout = failure.message.startsWith("Deadline exceeded") || isUnanswered(failure);
+  return isTimeout && before?.what === failure.what ? before : failure;
 }
 
 function isRetryable({ what }: Failure, write: boolean): boolean {

@@ -1,9 +1,8 @@
 /**
- * Coalesces concurrent linearizable reads. Callers that ask before a read starts share its result;
- * a caller never receives the result of a read that started before it asked. One read runs at a
- * time.
+ * Coalesces concurrent linearizable reads: callers before the start of a read share its result, and no
+ * caller receives the result of a read that started before its call. One read runs at a time.
  *
- *     ask A   read 1 starts   ask B, ask C   read 1 ends (A)   read 2 starts   read 2 ends (B, C)
+ *     call A  read 1 starts  call B, call C  read 1 ends (A)  read 2 starts  read 2 ends (B, C)
  */
 export class CoalescedRead<T> {
   #running: Promise<unknown> | undefined;
@@ -20,7 +19,7 @@ export class CoalescedRead<T> {
   }
 
   async #queue(): Promise<T> {
-    // Even when no read runs, callers in the rest of this turn of the event loop may join.
+    // Even if no read runs, later callers in this turn of the event loop may join.
     await this.#running;
     this.#next = undefined;
     const read = this.#read();

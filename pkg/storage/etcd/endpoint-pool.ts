@@ -10,7 +10,7 @@ interface EndpointPoolOptions {
   /** `http://host:port`, `https://host:port` or `host:port`; at least one. */
   readonly endpoints: readonly string[];
   readonly tls?: EtcdTls;
-  /** Interval of keepalive pings; a connection is closed after half as long without an answer. */
+  /** Interval of keepalive pings in ms; without a response for half of it, the connection is closed. */
   readonly keepAliveMs: number;
 }
 
@@ -30,10 +30,9 @@ interface Current {
 }
 
 /**
- * The etcd members, one of which is in use at a time: the next one takes over when the current one
- * is marked unhealthy. Each member has a channel of its own (rather than one channel over all
- * addresses), so that TLS server names stay per member and a member that holds its connection open
- * without answering can be abandoned.
+ * The etcd members, of which one is used at a time, until it is marked unhealthy. There is a channel per
+ * member instead of one over all addresses, so that each has its TLS server name, and a member that
+ * keeps its connection open without responding can be abandoned.
  */
 export class EndpointPool {
   #index: number;
@@ -62,7 +61,7 @@ export class EndpointPool {
     return this.#current.connection;
   }
 
-  /** Switches to the next member. Unary calls still running finish; streams are ended. */
+  /** Switches to the next member. Pending unary calls finish; streams are ended. */
   markUnhealthy(connection: EtcdConnection): void {
     if (this.#current?.connection !== connection) return;
     const { close } = this.#current;
@@ -71,7 +70,7 @@ export class EndpointPool {
     close();
   }
 
-  /** Ends all calls, also those on connections that were marked unhealthy. */
+  /** Cancels all calls, including those on connections that were marked unhealthy. */
   close(): void {
     this.#closed = true;
     if (this.#current !== undefined) this.markUnhealthy(this.#current.connection);

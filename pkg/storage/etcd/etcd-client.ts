@@ -19,8 +19,8 @@ const paths = {
 } as const;
 
 /**
- * The etcd API of one member. Range, Txn and Watch, which every request needs, use our own channel;
- * leases and compaction use etcd3 (docs/decisions/003-etcd-transport.md).
+ * The etcd API of one member. The frequent calls Range, Txn and Watch use Channel; leases and compaction
+ * use etcd3 (docs/decisions/003-etcd-transport.md).
  */
 export class EtcdClient {
   readonly #channel: Channel;

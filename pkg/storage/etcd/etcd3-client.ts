@@ -10,10 +10,7 @@ export interface Etcd3ClientOptions {
   readonly keepAliveMs: number;
 }
 
-/**
- * An etcd3 client of one member, with a connection of its own. It makes the rare calls: leases,
- * compaction, and what concerns the cluster as a whole.
- */
+/** Opens an etcd3 client of one member, with a separate connection, for leases and compaction. */
 export async function openEtcd3Client(options: Etcd3ClientOptions): Promise<Etcd3> {
   const { connection, endpoint, tls, keepAliveMs } = options;
   const [etcd3, { noop }] = await Promise.all([import("etcd3"), import("cockatiel")]);
@@ -37,7 +34,7 @@ function credentials({ ca, cert, key }: EtcdTls): {
   certChain?: Buffer;
 } {
   return {
-    // The type requires a root certificate; gRPC takes undefined for the system's roots.
+    // The type requires a root certificate, but gRPC uses the system's roots for undefined.
     rootCertificate: (ca && Buffer.from(trustAuthorities(ca.toString("utf8")))) as Buffer,
     ...(key === undefined ? {} : { privateKey: key }),
     ...(cert === undefined ? {} : { certChain: cert }),

@@ -1,24 +1,23 @@
 import { type Clock, setBounded } from "#base";
 
-/** Upper bound of what sharing a lease adds to a key's TTL, in seconds and as a share of it. */
+/** Maximum extension of a key's TTL by sharing a lease, in seconds and as a fraction of the TTL. */
 const reuseSeconds = 60;
 const reuseShare = 0.05;
-/** A lease that expires deletes all its keys in one transaction. */
+/** Maximum number of keys per lease, which are deleted in one transaction when it expires. */
 const keysPerLease = 1_000;
-/** One current lease per distinct TTL. */
-const mostLeases = 64;
+/** Maximum number of current leases, one per distinct TTL. */
+const maxLeases = 64;
 
 interface SharedLease {
   readonly id: Promise<string>;
-  /** Monotonic time in ms after which the lease takes no more keys. */
+  /** Monotonic time in ms after which no more keys are attached. */
   readonly until: number;
   keys: number;
 }
 
 /**
- * Leases shared by keys with the same TTL that are written close together. A lease lives for
- * TTL + min(60 s, 5 %) and takes new keys during that addition, so a key never expires before its
- * TTL.
+ * Leases that are shared by keys with the same TTL. A lease has a TTL of TTL + min(60 s, 5 %), and keys
+ * are attached during that extension only, so that no key expires before its TTL.
  */
 export class LeasePool {
   readonly #leases = new Map<number, SharedLease>();
@@ -31,7 +30,7 @@ export class LeasePool {
     this.#clock = clock;
   }
 
-  /** The id of a lease for one key that expires after at least `ttlSeconds`. */
+  /** Returns the id of a lease for a key, which expires after at least `ttlSeconds`. */
   async idFor(ttlSeconds: number): Promise<string> {
     const now = this.#clock.monotonic();
     const known = this.#leases.get(ttlSeconds);
@@ -39,10 +38,10 @@ export class LeasePool {
       known.keys += 1;
       return known.id;
     }
-    const addition = Math.min(reuseSeconds, ttlSeconds * reuseShare);
-    const id = this.#grant(Math.ceil(ttlSeconds + addition));
-    const lease: SharedLease = { id, until: now + addition * 1_000, keys: 1 };
-    setBounded(this.#leases, [ttlSeconds, lease], mostLeases);
+    const extension = Math.min(reuseSeconds, ttlSeconds * reuseShare);
+    const id = this.#grant(Math.ceil(ttlSeconds + extension));
+    const lease: SharedLease = { id, until: now + extension * 1_000, keys: 1 };
+    setBounded(this.#leases, [ttlSeconds, lease], maxLeases);
     try {
       return await id;
     } catch (error) {
@@ -51,7 +50,7 @@ export class LeasePool {
     }
   }
 
-  /** Called when etcd reports that a lease is gone: new keys get new leases. */
+  /** Drops all leases; called when etcd reports that one does not exist any more. */
   clear(): void {
     this.#leases.clear();
   }

@@ -1,4 +1,4 @@
-/** etcd's messages: field numbers are those of its rpc.proto and kv.proto. */
+/** Protobuf messages of etcd, with the field numbers of rpc.proto and kv.proto. */
 import { WireReader, WireWriter } from "#schema";
 import type {
   Compare,
@@ -11,9 +11,9 @@ import type {
   WriteOperation,
 } from "../backend.ts";
 
-/** Every key there is: the range from the zero byte to "no end". */
-const everything = Buffer.from([0]);
-/** What a comparison looks at: the revision of the last change. */
+/** Start and end of the range of all keys. */
+const allKeys = Buffer.from([0]);
+/** The comparison target MOD: the modification revision. */
 const MOD = 2;
 const DELETE = 1;
 
@@ -30,12 +30,12 @@ export function encodeRange(request: RangeRequest): Buffer {
   return writer.finish();
 }
 
-/** Counts a key that never exists, so that nothing but the header comes back. */
+/** Counts a key that does not exist, so that the response consists of its header. */
 export function encodeRevisionRequest(): Buffer {
-  return new WireWriter().bytes(1, everything).bool(9, true).finish();
+  return new WireWriter().bytes(1, allKeys).bool(9, true).finish();
 }
 
-/** The revision of an answer whose header is all that matters. */
+/** The revision in the header of a range response. */
 export function decodeRevision(bytes: Buffer): number {
   return decodeRange(bytes).revision;
 }
@@ -56,7 +56,7 @@ function readRange(reader: WireReader): RangeResult {
   return { entries, count, revision };
 }
 
-/** `leases` are those of the puts with a time to live, by their index in `then`. */
+/** `leases` are the lease ids of puts with a TTL, by index in `then`. */
 export function encodeTransaction(
   { compare, then, otherwise }: Transaction,
   leases: readonly (string | undefined)[],
@@ -72,7 +72,7 @@ export function encodeTransaction(
   return writer.finish();
 }
 
-/** The result that is compared for is left out: 0 is "equal". */
+/** Writes a comparison for equality, which is the default. */
 function writeCompare(writer: WireWriter, { key, modRevision }: Compare): void {
   writer.number(2, MOD).string(3, key).number(6, modRevision);
 }
@@ -129,13 +129,13 @@ function readDeleted(reader: WireReader): readonly Entry[] {
   return entries;
 }
 
-/** A watch of all keys from a revision on, with previous entries, progress and fragments. */
+/** Creates a watch of all keys, with previous entries, progress notifications and fragments. */
 export function encodeWatch(fromRevision: number): Buffer {
   return new WireWriter()
     .message(1, (create) =>
       create
-        .bytes(1, everything)
-        .bytes(2, everything)
+        .bytes(1, allKeys)
+        .bytes(2, allKeys)
         .number(3, fromRevision)
         .bool(4, true)
         .bool(6, true)
@@ -148,10 +148,10 @@ export interface WatchResponse {
   readonly revision: number;
   readonly created: boolean;
   readonly canceled: boolean;
-  /** 0 unless the watch was canceled because its start is compacted. */
+  /** The compacted revision if the watch was canceled because it starts before it, else 0. */
   readonly compactRevision: number;
   readonly cancelReason: string;
-  /** More events of this response follow. */
+  /** Whether more events of the same response follow. */
   readonly fragment: boolean;
   readonly events: readonly StoreEvent[];
 }
@@ -174,7 +174,7 @@ export function decodeWatch(bytes: Buffer): WatchResponse {
   return { revision, created, canceled, compactRevision, cancelReason, fragment, events };
 }
 
-/** An event whose past is compacted comes without its previous entry. */
+/** Reads an event; its previous entry is absent if it has been compacted. */
 function readEvent(reader: WireReader): StoreEvent {
   let type = 0;
   let entry: Entry | undefined;
@@ -185,18 +185,18 @@ function readEvent(reader: WireReader): StoreEvent {
     else if (reader.field === 3) previous = reader.message(readEntry);
     else reader.skip();
   }
-  const stood = entry ?? noEntry;
-  if (type !== DELETE) return { type: "put", entry: stood, previous };
-  return { type: "delete", key: stood.key, revision: stood.modRevision, previous };
+  const current = entry ?? emptyEntry;
+  if (type !== DELETE) return { type: "put", entry: current, previous };
+  return { type: "delete", key: current.key, revision: current.modRevision, previous };
 }
 
-const nothing = Buffer.alloc(0);
-const noEntry: Entry = { key: "", value: nothing, createRevision: 0, modRevision: 0 };
+const emptyValue = Buffer.alloc(0);
+const emptyEntry: Entry = { key: "", value: emptyValue, createRevision: 0, modRevision: 0 };
 
-/** The value is a view into the received message, not a copy. */
+/** Reads an entry; its value is a view of the received message. */
 function readEntry(reader: WireReader): Entry {
   let [key, createRevision, modRevision] = ["", 0, 0];
-  let value: Uint8Array = nothing;
+  let value: Uint8Array = emptyValue;
   while (reader.next()) {
     if (reader.field === 1) key = reader.text();
     else if (reader.field === 2) createRevision = reader.number();

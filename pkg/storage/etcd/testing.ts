@@ -7,9 +7,9 @@ import { assert, holdPort } from "#base";
 export interface EtcdProcess {
   readonly endpoint: string;
   readonly pid: number;
-  /** SIGKILL, as a crash; resolves when the process is gone. */
+  /** Sends SIGKILL; resolves when the process has exited. */
   kill(): Promise<void>;
-  /** Starts it again on the same data and ports; resolves when it serves. */
+  /** Restarts the member with the same data and ports; resolves when it listens. */
   start(): Promise<void>;
   signal(name: NodeJS.Signals): void;
 }
@@ -20,10 +20,10 @@ export interface EtcdCluster extends AsyncDisposable {
 }
 
 export interface EtcdClusterOptions {
-  /** Default 1. */
+  /** Number of members; default 1. */
   readonly size?: number;
   readonly arguments?: readonly string[];
-  /** Files in PEM; with them members ask clients for a certificate. */
+  /** PEM files; with these, members require client certificates. */
   readonly tls?: { readonly ca: string; readonly cert: string; readonly key: string };
 }
 
@@ -31,7 +31,7 @@ const missing =
   "etcd was not found on PATH: install it (Debian: apt-get install etcd-server; " +
   "others: https://github.com/etcd-io/etcd/releases) to run the tests of the etcd storage.";
 
-/** Real etcd processes on free ports over a temporary directory; disposing removes all of it. */
+/** Starts etcd processes on free ports with a temporary directory, which is deleted on disposal. */
 export async function startEtcd(options: EtcdClusterOptions = {}): Promise<EtcdCluster> {
   const directory = await mkdtemp(join(tmpdir(), "keelson-etcd-"));
   const size = options.size ?? 1;
@@ -99,7 +99,7 @@ class Member implements EtcdProcess {
   readonly endpoint: string;
   readonly #flags: readonly string[];
   #process: ChildProcess | undefined;
-  #gone: Promise<void> = Promise.resolve();
+  #exited: Promise<void> = Promise.resolve();
 
   constructor(flags: readonly string[], endpoint: string) {
     this.#flags = flags;
@@ -117,32 +117,32 @@ class Member implements EtcdProcess {
 
   async kill(): Promise<void> {
     this.#process?.kill("SIGKILL");
-    await this.#gone;
+    await this.#exited;
     this.#process = undefined;
   }
 
   async start(): Promise<void> {
     const child = spawn("etcd", this.#flags, { stdio: ["ignore", "ignore", "pipe"] });
-    let said = "";
-    child.stderr?.on("data", (data: Buffer) => (said = (said + data.toString()).slice(-4_000)));
+    let output = "";
+    child.stderr?.on("data", (data: Buffer) => (output = (output + data.toString()).slice(-4_000)));
     this.#process = child;
     const failed = new Promise<never>((_, reject) => {
       child.once("error", (error: NodeJS.ErrnoException) =>
         reject(error.code === "ENOENT" ? new Error(missing) : error),
       );
-      child.once("exit", () => reject(new Error(`etcd ended: ${said}`)));
+      child.once("exit", () => reject(new Error(`etcd exited: ${output}`)));
     });
     failed.catch(() => {});
-    this.#gone = new Promise((resolve) => {
+    this.#exited = new Promise((resolve) => {
       child.once("exit", () => resolve());
       child.once("error", () => resolve());
     });
-    await Promise.race([failed, serving(this.endpoint)]);
+    await Promise.race([failed, waitUntilListening(this.endpoint)]);
   }
 }
 
-/** Until the port takes connections; the backend under test copes with the rest. */
-async function serving(endpoint: string): Promise<void> {
+/** Waits until the port accepts connections. */
+async function waitUntilListening(endpoint: string): Promise<void> {
   const { hostname, port } = new URL(endpoint);
   const { connect } = await import("node:net");
   for (let tries = 0; tries < 2400; tries += 1) {
@@ -158,7 +158,7 @@ async function serving(endpoint: string): Promise<void> {
 }
 
 async function freePorts(count: number): Promise<readonly number[]> {
-  // All are held until all are found.
+  // All ports are held until the last is found, so that they are distinct.
   const held = await Promise.all(Array.from({ length: count }, () => holdPort(0)));
   await Promise.all(held.map((each) => each.release()));
   return held.map(({ port }) => port);

@@ -12,20 +12,20 @@ import {
   type StreamObserver,
 } from "./http2-connection.ts";
 
-/** Bounds of one call. */
+/** Timeout and cancellation of a call. */
 export interface CallOptions {
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A call whose answers come as long as it lasts; they are read as fast as they are asked for. */
+/** A streaming call; iterating over its messages applies backpressure. */
 export interface RawStream extends AsyncIterable<Buffer> {
   write(message: Buffer): void;
   cancel(): void;
 }
 
 export interface EtcdTls {
-  /** PEM; absent = the system's roots. */
+  /** CA bundle in PEM format; absent = the system's roots. */
   readonly ca?: Buffer;
   readonly cert?: Buffer;
   readonly key?: Buffer;
@@ -40,58 +40,57 @@ interface ChannelOptions {
   /** `http://host:port`, `https://host:port` or `host:port`. */
   readonly endpoint: string;
   readonly tls?: EtcdTls | undefined;
-  /** The connection is probed this often, and given up after half as long without an answer. */
+  /** Interval of keepalive pings in ms; without a response for half of it, the connection is closed. */
   readonly keepAliveMs: number;
   /** Holds the calls that have no answer yet. */
   readonly running: Set<RunningCall>;
 }
 
-/** Large answers come in one go: with 64 KiB each piece would wait for a round trip. */
+/** Flow-control window; with the default of 64 KiB a large response needs many round trips. */
 const windowBytes = 8 * 2 ** 20;
 
 /**
- * gRPC over one HTTP/2 connection to one member, in bytes. A general client spends more on a call
- * than everything around it: the layers that pick connections, retry, compress and intercept, of
- * which nothing is needed here. A connection that is lost is not made again; its owner takes
- * another channel.
+ * gRPC with encoded messages over one HTTP/2 connection to one member. It has no load balancing, retries,
+ * compression and interceptors, which in a general client cost more CPU time per call than all the rest.
+ * It does not reconnect: the EndpointPool opens another channel.
  */
 export class Channel {
   readonly #socket: Socket;
   readonly #connection: Http2Connection;
   readonly #running: Set<RunningCall>;
-  /** Settles when the member has spoken, or never will. */
-  readonly #greeting: Promise<void>;
+  /** Resolves when the member has sent its settings or the connection has closed. */
+  readonly #settingsReceived: Promise<void>;
   /** Encoded headers of the requests to each path. */
-  readonly #heads = new Map<string, Buffer>();
+  readonly #encodedHeaders = new Map<string, Buffer>();
   readonly #url: URL;
   #connected = false;
-  /** Why there is no connection: the first reason that was given. */
+  /** The first reason why there is no connection. */
   #last: string | undefined;
 
   constructor({ endpoint, tls = {}, keepAliveMs, running }: ChannelOptions) {
     this.#running = running;
     this.#url = urlOf(endpoint, tls);
     this.#socket = socketTo(this.#url, tls);
-    let greeted = (): void => undefined;
-    this.#greeting = new Promise((resolve) => (greeted = resolve));
+    let resolveSettings = (): void => undefined;
+    this.#settingsReceived = new Promise((resolve) => (resolveSettings = resolve));
     this.#socket.on("error", (error) => (this.#last ??= String(error)));
     this.#connection = new Http2Connection(this.#socket, {
       windowBytes,
       onSettings: () => {
         this.#connected = true;
-        greeted();
+        resolveSettings();
       },
       onLeave: (reason) => (this.#last ??= reason),
     });
-    this.#socket.on("close", greeted);
+    this.#socket.on("close", resolveSettings);
     this.#probe(keepAliveMs);
   }
 
-  /** Rejects with a GrpcFault for every other status than OK. */
+  /** Makes a unary call; rejects with a GrpcError for a status other than OK. */
   call(path: string, message: Buffer, options: CallOptions): Promise<Buffer> {
     if (this.#connected) return this.#send(path, message, options);
-    // So a member that takes connections but says nothing certainly has not got the call.
-    return this.#greeted(options.timeoutMs).then(() => this.#send(path, message, options));
+    // Calls wait for the settings, so that a silent member has certainly not received any call.
+    return this.#waitForSettings(options.timeoutMs).then(() => this.#send(path, message, options));
   }
 
   #send(path: string, message: Buffer, { timeoutMs, signal }: CallOptions): Promise<Buffer> {
@@ -99,11 +98,11 @@ export class Channel {
       signal?.throwIfAborted();
       const chunks: Buffer[] = [];
       const status = new CallStatus();
-      const giveUp = (fault: GrpcError): void => {
+      const fail = (fault: GrpcError): void => {
         reject(fault);
         stream.cancel();
       };
-      const cancel = (): void => giveUp(cancelled());
+      const cancel = (): void => fail(cancelled());
       const running: RunningCall = { cancel };
       const stream = this.#open(path, {
         headers: (headers) => status.add(headers),
@@ -124,60 +123,60 @@ export class Channel {
           }
         },
       });
-      const timer = setTimeout(() => giveUp(late(timeoutMs)), timeoutMs);
+      const timer = setTimeout(() => fail(late(timeoutMs)), timeoutMs);
       signal?.addEventListener("abort", cancel, { once: true });
       this.#running.add(running);
       stream.send(frameOf(message), true);
     });
   }
 
-  /** Failures come out of the iteration. */
+  /** Starts a streaming call; the iteration throws its failure. */
   stream(path: string): RawStream {
     const status = new CallStatus();
-    const incoming = new Incoming();
+    const received = new ReceiveBuffer();
     const stream = this.#open(path, {
       headers: (headers) => status.add(headers),
-      data: (bytes) => incoming.push(bytes),
-      closed: (end) => incoming.end(end),
+      data: (bytes) => received.push(bytes),
+      closed: (end) => received.end(end),
     });
     return {
       write: (message) => stream.send(frameOf(message), false),
       cancel: () => stream.cancel(),
-      [Symbol.asyncIterator]: () => messagesOf(stream, incoming, (end) => this.#check(status, end)),
+      [Symbol.asyncIterator]: () => messagesOf(stream, received, (end) => this.#check(status, end)),
     };
   }
 
-  /** Calls that run go on to their end, unless they wait for a connection. */
+  /** Closes the connection after the pending calls; fails those that wait for a connection. */
   close(): void {
     if (this.#connected) this.#connection.close();
     else this.#socket.destroy();
   }
 
-  /** @throws GrpcFault of a call that certainly was not made */
+  /** @throws GrpcError if the connection is closed, in which case the call was certainly not sent */
   #open(path: string, observer: StreamObserver): ClientStream {
     if (!this.#connection.isOpen) throw unconnected(this.#last);
-    return this.#connection.open(this.#headOf(path), observer);
+    return this.#connection.open(this.#headersFor(path), observer);
   }
 
-  #headOf(path: string): Buffer {
-    let head = this.#heads.get(path);
-    if (head === undefined) {
-      head = encodeHeaders([
+  #headersFor(path: string): Buffer {
+    let encoded = this.#encodedHeaders.get(path);
+    if (encoded === undefined) {
+      encoded = encodeHeaders([
         [":method", "POST"],
         [":scheme", this.#url.protocol.slice(0, -1)],
         [":authority", this.#url.host],
         [":path", path],
         ["content-type", "application/grpc"],
         ["te", "trailers"],
-        // A member that has lost its leader says so at once instead of holding the call.
+        // A member without a leader rejects the call instead of delaying it.
         ["hasleader", "true"],
       ]);
-      this.#heads.set(path, head);
+      this.#encodedHeaders.set(path, encoded);
     }
-    return head;
+    return encoded;
   }
 
-  /** Throws what it means that a call has ended so, unless its status is OK. */
+  /** @throws GrpcError unless the call ended with status OK */
   #check(status: CallStatus, end: StreamEnd): void {
     if (status.isKnown) return status.check();
     if (end === "refused") throw unconnected(this.#last);
@@ -185,11 +184,11 @@ export class Channel {
     throw new GrpcError(grpcStatus.unavailable, `Connection dropped: ${reason}`);
   }
 
-  async #greeted(timeoutMs: number): Promise<void> {
-    const patience = new AbortController();
-    const late = sleep(timeoutMs, undefined, { signal: patience.signal }).catch(() => {});
-    await Promise.race([this.#greeting, late]);
-    patience.abort();
+  async #waitForSettings(timeoutMs: number): Promise<void> {
+    const timer = new AbortController();
+    const late = sleep(timeoutMs, undefined, { signal: timer.signal }).catch(() => {});
+    await Promise.race([this.#settingsReceived, late]);
+    timer.abort();
     if (!this.#connected) throw unconnected(this.#last);
   }
 
@@ -198,23 +197,23 @@ export class Channel {
    * connection of a client that pings without an active call.
    */
   #probe(keepAliveMs: number): void {
-    const giveUp = (): void => {
-      this.#last ??= "no answer to a ping";
+    const fail = (): void => {
+      this.#last ??= "keepalive ping timed out";
       this.#socket.destroy();
     };
-    let patience: NodeJS.Timeout | undefined;
+    let timeout: NodeJS.Timeout | undefined;
     const timer = setInterval(() => {
-      if (!this.#connected || this.#connection.size === 0 || patience !== undefined) return;
-      patience = setTimeout(giveUp, keepAliveMs / 2);
+      if (!this.#connected || this.#connection.size === 0 || timeout !== undefined) return;
+      timeout = setTimeout(fail, keepAliveMs / 2);
       this.#connection.ping(() => {
-        clearTimeout(patience);
-        patience = undefined;
+        clearTimeout(timeout);
+        timeout = undefined;
       });
     }, keepAliveMs);
     timer.unref();
     this.#socket.on("close", () => {
       clearInterval(timer);
-      clearTimeout(patience);
+      clearTimeout(timeout);
     });
   }
 }
@@ -238,12 +237,12 @@ function socketTo({ protocol, hostname, port }: URL, tls: EtcdTls): Socket {
   if (protocol === "http:") return connectSocket({ host, port: Number(port || 80) });
   const servername = isIP(host) === 0 ? host : "";
   const where = { host, port: Number(port || 443), servername };
-  const { ca, ...own } = tls;
+  const { ca, ...client } = tls;
   const trust = trustServers(ca?.toString("utf8"));
-  return connectTls({ ...where, ALPNProtocols: ["h2"], ...own, ...trust });
+  return connectTls({ ...where, ALPNProtocols: ["h2"], ...client, ...trust });
 }
 
-/** The status of a call: of its trailers, or of its only headers. */
+/** The gRPC status of a call, from its trailers or a trailers-only response. */
 class CallStatus {
   #headers: Headers | undefined;
 
@@ -255,16 +254,19 @@ class CallStatus {
     return this.#headers?.has("grpc-status") === true;
   }
 
-  /** Throws for every other status than OK. */
+  /** @throws GrpcError for a status other than OK */
   check(): void {
     const code = this.#headers?.get("grpc-status");
     if (code === "0") return;
-    throw new GrpcError(Number(code), plain(this.#headers?.get("grpc-message") ?? ""));
+    throw new GrpcError(
+      Number(code),
+      decodeStatusMessage(this.#headers?.get("grpc-message") ?? ""),
+    );
   }
 }
 
-/** Details are percent-encoded. */
-function plain(details: string): string {
+/** Decodes a percent-encoded status message. */
+function decodeStatusMessage(details: string): string {
   try {
     return decodeURIComponent(details);
   } catch {
@@ -272,8 +274,8 @@ function plain(details: string): string {
   }
 }
 
-/** What has arrived of a stream and was not read yet. */
-class Incoming {
+/** Received data of a stream that has not been read yet. */
+class ReceiveBuffer {
   #chunks: Buffer[] = [];
   #end: StreamEnd | undefined;
   #wake: (() => void) | undefined;
@@ -288,7 +290,7 @@ class Incoming {
     this.#wake?.();
   }
 
-  /** The chunks that are there, or how the stream ended when all were taken. */
+  /** The received chunks, or after the last one how the stream ended. */
   async take(): Promise<readonly Buffer[] | StreamEnd> {
     while (this.#chunks.length === 0) {
       if (this.#end !== undefined) return this.#end;
@@ -302,12 +304,12 @@ class Incoming {
 
 async function* messagesOf(
   stream: ClientStream,
-  incoming: Incoming,
+  received: ReceiveBuffer,
   check: (end: StreamEnd) => void,
 ): AsyncGenerator<Buffer, void, undefined> {
   const frames = new Frames();
   for (;;) {
-    const chunks = await incoming.take();
+    const chunks = await received.take();
     if (typeof chunks === "string") return check(chunks);
     for (const chunk of chunks) {
       stream.consumed(chunk.length);

@@ -1,7 +1,7 @@
 import { DecodeFault } from "#schema";
 import { StoreFault } from "../../backend.ts";
 
-/** Codes of gRPC that are made here, too. */
+/** gRPC status codes that this client also creates. */
 export const grpcStatus = {
   cancelled: 1,
   deadlineExceeded: 4,
@@ -15,7 +15,7 @@ const statusNames: readonly string[] = (
   "DataLoss Unauthenticated"
 ).split(" ");
 
-/** A call that ended with another status than OK. */
+/** A call ended with a status other than OK. */
 export class GrpcError extends Error {
   override readonly name: string;
   constructor(code: number, details: string) {
@@ -25,9 +25,8 @@ export class GrpcError extends Error {
 }
 
 /**
- * What an error of a call means. The library drops status codes and keeps class names (such as
- * GRPCUnavailableError) and messages, so those two are what is matched; both are part of etcd's and
- * gRPC's visible behaviour.
+ * The meaning of an error. As etcd3 drops status codes, class names (such as GRPCUnavailableError) and
+ * messages are matched; both are part of the visible behaviour of etcd and gRPC.
  */
 export interface Failure {
   readonly what:
@@ -36,20 +35,20 @@ export interface Failure {
     | "too-large"
     | "no-space"
     | "lease-gone"
-    /** The request never left this process, or etcd turned it away before proposing it. */
+    /** The request was not sent, or etcd rejected it before proposing it. */
     | "not-applied"
-    /** It may or may not have happened. */
+    /** The request may have been applied. */
     | "lost"
-    /** As `lost`, because time ran out. */
+    /** The request timed out and may have been applied. */
     | "late"
     | "corrupt"
-    /** Credentials or permissions; trying again does not help. */
+    /** Invalid credentials or missing permissions; not retryable. */
     | "refused"
     | "unexpected";
   readonly message: string;
 }
 
-/** First match wins. `pattern` is matched on `name: message`. */
+/** Patterns of `name: message`; the first match determines the meaning. */
 const patterns: readonly (readonly [RegExp, Failure["what"]])[] = [
   [/required revision has been compacted/, "compacted"],
   [/required revision is a future revision/, "future-revision"],
@@ -58,7 +57,7 @@ const patterns: readonly (readonly [RegExp, Failure["what"]])[] = [
   [/database space exceeded/, "no-space"],
   [/requested lease not found|is expired or revoked/, "lease-gone"],
   [/etcdserver: too many requests/, "not-applied"],
-  // The request carries `hasleader`, so this is said before anything is proposed.
+  // Requests have the header `hasleader`, so this is an error before the proposal.
   [/etcdserver: no leader/, "not-applied"],
   [/No connection established|Waiting for LB pick|Name resolution failed/, "not-applied"],
   [/ClientClosedError|client was already closed/, "not-applied"],
@@ -72,8 +71,8 @@ const patterns: readonly (readonly [RegExp, Failure["what"]])[] = [
 export function failureOf(error: unknown): Failure {
   const message = messageOf(error);
   const text = error instanceof Error ? `${nameOf(error)}: ${message}` : message;
-  const found = patterns.find(([pattern]) => pattern.test(text));
-  return { what: found?.[1] ?? "unexpected", message: plain(message) };
+  const match = patterns.find(([pattern]) => pattern.test(text));
+  return { what: match?.[1] ?? "unexpected", message: cleanMessage(message) };
 }
 
 function messageOf(error: unknown): string {
@@ -87,27 +86,24 @@ function nameOf(error: Error): string {
 
 const noAnswerYet = "no answer yet";
 
-/** A call that was not made for lack of a connection; `reason` is why, if that is known. */
+/** The error of a call that was not sent because there is no connection. */
 export function unconnected(reason: string | undefined): GrpcError {
   const text = `No connection established. Last error: ${reason ?? noAnswerYet}`;
   return new GrpcError(grpcStatus.unavailable, text);
 }
 
-/** Whether a connection was neither refused nor accepted in time. */
+/** Whether the connection was neither accepted nor refused in time. */
 export function isUnanswered({ message }: Failure): boolean {
   return message.endsWith(`Last error: ${noAnswerYet}`);
 }
 
-/** Whether another member, or a new connection, has a chance where this one failed. */
+/** Whether another member or a new connection may succeed. */
 export function isConnectionTrouble({ what, message }: Failure): boolean {
   if (what === "late" || what === "lost") return !/leader changed/.test(message);
   return what === "not-applied" && !/too many requests/.test(message);
 }
 
-/**
- * The fault for the callers of the backend. `compacted` and `future-revision` carry numbers that
- * the error lacks, so they are made where those are known.
- */
+/** The StoreFault of a failure. The backend handles `compacted` and `future-revision` before. */
 export function faultOf(failure: Failure, write: boolean): StoreFault {
   const { what, message } = failure;
   switch (what) {
@@ -132,7 +128,7 @@ export function faultOf(failure: Failure, write: boolean): StoreFault {
   }
 }
 
-/** Without gRPC's empty notes. */
-function plain(message: string): string {
+/** Removes the empty resolution note of grpc-js. */
+function cleanMessage(message: string): string {
   return message.replace(/\.? Resolution note: $/, "");
 }

@@ -1,9 +1,9 @@
 import { GrpcError, grpcStatus } from "./failures.ts";
 
-/** Before each message: one byte that says whether it is compressed, four for its length. */
+/** Length of the prefix of a message: compressed flag (1 byte), message length (4). */
 const prefixBytes = 5;
 
-/** A message as gRPC frames it. */
+/** The length-prefixed message of gRPC. */
 export function frameOf(message: Buffer): Buffer {
   const frame = Buffer.allocUnsafe(prefixBytes + message.length);
   frame[0] = 0;
@@ -12,22 +12,22 @@ export function frameOf(message: Buffer): Buffer {
   return frame;
 }
 
-/** The message of an answer that has one, from the pieces in which it came. */
+/** The message of a unary response. */
 export function onlyMessage(chunks: readonly Buffer[]): Buffer {
   const bytes = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
   if (lengthOf(bytes) !== bytes.length - prefixBytes) throw damaged("one message");
   return bytes.subarray(prefixBytes);
 }
 
-/** Finds messages in the pieces in which a stream comes. */
+/** Splits the chunks of a stream into messages. */
 export class Frames {
-  /** The begin of a message; joined only when the message is complete. */
+  /** Chunks of an incomplete message, joined when it is complete. */
   #chunks: Buffer[] = [];
   #size = 0;
-  /** Nothing more is complete before there are so many bytes. */
+  /** Number of bytes at which the next message, or its prefix, is complete. */
   #wanted = prefixBytes;
 
-  /** The messages that are complete now. */
+  /** Adds a chunk; returns the messages that it completes. */
   take(chunk: Buffer): readonly Buffer[] {
     this.#chunks.push(chunk);
     this.#size += chunk.length;
@@ -46,7 +46,7 @@ export class Frames {
   }
 }
 
-/** How many bytes there are when the message with which they begin is complete, as far as known. */
+/** Number of bytes of the first message, or of its prefix if that is incomplete. */
 function wantedFor(bytes: Buffer): number {
   return bytes.length < prefixBytes ? prefixBytes : prefixBytes + lengthOf(bytes);
 }
@@ -58,5 +58,5 @@ function lengthOf(bytes: Buffer): number {
 }
 
 function damaged(wanted: string): GrpcError {
-  return new GrpcError(grpcStatus.internal, `The answer is not ${wanted}`);
+  return new GrpcError(grpcStatus.internal, `The response is not ${wanted}`);
 }

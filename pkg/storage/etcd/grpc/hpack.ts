@@ -1,26 +1,30 @@
 /**
- * Header blocks of HTTP/2 without a dynamic table (RFC 7541): a connection that announces a header
- * table of 0 bytes decodes each block on its own.
+ * HPACK (RFC 7541) without a dynamic table: the connection announces a header table size of 0, so that
+ * header blocks are independent of each other.
  */
 
 export type Headers = ReadonlyMap<string, string>;
 
-/** A header block breaks the rules of HPACK; the connection is of no further use. */
+/** An invalid header block, which is a connection error. */
 export class HpackFault extends Error {
   override readonly name = "HpackFault";
 }
 
-/** Fields of the static table. */
+/** Number of fields in the static table. */
 const staticFields = 61;
-const longestString = 64 * 1024;
+const maxStringLength = 64 * 1024;
 
-/** A block of literal fields, which go into no table. Names and values are printable ASCII. */
+/** Encodes literal fields without indexing. Names and values are printable ASCII. */
 export function encodeHeaders(fields: readonly (readonly [string, string])[]): Buffer {
-  const parts = fields.flatMap(([name, value]) => [Buffer.of(0), text(name), text(value)]);
+  const parts = fields.flatMap(([name, value]) => [
+    Buffer.of(0),
+    encodeString(name),
+    encodeString(value),
+  ]);
   return Buffer.concat(parts);
 }
 
-function text(value: string): Buffer {
+function encodeString(value: string): Buffer {
   const bytes = Buffer.from(value, "latin1");
   const { length } = bytes;
   if (length < 127) return Buffer.concat([Buffer.of(length), bytes]);
@@ -32,8 +36,8 @@ function text(value: string): Buffer {
 }
 
 /**
- * Fields whose names the block spells out. Those named by the static table are skipped: none of
- * gRPC's own is among them.
+ * Decodes the fields with literal names. Fields with names of the static table are skipped, as gRPC's
+ * headers are not among them.
  * @throws HpackFault
  */
 export function decodeHeaders(block: Buffer): Headers {
@@ -69,19 +73,20 @@ class BlockReader {
   /** An index into the static table; 0 = none. */
   index(prefixBits: number): number {
     const index = this.#integer(prefixBits);
-    if (index > staticFields) throw new HpackFault("a field of the dynamic table");
+    if (index > staticFields) throw new HpackFault("reference to the dynamic table");
     return index;
   }
 
   tableSize(): void {
-    if (this.#integer(5) !== 0) throw new HpackFault("a dynamic table");
+    if (this.#integer(5) !== 0) throw new HpackFault("nonzero dynamic table size");
   }
 
   string(): string {
     const isHuffman = (this.#byte(this.#at) & 0x80) !== 0;
     const length = this.#integer(7);
     const end = this.#at + length;
-    if (length > longestString || end > this.bytes.length) throw new HpackFault("a cut string");
+    if (length > maxStringLength || end > this.bytes.length)
+      throw new HpackFault("truncated string");
     const value = isHuffman
       ? decodeHuffman(this.bytes.subarray(this.#at, end))
       : this.bytes.toString("latin1", this.#at, end);
@@ -89,7 +94,7 @@ class BlockReader {
     return value;
   }
 
-  /** Of at most four bytes, which is more than any length or index here. */
+  /** Reads an integer of at most four bytes. */
   #integer(prefixBits: number): number {
     const most = 2 ** prefixBits - 1;
     let value = this.#byte(this.#at++) & most;
@@ -99,37 +104,39 @@ class BlockReader {
       value += (byte & 0x7f) << shift;
       if (byte < 0x80) return value;
     }
-    throw new HpackFault("a long number");
+    throw new HpackFault("integer overflow");
   }
 
   #byte(at: number): number {
     const byte = this.bytes[at];
-    if (byte === undefined) throw new HpackFault("a cut field");
+    if (byte === undefined) throw new HpackFault("truncated field");
     return byte;
   }
 }
 
 /**
- * Length in bits of the Huffman code of each byte, in base 36 (RFC 7541, Appendix B). The code is
- * canonical: shorter codes come first, and codes of one length in the order of their bytes.
+ * Lengths in bits of the Huffman codes of all bytes, in base 36 (RFC 7541, Appendix B). The code is
+ * canonical: codes are ordered by length, then by byte.
  */
 const codeLengths =
   "dnsssssssoussussssssssusssssssss6aacd68baa8b8666555666666678f6ca" +
   "d67777777777777777777777878djde6f56565666577666567655677777fbeds" +
   "kmkkmmmnmnnnnnonoomnonnnnlmnmnnomlkmmnnlnmmolmnnllmlnmnnkmmmnmmn" +
   "qqkjmnmpqqqrrqopjlqrrqrollqqsrrrkoklmllnmmppooqnqrqqrrrrrsrrrrrq";
-const longestCode = 30;
+const maxCodeLength = 30;
 
-/** The bytes of each length of code, in order. */
-const bytesByLength: readonly (readonly number[])[] = Array.from({ length: longestCode }, (_, n) =>
-  Array.from({ length: 256 }, (_each, byte) => byte).filter((byte) => lengthOfCode(byte) === n),
+/** The bytes by length of their codes, in order. */
+const bytesByLength: readonly (readonly number[])[] = Array.from(
+  { length: maxCodeLength },
+  (_, n) =>
+    Array.from({ length: 256 }, (_each, byte) => byte).filter((byte) => lengthOfCode(byte) === n),
 );
 
 function lengthOfCode(byte: number): number {
   return Number.parseInt(codeLengths[byte]!, 36);
 }
 
-/** The padding behind the last code is the begin of a code that is longer, and is dropped. */
+/** Decodes a Huffman string; the padding is a prefix of a longer code and is dropped. */
 function decodeHuffman(bytes: Buffer): string {
   const decoded: number[] = [];
   // `code` of `length` bits is read; `first` is the first code of that length.
@@ -140,11 +147,11 @@ function decodeHuffman(bytes: Buffer): string {
       first *= 2;
       length += 1;
       const sameLength = bytesByLength[length];
-      if (sameLength === undefined) throw new HpackFault("an end of string inside a string");
-      const found = sameLength[code - first];
+      if (sameLength === undefined) throw new HpackFault("EOS symbol in a string");
+      const symbol = sameLength[code - first];
       first += sameLength.length;
-      if (found === undefined) continue;
-      decoded.push(found);
+      if (symbol === undefined) continue;
+      decoded.push(symbol);
       [code, length, first] = [0, 0, 0];
     }
   }

@@ -18,26 +18,26 @@ import {
   writeFrameHeader,
 } from "./http2-frames.ts";
 
-/** Receives what becomes of a stream. */
+/** Receives the events of a stream. */
 export interface StreamObserver {
-  /** Headers, or trailers. */
+  /** Called with headers and with trailers. */
   headers(headers: Headers): void;
   data(bytes: Buffer): void;
-  /** Called once, last. */
+  /** Called once, as the last event. */
   closed(end: StreamEnd): void;
 }
 
-/** How a stream ended: whole, with a reset or the connection, or before the peer looked at it. */
+/** How a stream ended: completely, by a reset or a lost connection, or not processed by the peer. */
 export type StreamEnd = "complete" | "cut" | "refused";
 
 interface ConnectionOptions {
-  /** Bytes of responses that may be under way: of each stream, and of all together. */
+  /** Flow-control window of each stream and of the connection, in bytes. */
   readonly windowBytes: number;
-  /** The peer has sent its settings, by which it proves that it speaks HTTP/2. */
+  /** Called when the peer has sent its settings, which complete the handshake. */
   readonly onSettings: () => void;
-  /** The connection takes no more streams, for this reason. */
+  /** Called when the connection opens no more streams. */
   readonly onLeave: (reason: string) => void;
-  /** Identifier of the last stream that it opens; default = the last that there is. */
+  /** Identifier of the last stream to open; default: the maximum. */
   readonly lastStream?: number;
 }
 
@@ -45,30 +45,30 @@ const emptyPayload = Buffer.alloc(0);
 const ignore = (): void => undefined;
 /** Of a closed stream. */
 const noObserver: StreamObserver = { headers: ignore, data: ignore, closed: ignore };
-const largestWindow = 2 ** 31 - 1;
-/** A busy connection has used up all odd identifiers after some days. */
-const lastIdentifier = 2 ** 31 - 1;
-const largestHeaders = 64 * 1024;
-/** Decoded header blocks that are kept: responses of a server have few different ones. */
-const keptBlocks = 16;
+const maxWindow = 2 ** 31 - 1;
+/** Maximum stream identifier, which a busy connection reaches after some days. */
+const maxStreamId = 2 ** 31 - 1;
+const maxHeaderBytes = 64 * 1024;
+/** Maximum number of cached header blocks; responses of a server have few different ones. */
+const maxCachedBlocks = 16;
 
 /**
- * The client's end of an HTTP/2 connection, over a socket. node:http2 takes two to three times the
- * CPU time per request: it creates a Duplex stream and an async resource for each, and writes each
- * to the socket by itself. Here the frames of one turn of the event loop leave together.
+ * The client side of an HTTP/2 connection. node:http2 takes two to three times the CPU time per request:
+ * it creates a Duplex stream and an async resource for each, and writes each separately. Here the frames
+ * of one turn of the event loop are written together.
  */
 export class Http2Connection {
   readonly #socket: Socket;
   readonly #options: ConnectionOptions;
   readonly #frames = new FrameReader();
   readonly #streams = new Map<number, ClientStream>();
-  /** Streams above the number that the peer allows; they open in order. */
+  /** Streams that wait for the peer's limit of concurrent streams, in order. */
   readonly #waiting = new Set<ClientStream>();
   readonly #blocks = new Map<string, Headers>();
   #out: Buffer[] = [];
   #nextId = 1;
   #isLeaving = false;
-  /** What we may send, and what we have received since the peer's window was last enlarged. */
+  /** Send window, and bytes received since the last WINDOW_UPDATE. */
   #sendWindow = defaultWindowBytes;
   #received = 0;
   #peer = {
@@ -76,14 +76,14 @@ export class Http2Connection {
     windowBytes: defaultWindowBytes,
     streams: Number.POSITIVE_INFINITY,
   };
-  /** Headers that continue in the next frame. */
+  /** Header block that continues in the next frame. */
   #continued: { stream: number; flags: number; parts: Buffer[]; size: number } | undefined;
   #onPong: (() => void) | undefined;
 
   constructor(socket: Socket, options: ConnectionOptions) {
     this.#socket = socket;
     this.#options = options;
-    // Frames are joined here; the system must not hold them back for more.
+    // Frames are coalesced here, so Nagle's algorithm would only delay them.
     socket.setNoDelay();
     const { windowBytes } = options;
     const settings = settingsPayload([
@@ -99,17 +99,17 @@ export class Http2Connection {
     socket.on("close", () => this.#end());
   }
 
-  /** Streams that have not ended. */
+  /** Number of streams that have not ended. */
   get size(): number {
     return this.#streams.size + this.#waiting.size;
   }
 
-  /** False: it takes no more streams. */
+  /** Whether new streams can be opened. */
   get isOpen(): boolean {
     return !this.#isLeaving;
   }
 
-  /** Opens a stream with a block of encoded headers, which a frame must hold. */
+  /** Opens a stream with encoded headers, which must fit in one frame. */
   open(headers: Buffer, observer: StreamObserver): ClientStream {
     const stream = new ClientStream(this, headers, observer);
     this.#waiting.add(stream);
@@ -122,13 +122,13 @@ export class Http2Connection {
     this.#send(frameType.ping, 0, 0, Buffer.alloc(8));
   }
 
-  /** Takes no more streams, and ends with the last of them. */
+  /** Opens no more streams, and closes the connection after the last one. */
   close(): void {
     this.#leave("closed by the client");
     if (this.size === 0) this.#socket.destroy();
   }
 
-  /** For streams: sends what the windows and the size of frames allow. */
+  /** Sends data of a stream within the windows and the maximum frame size. */
   transmit(stream: ClientStream): void {
     while (stream.outgoing.length > 0) {
       const [first] = stream.outgoing as [Buffer, ...Buffer[]];
@@ -140,11 +140,11 @@ export class Http2Connection {
       this.#sendWindow -= payload.length;
       stream.sendWindow -= payload.length;
       const isLast = stream.isEnded && stream.outgoing.length === 0;
-      this.#sendPieces(frameType.data, isLast ? flag.endStream : 0, stream.id, payload);
+      this.#sendUncopied(frameType.data, isLast ? flag.endStream : 0, stream.id, payload);
     }
   }
 
-  /** For streams: enlarges the window of one that has been read. */
+  /** Enlarges the receive window of a stream. */
   enlargeWindow(stream: ClientStream, bytes: number): void {
     this.#send(frameType.windowUpdate, 0, stream.id, numberPayload(bytes));
   }
@@ -153,7 +153,7 @@ export class Http2Connection {
     return this.#options.windowBytes;
   }
 
-  /** For streams: ends one early. */
+  /** Cancels a stream. */
   reset(stream: ClientStream): void {
     if (this.#waiting.has(stream)) return this.#closeStream(stream, "refused");
     this.#send(frameType.rstStream, 0, stream.id, numberPayload(errorCode.cancel));
@@ -161,7 +161,7 @@ export class Http2Connection {
   }
 
   #openWaiting(): void {
-    const { lastStream = lastIdentifier } = this.#options;
+    const { lastStream = maxStreamId } = this.#options;
     for (const stream of this.#waiting) {
       if (this.#streams.size >= this.#peer.streams) return;
       this.#waiting.delete(stream);
@@ -169,7 +169,7 @@ export class Http2Connection {
       stream.sendWindow = this.#peer.windowBytes;
       this.#nextId += 2;
       this.#streams.set(stream.id, stream);
-      this.#sendPieces(frameType.headers, flag.endHeaders, stream.id, stream.head);
+      this.#sendUncopied(frameType.headers, flag.endHeaders, stream.id, stream.head);
       this.transmit(stream);
       if (this.#nextId > lastStream) return this.#leave("all stream identifiers are used");
     }
@@ -192,7 +192,7 @@ export class Http2Connection {
     for (const stream of this.#waiting) this.#closeStream(stream, "refused");
   }
 
-  /** The socket is closed. */
+  /** Called when the socket has closed. */
   #end(): void {
     this.#leave("the connection was closed");
     for (const stream of this.#streams.values()) this.#closeStream(stream, "cut");
@@ -202,8 +202,8 @@ export class Http2Connection {
     this.#queue(frameBytes({ type, flags, stream, payload }));
   }
 
-  /** The payload is not copied here, but when the frames of this turn are joined. */
-  #sendPieces(type: number, flags: number, stream: number, payload: Buffer): void {
+  /** Queues a frame without copying its payload. */
+  #sendUncopied(type: number, flags: number, stream: number, payload: Buffer): void {
     const header = Buffer.allocUnsafe(frameHeaderBytes);
     writeFrameHeader(header, 0, { type, flags, stream, length: payload.length });
     this.#queue(header);
@@ -238,7 +238,7 @@ export class Http2Connection {
 
   #receiveFrame(frame: Frame): void {
     if (this.#continued !== undefined && frame.type !== frameType.continuation) {
-      throw new ProtocolFault(errorCode.protocol, "headers that are not continued");
+      throw new ProtocolFault(errorCode.protocol, "expected CONTINUATION");
     }
     switch (frame.type) {
       case frameType.data:
@@ -258,7 +258,7 @@ export class Http2Connection {
       case frameType.windowUpdate:
         return this.#receiveWindow(frame);
       case frameType.pushPromise:
-        throw new ProtocolFault(errorCode.protocol, "a push");
+        throw new ProtocolFault(errorCode.protocol, "unexpected PUSH_PROMISE");
     }
   }
 
@@ -266,9 +266,9 @@ export class Http2Connection {
     const { length } = frame.payload;
     this.#received += length;
     if (this.#received > this.windowBytes) {
-      throw new ProtocolFault(errorCode.flowControl, "more data than the window");
+      throw new ProtocolFault(errorCode.flowControl, "connection window exceeded");
     }
-    // Streams hold up their own senders, and not each other's.
+    // The connection window is refilled on receipt, so that a slow stream does not block others.
     if (this.#received >= this.windowBytes / 2) {
       this.#send(frameType.windowUpdate, 0, 0, numberPayload(this.#received));
       this.#received = 0;
@@ -290,12 +290,12 @@ export class Http2Connection {
   #continueHeaders({ stream, flags, payload }: Frame): void {
     const continued = this.#continued;
     if (continued === undefined || continued.stream !== stream) {
-      throw new ProtocolFault(errorCode.protocol, "a continuation of nothing");
+      throw new ProtocolFault(errorCode.protocol, "unexpected CONTINUATION");
     }
     continued.parts.push(payload);
     continued.size += payload.length;
-    if (continued.size > largestHeaders) {
-      throw new ProtocolFault(errorCode.protocol, "headers that are too large");
+    if (continued.size > maxHeaderBytes) {
+      throw new ProtocolFault(errorCode.protocol, "header block too large");
     }
     if ((flags & flag.endHeaders) === 0) return;
     this.#continued = undefined;
@@ -303,24 +303,24 @@ export class Http2Connection {
   }
 
   #deliverHeaders({ stream: id, flags }: { stream: number; flags: number }, block: Buffer): void {
-    const headers = this.#decoded(block);
+    const headers = this.#decodeBlock(block);
     const stream = this.#streams.get(id);
     if (stream === undefined) return;
     stream.observer.headers(headers);
     if ((flags & flag.endStream) !== 0) this.#complete(stream);
   }
 
-  /** Without a dynamic table, equal blocks have equal fields. */
-  #decoded(block: Buffer): Headers {
+  /** Decodes a header block. Without a dynamic table, equal blocks have equal headers. */
+  #decodeBlock(block: Buffer): Headers {
     const key = block.toString("latin1");
-    const known = this.#blocks.get(key);
-    if (known !== undefined) return known;
+    const cached = this.#blocks.get(key);
+    if (cached !== undefined) return cached;
     const headers = decodeHeaders(block);
-    if (this.#blocks.size < keptBlocks && block.length < 256) this.#blocks.set(key, headers);
+    if (this.#blocks.size < maxCachedBlocks && block.length < 256) this.#blocks.set(key, headers);
     return headers;
   }
 
-  /** The peer has ended its side. */
+  /** Called when the peer has ended its side of the stream. */
   #complete(stream: ClientStream): void {
     const isHalfOpen = !stream.isEnded || stream.outgoing.length > 0;
     if (isHalfOpen) this.#send(frameType.rstStream, 0, stream.id, numberPayload(errorCode.cancel));
@@ -348,8 +348,8 @@ export class Http2Connection {
     if (id === setting.maxConcurrentStreams) this.#peer.streams = value;
     else if (id === setting.maxFrameSize) this.#peer.frameBytes = Math.max(value, 1);
     else if (id === setting.initialWindowSize) {
-      if (value > largestWindow)
-        throw new ProtocolFault(errorCode.flowControl, "a window too large");
+      if (value > maxWindow)
+        throw new ProtocolFault(errorCode.flowControl, "initial window too large");
       for (const stream of this.#streams.values()) {
         stream.sendWindow += value - this.#peer.windowBytes;
       }
@@ -362,7 +362,7 @@ export class Http2Connection {
     else this.#send(frameType.ping, flag.ack, 0, payload);
   }
 
-  /** Streams above the last that the peer takes were not looked at; the others may finish. */
+  /** Handles GOAWAY: streams after the last one were not processed; the others may finish. */
   #receiveGoaway({ payload }: Frame): void {
     const last = numberIn(payload, 0);
     this.#leave("the member is going away");
@@ -394,12 +394,12 @@ export class Http2Connection {
 export class ClientStream {
   id = 0;
   sendWindow = 0;
-  /** Data that waits for room in a window, or for the stream to open. */
+  /** Data that waits for the send window or for the stream to open. */
   outgoing: Buffer[] = [];
-  /** Nothing is sent behind `outgoing`. */
+  /** Whether END_STREAM follows `outgoing`. */
   isEnded = false;
   isClosed = false;
-  /** Bytes of the window that are taken, and those of them that can be given back. */
+  /** Received bytes of the window, and the consumed ones among them. */
   #received = 0;
   #read = 0;
 
@@ -409,7 +409,7 @@ export class ClientStream {
     public observer: StreamObserver,
   ) {}
 
-  /** `end`: nothing follows. */
+  /** Sends data; `end` = it is the last. */
   send(bytes: Buffer, end: boolean): void {
     if (this.isClosed) return;
     this.outgoing.push(bytes);
@@ -429,22 +429,22 @@ export class ClientStream {
     this.observer = noObserver;
   }
 
-  /** Ends both sides at once. */
+  /** Resets the stream. */
   cancel(): void {
     if (!this.isClosed) this.connection.reset(this);
   }
 
-  /** `length` includes padding. */
+  /** Delivers received data; `length` includes padding. */
   receive(bytes: Buffer, length: number): void {
     this.#received += length;
     if (this.#received > this.connection.windowBytes) {
-      throw new ProtocolFault(errorCode.flowControl, "more data than the stream's window");
+      throw new ProtocolFault(errorCode.flowControl, "stream window exceeded");
     }
     this.#read += length - bytes.length;
     this.observer.data(bytes);
   }
 
-  /** So many bytes of data were used up, and the peer may send as many more. */
+  /** Returns bytes of consumed data to the receive window. */
   consumed(bytes: number): void {
     this.#read += bytes;
     if (this.isClosed || this.#read < this.connection.windowBytes / 2) return;
@@ -457,12 +457,12 @@ export class ClientStream {
 function unpadded({ flags, payload }: Frame): Buffer {
   if ((flags & flag.padded) === 0) return payload;
   const padding = payload[0] ?? 0;
-  if (padding >= payload.length) throw new ProtocolFault(errorCode.protocol, "only padding");
+  if (padding >= payload.length) throw new ProtocolFault(errorCode.protocol, "invalid padding");
   return payload.subarray(1, payload.length - padding);
 }
 
-/** A 31-bit number of a payload. */
+/** Reads a 31-bit number of a payload. */
 function numberIn(payload: Buffer, at: number): number {
-  if (payload.length < at + 4) throw new ProtocolFault(errorCode.frameSize, "a cut frame");
+  if (payload.length < at + 4) throw new ProtocolFault(errorCode.frameSize, "truncated frame");
   return payload.readUInt32BE(at) & 0x7fff_ffff;
 }

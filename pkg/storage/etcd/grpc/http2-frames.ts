@@ -1,4 +1,4 @@
-/** Frames of HTTP/2 (RFC 9113, sections 4 and 6), as far as a client of etcd needs them. */
+/** Frames of HTTP/2 (RFC 9113, sections 4 and 6) that a client of etcd uses. */
 
 export const frameType = {
   data: 0,
@@ -33,12 +33,12 @@ export const errorCode = {
 
 export const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 export const frameHeaderBytes = 9;
-/** Largest payload of a frame unless its receiver announces another. */
+/** Default of SETTINGS_MAX_FRAME_SIZE. */
 export const defaultFrameBytes = 16_384;
-/** Flow-control window in bytes, of a stream and of the connection, before any is announced. */
+/** Default flow-control window of streams and of the connection, in bytes. */
 export const defaultWindowBytes = 65_535;
 
-/** The peer breaks the rules of HTTP/2; the connection is of no further use. */
+/** A connection error of HTTP/2. */
 export class ProtocolFault extends Error {
   override readonly name = "ProtocolFault";
   constructor(
@@ -54,7 +54,7 @@ export interface Frame {
   readonly flags: number;
   /** 0 = the connection. */
   readonly stream: number;
-  /** A view of what was received. */
+  /** View of the received data. */
   readonly payload: Buffer;
 }
 
@@ -78,7 +78,7 @@ export function frameBytes(frame: Frame): Buffer {
   return bytes;
 }
 
-/** A payload of one 32-bit number: an error code, or the increment of a window. */
+/** A payload of one 32-bit number: an error code or a window increment. */
 export function numberPayload(value: number): Buffer {
   const payload = Buffer.allocUnsafe(4);
   payload.writeUInt32BE(value);
@@ -94,16 +94,16 @@ export function settingsPayload(settings: readonly (readonly [number, number])[]
   return payload;
 }
 
-/** Finds frames in the pieces in which they arrive. */
+/** Splits received chunks into frames. */
 export class FrameReader {
-  /** The begin of a frame. */
+  /** Chunks of an incomplete frame. */
   #rest: Buffer[] = [];
   #size = 0;
   #wanted = frameHeaderBytes;
 
   /**
-   * Calls back for each frame that is complete now.
-   * @throws ProtocolFault for a frame above the default size, which is what we accept
+   * Adds a chunk; calls `receive` for each frame that it completes.
+   * @throws ProtocolFault for a frame that exceeds the default maximum size
    */
   take(chunk: Buffer, receive: (frame: Frame) => void): void {
     let bytes = chunk;

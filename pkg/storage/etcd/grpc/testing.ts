@@ -4,9 +4,9 @@ import type { AddressInfo, Server, Socket } from "node:net";
 import { Channel, type RunningCall } from "./channel.ts";
 
 /**
- * Runs `use` with a channel to a server, which is closed with all of its connections afterwards.
- * `keepAliveMs` is that of the channel, by default longer than a test.
- * @throws AssertionError if the channel holds a call that has ended
+ * Runs `use` with a channel to a server, and closes both. `keepAliveMs` of the channel is by default
+ * longer than a test.
+ * @throws AssertionError if the channel retains a call that has ended
  */
 export async function withChannel(
   server: Server,

@@ -13,16 +13,16 @@ interface EtcdWatcherOptions {
   readonly limits: EventBufferLimits;
   /** Reads the newest revision, linearizable. */
   readonly revision: () => Promise<number>;
-  /** Longest interval between two progress notifications, in ms. */
+  /** Maximum interval of progress notifications in ms. */
   readonly progressMs: number;
-  /** A stream that lags behind the store's revision for so many ms is reopened. */
+  /** Time in ms after which a stream that lags behind the store's revision is reopened. */
   readonly stallMs: number;
 }
 
 /**
- * Watches all keys over one stream while there are watchers, reconnects at the last revision it
- * received, and serves every watcher from one EventBuffer. A watcher that starts before the buffer
- * first catches up over a stream of its own.
+ * Watches all keys with one stream, resumes it at the last received revision after a reconnect, and
+ * serves all watchers from one EventBuffer. A watcher that starts before the buffer first catches up
+ * with a separate stream.
  */
 export class EtcdWatcher implements AsyncDisposable {
   readonly #options: EtcdWatcherOptions;
@@ -62,14 +62,14 @@ export class EtcdWatcher implements AsyncDisposable {
           if (batch.events.length > 0) yield batch;
           if (next >= buffer.oldest) break;
         }
-        // Either the stream broke or the buffer moved on meanwhile; both continue from `next`.
+        // If the stream failed or the buffer advanced, the loop continues from `next`.
         continue;
       }
       yield* buffer.read(next, signal);
     }
   }
 
-  /** Called after a compaction at `revision`: new watches can no longer start before it. */
+  /** Called after a compaction to `revision`, before which no watch can start any more. */
   noteCompaction(revision: number): void {
     this.#buffer?.then((buffer) => buffer.noteCompaction(revision)).catch(() => {});
   }
@@ -82,7 +82,7 @@ export class EtcdWatcher implements AsyncDisposable {
     }
     const state = { again: true };
     this.#progress = state;
-    this.#own(this.#notifyProgress(state).finally(() => (this.#progress = undefined)));
+    this.#trackTask(this.#notifyProgress(state).finally(() => (this.#progress = undefined)));
   }
 
   async #started(): Promise<EventBuffer> {
@@ -95,8 +95,8 @@ export class EtcdWatcher implements AsyncDisposable {
     try {
       const revision = await this.#options.revision();
       const buffer = new EventBuffer(revision, this.#options.limits);
-      this.#own(this.#fill(buffer));
-      this.#own(this.#tick());
+      this.#trackTask(this.#fill(buffer));
+      this.#trackTask(this.#tick());
       return buffer;
     } catch (error) {
       this.#buffer = undefined;
@@ -133,7 +133,7 @@ export class EtcdWatcher implements AsyncDisposable {
     this.#reopen.abort();
   }
 
-  /** One attempt to read the history from `fromRevision`; returns when the stream breaks. */
+  /** Reads the history from `fromRevision`; returns when the stream fails. */
   async *#catchUp(
     fromRevision: number,
     signal: AbortSignal,
@@ -172,12 +172,12 @@ export class EtcdWatcher implements AsyncDisposable {
         const buffer = await this.#buffer;
         const before = buffer.revision;
         const newest = await this.#options.revision();
-        // The store was restored from an older backup.
+        // etcd was restored from a backup.
         if (newest < before) return this.#abandon(buffer, newest);
         if (await this.#reaches(buffer, newest)) buffer.notifyProgress();
         else this.#reopen.abort();
       } catch {
-        // Without the store's revision there is no progress; the next tick asks another member.
+        // The revision cannot be read; the next tick retries with another member.
         return;
       }
     }
@@ -197,7 +197,7 @@ export class EtcdWatcher implements AsyncDisposable {
     return true;
   }
 
-  /** Sleeps 50 ms doubling to 2 s, with jitter; not at all after no failure. */
+  /** Sleeps 50 ms doubling to 2 s, with jitter; returns at once without failures. */
   async #backOff(failures: number): Promise<void> {
     const { clock, random } = this.#options;
     if (failures === 0) return;
@@ -205,8 +205,8 @@ export class EtcdWatcher implements AsyncDisposable {
     await clock.sleep(delay, this.#stop.signal).catch(() => {});
   }
 
-  #own(work: Promise<void>): void {
-    const owned = work.catch(() => {}).finally(() => this.#running.delete(owned));
-    this.#running.add(owned);
+  #trackTask(work: Promise<void>): void {
+    const tracked = work.catch(() => {}).finally(() => this.#running.delete(tracked));
+    this.#running.add(tracked);
   }
 }

@@ -4,28 +4,29 @@ import { revisionOfEvent } from "./store-event.ts";
 import type { EventChunk } from "./watch-stream.ts";
 
 export interface EventBufferLimits {
-  /** Bytes of history that are always buffered, so that recent starts need nothing from etcd. */
+  /** Bytes of history that are always buffered, for watchers that start at a recent revision. */
   readonly historyBytes: number;
-  /** Bytes buffered for a slow reader, which then fails with `too-slow`. */
+  /** Bytes that are buffered for a slow reader before it fails with `too-slow`. */
   readonly lagBytes: number;
   /** Approximate number of events in a batch: a batch ends with a whole chunk. */
   readonly batchEvents: number;
 }
 
-/** The buffer is trimmed when it exceeds its size by this factor, rather than on every event. */
+/** Factor above the size limit at which the buffer is trimmed, to avoid trimming on every event. */
 const LEEWAY = 17 / 16;
 
-/** A position in the buffer that moves only by `next`. */
+/** A position in the buffer. */
 interface Reader {
-  /** First revision not delivered yet. */
+  /** The next revision to deliver. */
   cursor: number;
-  waiting: Waiting | undefined;
-  /** Why it was ended. */
+  waiting: Waiter | undefined;
+  /** Fault that ended the reader. */
   fault: StoreFault | undefined;
 }
 
-interface Waiting {
-  readonly resolve: (batch: WatchBatch | "look") => void;
+interface Waiter {
+  /** "retry" = collect from the buffer again. */
+  readonly resolve: (batch: WatchBatch | "retry") => void;
   readonly reject: (fault: StoreFault) => void;
 }
 
@@ -35,15 +36,15 @@ interface BufferedChunk extends EventChunk {
 }
 
 /**
- * The newest part of the store's history, shared by all watchers of a backend. Chunks are appended
- * at one end; each reader pulls at its own pace, so no reader has a queue of its own.
+ * The recent events of the store, shared by all watchers of a backend. Readers pull from it at different
+ * speeds and have no queues.
  *
  *     chunks      [5..7] [8] [9..12]        oldest = 5, revision = 12
  *     reader A    cursor 13, waiting        woken by the next chunk
  *     reader B    cursor 8                  its next batch is 8..12
  *     reader C    cursor 3                  fails with too-slow: 3..4 were dropped
  *
- * A waiting reader has seen everything; its cursor is updated only when it is woken.
+ * A waiting reader has received all events; its cursor is updated when it is woken.
  */
 export class EventBuffer {
   readonly #limits: EventBufferLimits;
@@ -57,7 +58,7 @@ export class EventBuffer {
   #ended = false;
   #onMove: (() => void)[] = [];
 
-  /** An empty buffer, to which the events after `revision` will be appended. */
+  /** Creates an empty buffer for the events after `revision`. */
   constructor(revision: number, limits: EventBufferLimits) {
     this.#limits = limits;
     this.#revision = revision;
@@ -74,7 +75,7 @@ export class EventBuffer {
     return Math.max(this.#oldest, Math.min(this.#compacted, this.#revision + 1));
   }
 
-  /** Called after a compaction: new readers start at `revision` or later; others continue. */
+  /** Called after a compaction: new readers must start at `revision` or later; others continue. */
   noteCompaction(revision: number): void {
     this.#compacted = Math.max(this.#compacted, revision);
   }
@@ -104,7 +105,7 @@ export class EventBuffer {
     this.#bytes += chunk.bytes;
     for (const reader of this.#waiting) {
       reader.cursor = Math.max(reader.cursor, first);
-      reader.waiting?.resolve("look");
+      reader.waiting?.resolve("retry");
       reader.waiting = undefined;
     }
     this.#waiting.clear();
@@ -122,7 +123,7 @@ export class EventBuffer {
     this.#waiting.clear();
   }
 
-  /** Ends all readers with this fault, waiting or not. */
+  /** Ends all readers with this fault. */
   fail(fault: StoreFault): void {
     this.#ended = true;
     this.#resolveMoved();
@@ -147,7 +148,7 @@ export class EventBuffer {
     try {
       while (!signal.aborted) {
         const batch = this.#collect(reader) ?? (await this.#wait(reader));
-        if (batch === "look") continue;
+        if (batch === "retry") continue;
         yield batch;
       }
     } finally {
@@ -157,7 +158,7 @@ export class EventBuffer {
     }
   }
 
-  /** The events from the reader's cursor to the newest; undefined when there are none. */
+  /** The events from the reader's cursor on; undefined if there are none. */
   #collect(reader: Reader): WatchBatch | undefined {
     if (reader.fault !== undefined) throw reader.fault;
     if (reader.cursor < this.#oldest) throw new StoreFault({ kind: "too-slow" });
@@ -179,7 +180,7 @@ export class EventBuffer {
     return events.length === 0 ? undefined : { events, revision: through };
   }
 
-  #wait(reader: Reader): Promise<WatchBatch | "look"> {
+  #wait(reader: Reader): Promise<WatchBatch | "retry"> {
     this.#waiting.add(reader);
     return new Promise((resolve, reject) => {
       reader.waiting = { resolve, reject };
@@ -194,7 +195,7 @@ export class EventBuffer {
     const { waiting } = reader;
     reader.waiting = undefined;
     this.#waiting.delete(reader);
-    waiting?.resolve("look");
+    waiting?.resolve("retry");
   }
 
   #trim(): void {
@@ -213,7 +214,7 @@ export class EventBuffer {
     if (dropped > 0) this.#chunks.splice(0, dropped);
   }
 
-  /** The smallest cursor of a busy reader that has not failed; Infinity when there is none. */
+  /** The smallest cursor of the active readers; Infinity if there are none. */
   #slowest(): number {
     let slowest = Infinity;
     for (const reader of this.#readers) {

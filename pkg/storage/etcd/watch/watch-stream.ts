@@ -6,16 +6,16 @@ import { failureOf } from "../grpc/failures.ts";
 import type { EtcdConnection } from "../endpoint-pool.ts";
 import { decodeWatch, type WatchResponse } from "../messages.ts";
 
-/** A stretch of the store's history: whole revisions, in order. */
+/** Consecutive events of complete revisions. */
 export interface EventChunk {
-  /** All events after the chunk before, up to and including `revision`; none = only progress. */
+  /** All events after the previous chunk up to and including `revision`; empty = progress. */
   readonly events: readonly StoreEvent[];
   readonly revision: number;
-  /** Bytes of keys and values, about. */
+  /** Approximate size of keys and values in bytes. */
   readonly bytes: number;
 }
 
-/** The place to read from is gone; `oldest` is the first revision that is left. */
+/** The start revision of the watch has been compacted; `oldest` is the oldest readable revision. */
 export class WatchCompacted extends Error {
   override readonly name = "WatchCompacted";
   constructor(readonly oldest: number) {
@@ -24,27 +24,26 @@ export class WatchCompacted extends Error {
 }
 
 /**
- * Reads the log of ALL keys from `fromRevision` on, until the signal aborts (it then returns) or
- * the stream breaks (it then throws). Paced by its reader. Because every transaction that writes
- * makes an event somewhere, the last event's revision tells exactly how far the history was read;
- * a watch of a part of the keys could not tell that (etcd before 3.4.25 and 3.5.8 reports progress
- * too early).
+ * Watches all keys from `fromRevision` on; returns when the signal aborts and throws when the stream
+ * fails. Applies backpressure. As each revision has an event in a watch of all keys, the last event
+ * determines the position exactly, whereas progress notifications of partial watches are unreliable
+ * before etcd 3.4.25 and 3.5.8.
  */
 export async function* readEvents(
-  link: EtcdConnection,
+  connection: EtcdConnection,
   fromRevision: number,
   signal: AbortSignal,
 ): AsyncGenerator<EventChunk, void, undefined> {
   if (signal.aborted) return;
-  const stream = opened(link, fromRevision);
+  const stream = openStream(connection, fromRevision);
   const cancel = (): void => stream.cancel();
-  if (signal.aborted || link.closed.aborted) cancel();
+  if (signal.aborted || connection.closed.aborted) cancel();
   signal.addEventListener("abort", cancel, { once: true });
-  link.closed.addEventListener("abort", cancel, { once: true });
+  connection.closed.addEventListener("abort", cancel, { once: true });
   try {
-    const assembly = new Assembly(fromRevision - 1);
+    const assembler = new ChunkAssembler(fromRevision - 1);
     for await (const message of stream) {
-      const chunk = assembly.take(decodeWatch(message));
+      const chunk = assembler.take(decodeWatch(message));
       if (chunk !== undefined) yield chunk;
     }
     throw new Error("the watch stream ended");
@@ -53,35 +52,38 @@ export async function* readEvents(
     throw error instanceof WatchCompacted ? error : new EtcdCallError(failureOf(error));
   } finally {
     signal.removeEventListener("abort", cancel);
-    link.closed.removeEventListener("abort", cancel);
+    connection.closed.removeEventListener("abort", cancel);
     stream.cancel();
   }
 }
 
-function opened(link: EtcdConnection, fromRevision: number): RawStream {
+function openStream(connection: EtcdConnection, fromRevision: number): RawStream {
   try {
-    return link.client.watch(fromRevision);
+    return connection.client.watch(fromRevision);
   } catch (error) {
     throw new EtcdCallError(failureOf(error));
   }
 }
 
-/** Makes chunks of what a watch answers. */
-class Assembly {
+/** Assembles the responses of a watch into chunks. */
+class ChunkAssembler {
   #fragments: readonly StoreEvent[] = [];
-  /** The history was read up to here. */
+  /** Revision up to which all events have been received. */
   #through: number;
 
   constructor(through: number) {
     this.#through = through;
   }
 
-  /** Undefined when nothing new is complete. Throws LogCompacted when the watch cannot be. */
+  /**
+   * The chunk that the response completes, if any.
+   * @throws WatchCompacted, or Error for a watch that is canceled for another reason
+   */
   take(response: WatchResponse): EventChunk | undefined {
     if (response.canceled) throw canceled(response);
     if (response.created) return undefined;
     if (response.events.length === 0) {
-      // Progress of this very watcher (never asked for by hand), so it is in order with its events.
+      // An automatic progress notification of this watch, which is ordered with its events.
       this.#through = Math.max(this.#through, response.revision);
       return { events: [], revision: this.#through, bytes: 0 };
     }
@@ -100,17 +102,17 @@ function canceled({ compactRevision, cancelReason }: WatchResponse): Error {
   return new Error(`watch canceled: ${cancelReason}`);
 }
 
-/** Undefined when all of it was seen before. */
+/** A chunk of the events after `through`; undefined if there are none. */
 function chunkOf(events: readonly StoreEvent[], through: number): EventChunk | undefined {
-  const fresh: StoreEvent[] = [];
+  const newEvents: StoreEvent[] = [];
   let bytes = 0;
   for (const event of events) {
     if (revisionOfEvent(event) <= through) continue;
-    fresh.push(event);
+    newEvents.push(event);
     bytes += sizeOf(event);
   }
-  const last = fresh.at(-1);
-  return last && { events: fresh, revision: revisionOfEvent(last), bytes };
+  const last = newEvents.at(-1);
+  return last && { events: newEvents, revision: revisionOfEvent(last), bytes };
 }
 
 function sizeOf(event: StoreEvent): number {
