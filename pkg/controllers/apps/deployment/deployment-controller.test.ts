@@ -163,8 +163,10 @@ describe("deployment-controller", () => {
     await comesTo(counts, "4 4 2 2 2");
     await setImage("v2");
     await comesTo(sizes, "v1:2 v2:2");
-    const left = (await livePods(test)).map(({ metadata }) => metadata.name);
-    assert.ok(!left.includes(first) && !left.includes(second));
+    await run.until(async () => {
+      const left = (await livePods(test)).map(({ metadata }) => metadata.name);
+      return !left.includes(first) && !left.includes(second);
+    });
   });
 
   it("with Recreate creates no new pod before the last old one is deleted", async () => {
@@ -291,11 +293,14 @@ describe("deployment-controller", () => {
     await comesTo(counts, "0 0 0 0 0");
     const taken = podTemplateHash((await deployment()).spec.template);
     const other = (image: string) => ({ app: image });
+    // The controller must not recreate its own before the name is taken.
+    started.failNext("create", "replicasets", Infinity);
     await test.remove(`${setsPath}/web-${taken}`);
     await test.post(setsPath, {
       metadata: { name: `web-${taken}` },
       spec: { selector: { matchLabels: other("o") }, template: podTemplate(other("o")) },
     });
+    started.failNext("create", "replicasets", 0);
     await run.until(async () => {
       test.clock.advance(10);
       return (await deployment()).status.collisionCount === 1;
