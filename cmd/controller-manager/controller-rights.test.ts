@@ -109,10 +109,18 @@ describe("controllers with the rights of their service accounts", () => {
     const spec = { group: "mig.io", scope: "Namespaced", names, versions };
     await send("POST", definitions, { metadata: { name: "packs.mig.io" }, spec });
     const packs = "/apis/mig.io/v1beta1/namespaces/default/packs";
+    // A write during the last change of the definition's status would be refused with 429.
+    await until(`${definitions}/packs.mig.io`, ({ status }) =>
+      (status?.conditions ?? []).some(
+        ({ type, status: value }: any) => type === "Established" && value === "True",
+      ),
+    );
     await until(packs, ({ items }) => items !== undefined);
     const head = { apiVersion: "mig.io/v1beta1", kind: "Pack" };
     const pack = { ...head, metadata: { name: "p" }, spec: { replicas: 10 } };
-    const { uid } = (await send("POST", packs, pack)).metadata;
+    const created = await send("POST", packs, pack);
+    assert.equal(created.code, 201, created.message);
+    const { uid } = created.metadata;
     const labels = { app: "a" };
     const ownerReferences = [{ ...head, name: "p", uid, controller: true }];
     const pods = "/api/v1/namespaces/default/pods";

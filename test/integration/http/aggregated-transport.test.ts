@@ -127,7 +127,9 @@ describe("transport to aggregated servers", () => {
         const backend = await start(http2);
         let hasClosed: () => void;
         const closed = new Promise<void>((resolve) => (hasClosed = resolve));
+        let isReached = false;
         backend.handlers.set("drip", (_request, response) => {
+          isReached = true;
           response.writeHead(200);
           const timer = setInterval(() => void response.write("."), 5);
           response.on("close", () => {
@@ -137,7 +139,10 @@ describe("transport to aggregated servers", () => {
         });
         const isLate = (error: unknown) =>
           error instanceof BackendError && error.failure === "timeout";
-        await assert.rejects(textOf("/drip", { timeoutMs: 150 }), isLate);
+        // On a slow machine the limit may pass before the request arrives.
+        for (let timeoutMs = 150; !isReached; timeoutMs *= 2) {
+          await assert.rejects(textOf("/drip", { timeoutMs }), isLate);
+        }
         await closed;
         backend.handlers.set("silent", () => undefined);
         await assert.rejects(send("/silent", { timeoutMs: 50 }), isLate);
