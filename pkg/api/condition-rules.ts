@@ -4,8 +4,8 @@ import { invalidEach, duplicateIndexes } from "./strategy.ts";
 
 type Condition = Infer<typeof condition>;
 
-const MAX_REASON_LENGTH = 1024;
-const MAX_MESSAGE_LENGTH = 32 * 1024;
+const maxReasonLength = 1024;
+const maxMessageLength = 32 * 1024;
 const statuses = ["True", "False", "Unknown"];
 const reasonForm = "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?";
 const reasonDetail =
@@ -47,9 +47,9 @@ function checkCondition(each: Condition, path: Path, problems: Problems): void {
   else {
     if (!new RegExp(`^${reasonForm}$`).test(reason))
       problems.invalid(reasonPath, reason, reasonDetail);
-    if (reason.length > MAX_REASON_LENGTH) problems.tooLong(reasonPath, reason, MAX_REASON_LENGTH);
+    if (reason.length > maxReasonLength) problems.tooLong(reasonPath, reason, maxReasonLength);
   }
-  if (message.length > MAX_MESSAGE_LENGTH) {
-    problems.tooLong(path.child("message"), message, MAX_MESSAGE_LENGTH);
+  if (message.length > maxMessageLength) {
+    problems.tooLong(path.child("message"), message, maxMessageLength);
   }
 }

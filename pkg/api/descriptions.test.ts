@@ -76,10 +76,10 @@ function namesDefault({ doc, default: fallback }: Field): boolean {
 }
 
 /** Limit of values that a description lists; beyond it, examples are enough. */
-const MAX_VALUES = 25;
+const maxValues = 25;
 
 function namesValues({ doc }: Field, values: readonly string[]): boolean {
-  if (values.length <= MAX_VALUES) return values.every((value) => doc.includes(value));
+  if (values.length <= maxValues) return values.every((value) => doc.includes(value));
   return doc.includes("for example") && values.some((value) => doc.includes(value));
 }
 

@@ -18,7 +18,7 @@ export {
   isTimeZone,
   parseCronSchedule,
 } from "./batch/cron-schedule.ts";
-export { MAX_SELECTOR_COST, deviceEnvironment } from "./resource/device-expressions.ts";
+export { maxSelectorCost, deviceEnvironment } from "./resource/device-expressions.ts";
 export { checkScale, scaleV1 } from "./autoscaling/scale.ts";
 export {
   compileExpression,

@@ -3,7 +3,7 @@ import type { Path, Problems } from "#schema";
 import { deepEqual, identity, sortedKeys as keysInOrder } from "#base";
 import type { HookContext, KindHooks, KindVersion } from "#meta";
 
-export const FIELD_IMMUTABLE = "field is immutable";
+export const fieldImmutableMessage = "field is immutable";
 
 /** Conversion of a version whose fields equal those of the hub. */
 export const same: KindVersion["convert"] = { up: (object) => object, down: (hub) => hub };
@@ -41,7 +41,7 @@ export function mustNotChange(
 ): void {
   if (deepEqual(values.now, values.before)) return;
   const shown = "shown" in values ? values.shown : values.now;
-  problems.invalid(path, shown ?? null, FIELD_IMMUTABLE);
+  problems.invalid(path, shown ?? null, fieldImmutableMessage);
 }
 
 /** Like `problems.notSupported`, but lists the values in Kubernetes' order of declaration. */

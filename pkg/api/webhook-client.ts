@@ -72,20 +72,20 @@ export function checkClientConfig(config: ClientConfig, path: Path, problems: Pr
   else if (service !== undefined) checkService(service, path.child("service"), problems);
 }
 
-const URL_FORM = "; desired format: https://host[/path]";
+const desiredUrlForm = "; desired format: https://host[/path]";
 
 function checkUrl(text: string, path: Path, problems: Problems): void {
   const parsed = parseGoUrl(text);
   if ("fault" in parsed) {
-    problems.required(path, `url must be a valid URL: ${parsed.fault}${URL_FORM}`);
+    problems.required(path, `url must be a valid URL: ${parsed.fault}${desiredUrlForm}`);
   } else checkUrlParts(parsed, path, problems);
 }
 
 function checkUrlParts(url: GoUrl, path: Path, problems: Problems): void {
   if (url.scheme !== "https") {
-    problems.invalid(path, url.scheme, `'https' is the only allowed URL scheme${URL_FORM}`);
+    problems.invalid(path, url.scheme, `'https' is the only allowed URL scheme${desiredUrlForm}`);
   }
-  if (url.host === "") problems.invalid(path, url.host, `host must be specified${URL_FORM}`);
+  if (url.host === "") problems.invalid(path, url.host, `host must be specified${desiredUrlForm}`);
   if (url.user !== undefined) {
     problems.invalid(path, url.user, "user information is not permitted in the URL");
   }

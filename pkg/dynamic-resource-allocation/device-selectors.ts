@@ -1,5 +1,5 @@
 /** CEL selectors of devices. */
-import { MAX_SELECTOR_COST, deviceEnvironment } from "#api";
+import { maxSelectorCost, deviceEnvironment } from "#api";
 import { setBounded } from "#base";
 import {
   CelFault,
@@ -64,7 +64,7 @@ export class DeviceSelectors {
 }
 
 function run(program: Program, device: Value): boolean {
-  const { value, error } = program.evaluate({ device }, MAX_SELECTOR_COST);
+  const { value, error } = program.evaluate({ device }, maxSelectorCost);
   if (error !== undefined) throw new SelectorFault(`CEL runtime error: ${error}`);
   if (typeof value === "boolean") return value;
   throw new SelectorFault("CEL runtime error: CEL result could not be converted to bool");

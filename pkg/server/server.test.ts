@@ -93,13 +93,13 @@ async function ask(server: KeelsonServer, request: Partial<LocalRequest> & { url
   return { status, headers, bytes, text: bytes.toString("utf8"), pieces: pieces.length };
 }
 
-const OBJECT = "/api/v1/namespaces/n/configmaps/a";
-const COLLECTION = "/api/v1/namespaces/n/configmaps";
+const objectPath = "/api/v1/namespaces/n/configmaps/a";
+const collectionPath = "/api/v1/namespaces/n/configmaps";
 
 describe("server", () => {
   it("splices the version into the stored bytes", async () => {
     const server = serverOf({ get: async () => item("a", { k: "v" }) });
-    const { status, headers, text } = await ask(server, { url: OBJECT });
+    const { status, headers, text } = await ask(server, { url: objectPath });
     assert.equal(status, 200);
     assert.equal(headers["cache-control"], "no-cache, private");
     assert.match(String(headers["audit-id"]), /^[0-9a-f-]{36}$/);
@@ -113,13 +113,13 @@ describe("server", () => {
   it("responds with the registry's failures as they are, and hides others behind an id", async () => {
     const failure = notFound({ group: "", plural: "configmaps" }, "a");
     const missing = serverOf({ get: () => Promise.reject(failure) });
-    assert.equal((await ask(missing, { url: OBJECT })).status, 404);
+    assert.equal((await ask(missing, { url: objectPath })).status, 404);
     const lines: string[] = [];
     const broken = serverOf(
       { get: () => Promise.reject(new Error("secret detail")) },
       { logger: createLogger({ write: (line) => void lines.push(line) }) },
     );
-    const { status, text, headers } = await ask(broken, { url: OBJECT });
+    const { status, text, headers } = await ask(broken, { url: objectPath });
     assert.equal(status, 500);
     assert.doesNotMatch(text, /secret/);
     const id = String(headers["audit-id"]);
@@ -130,7 +130,7 @@ describe("server", () => {
     const { status } = notFound({ group: "", plural: "configmaps" }, "a");
     const failure = new StatusError(status, {}, ['unknown field "é"']);
     const server = serverOf({ get: () => Promise.reject(failure) });
-    const { headers } = await ask(server, { url: OBJECT });
+    const { headers } = await ask(server, { url: objectPath });
     const [warning] = headers["warning"] as readonly string[];
     const sent = Buffer.from(warning!, "latin1").toString("utf8");
     assert.equal(sent, '299 - "unknown field \\"é\\""');
@@ -142,8 +142,8 @@ describe("server", () => {
       ["GET", "/api/v1/namespaces/n/gadgets", 404, /"reason":"NotFound"/],
       ["GET", "/api/v1/configmaps/a", 404, /"reason":"NotFound"/],
       ["GET", "/api/v1/namespaces/n/namespaces", 404, /"reason":"NotFound"/],
-      ["GET", `${OBJECT}/b`, 404, /"reason":"NotFound"/],
-      ["POST", OBJECT, 405, /"reason":"MethodNotAllowed"/],
+      ["GET", `${objectPath}/b`, 404, /"reason":"NotFound"/],
+      ["POST", objectPath, 405, /"reason":"MethodNotAllowed"/],
       ["DELETE", "/api/v1/configmaps", 405, /"reason":"MethodNotAllowed"/],
       ["GET", "/apis/example.com/v1/things", 404, /^404 page not found\n$/],
       ["GET", "/nowhere", 404, /^404 page not found\n$/],
@@ -169,7 +169,7 @@ describe("server", () => {
       for (; made < 2000; made++) yield item(`i${made}`, { k: "x".repeat(1000) });
     }
     const server = serverOf({ list: () => listOf(many()) });
-    const { body } = await server.handle({ method: "GET", url: COLLECTION });
+    const { body } = await server.handle({ method: "GET", url: collectionPath });
     const reader = body[Symbol.asyncIterator]();
     await reader.next();
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -179,10 +179,10 @@ describe("server", () => {
 
   it("prints an empty list of metadata as null and any other as []", async () => {
     const server = serverOf({ list: () => listOf([]) });
-    const plain = await ask(server, { url: COLLECTION });
+    const plain = await ask(server, { url: collectionPath });
     assert.match(plain.text, /"metadata":\{"resourceVersion":"9"\},"items":\[\]\}\n$/);
     const accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
-    const partial = await ask(server, { url: COLLECTION, headers: { accept } });
+    const partial = await ask(server, { url: collectionPath, headers: { accept } });
     assert.match(partial.text, /"items":null\}\n$/);
   });
 
@@ -192,18 +192,18 @@ describe("server", () => {
         item(name, { k: "x".repeat(name === "a" ? 10 : 200_000) }),
     });
     const headers = { "accept-encoding": "deflate, gzip" };
-    const small = await ask(server, { url: OBJECT, headers });
+    const small = await ask(server, { url: objectPath, headers });
     assert.equal(small.headers["content-encoding"], undefined);
-    const large = await ask(server, { url: `${COLLECTION}/large`, headers });
+    const large = await ask(server, { url: `${collectionPath}/large`, headers });
     assert.equal(large.headers["content-encoding"], "gzip");
     assert.equal(JSON.parse(gunzipSync(large.bytes).toString()).data.k.length, 200_000);
-    const refused = await ask(server, { url: `${COLLECTION}/large` });
+    const refused = await ask(server, { url: `${collectionPath}/large` });
     assert.equal(refused.text.length > 200_000, true);
   });
 
   it("refuses bodies above the limit", async () => {
     const server = serverOf({}, { limits: { bodyBytes: 10 } });
-    const request = { method: "POST", url: COLLECTION, body: "x".repeat(11) };
+    const request = { method: "POST", url: collectionPath, body: "x".repeat(11) };
     const { status, text } = await ask(server, request);
     assert.equal(status, 413);
     assert.equal(JSON.parse(text).message, "Request entity too large: limit is 10");
@@ -215,7 +215,7 @@ describe("server", () => {
       new Promise<Item>(() => {
         target.context.signal.addEventListener("abort", () => (aborted = true));
       });
-    const { status } = await ask(serverOf({ get }), { url: `${OBJECT}?timeout=20ms` });
+    const { status } = await ask(serverOf({ get }), { url: `${objectPath}?timeout=20ms` });
     assert.equal(status, 504);
     assert.equal(aborted, true);
   });
@@ -224,15 +224,15 @@ describe("server", () => {
     const waiting: (() => void)[] = [];
     const get = () => new Promise<Item>((resolve) => waiting.push(() => resolve(item("a"))));
     const server = serverOf({ get }, { limits: { readsInFlight: 1 } });
-    const first = ask(server, { url: OBJECT });
+    const first = ask(server, { url: objectPath });
     await new Promise((resolve) => setImmediate(resolve));
-    const second = await ask(server, { url: OBJECT });
+    const second = await ask(server, { url: objectPath });
     assert.equal(second.status, 429);
     assert.equal(second.headers["retry-after"], "1");
     waiting[0]!();
     assert.equal((await first).status, 200);
     await new Promise((resolve) => setImmediate(resolve));
-    const third = ask(server, { url: OBJECT });
+    const third = ask(server, { url: objectPath });
     await new Promise((resolve) => setImmediate(resolve));
     waiting[1]!();
     assert.equal((await third).status, 200);
@@ -241,7 +241,7 @@ describe("server", () => {
   it("says who may not do what", async () => {
     const authorize = async () => ({ verdict: "deny", reason: "" }) as const;
     const server = serverOf({}, { authorizer: { authorize } });
-    const { status, headers, text } = await ask(server, { url: OBJECT });
+    const { status, headers, text } = await ask(server, { url: objectPath });
     assert.equal(status, 403);
     assert.equal(headers["x-content-type-options"], "nosniff");
     assert.equal(
@@ -254,15 +254,15 @@ describe("server", () => {
   it("returns 500 instead of 403 when authorization fails", async () => {
     const decision = { verdict: "no-opinion", reason: "", error: "hook <down>" } as const;
     const server = serverOf({}, { authorizer: { authorize: async () => decision } });
-    const { status, text } = await ask(server, { url: `${OBJECT}?a=b&c` });
+    const { status, text } = await ask(server, { url: `${objectPath}?a=b&c` });
     assert.equal(status, 500);
-    const shown = `${OBJECT}?a=b&amp;c`;
+    const shown = `${objectPath}?a=b&amp;c`;
     assert.equal(text, `Internal Server Error: "${shown}": hook &lt;down&gt;\n`);
   });
 });
 
 describe("watches", () => {
-  const url = `${COLLECTION}?watch=1`;
+  const url = `${collectionPath}?watch=1`;
 
   /** Waits for its target to be aborted after the given events. */
   function open(
@@ -434,7 +434,7 @@ describe("health", () => {
 describe("metrics", () => {
   it("counts requests by names of the catalog only", async () => {
     const server = serverOf({ get: async () => item("a") });
-    await ask(server, { url: OBJECT });
+    await ask(server, { url: objectPath });
     await ask(server, { url: "/api/v1/namespaces/n/made-up/a" });
     const { text } = await ask(server, { url: "/metrics" });
     const counted = /apiserver_request_total\{verb="GET",.*resource="configmaps",.*code="200"\} 1/;

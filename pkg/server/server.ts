@@ -122,9 +122,9 @@ export interface KeelsonServer {
   handle(request: LocalRequest): Promise<LocalResponse>;
 }
 
-const COMMON_HEADERS = { "cache-control": "no-cache, private" };
-const DEFAULT_GRACE = 5_000;
-const MAX_AUDIT_ID_LENGTH = 64;
+const commonHeaders = { "cache-control": "no-cache, private" };
+const defaultGraceMs = 5_000;
+const maxAuditIdLength = 64;
 /** Verbosity at which failures of connections are logged. */
 const connectionLevel = 4;
 
@@ -181,14 +181,14 @@ class HttpServer implements KeelsonServer {
 
   async handle(request: LocalRequest): Promise<LocalResponse> {
     const auditId = randomUUID();
-    const common = { "audit-id": auditId, ...COMMON_HEADERS };
+    const common = { "audit-id": auditId, ...commonHeaders };
     const exchange = new LocalExchange(request, { auditId, common });
     void this.run(koaMessages(exchange, request.headers ?? {}));
     return exchange.result;
   }
 
   async close(options: CloseOptions = {}): Promise<void> {
-    const { graceMs = DEFAULT_GRACE, delayMs = 0, spreadMs = 0 } = options;
+    const { graceMs = defaultGraceMs, delayMs = 0, spreadMs = 0 } = options;
     this.closing.announce();
     if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
     const timer = setTimeout(() => this.destroyConnections(), graceMs);
@@ -389,7 +389,7 @@ class HttpServer implements KeelsonServer {
     const exchange = new Http1Exchange(request, response, {
       auditId,
       bodyTimeout: this.limits.bodyTimeout,
-      common: { "audit-id": auditId, ...COMMON_HEADERS, ...last },
+      common: { "audit-id": auditId, ...commonHeaders, ...last },
       upgrade,
     });
     bindExchange(request, exchange);
@@ -416,7 +416,7 @@ class HttpServer implements KeelsonServer {
     const exchange = new Http2Exchange(request, {
       auditId,
       bodyTimeout: this.limits.bodyTimeout,
-      common: { "audit-id": auditId, ...COMMON_HEADERS },
+      common: { "audit-id": auditId, ...commonHeaders },
       onClose: end,
     });
     this.count(connection, 1);
@@ -468,5 +468,5 @@ function auditIdOf(header: string | string[] | undefined): string {
 }
 
 function isValidAuditId(text: string): boolean {
-  return text.length <= MAX_AUDIT_ID_LENGTH && /^[\w.-]+$/.test(text);
+  return text.length <= maxAuditIdLength && /^[\w.-]+$/.test(text);
 }

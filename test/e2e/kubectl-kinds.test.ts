@@ -33,7 +33,7 @@ const olderVersions = new Map([
 ]);
 
 /** Commands at the same time. */
-const AT_ONCE = 4;
+const concurrency = 4;
 
 describe("kubectl, one object of every kind", function () {
   let server: RunningServer;
@@ -78,7 +78,7 @@ describe("kubectl, one object of every kind", function () {
         assert.match(text, /^KIND: +\w+$[^]*^FIELDS:$/m, kind);
       }
     };
-    await Promise.all(Array.from({ length: AT_ONCE }, explain));
+    await Promise.all(Array.from({ length: concurrency }, explain));
   });
 
   it("knows no other kinds", async () => {

@@ -39,9 +39,9 @@ describe("the npm package", function () {
   function environment(): NodeJS.ProcessEnv {
     const { NODE_TEST_CONTEXT: _context, ...env } = process.env;
     const programs = path.join(folder, "node_modules", ".bin");
-    const PATH = [programs, path.dirname(process.execPath), env["PATH"]].join(path.delimiter);
+    const searchPath = [programs, path.dirname(process.execPath), env["PATH"]].join(path.delimiter);
     const npm = { npm_config_audit: "false", npm_config_fund: "false" };
-    return { ...env, ...npm, npm_config_prefer_offline: "true", NO_COLOR: "1", PATH };
+    return { ...env, ...npm, npm_config_prefer_offline: "true", NO_COLOR: "1", searchPath };
   }
 
   /** Runs a script of the document. Resolves with all output. @throws AssertionError with the output */

@@ -10,7 +10,7 @@ const seed = process.env["SEED"] ?? String(Date.now() % 1_000_000);
 const rounds = Number(process.env["ROUNDS"] ?? 150);
 
 /** Error messages and printed values of V8 and Node, which Kubernetes' messages do not contain. */
-const ENGINE_WORDS = new RegExp(
+const engineWords = new RegExp(
   [
     /Unexpected (token|end of JSON|string|number|non-whitespace)/,
     /is not valid JSON|in JSON at position|Expected .* in JSON/,
@@ -321,7 +321,7 @@ describe("messages of failures", () => {
         const body = Buffer.from(sent.body ?? "").toString("latin1");
         const request = `${sent.method} ${sent.path} ${sent.type} ${body}`;
         const story = `seed ${seed}, round ${round}: ${request}: ${text}`;
-        assert.doesNotMatch(text, ENGINE_WORDS, story);
+        assert.doesNotMatch(text, engineWords, story);
       }
       assert.ok(refused > rounds / 10, `${refused} of ${rounds} refused`);
     });

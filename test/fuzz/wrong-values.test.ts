@@ -67,7 +67,7 @@ async function send({ collection }: Row, object: object, query: string): Promise
  * Fields of causes with other names than in the object: those of internal types, and of the version that
  * Kubernetes validates.
  */
-const OTHER_NAMES = new Set([
+const otherNames = new Set([
   "persistentvolumesource",
   "persistentDisk",
   "validation",
@@ -86,14 +86,14 @@ const OTHER_NAMES = new Set([
 function isKnownField(struct: StructType, field: string): boolean {
   const [first = "", second] = field.split(/[.[]/);
   const outer = fieldNamed(struct, first);
-  if (outer === undefined) return OTHER_NAMES.has(first) || field === "<nil>" || field === "";
+  if (outer === undefined) return otherNames.has(first) || field === "<nil>" || field === "";
   const type = resolved(outer.type);
   if (second === undefined || type.tag !== "struct" || field[first.length] !== ".") return true;
   const lower = second.toLowerCase();
   return Object.keys(type.fields).some((name) => name.toLowerCase() === lower) ||
     fieldNamed(type, second) !== undefined
     ? true
-    : OTHER_NAMES.has(second);
+    : otherNames.has(second);
 }
 
 /** How a response violates the rules; undefined if it does not. */

@@ -36,7 +36,7 @@ export function manifestsOfEveryKind(): readonly Manifest[] {
     .map((text) => parseYaml(text).value as Manifest);
 }
 
-const DEEPEST = 9;
+const maxDepth = 9;
 
 /** Every field below a struct; recursive types are entered once per path. */
 export function sitesOf(struct: StructType): readonly Site[] {
@@ -44,7 +44,7 @@ export function sitesOf(struct: StructType): readonly Site[] {
   const walk = (type: Type, steps: readonly Step[], above: readonly Type[]): void => {
     const inner = resolved(type);
     if (steps.length > 0) sites.push({ steps, type: inner });
-    if (steps.length >= DEEPEST) return;
+    if (steps.length >= maxDepth) return;
     if (inner.tag === "list") walk(inner.element, [...steps, 0], above);
     if (inner.tag === "map") walk(inner.value, [...steps, "k"], above);
     if (inner.tag !== "struct" || above.includes(inner)) return;
@@ -56,8 +56,8 @@ export function sitesOf(struct: StructType): readonly Site[] {
   return sites.filter(({ steps }) => steps[0] !== "status" && !steps.includes("managedFields"));
 }
 
-const LONG_NAME = "x".repeat(300);
-const texts = ["", LONG_NAME, "Bad Name!", "-a", "a/b/c", "é", "../..", "\u0000", "1e99999"];
+const longName = "x".repeat(300);
+const texts = ["", longName, "Bad Name!", "-a", "a/b/c", "é", "../..", "\u0000", "1e99999"];
 const numbers = [-1, -2_147_483_648, 2_147_483_647, 0];
 
 /** Wrong values of each sort for a type. */
@@ -90,7 +90,7 @@ export function wrongValuesFor(type: Site["type"]): readonly WrongValue[] {
       return [...wrong("wrong type", ["x", 5, []]), ...wrong("wrong value", odd), ...none];
     }
     case "scalar": {
-      const values = [-1, 0, "", "x", LONG_NAME, "-5", "1e99", "9".repeat(40), true, {}, [], [5]];
+      const values = [-1, 0, "", "x", longName, "-5", "1e99", "9".repeat(40), true, {}, [], [5]];
       return [...values.map((value) => ({ sort: sortOf(type, value), value })), ...none];
     }
   }

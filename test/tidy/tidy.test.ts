@@ -62,6 +62,15 @@ describe("tidy", () => {
     );
   });
 
+  it("constants are in camel case", () => {
+    const upperCase = /^\s*(?:export )?const [A-Z][A-Z0-9_]+\b/;
+    none(
+      files.flatMap(({ path, lines }) =>
+        lines.filter((line) => upperCase.test(line)).map((line) => `${path}: ${line}`),
+      ),
+    );
+  });
+
   it("no work is left for later, no check is switched off, no error is swallowed", () => {
     const banned: readonly (readonly [RegExp, string])[] = [
       [/\b(?:TO[D]O|FIX[M]E|XX[X]|HAC[K])\b/, "left for later"],

@@ -262,7 +262,7 @@ function checkGroup(group: string, problems: Problems): void {
 }
 
 /** Every version is converted to every other one, so that the work grows quadratically. */
-const MAX_VERSIONS = 100;
+const maxVersions = 100;
 
 function checkVersions(
   definition: DefinitionSpec,
@@ -270,7 +270,7 @@ function checkVersions(
   problems: Problems,
 ): void {
   const path = specPath.child("versions");
-  if (versions.length > MAX_VERSIONS) problems.tooMany(path, versions.length, MAX_VERSIONS);
+  if (versions.length > maxVersions) problems.tooMany(path, versions.length, maxVersions);
   const names = versions.map(({ name }) => name);
   const goValue = definition.versions === null ? null : goVersions(versions);
   if (new Set(names).size < names.length) {
@@ -284,14 +284,14 @@ function checkVersions(
   if (names[0]) checkLabel(names[0], specPath.child("version"), problems);
 }
 
-const MAX_WARNING_BYTES = 256;
+const maxWarningBytes = 256;
 
 function checkDeprecation(version: DefinitionVersion, path: Path, problems: Problems): void {
   const { deprecated, deprecationWarning: warning } = version;
   if (warning === undefined) return;
   if (!deprecated) problems.invalid(path, warning, "can only be set for deprecated versions");
-  if (Buffer.byteLength(warning) > MAX_WARNING_BYTES) {
-    problems.invalid(path, warning, `must be <= ${MAX_WARNING_BYTES} characters long`);
+  if (Buffer.byteLength(warning) > maxWarningBytes) {
+    problems.invalid(path, warning, `must be <= ${maxWarningBytes} characters long`);
   }
   if (warning === "") problems.invalid(path, warning, "must not be an empty string");
   const index = warning.search(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u);

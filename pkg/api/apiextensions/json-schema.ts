@@ -23,8 +23,8 @@ import {
 import { rawExtension } from "#meta";
 import type { JsonSchema } from "#structural";
 
-const PACKAGE = "apiextensions-apiserver/pkg/apis/apiextensions/v1";
-const v1 = structs(PACKAGE);
+const goPackage = "apiextensions-apiserver/pkg/apis/apiextensions/v1";
+const v1 = structs(goPackage);
 
 const recursive = lazy<JsonSchema>((): StructType<any> => jsonSchemaProps);
 
@@ -34,26 +34,26 @@ const decoded = (value: object): JsonSchema => fromJson(jsonSchemaProps, value) 
 const json: ScalarType<unknown> = scalar<unknown>({
   ...rawExtension,
   name: "JSON",
-  package: PACKAGE,
+  package: goPackage,
   wire: v1("JSON", "Arbitrary JSON value: object, array, string, number, boolean or null.", {
     raw: pointer(1, bytes, "Text of the JSON value."),
   }),
   openapi: {},
 });
 
-const union = { package: PACKAGE, openapi: {}, zero: null, keptWhenEmpty: true } as const;
+const union = { package: goPackage, openapi: {}, zero: null, keptWhenEmpty: true } as const;
 
-const OR_LIST = "Either one schema, or a list of schemas.";
+const schemaOrListText = "Either one schema, or a list of schemas.";
 
 const jsonSchemaPropsOrArray = scalar<NonNullable<JsonSchema["items"]> | null>({
   ...union,
   name: "JSONSchemaPropsOrArray",
-  doc: OR_LIST,
+  doc: schemaOrListText,
   fromJson: (value) => {
     if (Array.isArray(value)) return value.map((each) => decoded(each ?? {}));
     return typeof value === "object" && value !== null ? decoded(value) : null;
   },
-  wire: v1("JSONSchemaPropsOrArray", OR_LIST, {
+  wire: v1("JSONSchemaPropsOrArray", schemaOrListText, {
     schema: pointer(1, recursive, "Schema for every element."),
     jSONSchemas: value(2, list(recursive), "Schemas by the position of the element."),
   }),
@@ -62,18 +62,18 @@ const jsonSchemaPropsOrArray = scalar<NonNullable<JsonSchema["items"]> | null>({
     message.jSONSchemas ?? message.schema ?? null,
 });
 
-const OR_BOOL = "Either a schema, or a boolean that allows or forbids every value.";
+const schemaOrBoolText = "Either a schema, or a boolean that allows or forbids every value.";
 
 const jsonSchemaPropsOrBool = scalar<JsonSchema | boolean>({
   ...union,
   name: "JSONSchemaPropsOrBool",
-  doc: OR_BOOL,
+  doc: schemaOrBoolText,
   fromJson: (value) => {
     if (typeof value === "boolean") return value;
     if (isJsonObject(value)) return decoded(value);
     throw new ScalarFault("boolean or JSON schema expected");
   },
-  wire: v1("JSONSchemaPropsOrBool", OR_BOOL, {
+  wire: v1("JSONSchemaPropsOrBool", schemaOrBoolText, {
     allows: value(1, bool, "Whether every value is allowed."),
     schema: pointer(2, recursive, "Schema that values must match."),
   }),
@@ -83,17 +83,17 @@ const jsonSchemaPropsOrBool = scalar<JsonSchema | boolean>({
     message.schema ?? message.allows ?? false,
 });
 
-const OR_NAMES = "Either a schema, or a list of property names.";
+const schemaOrNamesText = "Either a schema, or a list of property names.";
 
 const jsonSchemaPropsOrStringArray = scalar<JsonSchema | readonly string[] | null>({
   ...union,
   name: "JSONSchemaPropsOrStringArray",
-  doc: OR_NAMES,
+  doc: schemaOrNamesText,
   fromJson: (value) => {
     if (Array.isArray(value)) return fromJson(names, { property: value }).property ?? null;
     return typeof value === "object" && value !== null ? decoded(value) : null;
   },
-  wire: v1("JSONSchemaPropsOrStringArray", OR_NAMES, {
+  wire: v1("JSONSchemaPropsOrStringArray", schemaOrNamesText, {
     schema: pointer(1, recursive, "Schema that the object must match."),
     property: value(2, list(string), "Names of properties that must be present."),
   }),
@@ -102,7 +102,7 @@ const jsonSchemaPropsOrStringArray = scalar<JsonSchema | readonly string[] | nul
     message.property ?? message.schema ?? null,
 });
 
-const names = v1("JSONSchemaPropsOrStringArray", OR_NAMES, {
+const names = v1("JSONSchemaPropsOrStringArray", schemaOrNamesText, {
   property: value(2, list(string), "Names of properties that must be present."),
 });
 

@@ -3,9 +3,9 @@ import type { Path, Problems } from "#schema";
 import type { JsonSchema } from "#structural";
 import { entry, duplicateIndexes, unsupported } from "../strategy.ts";
 
-const LIST_TYPE = "x-kubernetes-list-type";
-const LIST_KEYS = "x-kubernetes-list-map-keys";
-const MAP_TYPE = "x-kubernetes-map-type";
+const listTypeField = "x-kubernetes-list-type";
+const listMapKeysField = "x-kubernetes-list-map-keys";
+const mapTypeField = "x-kubernetes-map-type";
 
 export function checkMergeExtensions(schema: JsonSchema, path: Path, problems: Problems): void {
   const preserve = "x-kubernetes-preserve-unknown-fields";
@@ -18,34 +18,34 @@ export function checkMergeExtensions(schema: JsonSchema, path: Path, problems: P
     if (!schema.type) problems.required(path.child("type"), detail);
     else problems.invalid(path.child("type"), schema.type, detail);
   };
-  const mapType = schema[MAP_TYPE];
+  const mapType = schema[mapTypeField];
   if (mapType !== undefined) {
-    needsType("object", MAP_TYPE);
+    needsType("object", mapTypeField);
     const supported = ["atomic", "granular"];
     if (!supported.includes(mapType)) {
-      unsupported(problems, path.child(MAP_TYPE), { value: mapType, supported });
+      unsupported(problems, path.child(mapTypeField), { value: mapType, supported });
     }
   }
-  const listType = schema[LIST_TYPE];
+  const listType = schema[listTypeField];
   const listTypes = ["atomic", "set", "map"];
-  if (listType !== undefined) needsType("array", LIST_TYPE);
+  if (listType !== undefined) needsType("array", listTypeField);
   if (listType !== undefined && !listTypes.includes(listType)) {
-    unsupported(problems, path.child(LIST_TYPE), { value: listType, supported: listTypes });
+    unsupported(problems, path.child(listTypeField), { value: listType, supported: listTypes });
   }
-  if ((schema[LIST_KEYS] ?? []).length === 0) return;
+  if ((schema[listMapKeysField] ?? []).length === 0) return;
   const detail = "must be map if x-kubernetes-list-map-keys is non-empty";
-  if (listType === undefined) problems.required(path.child(LIST_TYPE), detail);
-  else if (listType !== "map") problems.invalid(path.child(LIST_TYPE), listType, detail);
+  if (listType === undefined) problems.required(path.child(listTypeField), detail);
+  else if (listType !== "map") problems.invalid(path.child(listTypeField), listType, detail);
 }
 
 /** Requires the keys of a list of type map to be scalar properties of its items. */
 export function checkListMap(schema: JsonSchema, path: Path, problems: Problems): void {
-  if (schema[LIST_TYPE] !== "map") return;
-  const keys = schema[LIST_KEYS] ?? [];
+  if (schema[listTypeField] !== "map") return;
+  const keys = schema[listMapKeysField] ?? [];
   const items = path.child("items");
   if (keys.length === 0) {
     const detail = "must not be empty if x-kubernetes-list-type is map";
-    problems.required(path.child(LIST_KEYS), detail);
+    problems.required(path.child(listMapKeysField), detail);
   }
   if (!schema.items) {
     problems.required(items, "must have a schema if x-kubernetes-list-type is map");
@@ -81,14 +81,14 @@ function checkMapKeys(
     const property = entry(item.properties, key);
     if (property === undefined) {
       const detail = "entries must all be names of item properties";
-      problems.invalid(path.child(LIST_KEYS), keys, detail);
+      problems.invalid(path.child(listMapKeysField), keys, detail);
     } else if (property.type === "array" || property.type === "object") {
       const typePath = path.child("items", "properties").key(key).child("type");
       const detail = "must be a scalar type if parent array's x-kubernetes-list-type is map";
       problems.invalid(typePath, property.type, detail);
     }
     if (repeated.has(index)) {
-      problems.invalid(path.child(LIST_KEYS), keys, "must not contain duplicate entries");
+      problems.invalid(path.child(listMapKeysField), keys, "must not contain duplicate entries");
     }
   }
 }
@@ -97,7 +97,7 @@ function checkMapKeys(
  * Validates items of lists of type set, which must be atomic, and the keys of lists of type map.
  */
 export function checkListItems(schema: JsonSchema, path: Path, problems: Problems): void {
-  const listType = schema[LIST_TYPE];
+  const listType = schema[listTypeField];
   const item = itemOf(schema);
   if (item === undefined || (listType !== "set" && listType !== "map")) return;
   const items = path.child("items");
@@ -106,16 +106,20 @@ export function checkListItems(schema: JsonSchema, path: Path, problems: Problem
     problems.forbidden(items.child("nullable"), detail);
   }
   if (listType === "map") {
-    for (const key of schema[LIST_KEYS] ?? [])
+    for (const key of schema[listMapKeysField] ?? [])
       checkMapKeyProperty(key, item, { path: items, problems });
     return;
   }
   // Lists default to atomic, objects to granular.
-  const isList = item.type === "array" && (item[LIST_TYPE] ?? "atomic") !== "atomic";
-  const isObject = item.type === "object" && item[MAP_TYPE] !== "atomic";
+  const isList = item.type === "array" && (item[listTypeField] ?? "atomic") !== "atomic";
+  const isObject = item.type === "object" && item[mapTypeField] !== "atomic";
   if (!isList && !isObject) return;
   const detail = "must be atomic as item of a list with x-kubernetes-list-type=set";
-  problems.invalid(items.child(isList ? LIST_TYPE : MAP_TYPE), item[LIST_TYPE] ?? null, detail);
+  problems.invalid(
+    items.child(isList ? listTypeField : mapTypeField),
+    item[listTypeField] ?? null,
+    detail,
+  );
 }
 
 function checkMapKeyProperty(

@@ -1,10 +1,10 @@
 import type { Path, Problems } from "#schema";
 import { CompiledSchema, followFieldPath, type JsonSchema } from "#structural";
 
-const MAX_FIELDS = 8;
+const maxFields = 8;
 const selectableTypes = ["string", "boolean", "integer"];
 
-/** Requires unique paths to scalar fields of the schema outside metadata, at most MAX_FIELDS. */
+/** Requires unique paths to scalar fields of the schema outside metadata, at most `maxFields`. */
 export function checkSelectableFields(
   fields: readonly { readonly jsonPath: string }[],
   schema: JsonSchema,
@@ -39,5 +39,5 @@ export function checkSelectableFields(
     if (seen.has(found.text)) problems.duplicate(jsonPathPath, jsonPath);
     seen.add(found.text);
   }
-  if (seen.size > MAX_FIELDS && !allowsMany) problems.tooMany(path, seen.size, MAX_FIELDS);
+  if (seen.size > maxFields && !allowsMany) problems.tooMany(path, seen.size, maxFields);
 }

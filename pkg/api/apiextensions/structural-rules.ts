@@ -38,9 +38,9 @@ interface SchemaContext {
   readonly problems: Problems;
 }
 
-const PRESERVE = "x-kubernetes-preserve-unknown-fields";
-const EMBEDDED = "x-kubernetes-embedded-resource";
-const INT_OR_STRING = "x-kubernetes-int-or-string";
+const preserveField = "x-kubernetes-preserve-unknown-fields";
+const embeddedField = "x-kubernetes-embedded-resource";
+const intOrStringField = "x-kubernetes-int-or-string";
 
 function checkInvariants(schema: JsonSchema, context: SchemaContext): void {
   const { path, problems, level } = context;
@@ -76,8 +76,8 @@ function isSchema(value: unknown): value is JsonSchema {
 }
 
 function checkExtensions(schema: JsonSchema, { path, problems }: SchemaContext): void {
-  if (!schema[INT_OR_STRING]) return;
-  for (const name of [PRESERVE, EMBEDDED] as const) {
+  if (!schema[intOrStringField]) return;
+  for (const name of [preserveField, embeddedField] as const) {
     if (!schema[name]) continue;
     const detail = "must be false if x-kubernetes-int-or-string is true";
     problems.invalid(path.child(name), true, detail);
@@ -93,12 +93,12 @@ const missingType: Readonly<Record<Level, string>> = {
 function checkType(schema: JsonSchema, { path, problems, level }: SchemaContext): void {
   const { type = "" } = schema;
   const context = path.child("type");
-  const isEmbedded = schema[EMBEDDED] === true;
+  const isEmbedded = schema[embeddedField] === true;
   if (isEmbedded && type !== "object") {
     const detail = "must be object if x-kubernetes-embedded-resource is true";
     if (type === "") problems.required(context, detail);
     else problems.invalid(context, type, detail);
-  } else if (type === "" && !schema[INT_OR_STRING] && !schema[PRESERVE]) {
+  } else if (type === "" && !schema[intOrStringField] && !schema[preserveField]) {
     problems.required(context, missingType[level]);
   }
   if (isEmbedded && schema.additionalProperties !== undefined) {
@@ -113,7 +113,7 @@ function checkType(schema: JsonSchema, { path, problems, level }: SchemaContext)
 /** Validates what a schema specifies for apiVersion, kind and metadata of objects. */
 function checkObjectFields(schema: JsonSchema, { path, problems, level }: SchemaContext): void {
   const { properties = {} } = schema;
-  const isObject = level === "root" || schema[EMBEDDED] === true;
+  const isObject = level === "root" || schema[embeddedField] === true;
   const context = path.child("properties");
   for (const name of ["kind", "apiVersion"]) {
     const field = entry(properties, name);
@@ -133,7 +133,7 @@ function checkObjectFields(schema: JsonSchema, { path, problems, level }: Schema
       problems.forbidden(context.key("metadata"), detail);
     }
   }
-  if (schema[EMBEDDED] && !schema[PRESERVE] && Object.keys(properties).length === 0) {
+  if (schema[embeddedField] && !schema[preserveField] && Object.keys(properties).length === 0) {
     const detail =
       "must not be empty if x-kubernetes-embedded-resource is true without " +
       "x-kubernetes-preserve-unknown-fields";
@@ -201,9 +201,9 @@ const forbiddenInJunctors = [
   ["description", "must be empty to be structural"],
   ["nullable", "must be false to be structural"],
   ["externalDocs", "must be undefined to be structural"],
-  [PRESERVE, "must be false to be structural"],
-  [EMBEDDED, "must be false to be structural"],
-  [INT_OR_STRING, "must be false to be structural"],
+  [preserveField, "must be false to be structural"],
+  [embeddedField, "must be false to be structural"],
+  [intOrStringField, "must be false to be structural"],
   ["x-kubernetes-list-map-keys", "must be empty to be structural"],
   ["x-kubernetes-list-type", "must be undefined to be structural"],
   ["x-kubernetes-map-type", "must be undefined to be structural"],

@@ -138,8 +138,8 @@ const apiServiceV1 = v1(
 type APIService = Infer<typeof apiServiceV1>;
 
 const path = Path.of("spec");
-const MAX_GROUP_PRIORITY = 20_000;
-const MAX_VERSION_PRIORITY = 1000;
+const maxGroupPriority = 20_000;
+const maxVersionPriority = 1000;
 /** In the order in which messages list them. */
 const statuses = ["True", "False", "Unknown"];
 
@@ -186,8 +186,8 @@ function checkRanks({ spec }: APIService, problems: Problems): void {
     if (value > 0 && value <= highest) return;
     problems.invalid(path.child(field), value, `must be positive and less than ${highest}`);
   };
-  check("groupPriorityMinimum", MAX_GROUP_PRIORITY);
-  check("versionPriority", MAX_VERSION_PRIORITY);
+  check("groupPriorityMinimum", maxGroupPriority);
+  check("versionPriority", maxVersionPriority);
 }
 
 function checkService({ spec }: APIService, problems: Problems): void {

@@ -204,7 +204,7 @@ function checkStatus({ status }: StorageVersion, problems: Problems): void {
   problems.invalid(commonEncodingVersionPath, reported, detail);
 }
 
-const MAX_PRINTED_SERVERS = 3;
+const maxPrintedServers = 3;
 
 /** Table cell such as `a=apps/v1,b=apps/v1`: the first three servers and the number of others. */
 function serversCell(servers: readonly Server[]): string {
@@ -212,8 +212,8 @@ function serversCell(servers: readonly Server[]): string {
   const all = servers.map(
     ({ apiServerID, encodingVersion }) => `${apiServerID}=${encodingVersion}`,
   );
-  const more = all.length - MAX_PRINTED_SERVERS;
-  return all.slice(0, MAX_PRINTED_SERVERS).join(",") + (more > 0 ? ` + ${more} more...` : "");
+  const more = all.length - maxPrintedServers;
+  return all.slice(0, maxPrintedServers).join(",") + (more > 0 ? ` + ${more} more...` : "");
 }
 
 export const storageVersion = kind(storageVersionV1alpha1, {

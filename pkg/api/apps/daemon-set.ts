@@ -180,16 +180,16 @@ type DaemonSet = Infer<typeof daemonSetV1>;
 type Spec = DaemonSet["spec"];
 
 /** Annotation that counts changes of the template, for clients of earlier API versions. */
-const TEMPLATE_GENERATION = "deprecated.daemonset.template.generation";
+const templateGenerationAnnotation = "deprecated.daemonset.template.generation";
 
 function generationOf({ metadata }: DaemonSet): bigint {
-  const text = entry(metadata.annotations, TEMPLATE_GENERATION) ?? "";
+  const text = entry(metadata.annotations, templateGenerationAnnotation) ?? "";
   return /^[-+]?\d{1,18}$/.test(text) ? BigInt(text) : 0n;
 }
 
 function setGeneration({ metadata }: DaemonSet, generation: bigint): void {
   metadata.annotations ??= {};
-  assign(metadata.annotations, TEMPLATE_GENERATION, String(generation));
+  assign(metadata.annotations, templateGenerationAnnotation, String(generation));
 }
 
 function fillDefaults(daemonSet: DaemonSet, { gate }: HookContext): void {
@@ -301,7 +301,7 @@ export const daemonSet = kind(daemonSetV1, {
   scope: "Namespaced",
   versions: [{ version: "v1", struct: daemonSetV1, onByDefault: true, convert: "hub" }],
   subresources: [statusSubresource],
-  rules: { generation: true, fieldAnnotation: TEMPLATE_GENERATION },
+  rules: { generation: true, fieldAnnotation: templateGenerationAnnotation },
   hooks: {
     default: fillDefaults,
     prepareCreate: (object, context) => {

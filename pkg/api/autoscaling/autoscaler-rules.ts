@@ -220,16 +220,16 @@ function checkContainerMetric(
   checkUseTarget(source.target, path.child("target"), problems);
 }
 
-const MAX_WINDOW_SECONDS = 3600;
-const MAX_PERIOD_SECONDS = 1800;
+const maxWindowSeconds = 3600;
+const maxPeriodSeconds = 1800;
 
 function checkRules(rules: ScalingRules | undefined, path: Path, problems: Problems): void {
   if (rules === undefined) return;
   const { stabilizationWindowSeconds: window = 0, selectPolicy, policies = [] } = rules;
   const fieldPath = path.child("stabilizationWindowSeconds");
   if (window < 0) problems.invalid(fieldPath, window, "must be greater than or equal to zero");
-  if (window > MAX_WINDOW_SECONDS) {
-    problems.invalid(fieldPath, window, `must be less than or equal to ${MAX_WINDOW_SECONDS}`);
+  if (window > maxWindowSeconds) {
+    problems.invalid(fieldPath, window, `must be less than or equal to ${maxWindowSeconds}`);
   }
   const choices = ["Disabled", "Max", "Min"];
   if (selectPolicy !== undefined && !choices.includes(selectPolicy)) {
@@ -245,8 +245,8 @@ function checkRules(rules: ScalingRules | undefined, path: Path, problems: Probl
     if (value <= 0) problems.invalid(each.child("value"), value, "must be greater than zero");
     const ofPeriod = each.child("periodSeconds");
     if (period <= 0) problems.invalid(ofPeriod, period, "must be greater than zero");
-    if (period > MAX_PERIOD_SECONDS) {
-      problems.invalid(ofPeriod, period, `must be less than or equal to ${MAX_PERIOD_SECONDS}`);
+    if (period > maxPeriodSeconds) {
+      problems.invalid(ofPeriod, period, `must be less than or equal to ${maxPeriodSeconds}`);
     }
   }
   if (rules.tolerance === undefined || !rules.tolerance.startsWith("-")) return;

@@ -1,30 +1,30 @@
 import type { Autoscaler, Metric, MetricStatus, MetricTarget } from "./autoscaler-structs.ts";
 
-const UNKNOWN = "<unknown>";
-const MAX_PRINTED_METRICS = 2;
+const unknownText = "<unknown>";
+const maxPrintedMetrics = 2;
 
 /** Table cell of current and target values: `cpu: 42%/80%, 900m/1k + 1 more...`. */
 export function targetsCell({ spec, status }: Autoscaler): string {
   const metrics = spec.metrics ?? [];
   if (metrics.length === 0) return "<none>";
   const cells = metrics.map((metric, index) => cell(metric, status.currentMetrics?.[index]));
-  if (cells.length <= MAX_PRINTED_METRICS) return cells.join(", ");
-  return `${cells.slice(0, MAX_PRINTED_METRICS).join(", ")} + ${cells.length - MAX_PRINTED_METRICS} more...`;
+  if (cells.length <= maxPrintedMetrics) return cells.join(", ");
+  return `${cells.slice(0, maxPrintedMetrics).join(", ")} + ${cells.length - maxPrintedMetrics} more...`;
 }
 
 function cell(metric: Metric, status: MetricStatus | undefined): string {
   const { external, pods, object, resource, containerResource } = metric;
   switch (metric.type) {
     case "External":
-      return external ? valueCell(external.target, status?.external?.current) : UNKNOWN;
+      return external ? valueCell(external.target, status?.external?.current) : unknownText;
     case "Pods":
-      return `${status?.pods?.current.averageValue ?? UNKNOWN}/${pods?.target.averageValue ?? ""}`;
+      return `${status?.pods?.current.averageValue ?? unknownText}/${pods?.target.averageValue ?? ""}`;
     case "Object":
-      return object ? valueCell(object.target, status?.object?.current) : UNKNOWN;
+      return object ? valueCell(object.target, status?.object?.current) : unknownText;
     case "Resource":
-      return resource ? useCell(resource, status?.resource?.current) : UNKNOWN;
+      return resource ? useCell(resource, status?.resource?.current) : unknownText;
     case "ContainerResource":
-      if (containerResource === undefined) return UNKNOWN;
+      if (containerResource === undefined) return unknownText;
       return useCell(containerResource, status?.containerResource?.current);
     default:
       return "<unknown type>";
@@ -35,9 +35,9 @@ type Current = NonNullable<MetricStatus["resource"]>["current"];
 
 function valueCell({ averageValue, value }: MetricTarget, current: Current | undefined): string {
   if (averageValue !== undefined) {
-    return `${current?.averageValue ?? UNKNOWN}/${averageValue} (avg)`;
+    return `${current?.averageValue ?? unknownText}/${averageValue} (avg)`;
   }
-  return `${current?.value ?? UNKNOWN}/${value ?? ""}`;
+  return `${current?.value ?? unknownText}/${value ?? ""}`;
 }
 
 function useCell(
@@ -45,10 +45,10 @@ function useCell(
   current: Current | undefined,
 ): string {
   if (target.averageValue !== undefined) {
-    return `${name}: ${current?.averageValue ?? UNKNOWN}/${target.averageValue}`;
+    return `${name}: ${current?.averageValue ?? unknownText}/${target.averageValue}`;
   }
   const percent = (share: number | undefined, otherwise: string) =>
     share === undefined ? otherwise : `${share}%`;
-  const now = percent(current?.averageUtilization, UNKNOWN);
+  const now = percent(current?.averageUtilization, unknownText);
   return `${name}: ${now}/${percent(target.averageUtilization, "<auto>")}`;
 }

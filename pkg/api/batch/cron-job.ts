@@ -110,12 +110,12 @@ type CronJob = Infer<typeof cronJobV1>;
 type Spec = CronJob["spec"];
 
 /** Maximum length of the name: Job names append 11 characters, and label values hold 63. */
-const MAX_NAME_LENGTH = 52;
+const maxNameLength = 52;
 const path = Path.of("spec");
 const jobPath = path.child("jobTemplate", "spec");
 
 /** Warning about a time zone in the schedule of an update; the path is Kubernetes' spelling. */
-const SCHEDULE_ZONE =
+const scheduleZoneMessage =
   "cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see " +
   `https://${kubernetes.label}/docs/concepts/workloads/controllers/cron-jobs/ for more details`;
 
@@ -206,8 +206,8 @@ export const cronJob = kind(cronJobV1, {
     validate: (object, problems, context) => {
       checkSpec(object.spec, undefined, { problems, context });
       const { name = "" } = object.metadata;
-      if (name.length <= MAX_NAME_LENGTH) return;
-      const detail = `must be no more than ${MAX_NAME_LENGTH} characters`;
+      if (name.length <= maxNameLength) return;
+      const detail = `must be no more than ${maxNameLength} characters`;
       problems.invalid(Path.of("metadata.name"), name, detail);
     },
     validateUpdate: (object, old, problems, context) => {
@@ -218,7 +218,7 @@ export const cronJob = kind(cronJobV1, {
       ...(old === undefined ? nameWarnings(object) : []),
       ...jobSpecWarnings(object.spec.jobTemplate.spec, jobPath, { object, old, context }),
       ...(old !== undefined && context.subresource === "" && hasZone(object.spec.schedule)
-        ? [SCHEDULE_ZONE]
+        ? [scheduleZoneMessage]
         : []),
     ],
   },

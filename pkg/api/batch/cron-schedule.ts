@@ -162,7 +162,7 @@ function parseRange(range: string, { least, most, names }: Bounds): Range | stri
 }
 
 /** Maximum digits of a number; longer ones are too large, even with leading zeros. */
-const MAX_NUMBER_DIGITS = 100;
+const maxNumberDigits = 100;
 
 /** Parses a number or name; returns the error message as a string. */
 function numberOf(text: string, names: readonly string[]): number | string {
@@ -170,7 +170,7 @@ function numberOf(text: string, names: readonly string[]): number | string {
   if (named >= 0) return names === months ? named + 1 : named;
   const prefix = `failed to parse int from ${text}: strconv.Atoi: parsing ${JSON.stringify(text)}`;
   if (!/^[-+]?\d+$/.test(text)) return `${prefix}: invalid syntax`;
-  if (text.length > MAX_NUMBER_DIGITS || BigInt(text.replace("+", "")) > 2n ** 63n - 1n)
+  if (text.length > maxNumberDigits || BigInt(text.replace("+", "")) > 2n ** 63n - 1n)
     return `${prefix}: value out of range`;
   const number = Number(text);
   return number < 0 ? `negative number (${number}) not allowed: ${text}` : number;

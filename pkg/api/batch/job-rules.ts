@@ -13,12 +13,12 @@ interface FieldContext {
   readonly problems: Problems;
 }
 
-const MAX_PARALLELISM = 100_000;
-const MANY_COMPLETIONS = 100_000;
+const maxParallelism = 100_000;
+const manyCompletions = 100_000;
 /** Limits for Jobs with many completions and backoffLimitPerIndex. */
-const MAX_PARALLELISM_OF_MANY = 10_000;
-const MAX_FAILED_OF_MANY = 10_000;
-const MAX_MANAGER_LENGTH = 63;
+const maxParallelismOfMany = 10_000;
+const maxFailedOfMany = 10_000;
+const maxManagerLength = 63;
 
 /** Validates the spec except the selector. */
 export function checkJobSpec(spec: JobSpec, target: FieldContext, context: HookContext): void {
@@ -59,7 +59,7 @@ function checkManager(manager: string | undefined, path: Path, problems: Problem
       }
     }
   }
-  if (manager.length > MAX_MANAGER_LENGTH) problems.tooLong(path, manager, MAX_MANAGER_LENGTH);
+  if (manager.length > maxManagerLength) problems.tooLong(path, manager, maxManagerLength);
 }
 
 function checkCompletionMode(spec: JobSpec, { path, problems }: FieldContext): void {
@@ -83,36 +83,36 @@ function checkIndexed(spec: JobSpec, { path, problems }: FieldContext): void {
   if (completions === undefined) {
     problems.required(path.child("completions"), "when completion mode is Indexed");
   }
-  if (parallelism > MAX_PARALLELISM) {
-    const detail = `must be less than or equal to ${MAX_PARALLELISM} when completion mode is Indexed`;
+  if (parallelism > maxParallelism) {
+    const detail = `must be less than or equal to ${maxParallelism} when completion mode is Indexed`;
     problems.invalid(ofParallel, parallelism, detail);
   }
   if (completions !== undefined && failed !== undefined && failed > completions) {
     problems.invalid(ofFailed, failed, "must be less than or equal to completions");
   }
-  if (failed !== undefined && failed > MANY_COMPLETIONS) {
-    problems.invalid(ofFailed, failed, `must be less than or equal to ${MANY_COMPLETIONS}`);
+  if (failed !== undefined && failed > manyCompletions) {
+    problems.invalid(ofFailed, failed, `must be less than or equal to ${manyCompletions}`);
   }
-  if ((completions ?? 0) <= MANY_COMPLETIONS || backoffLimitPerIndex === undefined) return;
-  const reason = `completions are above ${MANY_COMPLETIONS}`;
+  if ((completions ?? 0) <= manyCompletions || backoffLimitPerIndex === undefined) return;
+  const reason = `completions are above ${manyCompletions}`;
   const above = `when ${reason} and used with backoff limit per index`;
   if (failed === undefined) {
-    const detail = `must be specified when completions is above ${MANY_COMPLETIONS}`;
+    const detail = `must be specified when completions is above ${manyCompletions}`;
     problems.required(ofFailed, detail);
   }
-  if (parallelism > MAX_PARALLELISM_OF_MANY) {
-    const detail = `must be less than or equal to ${MAX_PARALLELISM_OF_MANY} ${above}`;
+  if (parallelism > maxParallelismOfMany) {
+    const detail = `must be less than or equal to ${maxParallelismOfMany} ${above}`;
     problems.invalid(ofParallel, parallelism, detail);
   }
-  if (failed !== undefined && failed > MAX_FAILED_OF_MANY) {
-    const detail = `must be less than or equal to ${MAX_FAILED_OF_MANY} ${above}`;
+  if (failed !== undefined && failed > maxFailedOfMany) {
+    const detail = `must be less than or equal to ${maxFailedOfMany} ${above}`;
     problems.invalid(ofFailed, failed, detail);
   }
 }
 
-const MAX_RULES = 20;
-const MAX_PATTERNS = 20;
-const MAX_VALUES = 255;
+const maxRules = 20;
+const maxPatterns = 20;
+const maxValues = 255;
 const actions = ["Count", "FailIndex", "FailJob", "Ignore"];
 
 /** `["a" "b"]`: texts as Go's %q prints a list. */
@@ -122,7 +122,7 @@ const quotedList = (values: readonly string[]): string =>
 function checkFailurePolicy(spec: JobSpec, { path, problems }: FieldContext): void {
   const list = path.child("podFailurePolicy", "rules");
   const rules = spec.podFailurePolicy?.rules ?? [];
-  if (rules.length > MAX_RULES) problems.tooMany(list, rules.length, MAX_RULES);
+  if (rules.length > maxRules) problems.tooMany(list, rules.length, maxRules);
   for (const [index, rule] of rules.entries()) {
     checkFailureRule(rule, spec, { path: list.index(index), problems });
   }
@@ -182,7 +182,7 @@ function checkCodes(
 ): void {
   const values = given ?? [];
   if (values.length === 0) problems.invalid(path, given ?? null, "at least one value is required");
-  if (values.length > MAX_VALUES) problems.tooMany(path, values.length, MAX_VALUES);
+  if (values.length > maxValues) problems.tooMany(path, values.length, maxValues);
   const repeated = duplicateIndexes(values, (value) => value);
   for (const [index, value] of values.entries()) {
     const fieldPath = path.index(index);
@@ -201,7 +201,7 @@ function checkPatterns(
   path: Path,
   problems: Problems,
 ): void {
-  if (patterns.length > MAX_PATTERNS) problems.tooMany(path, patterns.length, MAX_PATTERNS);
+  if (patterns.length > maxPatterns) problems.tooMany(path, patterns.length, maxPatterns);
   const statuses = ["False", "True", "Unknown"];
   for (const [index, { type, status }] of patterns.entries()) {
     const itemPath = path.index(index);
@@ -229,7 +229,7 @@ function checkSuccessPolicy(spec: JobSpec, { path, problems }: FieldContext): vo
     const detail = "at least one rules must be specified when the successPolicy is specified";
     problems.required(list, detail);
   }
-  if (rules.length > MAX_RULES) problems.tooMany(list, rules.length, MAX_RULES);
+  if (rules.length > maxRules) problems.tooMany(list, rules.length, maxRules);
   for (const [index, rule] of rules.entries()) {
     checkSuccessRule(rule, spec.completions ?? 0, { path: list.index(index), problems });
   }

@@ -4,8 +4,8 @@ import { type HasGeneration, keepsGeneration, podWarnings } from "../core/pod/po
 import type { JobSpec } from "./job-structs.ts";
 
 /** Completions and parallelism above which the status may not hold all completed indexes. */
-const MANY_COMPLETIONS = 100_000;
-const MUCH_PARALLELISM = 10_000;
+const manyCompletions = 100_000;
+const highParallelism = 10_000;
 
 /** Warnings about a Job or job template; none if an update does not change the spec. */
 export function jobSpecWarnings(
@@ -23,9 +23,7 @@ export function jobSpecWarnings(
 ): readonly string[] {
   if (context.subresource !== "" || keepsGeneration(object, old)) return [];
   const isMuch =
-    completionMode === "Indexed" &&
-    completions > MANY_COMPLETIONS &&
-    parallelism > MUCH_PARALLELISM;
+    completionMode === "Indexed" && completions > manyCompletions && parallelism > highParallelism;
   const message =
     "In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher " +
     "than 10^4, Kubernetes might not be able to track completedIndexes when a big number of " +

@@ -20,14 +20,19 @@ import { containerCells } from "../core/pod-template.ts";
 import { checkLabelSelector } from "../label-selector.ts";
 import { ageColumn, ageOf, column, humanDuration, nameColumn, nameOf } from "../printing.ts";
 import { goValue } from "../go/go-shape.ts";
-import { splitByStatusSubresource, entry, FIELD_IMMUTABLE, mustNotChange } from "../strategy.ts";
+import {
+  splitByStatusSubresource,
+  entry,
+  fieldImmutableMessage,
+  mustNotChange,
+} from "../strategy.ts";
 import { checkJobSpec } from "./job-rules.ts";
 import { checkJobStatus, hasCondition } from "./job-status-rules.ts";
 import { jobSpecWarnings } from "./job-warnings.ts";
 import { type Job, type JobSpec, jobSpec, jobV1 } from "./job-structs.ts";
 
-const BACKOFF_LIMIT = 6;
-const LARGEST_INT32 = 2 ** 31 - 1;
+const defaultBackoffLimit = 6;
+const maxInt32 = 2 ** 31 - 1;
 
 function fillDefaults({ metadata, spec }: Job, { gate }: HookContext): void {
   if (spec.completions === undefined && spec.parallelism === undefined) {
@@ -35,7 +40,7 @@ function fillDefaults({ metadata, spec }: Job, { gate }: HookContext): void {
     spec.parallelism = 1;
   }
   spec.parallelism ??= 1;
-  spec.backoffLimit ??= spec.backoffLimitPerIndex === undefined ? BACKOFF_LIMIT : LARGEST_INT32;
+  spec.backoffLimit ??= spec.backoffLimitPerIndex === undefined ? defaultBackoffLimit : maxInt32;
   defaultLabels({ metadata, spec });
   spec.completionMode ??= "NonIndexed";
   spec.suspend ??= false;
@@ -53,7 +58,7 @@ const generatedLabels = [
   ["batch.{label}/job-name", "name"],
 ] as const;
 
-const CONTROLLER_UID = "batch.{label}/controller-uid";
+const controllerUidLabel = "batch.{label}/controller-uid";
 
 /** Generates a selector for the label with the Job's unique UID. */
 function generateSelector(job: Job, { domain }: HookContext): void {
@@ -72,7 +77,7 @@ function generateSelector(job: Job, { domain }: HookContext): void {
   if (isShared || Object.keys(metadata.labels ?? {}).length === 0) metadata.labels = { ...labels };
   spec.selector ??= {};
   spec.selector.matchLabels ??= {};
-  const key = resolve(CONTROLLER_UID, domain);
+  const key = resolve(controllerUidLabel, domain);
   if (entry(spec.selector.matchLabels, key) === undefined) {
     assign(spec.selector.matchLabels, key, metadata.uid ?? "");
   }
@@ -137,7 +142,7 @@ function validateUpdate(
     const declared = fieldNamed(jobSpec, field)!;
     if (fieldEquality(declared)(now, before)) return;
     const goField = now === undefined ? null : goValue(declared.type, now);
-    problems.invalid(path.child(field), goField, FIELD_IMMUTABLE);
+    problems.invalid(path.child(field), goField, fieldImmutableMessage);
   };
   const { selector } = job.spec;
   mustNotChange(problems, path.child("selector"), {

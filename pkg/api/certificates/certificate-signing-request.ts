@@ -180,8 +180,8 @@ const specPath = Path.of("spec");
 const conditionsPath = Path.of("status.conditions");
 const certificatePath = Path.of("status.certificate");
 
-const MIN_SECONDS = 600;
-const LEGACY_SIGNER = `${kubernetes.label}/legacy-unknown`;
+const minSeconds = 600;
+const legacySigner = `${kubernetes.label}/legacy-unknown`;
 
 /** Conditions that may only be True. */
 const trueOnlyConditions = ["Approved", "Denied", "Failed"];
@@ -266,12 +266,12 @@ function checkSpec({ spec }: Request, problems: Problems): void {
   checkRequest(spec, problems);
   checkUsages(spec, problems);
   const signerNamePath = specPath.child("signerName");
-  if (spec.signerName === LEGACY_SIGNER) {
+  if (spec.signerName === legacySigner) {
     const detail = "the legacy signerName is not allowed via this API version";
     problems.invalid(signerNamePath, spec.signerName, detail);
   } else checkSignerName(spec.signerName, signerNamePath, problems);
   const { expirationSeconds: seconds } = spec;
-  if (seconds === undefined || seconds >= MIN_SECONDS) return;
+  if (seconds === undefined || seconds >= minSeconds) return;
   const detail = "may not specify a duration less than 600 seconds (10 minutes)";
   problems.invalid(specPath.child("expirationSeconds"), seconds, detail);
 }

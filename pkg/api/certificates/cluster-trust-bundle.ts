@@ -49,7 +49,7 @@ type ClusterTrustBundle = Infer<typeof clusterTrustBundleV1beta1>;
 
 const signerPath = Path.of("spec.signerName");
 const bundlePath = Path.of("spec.trustBundle");
-const OMITTED = "<value omitted>";
+const omittedValue = "<value omitted>";
 
 /** Requires the name to begin with that of the signer, with `:` instead of `/`. */
 function checkName({ metadata, spec }: ClusterTrustBundle, problems: Problems): void {
@@ -83,11 +83,11 @@ function checkBundle({ trustBundle }: ClusterTrustBundle["spec"], problems: Prob
   const before = problems.list.length;
   for (const [index, block] of blocks.entries()) {
     const fault = blockFault(block);
-    if (fault !== undefined) problems.invalid(bundlePath, OMITTED, `entry ${index} ${fault}`);
+    if (fault !== undefined) problems.invalid(bundlePath, omittedValue, `entry ${index} ${fault}`);
   }
   if (problems.list.length > before) return;
   if (blocks.length === 0) {
-    problems.invalid(bundlePath, OMITTED, "at least one trust anchor must be provided");
+    problems.invalid(bundlePath, omittedValue, "at least one trust anchor must be provided");
   }
   const places = new Map<string, number[]>();
   for (const [index, { bytes }] of blocks.entries()) {
@@ -97,7 +97,7 @@ function checkBundle({ trustBundle }: ClusterTrustBundle["spec"], problems: Prob
   for (const indices of places.values()) {
     if (indices.length < 2) continue;
     const detail = `duplicate trust anchor (indices [${indices.join(" ")}])`;
-    problems.invalid(bundlePath, OMITTED, detail);
+    problems.invalid(bundlePath, omittedValue, detail);
   }
 }
 

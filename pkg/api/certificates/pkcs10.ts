@@ -12,11 +12,11 @@ export interface CertificateRequest {
   readonly signatureFault: string | undefined;
 }
 
-const REQUEST_TYPE = "CERTIFICATE REQUEST";
+const requestPemType = "CERTIFICATE REQUEST";
 
 /** Object identifiers as hexadecimal DER. */
-const ORGANIZATION = "55040a";
-const COMMON_NAME = "550403";
+const organizationOid = "55040a";
+const commonNameOid = "550403";
 
 const digests: Readonly<Record<string, string>> = {
   "2a864886f70d010105": "sha1",
@@ -31,7 +31,7 @@ const digests: Readonly<Record<string, string>> = {
 /** Decodes a PEM certificate signing request; returns an error message if it is invalid. */
 export function parseRequest(text: string): CertificateRequest | { readonly fault: string } {
   const block = pemBlocks(text)[0];
-  if (block?.type !== REQUEST_TYPE) return { fault: `PEM block type must be ${REQUEST_TYPE}` };
+  if (block?.type !== requestPemType) return { fault: `PEM block type must be ${requestPemType}` };
   const outer = readElement(block.bytes);
   const parts = outer && outer.tag === tags.sequence ? readElements(outer.content) : undefined;
   const [info, algorithm, signature] = parts ?? [];
@@ -45,8 +45,8 @@ export function parseRequest(text: string): CertificateRequest | { readonly faul
     return { fault: "asn1: structure error: malformed certificate request" };
   }
   const signatureFault = faultOf({ info, algorithm, signature, publicKey });
-  const organizations = namesOf(subject, ORGANIZATION);
-  const commonName = namesOf(subject, COMMON_NAME).at(-1) ?? "";
+  const organizations = namesOf(subject, organizationOid);
+  const commonName = namesOf(subject, commonNameOid).at(-1) ?? "";
   return { organizations, commonName, signatureFault };
 }
 

@@ -115,11 +115,11 @@ type PodCertificateRequest = Infer<typeof podCertificateRequestV1alpha1>;
 type Spec = PodCertificateRequest["spec"];
 
 const path = Path.of("spec");
-const MAX_UID_LENGTH = 128;
-const MAX_KEY_BYTES = 10 * 1024;
-const MIN_SECONDS = 60 * 60;
-const DAY = 24 * 60 * 60;
-const MAX_SECONDS = 91 * DAY;
+const maxUidLength = 128;
+const maxKeyBytes = 10 * 1024;
+const minSeconds = 60 * 60;
+const daySeconds = 24 * 60 * 60;
+const maxSeconds = 91 * daySeconds;
 const outcomes = ["Denied", "Failed", "Issued"];
 
 function checkSubjects(spec: Spec, problems: Problems): void {
@@ -130,7 +130,7 @@ function checkSubjects(spec: Spec, problems: Problems): void {
     const uid = spec[`${subject}UID`];
     const fieldPath = path.child(`${subject}UID`);
     if (uid === "") problems.invalid(fieldPath, uid, "must not be empty");
-    if (uid.length > MAX_UID_LENGTH) problems.tooLong(fieldPath, uid, MAX_UID_LENGTH);
+    if (uid.length > maxUidLength) problems.tooLong(fieldPath, uid, maxUidLength);
   }
 }
 
@@ -140,13 +140,13 @@ function checkExpiry(
   problems: Problems,
 ): void {
   const maxExpirationSecondsPath = path.child("maxExpirationSeconds");
-  const longest = signerName.startsWith(`${kubernetes.label}/`) ? DAY : MAX_SECONDS;
+  const longest = signerName.startsWith(`${kubernetes.label}/`) ? daySeconds : maxSeconds;
   if (seconds === undefined) return problems.required(maxExpirationSecondsPath, "must be set");
-  if (seconds >= MIN_SECONDS && seconds <= longest) return;
+  if (seconds >= minSeconds && seconds <= longest) return;
   problems.invalid(
     maxExpirationSecondsPath,
     seconds,
-    `must be in the range [${MIN_SECONDS}, ${longest}]`,
+    `must be in the range [${minSeconds}, ${longest}]`,
   );
 }
 
@@ -185,8 +185,8 @@ function checkKey(spec: Spec, problems: Problems): void {
     [proofPath, spec.proofOfPossession],
   ] as const) {
     if (!text) problems.required(fieldPath, "must be non-empty");
-    else if (Buffer.byteLength(text, "base64") > MAX_KEY_BYTES) {
-      problems.tooLong(fieldPath, "", MAX_KEY_BYTES);
+    else if (Buffer.byteLength(text, "base64") > maxKeyBytes) {
+      problems.tooLong(fieldPath, "", maxKeyBytes);
     }
   }
   if (!spec.pkixPublicKey || !spec.proofOfPossession) return;

@@ -13,7 +13,7 @@ import { isConfigMapKey, kind, microTime, objectMeta } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { mustNotChange, same } from "../strategy.ts";
 import { compareSemver, parseSemver } from "#base";
-import { checkStrategyName, OLDEST_EMULATION_VERSION } from "./strategy-name.ts";
+import { checkStrategyName, oldestEmulationVersion } from "./strategy-name.ts";
 
 /** Struct of one version; both versions have the same fields. */
 function leaseCandidateIn(version: "v1beta1" | "v1alpha2") {
@@ -103,8 +103,8 @@ function validate({ spec }: LeaseCandidate, problems: Problems): void {
   }
   if (strategy === "") problems.required(path.child("strategy"));
   else checkStrategyName(strategy, path.child("strategy"), problems);
-  if (strategy === OLDEST_EMULATION_VERSION && compareSemver(emulated, zero) === 0) {
-    const detail = `must be specified when \`strategy\` is '${OLDEST_EMULATION_VERSION}'`;
+  if (strategy === oldestEmulationVersion && compareSemver(emulated, zero) === 0) {
+    const detail = `must be specified when \`strategy\` is '${oldestEmulationVersion}'`;
     problems.required(path.child("emulationVersion"), detail);
   }
 }

@@ -65,14 +65,14 @@ const leaseV1 = v1(
 
 type Lease = Infer<typeof leaseV1>;
 
-const GATE = "CoordinatedLeaderElection";
+const coordinatedElectionGate = "CoordinatedLeaderElection";
 
 /**
  * Drops the fields of gate CoordinatedLeaderElection while it is off, unless the old lease set
  * them.
  */
 function dropGated(lease: Lease, old: Lease | undefined, context: HookContext): void {
-  if (context.gate(GATE) || old?.spec.strategy !== undefined) return;
+  if (context.gate(coordinatedElectionGate) || old?.spec.strategy !== undefined) return;
   if (old?.spec.preferredHolder !== undefined) return;
   delete lease.spec.strategy;
   delete lease.spec.preferredHolder;

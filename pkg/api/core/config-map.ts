@@ -13,7 +13,7 @@ import {
 import { isConfigMapKey, kind, objectMeta } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { entry, invalidEach, sortedKeys } from "../strategy.ts";
-import { checkImmutableData, MAX_DATA_BYTES, sizeOfBase64 } from "./shared/immutable-data.ts";
+import { checkImmutableData, maxDataBytes, sizeOfBase64 } from "./shared/immutable-data.ts";
 
 const v1 = structs("api/core/v1");
 
@@ -63,7 +63,7 @@ function validate(configMap: ConfigMap, problems: Problems): void {
     invalidEach(problems, path, { value: key, messages: isConfigMapKey(key) });
     size += sizeOfBase64(entry(configMap.binaryData, key) ?? "");
   }
-  if (size > MAX_DATA_BYTES) problems.tooLong(Path.of("[]"), "", MAX_DATA_BYTES);
+  if (size > maxDataBytes) problems.tooLong(Path.of("[]"), "", maxDataBytes);
 }
 
 export const configMap = kind(configMapV1, {

@@ -22,7 +22,7 @@ import {
   objectMeta,
 } from "#meta";
 import { parseIp } from "#base";
-import { addressWarning, NOT_AN_ADDRESS, unreachableReason } from "../networking/ip.ts";
+import { addressWarning, notAnAddressMessage, unreachableReason } from "../networking/ip.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { entry, invalidEach } from "../strategy.ts";
 import { objectReference } from "./shared/references.ts";
@@ -118,7 +118,7 @@ const protocols = ["SCTP", "TCP", "UDP"];
 function checkAddress({ ip, hostname, nodeName }: Address, path: Path, problems: Problems): void {
   const ipPath = path.child("ip");
   const address = parseIp(ip);
-  if (address === undefined) problems.invalid(ipPath, ip, NOT_AN_ADDRESS);
+  if (address === undefined) problems.invalid(ipPath, ip, notAnAddressMessage);
   if (hostname) {
     const messages = isDns1123Label(hostname);
     invalidEach(problems, path.child("hostname"), { value: hostname, messages });
@@ -175,7 +175,7 @@ function validate({ subsets = [] }: Endpoints, problems: Problems): void {
   }
 }
 
-const MANAGED_BY = "endpoints.{label}/managed-by";
+const managedByLabel = "endpoints.{label}/managed-by";
 
 /** Warnings about addresses, except in Endpoints that the controller manages. */
 function warnings(
@@ -183,7 +183,7 @@ function warnings(
   _old: Endpoints | undefined,
   { domain }: HookContext,
 ): readonly string[] {
-  if (entry(metadata.labels, resolve(MANAGED_BY, domain)) === "endpoint-controller") return [];
+  if (entry(metadata.labels, resolve(managedByLabel, domain)) === "endpoint-controller") return [];
   return subsets.flatMap((subset, index) =>
     (["addresses", "notReadyAddresses"] as const).flatMap((field) =>
       (subset[field] ?? []).flatMap(({ ip }, i) => {
@@ -194,7 +194,7 @@ function warnings(
   );
 }
 
-const MAX_PRINTED_ADDRESSES = 3;
+const maxPrintedAddresses = 3;
 
 /** Table cell such as `10.0.0.1:80,10.0.0.2:80`: the first three and the number of others. */
 function describe(subsets: Endpoints["subsets"]): string {
@@ -204,8 +204,8 @@ function describe(subsets: Endpoints["subsets"]): string {
       ? addresses.map(({ ip }) => ip)
       : ports.flatMap(({ port }) => addresses.map(({ ip }) => hostPort(ip, port))),
   );
-  const more = all.length - MAX_PRINTED_ADDRESSES;
-  return all.slice(0, MAX_PRINTED_ADDRESSES).join(",") + (more > 0 ? ` + ${more} more...` : "");
+  const more = all.length - maxPrintedAddresses;
+  return all.slice(0, maxPrintedAddresses).join(",") + (more > 0 ? ` + ${more} more...` : "");
 }
 
 function hostPort(ip: string, port: number): string {

@@ -207,8 +207,8 @@ function down(event: Event): NewEvent {
 
 const isCore = (context: HookContext) => context.requestGroup === "";
 
-const MAX_WORD = 128;
-const MAX_NOTE = 1024;
+const maxReasonLength = 128;
+const maxNoteLength = 1024;
 
 function checkLength(path: Path, text: string, { maximum, problems }: Limit): void {
   if (Array.from(text).length === 0) problems.required(path);
@@ -249,12 +249,12 @@ function checkCommon(event: Event, problems: Problems, context: HookContext): vo
     const path = Path.of(isCore(context) ? "reportingComponent" : "reportingController");
     if (controller === "") problems.required(path);
     invalidEach(problems, path, { value: controller, messages: isQualifiedName(controller) });
-    const words = { maximum: MAX_WORD, problems };
+    const words = { maximum: maxReasonLength, problems };
     checkLength(Path.of("reportingInstance"), event.reportingInstance, words);
     checkLength(Path.of("action"), event.action ?? "", words);
     checkLength(Path.of("reason"), event.reason ?? "", words);
     if (event.message) {
-      checkLength(Path.of("message"), event.message, { maximum: MAX_NOTE, problems });
+      checkLength(Path.of("message"), event.message, { maximum: maxNoteLength, problems });
     }
   }
   const messages = isDns1123Subdomain(namespace);

@@ -74,8 +74,8 @@ const namespaceV1 = v1(
 type Namespace = Infer<typeof namespaceV1>;
 
 /** Finalizer of every namespace, removed after its content is deleted. */
-const CONTENT_FINALIZER = "kubernetes";
-const standardFinalizers = [CONTENT_FINALIZER, "orphan", "foregroundDeletion"];
+const contentFinalizer = "kubernetes";
+const standardFinalizers = [contentFinalizer, "orphan", "foregroundDeletion"];
 
 /** Sets the immutable label with the name of the namespace, for selectors. */
 function labelName(namespace: Namespace, { domain }: HookContext): void {
@@ -154,8 +154,8 @@ export const namespace = kind(namespaceV1, {
       labelName(object, context);
       object.status = { phase: "Active" };
       const finalizers = object.spec.finalizers ?? [];
-      if (finalizers.includes(CONTENT_FINALIZER)) return;
-      object.spec.finalizers = [...finalizers, CONTENT_FINALIZER];
+      if (finalizers.includes(contentFinalizer)) return;
+      object.spec.finalizers = [...finalizers, contentFinalizer];
     },
     prepareUpdate,
     validate: checkFinalizers,

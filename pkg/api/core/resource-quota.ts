@@ -13,7 +13,7 @@ import {
 } from "#schema";
 import { kind, objectMeta } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { splitByStatusSubresource, entry, FIELD_IMMUTABLE, sortedKeys } from "../strategy.ts";
+import { splitByStatusSubresource, entry, fieldImmutableMessage, sortedKeys } from "../strategy.ts";
 import { roundAmounts } from "./shared/resource-amounts.ts";
 import {
   checkQuotaResourceName,
@@ -318,7 +318,7 @@ export const resourceQuota = kind(resourceQuotaV1, {
       if (subresource === "status") return checkStatus(object, problems);
       checkSpec(object, problems);
       if (sameSet(object.spec.scopes, old.spec.scopes)) return;
-      problems.invalid(Path.of("spec.scopes"), object.spec.scopes ?? null, FIELD_IMMUTABLE);
+      problems.invalid(Path.of("spec.scopes"), object.spec.scopes ?? null, fieldImmutableMessage);
     },
   },
   columns: [

@@ -18,7 +18,7 @@ import { type HookContext, isConfigMapKey, kind, objectMeta, resolve } from "#me
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { entry, invalidEach, mustNotChange, sortedKeys } from "../strategy.ts";
 import { keyPairFault } from "./key-pair.ts";
-import { checkImmutableData, MAX_DATA_BYTES, sizeOfBase64 } from "./shared/immutable-data.ts";
+import { checkImmutableData, maxDataBytes, sizeOfBase64 } from "./shared/immutable-data.ts";
 
 const v1 = structs("api/core/v1");
 
@@ -132,7 +132,7 @@ function validate(secret: Secret, problems: Problems, context: HookContext): voi
     invalidEach(problems, data.key(key), { value: key, messages: isConfigMapKey(key) });
     size += sizeOfBase64(entry(secret.data, key) ?? "");
   }
-  if (size > MAX_DATA_BYTES) problems.tooLong(data, "", MAX_DATA_BYTES);
+  if (size > maxDataBytes) problems.tooLong(data, "", maxDataBytes);
   for (const [type, check] of Object.entries(requirements)) {
     if (resolve(type, context.domain) === secret.type) check(secret, problems, context);
   }

@@ -42,7 +42,7 @@ function keepNames(account: ServiceAccount): void {
   account.secrets = account.secrets.map(({ name }) => (name === undefined ? {} : { name }));
 }
 
-const ENFORCE_SECRETS = "{label}/enforce-mountable-secrets";
+const enforceSecretsAnnotation = "{label}/enforce-mountable-secrets";
 
 /** Warns if a write adds the deprecated annotation. */
 function warnings(
@@ -50,7 +50,7 @@ function warnings(
   old: ServiceAccount | undefined,
   { domain }: HookContext,
 ): readonly string[] {
-  const key = resolve(ENFORCE_SECRETS, domain);
+  const key = resolve(enforceSecretsAnnotation, domain);
   if (entry(metadata.annotations, key) === undefined) return [];
   if (entry(old?.metadata.annotations, key) !== undefined) return [];
   const instead = "prefer separate namespaces to isolate access to mounted secrets";

@@ -28,7 +28,7 @@ import { objectReference } from "../core/shared/references.ts";
 import {
   addressWarning,
   checkAddress,
-  NOT_AN_ADDRESS,
+  notAnAddressMessage,
   unreachableReason,
 } from "../networking/ip.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
@@ -176,10 +176,10 @@ type EndpointSlice = Infer<typeof endpointSliceV1>;
 type Endpoint = Infer<typeof endpoint>;
 type Port = Infer<typeof endpointPort>;
 
-const MAX_ENDPOINTS = 1000;
-const MAX_PORTS = 20_000;
-const MAX_ADDRESSES = 100;
-const MAX_HINTS = 8;
+const maxEndpoints = 1000;
+const maxPorts = 20_000;
+const maxAddresses = 100;
+const maxHints = 8;
 const addressTypes = ["FQDN", "IPv4", "IPv6"];
 const protocols = ["SCTP", "TCP", "UDP"];
 
@@ -218,7 +218,7 @@ function checkOneAddress(
   if (type === "FQDN") return checkDomainName(text, itemPath, problems);
   if (type !== "IPv4" && type !== "IPv6") return;
   const address = parseIp(text);
-  if (address === undefined) return problems.invalid(itemPath, text, NOT_AN_ADDRESS);
+  if (address === undefined) return problems.invalid(itemPath, text, notAnAddressMessage);
   const messages = type === "IPv6" ? checkAddress(text) : [];
   if (messages.length > 0) return invalidEach(problems, itemPath, { value: text, messages });
   const isIpv4 = address.length === 4 || isIpv4Mapped(address);
@@ -236,8 +236,8 @@ function checkHints(
   names: readonly string[],
   { path, problems, check }: FieldContext & { readonly check: (name: string) => readonly string[] },
 ): boolean {
-  if (names.length > MAX_HINTS) {
-    problems.tooMany(path, names.length, MAX_HINTS);
+  if (names.length > maxHints) {
+    problems.tooMany(path, names.length, maxHints);
     return false;
   }
   for (const [index, name] of names.entries()) {
@@ -252,8 +252,8 @@ function checkAddresses(each: Endpoint, type: string, { path, problems }: FieldC
   const addresses = each.addresses ?? [];
   const addressPath = path.child("addresses");
   if (addresses.length === 0) problems.required(addressPath, "must contain at least 1 address");
-  if (addresses.length > MAX_ADDRESSES) {
-    problems.tooMany(addressPath, addresses.length, MAX_ADDRESSES);
+  if (addresses.length > maxAddresses) {
+    problems.tooMany(addressPath, addresses.length, maxAddresses);
   }
   for (const [index, text] of addresses.entries()) {
     checkOneAddress(text, type, index, { path: addressPath, problems });
@@ -310,8 +310,8 @@ function validate(slice: EndpointSlice, problems: Problems, old?: EndpointSlice)
 
 function checkEndpoints(endpoints: readonly Endpoint[], type: string, problems: Problems): void {
   const path = Path.of("endpoints");
-  if (endpoints.length > MAX_ENDPOINTS) {
-    return problems.tooMany(path, endpoints.length, MAX_ENDPOINTS);
+  if (endpoints.length > maxEndpoints) {
+    return problems.tooMany(path, endpoints.length, maxEndpoints);
   }
   for (const [index, each] of endpoints.entries()) {
     const context = { path: path.index(index), problems };
@@ -322,14 +322,14 @@ function checkEndpoints(endpoints: readonly Endpoint[], type: string, problems: 
 
 function checkPorts(ports: readonly Port[], problems: Problems): void {
   const portPath = Path.of("ports");
-  if (ports.length > MAX_PORTS) return problems.tooMany(portPath, ports.length, MAX_PORTS);
+  if (ports.length > maxPorts) return problems.tooMany(portPath, ports.length, maxPorts);
   const repeated = duplicateIndexes(ports, ({ name = "" }) => name);
   for (const [index, port] of ports.entries()) {
     checkPort(port, repeated.has(index), { path: portPath.index(index), problems });
   }
 }
 
-const MANAGED_BY = "endpointslice.{label}/managed-by";
+const managedByLabel = "endpointslice.{label}/managed-by";
 const controllers = ["endpointslice-controller.{api}", "endpointslicemirroring-controller.{api}"];
 
 /**
@@ -343,7 +343,7 @@ function warnings(
   if (slice.addressType === "FQDN") {
     return old === undefined ? ["spec.addressType: FQDN endpoints are deprecated"] : [];
   }
-  const manager = entry(slice.metadata.labels, resolve(MANAGED_BY, domain));
+  const manager = entry(slice.metadata.labels, resolve(managedByLabel, domain));
   if (controllers.some((name) => resolve(name, domain) === manager)) return [];
   return (slice.endpoints ?? []).flatMap(({ addresses }, index) =>
     (addresses ?? []).flatMap((text, i) => {
@@ -358,12 +358,12 @@ function dropTopology(slice: EndpointSlice): void {
   for (const each of slice.endpoints ?? []) delete each.deprecatedTopology;
 }
 
-const SHOWN = 3;
+const maxShown = 3;
 
 /** Table cell of the first three elements and the number of others. */
 function some(all: readonly string[]): string {
-  const more = all.length - SHOWN;
-  const first = all.slice(0, SHOWN).join(",");
+  const more = all.length - maxShown;
+  const first = all.slice(0, maxShown).join(",");
   return more > 0 ? `${first} + ${more} more...` : first || "<unset>";
 }
 

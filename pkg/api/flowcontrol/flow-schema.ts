@@ -12,8 +12,8 @@ import { type FlowSchema, flowSchemaSpec, flowSchemaV1 } from "./flow-schema-typ
 export type { FlowSchema };
 
 const path = Path.of("spec");
-const MAX_PRECEDENCE = 10_000;
-const EXEMPT = "exempt";
+const maxPrecedence = 10_000;
+const exemptName = "exempt";
 const methods = ["ByNamespace", "ByUser"];
 
 /** Rules that match all requests. */
@@ -35,13 +35,13 @@ const everyoneIn = (name: string) => ({ kind: "Group", group: { name } });
 /** Mandatory FlowSchemas, which together match all requests; their specs are immutable. */
 export const fixedFlowSchemas: Readonly<Record<string, FlowSchema["spec"]>> = {
   exempt: {
-    priorityLevelConfiguration: { name: EXEMPT },
+    priorityLevelConfiguration: { name: exemptName },
     matchingPrecedence: 1,
     rules: [{ subjects: [everyoneIn("system:masters")], ...allRequests }],
   },
   "catch-all": {
     priorityLevelConfiguration: { name: "catch-all" },
-    matchingPrecedence: MAX_PRECEDENCE,
+    matchingPrecedence: maxPrecedence,
     distinguisherMethod: { type: "ByUser" },
     rules: [
       {
@@ -57,14 +57,14 @@ function checkPrecedence({ metadata, spec }: FlowSchema, problems: Problems): vo
   const matchingPrecedencePath = path.child("matchingPrecedence");
   if (precedence <= 0)
     problems.invalid(matchingPrecedencePath, precedence, "must be a positive value");
-  if (precedence > MAX_PRECEDENCE) {
+  if (precedence > maxPrecedence) {
     problems.invalid(
       matchingPrecedencePath,
       precedence,
-      `must not be greater than ${MAX_PRECEDENCE}`,
+      `must not be greater than ${maxPrecedence}`,
     );
   }
-  if (precedence !== 1 || metadata.name === EXEMPT) return;
+  if (precedence !== 1 || metadata.name === exemptName) return;
   const detail = "only the schema named 'exempt' may have matchingPrecedence 1";
   problems.invalid(matchingPrecedencePath, precedence, detail);
 }

@@ -178,15 +178,15 @@ type Limited = NonNullable<Spec["limited"]>;
 type Queuing = Infer<typeof queuingConfiguration>;
 
 const path = Path.of("spec");
-const EXEMPT = "exempt";
-const CATCH_ALL = "catch-all";
-const MAX_QUEUES = 10_000_000;
+const exemptName = "exempt";
+const catchAllName = "catch-all";
+const maxQueues = 10_000_000;
 /** Bits of the request hash available for shuffle sharding. */
-const HASH_BITS = 60;
+const hashBits = 60;
 const zeroShares = "v1beta3-preserve-zero-concurrency-shares";
 const zeroSharesAnnotation = `flowcontrol.${kubernetes.api}/${zeroShares}`;
-const NOT_NEGATIVE = "must be a non-negative integer";
-const PERCENTAGE = "must be between 0 and 100, inclusive";
+const notNegativeMessage = "must be a non-negative integer";
+const percentageMessage = "must be between 0 and 100, inclusive";
 
 const fixedCatchAll: Spec = {
   type: "Limited",
@@ -199,18 +199,18 @@ const fixedCatchAll: Spec = {
 
 /** Mandatory priority levels. Only field `exempt` of level exempt may change. */
 export const fixedLevels: Readonly<Record<string, Spec>> = {
-  [EXEMPT]: { type: "Exempt", exempt: { nominalConcurrencyShares: 0, lendablePercent: 0 } },
-  [CATCH_ALL]: fixedCatchAll,
+  [exemptName]: { type: "Exempt", exempt: { nominalConcurrencyShares: 0, lendablePercent: 0 } },
+  [catchAllName]: fixedCatchAll,
 };
 
 function checkPercentage(value: number | undefined, path: Path, problems: Problems): void {
   if (value === undefined || (value >= 0 && value <= 100)) return;
-  problems.invalid(path, value, PERCENTAGE);
+  problems.invalid(path, value, percentageMessage);
 }
 
 function checkShares(value: number | null | undefined, path: Path, problems: Problems): void {
   if (value !== undefined && value !== null && value < 0)
-    problems.invalid(path, value, NOT_NEGATIVE);
+    problems.invalid(path, value, notNegativeMessage);
 }
 
 function checkQueuing(queuing: Queuing, path: Path, problems: Problems): void {
@@ -221,16 +221,16 @@ function checkQueuing(queuing: Queuing, path: Path, problems: Problems): void {
   }
   const queuesPath = path.child("queues");
   if (queues <= 0) problems.invalid(queuesPath, queues, positive);
-  else if (queues > MAX_QUEUES) {
-    problems.invalid(queuesPath, queues, `must not be greater than ${MAX_QUEUES}`);
+  else if (queues > maxQueues) {
+    problems.invalid(queuesPath, queues, `must not be greater than ${maxQueues}`);
   }
   const handPath = path.child("handSize");
   if (handSize <= 0) problems.invalid(handPath, handSize, positive);
   else if (handSize > queues) {
     problems.invalid(handPath, handSize, `should not be greater than queues (${queues})`);
-  } else if (Math.ceil(Math.log2(queues) * handSize) > HASH_BITS) {
+  } else if (Math.ceil(Math.log2(queues) * handSize) > hashBits) {
     const sizes = `deckSize ${queues} and handSize ${handSize}`;
-    const detail = `required entropy bits of ${sizes} should not be greater than ${HASH_BITS}`;
+    const detail = `required entropy bits of ${sizes} should not be greater than ${hashBits}`;
     problems.invalid(handPath, handSize, detail);
   }
 }
@@ -257,14 +257,14 @@ function checkLimited(limited: Limited, problems: Problems): void {
   checkPercentage(lendablePercent, limitedPath.child("lendablePercent"), problems);
   const { borrowingLimitPercent: borrowing } = limited;
   if (borrowing === undefined || borrowing >= 0) return;
-  const detail = `if specified, ${NOT_NEGATIVE}`;
+  const detail = `if specified, ${notNegativeMessage}`;
   problems.invalid(limitedPath.child("borrowingLimitPercent"), borrowing, detail);
 }
 
 function checkSpec({ metadata, spec }: Level, problems: Problems): void {
   const { type, limited, exempt } = spec;
   const typePath = path.child("type");
-  if ((metadata.name === EXEMPT) !== (type === "Exempt")) {
+  if ((metadata.name === exemptName) !== (type === "Exempt")) {
     problems.invalid(typePath, type, "must be 'Exempt' if and only if `name` is 'exempt'");
   }
   if (type === "Exempt") {
@@ -284,11 +284,11 @@ function checkSpec({ metadata, spec }: Level, problems: Problems): void {
 
 /** Rejects changes of mandatory levels other than of `exempt`. */
 function checkFixed({ metadata, spec }: Level, problems: Problems): void {
-  if (metadata.name === EXEMPT && (spec.type !== "Exempt" || spec.limited !== undefined)) {
+  if (metadata.name === exemptName && (spec.type !== "Exempt" || spec.limited !== undefined)) {
     const detail = "spec of 'exempt' except the 'spec.exempt' field must equal the fixed value";
     problems.invalid(path, goShape(priorityLevelConfigurationSpec, spec), detail);
   }
-  if (metadata.name !== CATCH_ALL || deepEqual(spec, fixedCatchAll)) return;
+  if (metadata.name !== catchAllName || deepEqual(spec, fixedCatchAll)) return;
   const detail = "spec of 'catch-all' must equal the fixed value";
   problems.invalid(path, goShape(priorityLevelConfigurationSpec, spec), detail);
 }

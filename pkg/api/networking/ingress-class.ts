@@ -72,7 +72,7 @@ const ingressClassV1 = v1(
 type IngressClass = Infer<typeof ingressClassV1>;
 type Parameters = NonNullable<IngressClass["spec"]["parameters"]>;
 
-const MAX_CONTROLLER_LENGTH = 250;
+const maxControllerLength = 250;
 const pathForm = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+";
 
 /** Validates a domain-prefixed path, `example.com/path` for example. */
@@ -116,8 +116,8 @@ function checkParameters(parameters: Parameters, path: Path, problems: Problems)
 function validate({ spec }: IngressClass, problems: Problems): void {
   const { controller = "", parameters } = spec;
   const path = Path.of("spec");
-  if (Buffer.byteLength(controller) > MAX_CONTROLLER_LENGTH) {
-    problems.tooLong(path.child("controller"), controller, MAX_CONTROLLER_LENGTH);
+  if (Buffer.byteLength(controller) > maxControllerLength) {
+    problems.tooLong(path.child("controller"), controller, maxControllerLength);
   }
   checkDomainPrefixedPath(controller, path.child("controller"), problems);
   if (parameters !== undefined) checkParameters(parameters, path.child("parameters"), problems);

@@ -6,7 +6,7 @@ import { checkBackend, checkHost, checkPath } from "./ingress-rules.ts";
 import { type Ingress, ingressV1 } from "./ingress-structs.ts";
 import { ingressFromV1beta1, ingressV1beta1 } from "./ingress-v1beta1.ts";
 import { parseIp } from "#base";
-import { addressWarning, NOT_AN_ADDRESS } from "./ip.ts";
+import { addressWarning, notAnAddressMessage } from "./ip.ts";
 
 type Rules = NonNullable<Ingress["spec"]["rules"]>;
 
@@ -70,7 +70,7 @@ function checkStatus({ status }: Ingress, old: Ingress, problems: Problems): voi
     const { ip = "", hostname = "" } = each;
     const itemPath = waysIn.index(index);
     if (ip !== "" && parseIp(ip) === undefined && !known.has(ip)) {
-      problems.invalid(itemPath.child("ip"), ip, NOT_AN_ADDRESS);
+      problems.invalid(itemPath.child("ip"), ip, notAnAddressMessage);
     }
     if (hostname === "") continue;
     const messages = isDns1123Subdomain(hostname);
@@ -95,16 +95,16 @@ function classWarnings({ metadata, spec }: Ingress): readonly string[] {
   return [`annotation ${JSON.stringify(classAnnotation)} is deprecated, ${instead}`];
 }
 
-const MAX_PRINTED_HOSTS = 3;
+const maxPrintedHosts = 3;
 
 /** Table cell of the hosts, `a.example.com,b.example.com` for example; `*` = all. */
 function hostsOf({ rules = [] }: Ingress["spec"]): string {
   const named = rules.flatMap(({ host }) => (host ? [host] : []));
   if (named.length === 0) return "*";
-  const printed = named.slice(0, MAX_PRINTED_HOSTS).join(",");
+  const printed = named.slice(0, maxPrintedHosts).join(",");
   const isCut =
-    named.length > MAX_PRINTED_HOSTS || (named.length === MAX_PRINTED_HOSTS && endsUnnamed(rules));
-  return isCut ? `${printed} + ${rules.length - MAX_PRINTED_HOSTS} more...` : printed;
+    named.length > maxPrintedHosts || (named.length === maxPrintedHosts && endsUnnamed(rules));
+  return isCut ? `${printed} + ${rules.length - maxPrintedHosts} more...` : printed;
 }
 
 /** Whether there are rules after the one whose host was the last to be shown. */

@@ -19,7 +19,7 @@ import {
 } from "#base";
 
 /** Message for text that is not an IP address. */
-export const NOT_AN_ADDRESS = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
+export const notAnAddressMessage = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
 
 /** A warning for a non-standard spelling of an address; undefined for a standard one. */
 export function addressWarning(text: string): string | undefined {
@@ -42,7 +42,7 @@ function nonStandard(what: string, text: string, canonical: string): string {
 const quote = (text: string) => JSON.stringify(text);
 
 /** Message for text that is not a CIDR value. */
-export const NOT_A_NETWORK = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
+export const notANetworkMessage = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
 
 /** Whether `inner` is contained in `outer` and has a longer prefix, by their text. */
 export function isStrictSubset(inner: Cidr, outer: Cidr): boolean {
@@ -86,7 +86,7 @@ export function unreachableReason(address: IpAddress, text: string): string | un
 /** Violations of the canonical form of an address; empty if there are none. */
 export function checkAddress(text: string): readonly string[] {
   const address = parseIp(text);
-  if (address === undefined) return [NOT_AN_ADDRESS];
+  if (address === undefined) return [notAnAddressMessage];
   const messages: string[] = [];
   if (parseStrictIp(text) === undefined) messages.push("must not have leading 0s");
   if (isIpv4Mapped(address)) messages.push("must not be an IPv4-mapped IPv6 address");
@@ -97,7 +97,7 @@ export function checkAddress(text: string): readonly string[] {
 /** Violations of the canonical form of a CIDR value; empty if there are none. */
 export function checkNetwork(text: string): readonly string[] {
   const cidr = parseCidr(text);
-  if (cidr === undefined) return [NOT_A_NETWORK];
+  if (cidr === undefined) return [notANetworkMessage];
   if (parseStrictCidr(text) === undefined) {
     return ["must not have leading 0s in IP or prefix length"];
   }

@@ -16,7 +16,7 @@ import { checkLabelSelector, formatLabelSelector } from "../label-selector.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { invalidEach, unsupported } from "../strategy.ts";
 import { parseCidr } from "#base";
-import { isStrictSubset, networkWarnings, NOT_A_NETWORK } from "./ip.ts";
+import { isStrictSubset, networkWarnings, notANetworkMessage } from "./ip.ts";
 
 const v1 = structs("api/networking/v1");
 
@@ -211,11 +211,11 @@ function checkBlock({ cidr, except = [] }: Block, path: Path, problems: Problems
   const cidrPath = path.child("cidr");
   if (cidr === "") return problems.required(cidrPath);
   const network = parseCidr(cidr);
-  if (network === undefined) return problems.invalid(cidrPath, cidr, NOT_A_NETWORK);
+  if (network === undefined) return problems.invalid(cidrPath, cidr, notANetworkMessage);
   for (const [index, text] of except.entries()) {
     const exception = parseCidr(text);
     const exceptPath = path.child("except").index(index);
-    if (exception === undefined) problems.invalid(exceptPath, text, NOT_A_NETWORK);
+    if (exception === undefined) problems.invalid(exceptPath, text, notANetworkMessage);
     else if (!isStrictSubset(exception, network)) {
       problems.invalid(exceptPath, text, "must be a strict subset of `cidr`");
     }

@@ -1,7 +1,7 @@
 import { type Infer, list, Path, value, type Problems, string, structs } from "#schema";
 import { condition, kind, objectMeta } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
-import { FIELD_IMMUTABLE, invalidEach, same } from "../strategy.ts";
+import { fieldImmutableMessage, invalidEach, same } from "../strategy.ts";
 import { networkOf, parseCidr } from "#base";
 import { checkNetwork } from "./ip.ts";
 
@@ -82,9 +82,10 @@ function validate({ spec: { cidrs = [] } }: ServiceCIDR, problems: Problems): vo
 function validateChange(object: ServiceCIDR, old: ServiceCIDR, problems: Problems): void {
   const [now, before] = [object.spec.cidrs ?? [], old.spec.cidrs ?? []];
   const grows = before.length === 1 && now.length === 2;
-  if (!grows && now.length !== before.length) return problems.invalid(path, now, FIELD_IMMUTABLE);
+  if (!grows && now.length !== before.length)
+    return problems.invalid(path, now, fieldImmutableMessage);
   for (const [index, cidr] of before.entries()) {
-    if (now[index] !== cidr) problems.invalid(path.index(index), now[index], FIELD_IMMUTABLE);
+    if (now[index] !== cidr) problems.invalid(path.index(index), now[index], fieldImmutableMessage);
   }
   if (grows) validate(object, problems);
 }

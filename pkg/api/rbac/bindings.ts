@@ -8,7 +8,7 @@ import { invalidEach, memberOf, unsupported } from "../strategy.ts";
 
 const v1 = structs("api/rbac/v1");
 
-export const RBAC_GROUP = "rbac.authorization.{api}";
+export const rbacGroup = "rbac.authorization.{api}";
 
 const subject = v1(
   "Subject",
@@ -58,7 +58,7 @@ interface Binding {
 const subjectKinds = ["ServiceAccount", "User", "Group"];
 
 function fillGroups(binding: Binding, { domain }: HookContext): void {
-  const group = resolve(RBAC_GROUP, domain);
+  const group = resolve(rbacGroup, domain);
   if (binding.roleRef.apiGroup === "") binding.roleRef.apiGroup = group;
   for (const each of binding.subjects ?? []) {
     if (each.kind === "User" || each.kind === "Group") each.apiGroup ||= group;
@@ -123,7 +123,7 @@ function checkNowhere(binding: Binding, old: Binding | undefined, problems: Prob
 /** Hooks of a kind of binding. */
 export function bindingHooks(rules: Rules): KindHooks<any> {
   const validate = (binding: Binding, problems: Problems, { domain }: HookContext) => {
-    const group = resolve(RBAC_GROUP, domain);
+    const group = resolve(rbacGroup, domain);
     checkRoleRef(binding.roleRef, { ...rules, group }, problems);
     for (const [index, each] of (binding.subjects ?? []).entries()) {
       const path = Path.of("subjects").index(index);

@@ -4,7 +4,7 @@ import {
   bindingColumns,
   bindingHooks,
   bindingRow,
-  RBAC_GROUP,
+  rbacGroup,
   roleRef,
   subjects,
 } from "./bindings.ts";
@@ -27,7 +27,7 @@ const clusterRoleBindingV1 = v1(
 );
 
 export const clusterRoleBinding = kind(clusterRoleBindingV1, {
-  group: RBAC_GROUP,
+  group: rbacGroup,
   kind: "ClusterRoleBinding",
   formerVersions: ["v1alpha1", "v1beta1"],
   plural: "clusterrolebindings",

@@ -4,7 +4,7 @@ import {
   bindingColumns,
   bindingHooks,
   bindingRow,
-  RBAC_GROUP,
+  rbacGroup,
   roleRef,
   subjects,
 } from "./bindings.ts";
@@ -27,7 +27,7 @@ const roleBindingV1 = v1(
 );
 
 export const roleBinding = kind(roleBindingV1, {
-  group: RBAC_GROUP,
+  group: rbacGroup,
   kind: "RoleBinding",
   formerVersions: ["v1alpha1", "v1beta1"],
   plural: "rolebindings",

@@ -4,7 +4,7 @@ import { Quantity } from "#meta";
 import { checkSet } from "./device-rules.ts";
 import type { DeviceCapacity } from "./shared-structs.ts";
 
-const MAX_VALUES = 10;
+const maxValues = 10;
 
 type Policy = NonNullable<DeviceCapacity["requestPolicy"]>;
 type Range = NonNullable<Policy["validRange"]>;
@@ -61,7 +61,7 @@ function checkValues(
     if (before === undefined || before.compare(amount) <= 0) continue;
     problems.invalid(path.index(index), String(amount), "values must be sorted in ascending order");
   }
-  checkSet(amounts, MAX_VALUES, {
+  checkSet(amounts, maxValues, {
     path,
     problems,
     check: (amount, itemPath) => {

@@ -14,24 +14,24 @@ import {
 } from "#cel";
 
 /** CEL cost limit of a selector, both estimated from the sizes below and at runtime. */
-export const MAX_SELECTOR_COST = 1_000_000;
+export const maxSelectorCost = 1_000_000;
 
-const MAX_DOMAIN_LENGTH = 63;
-const MAX_ID_LENGTH = 32;
-const MAX_VALUE_LENGTH = 64;
-const MAX_ATTRIBUTES = 32;
+const maxDomainLength = 63;
+const maxIdLength = 32;
+const maxValueLength = 64;
+const maxAttributes = 32;
 
 const quantity = opaque("kubernetes.Quantity");
 
 /** Map by domain, then by name. */
 function byName(value: CelType): CelType {
-  const inner = bounded(mapOf(bounded(string, MAX_ID_LENGTH), value), MAX_ATTRIBUTES);
-  return bounded(mapOf(bounded(string, MAX_DOMAIN_LENGTH), inner), MAX_ATTRIBUTES);
+  const inner = bounded(mapOf(bounded(string, maxIdLength), value), maxAttributes);
+  return bounded(mapOf(bounded(string, maxDomainLength), inner), maxAttributes);
 }
 
 const fields: ReadonlyMap<string, CelType> = new Map([
-  ["driver", bounded(string, MAX_DOMAIN_LENGTH)],
-  ["attributes", byName(bounded(dyn, MAX_VALUE_LENGTH))],
+  ["driver", bounded(string, maxDomainLength)],
+  ["attributes", byName(bounded(dyn, maxValueLength))],
   ["capacity", byName(quantity)],
 ]);
 
@@ -64,6 +64,6 @@ export function selectorFault(expression: string): SelectorFault | undefined {
     const detail = `must evaluate to ${typeText(bool)} or the unknown type, not ${typeText(type)}`;
     return { kind: "invalid", detail };
   }
-  if (program.estimatedCost.max <= MAX_SELECTOR_COST) return undefined;
+  if (program.estimatedCost.max <= maxSelectorCost) return undefined;
   return { kind: "forbidden", detail: "too complex, exceeds cost limit" };
 }

@@ -16,15 +16,15 @@ import type {
   DeviceToleration,
 } from "./shared-structs.ts";
 
-const MAX_DRIVER_LENGTH = 63;
-const MAX_POOL_LENGTH = 253;
-const MAX_ID_LENGTH = 32;
-const MAX_EXPRESSION_LENGTH = 10 * 1024;
-const MAX_SELECTORS = 32;
-const MAX_CONFIGURATIONS = 32;
+const maxDriverLength = 63;
+const maxPoolLength = 253;
+const maxIdLength = 32;
+const maxExpressionLength = 10 * 1024;
+const maxSelectors = 32;
+const maxConfigurations = 32;
 
 /** Limit on the bytes of opaque parameters and driver data. */
-export const MAX_DATA_BYTES = 10 * 1024;
+export const maxDataBytes = 10 * 1024;
 
 const effects = ["NoExecute", "NoSchedule"];
 
@@ -38,19 +38,19 @@ export function checkSubdomain(name: string, path: Path, problems: Problems): vo
 
 export function checkDriver(driver: string, path: Path, problems: Problems): void {
   if (driver === "") problems.required(path);
-  if (driver.length > MAX_DRIVER_LENGTH) problems.tooLong(path, driver, MAX_DRIVER_LENGTH);
+  if (driver.length > maxDriverLength) problems.tooLong(path, driver, maxDriverLength);
   const messages = isDns1123Subdomain(driver.toLowerCase());
   invalidEach(problems, path, { value: driver, messages });
 }
 
 export function checkPool(pool: string, path: Path, problems: Problems): void {
   if (pool === "") return problems.required(path);
-  if (pool.length > MAX_POOL_LENGTH) problems.tooLong(path, pool, MAX_POOL_LENGTH);
+  if (pool.length > maxPoolLength) problems.tooLong(path, pool, maxPoolLength);
   for (const part of pool.split("/")) checkSubdomain(part, path, problems);
 }
 
 function checkId(id: string, path: Path, problems: Problems): void {
-  if (id.length > MAX_ID_LENGTH) problems.tooLong(path, id, MAX_ID_LENGTH);
+  if (id.length > maxIdLength) problems.tooLong(path, id, maxIdLength);
   invalidEach(problems, path, { value: id, messages: isIdentifier(id) });
 }
 
@@ -110,14 +110,14 @@ export function checkSelectors(
     if (cel === undefined) return problems.required(fieldPath.child("cel"));
     const { expression } = cel;
     const expressionPath = fieldPath.child("cel", "expression");
-    if (Buffer.byteLength(expression) > MAX_EXPRESSION_LENGTH) {
-      return problems.tooLong(expressionPath, expression, MAX_EXPRESSION_LENGTH);
+    if (Buffer.byteLength(expression) > maxExpressionLength) {
+      return problems.tooLong(expressionPath, expression, maxExpressionLength);
     }
     const fault = selectorFault(expression);
     if (fault?.kind === "invalid") problems.invalid(expressionPath, expression, fault.detail);
     if (fault?.kind === "forbidden") problems.forbidden(expressionPath, fault.detail);
   };
-  checkEach(selectors, MAX_SELECTORS, { path, problems, check });
+  checkEach(selectors, maxSelectors, { path, problems, check });
 }
 
 /**
@@ -133,7 +133,7 @@ function checkConfiguration(
   const opaquePath = path.child("opaque");
   if (opaque === undefined) return problems.required(opaquePath);
   checkDriver(opaque.driver, opaquePath.child("driver"), problems);
-  const longest = isStored ? Infinity : MAX_DATA_BYTES;
+  const longest = isStored ? Infinity : maxDataBytes;
   checkData(opaque.parameters, opaquePath.child("parameters"), { problems, longest });
 }
 
@@ -148,7 +148,7 @@ export function checkConfigurations<T extends DeviceConfiguration>(
     readonly check?: (member: T, path: Path) => void;
   },
 ): void {
-  checkEach(configurations, options.most ?? MAX_CONFIGURATIONS, {
+  checkEach(configurations, options.most ?? maxConfigurations, {
     path,
     problems: options.problems,
     check: (each, itemPath) => {
@@ -210,7 +210,7 @@ interface Binding {
   readonly bindingFailureConditions?: readonly string[];
 }
 
-const MAX_BINDING_CONDITIONS = 4;
+const maxBindingConditions = 4;
 
 /** Validates binding conditions and binding failure conditions. */
 export function checkBinding(
@@ -222,8 +222,8 @@ export function checkBinding(
   const badPath = path.child("bindingFailureConditions");
   const check = (name: string, fieldPath: Path) =>
     invalidEach(problems, fieldPath, { value: name, messages: isQualifiedName(name) });
-  checkEach(good, MAX_BINDING_CONDITIONS, { path: goodPath, problems, check });
-  checkEach(bad, MAX_BINDING_CONDITIONS, { path: badPath, problems, check });
+  checkEach(good, maxBindingConditions, { path: goodPath, problems, check });
+  checkEach(bad, maxBindingConditions, { path: badPath, problems, check });
   for (const index of duplicateIndexes(good, (name) => name)) {
     problems.duplicate(goodPath.index(index), good[index]);
   }

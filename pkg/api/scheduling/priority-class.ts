@@ -53,22 +53,22 @@ const priorityClassV1 = v1(
 
 type PriorityClass = Infer<typeof priorityClassV1>;
 
-const MAX_USER_VALUE = 1_000_000_000;
+const maxUserValue = 1_000_000_000;
 
 /** Name prefix of the system priority classes. */
-const SYSTEM_PREFIX = "system-";
+const systemPrefix = "system-";
 
 export const systemClasses = [
   {
     name: "system-cluster-critical",
-    value: 2 * MAX_USER_VALUE,
+    value: 2 * maxUserValue,
     description:
       "Used for system critical pods that must run in the cluster, but can be moved to another " +
       "node if necessary.",
   },
   {
     name: "system-node-critical",
-    value: 2 * MAX_USER_VALUE + 1000,
+    value: 2 * maxUserValue + 1000,
     description: "Used for system critical pods that must not be moved from their current node.",
   },
 ] as const;
@@ -84,16 +84,16 @@ function deviation(object: PriorityClass): string | undefined {
 }
 
 function checkName(object: PriorityClass, problems: Problems): void {
-  if (!object.metadata.name?.startsWith(SYSTEM_PREFIX)) {
-    if (object.value <= MAX_USER_VALUE) return;
-    const limit = `maximum allowed value of a user defined priority is ${MAX_USER_VALUE}`;
+  if (!object.metadata.name?.startsWith(systemPrefix)) {
+    if (object.value <= maxUserValue) return;
+    const limit = `maximum allowed value of a user defined priority is ${maxUserValue}`;
     return problems.forbidden(Path.of("value"), limit);
   }
   const wrong = deviation(object);
   if (wrong === undefined) return;
   problems.forbidden(
     Path.of("metadata.name"),
-    `priority class names with '${SYSTEM_PREFIX}' prefix are reserved for system use only. ` +
+    `priority class names with '${systemPrefix}' prefix are reserved for system use only. ` +
       `error: ${wrong}`,
   );
 }

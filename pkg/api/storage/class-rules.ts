@@ -3,8 +3,8 @@ import { type Path, type Problems } from "#schema";
 import { isQualifiedName } from "#meta";
 import { entry, invalidEach, sortedKeys } from "../strategy.ts";
 
-const MAX_PARAMETERS = 512;
-const MAX_PARAMETER_BYTES = 256 * 1024;
+const maxParameters = 512;
+const maxParameterBytes = 256 * 1024;
 
 export function checkDriverName(name: string, path: Path, problems: Problems): void {
   if (name === "") return problems.required(path);
@@ -19,11 +19,11 @@ export function checkParameters(
   problems: Problems,
 ): void {
   const keys = sortedKeys(parameters);
-  if (keys.length > MAX_PARAMETERS) problems.tooLong(path, "", MAX_PARAMETERS);
+  if (keys.length > maxParameters) problems.tooLong(path, "", maxParameters);
   let size = 0;
   for (const key of keys) {
     if (key === "") problems.invalid(path, key, "field can not be empty.");
     size += Buffer.byteLength(key) + Buffer.byteLength(entry(parameters, key) ?? "");
   }
-  if (size > MAX_PARAMETER_BYTES) problems.tooLong(path, "", MAX_PARAMETER_BYTES);
+  if (size > maxParameterBytes) problems.tooLong(path, "", maxParameterBytes);
 }

@@ -137,12 +137,12 @@ const csiDriverV1 = v1(
 
 type CSIDriver = Infer<typeof csiDriverV1>;
 
-const MAX_NAME_LENGTH = 63;
+const maxNameLength = 63;
 /** Minimum of nodeAllocatableUpdatePeriodSeconds. */
-const MIN_UPDATE_PERIOD_SECONDS = 10;
-const MIN_TOKEN_SECONDS = 10 * 60;
-const MAX_TOKEN_SECONDS = 2 ** 32;
-const UPDATE_GATE = "MutableCSINodeAllocatableCount";
+const minUpdatePeriodSeconds = 10;
+const minTokenSeconds = 10 * 60;
+const maxTokenSeconds = 2 ** 32;
+const updateGate = "MutableCSINodeAllocatableCount";
 
 /** In the order in which messages list them. */
 const lifecycleModes = ["Persistent", "Ephemeral"];
@@ -159,14 +159,14 @@ function checkTokenRequests({ spec }: CSIDriver, problems: Problems): void {
     }
     if (seconds === undefined) continue;
     const expirationSecondsPath = path.child("expirationSeconds");
-    if (seconds < MIN_TOKEN_SECONDS) {
+    if (seconds < minTokenSeconds) {
       problems.invalid(
         expirationSecondsPath,
         seconds,
         "may not specify a duration less than 10 minutes",
       );
     }
-    if (seconds > MAX_TOKEN_SECONDS) {
+    if (seconds > maxTokenSeconds) {
       problems.invalid(
         expirationSecondsPath,
         seconds,
@@ -178,8 +178,7 @@ function checkTokenRequests({ spec }: CSIDriver, problems: Problems): void {
 
 function validate(object: CSIDriver, problems: Problems): void {
   const { name = "" } = object.metadata;
-  if (name.length > MAX_NAME_LENGTH)
-    problems.tooLong(Path.of("metadata.name"), name, MAX_NAME_LENGTH);
+  if (name.length > maxNameLength) problems.tooLong(Path.of("metadata.name"), name, maxNameLength);
   const { fsGroupPolicy, volumeLifecycleModes = [] } = object.spec;
   if (fsGroupPolicy !== undefined && !groupPolicies.includes(fsGroupPolicy)) {
     problems.notSupported(Path.of("spec.fsGroupPolicy"), fsGroupPolicy, groupPolicies);
@@ -191,13 +190,13 @@ function validate(object: CSIDriver, problems: Problems): void {
     unsupported(problems, path, { value: mode, supported: lifecycleModes });
   }
   const { nodeAllocatableUpdatePeriodSeconds: period } = object.spec;
-  if (period === undefined || period >= MIN_UPDATE_PERIOD_SECONDS) return;
-  const detail = `must be greater than or equal to ${MIN_UPDATE_PERIOD_SECONDS} seconds`;
+  if (period === undefined || period >= minUpdatePeriodSeconds) return;
+  const detail = `must be greater than or equal to ${minUpdatePeriodSeconds} seconds`;
   problems.invalid(Path.of("spec.nodeAllocatableUpdatePeriodSeconds"), period, detail);
 }
 
 function dropGated(object: CSIDriver, old: CSIDriver | undefined, context: HookContext): void {
-  if (context.gate(UPDATE_GATE)) return;
+  if (context.gate(updateGate)) return;
   if (old?.spec.nodeAllocatableUpdatePeriodSeconds !== undefined) return;
   delete object.spec.nodeAllocatableUpdatePeriodSeconds;
 }

@@ -14,7 +14,7 @@ import {
 import { isDns1123Subdomain, isQualifiedName, kind, objectMeta } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { goShape } from "../go/go-shape.ts";
-import { FIELD_IMMUTABLE, invalidEach, duplicateIndexes } from "../strategy.ts";
+import { fieldImmutableMessage, invalidEach, duplicateIndexes } from "../strategy.ts";
 
 const v1 = structs("api/storage/v1");
 
@@ -74,19 +74,18 @@ const csiNodeV1 = v1(
 type CSINode = Infer<typeof csiNodeV1>;
 type Driver = NonNullable<CSINode["spec"]["drivers"]>[number];
 
-const MAX_DRIVER_NAME_LENGTH = 63;
-const MAX_NODE_ID_LENGTH = 256;
+const maxDriverNameLength = 63;
+const maxNodeIdLength = 256;
 
 function checkDriver(driver: Driver, path: Path, problems: Problems): void {
   const { name, nodeID, allocatable } = driver;
   const namePath = path.child("name");
   if (name === "") problems.required(namePath);
-  if (name.length > MAX_DRIVER_NAME_LENGTH)
-    problems.tooLong(namePath, name, MAX_DRIVER_NAME_LENGTH);
+  if (name.length > maxDriverNameLength) problems.tooLong(namePath, name, maxDriverNameLength);
   const messages = isDns1123Subdomain(name.toLowerCase());
   invalidEach(problems, namePath, { value: name, messages });
   if (nodeID === "") problems.required(path.child("nodeID"));
-  if (Buffer.byteLength(nodeID) > MAX_NODE_ID_LENGTH) {
+  if (Buffer.byteLength(nodeID) > maxNodeIdLength) {
     problems.invalid(path.child("nodeID"), nodeID, "must be 256 characters or less");
   }
   const count = allocatable?.count;
@@ -126,7 +125,11 @@ function checkFixedDrivers(object: CSINode, old: CSINode, problems: Problems): v
   for (const before of old.spec.drivers ?? []) {
     for (const driver of byName.get(before.name) ?? []) {
       if (deepEqual(driver, before)) continue;
-      problems.invalid(Path.of("spec.drivers"), goShape(csiNodeDriver, driver), FIELD_IMMUTABLE);
+      problems.invalid(
+        Path.of("spec.drivers"),
+        goShape(csiNodeDriver, driver),
+        fieldImmutableMessage,
+      );
     }
   }
 }

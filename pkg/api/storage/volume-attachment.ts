@@ -22,7 +22,7 @@ import { checkDriverName } from "../core/volume/volume-source-rules.ts";
 import { goShape } from "../go/go-shape.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { splitByStatusKeepingMetadata } from "../status-metadata.ts";
-import { FIELD_IMMUTABLE, invalidEach } from "../strategy.ts";
+import { fieldImmutableMessage, invalidEach } from "../strategy.ts";
 
 const v1 = structs("api/storage/v1");
 
@@ -105,9 +105,9 @@ const volumeAttachmentV1 = v1(
 type VolumeAttachment = Infer<typeof volumeAttachmentV1>;
 
 const path = Path.of("spec");
-const MAX_MESSAGE_LENGTH = 1024;
-const MAX_METADATA_BYTES = 256 * 1024;
-const CODE_GATE = "MutableCSINodeAllocatableCount";
+const maxMessageLength = 1024;
+const maxMetadataBytes = 256 * 1024;
+const errorCodeGate = "MutableCSINodeAllocatableCount";
 
 function checkSource({ source }: VolumeAttachment["spec"], problems: Problems): void {
   const { persistentVolumeName: name, inlineVolumeSpec: spec } = source;
@@ -127,14 +127,14 @@ function checkStatus({ status }: VolumeAttachment, problems: Problems): void {
   const statusPath = Path.of("status");
   const pairs = Object.entries(status.attachmentMetadata ?? {}).flat();
   const size = pairs.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
-  if (size > MAX_METADATA_BYTES) {
-    problems.tooLong(statusPath.child("attachmentMetadata"), "", MAX_METADATA_BYTES);
+  if (size > maxMetadataBytes) {
+    problems.tooLong(statusPath.child("attachmentMetadata"), "", maxMetadataBytes);
   }
   for (const field of ["attachError", "detachError"] as const) {
     const message = status[field]?.message ?? "";
-    if (Buffer.byteLength(message) <= MAX_MESSAGE_LENGTH) continue;
+    if (Buffer.byteLength(message) <= maxMessageLength) continue;
     // The reported limit is that of the metadata, as in Kubernetes.
-    problems.tooLong(statusPath.child(field, "message"), message, MAX_METADATA_BYTES);
+    problems.tooLong(statusPath.child(field, "message"), message, maxMetadataBytes);
   }
 }
 
@@ -167,7 +167,7 @@ function prepareUpdate(
   context: HookContext,
 ): void {
   divided.prepareUpdate(attachment, old, context);
-  if (context.subresource === "" || context.gate(CODE_GATE)) return;
+  if (context.subresource === "" || context.gate(errorCodeGate)) return;
   for (const field of ["attachError", "detachError"] as const) {
     if (old.status[field]?.errorCode === undefined) delete attachment.status[field]?.errorCode;
   }
@@ -199,7 +199,7 @@ export const volumeAttachment = kind(volumeAttachmentV1, {
       validate(object, problems);
       validate(object, problems);
       if (deepEqual(object.spec, old.spec)) return;
-      problems.invalid(path, goShape(volumeAttachmentSpec, object.spec), FIELD_IMMUTABLE);
+      problems.invalid(path, goShape(volumeAttachmentSpec, object.spec), fieldImmutableMessage);
     },
   },
   columns: [

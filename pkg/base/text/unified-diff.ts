@@ -1,11 +1,11 @@
 /** Lines of context around a change. */
-const CONTEXT = 3;
+const context = 3;
 
 /** Comparisons of lines; changes that would need more are shown as one replacement. */
-const MOST_COMPARISONS = 500_000;
+const maxComparisons = 500_000;
 
 /** From this number of lines on, lines that occur often are no starting points of a match. */
-const MANY_LINES = 200;
+const manyLines = 200;
 
 /** Equal lines: `size` of them from `before` in the old text, and from `after` in the new one. */
 interface Match {
@@ -37,7 +37,7 @@ class LineMatcher {
   private readonly after: readonly string[];
   /** Where each line of the new text occurs, but for frequent lines. */
   private readonly places = new Map<string, number[]>();
-  private left = MOST_COMPARISONS;
+  private left = maxComparisons;
 
   constructor(before: readonly string[], after: readonly string[]) {
     this.before = before;
@@ -47,7 +47,7 @@ class LineMatcher {
       if (places === undefined) this.places.set(line, [index]);
       else places.push(index);
     }
-    if (after.length < MANY_LINES) return;
+    if (after.length < manyLines) return;
     const most = Math.floor(after.length / 100) + 1;
     for (const [line, places] of this.places) {
       if (places.length > most) this.places.delete(line);
@@ -150,7 +150,7 @@ function hunksOf(changes: readonly Range[]): Range[][] {
   const hunks: Range[][] = [];
   for (const change of changes) {
     const last = hunks.at(-1)?.at(-1);
-    if (last !== undefined && change.before - last.beforeEnd <= 2 * CONTEXT) {
+    if (last !== undefined && change.before - last.beforeEnd <= 2 * context) {
       hunks.at(-1)!.push(change);
     } else {
       hunks.push([change]);
@@ -165,8 +165,8 @@ function printHunk(
   after: readonly string[],
 ): string {
   const [first, last] = [hunk[0]!, hunk.at(-1)!];
-  const lead = Math.min(CONTEXT, first.before, first.after);
-  const tail = Math.min(CONTEXT, before.length - last.beforeEnd, after.length - last.afterEnd);
+  const lead = Math.min(context, first.before, first.after);
+  const tail = Math.min(context, before.length - last.beforeEnd, after.length - last.afterEnd);
   const removed = rangeText(first.before - lead, last.beforeEnd + tail);
   const added = rangeText(first.after - lead, last.afterEnd + tail);
   let text = `@@ -${removed} +${added} @@\n`;

@@ -10,7 +10,7 @@ import { escapedForHtml } from "#schema";
 export type PathElement = string;
 
 /** Key in a FieldsV1 object: the path to that object is itself a member of the set. */
-export const SELF = ".";
+export const selfKey = ".";
 
 /** Malformed FieldsV1; the message is part of the Status of an apply. */
 export class FieldSetError extends Error {

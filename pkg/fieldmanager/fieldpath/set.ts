@@ -4,7 +4,7 @@ import {
   compareElements,
   FieldSetError,
   type PathElement,
-  SELF,
+  selfKey,
 } from "./path-element.ts";
 
 /**
@@ -36,19 +36,19 @@ export function isEmptySet(set: FieldSet): boolean {
 
 /** Whether the path to this node is itself a member. */
 export function isMember(node: FieldSet): boolean {
-  return SELF in node || isEmptySet(node);
+  return selfKey in node || isEmptySet(node);
 }
 
 /** Whether the node has members below it. */
 export function hasInner(node: FieldSet): boolean {
-  for (const element in node) if (element !== SELF) return true;
+  for (const element in node) if (element !== selfKey) return true;
   return false;
 }
 
 /** A node with `inner`, which must not have SELF, below it; a member if `self`. Undefined if empty. */
 export function nodeOf(self: boolean, inner: FieldSet | undefined): FieldSet | undefined {
   if (inner === undefined || isEmptySet(inner)) return self ? leaf : undefined;
-  return self ? { [SELF]: leaf, ...inner } : inner;
+  return self ? { [selfKey]: leaf, ...inner } : inner;
 }
 
 /** The set of the paths. */
@@ -73,7 +73,7 @@ export function hasPath(set: FieldSet, path: readonly PathElement[]): boolean {
 }
 
 function inner(set: FieldSet, element: PathElement): FieldSet | undefined {
-  return element !== SELF && Object.hasOwn(set, element) ? set[element] : undefined;
+  return element !== selfKey && Object.hasOwn(set, element) ? set[element] : undefined;
 }
 
 /** Members of either set. */
@@ -87,12 +87,12 @@ function unionWith(left: FieldSet, right: FieldSet, self: boolean): FieldSet {
   if (isEmptySet(left)) return right;
   let draft: Draft | undefined;
   for (const element in right) {
-    if (element === SELF) continue;
+    if (element === selfKey) continue;
     const theirs = right[element] as FieldSet;
     const mine = inner(left, element);
     const both = mine === undefined ? theirs : unionOfNodes(mine, theirs);
     if (both === mine) continue;
-    draft ??= self ? { [SELF]: leaf, ...left } : { ...left };
+    draft ??= self ? { [selfKey]: leaf, ...left } : { ...left };
     draft[element] = both;
   }
   return draft ?? left;
@@ -100,9 +100,9 @@ function unionWith(left: FieldSet, right: FieldSet, self: boolean): FieldSet {
 
 export function unionOfNodes(left: FieldSet, right: FieldSet): FieldSet {
   if (left === right) return left;
-  const self = SELF in left || SELF in right || isEmptySet(left) || isEmptySet(right);
+  const self = selfKey in left || selfKey in right || isEmptySet(left) || isEmptySet(right);
   const below = unionWith(left, right, self);
-  if (!self || SELF in below) return below;
+  if (!self || selfKey in below) return below;
   return nodeOf(true, below) as FieldSet;
 }
 
@@ -112,7 +112,7 @@ export function unionOfAll(sets: readonly FieldSet[]): FieldSet {
   const groups = new Map<PathElement, FieldSet[]>();
   for (const set of sets) {
     for (const element in set) {
-      if (element === SELF) continue;
+      if (element === selfKey) continue;
       const node = set[element] as FieldSet;
       const group = groups.get(element);
       if (group === undefined) groups.set(element, [node]);
@@ -147,7 +147,7 @@ function nodeWithout(mine: FieldSet, theirs: FieldSet, recursive: boolean): Fiel
   const changed = changedNodes(mine, theirs, recursive);
   // `isMember`, without a look for inner elements where `changed` shows that both nodes have one.
   const isMemberNode = (node: FieldSet): boolean =>
-    SELF in node || (changed === undefined && isEmptySet(node));
+    selfKey in node || (changed === undefined && isEmptySet(node));
   const wasMember = isMemberNode(mine);
   const self = wasMember && !isMemberNode(theirs);
   if (changed === undefined && self === wasMember) return mine;
@@ -180,10 +180,10 @@ function copyWith(node: FieldSet, changed: Replacements, self: boolean): FieldSe
   // Remaining keys are copied: `delete` would put the object into V8's slow dictionary mode.
   let draft: Draft | undefined;
   for (const element in node) {
-    if (element === SELF) continue;
+    if (element === selfKey) continue;
     const below = changed.has(element) ? changed.get(element) : node[element];
     if (below === undefined) continue;
-    draft ??= self ? { [SELF]: leaf } : {};
+    draft ??= self ? { [selfKey]: leaf } : {};
     draft[element] = below;
   }
   return draft ?? (self ? leaf : undefined);
@@ -191,8 +191,8 @@ function copyWith(node: FieldSet, changed: Replacements, self: boolean): FieldSe
 
 /** The node without SELF. */
 function contentsOf(node: FieldSet): FieldSet {
-  if (!(SELF in node)) return node;
-  const { [SELF]: _self, ...below } = node;
+  if (!(selfKey in node)) return node;
+  const { [selfKey]: _self, ...below } = node;
   return below;
 }
 
@@ -209,9 +209,9 @@ function intersectionWith(left: FieldSet, right: FieldSet, self: boolean): Field
     const theirs = inner(right, element);
     if (theirs === undefined) continue;
     const mine = left[element] as FieldSet;
-    const below = intersectionWith(mine, theirs, SELF in mine && SELF in theirs);
+    const below = intersectionWith(mine, theirs, selfKey in mine && selfKey in theirs);
     if (below === emptySet && !(isMember(mine) && isMember(theirs))) continue;
-    draft ??= self ? { [SELF]: leaf } : {};
+    draft ??= self ? { [selfKey]: leaf } : {};
     draft[element] = below;
   }
   return draft ?? emptySet;
@@ -220,7 +220,7 @@ function intersectionWith(left: FieldSet, right: FieldSet, self: boolean): Field
 export function isSubset(part: FieldSet, whole: FieldSet): boolean {
   if (part === whole) return true;
   for (const element in part) {
-    if (element === SELF) continue;
+    if (element === selfKey) continue;
     const mine = part[element] as FieldSet;
     const theirs = inner(whole, element);
     if (theirs === undefined) return false;
@@ -242,7 +242,7 @@ export function pathsOf(set: FieldSet): PathElement[][] {
 }
 
 function collectPaths(set: FieldSet, at: readonly PathElement[], paths: PathElement[][]): void {
-  const elements = Object.keys(set).filter((element) => element !== SELF);
+  const elements = Object.keys(set).filter((element) => element !== selfKey);
   elements.sort(compareElements);
   for (const element of elements) {
     if (isMember(set[element] as FieldSet)) paths.push([...at, element]);
@@ -257,7 +257,7 @@ export type Pattern = readonly PathElement[];
 export function onlyMatching(set: FieldSet, patterns: readonly Pattern[]): FieldSet {
   const draft: Draft = {};
   for (const element in set) {
-    if (element === SELF) continue;
+    if (element === selfKey) continue;
     const matching = patterns.filter(([first]) => first === "*" || first === element);
     if (matching.length === 0) continue;
     const node = set[element] as FieldSet;
@@ -280,7 +280,7 @@ export function onlyMatching(set: FieldSet, patterns: readonly Pattern[]): Field
 export function* parseFieldSet(value: unknown): Slices<FieldSet> {
   if (value === null || value === undefined) return emptySet;
   if (knownSets.has(value)) return value as FieldSet;
-  if (isCanonical(value) && !(SELF in value)) {
+  if (isCanonical(value) && !(selfKey in value)) {
     knownSets.add(value);
     return value;
   }
@@ -299,7 +299,7 @@ function isCanonical(value: unknown): value is FieldSet {
   let last: string | undefined;
   for (const text in source) {
     const inner = source[text];
-    if (text === SELF) {
+    if (text === selfKey) {
       if (last !== undefined || !isCanonical(inner) || !isEmptySet(inner)) return false;
     } else {
       if (last !== undefined && compareElements(last, text) >= 0) return false;
@@ -307,7 +307,7 @@ function isCanonical(value: unknown): value is FieldSet {
     }
     last = text;
   }
-  return last !== SELF;
+  return last !== selfKey;
 }
 
 function parseNode(value: unknown): FieldSet {
@@ -319,7 +319,7 @@ function parseNode(value: unknown): FieldSet {
   let self = false;
   const source = value as Readonly<Record<string, unknown>>;
   for (const text in source) {
-    if (text === SELF) {
+    if (text === selfKey) {
       self = true;
       continue;
     }
@@ -331,7 +331,7 @@ function parseNode(value: unknown): FieldSet {
     below[element] = before === undefined ? node : mergeDuplicates(before, node);
   }
   if (below === undefined) return leaf;
-  return self ? { [SELF]: leaf, ...below } : below;
+  return self ? { [selfKey]: leaf, ...below } : below;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { atOnce, deepEqual, isJsonObject, type JsonObject, type Slices } from "#base";
 import { emptySet, type FieldSet, leaf, unionOfNodes } from "../fieldpath/set.ts";
-import { fieldElement, type PathElement, SELF } from "../fieldpath/path-element.ts";
+import { fieldElement, type PathElement, selfKey } from "../fieldpath/path-element.ts";
 import type { ListShape, MapShape, Shape } from "./shape.ts";
 import {
   type Form,
@@ -246,7 +246,7 @@ function* everyPathInSlices(shape: Shape, value: unknown): Slices<FieldSet> {
 /** Builds the member and its inner nodes in one object, since copying large sets takes long. */
 function* withPathsInMap(map: MapShape, value: JsonObject | undefined): Slices<FieldSet> {
   if (map.atomic || value === undefined) return leaf;
-  const paths: Record<PathElement, FieldSet> = { [SELF]: leaf };
+  const paths: Record<PathElement, FieldSet> = { [selfKey]: leaf };
   let count = 0;
   for (const name in value) {
     const member = value[name];
@@ -261,7 +261,7 @@ function* withPathsInMap(map: MapShape, value: JsonObject | undefined): Slices<F
 
 function* withPathsInList(list: ListShape, items: readonly unknown[]): Slices<FieldSet> {
   if (list.relation === "atomic" || items.length === 0) return leaf;
-  const paths: Record<PathElement, FieldSet> = { [SELF]: leaf };
+  const paths: Record<PathElement, FieldSet> = { [selfKey]: leaf };
   let count = 0;
   for (const [element, same] of yield* itemsByElementInSlices(list, items)) {
     if (++count % sliceLength === 0) yield;

@@ -24,17 +24,17 @@ export function createdFields(
   excluded: FieldSet,
 ): string {
   const text = structDifference(struct)(object, excluded);
-  return text === LEAF ? "" : text;
+  return text === leafJson ? "" : text;
 }
 
 /** Prints the node of a decoded value; "" if it is empty. */
 type Emit = (value: any, excluded: FieldSet | undefined) => string;
 
 /** A member without members below it. */
-const LEAF = "{}";
+const leafJson = "{}";
 
 /** Start of a member with members below it. */
-const SELF_PREFIX = '{".":{}';
+const selfPrefix = '{".":{}';
 
 interface FieldEmitter {
   readonly element: PathElement;
@@ -126,27 +126,27 @@ function everyValue(shape: Shape, value: unknown): string {
   switch (treatedAs(shape, formOf(shape, value))) {
     case "map": {
       const map = shape.map as MapShape;
-      return map.atomic || !isJsonObject(value) ? LEAF : everyMember(map, value);
+      return map.atomic || !isJsonObject(value) ? leafJson : everyMember(map, value);
     }
     case "list": {
       const list = shape.list as ListShape;
       return list.relation === "atomic" || !Array.isArray(value)
-        ? LEAF
+        ? leafJson
         : everyItem(list)(value, undefined);
     }
     default:
-      return LEAF;
+      return leafJson;
   }
 }
 
 function everyMember(map: MapShape, value: JsonObject): string {
-  let text = SELF_PREFIX;
+  let text = selfPrefix;
   for (const key of sortedKeys(value)) {
     const member = value[key];
     if (member === undefined) continue;
     text += `,${fieldLabel(key)}:${everyValue(memberShape(map, key), member)}`;
   }
-  return text === SELF_PREFIX ? LEAF : `${text}}`;
+  return text === selfPrefix ? leafJson : `${text}}`;
 }
 
 const everyItem = memoize((list: ListShape): Emit =>
@@ -158,15 +158,15 @@ function differenceFromZero(type: Type, shape: Shape, zero: unknown): Emit {
   if (type.tag === "struct" && zero !== null) {
     if (!isAtomic(shape)) return structDifference(type);
     // Compares JSON, since decoded structs may differ in fields that JSON omits.
-    return (value) => (deepEqual(toJsonValue(type, value), zero) ? "" : LEAF);
+    return (value) => (deepEqual(toJsonValue(type, value), zero) ? "" : leafJson);
   }
-  if (isAtomic(shape)) return (value) => (deepEqual(value, zero) ? "" : LEAF);
+  if (isAtomic(shape)) return (value) => (deepEqual(value, zero) ? "" : leafJson);
   const emitEvery = everyOf(type, shape);
   return (value, excluded) => {
     if (value === null) return "";
     const node = emitEvery(value, excluded);
     // The zero object has null here: the path exists already, only those below it are added.
-    return node === LEAF ? LEAF : `{${node.slice(SELF_PREFIX.length + 1)}`;
+    return node === leafJson ? leafJson : `{${node.slice(selfPrefix.length + 1)}`;
   };
 }
 
@@ -176,7 +176,7 @@ function isAtomic({ list, map, scalar }: Shape): boolean {
   return map === undefined ? list === undefined || list.relation === "atomic" : map.atomic;
 }
 
-const emitLeaf: Emit = () => LEAF;
+const emitLeaf: Emit = () => leafJson;
 
 /** Prints the path of an added value and all paths below it. */
 function everyOf(type: Type, shape: Shape): Emit {
@@ -198,26 +198,26 @@ function everyOf(type: Type, shape: Shape): Emit {
 function everyStruct(struct: StructType<any>): Emit {
   let emitters: readonly FieldEmitter[] | undefined;
   return (object) => {
-    if (object === null) return LEAF;
+    if (object === null) return leafJson;
     emitters ??= fieldEmitters(struct);
-    let text = SELF_PREFIX;
+    let text = selfPrefix;
     for (const { label, shown, emitEvery } of emitters) {
       const value = shown(object);
       if (value !== undefined) text += `,${label}${emitEvery(value, undefined)}`;
     }
-    return text === SELF_PREFIX ? LEAF : `${text}}`;
+    return text === selfPrefix ? leafJson : `${text}}`;
   };
 }
 
 function everyMap(emitValue: Emit): Emit {
   return (map) => {
-    if (map === null) return LEAF;
-    let text = SELF_PREFIX;
+    if (map === null) return leafJson;
+    let text = selfPrefix;
     for (const key of sortedKeys(map)) {
       if (map[key] === undefined) continue;
       text += `,${fieldLabel(key)}:${emitValue(map[key], undefined)}`;
     }
-    return text === SELF_PREFIX ? LEAF : `${text}}`;
+    return text === selfPrefix ? leafJson : `${text}}`;
   };
 }
 
@@ -228,14 +228,14 @@ function fieldLabel(name: string): string {
 function everyList(list: ListShape, emitItem: Emit): Emit {
   const toPair = pairOf(list);
   return (items) => {
-    if (items === null || items.length === 0) return LEAF;
-    let text = SELF_PREFIX;
+    if (items === null || items.length === 0) return leafJson;
+    let text = selfPrefix;
     const pairs = inOrder(list, items.map(toPair));
     for (let index = 0; index < pairs.length; index++) {
       const [label, item] = pairs[index] as Pair;
       const isDuplicate = pairs[index + 1]?.[0] === label;
       // Items with duplicate keys are managed as a whole.
-      const node = isDuplicate ? LEAF : emitItem(item, undefined);
+      const node = isDuplicate ? leafJson : emitItem(item, undefined);
       while (pairs[index + 1]?.[0] === label) index++;
       text += `,${label}:${node}`;
     }

@@ -1,6 +1,6 @@
 import { assign, type JsonObject } from "#base";
 import { type FieldSet, hasInner, isMember, leaf, nodeOf } from "../fieldpath/set.ts";
-import { fieldElement, type PathElement, SELF } from "../fieldpath/path-element.ts";
+import { fieldElement, type PathElement, selfKey } from "../fieldpath/path-element.ts";
 import type { ListShape, MapShape, Shape } from "./shape.ts";
 import { elementOf, formOf, isEmptyMap, listIn, mapIn, memberShape, treatedAs } from "./value.ts";
 
@@ -55,7 +55,7 @@ function removeFromMap(map: MapShape, value: JsonObject | undefined, set: FieldS
 export function withNamedFields(set: FieldSet, shape: Shape | undefined): FieldSet {
   const draft: Record<PathElement, FieldSet> = {};
   for (const element in set) {
-    if (element === SELF) continue;
+    if (element === selfKey) continue;
     const node = set[element] as FieldSet;
     const isNamed = element.startsWith("f:") && shape?.map?.fields.has(element.slice(2)) === true;
     const self = isMember(node) || isNamed;
@@ -80,7 +80,7 @@ function shapeBelow(shape: Shape | undefined, element: PathElement): Shape | und
 export function reconciled(set: FieldSet, shape: Shape): FieldSet {
   let draft: Record<PathElement, FieldSet> | undefined;
   for (const element in set) {
-    if (element === SELF) continue;
+    if (element === selfKey) continue;
     const node = set[element] as FieldSet;
     if (!hasInner(node)) continue;
     const below = shapeBelow(shape, element);

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "#base";
 import { emptySet, type FieldSet, leaf } from "../fieldpath/set.ts";
-import { fieldElement, type PathElement, SELF } from "../fieldpath/path-element.ts";
+import { fieldElement, type PathElement, selfKey } from "../fieldpath/path-element.ts";
 import type { ListShape, MapShape, Shape } from "./shape.ts";
 import {
   formOf,
@@ -39,7 +39,7 @@ function nodeAt(shape: Shape, value: unknown, self: boolean): FieldSet | undefin
 }
 
 function pathsInMap(map: MapShape, value: JsonObject, self: boolean): FieldSet | undefined {
-  const paths: Record<PathElement, FieldSet> = self ? { [SELF]: leaf } : {};
+  const paths: Record<PathElement, FieldSet> = self ? { [selfKey]: leaf } : {};
   let isLeaf = true;
   for (const name in value) {
     const member = value[name];
@@ -60,7 +60,7 @@ function pathsInList(
   self: boolean,
 ): FieldSet | undefined {
   if (items.length === 0) return self ? leaf : undefined;
-  const paths: Record<PathElement, FieldSet> = self ? { [SELF]: leaf } : {};
+  const paths: Record<PathElement, FieldSet> = self ? { [selfKey]: leaf } : {};
   for (const [element, same] of itemsByElement(list, items)) {
     paths[element] = same.length > 1 ? leaf : (nodeAt(list.element, same[0], true) ?? leaf);
   }

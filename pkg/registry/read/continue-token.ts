@@ -69,7 +69,7 @@ function textIn(field: string, value: unknown): string {
   throw mismatch(value, `struct field continueToken.${field} of type string`);
 }
 
-const INT64 = 64;
+const int64Bits = 64;
 
 function revisionIn(value: unknown): bigint {
   const into = "struct field continueToken.rv of type int64";
@@ -77,7 +77,7 @@ function revisionIn(value: unknown): bigint {
   if (typeof value === "bigint") return value;
   if (!(value instanceof Written) && typeof value !== "number") throw mismatch(value, into);
   const literal = value instanceof Written ? value.literal : String(value);
-  if (!/^-?\d+$/.test(literal) || BigInt.asIntN(INT64, BigInt(literal)) !== BigInt(literal)) {
+  if (!/^-?\d+$/.test(literal) || BigInt.asIntN(int64Bits, BigInt(literal)) !== BigInt(literal)) {
     throw new JsonFault(`json: cannot unmarshal number ${literal} into Go ${into}`);
   }
   return BigInt(literal);

@@ -8,39 +8,39 @@ import { parseJsonText } from "#base";
 export type Labels = Readonly<Record<string, string>>;
 
 const none: Labels = Object.freeze({});
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const OPEN = 0x7b;
-const CLOSE = 0x7d;
-const OPEN_LIST = 0x5b;
-const CLOSE_LIST = 0x5d;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const METADATA = Buffer.from('"metadata":{');
+const quote = 0x22;
+const backslash = 0x5c;
+const openObject = 0x7b;
+const closeObject = 0x7d;
+const openList = 0x5b;
+const closeList = 0x5d;
+const comma = 0x2c;
+const colon = 0x3a;
+const metadataStart = Buffer.from('"metadata":{');
 /** Offset in bytes within which `metadata` starts, if it directly follows kind and apiVersion. */
-const NEAR = 200;
+const nearBytes = 200;
 
 /**
  * The labels of an object that is stored as JSON without white space, as API servers write it;
  * undefined for other encodings and malformed labels, which the caller must decode.
  */
 export function labelsIn(bytes: Uint8Array): Labels | undefined {
-  if (bytes[0] !== OPEN) return undefined;
+  if (bytes[0] !== openObject) return undefined;
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const metadata = text.subarray(0, NEAR).indexOf(METADATA);
+  const metadata = text.subarray(0, nearBytes).indexOf(metadataStart);
   if (metadata < 0) return undefined;
-  let at = metadata + METADATA.length;
-  if (text[at] === CLOSE) return none;
+  let at = metadata + metadataStart.length;
+  if (text[at] === closeObject) return none;
   for (;;) {
-    if (text[at] !== QUOTE) return undefined;
-    const keyEnd = text.indexOf(QUOTE, at + 1);
-    if (keyEnd < 0 || text[keyEnd + 1] !== COLON) return undefined;
+    if (text[at] !== quote) return undefined;
+    const keyEnd = text.indexOf(quote, at + 1);
+    if (keyEnd < 0 || text[keyEnd + 1] !== colon) return undefined;
     const isLabels = keyEnd - at === 7 && text.toString("latin1", at + 1, keyEnd) === "labels";
     const end = endOfValue(text, keyEnd + 2);
     if (end < 0) return undefined;
     if (isLabels) return parseLabels(text.toString("utf8", keyEnd + 2, end));
-    if (text[end] === CLOSE) return none;
-    if (text[end] !== COMMA) return undefined;
+    if (text[end] === closeObject) return none;
+    if (text[end] !== comma) return undefined;
     at = end + 1;
   }
 }
@@ -60,17 +60,17 @@ function parseLabels(text: string): Labels | undefined {
 /** Offset after the value that starts at `start`; -1 for text that is not compact JSON. */
 function endOfValue(text: Buffer, start: number): number {
   const first = text[start];
-  if (first === QUOTE) return endOfString(text, start);
-  if (first !== OPEN && first !== OPEN_LIST) return endOfLiteral(text, start);
+  if (first === quote) return endOfString(text, start);
+  if (first !== openObject && first !== openList) return endOfLiteral(text, start);
   let depth = 0;
   for (let at = start; at < text.length; at++) {
     const byte = text[at];
-    if (byte === QUOTE) {
+    if (byte === quote) {
       at = endOfString(text, at) - 1;
       if (at < 0) return -1;
-    } else if (byte === OPEN || byte === OPEN_LIST) {
+    } else if (byte === openObject || byte === openList) {
       depth += 1;
-    } else if (byte === CLOSE || byte === CLOSE_LIST) {
+    } else if (byte === closeObject || byte === closeList) {
       depth -= 1;
       if (depth === 0) return at + 1;
     }
@@ -79,15 +79,15 @@ function endOfValue(text: Buffer, start: number): number {
 }
 
 function endOfString(text: Buffer, start: number): number {
-  let end = text.indexOf(QUOTE, start + 1);
-  while (end > 0 && isEscaped(text, end)) end = text.indexOf(QUOTE, end + 1);
+  let end = text.indexOf(quote, start + 1);
+  while (end > 0 && isEscaped(text, end)) end = text.indexOf(quote, end + 1);
   return end < 0 ? -1 : end + 1;
 }
 
 /** Whether an odd number of backslashes precedes the offset. */
 function isEscaped(text: Buffer, at: number): boolean {
   let before = at - 1;
-  while (text[before] === BACKSLASH) before -= 1;
+  while (text[before] === backslash) before -= 1;
   return (at - before) % 2 === 0;
 }
 
@@ -95,7 +95,7 @@ function isEscaped(text: Buffer, at: number): boolean {
 function endOfLiteral(text: Buffer, start: number): number {
   for (let at = start; at < text.length; at++) {
     const byte = text[at];
-    if (byte === COMMA || byte === CLOSE) return at > start ? at : -1;
+    if (byte === comma || byte === closeObject) return at > start ? at : -1;
   }
   return -1;
 }

@@ -8,7 +8,7 @@ import { trackedFieldsOf } from "./managed-fields-scope.ts";
  * main endpoint of kinds that have one, `spec` for `/status`. Source: GetResetFields of the strategies
  * of Kubernetes 1.34.
  */
-const UNUSUAL: Readonly<Record<string, readonly string[]>> = {
+const exceptions: Readonly<Record<string, readonly string[]>> = {
   "APIService/status": ["metadata", "spec"],
   "CertificateSigningRequest/": ["spec", "status"],
   "CertificateSigningRequest/approval": ["spec", "status.certificate"],
@@ -26,17 +26,19 @@ const UNUSUAL: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Endpoints that take the kind itself; other subresources have a body of another kind. */
-const STORING = ["", "status", "approval", "finalize"];
+const storedSubresources = ["", "status", "approval", "finalize"];
 
 describe("fields that managedFields tracks", () => {
   for (const kind of builtinKinds) {
     const names = kind.subresources.map(({ name }) => name);
-    for (const endpoint of STORING.filter((each) => each === "" || names.includes(each))) {
+    for (const endpoint of storedSubresources.filter(
+      (each) => each === "" || names.includes(each),
+    )) {
       const key = `${kind.kind}/${endpoint}`;
       it(`exclude those that Kubernetes resets in ${key}`, () => {
         const hasStatus = names.includes("status");
         const usual = endpoint === "status" ? ["spec"] : hasStatus ? ["status"] : [];
-        const paths = (UNUSUAL[key] ?? usual).map((path) =>
+        const paths = (exceptions[key] ?? usual).map((path) =>
           path.split(".").map((step) => `f:${step}`),
         );
         assert.deepEqual(trackedFieldsOf(kind, endpoint), { ignored: setOf(...paths) });
@@ -46,6 +48,6 @@ describe("fields that managedFields tracks", () => {
 
   it("are tested for existing kinds only", () => {
     const known = new Set(builtinKinds.map(({ kind }) => kind));
-    for (const key of Object.keys(UNUSUAL)) assert(known.has(key.split("/")[0] ?? ""), key);
+    for (const key of Object.keys(exceptions)) assert(known.has(key.split("/")[0] ?? ""), key);
   });
 });

@@ -17,11 +17,11 @@ export interface OpenApiView {
 /** A response with its body in chunks. */
 type OpenApiResponse = DocumentResponse<readonly Uint8Array[]>;
 
-const JSON_MEDIA = "application/json";
-const V3 = "/openapi/v3";
+const jsonMediaType = "application/json";
+const v3Path = "/openapi/v3";
 
 /** Cache-Control of URLs with a hash: one year, the maximum that RFC 2616 recommends. */
-const IMMUTABLE = "public, immutable, max-age=31536000";
+const immutableCacheControl = "public, immutable, max-age=31536000";
 
 /**
  * The response to a path at or below `/openapi/v2` or `/openapi/v3`, or undefined for other paths.
@@ -38,18 +38,19 @@ export async function openApiResponse(
     const document = await mergedV2Document(view.catalog, view.remoteSpecs);
     return contentResponse(document, { version: "v2", headers, caching: {} });
   }
-  if (path === V3) return indexResponse(view);
-  if (!path.startsWith(`${V3}/`)) return undefined;
-  const address = path.slice(V3.length + 1);
+  if (path === v3Path) return indexResponse(view);
+  if (!path.startsWith(`${v3Path}/`)) return undefined;
+  const address = path.slice(v3Path.length + 1);
   const remote = view.remoteDocuments.get(address);
   const entry = remote ? convertedEntry(remote) : openApiV3Documents(view.catalog).get(address);
   if (entry === undefined) return responseOf(404, {});
   const hash = query.get("hash") ?? "";
   if (hash !== "" && hash !== (await entry.hash())) {
     const location = relativeUrl(address, await entry.hash());
-    return responseOf(301, { "content-type": JSON_MEDIA, location });
+    return responseOf(301, { "content-type": jsonMediaType, location });
   }
-  const caching: Record<string, string> = hash === "" ? {} : { "cache-control": IMMUTABLE };
+  const caching: Record<string, string> =
+    hash === "" ? {} : { "cache-control": immutableCacheControl };
   return contentResponse(await entry.document(), { version: "v3", headers, caching });
 }
 
@@ -69,7 +70,7 @@ function responseOf(
 }
 
 function relativeUrl(address: string, hash: string): string {
-  return hash === "" ? `${V3}/${address}` : `${V3}/${address}?hash=${hash}`;
+  return hash === "" ? `${v3Path}/${address}` : `${v3Path}/${address}?hash=${hash}`;
 }
 
 /** The index, always as `text/plain` like kube-apiserver's; clients parse it as JSON. */
@@ -102,7 +103,7 @@ async function contentResponse(
   if (media === undefined) return responseOf(406, {});
   const tag = { etag: `"${document.hash}"`, vary: "Accept", ...request.caching };
   if (request.headers["if-none-match"] === tag.etag) return responseOf(304, tag);
-  const isProtobuf = media !== JSON_MEDIA && protobuf !== undefined;
+  const isProtobuf = media !== jsonMediaType && protobuf !== undefined;
   const body = isProtobuf ? await protobuf() : document.json;
   return responseOf(200, { "content-type": media, ...tag }, body);
 }
@@ -115,11 +116,11 @@ function negotiateMedia(
   accept: string | undefined,
   { version, hasProtobuf }: { readonly version: "v2" | "v3"; readonly hasProtobuf: boolean },
 ): string | undefined {
-  if (accept === undefined || accept === "") return JSON_MEDIA;
+  if (accept === undefined || accept === "") return jsonMediaType;
   const prefix = `application/com.github.proto-openapi.spec.${version}`;
   const protobuf = `${prefix}.v1.0+protobuf`;
   for (const clause of parseAccept(accept)) {
-    if (covers(clause, JSON_MEDIA)) return JSON_MEDIA;
+    if (covers(clause, jsonMediaType)) return jsonMediaType;
     if (!hasProtobuf) continue;
     if (covers(clause, protobuf) || covers(clause, `${prefix}@v1.0+protobuf`)) return protobuf;
   }

@@ -33,9 +33,9 @@ import type { Format, Negotiated, Transform } from "./negotiation.ts";
 /** The consecutive pieces of one encoded value. */
 export type Pieces = readonly (string | Uint8Array)[];
 
-const METADATA = Buffer.from('"metadata":{');
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
+const metadataStart = Buffer.from('"metadata":{');
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
 
 /** The object in the served version; shared, read-only. */
 export function servedObject(item: Item): any {
@@ -78,29 +78,29 @@ function spliceJson(item: Item, inList: boolean): Pieces | undefined {
   const rest = bytes.subarray(encoding.from, encoding.end);
   const opening = `${inList ? "{" : headOf(resource)}"metadata":{`;
   if (revision === 0) return [opening, rest];
-  const comma = bytes[encoding.from] === CLOSE_BRACE ? "" : ",";
+  const comma = bytes[encoding.from] === closeBrace ? "" : ",";
   return [`${opening}"resourceVersion":"${revision}"${comma}`, rest];
 }
 
 /** Limit in bytes of a member of a JSON list beyond its stored bytes. */
-export const MEMBER_OVERHEAD = 64;
-const MEMBER_HEAD = Buffer.from(',{"metadata":{"resourceVersion":"');
-const COMMA = 0x2c;
-const QUOTE = 0x22;
+export const itemOverheadBytes = 64;
+const itemStart = Buffer.from(',{"metadata":{"resourceVersion":"');
+const commaByte = 0x2c;
+const quoteByte = 0x22;
 
 /**
  * Writes a comma and a member of a JSON list at `start`; `into` must have room for the stored bytes and
- * MEMBER_OVERHEAD more. Returns the offset after it; 0 for an item that cannot be spliced.
+ * `itemOverheadBytes` more. Returns the offset after it; 0 for an item that cannot be spliced.
  */
 export function writeMember(item: Item, into: Buffer, start: number): number {
   const encoding = encodingOf(item);
   if (encoding.from === 0 || item.revision === 0 || item.resource.kind.custom) return 0;
   encoding.rest ??= item.bytes.subarray(encoding.from, encoding.end);
   const { rest } = encoding;
-  into.set(MEMBER_HEAD, start);
-  let at = writeDigits(into, start + MEMBER_HEAD.length, item.revision);
-  into[at++] = QUOTE;
-  if (rest[0] !== CLOSE_BRACE) into[at++] = COMMA;
+  into.set(itemStart, start);
+  let at = writeDigits(into, start + itemStart.length, item.revision);
+  into[at++] = quoteByte;
+  if (rest[0] !== closeBrace) into[at++] = commaByte;
   into.set(rest, at);
   return at + rest.byteLength;
 }
@@ -145,15 +145,16 @@ function findSplice(item: Item): Encoding {
   const { resource, bytes } = item;
   const unspliced = new Encoding(0, 0);
   if (resource.kind.custom !== undefined && !isAsStored(item)) return unspliced;
-  if (resource.served.convert !== "hub" || bytes[0] !== OPEN_BRACE) return unspliced;
+  if (resource.served.convert !== "hub" || bytes[0] !== openBrace) return unspliced;
   const view = toBuffer(bytes);
   const head = headOf(resource);
   const at = Buffer.byteLength(head);
-  if (view.compare(METADATA, 0, METADATA.length, at, at + METADATA.length) !== 0) return unspliced;
+  if (view.compare(metadataStart, 0, metadataStart.length, at, at + metadataStart.length) !== 0)
+    return unspliced;
   if (view.toString("latin1", 0, at) !== head) return unspliced;
   let end = bytes.byteLength;
   while (bytes[end - 1] === 0x0a) end--;
-  return new Encoding(at + METADATA.length, end);
+  return new Encoding(at + metadataStart.length, end);
 }
 
 /** Whether decoding and encoding yields the stored bytes; a changed schema may add defaults or prune. */
@@ -216,7 +217,7 @@ export function itemMessage(item: Item, messages: CacheBudget): Uint8Array {
 }
 
 /** Field number of `items` in every list message. */
-export const LIST_ITEMS_FIELD = 2;
+export const listItemsField = 2;
 
 export function partialTypeMeta(as: Transform, metaGroup: string): TypeMeta {
   return { kind: "PartialObjectMetadata", apiVersion: `${metaGroup}/${as.version}` };

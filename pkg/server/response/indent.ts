@@ -1,4 +1,4 @@
-const INDENT = "  ";
+const indent = "  ";
 
 /**
  * Indents compact JSON text by two spaces per level, in chunks and without parsing it, so that numbers
@@ -64,6 +64,6 @@ export class Indenter {
   }
 
   private newline(): string {
-    return `\n${INDENT.repeat(this.depth)}`;
+    return `\n${indent.repeat(this.depth)}`;
   }
 }

@@ -9,11 +9,11 @@ import {
   wantsPretty,
 } from "./negotiation.ts";
 
-const GROUP = "meta.k8s.io";
+const metaGroup = "meta.k8s.io";
 
 function negotiated(accept: string | undefined, offer: Offer): string {
   try {
-    const { format, as } = negotiate(accept, offer, GROUP);
+    const { format, as } = negotiate(accept, offer, metaGroup);
     return as === undefined ? format : `${format} ${as.kind} ${as.version}`;
   } catch (error) {
     assert(error instanceof StatusError);

@@ -3,11 +3,11 @@ import { seatsTaken } from "./failures.ts";
 import type { Limits } from "../limits.ts";
 
 /** Chunks in memory per large response: one being filled, one being sent, copies. */
-const CHUNKS = 4;
-const MIN_CHUNK = 16 * 1024;
-const MAX_CHUNK = 128 * 1024;
+const chunksPerSize = 4;
+const minChunkBytes = 16 * 1024;
+const maxChunkBytes = 128 * 1024;
 /** Limit of free chunks in the pool. */
-const MAX_FREE = 64;
+const maxFreeBuffers = 64;
 
 /**
  * A memory budget for all chunked responses. Each response holds a few chunks and waits for its client
@@ -28,7 +28,7 @@ export class ResponseBufferPool {
 
   /** Registers a chunked response. Throws StatusError 429 if the budget is exhausted. */
   enter(): void {
-    if ((this.active + 1) * CHUNKS * MIN_CHUNK > this.budget) {
+    if ((this.active + 1) * chunksPerSize * minChunkBytes > this.budget) {
       throw seatsTaken(this.retryAfterSeconds);
     }
     this.active += 1;
@@ -44,9 +44,9 @@ export class ResponseBufferPool {
    * budget is exhausted.
    */
   hold(bytes: number): (() => void) | undefined {
-    if (bytes <= MIN_CHUNK) return () => undefined;
-    const shares = Math.ceil(bytes / (CHUNKS * MIN_CHUNK));
-    if ((this.active + shares) * CHUNKS * MIN_CHUNK > this.budget) return undefined;
+    if (bytes <= minChunkBytes) return () => undefined;
+    const shares = Math.ceil(bytes / (chunksPerSize * minChunkBytes));
+    if ((this.active + shares) * chunksPerSize * minChunkBytes > this.budget) return undefined;
     this.active += shares;
     return () => {
       this.active -= shares;
@@ -55,19 +55,19 @@ export class ResponseBufferPool {
 
   /** Size of the next chunk. */
   get chunkBytes(): number {
-    const share = this.budget / (CHUNKS * Math.max(1, this.active));
-    return Math.max(MIN_CHUNK, Math.min(MAX_CHUNK, Math.floor(share)));
+    const share = this.budget / (chunksPerSize * Math.max(1, this.active));
+    return Math.max(minChunkBytes, Math.min(maxChunkBytes, Math.floor(share)));
   }
 
   /** A buffer of `size` bytes, from the pool if possible. */
   take(size: number): Buffer {
-    if (size !== MAX_CHUNK) return Buffer.allocUnsafe(size);
-    return this.free.pop() ?? Buffer.allocUnsafeSlow(MAX_CHUNK);
+    if (size !== maxChunkBytes) return Buffer.allocUnsafe(size);
+    return this.free.pop() ?? Buffer.allocUnsafeSlow(maxChunkBytes);
   }
 
   /** Returns a chunk to the pool; it must no longer be in use. */
   give(chunk: Buffer): void {
-    if (chunk.length === MAX_CHUNK && this.free.length < MAX_FREE) this.free.push(chunk);
+    if (chunk.length === maxChunkBytes && this.free.length < maxFreeBuffers) this.free.push(chunk);
   }
 }
 

@@ -9,9 +9,9 @@ import {
 } from "../transport/exchange.ts";
 
 /** Size of the first chunk, as most responses are small; a larger response gets full-size chunks. */
-const FIRST_BYTES = 16 * 1024;
+const firstWriteBytes = 16 * 1024;
 /** Size from which a piece is sent without a copy; smaller ones are copied into a chunk. */
-const LARGE_PIECE = 16 * 1024;
+const largePieceBytes = 16 * 1024;
 const nothing = Buffer.alloc(0);
 
 export interface ResponseOptions {
@@ -60,7 +60,7 @@ export class ResponseWriter {
       this.size += size;
       return undefined;
     }
-    if (typeof piece === "object" && size >= LARGE_PIECE) {
+    if (typeof piece === "object" && size >= largePieceBytes) {
       const wait = this.flush();
       this.pieces.push(piece);
       this.size = size;
@@ -75,14 +75,14 @@ export class ResponseWriter {
   reserve(size: number): Promise<void> | undefined {
     const { chunk, at, chunkBytes } = this;
     if (at + size <= chunk.length) return undefined;
-    const isWorthSending = at > 0 || this.size > FIRST_BYTES;
+    const isWorthSending = at > 0 || this.size > firstWriteBytes;
     if (isWorthSending && this.size + at + size > chunkBytes) {
       const wait = this.flush();
       this.chunk = this.options.memory.take(Math.max(this.chunkBytes, size));
       return wait;
     }
     const needed = this.size + at + size;
-    const wanted = needed <= FIRST_BYTES ? FIRST_BYTES : chunkBytes;
+    const wanted = needed <= firstWriteBytes ? firstWriteBytes : chunkBytes;
     this.chunk = this.options.memory.take(Math.max(wanted, needed));
     chunk.copy(this.chunk, 0, 0, at);
     for (const piece of this.pieces) this.at += copyInto(this.chunk, this.at, piece);
@@ -97,7 +97,7 @@ export class ResponseWriter {
     if (!this.response.started && this.size + this.at <= gzipAbove) {
       this.response.start(status, { "content-length": `${this.size + this.at}`, ...headers });
     }
-    const isSmall = this.chunk === nothing && this.size <= FIRST_BYTES;
+    const isSmall = this.chunk === nothing && this.size <= firstWriteBytes;
     if (isSmall && this.response.started && this.gzip === undefined) {
       return this.response.end(joined(this.pieces, this.size));
     }
@@ -185,7 +185,7 @@ export function sendPieces(
 ): Awaitable<void> {
   const { status, headers, gzipAbove = Infinity } = options;
   const size = pieces.reduce((sum, piece) => sum + sizeOf(piece), 0);
-  if (size > Math.min(FIRST_BYTES, gzipAbove)) return writePieces(response, options, pieces);
+  if (size > Math.min(firstWriteBytes, gzipAbove)) return writePieces(response, options, pieces);
   response.start(status, { "content-length": `${size}`, ...headers });
   return response.end(joined(pieces, size));
 }

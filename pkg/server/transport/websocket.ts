@@ -7,10 +7,10 @@ import { CountingResponseStream, drained } from "./counting-response-stream.ts";
 import { ClientGone, type Exchange, type Upgrade } from "./exchange.ts";
 
 /** Limit of a client's message in bytes; a larger one closes the connection with code 1009. */
-const MAX_CLIENT_MESSAGE = 64 * 1024;
+const maxClientMessageBytes = 64 * 1024;
 /** Time limit in ms for the client's close frame after the server's. */
-const CLOSE_TIMEOUT = 2_000;
-const NORMAL_CLOSURE = 1000;
+const closeTimeoutMs = 2_000;
+const normalClosureCode = 1000;
 
 /** The connection of an exchange whose client requests a WebSocket; undefined otherwise. */
 export function webSocketOf(exchange: Exchange): Upgrade | undefined {
@@ -58,7 +58,7 @@ export class WebSocketResponseStream extends CountingResponseStream {
     const handshakes = new WebSocketServer({
       noServer: true,
       clientTracking: false,
-      maxPayload: MAX_CLIENT_MESSAGE,
+      maxPayload: maxClientMessageBytes,
       skipUTF8Validation: true,
       handleProtocols: () => (chosen === "" ? false : chosen),
     });
@@ -86,8 +86,8 @@ export class WebSocketResponseStream extends CountingResponseStream {
 
   protected finish(): void {
     this.ended = true;
-    this.webSocket?.close(NORMAL_CLOSURE);
-    const timer = setTimeout(() => this.socket.destroy(), CLOSE_TIMEOUT);
+    this.webSocket?.close(normalClosureCode);
+    const timer = setTimeout(() => this.socket.destroy(), closeTimeoutMs);
     this.socket.once("close", () => clearTimeout(timer));
   }
 

@@ -13,8 +13,9 @@ import type { RawDeleteOptions } from "#registry";
 import { DecodeFault, fromJson, fromProtobuf, JsonFault, unwrapEnvelope } from "#schema";
 import type { Format } from "../response/negotiation.ts";
 
-const SCHEME = `in scheme "${goModules}/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"`;
-const GO_TYPE_META =
+const schemeFile = `${goModules}/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27`;
+const schemeSource = `in scheme "${schemeFile}"`;
+const goTypeMeta =
   'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; ' +
   'Kind string "json:\\"kind,omitempty\\"" }';
 
@@ -61,7 +62,7 @@ function decode(body: Uint8Array, format: Format): any {
   if (value !== null && value !== undefined) {
     const type = jsonTypeName(value);
     if (type !== "object") {
-      const message = `json: cannot unmarshal ${type} into Go value of type ${GO_TYPE_META}`;
+      const message = `json: cannot unmarshal ${type} into Go value of type ${goTypeMeta}`;
       throw plainFailure(`couldn't get version/kind; json parse error: ${message}`);
     }
     checkKind(textIn(value, "kind"), textIn(value, "apiVersion") || "v1");
@@ -90,7 +91,7 @@ function textIn(value: object, name: "apiVersion" | "kind"): string {
 function checkKind(kind: string, apiVersion: string): void {
   if (kind === "" || kind === "DeleteOptions") return;
   const named = `no kind ${goQuote(kind)} is registered for version`;
-  throw plainFailure(`${named} ${goQuote(apiVersion)} ${SCHEME}`);
+  throw plainFailure(`${named} ${goQuote(apiVersion)} ${schemeSource}`);
 }
 
 function jsonTypeName(value: unknown): string {

@@ -2,10 +2,10 @@ import { type CacheBudget, type Evictable, memoize, ownBytes } from "#base";
 import type { Item } from "#registry";
 import { delimitedSize, writeDelimited } from "#schema";
 import { joined } from "../response/response-writer.ts";
-import { itemJson, itemMessage, LIST_ITEMS_FIELD } from "../response/encode.ts";
+import { itemJson, itemMessage, listItemsField } from "../response/encode.ts";
 
 /** Limit of a cached chunk in stored bytes. Copying larger objects is cheap per byte. */
-const MAX_BYTES = 128 * 1024;
+const maxBytes = 128 * 1024;
 
 /**
  * The joined encoding of adjacent items of a list, valid until one of them changes. The second list that
@@ -18,7 +18,7 @@ class ListChunk implements Evictable {
   private readonly isCacheable: boolean;
 
   constructor(items: readonly Item[]) {
-    this.isCacheable = items.reduce((sum, { bytes }) => sum + bytes.byteLength, 0) <= MAX_BYTES;
+    this.isCacheable = items.reduce((sum, { bytes }) => sum + bytes.byteLength, 0) <= maxBytes;
   }
 
   evict(): void {
@@ -70,7 +70,7 @@ export function joinedMessages(
     const size = all.reduce((sum, { byteLength }) => sum + delimitedSize(byteLength), 0);
     const bytes = Buffer.allocUnsafeSlow(size);
     let at = 0;
-    for (const message of all) at = writeDelimited(bytes, at, LIST_ITEMS_FIELD, message);
+    for (const message of all) at = writeDelimited(bytes, at, listItemsField, message);
     return bytes;
   });
 }

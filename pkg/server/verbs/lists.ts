@@ -14,8 +14,8 @@ import type { ResponseWriter } from "../response/response-writer.ts";
 import {
   itemJson,
   itemMessage,
-  LIST_ITEMS_FIELD,
-  MEMBER_OVERHEAD,
+  listItemsField,
+  itemOverheadBytes,
   writeMember,
   type ListFacts,
   listFactsBytes,
@@ -91,7 +91,7 @@ export async function writeList(
   await writer.end();
 }
 
-const OPEN_LIST = 0x5b;
+const openList = 0x5b;
 
 /** Compact JSON: the stored bytes of the items are copied into the response. */
 async function writePlainList(
@@ -115,11 +115,11 @@ async function writePlainList(
     for (const item of items) {
       // The head ends with the bracket that takes the place of the first member's comma.
       if (first) await writer.write(shape.head(factsOf(list), false).slice(0, -1));
-      const wait = writer.reserve(item.bytes.byteLength + MEMBER_OVERHEAD);
+      const wait = writer.reserve(item.bytes.byteLength + itemOverheadBytes);
       const start = writer.at;
       const behind = writeMember(item, writer.room, start);
       if (behind > 0) {
-        if (first) writer.room[start] = OPEN_LIST;
+        if (first) writer.room[start] = openList;
         writer.at = behind;
       } else {
         await writer.write(first ? "[" : ",");
@@ -220,7 +220,7 @@ function yamlShape(view: ListView): ListShape {
   };
 }
 
-const LIST_METADATA_FIELD = 1;
+const listMetadataField = 1;
 
 /**
  * A Protobuf list starts with its length, so all items are encoded before the first is sent. Items that
@@ -251,7 +251,7 @@ async function writeProtobufList(
     }
   }
   const facts = listFactsBytes(factsOf(list));
-  const metadata = new WireWriter().bytes(LIST_METADATA_FIELD, facts).finish();
+  const metadata = new WireWriter().bytes(listMetadataField, facts).finish();
   size += metadata.byteLength;
   const { resource, as, metaGroup } = view;
   const typeMeta =
@@ -268,7 +268,7 @@ async function writeProtobufList(
     for (const item of joined === undefined ? items : []) {
       const message = messageOf(item);
       const wait = writer.reserve(delimitedSize(message.byteLength));
-      writer.at = writeDelimited(writer.room, writer.at, LIST_ITEMS_FIELD, message);
+      writer.at = writeDelimited(writer.room, writer.at, listItemsField, message);
       if (wait !== undefined) await wait;
       const next = turn();
       if (next !== undefined) await next;

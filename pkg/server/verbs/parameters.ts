@@ -15,7 +15,7 @@ import type { Query } from "#request";
  * kube-apiserver's message.
  */
 
-const INT64_MAX = 2n ** 63n - 1n;
+const maxInt64 = 2n ** 63n - 1n;
 
 /**
  * Parses an integer parameter like Go's ParseInt; undefined if absent.
@@ -28,7 +28,7 @@ function integerParameter(query: Query, name: string): number | undefined {
     throw badRequest(`strconv.ParseInt: parsing ${goQuote(text)}: invalid syntax`);
   }
   const value = BigInt(text.replace(/^\+/, ""));
-  if (value > INT64_MAX || value < -INT64_MAX - 1n) {
+  if (value > maxInt64 || value < -maxInt64 - 1n) {
     throw badRequest(`strconv.ParseInt: parsing ${goQuote(text)}: value out of range`);
   }
   return Number(value);
@@ -94,11 +94,11 @@ function checkPatch(query: Query, apply: boolean, problems: Problems): void {
   }
 }
 
-const MAX_MANAGER_BYTES = 128;
+const maxManagerBytes = 128;
 
 function checkManager(name: string, problems: Problems): void {
   const path = Path.of("fieldManager");
-  if (Buffer.byteLength(name) > MAX_MANAGER_BYTES) problems.tooLong(path, name, MAX_MANAGER_BYTES);
+  if (Buffer.byteLength(name) > maxManagerBytes) problems.tooLong(path, name, maxManagerBytes);
   let position = 0;
   for (const character of name) {
     if (/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(character)) {

@@ -42,10 +42,10 @@ export function watchContentType(format: Format): string {
 }
 
 /** Approximate size of one write in bytes: smaller frames are sent together. */
-const WRITE_BYTES = 16 * 1024;
+const maxWriteBytes = 16 * 1024;
 
 /** Time in ms after which a write ends early, as table rows of large objects are slow to encode. */
-const MAX_ENCODE_MS = 5;
+const maxEncodeMs = 5;
 
 interface Write {
   readonly bytes: Uint8Array;
@@ -68,7 +68,7 @@ class EventEncoder {
   }
 
   /**
-   * The frames of a batch in writes of about WRITE_BYTES; a watch whose client does not read holds one
+   * The frames of a batch in writes of about `maxWriteBytes`; a watch whose client does not read holds one
    * of them. Watches of the same form share the write of a small batch, and frames of large events.
    */
   *writes({ events, encoded }: EventBatch): Generator<Write, void, undefined> {
@@ -79,9 +79,9 @@ class EventEncoder {
     let isSingleWrite = true;
     let since = performance.now();
     for (const event of events) {
-      const isLate = size > 0 && performance.now() - since > MAX_ENCODE_MS;
+      const isLate = size > 0 && performance.now() - since > maxEncodeMs;
       const frame = this.shared(event);
-      if (isLate || (size > 0 && size + frame.byteLength > WRITE_BYTES)) {
+      if (isLate || (size > 0 && size + frame.byteLength > maxWriteBytes)) {
         yield { bytes: oneWrite(frames), count: frames.length };
         [frames, size, isSingleWrite] = [[], 0, false];
         since = performance.now();
@@ -238,7 +238,7 @@ function onlyPiece(pieces: Pieces): Uint8Array {
  * Delay in ms of the response headers of a watch: an earlier failure is an error response, a later one
  * an ERROR event.
  */
-const HEADERS_DELAY_MS = 25;
+const headersDelayMs = 25;
 
 export interface StreamOptions {
   readonly view: WatchView;
@@ -268,7 +268,7 @@ export async function streamEvents(
 ): Promise<void> {
   const { start, ended, view } = options;
   const encoder = new EventEncoder(view);
-  const headersTimer = setTimeout(start, HEADERS_DELAY_MS);
+  const headersTimer = setTimeout(start, headersDelayMs);
   try {
     for (;;) {
       const step = await events.next();

@@ -36,9 +36,9 @@ interface Chunk {
 }
 
 /** Approximate number of changes in a chunk, which a read of a past revision replays. */
-const CHUNK_CHANGES = 128;
+const chunkChanges = 128;
 /** Number of past states that are cached for paginated lists. */
-const MAX_REPLAYED = 16;
+const maxReplayed = 16;
 
 /**
  * The newest state of a collection and its recent changes in chunks; the oldest chunks are dropped.
@@ -94,7 +94,7 @@ export class WatchCache {
     let chunk = this.#chunks[this.#chunks.length - 1]!;
     const last = chunk.changes[chunk.changes.length - 1];
     assert(last === undefined || last.revision <= revision, "changes are in order of revision");
-    if (chunk.changes.length >= CHUNK_CHANGES && last!.revision < revision) {
+    if (chunk.changes.length >= chunkChanges && last!.revision < revision) {
       chunk = { before: this.#entries, changes: [], bytes: 0 };
       this.#chunks.push(chunk);
       this.#trim();
@@ -124,7 +124,7 @@ export class WatchCache {
       if (changedAt > revision) break;
       entries = entry === undefined ? entries.delete(key) : entries.set(key, entry);
     }
-    setBounded(this.#replayed, [revision, entries], MAX_REPLAYED);
+    setBounded(this.#replayed, [revision, entries], maxReplayed);
     return entries;
   }
 

@@ -1,7 +1,7 @@
 import { type Clock, realClock, plannedEnd } from "#base";
 
 /** Maximum sleep in real time, as the wall clock may jump and Node's timers are limited to 24 days. */
-const MAX_SLEEP_MS = 60_000;
+const maxSleepMs = 60_000;
 
 /** A timer for a wall-clock time that can be changed. Does not keep the process alive. */
 export class Alarm implements Disposable {
@@ -14,7 +14,7 @@ export class Alarm implements Disposable {
   constructor(clock: Clock, ring: () => void) {
     this.#clock = clock;
     this.#ring = ring;
-    this.#longestMs = realClock(clock) === clock ? MAX_SLEEP_MS : Infinity;
+    this.#longestMs = realClock(clock) === clock ? maxSleepMs : Infinity;
   }
 
   /** Sets the time in ms since 1970 at which to call back once; undefined = never. */

@@ -5,7 +5,7 @@ import type { Journal } from "./journal.ts";
 import type { State, Step } from "./state.ts";
 
 /** Maximum number of steps in one write to the journal. */
-const GROUP = 1024;
+const maxGroupSize = 1024;
 
 /** A step that is not durable yet, and therefore not visible to readers. */
 interface Pending {
@@ -104,7 +104,7 @@ export class CommitQueue {
       // Writers that the last group resolved add their next steps in this turn of the event loop, so
       // that waiting for it groups them again. A single writer does not wait.
       if (this.#lastGroup > 1) await new Promise<void>((resolve) => setImmediate(resolve));
-      const group = this.#pending.splice(0, GROUP);
+      const group = this.#pending.splice(0, maxGroupSize);
       this.#lastGroup = group.length;
       const dead = this.#dead;
       this.#dead = [];

@@ -5,7 +5,7 @@ import { History } from "./history.ts";
 import { corrupt, LmdbJournal, type Contents } from "./lmdb-journal.ts";
 import { defaultLimits } from "./memory-backend.ts";
 import type { VersionRecord } from "./record.ts";
-import { emptyState, FIRST_REVISION, without, withEntry, type State } from "./state.ts";
+import { emptyState, firstRevision, without, withEntry, type State } from "./state.ts";
 
 export interface DurableBackendOptions {
   /** Directory of the store, created if absent, for one process at a time. */
@@ -16,7 +16,7 @@ export interface DurableBackendOptions {
   readonly quotaBytes?: number;
 }
 
-const QUOTA_BYTES = 4 * 1024 * 1024 * 1024;
+const defaultQuotaBytes = 4 * 1024 * 1024 * 1024;
 
 /**
  * A store that survives restarts, `kill -9` and power loss: a transaction resolves and becomes visible to
@@ -27,7 +27,7 @@ const QUOTA_BYTES = 4 * 1024 * 1024 * 1024;
 export async function durableBackend(options: DurableBackendOptions): Promise<EmbeddedStore> {
   const clock = options.clock ?? systemClock;
   const limits = { ...defaultLimits, ...options.limits };
-  const { directory, quotaBytes = QUOTA_BYTES } = options;
+  const { directory, quotaBytes = defaultQuotaBytes } = options;
   const journal = await LmdbJournal.open({ directory, quotaBytes });
   try {
     const history = restore(await journal.load(), clock.now());
@@ -46,7 +46,7 @@ function restore({ head, versions }: Contents, now: number): History {
   for (const version of base) state = applyRecord(state, version).state;
   // The oldest readable revision is replayed as well, so that a watch from there has its events. Only
   // the first revision, of the empty store, has none.
-  const before = head.oldest === FIRST_REVISION ? FIRST_REVISION : head.oldest - 1;
+  const before = head.oldest === firstRevision ? firstRevision : head.oldest - 1;
   const history = new History({ ...state, revision: before }, head.oldest);
   for (const group of groupByRevision(versions.slice(base.length))) {
     const { revision } = group[0]!;

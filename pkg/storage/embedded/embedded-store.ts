@@ -37,7 +37,7 @@ interface EmbeddedOptions {
 }
 
 /** Maximum number of expired keys that one transaction deletes. */
-const EXPIRE_AT_ONCE = 500;
+const maxExpiredPerTurn = 500;
 
 /** A store in the process: state and history in memory, and on disk with a journal. */
 export class EmbeddedStore implements Backend, Watched {
@@ -232,7 +232,7 @@ export class EmbeddedStore implements Backend, Watched {
   }
 
   async #expire(): Promise<void> {
-    const keys = expired(this.#head, this.#clock.now(), EXPIRE_AT_ONCE);
+    const keys = expired(this.#head, this.#clock.now(), maxExpiredPerTurn);
     try {
       await this.txn({ compare: [], then: keys.map((key) => ({ delete: key })), otherwise: [] });
     } catch (error) {

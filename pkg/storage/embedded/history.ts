@@ -50,11 +50,11 @@ interface Chunk {
 }
 
 /** Maximum number of transactions in a chunk. */
-const CHUNK_TRANSACTIONS = 128;
+const chunkTransactions = 128;
 /** Size in bytes above which a chunk is closed early, so that large old values can be dropped. */
-const CHUNK_BYTES = 1024 * 1024;
+const chunkBytes = 1024 * 1024;
 /** Number of past states that are cached for paginated lists. */
-const MAX_REPLAYED = 8;
+const maxReplayed = 8;
 
 /** All readable revisions of a store: the newest state, and the transactions since the oldest. */
 export class History {
@@ -85,7 +85,7 @@ export class History {
   append(step: Step, time: number): void {
     assert(step.state.revision === this.#state.revision + 1, "revisions grow by one");
     let chunk = this.#chunks[this.#chunks.length - 1]!;
-    if (chunk.transactions.length >= CHUNK_TRANSACTIONS || chunk.bytes >= CHUNK_BYTES) {
+    if (chunk.transactions.length >= chunkTransactions || chunk.bytes >= chunkBytes) {
       chunk = newChunk(this.#state);
       this.#chunks.push(chunk);
     }
@@ -108,7 +108,7 @@ export class History {
     const cached = this.#replayed.get(revision);
     if (cached !== undefined) return cached;
     const entries = replay(this.#chunks[this.#chunkOf(revision)]!, revision);
-    setBounded(this.#replayed, [revision, entries], MAX_REPLAYED);
+    setBounded(this.#replayed, [revision, entries], maxReplayed);
     return entries;
   }
 

@@ -16,22 +16,22 @@ import { StoreFault } from "../backend.ts";
  * number of these pages in place of the two ends.
  */
 
-const MAGIC = 0xbeefc0de;
-const DATA_VERSION = 2;
-const HEADER = 24;
-const NODE_HEADER = 8;
-const BRANCH = 0x01;
-const LEAF = 0x02;
-const OVERFLOW = 0x04;
-const META = 0x08;
+const magicNumber = 0xbeefc0de;
+const dataVersion = 2;
+const pageHeaderBytes = 24;
+const nodeHeaderBytes = 8;
+const branchFlag = 0x01;
+const leafFlag = 0x02;
+const overflowFlag = 0x04;
+const metaFlag = 0x08;
 /** Node flag: the data is in overflow pages. */
-const BIG_DATA = 0x01;
-const OVERFLOW_REFERENCE = 24;
+const bigDataFlag = 0x01;
+const overflowReferenceBytes = 24;
 /** Tree flags that say how keys and data are laid out, and whether they are encrypted. */
-const LAYOUT = 0x20ff;
+const layout = 0x20ff;
 /** The only one of them that is set: the keys of the free list are numbers. */
-const INTEGER_KEY = 0x08;
-const NO_PAGE = 0xffff_ffff_ffff_ffffn;
+const integerKey = 0x08;
+const noPage = 0xffff_ffff_ffff_ffffn;
 
 interface Tree {
   readonly flags: number;
@@ -109,15 +109,19 @@ class FileCheck {
     const start = this.#read(0, 64);
     const size = start.readUInt32LE(48);
     const isPower = size >= 512 && size <= 65_536 && (size & (size - 1)) === 0;
-    if (start.readUInt32LE(24) !== MAGIC || !isPower) throw damaged("not an LMDB file");
-    if (start.readUInt32LE(28) !== DATA_VERSION) throw damaged("unsupported LMDB data version");
+    if (start.readUInt32LE(24) !== magicNumber || !isPower) throw damaged("not an LMDB file");
+    if (start.readUInt32LE(28) !== dataVersion) throw damaged("unsupported LMDB data version");
     return size;
   }
 
   #readRoot(page: number): Root {
     const bytes = this.#page(page);
-    const isRoot = bytes.readUInt16LE(18) === META && Number(bytes.readBigUInt64LE(0)) === page;
-    if (!isRoot || bytes.readUInt32LE(24) !== MAGIC || bytes.readUInt32LE(28) !== DATA_VERSION) {
+    const isRoot = bytes.readUInt16LE(18) === metaFlag && Number(bytes.readBigUInt64LE(0)) === page;
+    if (
+      !isRoot ||
+      bytes.readUInt32LE(24) !== magicNumber ||
+      bytes.readUInt32LE(28) !== dataVersion
+    ) {
       throw damaged(`page ${page} is not a meta page`);
     }
     if (bytes.readUInt32LE(48) !== this.#pageSize) throw damaged(`page size in meta page ${page}`);
@@ -134,10 +138,10 @@ class FileCheck {
    * pages remain until two more transactions. A wrong number would select the wrong meta page.
    */
   #checkRoot({ transaction, free, main }: Root): void {
-    const isPlain = (main.flags & LAYOUT) === 0;
-    if ((free.flags & LAYOUT) !== INTEGER_KEY || !isPlain)
+    const isPlain = (main.flags & layout) === 0;
+    if ((free.flags & layout) !== integerKey || !isPlain)
       throw damaged("unexpected flags of a tree");
-    const pages = [free.root, main.root].filter((root) => root !== NO_PAGE).map(Number);
+    const pages = [free.root, main.root].filter((root) => root !== noPage).map(Number);
     if (pages.length === 0) return;
     const written = pages.map((page) => this.#page(page).readBigUInt64LE(8));
     if (!written.includes(transaction) || written.some((number) => number > transaction)) {
@@ -147,17 +151,17 @@ class FileCheck {
 
   /** Visits all entries of a tree and checks its pages. */
   #walk(tree: Tree, visit: (page: Buffer, node: number) => void): void {
-    if (tree.root === NO_PAGE) {
+    if (tree.root === noPage) {
       if (tree.entries !== 0) throw damaged("a tree without a root has entries");
       return;
     }
     let entries = 0;
     const descend = (page: number, level: number): void => {
-      const kind = level === tree.depth ? LEAF : BRANCH;
+      const kind = level === tree.depth ? leafFlag : branchFlag;
       const bytes = this.#treePage(page, kind);
       const nodes = this.#nodes(page, bytes, kind);
       for (const node of nodes) {
-        if (kind === BRANCH) descend(childOf(bytes, node), level + 1);
+        if (kind === branchFlag) descend(childOf(bytes, node), level + 1);
         else {
           visit(bytes, node);
           entries += 1;
@@ -190,52 +194,52 @@ class FileCheck {
   #nodes(page: number, bytes: Buffer, kind: number): number[] {
     const lower = bytes.readUInt16LE(20);
     const upper = bytes.readUInt16LE(22);
-    if (lower > upper || HEADER + upper > this.#pageSize || lower % 2 !== 0) {
+    if (lower > upper || pageHeaderBytes + upper > this.#pageSize || lower % 2 !== 0) {
       throw damaged(`bounds of page ${page}`);
     }
     const nodes: number[] = [];
     const endOf = new Map<number, number>();
     let before: Buffer | undefined;
     for (let i = 0; i < lower / 2; i++) {
-      const node = HEADER + bytes.readUInt16LE(HEADER + 2 * i);
-      if (node < HEADER + upper || node + NODE_HEADER > this.#pageSize) {
+      const node = pageHeaderBytes + bytes.readUInt16LE(pageHeaderBytes + 2 * i);
+      if (node < pageHeaderBytes + upper || node + nodeHeaderBytes > this.#pageSize) {
         throw damaged(`a node of page ${page} is out of bounds`);
       }
-      const keyEnd = node + NODE_HEADER + bytes.readUInt16LE(node + 6);
-      const dataEnd = keyEnd + (kind === LEAF ? inlineLength(bytes, node) : 0);
+      const keyEnd = node + nodeHeaderBytes + bytes.readUInt16LE(node + 6);
+      const dataEnd = keyEnd + (kind === leafFlag ? inlineLength(bytes, node) : 0);
       if (dataEnd > this.#pageSize) throw damaged(`a node of page ${page} is too long`);
-      const key = bytes.subarray(node + NODE_HEADER, keyEnd);
+      const key = bytes.subarray(node + nodeHeaderBytes, keyEnd);
       // Keys of the free list are integers in native byte order and are not compared, nor is the unused
       // first key of a branch page.
-      const comparable = i > (kind === LEAF ? 0 : 1) && key.length !== 8;
+      const comparable = i > (kind === leafFlag ? 0 : 1) && key.length !== 8;
       if (comparable && Buffer.compare(before!, key) >= 0) {
         throw damaged(`keys of page ${page} are out of order`);
       }
-      if (kind === LEAF && (bytes.readUInt16LE(node + 4) & ~BIG_DATA) !== 0) {
+      if (kind === leafFlag && (bytes.readUInt16LE(node + 4) & ~bigDataFlag) !== 0) {
         throw damaged(`a node of page ${page} has unknown flags`);
       }
       before = key;
       nodes.push(node);
       endOf.set(node, dataEnd + (dataEnd % 2));
     }
-    let end: number | undefined = HEADER + upper;
+    let end: number | undefined = pageHeaderBytes + upper;
     for (let i = 0; i < nodes.length; i++) end = endOf.get(end ?? 0);
     if (end !== this.#pageSize) throw damaged(`nodes of page ${page} overlap`);
     return nodes;
   }
 
   #checkData(bytes: Buffer, node: number, isSize: (pages: number, least: number) => boolean): void {
-    if ((bytes.readUInt16LE(node + 4) & BIG_DATA) === 0) return;
-    const reference = node + NODE_HEADER + bytes.readUInt16LE(node + 6);
+    if ((bytes.readUInt16LE(node + 4) & bigDataFlag) === 0) return;
+    const reference = node + nodeHeaderBytes + bytes.readUInt16LE(node + 6);
     const first = Number(bytes.readBigUInt64LE(reference));
     const pages = Number(bytes.readBigUInt64LE(reference + 16));
     const length = bytes.readUInt32LE(node);
-    if (!isSize(pages, Math.ceil((HEADER + length) / this.#pageSize))) {
+    if (!isSize(pages, Math.ceil((pageHeaderBytes + length) / this.#pageSize))) {
       throw damaged(`length of the data in page ${first}`);
     }
     this.#claim(first, pages);
-    const header = this.#read(first * this.#pageSize, HEADER);
-    this.#checkHeader(first, header, OVERFLOW);
+    const header = this.#read(first * this.#pageSize, pageHeaderBytes);
+    this.#checkHeader(first, header, overflowFlag);
     if (header.readUInt32LE(20) !== pages)
       throw damaged(`number of pages that follow page ${first}`);
   }
@@ -248,7 +252,7 @@ class FileCheck {
    */
   #checkFreeEntry(bytes: Buffer, node: number, free: Set<number>): void {
     if (bytes.readUInt16LE(node + 6) !== 8) throw damaged("a key of the free list");
-    const transaction = bytes.readBigUInt64LE(node + NODE_HEADER);
+    const transaction = bytes.readBigUInt64LE(node + nodeHeaderBytes);
     if (transaction <= this.#freed || transaction > this.#transaction) {
       throw damaged(`transaction ${transaction} in the free list`);
     }
@@ -271,11 +275,11 @@ class FileCheck {
   }
 
   #freeList(bytes: Buffer, node: number): Buffer {
-    const start = node + NODE_HEADER + bytes.readUInt16LE(node + 6);
-    const isBig = (bytes.readUInt16LE(node + 4) & BIG_DATA) !== 0;
+    const start = node + nodeHeaderBytes + bytes.readUInt16LE(node + 6);
+    const isBig = (bytes.readUInt16LE(node + 4) & bigDataFlag) !== 0;
     const length = bytes.readUInt32LE(node);
     return isBig
-      ? this.#read(Number(bytes.readBigUInt64LE(start)) * this.#pageSize + HEADER, length)
+      ? this.#read(Number(bytes.readBigUInt64LE(start)) * this.#pageSize + pageHeaderBytes, length)
       : bytes.subarray(start, start + length);
   }
 
@@ -328,8 +332,8 @@ function childOf(bytes: Buffer, node: number): number {
 
 /** Size in bytes of a leaf node's data in the page itself. */
 function inlineLength(bytes: Buffer, node: number): number {
-  const isBig = (bytes.readUInt16LE(node + 4) & BIG_DATA) !== 0;
-  return isBig ? OVERFLOW_REFERENCE : bytes.readUInt32LE(node);
+  const isBig = (bytes.readUInt16LE(node + 4) & bigDataFlag) !== 0;
+  return isBig ? overflowReferenceBytes : bytes.readUInt32LE(node);
 }
 
 function damaged(message: string): StoreFault {

@@ -7,9 +7,9 @@ import type { DeadVersion } from "./history.ts";
 import type { Journal, JournalGroup } from "./journal.ts";
 import { checkFile } from "./lmdb-check.ts";
 import { claimDirectory } from "./owner.ts";
-import { decodeHead, decodeVersion, encodeHead, encodeVersion, HEAD_KEY } from "./record.ts";
+import { decodeHead, decodeVersion, encodeHead, encodeVersion, headKey } from "./record.ts";
 import { versionKey, type Head, type VersionRecord } from "./record.ts";
-import { FIRST_REVISION, type Step } from "./state.ts";
+import { firstRevision, type Step } from "./state.ts";
 
 interface LmdbJournalOptions {
   /** Directory of the journal, created if absent. */
@@ -26,23 +26,23 @@ export interface Contents {
 }
 
 /** Initial size of the memory map; it grows with the file. */
-const MAP_BYTES = 1024 * 1024 * 1024;
-const FILE = "data.mdb";
+const mapBytes = 1024 * 1024 * 1024;
+const dataFile = "data.mdb";
 /** File that is created when the data file is complete: with it, a missing data file is data loss. */
-const MARKER = "store.json";
+const markerFile = "store.json";
 /** Free disk space in bytes below which a failed write is attributed to a full disk. */
-const FULL_BYTES = 8 * 1024 * 1024;
+const fullBytes = 8 * 1024 * 1024;
 /**
  * Free space in bytes, on disk or in the file, that writes of objects must leave for deletions and
  * compaction, which allocate new pages before they free old ones. The file never shrinks.
  */
-const RESERVE_BYTES = 16 * 1024 * 1024;
-const PAGE_BYTES = 4096;
+const reserveBytes = 16 * 1024 * 1024;
+const pageBytes = 4096;
 /** Maximum size of values that share pages, which are two thirds full on average. */
-const MAX_SHARED_BYTES = 2000;
-const SHARED_FACTOR = 1.5;
+const maxSharedBytes = 2000;
+const sharedFactor = 1.5;
 /** Approximate size of a version besides its value. */
-const OVERHEAD_BYTES = 150;
+const overheadBytes = 150;
 
 /**
  * A journal in an LMDB file. LMDB writes changed pages to free space, syncs, and then writes and syncs
@@ -62,7 +62,7 @@ export class LmdbJournal implements Journal {
   #bytes = 0;
   /** An estimate of the bytes of all pages in use. */
   #pageBytes = 0;
-  #revision = FIRST_REVISION;
+  #revision = firstRevision;
 
   private constructor(
     database: RootDatabase<Buffer, Buffer>,
@@ -78,9 +78,9 @@ export class LmdbJournal implements Journal {
   static async open(options: LmdbJournalOptions): Promise<LmdbJournal> {
     const claim = claimDirectory(options.directory);
     try {
-      const file = join(options.directory, FILE);
+      const file = join(options.directory, dataFile);
       const isNew = !existsSync(file) || statSync(file).size === 0;
-      const isMarked = checkMarker(join(options.directory, MARKER));
+      const isMarked = checkMarker(join(options.directory, markerFile));
       if (!isNew) checkFile(file);
       else if (isMarked) throw corrupt(`${file} is missing`);
       // LMDB creates world-readable files, but does not change the modes of existing ones.
@@ -90,7 +90,7 @@ export class LmdbJournal implements Journal {
       }
       const database = open<Buffer, Buffer>({
         path: file,
-        mapSize: MAP_BYTES,
+        mapSize: mapBytes,
         keyEncoding: "binary",
         encoding: "binary",
         useVersions: true,
@@ -107,7 +107,7 @@ export class LmdbJournal implements Journal {
 
   /** Reads and verifies all records, and takes the journal over. Must be called before `commit`. */
   async load(): Promise<Contents> {
-    const found = this.#database.getEntry(HEAD_KEY);
+    const found = this.#database.getEntry(headKey);
     const head = found === undefined ? emptyHead : decodeHead(found.value);
     if (head === undefined) throw corrupt("the head record is damaged");
     if (head.format !== 1) throw corrupt(`unsupported format ${String(head.format)}`);
@@ -116,17 +116,17 @@ export class LmdbJournal implements Journal {
       throw corrupt(`${versions.length} versions, expected ${head.versions}`);
     }
     const sequence = found?.version ?? 0;
-    const take = (): void => settle(this.#database.put(HEAD_KEY, encodeHead(head), sequence + 1));
+    const take = (): void => settle(this.#database.put(headKey, encodeHead(head), sequence + 1));
     const taken = found
-      ? await this.#database.ifVersion(HEAD_KEY, sequence, take)
-      : await this.#database.ifNoExists(HEAD_KEY, take);
+      ? await this.#database.ifVersion(headKey, sequence, take)
+      : await this.#database.ifNoExists(headKey, take);
     if (!taken) throw takenOver(this.#options.directory);
     if (!found) markComplete(this.#options.directory);
     this.#sequence = sequence + 1;
     this.#versions = head.versions;
     this.#revision = head.revision;
     for (const { value } of versions) {
-      this.#bytes += value.byteLength + OVERHEAD_BYTES;
+      this.#bytes += value.byteLength + overheadBytes;
       this.#pageBytes += pageBytesOf(value.byteLength);
     }
     return { head, versions };
@@ -151,7 +151,7 @@ export class LmdbJournal implements Journal {
       for (const version of dead) {
         settle(this.#database.remove(versionKey(version.revision, version.key)));
       }
-      settle(this.#database.put(HEAD_KEY, head, next));
+      settle(this.#database.put(headKey, head, next));
     });
     if (!applied) throw takenOver(this.#options.directory);
     this.#sequence = next;
@@ -170,14 +170,14 @@ export class LmdbJournal implements Journal {
   get #isDiskFull(): boolean {
     const { directory } = this.#options;
     const free = freeBytes(directory);
-    if (free >= RESERVE_BYTES) return false;
-    const reusable = statSync(join(directory, FILE)).size - this.#pageBytes;
-    return free + Math.max(0, reusable) < RESERVE_BYTES;
+    if (free >= reserveBytes) return false;
+    const reusable = statSync(join(directory, dataFile)).size - this.#pageBytes;
+    return free + Math.max(0, reusable) < reserveBytes;
   }
 
   async #apply(write: () => void): Promise<boolean> {
     try {
-      return await this.#database.ifVersion(HEAD_KEY, this.#sequence, write);
+      return await this.#database.ifVersion(headKey, this.#sequence, write);
     } catch (error) {
       throw await commitFault(error, this.#options.directory);
     }
@@ -197,8 +197,8 @@ export class LmdbJournal implements Journal {
 
 const emptyHead: Head = {
   format: 1,
-  revision: FIRST_REVISION,
-  oldest: FIRST_REVISION,
+  revision: firstRevision,
+  oldest: firstRevision,
   versions: 0,
 };
 
@@ -220,11 +220,11 @@ function recordsOf({ state, events }: Step): VersionRecord[] {
 }
 
 function sizeOf(records: readonly VersionRecord[]): number {
-  return records.reduce((sum, { value }) => sum + value.byteLength + OVERHEAD_BYTES, 0);
+  return records.reduce((sum, { value }) => sum + value.byteLength + overheadBytes, 0);
 }
 
 function sizeOfDead(dead: readonly DeadVersion[]): number {
-  return dead.reduce((sum, { bytes }) => sum + bytes + OVERHEAD_BYTES, 0);
+  return dead.reduce((sum, { bytes }) => sum + bytes + overheadBytes, 0);
 }
 
 function takenOver(directory: string): StoreFault {
@@ -246,7 +246,7 @@ async function commitFault(error: unknown, directory: string): Promise<StoreFaul
   const { commitError } = error as { readonly commitError?: Promise<unknown> };
   const cause: unknown = await commitError?.catch((reason: unknown) => reason);
   const message = cause instanceof Error ? cause.message : String(cause ?? error);
-  const isFull = freeBytes(directory) < FULL_BYTES;
+  const isFull = freeBytes(directory) < fullBytes;
   if (isFull || /MAP_FULL|ENOSPC|No space left/i.test(message)) {
     return new StoreFault({ kind: "no-space" });
   }
@@ -254,8 +254,8 @@ async function commitFault(error: unknown, directory: string): Promise<StoreFaul
 }
 
 function pageBytesOf(bytes: number): number {
-  if (bytes <= MAX_SHARED_BYTES) return (bytes + OVERHEAD_BYTES) * SHARED_FACTOR;
-  return Math.ceil((bytes + OVERHEAD_BYTES) / PAGE_BYTES) * PAGE_BYTES;
+  if (bytes <= maxSharedBytes) return (bytes + overheadBytes) * sharedFactor;
+  return Math.ceil((bytes + overheadBytes) / pageBytes) * pageBytes;
 }
 
 function freeBytes(directory: string): number {
@@ -274,7 +274,7 @@ function checkMarker(file: string): boolean {
 
 /** Writes the marker, and syncs it and the directories so that the new files survive a power failure. */
 function markComplete(directory: string): void {
-  const file = join(directory, MARKER);
+  const file = join(directory, markerFile);
   const draft = openSync(`${file}.new`, "w", 0o600);
   writeSync(draft, markerText);
   syncAndClose(draft);

@@ -34,47 +34,48 @@ export interface Head {
   readonly versions: number;
 }
 
-export const HEAD_KEY: Buffer = Buffer.from([0]);
+export const headKey: Buffer = Buffer.from([0]);
 
-const VERSION = 1;
-const KEY_HEADER = 9;
-const HEADER = 23;
-const PUT = 0;
-const DELETE = 1;
+const recordVersion = 1;
+const keyHeaderBytes = 9;
+const recordHeaderBytes = 23;
+const putType = 0;
+const deleteType = 1;
 
 export function versionKey(revision: number, key: string): Buffer {
-  const result = Buffer.allocUnsafe(KEY_HEADER + Buffer.byteLength(key));
-  result[0] = VERSION;
+  const result = Buffer.allocUnsafe(keyHeaderBytes + Buffer.byteLength(key));
+  result[0] = recordVersion;
   result.writeBigUInt64BE(BigInt(revision), 1);
-  result.write(key, KEY_HEADER);
+  result.write(key, keyHeaderBytes);
   return result;
 }
 
 export function encodeVersion(record: VersionRecord): { key: Buffer; content: Buffer } {
   const key = versionKey(record.revision, record.key);
-  const content = Buffer.allocUnsafe(HEADER + record.value.byteLength);
-  content[4] = record.deleted ? DELETE : PUT;
+  const content = Buffer.allocUnsafe(recordHeaderBytes + record.value.byteLength);
+  content[4] = record.deleted ? deleteType : putType;
   content.writeUInt16BE(record.index, 5);
   content.writeDoubleBE(record.createRevision, 7);
   content.writeDoubleBE(record.deadline ?? 0, 15);
-  content.set(record.value, HEADER);
+  content.set(record.value, recordHeaderBytes);
   content.writeUInt32BE(checksum(key, content.subarray(4)), 0);
   return { key, content };
 }
 
 /** Decodes a version; undefined if its checksum or format is wrong. */
 export function decodeVersion(key: Buffer, content: Buffer): VersionRecord | undefined {
-  if (key.length < KEY_HEADER || key[0] !== VERSION || content.length < HEADER) return undefined;
+  if (key.length < keyHeaderBytes || key[0] !== recordVersion || content.length < recordHeaderBytes)
+    return undefined;
   if (content.readUInt32BE(0) !== checksum(key, content.subarray(4))) return undefined;
   const deadline = content.readDoubleBE(15);
   return {
-    key: key.toString("utf8", KEY_HEADER),
+    key: key.toString("utf8", keyHeaderBytes),
     revision: Number(key.readBigUInt64BE(1)),
-    deleted: content[4] === DELETE,
+    deleted: content[4] === deleteType,
     index: content.readUInt16BE(5),
     createRevision: content.readDoubleBE(7),
     deadline: deadline === 0 ? undefined : deadline,
-    value: content.subarray(HEADER),
+    value: content.subarray(recordHeaderBytes),
   };
 }
 
@@ -82,7 +83,7 @@ export function decodeVersion(key: Buffer, content: Buffer): VersionRecord | und
 export function encodeHead(head: Head): Buffer {
   const text = Buffer.from(JSON.stringify(head));
   const content = Buffer.allocUnsafe(4 + text.length);
-  content.writeUInt32BE(checksum(HEAD_KEY, text), 0);
+  content.writeUInt32BE(checksum(headKey, text), 0);
   content.set(text, 4);
   return content;
 }
@@ -90,7 +91,7 @@ export function encodeHead(head: Head): Buffer {
 export function decodeHead(content: Buffer): Head | undefined {
   if (content.length < 4) return undefined;
   const text = content.subarray(4);
-  if (content.readUInt32BE(0) !== checksum(HEAD_KEY, text)) return undefined;
+  if (content.readUInt32BE(0) !== checksum(headKey, text)) return undefined;
   return parseJsonText(text.toString()) as Head;
 }
 

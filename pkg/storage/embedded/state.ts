@@ -22,11 +22,11 @@ export interface Step {
 }
 
 /** Revision of an empty store, as in etcd. */
-export const FIRST_REVISION = 1;
+export const firstRevision = 1;
 
 export function emptyState(): State {
   return {
-    revision: FIRST_REVISION,
+    revision: firstRevision,
     entries: SortedMap.empty(),
     deadlineOf: SortedMap.empty(),
     deadlines: SortedMap.empty(),

@@ -3,7 +3,7 @@ import { StoreFault, type StoreEvent, type WatchBatch, type WatchOptions } from 
 import type { History } from "./history.ts";
 
 /** Number of events at which a batch ends, after a complete revision. */
-const BATCH_EVENTS = 512;
+const batchEvents = 512;
 
 /** The store of a watcher. */
 export interface Watched {
@@ -130,7 +130,7 @@ export class Watcher implements AsyncIterableIterator<WatchBatch> {
         events.push(isUnchanged ? event : { ...event, previous: undefined });
       }
       this.#next = transaction.revision + 1;
-      if (events.length >= BATCH_EVENTS) break;
+      if (events.length >= batchEvents) break;
     }
     if (events.length > 0) return { events, revision: this.#next - 1 };
     if (!this.#progressWanted) return undefined;

@@ -14,8 +14,8 @@ import type {
 /** Start and end of the range of all keys. */
 const allKeys = Buffer.from([0]);
 /** The comparison target MOD: the modification revision. */
-const MOD = 2;
-const DELETE = 1;
+const modRevisionTarget = 2;
+const deleteEvent = 1;
 
 export type RangeRequest = Omit<RangeOptions, "signal">;
 
@@ -74,7 +74,7 @@ export function encodeTransaction(
 
 /** Writes a comparison for equality, which is the default. */
 function writeCompare(writer: WireWriter, { key, modRevision }: Compare): void {
-  writer.number(2, MOD).string(3, key).number(6, modRevision);
+  writer.number(2, modRevisionTarget).string(3, key).number(6, modRevision);
 }
 
 function writeOperation(
@@ -186,7 +186,7 @@ function readEvent(reader: WireReader): StoreEvent {
     else reader.skip();
   }
   const current = entry ?? emptyEntry;
-  if (type !== DELETE) return { type: "put", entry: current, previous };
+  if (type !== deleteEvent) return { type: "put", entry: current, previous };
   return { type: "delete", key: current.key, revision: current.modRevision, previous };
 }
 

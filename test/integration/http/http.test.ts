@@ -119,17 +119,17 @@ async function* lines(stream: http2.ClientHttp2Stream): AsyncGenerator<any> {
   }
 }
 
-const COLLECTION = "/api/v1/namespaces/n/configmaps";
+const collectionPath = "/api/v1/namespaces/n/configmaps";
 
 describe("--min-request-timeout", () => {
   it("of 30 days keeps a watch open, although Node's timers overflow", async () => {
     const stand = await Stand.open({}, 30 * 24 * 3_600_000);
     try {
-      const events = lines(stand.start(`${COLLECTION}?watch=1&resourceVersion=1`));
+      const events = lines(stand.start(`${collectionPath}?watch=1&resourceVersion=1`));
       const first = events.next();
       const quiet = new Promise((resolve) => setTimeout(resolve, 200, "open"));
       assert.equal(await Promise.race([first, quiet]), "open");
-      await stand.ask(COLLECTION, json({ metadata: { name: "late" } }));
+      await stand.ask(collectionPath, json({ metadata: { name: "late" } }));
       assert.equal((await first).value.object.metadata.name, "late");
     } finally {
       await stand.close();
@@ -146,40 +146,42 @@ describe("HTTP/2", () => {
 
   it("creates, reads, replaces, patches, lists and deletes", async () => {
     const sent = { metadata: { name: "a" }, data: { k: "1" } };
-    const created = await stand.ask(COLLECTION, json(sent));
+    const created = await stand.ask(collectionPath, json(sent));
     assert.equal(created.status, 201);
     const object = JSON.parse(created.body.toString());
     assert.match(object.metadata.resourceVersion, /^\d+$/);
-    const read = await stand.ask(`${COLLECTION}/a`);
+    const read = await stand.ask(`${collectionPath}/a`);
     assert.deepEqual(JSON.parse(read.body.toString()), object);
-    const replaced = await stand.ask(`${COLLECTION}/a`, {
+    const replaced = await stand.ask(`${collectionPath}/a`, {
       ...json({ ...object, data: { k: "2" } }),
       method: "PUT",
     });
     assert.equal(JSON.parse(replaced.body.toString()).data.k, "2");
-    const patched = await stand.ask(`${COLLECTION}/a`, {
+    const patched = await stand.ask(`${collectionPath}/a`, {
       method: "PATCH",
       headers: { "content-type": "application/merge-patch+json" },
       body: JSON.stringify({ data: { k: null, l: "3" } }),
     });
     assert.deepEqual(JSON.parse(patched.body.toString()).data, { l: "3" });
-    const listed = JSON.parse((await stand.ask(COLLECTION)).body.toString());
+    const listed = JSON.parse((await stand.ask(collectionPath)).body.toString());
     assert.deepEqual(
       listed.items.map((each: any) => each.metadata.name),
       ["a"],
     );
     assert.equal(listed.items[0].kind, undefined);
-    const deleted = await stand.ask(`${COLLECTION}/a`, { method: "DELETE" });
+    const deleted = await stand.ask(`${collectionPath}/a`, { method: "DELETE" });
     assert.equal(JSON.parse(deleted.body.toString()).status, "Success");
-    assert.equal((await stand.ask(`${COLLECTION}/a`)).status, 404);
+    assert.equal((await stand.ask(`${collectionPath}/a`)).status, 404);
   });
 
   it("delivers every change to a watcher in order", async () => {
-    const { resourceVersion } = JSON.parse((await stand.ask(COLLECTION)).body.toString()).metadata;
-    const stream = stand.start(`${COLLECTION}?watch=1&resourceVersion=${resourceVersion}`);
+    const { resourceVersion } = JSON.parse(
+      (await stand.ask(collectionPath)).body.toString(),
+    ).metadata;
+    const stream = stand.start(`${collectionPath}?watch=1&resourceVersion=${resourceVersion}`);
     const events = lines(stream);
-    await stand.ask(COLLECTION, json({ metadata: { name: "w" } }));
-    await stand.ask(`${COLLECTION}/w`, { method: "DELETE" });
+    await stand.ask(collectionPath, json({ metadata: { name: "w" } }));
+    await stand.ask(`${collectionPath}/w`, { method: "DELETE" });
     const seen = [(await events.next()).value, (await events.next()).value];
     assert.deepEqual(
       seen.map(({ type, object }) => `${type} ${object.metadata.name}`),
@@ -189,11 +191,13 @@ describe("HTTP/2", () => {
   });
 
   it("delimits the events of a Protobuf watch by length", async () => {
-    const { resourceVersion } = JSON.parse((await stand.ask(COLLECTION)).body.toString()).metadata;
-    await stand.ask(COLLECTION, json({ metadata: { name: "p" } }));
+    const { resourceVersion } = JSON.parse(
+      (await stand.ask(collectionPath)).body.toString(),
+    ).metadata;
+    await stand.ask(collectionPath, json({ metadata: { name: "p" } }));
     const query = `watch=1&timeoutSeconds=1&resourceVersion=${resourceVersion}`;
     const headers = { accept: "application/vnd.kubernetes.protobuf" };
-    const answer = await stand.ask(`${COLLECTION}?${query}`, { headers });
+    const answer = await stand.ask(`${collectionPath}?${query}`, { headers });
     const type = "application/vnd.kubernetes.protobuf;stream=watch";
     assert.equal(answer.headers["content-type"], type);
     assert.equal(answer.body.readUInt32BE(0), answer.body.byteLength - 4);
@@ -203,7 +207,7 @@ describe("HTTP/2", () => {
 
   it("survives incomplete and unread bodies without closing the connection", async () => {
     const large = "x".repeat(4 * 1024 * 1024);
-    const { status } = await stand.ask(COLLECTION, { ...json({}), body: large });
+    const { status } = await stand.ask(collectionPath, { ...json({}), body: large });
     assert.equal(status, 413);
     const nowhere = await stand.ask("/nowhere", { ...json({}), body: large });
     assert.equal(nowhere.status, 404);
@@ -211,7 +215,7 @@ describe("HTTP/2", () => {
   });
 
   it("survives five hundred watchers that disconnect at once", async () => {
-    const streams = Array.from({ length: 500 }, () => stand.start(`${COLLECTION}?watch=1`));
+    const streams = Array.from({ length: 500 }, () => stand.start(`${collectionPath}?watch=1`));
     await Promise.all(streams.map((s) => new Promise((resolve) => s.once("response", resolve))));
     for (const stream of streams) stream.close(http2.constants.NGHTTP2_CANCEL);
     assert.equal((await stand.ask("/livez")).status, 200);
@@ -261,7 +265,7 @@ describe("HTTP/1.1", () => {
   it("responds with a timeout when a body does not arrive", async () => {
     const status = await new Promise<number>((resolve, reject) => {
       const headers = { "content-type": "application/json", "content-length": "100" };
-      const sent = request(COLLECTION, { method: "POST", headers });
+      const sent = request(collectionPath, { method: "POST", headers });
       sent.on("response", (response) => resolve(response.resume().statusCode ?? 0));
       sent.on("error", reject);
       sent.write("{");
@@ -273,7 +277,7 @@ describe("HTTP/1.1", () => {
 describe("idle connections", () => {
   it("are closed, unless a watch is open on them", async () => {
     const stand = await Stand.open({ idleTimeout: 500 });
-    const watch = stand.start(`${COLLECTION}?watch=1`);
+    const watch = stand.start(`${collectionPath}?watch=1`);
     await new Promise((resolve) => watch.once("response", resolve));
     const { port } = stand.server.address;
     const agent = new https.Agent({ keepAlive: true, rejectUnauthorized: false });
@@ -296,7 +300,7 @@ describe("idle connections", () => {
 describe("closing", () => {
   it("ends watches with NO_ERROR and sends GOAWAY", async () => {
     const stand = await Stand.open();
-    const stream = stand.start(`${COLLECTION}?watch=1`);
+    const stream = stand.start(`${collectionPath}?watch=1`);
     await new Promise((resolve) => stream.once("response", resolve));
     const goaway = new Promise((resolve) => stand.session.once("goaway", resolve));
     const ended = answerOf(stream);

@@ -7,11 +7,11 @@ import { request } from "node:https";
 import type { Duplex } from "node:stream";
 import { type RunningServer, startServer } from "../../../cmd/keelson/index.ts";
 
-const TEXT = 1;
-const BINARY = 2;
-const CLOSE = 8;
-const PING = 9;
-const PONG = 10;
+const textOpcode = 1;
+const binaryOpcode = 2;
+const closeOpcode = 8;
+const pingOpcode = 9;
+const pongOpcode = 10;
 
 interface Frame {
   readonly opcode: number;
@@ -117,17 +117,20 @@ describe("watches over WebSockets", () => {
     for (let count = 0; count < 3; count++) {
       if (count === 2) await create("later");
       const { opcode, payload } = await watch.next();
-      assert.equal(opcode, TEXT);
+      assert.equal(opcode, textOpcode);
       const { type, object } = JSON.parse(payload.toString());
       names.push(`${type} ${object.metadata.name}`);
     }
     assert.deepEqual(names.sort(), ["ADDED large", "ADDED later", "ADDED small"]);
-    watch.send(PING, Buffer.from("are you there"));
-    assert.deepEqual(await watch.next(), { opcode: PONG, payload: Buffer.from("are you there") });
-    watch.send(TEXT, Buffer.alloc(60_000));
-    watch.send(PING, Buffer.from("still"));
+    watch.send(pingOpcode, Buffer.from("are you there"));
+    assert.deepEqual(await watch.next(), {
+      opcode: pongOpcode,
+      payload: Buffer.from("are you there"),
+    });
+    watch.send(textOpcode, Buffer.alloc(60_000));
+    watch.send(pingOpcode, Buffer.from("still"));
     assert.equal((await watch.next()).payload.toString(), "still");
-    watch.send(CLOSE, Buffer.alloc(0));
+    watch.send(closeOpcode, Buffer.alloc(0));
     await once(watch.socket, "close");
   });
 
@@ -136,11 +139,11 @@ describe("watches over WebSockets", () => {
       accept: "application/vnd.kubernetes.protobuf;stream=watch",
     });
     const { opcode, payload } = await watch.next();
-    assert.equal(opcode, BINARY);
+    assert.equal(opcode, binaryOpcode);
     assert.equal(payload.subarray(0, 7).toString("latin1"), "\n\x05ADDED");
     let last = await watch.next();
-    while (last.opcode === BINARY) last = await watch.next();
-    assert.deepEqual(last, { opcode: CLOSE, payload: Buffer.from([3, 232]) });
+    while (last.opcode === binaryOpcode) last = await watch.next();
+    assert.deepEqual(last, { opcode: closeOpcode, payload: Buffer.from([3, 232]) });
     watch.socket.destroy();
   });
 

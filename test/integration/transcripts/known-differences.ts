@@ -13,7 +13,7 @@ export interface KnownDifferences {
 const file = path.join(root, "test/integration/transcripts/known-differences.json");
 
 /** Class that UPDATE=1 gives to a new entry; to be replaced by one with a reason. */
-export const UNEXPLAINED = "unexplained";
+export const unexplained = "unexplained";
 
 export function readKnownDifferences(): KnownDifferences {
   return JSON.parse(readFileSync(file, "utf8"));
@@ -26,7 +26,7 @@ export function writeKnownDifferences(
 ): void {
   const stories = [...found].map(([story, steps]) => [
     story,
-    Object.fromEntries(steps.map((step) => [step, known.stories[story]?.[step] ?? UNEXPLAINED])),
+    Object.fromEntries(steps.map((step) => [step, known.stories[story]?.[step] ?? unexplained])),
   ]);
   const written = { reasons: known.reasons, stories: Object.fromEntries(stories.sort()) };
   writeFileSync(file, `${JSON.stringify(written, null, 2)}\n`);

@@ -9,7 +9,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
-const RECORDED = { webhook: 18443, closed: 18444, aggregated: 18445 } as const;
+const recordedPorts = { webhook: 18443, closed: 18444, aggregated: 18445 } as const;
 const startTimeoutMs = 20_000;
 
 export class RecordedPeers {
@@ -82,7 +82,7 @@ function descriptionsIn(value: unknown, at = ""): readonly string[] {
 }
 
 function withPorts(story: string, first: number): string {
-  const { webhook, closed, aggregated } = RECORDED;
+  const { webhook, closed, aggregated } = recordedPorts;
   return [webhook, closed, aggregated].reduce(
     (text, port) => text.replaceAll(`${port}`, `${first + port - webhook}`),
     story,

@@ -15,7 +15,7 @@ export interface Difference {
 }
 
 /** Stories that one process of the player replays, if they do not sleep. */
-const BATCH = 6;
+const batchSize = 6;
 
 export interface PoolOptions {
   readonly servers: number;
@@ -106,7 +106,8 @@ export class ReplayPool {
     const sleepers = files.filter((file) => sleep(file) > 0);
     const others = files.filter((file) => sleep(file) === 0);
     const jobs = sleepers.sort((a, b) => sleep(b) - sleep(a)).map((file) => [file]);
-    for (let at = 0; at < others.length; at += BATCH) jobs.push(others.slice(at, at + BATCH));
+    for (let at = 0; at < others.length; at += batchSize)
+      jobs.push(others.slice(at, at + batchSize));
     return jobs;
   }
 

@@ -84,7 +84,7 @@ async function withoutElections(first: RunningServer): Promise<RunningServer> {
 }
 
 /** Number of servers: recordings sleep for much of their time, so that several can share a core. */
-const SERVERS = 5;
+const serverCount = 5;
 
 describe("recorded responses", function () {
   this.timeout(300_000);
@@ -127,7 +127,7 @@ function poolsOf(files: readonly string[], stories: string): readonly ReplayPool
   const others = files.filter((file) => !/^(?:all|plugins)-/.test(file));
   const recordings = { folder, stories };
   return [
-    new ReplayPool(recordings, others, { servers: SERVERS, settings: {} }),
+    new ReplayPool(recordings, others, { servers: serverCount, settings: {} }),
     new ReplayPool(recordings, named("all-"), {
       servers: 1,
       settings: everything,

@@ -32,14 +32,14 @@ export interface ExpressionScope {
 }
 
 /** Type of an apply configuration, whose fields are not declared. */
-const OPEN_TYPE = "Object";
+const openTypeName = "Object";
 
 /** Allowed result types by position of the expression. */
 const resultTypes = {
   condition: [bool],
   message: [string],
   annotation: [string, nullType],
-  applyConfiguration: [objectOf({ name: OPEN_TYPE, field: () => undefined })],
+  applyConfiguration: [objectOf({ name: openTypeName, field: () => undefined })],
   jsonPatch: [listOf(jsonPatchType)],
 } satisfies Readonly<Record<string, readonly CelType[]>>;
 
@@ -68,7 +68,7 @@ function environmentOf(scope: ExpressionScope): Environment {
         : {}),
       ...(variables === undefined ? {} : { variables: variablesType(variables) }),
     },
-    ...(patches ? { openType: OPEN_TYPE } : {}),
+    ...(patches ? { openType: openTypeName } : {}),
   });
 }
 

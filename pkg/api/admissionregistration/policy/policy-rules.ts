@@ -14,7 +14,7 @@ import type {
 } from "./policy-structs.ts";
 import { checkRule } from "../rule.ts";
 
-const MAX_CONDITIONS = 64;
+const maxConditions = 64;
 export const failurePolicies = ["Fail", "Ignore"];
 export const matchPolicies = ["Equivalent", "Exact"];
 export const reinvocationPolicies = ["IfNeeded", "Never"];
@@ -81,8 +81,8 @@ export function checkMatchConditions(
   path: Path,
   { problems, scope }: { readonly problems: Problems; readonly scope: ExpressionScope },
 ): void {
-  if (conditions.length > MAX_CONDITIONS) {
-    problems.tooMany(path, conditions.length, MAX_CONDITIONS);
+  if (conditions.length > maxConditions) {
+    problems.tooMany(path, conditions.length, maxConditions);
   }
   const seen = new Set<string>();
   for (const [index, { name, expression }] of conditions.entries()) {

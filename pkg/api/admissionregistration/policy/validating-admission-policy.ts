@@ -21,8 +21,8 @@ type Policy = Infer<typeof validatingV1.policy>;
 type Spec = Policy["spec"];
 type Validation = NonNullable<Spec["validations"]>[number];
 
-const MAX_ANNOTATIONS = 20;
-const MAX_VALUE_EXPRESSION_LENGTH = 5 * 1024;
+const maxAnnotations = 20;
+const maxValueExpressionLength = 5 * 1024;
 const reasons = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
 const path = Path.of("spec");
 
@@ -110,12 +110,12 @@ function checkAnnotations(
 ): void {
   const { problems } = check;
   const list = path.child("auditAnnotations");
-  if (annotations.length > MAX_ANNOTATIONS) {
+  if (annotations.length > maxAnnotations) {
     // Reported with the field names of Go's struct, as in Kubernetes.
     const goAnnotations = annotations.map(({ key, valueExpression }) => {
       return { Key: key, ValueExpression: valueExpression };
     });
-    const detail = `must not have more than ${MAX_ANNOTATIONS} auditAnnotations`;
+    const detail = `must not have more than ${maxAnnotations} auditAnnotations`;
     problems.invalid(list, goAnnotations, detail);
   }
   const seen = new Set<string>();
@@ -133,8 +133,8 @@ function checkAnnotations(
 function checkValue(expression: string, path: Path, check: Check): void {
   const { problems } = check;
   if (expression === "") problems.required(path, "valueExpression is not specified");
-  else if (Buffer.byteLength(expression) > MAX_VALUE_EXPRESSION_LENGTH) {
-    problems.required(path, `must not exceed ${MAX_VALUE_EXPRESSION_LENGTH} bytes in length`);
+  else if (Buffer.byteLength(expression) > maxValueExpressionLength) {
+    problems.required(path, `must not exceed ${maxValueExpressionLength} bytes in length`);
   } else checkExpression(expression, path, { ...check, position: "annotation" });
 }
 

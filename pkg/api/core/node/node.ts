@@ -1,7 +1,7 @@
 import { deepClone, networkOf, parseCidr } from "#base";
 import { DecodeFault, fromJson, JsonFault, parseJson, Path, type Problems } from "#schema";
 import { type HookContext, kind, kubernetes } from "#meta";
-import { networkWarnings, NOT_A_NETWORK } from "../../networking/ip.ts";
+import { networkWarnings, notANetworkMessage } from "../../networking/ip.ts";
 import { goShape } from "../../go/go-shape.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../../printing.ts";
 import { entry, duplicateIndexes, sortedKeys } from "../../strategy.ts";
@@ -88,7 +88,7 @@ function checkRanges({ spec: { podCIDRs = [] } }: Node, problems: Problems): voi
   const networks = podCIDRs.map(parseCidr);
   for (const [index, network] of networks.entries()) {
     if (network !== undefined) continue;
-    problems.invalid(rangesPath.index(index), podCIDRs[index], NOT_A_NETWORK);
+    problems.invalid(rangesPath.index(index), podCIDRs[index], notANetworkMessage);
   }
   if (podCIDRs.length < 2) return;
   const malformed = networks.indexOf(undefined);

@@ -73,14 +73,14 @@ function checkSource(reference: Reference, path: Path, problems: Problems): void
   });
 }
 
-const PARTS = ["requests", "limits"] as const;
+const requestsAndLimits = ["requests", "limits"] as const;
 
 /** Warnings about fractional bytes, which are rounded up. */
 export function claimWarnings(
   { resources }: PersistentVolumeClaimSpec,
   path: Path,
 ): readonly string[] {
-  return PARTS.flatMap((part) => {
+  return requestsAndLimits.flatMap((part) => {
     const amount = resources[part]?.["storage"];
     if (amount === undefined || Quantity.parse(amount).milliValue() % 1000n === 0n) return [];
     const entryPath = path.child("resources", part).key("storage");

@@ -25,7 +25,13 @@ import {
   time,
 } from "#meta";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../../printing.ts";
-import { entry, FIELD_IMMUTABLE, mustNotChange, sortedKeys, unsupported } from "../../strategy.ts";
+import {
+  entry,
+  fieldImmutableMessage,
+  mustNotChange,
+  sortedKeys,
+  unsupported,
+} from "../../strategy.ts";
 import { checkClaimSpec, claimWarnings } from "./persistent-volume-claim-rules.ts";
 import {
   type PersistentVolumeClaimSpec,
@@ -288,7 +294,7 @@ function checkUpdate(
   const newClass = entry(claim.metadata.annotations, oldClassAnnotation) ?? "";
   if (oldClass !== newClass && !movesClass(claim, old)) {
     const path = Path.of("metadata.annotations").child(oldClassAnnotation);
-    problems.invalid(path, newClass, FIELD_IMMUTABLE);
+    problems.invalid(path, newClass, fieldImmutableMessage);
   }
   const { now, before } = withoutAllowedChanges(claim, old);
   if (!semanticEquality(persistentVolumeClaimSpec)(now, before)) {

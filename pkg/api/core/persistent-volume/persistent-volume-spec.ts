@@ -157,12 +157,12 @@ interface VolumeOptions {
   readonly problems: Problems;
 }
 
-const NOT_INLINE = "may not be specified in the context of inline volumes";
+const notInlineMessage = "may not be specified in the context of inline volumes";
 
 /** Validates an inline spec: only CSI, and only fields needed for mounting. */
 function checkInline({ claimRef, capacity, csi }: Spec, path: Path, problems: Problems): void {
-  if (claimRef !== undefined) problems.forbidden(path.child("claimRef"), NOT_INLINE);
-  if (capacity !== undefined) problems.forbidden(path.child("capacity"), NOT_INLINE);
+  if (claimRef !== undefined) problems.forbidden(path.child("claimRef"), notInlineMessage);
+  if (capacity !== undefined) problems.forbidden(path.child("capacity"), notInlineMessage);
   const detail = "has to be specified in the context of inline volumes";
   if (csi === undefined) problems.required(path.child("csi"), detail);
 }
@@ -180,7 +180,7 @@ export function checkVolumeSpec(
   const policyPath = path.child("persistentVolumeReclaimPolicy");
   const policy = spec.persistentVolumeReclaimPolicy ?? "";
   if (policy !== "") {
-    if (isInline) problems.forbidden(policyPath, NOT_INLINE);
+    if (isInline) problems.forbidden(policyPath, notInlineMessage);
     else if (!policies.includes(policy)) problems.notSupported(policyPath, policy, policies);
   }
   checkAffinity(spec, path, problems);
@@ -189,7 +189,7 @@ export function checkVolumeSpec(
     problems.forbidden(policyPath, "may not be 'recycle' for a hostPath mount of '/'");
   }
   const classPath = path.child("storageClassName");
-  if (isInline && spec.storageClassName) problems.forbidden(classPath, NOT_INLINE);
+  if (isInline && spec.storageClassName) problems.forbidden(classPath, notInlineMessage);
   else checkClassName(spec.storageClassName, classPath, problems);
   checkVolumeMode(spec.volumeMode, path.child("volumeMode"), problems);
   checkAttributes(spec, path, problems);

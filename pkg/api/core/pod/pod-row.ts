@@ -4,7 +4,7 @@ import { ageColumn, ageOf, column, nameColumn, nameOf, timeSince } from "../../p
 import type { Pod } from "./pod-types.ts";
 import { isSidecar } from "../shared/resource-amounts.ts";
 
-const NONE = "<none>";
+const noneText = "<none>";
 
 export const podColumns = [
   nameColumn,
@@ -154,7 +154,7 @@ function summaryOf(pod: Pod): Summary {
 
 function gatesOf(pod: Pod): string {
   const gates = pod.spec.readinessGates ?? [];
-  if (gates.length === 0) return NONE;
+  if (gates.length === 0) return noneText;
   const met = gates.filter(({ conditionType }) => hasCondition(pod, conditionType));
   return `${met.length}/${gates.length}`;
 }
@@ -171,9 +171,9 @@ export function podRow(pod: Pod, context: RowContext): readonly Cell[] {
     lastReason(pod, reason),
     restarts === 0 ? "0" : `${restarts}${since}`,
     ageOf(pod, context),
-    status.podIPs?.[0]?.ip || NONE,
-    spec.nodeName || NONE,
-    status.nominatedNodeName || NONE,
+    status.podIPs?.[0]?.ip || noneText,
+    spec.nodeName || noneText,
+    status.nominatedNodeName || noneText,
     gatesOf(pod),
   ];
 }

@@ -75,9 +75,9 @@ function checkClaims({ spec, status }: Pod, problems: Problems): void {
   }
 }
 
-const MAPPED_CONTAINER =
+const mappedContainerMessage =
   "must match the name of an entry in spec.initContainers.name or spec.containers.name";
-const MAPPED_RESOURCE =
+const mappedResourceMessage =
   "must match the extended resource name of an entry in spec.initContainers.resources.requests " +
   "or spec.containers.resources.requests";
 
@@ -101,9 +101,9 @@ function checkExtendedClaim({ spec, status }: Pod, problems: Problems): void {
     const at = mappingsPath.index(index);
     const container = containers.get(containerName);
     if (container === undefined) {
-      problems.invalid(at.child("containerName"), containerName, MAPPED_CONTAINER);
+      problems.invalid(at.child("containerName"), containerName, mappedContainerMessage);
     } else if (entry(container.resources.requests, resourceName) === undefined) {
-      problems.invalid(at.child("resourceName"), resourceName, MAPPED_RESOURCE);
+      problems.invalid(at.child("resourceName"), resourceName, mappedResourceMessage);
     }
     const messages = isDns1123Label(requestName);
     invalidEach(problems, extendedResourceClaimStatusPath.child("requestName"), {

@@ -22,11 +22,11 @@ const over = (before: Sketch, status: Sketch) =>
   updated(pod, updated(pod, first, { spec, status: before }, write), { spec, status }, write);
 const complaints = (status: Sketch, before: Sketch = {}) => over(before, status).complaints;
 
-const NOT_AN_ADDRESS = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
-const NEGATIVE = "must be a non-negative integer";
-const ID_RANGE = "must be between 0 and 2147483647, inclusive";
-const BACK = "may not be transitioned to non-terminated state";
-const UNNAMED = "must match the name of an entry in `spec.resourceClaims`";
+const notAnAddressMessage = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
+const negativeMessage = "must be a non-negative integer";
+const idRange = "must be between 0 and 2147483647, inclusive";
+const transitionMessage = "may not be transitioned to non-terminated state";
+const unknownClaimMessage = "must match the name of an entry in `spec.resourceClaims`";
 const one = { name: "c", ready: true, restartCount: 0, image: "i", imageID: "" };
 const ended = { ...one, state: { terminated: { exitCode: 1 } } };
 const running = { ...one, state: { running: {} } };
@@ -44,17 +44,17 @@ const rows: readonly Row[] = [
     { hostIPs: [{ ip: "10.0.0.1" }] },
     ['Invalid status.hostIPs[0].ip = "10.0.0.1": must be equal to `hostIP`'],
   ],
-  [{ observedGeneration: -1 }, [`Invalid status.observedGeneration = -1: ${NEGATIVE}`]],
+  [{ observedGeneration: -1 }, [`Invalid status.observedGeneration = -1: ${negativeMessage}`]],
   [
     { conditions: [{ type: "Ready", status: "True", observedGeneration: -2 }] },
-    [`Invalid status.conditions[0].observedGeneration = -2: ${NEGATIVE}`],
+    [`Invalid status.conditions[0].observedGeneration = -2: ${negativeMessage}`],
   ],
   [{ resourceClaimStatuses: [{ name: "c", resourceClaimName: "a" }] }, []],
   [
     { resourceClaimStatuses: [{ name: "d" }, { name: "d" }] },
     [
-      `Invalid status.resourceClaimStatuses[0].name = "d": ${UNNAMED}`,
-      `Invalid status.resourceClaimStatuses[1].name = "d": ${UNNAMED}`,
+      `Invalid status.resourceClaimStatuses[0].name = "d": ${unknownClaimMessage}`,
+      `Invalid status.resourceClaimStatuses[1].name = "d": ${unknownClaimMessage}`,
       'Duplicate status.resourceClaimStatuses[1].name = "d"',
     ],
   ],
@@ -80,21 +80,21 @@ describe("Pod status", () => {
     ["podIPs", "podIP"],
   ] as const) {
     const of = (...ips: string[]) => ({ [primary]: ips[0], [field]: ips.map((ip) => ({ ip })) });
-    const PAIR = "may specify no more than one IP for each IP family";
+    const familyMessage = "may specify no more than one IP for each IP family";
     it(`${field} are a pair of both families, told once`, () => {
       const same = of("10.0.0.1", "10.0.0.1");
       const shown = '[{"IP":"10.0.0.1"},{"IP":"10.0.0.1"}]';
-      assert.deepEqual(complaints(same), [`Invalid status.${field} = ${shown}: ${PAIR}`]);
+      assert.deepEqual(complaints(same), [`Invalid status.${field} = ${shown}: ${familyMessage}`]);
       assert.deepEqual(complaints(of("10.0.0.1", "x")), [
-        `Invalid status.${field}[1] = "x": ${NOT_AN_ADDRESS}`,
+        `Invalid status.${field}[1] = "x": ${notAnAddressMessage}`,
         `InternalError status.${field}: failed to check for dual stack with error:invalid ` +
           "IP[1]: x",
-        `Invalid status.${field} = [{"IP":"10.0.0.1"},{"IP":"x"}]: ${PAIR}`,
+        `Invalid status.${field} = [{"IP":"10.0.0.1"},{"IP":"x"}]: ${familyMessage}`,
       ]);
     });
     it(`${field} may stay malformed`, () => {
       assert.deepEqual(complaints(of("x")), [
-        `Invalid status.${field}[0] = "x": ${NOT_AN_ADDRESS}`,
+        `Invalid status.${field}[0] = "x": ${notAnAddressMessage}`,
       ]);
       assert.deepEqual(complaints(of("x"), of("x")), []);
     });
@@ -106,14 +106,16 @@ describe("Pod status", () => {
       const linux = { uid: -1, gid: 2 ** 31, supplementalGroups: [0, -5] };
       const at = `${place}.user.linux`;
       assert.deepEqual(complaints({ [field]: [{ ...running, user: { linux } }] }), [
-        `Invalid ${at}.uid = -1: ${ID_RANGE}`,
-        `Invalid ${at}.gid = 2147483648: ${ID_RANGE}`,
-        `Invalid ${at}.supplementalGroups[1] = -5: ${ID_RANGE}`,
+        `Invalid ${at}.uid = -1: ${idRange}`,
+        `Invalid ${at}.gid = 2147483648: ${idRange}`,
+        `Invalid ${at}.supplementalGroups[1] = -5: ${idRange}`,
       ]);
     });
     it(`${field}: ${field.startsWith("e") ? "never start" : "start"} again`, () => {
       const found = complaints({ [field]: [running] }, { [field]: [ended] });
-      const expected = field.startsWith("e") ? [`Forbidden ${place}.state: ${BACK}`] : [];
+      const expected = field.startsWith("e")
+        ? [`Forbidden ${place}.state: ${transitionMessage}`]
+        : [];
       assert.deepEqual(found, expected);
     });
   }

@@ -9,7 +9,7 @@ import { podSpec, type PodSpec } from "./spec/pod-spec.ts";
 import { checkToleration } from "./spec/toleration.ts";
 
 const specPath = Path.of("spec");
-const LARGEST_INT32 = 2 ** 31 - 1;
+const maxInt32 = 2 ** 31 - 1;
 
 const changeable = [
   "`spec.containers[*].image`",
@@ -69,8 +69,8 @@ function checkDeadline(spec: PodSpec, old: PodSpec, problems: Problems): boolean
     problems.invalid(path, null, "must not update from a positive integer to nil value");
     return true;
   }
-  if (now < 0 || now > LARGEST_INT32) {
-    problems.invalid(path, now, `must be between 0 and ${LARGEST_INT32}, inclusive`);
+  if (now < 0 || now > maxInt32) {
+    problems.invalid(path, now, `must be between 0 and ${maxInt32}, inclusive`);
     return false;
   }
   if (before === undefined || before >= now) return true;
@@ -154,17 +154,17 @@ function checkGatedChange(spec: PodSpec, old: PodSpec, problems: Problems): void
 }
 
 type Affinity = NonNullable<PodSpec["affinity"]>["nodeAffinity"];
-const REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";
+const requiredTerms = "requiredDuringSchedulingIgnoredDuringExecution";
 
 function termsOf(affinity: Affinity) {
-  return affinity?.[REQUIRED]?.nodeSelectorTerms ?? [];
+  return affinity?.[requiredTerms]?.nodeSelectorTerms ?? [];
 }
 
 /** Allows expressions to be added to each term. */
 function checkNodeAffinity(spec: PodSpec, old: PodSpec, problems: Problems): void {
   const [now, before] = [termsOf(spec.affinity?.nodeAffinity), termsOf(old.affinity?.nodeAffinity)];
   if (before.length === 0) return;
-  const path = specPath.child("affinity", "nodeAffinity", REQUIRED, "nodeSelectorTerms");
+  const path = specPath.child("affinity", "nodeAffinity", requiredTerms, "nodeSelectorTerms");
   if (now.length !== before.length) {
     const detail = "no additions/deletions to non-empty NodeSelectorTerms list are allowed";
     return problems.invalid(path, now.length === 0 ? null : now, detail);

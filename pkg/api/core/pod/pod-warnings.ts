@@ -38,7 +38,7 @@ export function podWarnings(
     ),
     ...projectionWarnings(spec.volumes ?? []),
     ...repetitions(spec, specPath),
-    ...fractionsOf(spec.overhead, BYTES, specPath.child("overhead")),
+    ...fractionsOf(spec.overhead, byteResources, specPath.child("overhead")),
     ...podSeccomp(template, root, domain),
     ...containerWarnings(template, root, { domain, isTemplate: path !== undefined }),
     ...portWarnings(spec, specPath),
@@ -56,15 +56,15 @@ function labelWarnings(spec: PodSpec, path: Path, domain: Domain): readonly stri
   }
   const { nodeAffinity } = spec.affinity ?? {};
   const nodeAffinityPath = path.child("affinity", "nodeAffinity");
-  const required = nodeAffinityPath.child(REQUIRED, "nodeSelectorTerms");
-  for (const [index, term] of (nodeAffinity?.[REQUIRED]?.nodeSelectorTerms ?? []).entries()) {
+  const required = nodeAffinityPath.child(requiredTerms, "nodeSelectorTerms");
+  for (const [index, term] of (nodeAffinity?.[requiredTerms]?.nodeSelectorTerms ?? []).entries()) {
     append(
       warnings,
       nodeSelectorTermWarnings(term, required.index(index), { domain, checkValues: false }),
     );
   }
-  for (const [index, { preference }] of (nodeAffinity?.[PREFERRED] ?? []).entries()) {
-    const itemPath = nodeAffinityPath.child(PREFERRED).index(index).child("preference");
+  for (const [index, { preference }] of (nodeAffinity?.[preferredTerms] ?? []).entries()) {
+    const itemPath = nodeAffinityPath.child(preferredTerms).index(index).child("preference");
     append(warnings, nodeSelectorTermWarnings(preference, itemPath, { domain, checkValues: true }));
   }
   for (const [index, constraint] of (spec.topologySpreadConstraints ?? []).entries()) {
@@ -78,8 +78,8 @@ function labelWarnings(spec: PodSpec, path: Path, domain: Domain): readonly stri
   return warnings;
 }
 
-const REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";
-const PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution";
+const requiredTerms = "requiredDuringSchedulingIgnoredDuringExecution";
+const preferredTerms = "preferredDuringSchedulingIgnoredDuringExecution";
 
 function noSelector(path: Path): string {
   return `${path.child("labelSelector")}: a null labelSelector results in matching no pod`;
@@ -99,8 +99,8 @@ function annotationWarnings({ metadata }: Template, path: Path, domain: Domain) 
   );
 }
 
-const NO_SECCOMP = `non-functional in v1.27+; use the "seccompProfile" field instead`;
-const OLD_APP_ARMOR = `deprecated since v1.30; use the "appArmorProfile" field instead`;
+const seccompAnnotationWarning = `non-functional in v1.27+; use the "seccompProfile" field instead`;
+const appArmorAnnotationWarning = `deprecated since v1.30; use the "appArmorProfile" field instead`;
 
 /** Warnings about AppArmor annotations of new pods, before defaulting sets the field. */
 export function appArmorWarnings(
@@ -114,7 +114,9 @@ export function appArmorWarnings(
     const isFilled =
       entry(metadata.annotations, key) !== undefined &&
       securityContext?.appArmorProfile === undefined;
-    return isFilled ? [`${Path.of("metadata.annotations").key(key)}: ${OLD_APP_ARMOR}`] : [];
+    return isFilled
+      ? [`${Path.of("metadata.annotations").key(key)}: ${appArmorAnnotationWarning}`]
+      : [];
   });
 }
 
@@ -122,7 +124,7 @@ function podSeccomp({ metadata, spec }: Template, path: Path, domain: Domain): r
   const { seccompPod } = annotationKeys(domain);
   const isUsed = entry(metadata.annotations, seccompPod) !== undefined;
   if (!isUsed || spec.securityContext?.seccompProfile !== undefined) return [];
-  return [`${path.child("metadata", "annotations").key(seccompPod)}: ${NO_SECCOMP}`];
+  return [`${path.child("metadata", "annotations").key(seccompPod)}: ${seccompAnnotationWarning}`];
 }
 
 /** Whether an AppArmor annotation equals the pod's profile. */
@@ -192,9 +194,10 @@ function containerWarnings(
       if (entry(metadata.annotations, key) === undefined) return;
       warnings.push(`${root.child("metadata", "annotations").key(key)}: ${message}`);
     };
-    if (!securityContext?.seccompProfile) tell(keys.seccompContainer + name, NO_SECCOMP);
+    if (!securityContext?.seccompProfile)
+      tell(keys.seccompContainer + name, seccompAnnotationWarning);
     if (isTemplate && !securityContext?.appArmorProfile && !isPodProfile(spec, annotation(name))) {
-      tell(keys.appArmor + name, OLD_APP_ARMOR);
+      tell(keys.appArmor + name, appArmorAnnotationWarning);
     }
     append(warnings, fractions(container, path));
     append(warnings, hiddenVariables(container, path));
@@ -203,11 +206,11 @@ function containerWarnings(
 }
 
 /** Resources measured in integer bytes. */
-const BYTES = ["memory", "ephemeral-storage"] as const;
+const byteResources = ["memory", "ephemeral-storage"] as const;
 
 function fractions({ resources }: Container, path: Path): readonly string[] {
   const resourcesPath = path.child("resources");
-  return BYTES.flatMap((name) => [
+  return byteResources.flatMap((name) => [
     ...fractionsOf(resources.limits, [name], resourcesPath.child("limits")),
     ...fractionsOf(resources.requests, [name], resourcesPath.child("requests")),
   ]);
@@ -296,12 +299,14 @@ function graceWarnings({ terminationGracePeriodSeconds: grace }: PodSpec, path: 
 function affinityWarnings({ affinity }: PodSpec, path: Path): readonly string[] {
   return (["podAffinity", "podAntiAffinity"] as const).flatMap((field) => {
     const fieldPath = path.child("affinity", field);
-    const required = (affinity?.[field]?.[REQUIRED] ?? []).flatMap((term, index) =>
-      term.labelSelector === undefined ? [noSelector(fieldPath.child(REQUIRED).index(index))] : [],
+    const required = (affinity?.[field]?.[requiredTerms] ?? []).flatMap((term, index) =>
+      term.labelSelector === undefined
+        ? [noSelector(fieldPath.child(requiredTerms).index(index))]
+        : [],
     );
-    const preferred = (affinity?.[field]?.[PREFERRED] ?? []).flatMap((each, index) => {
+    const preferred = (affinity?.[field]?.[preferredTerms] ?? []).flatMap((each, index) => {
       if (each.podAffinityTerm.labelSelector !== undefined) return [];
-      return [noSelector(fieldPath.child(PREFERRED).index(index).child("podAffinityTerm"))];
+      return [noSelector(fieldPath.child(preferredTerms).index(index).child("podAffinityTerm"))];
     });
     return [...required, ...preferred];
   });

@@ -1,8 +1,8 @@
 /** Defaulting and validation of clusterIPs, ipFamilies and ipFamilyPolicy. */
 import { Path, Problems } from "#schema";
 import { deepEqual, ipFamily, parseIp } from "#base";
-import { NOT_AN_ADDRESS } from "../../networking/ip.ts";
-import { isHeadless, HEADLESS_IP, type Service } from "./service-types.ts";
+import { notAnAddressMessage } from "../../networking/ip.ts";
+import { isHeadless, headlessIp, type Service } from "./service-types.ts";
 import { duplicateIndexes } from "../../strategy.ts";
 
 type Spec = Service["spec"];
@@ -85,11 +85,11 @@ function checkEachAddress(
 ): boolean {
   let isFine = true;
   for (const [index, ip] of clusterIPs.entries()) {
-    if (index === 0 && ip === HEADLESS_IP) {
+    if (index === 0 && ip === headlessIp) {
       if (clusterIPs.length === 1) continue;
       problems.invalid(addressesPath, clusterIPs, "'None' must be the first and only value");
     } else if (parseIp(ip) !== undefined || known.includes(ip)) continue;
-    else problems.invalid(addressesPath.index(index), ip, NOT_AN_ADDRESS);
+    else problems.invalid(addressesPath.index(index), ip, notAnAddressMessage);
     isFine = false;
   }
   return isFine;
@@ -149,7 +149,7 @@ export function defaultFamilies(
  * Whether the Service is headless without a selector: its families are independent of the cluster.
  */
 function isHeadlessWithoutSelector({ clusterIP, selector }: Spec): boolean {
-  return clusterIP === HEADLESS_IP && Object.keys(selector ?? {}).length === 0;
+  return clusterIP === headlessIp && Object.keys(selector ?? {}).length === 0;
 }
 
 function defaultPolicy(spec: Spec): string {
@@ -203,7 +203,7 @@ function checkSingle({ ipFamilyPolicy, clusterIPs, ipFamilies }: Spec, problems:
 function inferFamilies(spec: Spec, configured: readonly string[], problems: Problems): void {
   const known = [...(spec.ipFamilies ?? [])];
   for (const [index, ip] of (spec.clusterIPs ?? []).entries()) {
-    if (ip === HEADLESS_IP) break;
+    if (ip === headlessIp) break;
     if (index < known.length) continue;
     const family = ipFamily(ip);
     if (configured.includes(family)) known.push(family);

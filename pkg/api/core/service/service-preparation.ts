@@ -14,7 +14,7 @@ import {
 type Spec = Service["spec"];
 
 /** Default timeout of session affinity in seconds. */
-const AFFINITY_SECONDS = 10_800;
+const defaultAffinitySeconds = 10_800;
 
 export function fillDefaults(service: Service): void {
   const { spec, status } = service;
@@ -24,7 +24,7 @@ export function fillDefaults(service: Service): void {
     spec.sessionAffinity === "ClientIP" &&
     spec.sessionAffinityConfig?.clientIP?.timeoutSeconds === undefined
   ) {
-    spec.sessionAffinityConfig = { clientIP: { timeoutSeconds: AFFINITY_SECONDS } };
+    spec.sessionAffinityConfig = { clientIP: { timeoutSeconds: defaultAffinitySeconds } };
   }
   spec.type ||= "ClusterIP";
   for (const port of spec.ports ?? []) port.targetPort ||= port.port;

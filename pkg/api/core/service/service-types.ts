@@ -287,10 +287,10 @@ export type ServicePort = Infer<typeof servicePort>;
 export type LoadBalancerStatus = Infer<typeof loadBalancerStatus>;
 
 /** clusterIP of headless Services. */
-export const HEADLESS_IP = "None";
+export const headlessIp = "None";
 
 export function isHeadless({ spec }: Service): boolean {
-  return spec.clusterIPs?.length === 1 && spec.clusterIPs[0] === HEADLESS_IP;
+  return spec.clusterIPs?.length === 1 && spec.clusterIPs[0] === headlessIp;
 }
 
 /** Whether the type has a cluster IP; only ExternalName has none. */

@@ -10,7 +10,7 @@ import {
   kubernetes,
 } from "#meta";
 import { parseIp, parseCidr } from "#base";
-import { NOT_A_NETWORK, NOT_AN_ADDRESS, unreachableReason } from "../../networking/ip.ts";
+import { notANetworkMessage, notAnAddressMessage, unreachableReason } from "../../networking/ip.ts";
 import { goShape } from "../../go/go-shape.ts";
 import { entry, invalidEach, duplicateIndexes, unsupported } from "../../strategy.ts";
 import { checkAddresses, checkChange } from "./service-families.ts";
@@ -27,14 +27,14 @@ import {
 const spec = Path.of("spec");
 const portsPath = spec.child("ports");
 
-const KUBELET_PORT = 10_250;
-const MAX_AFFINITY_SECONDS = 86_400;
+const kubeletPort = 10_250;
+const maxAffinitySeconds = 86_400;
 const protocols = ["SCTP", "TCP", "UDP"];
 const types = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
 const affinities = ["ClientIP", "None"];
 const trafficPolicies = ["Cluster", "Local"];
 const addressModes = ["Proxy", "VIP"];
-const ONLY_LOAD_BALANCERS = "may only be used when `type` is 'LoadBalancer'";
+const onlyLoadBalancersMessage = "may only be used when `type` is 'LoadBalancer'";
 
 const topologyAnnotations = {
   mode: `service.${kubernetes.label}/topology-mode`,
@@ -94,7 +94,7 @@ function checkType(service: Service, problems: Problems): void {
   }
   if (type === "LoadBalancer") {
     for (const [index, { port }] of ports.entries()) {
-      if (port !== KUBELET_PORT) continue;
+      if (port !== kubeletPort) continue;
       const detail = `may not expose port ${port} externally since it is used by kubelet`;
       problems.invalid(portsPath.index(index), port, detail);
     }
@@ -171,8 +171,8 @@ function checkAffinity({ spec: service }: Service, problems: Problems): void {
   const secondsPath = clientPath.child("timeoutSeconds");
   const { timeoutSeconds } = clientIP;
   if (timeoutSeconds === undefined) return problems.required(secondsPath, forIt);
-  if (timeoutSeconds > 0 && timeoutSeconds <= MAX_AFFINITY_SECONDS) return;
-  const detail = `must be greater than 0 and less than ${MAX_AFFINITY_SECONDS}`;
+  if (timeoutSeconds > 0 && timeoutSeconds <= maxAffinitySeconds) return;
+  const detail = `must be greater than 0 and less than ${maxAffinitySeconds}`;
   problems.invalid(secondsPath, timeoutSeconds, detail);
 }
 
@@ -185,7 +185,7 @@ function checkExternalAddresses(
     const path = spec.child("externalIPs").index(index);
     const address = parseIp(ip);
     if (address === undefined) {
-      if (!known.includes(ip)) problems.invalid(path, ip, NOT_AN_ADDRESS);
+      if (!known.includes(ip)) problems.invalid(path, ip, notAnAddressMessage);
       continue;
     }
     const reason = unreachableReason(address, ip);
@@ -230,18 +230,18 @@ function checkSourceRanges(
 ): void {
   const check = (text: string, path: Path) => {
     if (parseCidr(text) !== undefined || known.includes(text)) return;
-    problems.invalid(path, text, NOT_A_NETWORK);
+    problems.invalid(path, text, notANetworkMessage);
   };
   if (ranges.length > 0) {
     const path = spec.child("LoadBalancerSourceRanges");
-    if (type !== "LoadBalancer") problems.forbidden(path, ONLY_LOAD_BALANCERS);
+    if (type !== "LoadBalancer") problems.forbidden(path, onlyLoadBalancersMessage);
     for (const [index, text] of ranges.entries()) check(text.trim(), path.index(index));
     return;
   }
   const annotation = entry(metadata.annotations, rangesAnnotation);
   if (annotation === undefined) return;
   const path = Path.of("metadata.annotations").key(rangesAnnotation);
-  if (type !== "LoadBalancer") problems.forbidden(path, ONLY_LOAD_BALANCERS);
+  if (type !== "LoadBalancer") problems.forbidden(path, onlyLoadBalancersMessage);
   if (annotation.trim() === "") return;
   for (const text of annotation.split(",")) check(text.trim(), path);
 }
@@ -250,7 +250,7 @@ function checkNodePortSwitch({ spec: service }: Service, problems: Problems): vo
   const path = spec.child("allocateLoadBalancerNodePorts");
   const { type, allocateLoadBalancerNodePorts: allocates } = service;
   if (type !== "LoadBalancer") {
-    if (allocates !== undefined) problems.forbidden(path, ONLY_LOAD_BALANCERS);
+    if (allocates !== undefined) problems.forbidden(path, onlyLoadBalancersMessage);
   } else if (allocates === undefined) problems.required(path);
 }
 
@@ -258,7 +258,7 @@ function checkClass(service: Service, old: Service | undefined, problems: Proble
   const path = spec.child("loadBalancerClass");
   const { type, loadBalancerClass } = service.spec;
   if (type !== "LoadBalancer") {
-    if (loadBalancerClass !== undefined) problems.forbidden(path, ONLY_LOAD_BALANCERS);
+    if (loadBalancerClass !== undefined) problems.forbidden(path, onlyLoadBalancersMessage);
     return;
   }
   if (old?.spec.type === type && old.spec.loadBalancerClass !== loadBalancerClass) {
@@ -332,7 +332,7 @@ export function validateLoadBalancerStatus(
   for (const [index, { ip = "", ipMode, hostname = "" }] of ingress.entries()) {
     const itemPath = path.index(index);
     if (ip !== "" && parseIp(ip) === undefined && !known.has(ip)) {
-      problems.invalid(itemPath.child("ip"), ip, NOT_AN_ADDRESS);
+      problems.invalid(itemPath.child("ip"), ip, notAnAddressMessage);
     }
     checkMode(ip, ipMode, { path: itemPath.child("ipMode"), problems });
     if (hostname === "") continue;

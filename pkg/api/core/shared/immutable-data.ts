@@ -3,7 +3,7 @@ import { deepEqual } from "#base";
 import { Path, type Problems } from "#schema";
 
 /** Limit on the total bytes of all values of an object. */
-export const MAX_DATA_BYTES = 1024 * 1024;
+export const maxDataBytes = 1024 * 1024;
 
 /** Decoded length of padded base64. */
 export function sizeOfBase64(text: string): number {

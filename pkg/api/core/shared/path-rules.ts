@@ -19,10 +19,10 @@ export function checkFilePath(target: string, path: Path, problems: Problems): v
   problems.invalid(path, target, "must not start with '..'");
 }
 
-const MAX_FILE_MODE = 0o777;
+const maxFileMode = 0o777;
 
 /** Validates file mode bits unless they are absent. */
 export function checkMode(mode: number | undefined, path: Path, problems: Problems): void {
-  if (mode === undefined || (mode >= 0 && mode <= MAX_FILE_MODE)) return;
+  if (mode === undefined || (mode >= 0 && mode <= maxFileMode)) return;
   problems.invalid(path, mode, "must be a number between 0 and 0777 (octal), both inclusive");
 }

@@ -16,9 +16,9 @@ export function roundAmounts(amounts: Amounts | undefined): void {
   }
 }
 
-const MAX_INT64 = 2n ** 63n - 1n;
+const maxInt64 = 2n ** 63n - 1n;
 /** Largest power of ten per multiplication; higher ones stop at an overflow. */
-const MAX_EXPONENT_STEP = 9;
+const maxExponentStep = 9;
 
 /**
  * Whether the quantity is not an integer. Kubernetes counts thousandths in 64 bits, which large
@@ -26,10 +26,10 @@ const MAX_EXPONENT_STEP = 9;
  */
 export function isFractional(amount: string): boolean {
   const { mantissa, exponent } = Quantity.parse(amount);
-  const isShort = mantissa <= MAX_INT64 && mantissa >= -MAX_INT64;
+  const isShort = mantissa <= maxInt64 && mantissa >= -maxInt64;
   const thousandths = Quantity.parse(amount).milliValue();
   const fits = BigInt.asIntN(64, thousandths) === thousandths;
-  if (isShort && exponent + 3 > MAX_EXPONENT_STEP && !fits) return false;
+  if (isShort && exponent + 3 > maxExponentStep && !fits) return false;
   return BigInt.asIntN(64, thousandths) % 1000n !== 0n;
 }
 

@@ -7,8 +7,8 @@ interface Fault {
   readonly message: string;
 }
 
-const MAX_DOMAIN_LENGTH = 253;
-const MAX_PATH_LENGTH = 317;
+const maxDomainLength = 253;
+const maxPathLength = 317;
 
 /** Errors of a signer name; empty if it is valid. */
 export function signerNameFaults(name: string): readonly Fault[] {
@@ -45,9 +45,9 @@ function domainFaults(domain: string): readonly Fault[] {
           },
         ]
       : [];
-  return [...tooLong(domain, MAX_DOMAIN_LENGTH), ...faults, ...short];
+  return [...tooLong(domain, maxDomainLength), ...faults, ...short];
 }
 
 function pathFaults(path: string): readonly Fault[] {
-  return [...tooLong(path, MAX_PATH_LENGTH), ...named(path, path, isDns1123Subdomain(path))];
+  return [...tooLong(path, maxPathLength), ...named(path, path, isDns1123Subdomain(path))];
 }

@@ -32,7 +32,7 @@ export const topologySelectorTerm = v1(
 );
 
 /** Maximum number of causes per term; Kubernetes has no limit. */
-const MAX_REPORTED_CAUSES = 16;
+const maxReportedCauses = 16;
 
 type Term = Infer<typeof topologySelectorTerm>;
 
@@ -47,7 +47,7 @@ export function checkTopologyTerms(terms: readonly Term[], path: Path, problems:
       Object.fromEntries(checkTerm(term, matchLabelExpressionsPath, problems)),
     );
     const count = seen.get(found) ?? 0;
-    const reported = Math.min(count, MAX_REPORTED_CAUSES);
+    const reported = Math.min(count, maxReportedCauses);
     for (let each = 0; each < reported; each++) problems.duplicate(matchLabelExpressionsPath, "");
     seen.set(found, count + 1);
   }

@@ -29,7 +29,7 @@ import {
   checkSecretName,
   checkStorageOs,
   isLongTarget,
-  LONG_TARGET,
+  targetTooLongMessage,
   requireFields,
   type Source,
 } from "./volume-source-rules.ts";
@@ -173,7 +173,7 @@ function checkSource(
   const { name, iscsi } = volume;
   if (iscsi?.initiatorName === undefined) return;
   if (isLongTarget(name, iscsi.targetPortal))
-    problems.invalid(path.child("name"), name, LONG_TARGET);
+    problems.invalid(path.child("name"), name, targetTooLongMessage);
 }
 
 /** Validates the generated claim name of an ephemeral volume: pod name plus volume name. */

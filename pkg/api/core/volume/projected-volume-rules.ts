@@ -135,21 +135,21 @@ function checkDownward({ downwardAPI }: Projection, path: Path, files: Files): v
   }
 }
 
-const MIN_TOKEN_SECONDS = 600;
-const MAX_TOKEN_SECONDS = 2 ** 32;
+const minTokenSeconds = 600;
+const maxTokenSeconds = 2 ** 32;
 
 function checkToken({ serviceAccountToken }: Projection, path: Path, files: Files): void {
-  const { expirationSeconds = MIN_TOKEN_SECONDS, path: target = "" } = serviceAccountToken ?? {};
+  const { expirationSeconds = minTokenSeconds, path: target = "" } = serviceAccountToken ?? {};
   const { problems } = files;
   const expirationSecondsPath = path.child("expirationSeconds");
-  if (expirationSeconds < MIN_TOKEN_SECONDS) {
+  if (expirationSeconds < minTokenSeconds) {
     problems.invalid(
       expirationSecondsPath,
       expirationSeconds,
       "may not specify a duration less than 10 minutes",
     );
   }
-  if (expirationSeconds > MAX_TOKEN_SECONDS) {
+  if (expirationSeconds > maxTokenSeconds) {
     const detail = "may not specify a duration larger than 2^32 seconds";
     problems.invalid(expirationSecondsPath, expirationSeconds, detail);
   }
@@ -190,15 +190,15 @@ function checkSigner(name: string, path: Path, problems: Problems): void {
 }
 
 const keyTypes = ["RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519"];
-const HOUR = 3600;
-const DAY = 24 * HOUR;
+const hourSeconds = 3600;
+const daySeconds = 24 * hourSeconds;
 /** Maximum lifetimes: of Kubernetes' signers, and of others. */
-const MAX_KUBERNETES_SIGNER_SECONDS = DAY;
-const MAX_SIGNER_SECONDS = 91 * DAY;
+const maxKubernetesSignerSeconds = daySeconds;
+const maxSignerSeconds = 91 * daySeconds;
 
 function checkCertificate({ podCertificate }: Projection, path: Path, files: Files): void {
   if (podCertificate === undefined) return;
-  const { signerName = "", keyType = "", maxExpirationSeconds = DAY } = podCertificate;
+  const { signerName = "", keyType = "", maxExpirationSeconds = daySeconds } = podCertificate;
   const { problems } = files;
   checkSigner(signerName, path.child("signerName"), problems);
   if (!keyTypes.includes(keyType)) {
@@ -206,15 +206,15 @@ function checkCertificate({ podCertificate }: Projection, path: Path, files: Fil
   }
   const maxExpirationSecondsPath = path.child("maxExpirationSeconds");
   const longest = signerName.startsWith(resolve("{label}/", files.domain))
-    ? MAX_KUBERNETES_SIGNER_SECONDS
-    : MAX_SIGNER_SECONDS;
+    ? maxKubernetesSignerSeconds
+    : maxSignerSeconds;
   const limit = (sign: string, bound: number) =>
     problems.invalid(
       maxExpirationSecondsPath,
       maxExpirationSeconds,
       `if provided, maxExpirationSeconds must be ${sign} ${bound}`,
     );
-  if (maxExpirationSeconds < HOUR) limit(">=", HOUR);
+  if (maxExpirationSeconds < hourSeconds) limit(">=", hourSeconds);
   else if (maxExpirationSeconds > longest) limit("<=", longest);
   const names = ["credentialBundlePath", "keyPath", "certificateChainPath"] as const;
   if (names.every((name) => !podCertificate[name])) {

@@ -49,11 +49,11 @@ function quotedFile({ path, source }: File): string {
 }
 
 /** Maximum number of files to compare pairwise. */
-const MAX_COMPARED_FILES = 100;
-const MAX_WARNINGS = 1_000;
+const maxComparedFiles = 100;
+const maxWarnings = 1_000;
 
 function overlaps(all: readonly File[], subject: string): readonly string[] {
-  const files = all.slice(0, MAX_COMPARED_FILES);
+  const files = all.slice(0, maxComparedFiles);
   return files.flatMap((file, index) =>
     files
       .slice(0, index)
@@ -67,7 +67,7 @@ function overlaps(all: readonly File[], subject: string): readonly string[] {
 export function projectionWarnings(volumes: readonly Volume[]): readonly string[] {
   const warnings: string[] = [];
   for (const volume of volumes) {
-    if (warnings.length < MAX_WARNINGS) warnings.push(...volumeWarnings(volume));
+    if (warnings.length < maxWarnings) warnings.push(...volumeWarnings(volume));
   }
   return warnings;
 }
@@ -94,7 +94,7 @@ function volumeWarnings({
   const subject = volume("Projected");
   const empty = sources
     .filter((source) => Object.values(source).every((value) => value === undefined))
-    .slice(0, MAX_WARNINGS)
+    .slice(0, maxWarnings)
     .map(() => `${subject} has no sources provided`);
   return [...empty, ...overlaps(sources.flatMap(filesOfProjection), subject)];
 }

@@ -8,9 +8,9 @@ import type { volumeSource } from "./volumes.ts";
 /** Volume sources of pods by name. */
 export type Source = Required<Infer<typeof volumeSource>>;
 
-const MAX_UNIT_NUMBER = 255;
-const MAX_TENANT_LENGTH = 64;
-const UNIT_RANGE = `must be between 0 and ${MAX_UNIT_NUMBER}, inclusive`;
+const maxUnitNumber = 255;
+const maxTenantLength = 64;
+const unitRangeMessage = `must be between 0 and ${maxUnitNumber}, inclusive`;
 
 const hostPathTypes = [
   "",
@@ -37,13 +37,13 @@ export function requireFields(
 
 /** Validates a logical unit number (LUN). */
 function checkUnit(value: number, path: Path, problems: Problems): void {
-  if (value < 0 || value > MAX_UNIT_NUMBER) problems.invalid(path, value, UNIT_RANGE);
+  if (value < 0 || value > maxUnitNumber) problems.invalid(path, value, unitRangeMessage);
 }
 
 /** Validates a partition. 0 and absent mean the whole disk, contrary to the message. */
 export function checkPartition(value: number | undefined, path: Path, problems: Problems): void {
   const number = value ?? 0;
-  if (number >= 0 && number <= MAX_UNIT_NUMBER) return;
+  if (number >= 0 && number <= maxUnitNumber) return;
   problems.invalid(path.child("partition"), number, "must be between 1 and 255, inclusive");
 }
 
@@ -111,7 +111,7 @@ export function checkQuobyte(
   const registryPath = path.child("registry");
   const detail = "must be a host:port pair or multiple pairs separated by commas";
   if (registry === "") problems.required(registryPath, detail);
-  else if (tenant.length > MAX_TENANT_LENGTH) {
+  else if (tenant.length > maxTenantLength) {
     const length = "must be a UUID and may not exceed a length of 64 characters";
     problems.required(path.child("tenant"), length);
   } else {
@@ -207,20 +207,20 @@ export function checkVolumeIscsi(
 ): void {
   const { initiatorName, targetPortal } = source;
   if (initiatorName !== undefined && isLongTarget(volumeName, targetPortal)) {
-    problems.invalid(path.child("targetportal"), targetPortal, LONG_TARGET);
+    problems.invalid(path.child("targetportal"), targetPortal, targetTooLongMessage);
   }
   checkTarget(source, path, { problems, inPod: false });
 }
 
-const MAX_TARGET_LENGTH = 64;
+const maxTargetLength = 64;
 
-export const LONG_TARGET =
+export const targetTooLongMessage =
   "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if " +
   "iscsi.initiatorName is specified.";
 
 /** Whether the interface name derived from volume and portal would be too long. */
 export function isLongTarget(volumeName: string, targetPortal: string): boolean {
-  return Buffer.byteLength(`${volumeName}:${targetPortal}`) > MAX_TARGET_LENGTH;
+  return Buffer.byteLength(`${volumeName}:${targetPortal}`) > maxTargetLength;
 }
 
 /** Validates target fields; the Secret name is required in PersistentVolumes only. */
@@ -280,12 +280,12 @@ export function checkStorageOs(
   checkSecretName(secretRef, path, problems);
 }
 
-const MAX_DRIVER_LENGTH = 63;
+const maxDriverLength = 63;
 
 /** Validates a CSI driver name. */
 export function checkDriverName(name: string, path: Path, problems: Problems): void {
   if (name === "") problems.required(path);
-  if (name.length > MAX_DRIVER_LENGTH) problems.tooLong(path, "", MAX_DRIVER_LENGTH);
+  if (name.length > maxDriverLength) problems.tooLong(path, "", maxDriverLength);
   const messages = isDns1123Subdomain(name.toLowerCase());
   invalidEach(problems, path, { value: name, messages });
 }

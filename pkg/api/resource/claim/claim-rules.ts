@@ -13,9 +13,9 @@ import {
   checkToleration,
 } from "../device-rules.ts";
 
-const MAX_REQUESTS = 32;
-const MAX_CONSTRAINTS = 32;
-const MAX_SUBREQUESTS = 8;
+const maxRequests = 32;
+const maxConstraints = 32;
+const maxSubrequests = 8;
 
 type ExactRequest = NonNullable<DeviceRequest["exactly"]>;
 type Devices = ClaimSpec["devices"];
@@ -50,7 +50,7 @@ export function checkReferences(
   path: Path,
   options: { readonly names: ReadonlySet<string>; readonly problems: Problems },
 ): void {
-  checkSet(references, MAX_REQUESTS, {
+  checkSet(references, maxRequests, {
     path,
     problems: options.problems,
     check: (reference, itemPath) => checkReference(reference, itemPath, options),
@@ -69,14 +69,14 @@ export function checkClaimSpec(
 ): void {
   const devicesPath = path.child("devices");
   const names = requestNames(devices);
-  checkSet(devices.requests, MAX_REQUESTS, {
+  checkSet(devices.requests, maxRequests, {
     path: devicesPath.child("requests"),
     problems,
     check: (request, each) => checkRequest(request, each, problems),
     key: ({ name }) => name,
     field: "name",
   });
-  checkEach(devices.constraints, MAX_CONSTRAINTS, {
+  checkEach(devices.constraints, maxConstraints, {
     path: devicesPath.child("constraints"),
     problems,
     check: (constraint, each) => checkConstraint(constraint, each, { names, problems }),
@@ -94,7 +94,7 @@ function checkRequest(request: DeviceRequest, path: Path, problems: Problems): v
   const { exactly, firstAvailable = [] } = request;
   const detail = "exactly one of `exactly` or `firstAvailable` is required";
   if (firstAvailable.length > 0) {
-    checkSet(firstAvailable, MAX_SUBREQUESTS, {
+    checkSet(firstAvailable, maxSubrequests, {
       path: path.child("firstAvailable"),
       problems,
       check: (subrequest, itemPath) => {

@@ -5,7 +5,7 @@ import { checkConditions } from "../../condition-rules.ts";
 import { checkNodeSelector } from "../../core/pod/spec/node-selector-rules.ts";
 import { goShape } from "../../go/go-shape.ts";
 import {
-  FIELD_IMMUTABLE,
+  fieldImmutableMessage,
   invalidEach,
   memberOf,
   duplicateIndexes,
@@ -28,16 +28,16 @@ import {
   checkPool,
   checkSet,
   checkToleration,
-  MAX_DATA_BYTES,
+  maxDataBytes,
 } from "../device-rules.ts";
 
-const MAX_CONSUMERS = 256;
-const MAX_RESULTS = 32;
-const MAX_CONFIGURATIONS = 64;
-const MAX_CONDITIONS = 8;
-const MAX_ADDRESSES = 16;
-const MAX_INTERFACE_LENGTH = 256;
-const MAX_HARDWARE_ADDRESS_LENGTH = 128;
+const maxConsumers = 256;
+const maxResults = 32;
+const maxConfigurations = 64;
+const maxConditions = 8;
+const maxAddresses = 16;
+const maxInterfaceLength = 256;
+const maxHardwareAddressLength = 128;
 
 type Consumer = NonNullable<ClaimStatus["reservedFor"]>[number];
 type DeviceStatus = NonNullable<ClaimStatus["devices"]>[number];
@@ -84,7 +84,7 @@ export function checkClaimStatus(
   const names = requestNames(spec.devices);
   const isDeleted = Boolean(metadata.deletionTimestamp);
   const reservedPath = path.child("reservedFor");
-  checkSet(now.reservedFor, MAX_CONSUMERS, {
+  checkSet(now.reservedFor, maxConsumers, {
     path: reservedPath,
     problems,
     check: (consumer, itemPath) => checkConsumer(consumer, itemPath, problems),
@@ -105,7 +105,7 @@ export function checkClaimStatus(
   if (old.allocation === undefined)
     checkAllocation(now.allocation, allocationPath, { names, problems });
   else if (!deepEqual(now.allocation, old.allocation)) {
-    problems.invalid(allocationPath, shownAllocation(now.allocation), FIELD_IMMUTABLE);
+    problems.invalid(allocationPath, shownAllocation(now.allocation), fieldImmutableMessage);
   }
 }
 
@@ -153,10 +153,10 @@ function checkDevice(
   }
   const conditionsPath = path.child("conditions");
   const count = conditions?.length ?? 0;
-  if (count > MAX_CONDITIONS) problems.tooMany(conditionsPath, count, MAX_CONDITIONS);
+  if (count > maxConditions) problems.tooMany(conditionsPath, count, maxConditions);
   checkConditions(conditions ?? undefined, conditionsPath, problems);
   if (data !== undefined) {
-    checkData(data, path.child("data"), { problems, longest: MAX_DATA_BYTES });
+    checkData(data, path.child("data"), { problems, longest: maxDataBytes });
   }
   if (networkData !== undefined) checkNetwork(networkData, path.child("networkData"), problems);
 }
@@ -172,17 +172,13 @@ function checkShare(share: string | undefined, path: Path, problems: Problems): 
 
 function checkNetwork(network: NetworkData, fieldPath: Path, problems: Problems): void {
   const { interfaceName = "", hardwareAddress = "", ips } = network;
-  if (interfaceName.length > MAX_INTERFACE_LENGTH) {
-    problems.tooLong(fieldPath.child("interfaceName"), interfaceName, MAX_INTERFACE_LENGTH);
+  if (interfaceName.length > maxInterfaceLength) {
+    problems.tooLong(fieldPath.child("interfaceName"), interfaceName, maxInterfaceLength);
   }
-  if (hardwareAddress.length > MAX_HARDWARE_ADDRESS_LENGTH) {
-    problems.tooLong(
-      fieldPath.child("hardwareAddress"),
-      hardwareAddress,
-      MAX_HARDWARE_ADDRESS_LENGTH,
-    );
+  if (hardwareAddress.length > maxHardwareAddressLength) {
+    problems.tooLong(fieldPath.child("hardwareAddress"), hardwareAddress, maxHardwareAddressLength);
   }
-  checkSet(ips, MAX_ADDRESSES, {
+  checkSet(ips, maxAddresses, {
     path: fieldPath.child("ips"),
     problems,
     check: (address, each) => {
@@ -209,7 +205,7 @@ function checkAllocation(allocation: Allocation, fieldPath: Path, options: Optio
   const { problems } = options;
   const { devices, nodeSelector } = allocation;
   const devicesPath = fieldPath.child("devices");
-  checkEach(devices.results, MAX_RESULTS, {
+  checkEach(devices.results, maxResults, {
     path: devicesPath.child("results"),
     problems,
     check: (result, each) => checkResult(result, each, options),
@@ -217,7 +213,7 @@ function checkAllocation(allocation: Allocation, fieldPath: Path, options: Optio
   checkConfigurations(devices.config, devicesPath.child("config"), {
     problems,
     isStored: false,
-    most: MAX_CONFIGURATIONS,
+    most: maxConfigurations,
     check: ({ source, requests }, each) => {
       checkSource(source, each.child("source"), problems);
       checkReferences(requests, each.child("requests"), options);

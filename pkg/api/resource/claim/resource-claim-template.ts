@@ -3,7 +3,7 @@ import { dropGated, Path, type Problems } from "#schema";
 import { checkAnnotations, checkLabels, kind } from "#meta";
 import { goShape } from "../../go/go-shape.ts";
 import { ageColumn, ageOf, nameColumn, nameOf } from "../../printing.ts";
-import { FIELD_IMMUTABLE, same } from "../../strategy.ts";
+import { fieldImmutableMessage, same } from "../../strategy.ts";
 import { templateDown, templateUp } from "../beta1-versions.ts";
 import { fillClaimDefaults } from "./claim-defaults.ts";
 import { checkClaimSpec } from "./claim-rules.ts";
@@ -59,7 +59,7 @@ export const resourceClaimTemplate = kind(struct, {
       // Kubernetes validates the spec both before and after the check for changes.
       validate(object, problems);
       if (!deepEqual(object.spec, old.spec)) {
-        problems.invalid(path, goTemplate(object.spec), FIELD_IMMUTABLE);
+        problems.invalid(path, goTemplate(object.spec), fieldImmutableMessage);
       }
       validate(object, problems, true);
     },

@@ -4,7 +4,7 @@ import { kind } from "#meta";
 import { goShape } from "../../go/go-shape.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../../printing.ts";
 import { splitByStatusKeepingMetadata } from "../../status-metadata.ts";
-import { FIELD_IMMUTABLE, same } from "../../strategy.ts";
+import { fieldImmutableMessage, same } from "../../strategy.ts";
 import { claimDown, claimUp } from "../beta1-versions.ts";
 import { fillClaimDefaults } from "./claim-defaults.ts";
 import { checkClaimSpec } from "./claim-rules.ts";
@@ -61,7 +61,11 @@ export const resourceClaim = kind(struct, {
       // Kubernetes validates the spec both before and after the check for changes.
       checkClaimSpec(object.spec, path, { problems, isStored: false });
       if (!deepEqual(object.spec, old.spec)) {
-        problems.invalid(path, goShape(struct.fields.spec.type, object.spec), FIELD_IMMUTABLE);
+        problems.invalid(
+          path,
+          goShape(struct.fields.spec.type, object.spec),
+          fieldImmutableMessage,
+        );
       }
       checkClaimSpec(object.spec, path, { problems, isStored: true });
     },

@@ -18,13 +18,13 @@ import {
 import type { DeviceAttribute } from "../shared-structs.ts";
 import type { Device, SliceSpec } from "./slice-structs.ts";
 
-const MAX_DEVICES = 128;
-const MAX_DEVICES_WITH_TAINTS = 64;
-const MAX_TAINTS = 4;
-const MAX_CONTENTS = 32;
-const MAX_SHARED_COUNTERS = 32;
-const MAX_DEVICE_COUNTERS = 2048;
-const MAX_ATTRIBUTE_LENGTH = 64;
+const maxDevices = 128;
+const maxDevicesWithTaints = 64;
+const maxTaints = 4;
+const maxContents = 32;
+const maxSharedCounters = 32;
+const maxDeviceCounters = 2048;
+const maxAttributeLength = 64;
 
 type Selector = NonNullable<SliceSpec["nodeSelector"]>;
 type Counters = NonNullable<SliceSpec["sharedCounters"]>[number]["counters"];
@@ -51,7 +51,7 @@ export function checkSliceSpec(
   const hasTaints = all.some(({ taints = [] }) => taints.length > 0);
   const counterSets = countersByName(spec);
   const earlier = firstByName(old?.devices);
-  checkSet(all, hasTaints ? MAX_DEVICES_WITH_TAINTS : MAX_DEVICES, {
+  checkSet(all, hasTaints ? maxDevicesWithTaints : maxDevices, {
     path: path.child("devices"),
     problems,
     check: (device, itemPath) => {
@@ -146,14 +146,14 @@ function checkNumbersOfCounters({ devices, sharedCounters }: SliceSpec, problems
   const sum = (sets: readonly { counters?: Counters }[]) =>
     sets.reduce((total, { counters }) => total + numberOf(counters), 0);
   const used = sum(consumed);
-  if (used > MAX_DEVICE_COUNTERS) {
+  if (used > maxDeviceCounters) {
     const subject = "the total number of counters in devices";
-    const detail = `${subject} must not exceed ${MAX_DEVICE_COUNTERS}`;
+    const detail = `${subject} must not exceed ${maxDeviceCounters}`;
     problems.invalid(path.child("devices"), used, detail);
   }
   const shared = sum(sharedCounters ?? []);
-  if (shared > MAX_SHARED_COUNTERS) {
-    const detail = `the total number of shared counters must not exceed ${MAX_SHARED_COUNTERS}`;
+  if (shared > maxSharedCounters) {
+    const detail = `the total number of shared counters must not exceed ${maxSharedCounters}`;
     problems.invalid(path.child("sharedCounters"), shared, detail);
   }
 }
@@ -190,8 +190,8 @@ function checkDevice(device: Device, fieldPath: Path, options: DeviceOptions): v
   const { attributes, capacity, taints } = device;
   checkLabel(device.name, fieldPath.child("name"), problems);
   const count = Object.keys(attributes ?? {}).length + Object.keys(capacity ?? {}).length;
-  if (count > MAX_CONTENTS) {
-    const detail = `the total number of attributes and capacities must not exceed ${MAX_CONTENTS}`;
+  if (count > maxContents) {
+    const detail = `the total number of attributes and capacities must not exceed ${maxContents}`;
     problems.invalid(fieldPath, count, detail);
   }
   for (const name of sortedKeys(attributes)) {
@@ -203,7 +203,7 @@ function checkDevice(device: Device, fieldPath: Path, options: DeviceOptions): v
   if (!deepEqual(taints, before?.taints)) {
     const check = (taint: NonNullable<typeof taints>[number], each: Path) =>
       checkTaint(taint, each, problems);
-    checkEach(taints, MAX_TAINTS, { path: fieldPath.child("taints"), problems, check });
+    checkEach(taints, maxTaints, { path: fieldPath.child("taints"), problems, check });
   }
   checkSet(device.consumesCounters, Infinity, {
     path: fieldPath.child("consumesCounters"),
@@ -224,8 +224,8 @@ function checkAttribute(attribute: DeviceAttribute, path: Path, problems: Proble
       const detail = "must be a string compatible with semver.org spec 2.0.0";
       problems.invalid(path.child(field), text, detail);
     }
-    if (Buffer.byteLength(text) <= MAX_ATTRIBUTE_LENGTH) continue;
-    problems.tooLong(path.child(field), text, MAX_ATTRIBUTE_LENGTH);
+    if (Buffer.byteLength(text) <= maxAttributeLength) continue;
+    problems.tooLong(path.child(field), text, maxAttributeLength);
   }
   const count = [int, bool, string, version].filter((value) => value !== undefined).length;
   const detail = "exactly one value must be specified";

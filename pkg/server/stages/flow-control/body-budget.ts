@@ -4,9 +4,9 @@ import type { BodyObserver } from "../../transport/exchange.ts";
 import type { Limits } from "../../limits.ts";
 
 /** Minimum charge of a body in bytes: its stream uses memory before the first byte arrives. */
-const MIN_BYTES = 16 * 1024;
+const minBytes = 16 * 1024;
 /** Share of the budget that one user's bodies may use. */
-const USER_SHARE = 1 / 4;
+const userShare = 1 / 4;
 
 /** The seat of a request, which is released while a slow client sends the body. */
 export interface Seat {
@@ -52,7 +52,7 @@ export class BodyBudget {
     return {
       waiting: () => {
         seat.waitForBody();
-        hold(MIN_BYTES);
+        hold(minBytes);
       },
       received: (bytes) => {
         size += bytes;
@@ -69,7 +69,7 @@ export class BodyBudget {
   private hasRoom(user: string, bytes: number): boolean {
     const { bodyBufferBytes } = this.limits;
     const ofUser = this.byUser.get(user) ?? 0;
-    return this.taken + bytes <= bodyBufferBytes && ofUser + bytes <= bodyBufferBytes * USER_SHARE;
+    return this.taken + bytes <= bodyBufferBytes && ofUser + bytes <= bodyBufferBytes * userShare;
   }
 
   private add(user: string, bytes: number): void {

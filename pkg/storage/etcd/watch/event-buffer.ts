@@ -13,7 +13,7 @@ export interface EventBufferLimits {
 }
 
 /** Factor above the size limit at which the buffer is trimmed, to avoid trimming on every event. */
-const LEEWAY = 17 / 16;
+const capacityLeeway = 17 / 16;
 
 /** A position in the buffer. */
 interface Reader {
@@ -200,7 +200,7 @@ export class EventBuffer {
 
   #trim(): void {
     const { historyBytes, lagBytes } = this.#limits;
-    if (this.#bytes <= historyBytes * LEEWAY) return;
+    if (this.#bytes <= historyBytes * capacityLeeway) return;
     const needed = this.#slowest();
     let dropped = 0;
     while (dropped < this.#chunks.length - 1) {

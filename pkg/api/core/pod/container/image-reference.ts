@@ -1,8 +1,8 @@
 /** Parser of image references such as `registry.example.com:5000/team/app:v1@sha256:…`. */
 
-const DEFAULT_TAG = "latest";
+const defaultTag = "latest";
 /** Maximum length of a repository path without the registry's domain. */
-const MAX_PATH_LENGTH = 255;
+const maxPathLength = 255;
 
 const component = "[a-z0-9]+(?:(?:\\.|_|__|-+)[a-z0-9]+)*";
 const host = "[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?";
@@ -18,9 +18,9 @@ function tagOfImage(image: string): string {
   if (bareDigest.test(image)) return "";
   const match = reference.exec(image);
   const [, name = "", tag = "", digest = ""] = match ?? [];
-  if (match === null || repositoryPath(name).length > MAX_PATH_LENGTH) return "";
+  if (match === null || repositoryPath(name).length > maxPathLength) return "";
   if (digest !== "" && !digestForm.test(digest)) return "";
-  return tag === "" && digest === "" ? DEFAULT_TAG : tag;
+  return tag === "" && digest === "" ? defaultTag : tag;
 }
 
 /** Repository path in the registry; a Docker Hub image without slash belongs to `library`. */
@@ -35,5 +35,5 @@ function repositoryPath(name: string): string {
 
 /** Default imagePullPolicy of an image. */
 export function pullPolicyOf(image: string): "Always" | "IfNotPresent" {
-  return tagOfImage(image) === DEFAULT_TAG ? "Always" : "IfNotPresent";
+  return tagOfImage(image) === defaultTag ? "Always" : "IfNotPresent";
 }

@@ -25,7 +25,8 @@ export function checkMounts(path: Path, { container, volumes, problems }: MountC
     if (name === "") problems.required(itemPath.child("name"));
     if (!volumes.has(name)) problems.notFound(itemPath.child("name"), name);
     if (mountPath === "") problems.required(itemPath.child("mountPath"));
-    if (taken.has(mountPath)) problems.invalid(itemPath.child("mountPath"), mountPath, UNIQUE);
+    if (taken.has(mountPath))
+      problems.invalid(itemPath.child("mountPath"), mountPath, uniqueMessage);
     taken.add(mountPath);
     if (deviceNames.has(name)) {
       problems.invalid(itemPath.child("name"), name, "must not already exist in volumeDevices");
@@ -40,7 +41,7 @@ export function checkMounts(path: Path, { container, volumes, problems }: MountC
   }
 }
 
-const UNIQUE = "must be unique";
+const uniqueMessage = "must be unique";
 
 function checkSubPaths(
   { subPath, subPathExpr }: Mount,
@@ -97,7 +98,7 @@ export function checkDevices(path: Path, { container, volumes, problems }: Mount
     checkDeviceName(device, itemPath.child("name"), { names, volumes, problems });
     const devicePathField = itemPath.child("devicePath");
     if (devicePath === "") problems.required(devicePathField);
-    if (paths.has(devicePath)) problems.invalid(devicePathField, devicePath, UNIQUE);
+    if (paths.has(devicePath)) problems.invalid(devicePathField, devicePath, uniqueMessage);
     if (devicePath.split("/").includes("..")) {
       problems.invalid(devicePathField, devicePath, "can not contain backsteps ('..')");
     } else paths.add(devicePath);
@@ -126,7 +127,7 @@ function checkDeviceName(
 ): void {
   const volume = volumes.get(name);
   if (name === "") problems.required(path);
-  if (names.has(name)) problems.invalid(path, name, UNIQUE);
+  if (names.has(name)) problems.invalid(path, name, uniqueMessage);
   if (volume === undefined) problems.notFound(path, name);
   else if (!volume.persistentVolumeClaim && !volume.ephemeral) {
     const types = "PersistentVolumeClaim or Ephemeral";

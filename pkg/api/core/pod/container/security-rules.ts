@@ -20,12 +20,12 @@ type SeccompProfile = NonNullable<SecurityContext["seccompProfile"]>;
 type AppArmorProfile = Infer<typeof appArmorProfile>;
 type WindowsOptions = Infer<typeof windowsSecurityContextOptions>;
 
-const MAX_ID = 2 ** 31 - 1;
+const maxId = 2 ** 31 - 1;
 
 /** Validates a user or group ID unless it is absent. */
 export function checkId(id: Int64 | undefined, path: Path, problems: Problems): void {
-  if (id === undefined || (id >= 0 && id <= MAX_ID)) return;
-  problems.invalid(path, id, `must be between 0 and ${MAX_ID}, inclusive`);
+  if (id === undefined || (id >= 0 && id <= maxId)) return;
+  problems.invalid(path, id, `must be between 0 and ${maxId}, inclusive`);
 }
 
 const profileTypes = ["Localhost", "RuntimeDefault", "Unconfined"];
@@ -48,7 +48,7 @@ function checkSeccomp(profile: SeccompProfile | undefined, path: Path, problems:
   }
 }
 
-const MAX_PROFILE_LENGTH = 4095;
+const maxProfileLength = 4095;
 
 function checkAppArmor(profile: AppArmorProfile | undefined, path: Path, problems: Problems): void {
   if (profile === undefined) return;
@@ -60,7 +60,7 @@ function checkAppArmor(profile: AppArmorProfile | undefined, path: Path, problem
     if (local.trim() !== local) {
       problems.invalid(profilePath, local, "must not be padded with whitespace");
     } else if (local === "") problems.required(profilePath, needed);
-    if (local.length > MAX_PROFILE_LENGTH) problems.tooLong(profilePath, local, MAX_PROFILE_LENGTH);
+    if (local.length > maxProfileLength) problems.tooLong(profilePath, local, maxProfileLength);
   } else if (type === "") {
     problems.required(typePath, "type is required when appArmorProfile is set");
   } else if (!profileTypes.includes(type)) {
@@ -70,9 +70,9 @@ function checkAppArmor(profile: AppArmorProfile | undefined, path: Path, problem
   }
 }
 
-const MAX_SPEC_KIB = 64;
-const MAX_DOMAIN_LENGTH = 256;
-const MAX_USER_LENGTH = 104;
+const maxSpecKib = 64;
+const maxDomainLength = 256;
+const maxUserLength = 104;
 const netBiosForm = /^[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}$/;
 const domainForm =
   /^[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?)*$/;
@@ -89,8 +89,8 @@ function checkWindows(options: WindowsOptions | undefined, path: Path, problems:
     const refuse = (detail: string) =>
       problems.invalid(path.child("gmsaCredentialSpec"), gmsaCredentialSpec, detail);
     if (size === 0) refuse("gmsaCredentialSpec cannot be an empty string");
-    else if (size > MAX_SPEC_KIB * 1024) {
-      refuse(`gmsaCredentialSpec size must be under ${MAX_SPEC_KIB} KiB`);
+    else if (size > maxSpecKib * 1024) {
+      refuse(`gmsaCredentialSpec size must be under ${maxSpecKib} KiB`);
     }
   }
   if (runAsUserName === undefined) return;
@@ -111,8 +111,8 @@ function userNameFaults(name: string): readonly string[] {
 
 function domainFaults(domain: string): readonly string[] {
   const faults: string[] = [];
-  if (domain.length > MAX_DOMAIN_LENGTH) {
-    faults.push(`'s Domain length must be under ${MAX_DOMAIN_LENGTH} characters`);
+  if (domain.length > maxDomainLength) {
+    faults.push(`'s Domain length must be under ${maxDomainLength} characters`);
   }
   if (!netBiosForm.test(domain) && !domainForm.test(domain)) {
     faults.push("'s Domain doesn't match the NetBios nor the DNS format");
@@ -123,8 +123,8 @@ function domainFaults(domain: string): readonly string[] {
 function userFaults(user: string): readonly string[] {
   const faults: string[] = [];
   if (user === "") faults.push("'s User cannot be empty");
-  else if (user.length > MAX_USER_LENGTH) {
-    faults.push(`'s User length must not be longer than ${MAX_USER_LENGTH} characters`);
+  else if (user.length > maxUserLength) {
+    faults.push(`'s User length must not be longer than ${maxUserLength} characters`);
   }
   if (/^[. ]+$/.test(user)) faults.push("'s User cannot contain only periods or spaces");
   if (/["/\\:;|=,+*?<>@[\]]/.test(user)) {

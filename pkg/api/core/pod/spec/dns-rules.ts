@@ -2,20 +2,20 @@
 import type { Path, Problems } from "#schema";
 import { isDns1123Subdomain } from "#meta";
 import { parseIp } from "#base";
-import { NOT_AN_ADDRESS } from "../../../networking/ip.ts";
+import { notAnAddressMessage } from "../../../networking/ip.ts";
 import { invalidEach } from "../../../strategy.ts";
 import type { PodSpec } from "./pod-spec.ts";
 
-const MAX_NAMESERVERS = 3;
-const MAX_SEARCH_DOMAINS = 32;
-const MAX_SEARCH_LIST_LENGTH = 2048;
+const maxNameservers = 3;
+const maxSearchDomains = 32;
+const maxSearchListLength = 2048;
 
 const part = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?";
 const searchForm = `${part}(\\.${part})*`;
 const search = new RegExp(`^${searchForm}$`);
 
 export function checkAddressText(text: string, path: Path, problems: Problems): void {
-  if (parseIp(text) === undefined) problems.invalid(path, text, NOT_AN_ADDRESS);
+  if (parseIp(text) === undefined) problems.invalid(path, text, notAnAddressMessage);
 }
 
 function searchFaults(domain: string): readonly string[] {
@@ -45,12 +45,8 @@ export function checkDns({ dnsPolicy, dnsConfig }: PodSpec, path: Path, problems
     }
   }
   const servers = path.child("nameservers");
-  if (nameservers.length > MAX_NAMESERVERS) {
-    problems.invalid(
-      servers,
-      nameservers,
-      `must not have more than ${MAX_NAMESERVERS} nameservers`,
-    );
+  if (nameservers.length > maxNameservers) {
+    problems.invalid(servers, nameservers, `must not have more than ${maxNameservers} nameservers`);
   }
   for (const [index, server] of nameservers.entries()) {
     checkAddressText(server, servers.index(index), problems);
@@ -62,11 +58,11 @@ export function checkDns({ dnsPolicy, dnsConfig }: PodSpec, path: Path, problems
 }
 
 function checkSearches(searches: readonly string[], path: Path, problems: Problems): void {
-  if (searches.length > MAX_SEARCH_DOMAINS) {
-    problems.invalid(path, searches, `must not have more than ${MAX_SEARCH_DOMAINS} search paths`);
+  if (searches.length > maxSearchDomains) {
+    problems.invalid(path, searches, `must not have more than ${maxSearchDomains} search paths`);
   }
-  if (searches.join(" ").length > MAX_SEARCH_LIST_LENGTH) {
-    const length = `${MAX_SEARCH_LIST_LENGTH} characters (including spaces)`;
+  if (searches.join(" ").length > maxSearchListLength) {
+    const length = `${maxSearchListLength} characters (including spaces)`;
     problems.invalid(path, searches, `must not have more than ${length} in the search list`);
   }
   for (const [index, domain] of searches.entries()) {

@@ -17,9 +17,9 @@ import { isOvercommitAllowed } from "../../shared/resource-names.ts";
 import type { Volume } from "../../volume/volumes.ts";
 
 /** Default mode of projected files. */
-const FILE_MODE = 0o644;
-const TOKEN_SECONDS = 3600;
-const GRACE_SECONDS = 30;
+const defaultFileMode = 0o644;
+const defaultTokenSeconds = 3600;
+const defaultGraceSeconds = 30;
 
 /** Annotations of init containers for kubelets before 1.8. */
 const formerAnnotations = ["alpha", "beta"].flatMap((stage) => [
@@ -46,7 +46,7 @@ function defaultPodSpec(spec: PodSpec, gate: HookContext["gate"]): void {
   spec.dnsPolicy ||= "ClusterFirst";
   spec.restartPolicy ||= "Always";
   spec.securityContext ??= {};
-  spec.terminationGracePeriodSeconds ??= GRACE_SECONDS;
+  spec.terminationGracePeriodSeconds ??= defaultGraceSeconds;
   spec.schedulerName ||= "default-scheduler";
   mirrorServiceAccount(spec);
   roundAmounts(spec.overhead);
@@ -162,7 +162,7 @@ function defaultVolume(volume: Volume, gate: HookContext["gate"]): void {
   const { hostPath, secret, configMap, downwardAPI, projected, image, ephemeral } = volume;
   if (hostPath !== undefined) hostPath.type ??= "";
   for (const source of [secret, configMap, downwardAPI, projected]) {
-    if (source !== undefined) source.defaultMode ??= FILE_MODE;
+    if (source !== undefined) source.defaultMode ??= defaultFileMode;
   }
   defaultFiles(downwardAPI?.items);
   if (projected !== undefined) defaultProjected(projected);
@@ -185,7 +185,8 @@ export function defaultClaimSpec(spec: PersistentVolumeClaimSpec): void {
 function defaultProjected({ sources }: ProjectedVolumeSource): void {
   for (const { downwardAPI, serviceAccountToken } of sources ?? []) {
     defaultFiles(downwardAPI?.items);
-    if (serviceAccountToken !== undefined) serviceAccountToken.expirationSeconds ??= TOKEN_SECONDS;
+    if (serviceAccountToken !== undefined)
+      serviceAccountToken.expirationSeconds ??= defaultTokenSeconds;
   }
 }
 

@@ -42,7 +42,7 @@ export interface PodSpecOptions {
   readonly context: Context;
 }
 
-const MAX_DEADLINE_SECONDS = 2 ** 31 - 1;
+const maxDeadlineSeconds = 2 ** 31 - 1;
 
 /** Validates the spec of a pod or template, in Kubernetes' order of causes. */
 export function validatePodSpec(spec: PodSpec, path: Path, options: PodSpecOptions): void {
@@ -105,8 +105,8 @@ function checkNames(spec: PodSpec, path: Path, problems: Problems): void {
   checkName("serviceAccountName", isDns1123Subdomain);
   checkName("nodeName", isDns1123Subdomain);
   const deadline = spec.activeDeadlineSeconds;
-  if (deadline !== undefined && (deadline < 1 || deadline > MAX_DEADLINE_SECONDS)) {
-    const detail = `must be between 1 and ${MAX_DEADLINE_SECONDS}, inclusive`;
+  if (deadline !== undefined && (deadline < 1 || deadline > maxDeadlineSeconds)) {
+    const detail = `must be between 1 and ${maxDeadlineSeconds}, inclusive`;
     problems.invalid(path.child("activeDeadlineSeconds"), deadline, detail);
   }
   checkName("hostname", isDns1123Label);

@@ -11,8 +11,8 @@ type PodAffinity = NonNullable<Affinity["podAffinity"]>;
 type Term = NonNullable<PodAffinity["requiredDuringSchedulingIgnoredDuringExecution"]>[number];
 type Spread = NonNullable<PodSpec["topologySpreadConstraints"]>[number];
 
-const REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";
-const PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution";
+const requiredTerms = "requiredDuringSchedulingIgnoredDuringExecution";
+const preferredTerms = "preferredDuringSchedulingIgnoredDuringExecution";
 
 export function checkAffinity(
   { nodeAffinity, podAffinity, podAntiAffinity }: Affinity,
@@ -21,11 +21,11 @@ export function checkAffinity(
 ): void {
   if (nodeAffinity !== undefined) {
     const nodeAffinityPath = path.child("nodeAffinity");
-    const required = nodeAffinity[REQUIRED];
+    const required = nodeAffinity[requiredTerms];
     if (required !== undefined)
-      checkNodeSelector(required, nodeAffinityPath.child(REQUIRED), { problems });
-    for (const [index, { weight, preference }] of (nodeAffinity[PREFERRED] ?? []).entries()) {
-      const preferredPath = nodeAffinityPath.child(PREFERRED).index(index);
+      checkNodeSelector(required, nodeAffinityPath.child(requiredTerms), { problems });
+    for (const [index, { weight, preference }] of (nodeAffinity[preferredTerms] ?? []).entries()) {
+      const preferredPath = nodeAffinityPath.child(preferredTerms).index(index);
       checkWeight(weight, preferredPath, problems);
       const options = { anyValue: true, problems };
       checkNodeSelectorTerm(preference, preferredPath.child("preference"), options);
@@ -41,11 +41,11 @@ function checkWeight(weight: number, path: Path, problems: Problems): void {
 }
 
 function checkPodAffinity(affinity: PodAffinity, path: Path, problems: Problems): void {
-  for (const [index, term] of (affinity[REQUIRED] ?? []).entries()) {
-    checkTerm(term, path.child(REQUIRED).index(index), problems);
+  for (const [index, term] of (affinity[requiredTerms] ?? []).entries()) {
+    checkTerm(term, path.child(requiredTerms).index(index), problems);
   }
-  for (const [index, { weight, podAffinityTerm }] of (affinity[PREFERRED] ?? []).entries()) {
-    const itemPath = path.child(PREFERRED).index(index);
+  for (const [index, { weight, podAffinityTerm }] of (affinity[preferredTerms] ?? []).entries()) {
+    const itemPath = path.child(preferredTerms).index(index);
     checkWeight(weight, itemPath, problems);
     checkTerm(podAffinityTerm, itemPath.child("podAffinityTerm"), problems);
   }

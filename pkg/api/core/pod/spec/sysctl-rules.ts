@@ -2,7 +2,7 @@
 import type { Path, Problems } from "#schema";
 import type { PodSpec } from "./pod-spec.ts";
 
-const MAX_NAME_LENGTH = 253;
+const maxNameLength = 253;
 const part = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?";
 const form = `^(${part}[\\./])*${part}$`;
 const name = new RegExp(form);
@@ -26,8 +26,8 @@ export function checkSysctls(spec: PodSpec, path: Path, problems: Problems): voi
   for (const [index, sysctl] of (spec.securityContext?.sysctls ?? []).entries()) {
     const namePath = path.index(index).child("name");
     if (sysctl.name === "") problems.required(namePath);
-    else if (sysctl.name.length > MAX_NAME_LENGTH || !name.test(sysctl.name)) {
-      const detail = `must have at most ${MAX_NAME_LENGTH} characters and match regex ${form}`;
+    else if (sysctl.name.length > maxNameLength || !name.test(sysctl.name)) {
+      const detail = `must have at most ${maxNameLength} characters and match regex ${form}`;
       problems.invalid(namePath, sysctl.name, detail);
     } else if (seen.has(sysctl.name)) problems.duplicate(namePath, sysctl.name);
     seen.add(sysctl.name);
