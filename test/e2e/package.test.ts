@@ -41,7 +41,7 @@ describe("the npm package", function () {
     const programs = path.join(folder, "node_modules", ".bin");
     const searchPath = [programs, path.dirname(process.execPath), env["PATH"]].join(path.delimiter);
     const npm = { npm_config_audit: "false", npm_config_fund: "false" };
-    return { ...env, ...npm, npm_config_prefer_offline: "true", NO_COLOR: "1", searchPath };
+    return { ...env, ...npm, npm_config_prefer_offline: "true", NO_COLOR: "1", PATH: searchPath };
   }
 
   /** Runs a script of the document. Resolves with all output. @throws AssertionError with the output */
