@@ -31,6 +31,7 @@ export { checkImmutable } from "./rules/update-rules.ts";
 export { mergeRules } from "./rules/merge-rules.ts";
 export { fieldNamed, jsonFields, resolved, type JsonField } from "./struct/layout.ts";
 export { fieldEquality, semanticEquality } from "./struct/semantic-equality.ts";
+export { countValues } from "./struct/weight.ts";
 export { arbitrary } from "./arbitrary.ts";
 export { openApiV2 } from "./openapi/openapi-v2.ts";
 export { openApiV3 } from "./openapi/openapi-v3.ts";

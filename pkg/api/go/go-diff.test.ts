@@ -97,4 +97,11 @@ describe("goDiff", () => {
     const diff = goDiff(podSpec, { containers }, spec);
     assert.match(diff, /^\+ "TerminationGracePeriodSeconds": 4611686018427387904,$/m);
   });
+  it("names the changed fields of large values", () => {
+    const many = Array.from({ length: 1_000 }, (_, n) => ({ name: `c${n}`, image: "i" }));
+    const large = { containers: many };
+    const changed = { containers: many.slice(1), hostname: "h" };
+    assert.equal(goDiff(podSpec, large, changed), "changed: containers, hostname");
+    assert.match(goDiff(podSpec, { containers }, { containers, hostname: "h" }), /^@@/);
+  });
 });

@@ -1,13 +1,29 @@
-import { printJson, sortedKeys, unifiedDiff } from "#base";
-import { escapedForHtml, type Type } from "#schema";
+import { deepEqual, printJson, sortedKeys, unifiedDiff } from "#base";
+import { countValues, escapedForHtml, type Type } from "#schema";
 import { goValue } from "./go-shape.ts";
+
+/** Maximum number of keys and list elements of a value in a diff, which prints all declared fields. */
+const maxDiffValues = 1_500;
 
 /**
  * The unified diff of two values of a type, as Kubernetes shows it in messages about immutable
- * fields: of their internal Go values in JSON, indented by one space.
+ * fields: of their internal Go values in JSON, indented by one space. Of large values only the changed
+ * fields are named, where kube-apiserver responds with megabytes: `changed: containers, hostname`.
  */
-export function goDiff(type: Type, before: unknown, after: unknown): string {
+export function goDiff(type: Type, before: object, after: object): string {
+  const isLarge = [before, after].some(
+    (value) => countValues(value, maxDiffValues) > maxDiffValues,
+  );
+  if (isLarge) return `changed: ${changedFields(before, after).join(", ")}`;
   return unifiedDiff(linesOf(goValue(type, before)), linesOf(goValue(type, after)));
+}
+
+function changedFields(before: object, after: object): readonly string[] {
+  const fields: Readonly<Record<string, unknown>> = { ...after };
+  const oldFields: Readonly<Record<string, unknown>> = { ...before };
+  return sortedKeys({ ...oldFields, ...fields }).filter(
+    (field) => !deepEqual(fields[field], oldFields[field]),
+  );
 }
 
 function linesOf(value: unknown): string[] {
@@ -16,7 +32,7 @@ function linesOf(value: unknown): string[] {
   return lines;
 }
 
-interface Surroundings {
+interface LineContext {
   /** Text before the value on its line: a key. */
   readonly lead: string;
   readonly indent: string;
@@ -24,7 +40,7 @@ interface Surroundings {
   readonly end: string;
 }
 
-function addLines(value: unknown, { lead, indent, end }: Surroundings, lines: string[]): void {
+function addLines(value: unknown, { lead, indent, end }: LineContext, lines: string[]): void {
   const isList = Array.isArray(value);
   const members = membersOf(value);
   if (members.length === 0) {

@@ -18,7 +18,7 @@ export const mapEntryWeight = memoize((value: Type): number => {
 });
 
 /** Number of keys and list elements of a JSON value; counting stops above `most`. */
-function countValues(value: unknown, most: number): number {
+export function countValues(value: unknown, most: number): number {
   if (typeof value !== "object" || value === null) return 1;
   let count = 1;
   if (Array.isArray(value)) {
