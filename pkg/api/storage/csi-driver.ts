@@ -14,6 +14,7 @@ import {
   structs,
 } from "#schema";
 import { type HookContext, kind, objectMeta } from "#meta";
+import { checkTokenExpiration } from "../core/shared/token-expiration.ts";
 import { ageColumn, ageOf, column, nameColumn, nameOf } from "../printing.ts";
 import { mustNotChange, duplicateIndexes, unsupported } from "../strategy.ts";
 
@@ -140,8 +141,6 @@ type CSIDriver = Infer<typeof csiDriverV1>;
 const maxNameLength = 63;
 /** Minimum of nodeAllocatableUpdatePeriodSeconds. */
 const minUpdatePeriodSeconds = 10;
-const minTokenSeconds = 10 * 60;
-const maxTokenSeconds = 2 ** 32;
 const updateGate = "MutableCSINodeAllocatableCount";
 
 /** In the order in which messages list them. */
@@ -158,21 +157,7 @@ function checkTokenRequests({ spec }: CSIDriver, problems: Problems): void {
       continue;
     }
     if (seconds === undefined) continue;
-    const expirationSecondsPath = path.child("expirationSeconds");
-    if (seconds < minTokenSeconds) {
-      problems.invalid(
-        expirationSecondsPath,
-        seconds,
-        "may not specify a duration less than 10 minutes",
-      );
-    }
-    if (seconds > maxTokenSeconds) {
-      problems.invalid(
-        expirationSecondsPath,
-        seconds,
-        "may not specify a duration larger than 2^32 seconds",
-      );
-    }
+    checkTokenExpiration(seconds, path.child("expirationSeconds"), problems);
   }
 }
 

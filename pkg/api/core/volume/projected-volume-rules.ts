@@ -17,6 +17,7 @@ import {
   type ProjectedVolumeSource,
 } from "./projected-volumes.ts";
 import { signerNameFaults } from "../shared/signer-name.ts";
+import { checkTokenExpiration } from "../shared/token-expiration.ts";
 
 type Item = Infer<typeof keyToPath>;
 type Projection = NonNullable<ProjectedVolumeSource["sources"]>[number];
@@ -135,24 +136,11 @@ function checkDownward({ downwardAPI }: Projection, path: Path, files: Files): v
   }
 }
 
-const minTokenSeconds = 600;
-const maxTokenSeconds = 2 ** 32;
-
 function checkToken({ serviceAccountToken }: Projection, path: Path, files: Files): void {
-  const { expirationSeconds = minTokenSeconds, path: target = "" } = serviceAccountToken ?? {};
+  const { expirationSeconds: seconds, path: target = "" } = serviceAccountToken ?? {};
   const { problems } = files;
-  const expirationSecondsPath = path.child("expirationSeconds");
-  if (expirationSeconds < minTokenSeconds) {
-    problems.invalid(
-      expirationSecondsPath,
-      expirationSeconds,
-      "may not specify a duration less than 10 minutes",
-    );
-  }
-  if (expirationSeconds > maxTokenSeconds) {
-    const detail = "may not specify a duration larger than 2^32 seconds";
-    problems.invalid(expirationSecondsPath, expirationSeconds, detail);
-  }
+  if (seconds !== undefined)
+    checkTokenExpiration(seconds, path.child("expirationSeconds"), problems);
   const pathField = files.path.child("path");
   if (target === "") problems.required(pathField);
   else checkFilePath(target, pathField, problems);
