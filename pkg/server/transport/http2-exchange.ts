@@ -63,11 +63,13 @@ export class Http2Exchange implements Exchange {
     const leave = (): void => {
       if (!response.ended) this.life.abort(new ClientGone("the client disconnected"));
     };
-    stream.on("error", leave);
-    stream.on("close", () => {
+    const onClose = (): void => {
       leave();
       options.onClose();
-    });
+      releaseListeners(stream, { error: leave, close: onClose });
+    };
+    stream.on("error", leave);
+    stream.on("close", onClose);
   }
 
   get signal(): AbortSignal {
@@ -140,6 +142,22 @@ export class Http2Exchange implements Exchange {
     if (!this.read && !stream.endAfterHeaders) stream.resume();
   }
 }
+
+/**
+ * Detaches a closed stream from its exchange. Node keeps the open streams of a session in a Map, and V8's
+ * scavenges keep what a replaced table of an old Map held, until the next mark-compact: every stream
+ * would keep its headers, body and response until then.
+ */
+function releaseListeners(
+  stream: ServerHttp2Stream,
+  own: Record<"error" | "close", () => void>,
+): void {
+  stream.off("error", own.error);
+  stream.off("close", own.close);
+  stream.on("error", ignoreError);
+}
+
+const ignoreError = (): void => undefined;
 
 /** Writes to the HTTP/2 stream; status and headers are sent with the first bytes. */
 class Http2ResponseStream extends CountingResponseStream {
