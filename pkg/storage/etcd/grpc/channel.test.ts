@@ -80,6 +80,14 @@ describe("a channel to etcd", () => {
     });
   }
 
+  it("names the HTTP status of an answer that is not gRPC", async () => {
+    const answered = await outcome((stream) =>
+      stream.respond({ ":status": 502 }, { endStream: true }),
+    );
+    const message = "Connection dropped: the HTTP status is 502";
+    assert.deepEqual(answered, { what: "lost", message });
+  });
+
   it("says that nothing was sent while there is no connection", async () => {
     await withChannel(createTcpServer(), async (channel) => {
       const error: unknown = await channel

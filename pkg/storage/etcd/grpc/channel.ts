@@ -180,7 +180,7 @@ export class Channel {
   #check(status: CallStatus, end: StreamEnd): void {
     if (status.isKnown) return status.check();
     if (end === "refused") throw unconnected(this.#last);
-    const reason = this.#connection.isOpen ? "the stream ended without a status" : this.#last;
+    const reason = this.#connection.isOpen ? status.missing : this.#last;
     throw new GrpcError(grpcStatus.unavailable, `Connection dropped: ${reason}`);
   }
 
@@ -252,6 +252,12 @@ class CallStatus {
 
   get isKnown(): boolean {
     return this.#headers?.has("grpc-status") === true;
+  }
+
+  /** Why there is no gRPC status: a proxy answered, for example. */
+  get missing(): string {
+    const http = this.#headers?.get(":status") ?? "200";
+    return http === "200" ? "the stream ended without a status" : `the HTTP status is ${http}`;
   }
 
   /** @throws GrpcError for a status other than OK */

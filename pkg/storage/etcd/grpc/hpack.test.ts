@@ -16,9 +16,24 @@ describe("header blocks", () => {
     assert.deepEqual([...decodeHeaders(block)], [["custom-key", "custom-value"]]);
   });
 
-  it("skip fields that the static table names, and sizes of a table of 0", () => {
-    const block = bytes("20 88 5f 10 6170706c69636174696f6e2f67727063 00 01 61 01 62");
+  it("skip other fields that the static table names, and sizes of a table of 0", () => {
+    const block = bytes("20 84 5f 10 6170706c69636174696f6e2f67727063 00 01 61 01 62");
     assert.deepEqual([...decodeHeaders(block)], [["a", "b"]]);
+  });
+
+  for (const [hex, status] of [
+    ["88", "200"],
+    ["8d", "404"],
+    ["48 03 343239", "429"],
+    ["08 82 6402", "302"],
+  ] as const) {
+    it(`have status ${status}`, () => {
+      assert.deepEqual([...decodeHeaders(bytes(hex))], [[":status", status]]);
+    });
+  }
+
+  it("have a time after which to retry", () => {
+    assert.deepEqual([...decodeHeaders(bytes("0f 26 01 31"))], [["retry-after", "1"]]);
   });
 
   for (const [what, hex] of [

@@ -12,6 +12,21 @@ export class HpackFault extends Error {
 
 /** Number of fields in the static table. */
 const staticFields = 61;
+/** The `:status` fields of the static table, by index. */
+const staticStatuses: ReadonlyMap<number, string> = new Map([
+  [8, "200"],
+  [9, "204"],
+  [10, "206"],
+  [11, "304"],
+  [12, "400"],
+  [13, "404"],
+  [14, "500"],
+]);
+/** Names of the static table that are decoded, by index. */
+const staticNames: ReadonlyMap<number, string> = new Map([
+  ...[...staticStatuses.keys()].map((index) => [index, ":status"] as const),
+  [53, "retry-after"],
+]);
 const maxStringLength = 64 * 1024;
 
 /** Encodes literal fields without indexing. Names and values are printable ASCII. */
@@ -36,8 +51,8 @@ function encodeString(value: string): Buffer {
 }
 
 /**
- * Decodes the fields with literal names. Fields with names of the static table are skipped, as gRPC's
- * headers are not among them.
+ * Decodes `:status`, `retry-after` and the fields with literal names, gRPC's among them. Other fields
+ * whose names are in the static table are skipped.
  * @throws HpackFault
  */
 export function decodeHeaders(block: Buffer): Headers {
@@ -45,13 +60,15 @@ export function decodeHeaders(block: Buffer): Headers {
   const reader = new BlockReader(block);
   while (!reader.done) {
     const first = reader.peek();
-    if (first >= 0x80) reader.index(7);
-    else if (first >= 0x20 && first < 0x40) reader.tableSize();
+    if (first >= 0x80) {
+      const status = staticStatuses.get(reader.index(7));
+      if (status !== undefined) headers.set(":status", status);
+    } else if (first >= 0x20 && first < 0x40) reader.tableSize();
     else {
-      const isNamed = reader.index(first >= 0x40 ? 6 : 4) === 0;
-      const name = isNamed ? reader.string() : undefined;
-      const value = reader.string();
-      if (name !== undefined) headers.set(name, value);
+      const index = reader.index(first >= 0x40 ? 6 : 4);
+      const name = index === 0 ? reader.string() : staticNames.get(index);
+      if (name === undefined) reader.skipString();
+      else headers.set(name, reader.string());
     }
   }
   return headers;
@@ -83,15 +100,21 @@ class BlockReader {
 
   string(): string {
     const isHuffman = (this.#byte(this.#at) & 0x80) !== 0;
+    const [start, end] = this.skipString();
+    return isHuffman
+      ? decodeHuffman(this.bytes.subarray(start, end))
+      : this.bytes.toString("latin1", start, end);
+  }
+
+  /** Skips a string; returns where its bytes start and end. */
+  skipString(): readonly [number, number] {
     const length = this.#integer(7);
-    const end = this.#at + length;
+    const start = this.#at;
+    const end = start + length;
     if (length > maxStringLength || end > this.bytes.length)
       throw new HpackFault("truncated string");
-    const value = isHuffman
-      ? decodeHuffman(this.bytes.subarray(this.#at, end))
-      : this.bytes.toString("latin1", this.#at, end);
     this.#at = end;
-    return value;
+    return [start, end];
   }
 
   /** Reads an integer of at most four bytes. */
