@@ -25,6 +25,7 @@ import {
   type Pieces,
   metadataAlone,
   servedObject,
+  typeMetaOf,
 } from "../response/encode.ts";
 import { Indenter } from "../response/indent.ts";
 import type { Negotiated, Transform } from "../response/negotiation.ts";
@@ -150,16 +151,21 @@ function shapeOf(view: ListView): ListShape {
   return jsonPartialList(view.as, view.metaGroup);
 }
 
-/** Lists of custom resources are unstructured in Go, whose encoding always has `continue`. */
-function jsonList({ kind, groupVersion }: Resource): ListShape {
+function jsonList(resource: Resource): ListShape {
+  const { kind, groupVersion } = resource;
   return {
     head: (facts) =>
       `{"kind":"${kind.listKind}","apiVersion":"${groupVersion}",` +
-      `"metadata":${JSON.stringify(kind.custom ? { continue: "", ...facts } : facts)},"items":[`,
+      `"metadata":${JSON.stringify(shownFacts(resource, facts))},"items":[`,
     item: (item) => itemJson(item, true),
     separator: ",",
     tail: () => "]}\n",
   };
+}
+
+/** Lists of custom resources are unstructured in Go, whose encoding always has `continue`. */
+function shownFacts({ kind }: Resource, facts: ListFacts): ListFacts {
+  return kind.custom === undefined ? facts : { continue: "", ...facts };
 }
 
 function jsonPartialList(as: Transform, metaGroup: string): ListShape {
@@ -201,6 +207,7 @@ function yamlShape(view: ListView): ListShape {
   }
   const partial = view.as === undefined ? undefined : partialTypeMeta(view.as, view.metaGroup);
   const kind = view.as?.kind ?? resource.kind.listKind;
+  const memberTypeMeta = resource.kind.custom === undefined ? undefined : typeMetaOf(resource);
   return {
     head: (_facts, empty) => {
       const none = partial === undefined ? "[]" : "null";
@@ -211,12 +218,17 @@ function yamlShape(view: ListView): ListShape {
       const object = servedObject(item);
       const value =
         partial === undefined
-          ? toJsonValue(resource.struct, object)
+          ? toJsonValue(resource.struct, object, memberTypeMeta)
           : partialValue(metadataAlone(item), partial);
       return [printYaml([value])];
     },
     separator: "",
-    tail: (metadata) => printYaml({ kind, metadata }),
+    tail: (facts) => {
+      return printYaml({
+        kind,
+        metadata: partial === undefined ? shownFacts(resource, facts) : facts,
+      });
+    },
   };
 }
 
