@@ -3,11 +3,16 @@ import { Path, Problems } from "#schema";
 import type { ResourceRequest } from "../contract.ts";
 import type { RegistryContext } from "../context.ts";
 import type { TypeMeta } from "../codec/type-meta.ts";
+import { matchName } from "./metadata.ts";
 
 /** Checks whose errors differ between custom resources and built-in kinds. */
 
-/** Throws 400 if the body names another apiVersion than the path, 422 if it names another kind. */
-export function checkCustomTypeMeta(resource: Resource, named: TypeMeta, name: string): void {
+/**
+ * Throws 400 if the body names another apiVersion than the path or another name than the path of an
+ * update, 422 if it names another kind.
+ */
+export function checkCustomTypeMeta(request: ResourceRequest, named: TypeMeta, name: string): void {
+  const { resource } = request;
   const { groupVersion } = resource;
   if (named.apiVersion !== groupVersion) {
     throw badRequest(
@@ -15,6 +20,7 @@ export function checkCustomTypeMeta(resource: Resource, named: TypeMeta, name: s
         `the expected API version (${groupVersion})`,
     );
   }
+  if (request.name !== "") matchName(request, { name });
   checkSameKind(resource, named, name);
 }
 

@@ -98,7 +98,7 @@ function decodeText(
   const value = parsed.value ?? {};
   const typeMeta = decodingTypeMeta(resource, body.bytes, () => typeMetaOf(resource, value, body));
   if (resource.kind.custom === undefined) checkTypeMeta(registry, resource, typeMeta);
-  else checkCustomTypeMeta(resource, typeMeta, nameIn(value));
+  else checkCustomTypeMeta(request, typeMeta, nameIn(value));
   const unknown: string[] = [];
   const { literals = false } = parsed;
   const object = decodingObject(resource, typeMeta, () =>

@@ -111,10 +111,9 @@ class DecodeContext {
     const names = this.steps.filter((step) => typeof step === "string");
     if (field !== undefined) names.push(field);
     const { value, goType } = fault.mismatch;
-    const where = `${structName}.${names.join(".")}`;
-    return new DecodeFault(
-      `json: cannot unmarshal ${value} into Go struct field ${where} of type ${goType}`,
-    );
+    const where =
+      names.length === 0 ? "Go value" : `Go struct field ${structName}.${names.join(".")}`;
+    return new DecodeFault(`json: cannot unmarshal ${value} into ${where} of type ${goType}`);
   }
 }
 

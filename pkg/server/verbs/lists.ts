@@ -1,5 +1,5 @@
 import { yieldEvery, parseJsonText } from "#base";
-import { notAcceptableBecause, printYaml, type Resource } from "#meta";
+import { notAcceptableBecause, plainFailure, printYaml, type Resource } from "#meta";
 import { partialObjectMetadata } from "#api";
 import type { Item, ItemList } from "#registry";
 import {
@@ -315,7 +315,9 @@ function listRequested(resource: Resource): Error {
   );
 }
 
+/** kube-apiserver has an error of its own, 500, for unstructured objects. */
 export function noListRequested(resource: Resource): Error {
+  if (resource.kind.custom !== undefined) return plainFailure("content is not a list");
   const name = internalName(resource, resource.kind.kind);
   return notAcceptableBecause(
     `you requested PartialObjectMetadataList, but the requested object is not a list (${name})`,

@@ -38,7 +38,12 @@ describe("responses about custom resources", () => {
   });
   after(() => server.close());
 
-  function send(method: string, path: string, body?: object, accept = "*/*"): Promise<Response> {
+  function send(
+    method: string,
+    path: string,
+    body?: object | undefined,
+    accept = "*/*",
+  ): Promise<Response> {
     const headers = { accept, "content-type": "application/json" };
     const sent = body === undefined ? {} : { body: JSON.stringify(body) };
     return server.fetch(path, { method, headers, ...sent });
@@ -53,4 +58,50 @@ describe("responses about custom resources", () => {
     );
     assert.match(tail!, /^WidgetList\nmetadata:\n {2}continue: ""\n {2}resourceVersion: "\d+"\n$/);
   });
+
+  /** Title; method, path, body, Accept; code and message. */
+  const refusals: readonly [
+    string,
+    [string, string, (object | undefined)?, string?],
+    number,
+    string,
+  ][] = [
+    [
+      "requires a name in an update before it looks at the kind",
+      ["PUT", `${widgets}/a`, { ...widget, kind: "Other", metadata: {} }],
+      400,
+      "the name of the object (a based on URL) was undeterminable: name must be provided",
+    ],
+    [
+      "rejects another kind in an update of the right name",
+      ["PUT", `${widgets}/a`, { ...widget, kind: "Other" }],
+      422,
+      'Other.example.com "a" is invalid: kind: Invalid value: "Other": must be Widget',
+    ],
+    [
+      "names the Go value of metadata of the wrong type",
+      ["POST", widgets, { ...widget, metadata: 5 }],
+      400,
+      'Widget in version "v1" cannot be handled as a Widget: ' +
+        "json: cannot unmarshal number into Go value of type v1.ObjectMeta",
+    ],
+    [
+      "answers 500 to a request for one object as a list",
+      [
+        "GET",
+        `${widgets}/a`,
+        undefined,
+        "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io",
+      ],
+      500,
+      "content is not a list",
+    ],
+  ];
+  for (const [title, [method, path, body, accept], code, message] of refusals) {
+    it(title, async () => {
+      const response = await send(method, path, body, accept);
+      const status = (await response.json()) as { message: string };
+      assert.deepEqual([response.status, status.message], [code, message]);
+    });
+  }
 });
