@@ -132,6 +132,12 @@ export function createServer(options: ServerOptions): KeelsonServer {
   return new HttpServer(options);
 }
 
+/**
+ * Accepts header values that begin or end with spaces over HTTP/2, as Go's server does. Node knows the
+ * option from 24.2 on; before, it drops such headers.
+ */
+const spacesInHeaders = { strictFieldWhitespaceValidation: false };
+
 class HttpServer implements KeelsonServer {
   private readonly limits: Limits;
   private readonly metrics: PrometheusMetrics;
@@ -320,6 +326,7 @@ class HttpServer implements KeelsonServer {
         allowHTTP1: true,
         ...(tls.http2 === false ? { ALPNCallback: selectHttp1 } : {}),
         handshakeTimeout: limits.handshakeTimeout,
+        ...spacesInHeaders,
         settings: {
           maxConcurrentStreams: limits.streamsPerConnection,
           maxHeaderListSize: limits.headerBytes,

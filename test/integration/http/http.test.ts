@@ -144,6 +144,16 @@ describe("HTTP/2", () => {
   });
   after(() => stand.close());
 
+  it("reads headers that begin or end with spaces", async function () {
+    const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+    // Node has the option from 24.2 on.
+    if (major < 24 || (major === 24 && minor < 2)) return this.skip();
+    const { headers } = await stand.ask("/api/v1/namespaces/n", {
+      headers: { accept: " application/yaml " },
+    });
+    assert.equal(headers["content-type"], "application/yaml");
+  });
+
   it("creates, reads, replaces, patches, lists and deletes", async () => {
     const sent = { metadata: { name: "a" }, data: { k: "1" } };
     const created = await stand.ask(collectionPath, json(sent));
