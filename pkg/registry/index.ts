@@ -25,3 +25,4 @@ export {
 } from "./loopback-requests.ts";
 export { serviceReader } from "./service-reader.ts";
 export { createRegistry } from "./registry.ts";
+export { checkListOptions } from "./read/list-options.ts";

@@ -28,7 +28,10 @@ export function parseFieldSelector(text: string): FieldSelection {
   const requirements: FieldRequirement[] = [];
   // Sorted like the reference's, which decides which of several faults is reported.
   for (const term of [...termsOf(text)].sort()) {
-    if (term !== "") requirements.push(requirementOf(term, text));
+    if (term === "") continue;
+    const requirement = requirementOf(term, text);
+    // `=` and `!=` alone select everything, as in Kubernetes.
+    if (requirement.field !== "" || requirement.value !== "") requirements.push(requirement);
   }
   return {
     requirements,

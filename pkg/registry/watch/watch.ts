@@ -146,12 +146,10 @@ class Watch implements AsyncIterableIterator<EventBatch> {
     const { signal } = this.#life;
     const collection = registry.store.collection(request.resource.keyPrefix);
     await collection.filled(signal);
-    const { sendInitialEvents, allowBookmarks, resourceVersion } = options;
+    const { sendInitialEvents, allowBookmarks } = options;
     if (sendInitialEvents ?? startRevision === 0n) {
       const revision = yield* this.#initialEvents();
-      // kube-apiserver also sends this bookmark to a watch from resourceVersion 0.
-      const isMarked = sendInitialEvents === true || resourceVersion !== "";
-      if (allowBookmarks && isMarked) {
+      if (allowBookmarks) {
         yield singleBatch([{ type: "BOOKMARK", revision, initialEventsEnd: true }]).value;
       }
       return revision;

@@ -39,17 +39,17 @@ export function apiRoutes(parts: VerbParts & StreamParts): Router<RequestState> 
 }
 
 /**
- * Runs the handlers of the matching routes in order. `router.routes()` does the same, but the context
- * properties and the middleware list that it creates per request cost more CPU time than the budget of
- * a GET allows (docs/decisions/002-koa.md).
+ * Runs the handlers of the routes that match the authorized path, in order. `router.routes()` does the
+ * same, but the context properties and the middleware list that it creates per request cost more CPU
+ * time than the budget of a GET allows (docs/decisions/002-koa.md).
  */
 export function runRoutes(
   router: Router<RequestState>,
   context: StageContext<RequestState>,
   next: () => Promise<void>,
 ): Promise<void> {
-  const { info, exchange } = context.state;
-  const { pathAndMethod: layers } = router.match(info.path, exchange.method);
+  // Every route accepts all methods, including those that the router does not know.
+  const { pathAndMethod: layers } = router.match(context.state.info.path, "GET");
   const routed = context as RouterContext<RequestState>;
   const run = (index: number): Promise<void> => {
     const [handler] = layers[index]?.stack ?? [];

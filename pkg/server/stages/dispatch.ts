@@ -1,4 +1,3 @@
-import type { RouterContext } from "@koa/router";
 import type { Stage } from "./middleware-chain.ts";
 import type { Nothing, RequestState } from "./state.ts";
 import { apiRoutes, runRoutes } from "../routes/api-routes.ts";
@@ -9,7 +8,7 @@ import type { ServerParts } from "./server-parts.ts";
 /** Runs the handler of the route: a verb of the registry, a connection, or a document. */
 export function dispatch(parts: ServerParts): Stage<RequestState, Nothing> {
   const api = apiRoutes(parts);
-  const documents = documentRoutes(parts).routes();
+  const documents = documentRoutes(parts);
   const { catalog, closing, limits, tracer } = parts;
   const proxying = { domain: catalog.domain, closing, tracer, bodyLimit: limits.bodyBytes };
   return {
@@ -21,13 +20,9 @@ export function dispatch(parts: ServerParts): Stage<RequestState, Nothing> {
       if (aggregation !== undefined && apiService !== undefined) {
         return proxyToBackend({ ...proxying, aggregation }, state, apiService);
       }
-      return runRoutes(api, context, () => {
-        // The router adds its own members to Koa's context before it calls a handler.
-        const routed = context as RouterContext<RequestState>;
-        // Routes by the path that was parsed and authorized.
-        routed.newRouterPath = state.info.path;
-        return documents(routed, async () => notFound(parts.catalog, state));
-      });
+      return runRoutes(api, context, () =>
+        runRoutes(documents, context, async () => notFound(parts.catalog, state)),
+      );
     },
   };
 }

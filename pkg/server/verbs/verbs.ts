@@ -11,6 +11,7 @@ import {
 import {
   type Body,
   checkDeleteOptions,
+  checkListOptions,
   type DeleteResponse,
   type DeleteOptions,
   type Item,
@@ -324,6 +325,8 @@ class VerbRun {
     const { query } = this.request;
     const negotiated = this.negotiate("object");
     const list = listOptions(query);
+    // Before the body is read, as in kube-apiserver.
+    checkListOptions(list, this.domain);
     const options = await this.deleteOptions();
     const table = this.tableView(negotiated);
     const deleted = await this.parts.registry.deleteCollection(this.target, list, options);

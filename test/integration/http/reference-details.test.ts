@@ -65,4 +65,40 @@ describe("responses of kube-apiserver", () => {
       });
     }
   });
+
+  const configMaps = "/api/v1/namespaces/default/configmaps";
+
+  /** Title; method, path, body; code, and the message of a Status or the text. */
+  const exchanges: readonly [string, [string, string, object?], number, RegExp][] = [
+    [
+      "to options of the list before those of the deletion in a delete of a collection",
+      ["DELETE", `${configMaps}?resourceVersionMatch=Exact`, { propagationPolicy: "Other" }],
+      422,
+      /^ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Forbidden: /,
+    ],
+    ["to a field selector of nothing", ["GET", `${configMaps}?fieldSelector=%3D`], 200, /^$/],
+    ["to an unknown method of health", ["FOO", "/healthz"], 200, /^ok$/],
+    ["to an unknown method of a version", ["FOO", "/api/v1"], 405, /does not allow this method/],
+    ["to an unknown method of groups", ["FOO", "/apis"], 200, /^$/],
+    ["to an unknown method of /version", ["FOO", "/version"], 405, /does not allow this method/],
+    ["to an unknown method of a resource", ["FOO", configMaps], 405, /does not allow this method/],
+  ];
+  for (const [title, [method, path, body], code, message] of exchanges) {
+    it(title, async () => {
+      const headers = { "content-type": "application/json" };
+      const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+      const response = await server.fetch(path, { method, headers, ...sent });
+      const text = await response.text();
+      assert.equal(response.status, code, text);
+      assert.match(text.startsWith("{") ? (JSON.parse(text).message ?? "") : text, message);
+    });
+  }
+
+  it("marks the end of initial events of a watch with bookmarks from any resourceVersion", async () => {
+    for (const start of ["", "&resourceVersion=0"]) {
+      const path = `${configMaps}?watch=true&allowWatchBookmarks=true&timeoutSeconds=1${start}`;
+      const events = (await (await server.fetch(path)).text()).trim().split("\n");
+      assert.match(events.at(-1)!, /^{"type":"BOOKMARK".*"k8s.io\/initial-events-end":"true"/);
+    }
+  });
 });
