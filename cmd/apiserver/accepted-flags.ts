@@ -1,12 +1,13 @@
 /**
- * Flags of kube-apiserver that only tune what Keelson does by itself or not at all. They are
- * accepted, so that command lines written for kube-apiserver work, and have no effect. Flags whose
- * absence would change responses stay unknown, such as --cors-allowed-origins, --tls-cipher-suites,
- * --tls-sni-cert-key and --egress-selector-config-file.
+ * Flags of kube-apiserver that tune something which Keelson does automatically or not at all. They
+ * are accepted without effect, so that command lines written for kube-apiserver work. Flags that
+ * would change responses if they had an effect are rejected as unknown, such as
+ * --cors-allowed-origins, --tls-cipher-suites, --tls-sni-cert-key and
+ * --egress-selector-config-file.
  */
 import { type Flag, flag, UsageError } from "../flags/parse.ts";
 
-/** By type: names, separated by spaces. */
+/** Names of the accepted flags by type, separated by spaces. */
 const names = {
   bool: `
     contention-profiling emulation-forward-compatible
@@ -46,7 +47,7 @@ const fixed: ReadonlyMap<string, RegExp> = new Map([
   ["emulated-version", /^(?:kube=)?v?1\.34$/],
 ]);
 
-/** By name; their values are not used. */
+/** The accepted flags by name. Their values are not used. */
 export const acceptedFlags: Readonly<Record<string, Flag>> = Object.fromEntries([
   ...flagsOf("bool"),
   ...flagsOf("int"),

@@ -7,8 +7,8 @@ export const aggregationFlags = {
   "proxy-client-cert-file": flag(
     "string",
     "",
-    "file with the client certificate that this server proves its identity with to aggregated API " +
-      "servers (PEM); reloaded when it changes (default: generated in --cert-dir, unless " +
+    "file with the client certificate that this server presents to aggregated API servers (PEM); " +
+      "reloaded when it changes (default: generated in --cert-dir, unless " +
       "--requestheader-client-ca-file is given)",
   ),
   "proxy-client-key-file": flag(
@@ -19,13 +19,14 @@ export const aggregationFlags = {
   "enable-aggregator-routing": flag(
     "bool",
     false,
-    "send requests for aggregated API servers to ready endpoints of their Service only; without " +
-      "it, they go to its cluster IP when it has no ready endpoint",
+    "route requests for aggregated API servers only to ready endpoints of their Service, not to " +
+      "its cluster IP when it has none",
   ),
   "aggregator-reject-forwarding-redirect": flag(
     "bool",
     true,
-    "answer 502 when an aggregated API server redirects a client, instead of passing the redirect",
+    "respond with 502 when an aggregated API server redirects a client, instead of forwarding " +
+      "the redirect",
   ),
 } as const;
 

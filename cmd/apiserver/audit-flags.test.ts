@@ -19,12 +19,12 @@ describe("audit flags", () => {
 
   const parsed = (...words: string[]) => auditOptions(parseFlags(auditFlags, words));
 
-  it("ask for nothing by default", () => {
+  it("configure no backend by default", () => {
     assert.equal(parsed(), undefined);
     assert.equal(parsed(`--audit-policy-file=${file("policy")}`), undefined);
   });
 
-  it("have the defaults of each backend", () => {
+  it("have the defaults of kube-apiserver for each backend", () => {
     const options = parsed(
       `--audit-policy-file=${file("policy")}`,
       "--audit-log-path=audit.log",
@@ -58,7 +58,7 @@ describe("audit flags", () => {
     });
   });
 
-  it("are refused in one sentence when they make no sense", () => {
+  it("are rejected in one sentence if they conflict", () => {
     const policy = () => `--audit-policy-file=${file("policy")}`;
     for (const [words, message] of [
       [["--audit-log-path=x"], /--audit-policy-file is required/],

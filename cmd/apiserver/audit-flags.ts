@@ -12,15 +12,15 @@ const mebibyte = 1024 * 1024;
 const atLeast0 = { minimum: 0 };
 const atLeast1 = { minimum: 1 };
 
-/** Auditing flags, with kube-apiserver's names, meanings and defaults. */
+/** Audit flags, with kube-apiserver's names, meanings and defaults. */
 export const auditFlags = {
   "audit-policy-file": flag("string", "", "file with the audit policy (audit.k8s.io/v1 Policy)"),
   "audit-log-path": flag(
     "string",
     "",
-    "file to which audit events of all requests are written; - for standard output",
+    "file to which audit events are written; - = standard output",
   ),
-  "audit-log-format": flag("string", "json", "format of events in the audit log", {
+  "audit-log-format": flag("string", "json", "format of the audit log", {
     values: ["json", "legacy"],
   }),
   "audit-log-maxage": flag(
@@ -51,7 +51,7 @@ export const auditFlags = {
   "audit-webhook-initial-backoff": flag(
     "duration",
     10_000,
-    "time to wait before the first retry of a failed request to the audit webhook",
+    "delay before the first retry of a failed request to the audit webhook",
   ),
   ...delivery("audit-webhook", { mode: "batch", maxSize: 400, maxWaitMs: 30_000, throttled: true }),
 } as const;
@@ -70,14 +70,14 @@ function truncation() {
     "truncate-max-batch-size": flag(
       "int",
       10 * mebibyte,
-      "maximum size in bytes of a batch; a larger one is split (with truncation)",
+      "maximum size of a batch in bytes; larger ones are split (with truncation)",
       atLeast1,
     ),
     "truncate-max-event-size": flag(
       "int",
       100 * 1024,
-      "maximum size in bytes of an event; of a larger one, request and response bodies are " +
-        "removed (with truncation)",
+      "maximum size of an event in bytes; larger ones lose their request and response bodies " +
+        "(with truncation)",
       atLeast1,
     ),
   } as const;
@@ -92,14 +92,15 @@ function delivery<P extends "audit-log" | "audit-webhook">(prefix: P, initial: D
     mode: flag(
       "string",
       initial.mode,
-      "how events are sent: batch buffers them, blocking delays the response until the event is " +
-        "sent, blocking-strict also fails the request if its RequestReceived event cannot be sent",
+      "how events are sent: batch buffers them and sends them asynchronously, blocking delays " +
+        "the response until the event is sent, blocking-strict also fails the request if its " +
+        "RequestReceived event cannot be sent",
       { values: modes },
     ),
     "batch-buffer-size": flag(
       "int",
       10_000,
-      "number of events that are buffered before batching and writing (batch mode)",
+      "size of the buffer of events that wait for batching (batch mode)",
       atLeast1,
     ),
     "batch-max-size": flag(
@@ -111,7 +112,7 @@ function delivery<P extends "audit-log" | "audit-webhook">(prefix: P, initial: D
     "batch-max-wait": flag(
       "duration",
       initial.maxWaitMs,
-      "time after which a batch that is not full is written (batch mode)",
+      "maximum wait before a batch that is not full is written (batch mode)",
     ),
     "batch-throttle-enable": flag(
       "bool",
@@ -127,7 +128,7 @@ function delivery<P extends "audit-log" | "audit-webhook">(prefix: P, initial: D
     "batch-throttle-burst": flag(
       "int",
       throttleBurst,
-      "maximum number of batches at once after an idle time (batch mode)",
+      "maximum burst of batches above the average rate (batch mode)",
       atLeast1,
     ),
     ...truncation(),

@@ -5,7 +5,7 @@ import path from "node:path";
 import { parseFlags, UsageError } from "../flags/parse.ts";
 import { authenticationFlags, authenticationOptions } from "./authentication-flags.ts";
 
-describe("flags of authentication", () => {
+describe("authentication flags", () => {
   let folder: string;
   before(() => {
     folder = mkdtempSync(path.join(tmpdir(), "keelson-flags-"));
@@ -23,9 +23,9 @@ describe("flags of authentication", () => {
   const oidc = (...words: readonly string[]) =>
     chosen(issuer, "--oidc-client-id=me", ...words).oidc;
 
-  it("choose nothing by themselves", () => assert.deepEqual(chosen(), {}));
+  it("configure no authenticator by default", () => assert.deepEqual(chosen(), {}));
 
-  it("describe one issuer, whose names cannot be taken for others", () => {
+  it("configure one OIDC issuer, and prefix user names with its URL", () => {
     const { username } = oidc()!.issuer.claimMappings;
     assert.deepEqual(username, { claim: "sub", prefix: "https://i.example.org#" });
     assert.deepEqual(oidc()!.algorithms, ["RS256"]);
@@ -41,7 +41,7 @@ describe("flags of authentication", () => {
     ]);
   });
 
-  it("read the webhook's kubeconfig with the files beside it", () => {
+  it("read the files that the webhook's kubeconfig names by relative paths", () => {
     put("hook.token", "secret\n");
     const user = { user: { tokenFile: "hook.token" }, name: "u" };
     const cluster = { cluster: { server: "https://hook.example.org" }, name: "c" };
@@ -53,7 +53,7 @@ describe("flags of authentication", () => {
     assert.deepEqual([tokenWebhook?.cacheMs, tokenWebhook?.version], [120_000, "v1beta1"]);
   });
 
-  it("name headers of a proxy, and a file that is followed", () => {
+  it("configure the headers and the reloaded CA file of a front proxy", () => {
     const ca = put("ca", "PEM");
     const words = ["--requestheader-username-headers=X-A,X-B", "--requestheader-allowed-names=p"];
     const { frontProxy } = chosen(`--requestheader-client-ca-file=${ca}`, ...words);
@@ -73,7 +73,7 @@ describe("flags of authentication", () => {
     [["--requestheader-client-ca-file=/nowhere"], /--requestheader-client-ca-file: \/nowhere/],
     [["--authentication-token-webhook-version=v2"], /must be one of v1, v1beta1/],
   ] as const) {
-    it(`are refused: ${words.join(" ")}`, () => {
+    it(`are rejected:  ${words.join(" ")}`, () => {
       assert.throws(
         () => chosen(...words),
         (error: unknown) => error instanceof UsageError && message.test(error.message),

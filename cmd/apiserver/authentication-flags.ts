@@ -13,8 +13,8 @@ const serviceAccountFlags = {
   "service-account-issuer": flag(
     "list",
     ["https://kubernetes.default.svc"],
-    "issuers of service account tokens (the `iss` claim), comma-separated: new tokens carry the " +
-      "first, tokens of all are accepted",
+    "issuers of service account tokens (the `iss` claim), comma-separated: the first is used for " +
+      "new tokens, tokens of all are accepted",
   ),
   "service-account-signing-key-file": flag(
     "string",
@@ -25,8 +25,8 @@ const serviceAccountFlags = {
   "service-account-key-file": flag(
     "list",
     [],
-    "files with further keys, public or private, whose service account tokens are accepted " +
-      "(PEM); replicas with keys of their own need each other's",
+    "files with additional public or private keys that verify service account tokens (PEM); " +
+      "replicas with different signing keys need each other's",
   ),
   "service-account-jwks-uri": flag(
     "string",
@@ -37,8 +37,8 @@ const serviceAccountFlags = {
   "service-account-lookup": flag(
     "bool",
     true,
-    "check that the ServiceAccount, and the Secret or pod that a token is bound to, exist; " +
-      "this cannot be turned off",
+    "check that the ServiceAccount of a token, and the Secret or pod that it is bound to, exist; " +
+      "cannot be disabled",
   ),
   "service-account-max-token-expiration": flag(
     "duration",
@@ -48,8 +48,8 @@ const serviceAccountFlags = {
   "service-account-extend-token-expiration": flag(
     "bool",
     true,
-    "extend the expiration of injected service account tokens to a year, for clients that do " +
-      "not reload them",
+    "extend the validity of service account tokens projected into pods to a year, for clients " +
+      "that do not reload them",
   ),
   "api-audiences": flag(
     "list",
@@ -99,7 +99,7 @@ export const authenticationFlags = {
   "requestheader-allowed-names": flag(
     "list",
     [],
-    "common names that the client certificate of the front proxy may have (default: any)",
+    "allowed common names of the front proxy's client certificate (default: any)",
   ),
   "requestheader-username-headers": flag(
     "list",
@@ -119,14 +119,14 @@ export const authenticationFlags = {
   "requestheader-extra-headers-prefix": flag(
     "list",
     [],
-    "prefixes of request headers to read extra attributes of the user from; X-Remote-Extra- is " +
-      "common",
+    "prefixes of the request headers to read the user's extra attributes from; X-Remote-Extra- " +
+      "is common",
   ),
   "authentication-token-webhook-config-file": flag(
     "string",
     "",
-    "kubeconfig file with the URL and credentials of the token webhook, which is sent a " +
-      "TokenReview for each unknown bearer token",
+    "kubeconfig file with the URL and credentials of the token webhook, which receives a " +
+      "TokenReview for bearer tokens that no other authenticator accepts",
   ),
   "authentication-token-webhook-cache-ttl": flag(
     "duration",
@@ -136,7 +136,7 @@ export const authenticationFlags = {
   "authentication-token-webhook-version": flag(
     "string",
     "v1beta1",
-    "API version of the TokenReview that the token webhook is sent",
+    "API version of the TokenReviews sent to the token webhook",
     { values: ["v1", "v1beta1"] },
   ),
   "oidc-issuer-url": flag("string", "", "URL of the OpenID Connect issuer; https only"),
@@ -151,7 +151,7 @@ export const authenticationFlags = {
   "oidc-username-prefix": flag(
     "string",
     "",
-    "prefix of user names from ID tokens; - for none (default: <issuer URL>#, or none if " +
+    "prefix of user names from ID tokens; - = none (default: <issuer URL>#, or none if " +
       "--oidc-username-claim is email)",
   ),
   "oidc-groups-claim": flag("string", "", "claim of the ID token to use as the user's groups"),
@@ -159,7 +159,7 @@ export const authenticationFlags = {
   "oidc-required-claim": flag(
     "pairs",
     new Map(),
-    "claims that ID tokens must have with this value; may be repeated",
+    "key=value pairs of claims that ID tokens must contain; may be repeated",
   ),
   "oidc-signing-algs": flag(
     "list",
@@ -259,7 +259,10 @@ function oidcOptions(values: Values): Chosen["oidc"] {
   };
 }
 
-/** By default the issuer is the prefix, so that users of two issuers differ; email is unique. */
+/**
+ * The prefix defaults to the issuer, which keeps users of different issuers apart; an email
+ * address is unique without it.
+ */
 function usernamePrefix(values: Values): string {
   const { "oidc-username-prefix": prefix, "oidc-username-claim": claim } = values;
   if (prefix === "-") return "";
@@ -268,8 +271,8 @@ function usernamePrefix(values: Values): string {
 }
 
 /**
- * A file that is reloaded when it changes.
- * @throws UsageError if it cannot be read now
+ * Option for a file that the server reloads when it changes.
+ * @throws UsageError if the file cannot be read now
  */
 export function reloadedFile(file: string, flagName: string): { readonly file: string } {
   readNamed(file, flagName);

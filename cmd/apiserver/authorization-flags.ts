@@ -37,7 +37,7 @@ export const authorizationFlags = {
   "authorization-webhook-version": flag(
     "string",
     defaultVersion,
-    "API version of the SubjectAccessReview that the authorization webhook is sent",
+    "API version of the SubjectAccessReviews sent to the authorization webhook",
     { values: ["v1", "v1beta1"] },
   ),
   "authorization-webhook-cache-authorized-ttl": flag(

@@ -14,51 +14,52 @@ const genericFlags = {
     "IP address at which pods reach this server, published as an endpoint of the Service " +
       "`kubernetes` (default: --bind-address, or the host's address if that is unspecified)",
   ),
-  "allow-privileged": flag("bool", false, "allow containers to request privileged mode"),
+  "allow-privileged": flag("bool", false, "allow privileged containers"),
   "feature-gates": flag(
     "pairs",
     new Map(),
-    "feature gates to turn on or off, as name=true|false pairs; AllAlpha and AllBeta set all of " +
-      "a stage",
+    "feature gates to enable or disable, as name=true|false pairs; AllAlpha and AllBeta set all " +
+      "gates of a stage",
   ),
   ...inflightFlags,
   "request-timeout": flag(
     "duration",
     60_000,
-    "time limit of a request, unless it is long-running, such as a watch",
+    "time limit of requests, except long-running ones such as watches",
   ),
   "min-request-timeout": flag(
     "duration",
     1_800_000,
-    "minimum time before a watch without timeoutSeconds is ended; each lasts for a random time " +
+    "minimum duration of a watch without timeoutSeconds; each is closed after a random time " +
       "between this and twice this, to spread reconnects",
   ),
   "goaway-chance": flag(
     "float",
     0,
-    "fraction of HTTP/2 requests, 0 to 0.02, after which the server sends GOAWAY, so that the " +
-      "client reconnects and load balancers can move it; 0 turns this off",
+    "probability (0 to 0.02) that the server sends GOAWAY on an HTTP/2 request, so that the " +
+      "client reconnects and a load balancer can choose another server; 0 = never",
     { minimum: 0, maximum: 0.02 },
   ),
   "livez-grace-period": flag(
     "duration",
     0,
-    "time after the start during which /livez reports unfinished start-up checks as healthy",
+    "time after the start during which /livez treats unfinished start-up checks as passed",
   ),
   "shutdown-delay-duration": flag(
     "duration",
     0,
-    "time to go on serving after SIGTERM while /readyz fails, so that load balancers notice",
+    "time for which the server keeps serving after SIGTERM while /readyz fails, so that load " +
+      "balancers stop sending requests",
   ),
   "shutdown-send-retry-after": flag(
     "bool",
     false,
-    "respond to new requests with 429, Retry-After and Connection: close while shutting down",
+    "reject new requests during shutdown with 429, Retry-After and Connection: close",
   ),
   "shutdown-watch-termination-grace-period": flag(
     "duration",
     0,
-    "time over which active watches are ended during shutdown, evenly; 0s ends them at once",
+    "period over which active watches are closed evenly during shutdown; 0s = all at once",
   ),
 } as const;
 
@@ -75,7 +76,7 @@ const etcdFlags = {
   "etcd-servers-overrides": flag(
     "list",
     [],
-    "not supported, must be empty: the objects of all resources are stored in --etcd-servers",
+    "not supported, must be empty: all resources are stored in --etcd-servers",
   ),
   "etcd-prefix": flag("string", "/registry", "prefix of all keys in the store"),
   "etcd-cafile": flag("string", "", "file with the CA certificates that verify etcd (PEM)"),
@@ -84,7 +85,7 @@ const etcdFlags = {
   "etcd-compaction-interval": flag(
     "duration",
     300_000,
-    "interval of compaction requests; 0s turns compaction by this server off",
+    "interval of compaction requests; 0s = this server does not compact",
   ),
   "storage-media-type": flag("string", "application/json", "media type of stored objects", {
     values: ["application/json", "application/vnd.kubernetes.protobuf"],
@@ -93,7 +94,8 @@ const etcdFlags = {
   "encryption-provider-config": flag(
     "string",
     "",
-    "file with the EncryptionConfiguration: which resources are encrypted at rest, and how",
+    "file with the EncryptionConfiguration, which selects the resources to encrypt at rest and " +
+      "their providers",
   ),
   "encryption-provider-config-automatic-reload": flag(
     "bool",
@@ -104,8 +106,8 @@ const etcdFlags = {
 } as const;
 
 const secureServingFlags = {
-  "bind-address": flag("ip", "0.0.0.0", "IP address to listen on; 0.0.0.0 or :: for all"),
-  "secure-port": flag("int", 6443, "port to serve HTTPS on; 0 picks a free port", {
+  "bind-address": flag("ip", "0.0.0.0", "IP address to listen on; 0.0.0.0 or :: = all interfaces"),
+  "secure-port": flag("int", 6443, "port to serve HTTPS on; 0 = any free one", {
     minimum: 0,
     maximum: 65_535,
   }),
@@ -125,8 +127,8 @@ const secureServingFlags = {
     "",
     "file with the private key of --tls-cert-file (PEM); reloaded when it changes",
   ),
-  "disable-http2-serving": flag("bool", false, "serve HTTP/1.1 only, without HTTP/2"),
-  "tls-min-version": flag("string", "VersionTLS12", "minimum TLS version", {
+  "disable-http2-serving": flag("bool", false, "disable HTTP/2 and serve HTTP/1.1 only"),
+  "tls-min-version": flag("string", "VersionTLS12", "minimum TLS version of clients", {
     values: ["VersionTLS12", "VersionTLS13"],
   }),
 } as const;
@@ -135,8 +137,9 @@ const enablementFlags = {
   "runtime-config": flag(
     "pairs",
     new Map(),
-    "API versions and resources to turn on or off, as <group>/<version>[/<resource>]=true|false " +
-      "pairs; api/all, api/ga, api/beta and api/alpha set all versions of a stage",
+    "API versions and resources to enable or disable, as " +
+      "<group>/<version>[/<resource>]=true|false pairs; api/all, api/ga, api/beta and api/alpha " +
+      "set all versions of a stage",
   ),
   "api-domain": flag("string", "k8s.io", "suffix of API group names"),
   "label-domain": flag(
@@ -151,24 +154,24 @@ const admissionFlags = {
   "admission-control": flag(
     "list",
     [],
-    "all admission plugins to enable, comma-separated; excludes the other two flags (deprecated: " +
-      "use --enable-admission-plugins and --disable-admission-plugins)",
+    "complete list of the admission plugins to enable, comma-separated; excludes " +
+      "--enable-admission-plugins and --disable-admission-plugins (deprecated: use those)",
   ),
   "enable-admission-plugins": flag(
     "list",
     [],
-    "admission plugins to enable in addition to the default ones, comma-separated; the order " +
-      "does not matter",
+    "admission plugins to enable in addition to those enabled by default, comma-separated; their " +
+      "order here does not matter",
   ),
   "disable-admission-plugins": flag(
     "list",
     [],
-    "admission plugins to disable although they are on by default, comma-separated",
+    "admission plugins to disable although they are enabled by default, comma-separated",
   ),
   "admission-control-config-file": flag(
     "string",
     "",
-    "file with the AdmissionConfiguration: configuration of single admission plugins",
+    "file with the AdmissionConfiguration, which configures individual admission plugins",
   ),
 } as const;
 
@@ -186,7 +189,7 @@ const miscFlags = {
   "kubelet-preferred-address-types": flag(
     "list",
     [],
-    "types of node addresses by which kubelets are reached, most preferred first (default: " +
+    "types of node addresses for connections to kubelets, most preferred first (default: " +
       "Hostname,InternalDNS,InternalIP,ExternalDNS,ExternalIP; InternalIP first if there are " +
       "simulated nodes)",
   ),
@@ -198,7 +201,8 @@ const miscFlags = {
   "service-cluster-ip-range": flag(
     "list",
     ["10.0.0.0/24"],
-    "CIDR from which cluster IPs of Services are allocated; two, comma-separated, for dual stack",
+    "CIDR from which cluster IPs of Services are allocated, or two of them, comma-separated, for " +
+      "dual stack",
   ),
   "service-node-port-range": flag(
     "string",
@@ -207,7 +211,10 @@ const miscFlags = {
   ),
 } as const;
 
-/** `keelson start` runs the flags of the API server but --workers: it is one process. */
+/**
+ * Groups of API server flags that `keelson start` has as well: all but --workers, as it is one
+ * process.
+ */
 export const singleProcessGroups = [
   { heading: "Generic", flags: genericFlags },
   { heading: "Storage", flags: etcdFlags },

@@ -1,4 +1,4 @@
-/** Flags of kube-apiserver that change what is served, through a server that is started with them. */
+/** Flags of kube-apiserver that change responses, tested through a server that runs with them. */
 import assert from "node:assert/strict";
 import tls from "node:tls";
 import { parseFlags } from "../flags/parse.ts";
@@ -12,7 +12,9 @@ function optionsOf(...words: readonly string[]) {
   return { ...startOptions(values as Parameters<typeof startOptions>[0]), controllers: false };
 }
 
-/** The protocol that a server agrees to; the code of the error if it agrees to none. */
+/**
+ * Resolves with the protocol that a server selects by ALPN, or the error code if it selects none.
+ */
 function negotiated(url: string, protocols: readonly string[]): Promise<unknown> {
   const { hostname: host, port } = new URL(url);
   return new Promise((resolve) => {
@@ -26,7 +28,7 @@ function negotiated(url: string, protocols: readonly string[]): Promise<unknown>
 }
 
 describe("flags of kube-apiserver", () => {
-  it("--disable-http2-serving leaves HTTP/1.1 alone", async () => {
+  it("--disable-http2-serving leaves only HTTP/1.1", async () => {
     const refused = "ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL";
     for (const [word, both, http2] of [
       ["false", "h2", "h2"],
@@ -43,14 +45,14 @@ describe("flags of kube-apiserver", () => {
     }
   });
 
-  it("--etcd-servers-overrides is refused in one sentence", () => {
+  it("--etcd-servers-overrides is rejected in one sentence", () => {
     assert.throws(
       () => optionsOf("--etcd-servers-overrides=/events#http://127.0.0.1:2379"),
       /^UsageError: --etcd-servers-overrides is not supported: /,
     );
   });
 
-  it("--admission-control enables its plugins alone", async () => {
+  it("--admission-control enables only the listed plugins", async () => {
     const pods = "/api/v1/namespaces/default/pods?dryRun=All";
     const body = JSON.stringify({
       apiVersion: "v1",
@@ -80,7 +82,7 @@ describe("flags of kube-apiserver", () => {
     [["NamespaceLifecycle,Nonesuch"], /admission-control plugin "Nonesuch" is unknown/],
     [["LimitRanger"], /lacks plugin "NamespaceLifecycle"/],
   ] as const) {
-    it(`refuses --admission-control=${words.join(" ")}`, async () => {
+    it(`rejects --admission-control=${words.join(" ")}`, async () => {
       const [first, ...rest] = words;
       const starting = startServer(optionsOf(`--admission-control=${first}`, ...rest));
       await assert.rejects(starting, message);

@@ -21,10 +21,13 @@ import { acceptedFlags, acceptedIn } from "./accepted-flags.ts";
 import { apiserverFlags, apiserverGroups } from "./flags.ts";
 import { shutdownOptions, startFlags, startGroups, startOptions } from "./options.ts";
 
-/** Time that accepted requests have to finish after SIGTERM. */
+/** Grace period of accepted requests after SIGTERM, in milliseconds. */
 const graceMs = 5000;
 
-/** `keelson start`: an API server, the controllers and the scheduler in this process, until a signal. */
+/**
+ *  `keelson start`: runs an API server, the controllers and the scheduler in this process until a
+ * signal.
+ */
 async function runStart(words: readonly string[]): Promise<void> {
   const values = parseFlags({ ...acceptedFlags, ...startFlags }, words) as StartValues;
   warnOfFlags(words, values);
@@ -62,12 +65,12 @@ async function runStart(words: readonly string[]): Promise<void> {
   await endWhen(ended, server, shutdownOptions(values));
 }
 
-/** `keelson apiserver`: an API server without controllers, until a signal. */
+/** `keelson apiserver`: runs an API server without controllers until a signal. */
 async function runApiserver(words: readonly string[]): Promise<void> {
   const values = parseFlags({ ...acceptedFlags, ...apiserverFlags }, words) as ApiserverValues;
   warnOfFlags(words, values);
   const options = { ...startOptions(values), controllers: false };
-  // Standard output may be the audit log (--audit-log-path=-).
+  // Standard error, because standard output may be the audit log (--audit-log-path=-).
   const ready = (url: string) => console.error(`keelson: API server ready on ${url}`);
   if (values.workers > 1 && !isWorker()) return runWorkersUntilSignalled(values.workers, ready);
   const server = await started(options);
@@ -80,7 +83,7 @@ async function runApiserver(words: readonly string[]): Promise<void> {
 type StartValues = FlagValues<typeof startFlags>;
 type ApiserverValues = FlagValues<typeof apiserverFlags>;
 
-/** One line for flags that have no effect here. */
+/** Warns in one line of flags that have no effect. */
 function warnOfFlags(words: readonly string[], values: StartValues | ApiserverValues): void {
   const accepted = acceptedIn(words, values);
   if (isWorker()) return;
@@ -124,7 +127,8 @@ async function endWhen(
 
 /** Resolves at SIGTERM or SIGINT; a second signal ends the process at once. */
 async function signalled(): Promise<void> {
-  // A terminal sends SIGINT to workers as well; they wait for SIGTERM of the primary process.
+  // A terminal sends SIGINT to the workers as well, which wait for SIGTERM from the primary
+  // process.
   if (isWorker()) process.on("SIGINT", () => undefined);
   const signals = isWorker() ? (["SIGTERM"] as const) : (["SIGTERM", "SIGINT"] as const);
   await new Promise<void>((resolve) => {

@@ -12,7 +12,7 @@ export const traceFlags = {
   "tracing-config-file": flag(
     "string",
     "",
-    "file with the TracingConfiguration: OTLP endpoint and sampling rate",
+    "file with the TracingConfiguration, which sets the OTLP endpoint and the sampling rate",
   ),
 } as const;
 
@@ -29,7 +29,7 @@ export function observingOptions(
   };
 }
 
-/** Flags name files with secrets, and hold none. */
+/** Values of all flags for /flagz. Flags name the files of secrets but never contain secrets. */
 function shown(values: object): ReadonlyMap<string, string> {
   const texts = Object.entries(values).map(([name, value]: [string, unknown]): [string, string] => {
     if (!(value instanceof Map)) return [name, String(value)];

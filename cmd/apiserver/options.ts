@@ -40,29 +40,25 @@ const localFlags = {
     "directory of YAML and JSON files, such as a recording of `keelson record`, whose objects are " +
       "loaded into the empty store before the server is ready",
   ),
-  scheduler: flag(
-    "bool",
-    true,
-    "assign pods to nodes in this process; turn it off to run another scheduler",
-  ),
+  scheduler: flag("bool", true, "schedule pods in this process; false = another scheduler does"),
   "scheduler-config": flag(
     "string",
     "",
     "file with a KubeSchedulerConfiguration of kubescheduler.config.k8s.io/v1 (YAML or JSON) for " +
-      "--scheduler: profiles, plugins and their arguments, extenders, backoff; its " +
-      "leaderElection and clientConnection have no effect here",
+      "--scheduler: profiles, plugins and their arguments, extenders, backoff; leaderElection " +
+      "and clientConnection are ignored",
   ),
   "metrics-server": flag(
     "bool",
     false,
-    "run metrics-server with the simulated usage of pods, so that `kubectl top` and " +
-      "HorizontalPodAutoscalers work",
+    "serve metrics.k8s.io with the simulated usage of pods, for `kubectl top` and " +
+      "HorizontalPodAutoscalers",
   ),
   nodes: flag(
     "int",
     1,
-    "number of simulated nodes, on which pods run as far as the API can tell; 0 = none, for " +
-      "clusters with kubelets",
+    "number of simulated nodes, whose pods reach Running without containers; 0 = none, for " +
+      "clusters with real kubelets",
     { minimum: 0, maximum: mostNodes },
   ),
   ...simulationFlags,
@@ -98,7 +94,7 @@ function withDefault<T extends FlagType>(flag: Flag<T>, value: FlagValue<T>): Fl
   return { ...flag, default: value };
 }
 
-/** How the server shuts down after SIGTERM, but for the grace period of accepted requests. */
+/** Options of graceful shutdown after SIGTERM, without the grace period of accepted requests. */
 export function shutdownOptions(
   values: Pick<Values, "shutdown-delay-duration" | "shutdown-watch-termination-grace-period">,
 ): { readonly delayMs: number; readonly spreadMs: number } {
@@ -110,7 +106,7 @@ export function shutdownOptions(
 
 /**
  * Translates flags into options of the server, and reads the files that they name.
- * @throws UsageError for flags that exclude each other and for files that cannot be read
+ * @throws UsageError for mutually exclusive flags and for files that cannot be read
  */
 export function startOptions(values: Values): StartOptions {
   checkWorkers(values);
@@ -173,7 +169,7 @@ export function startOptions(values: Values): StartOptions {
   };
 }
 
-/** Certificates that are reloaded when their files change. */
+/** Options of certificates that the server reloads when their files change. */
 function certificateOptions(values: Values): Pick<StartOptions, "serving" | "clientCa"> {
   const {
     "tls-cert-file": certificate,
@@ -241,7 +237,7 @@ function encryptionOf(values: Values): StartOptions["encryption"] {
   return { configuration: isReloaded ? reloadedFile(file, name) : readNamed(file, name) };
 }
 
-/** The scheme is optional, as in etcd's own clients. */
+/** URL of an etcd endpoint; the scheme is optional, as in etcd's own clients. */
 const endpointForm = /^(?:https?:\/\/)?[^/]+\/?$/;
 
 function storageOptions(values: Values): StorageOptions {

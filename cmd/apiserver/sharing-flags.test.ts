@@ -10,15 +10,15 @@ import {
 
 const sharingFlags = { ...inflightFlags, ...workerFlags };
 
-describe("flags of what processes share", () => {
+describe("flags of limits that workers share", () => {
   const limits = (...words: readonly string[]) => sharedLimits(parseFlags(sharingFlags, words));
 
-  it("give one process all of it", () => {
+  it("give a single process the whole limits", () => {
     const all = { readsInFlight: 400, writesInFlight: 200, responseBufferBytes: 256 * 2 ** 20 };
     assert.deepEqual(limits(), all);
   });
 
-  it("give workers equal parts, which no rounding makes smaller", () => {
+  it("give workers equal shares, rounded up", () => {
     const parts = limits("--workers=3", "--max-requests-inflight=100", "--list-memory-budget=3");
     assert.deepEqual(parts, {
       readsInFlight: 34,
@@ -27,11 +27,11 @@ describe("flags of what processes share", () => {
     });
   });
 
-  it("know no limit, also for parts of it", () => {
+  it("give workers no limit if there is none", () => {
     assert.equal(limits("--workers=2", "--max-requests-inflight=0").readsInFlight, Infinity);
   });
 
-  it("need seats for priority and fairness, unless it is off", () => {
+  it("require seats if API Priority and Fairness is enabled", () => {
     const none = ["--max-requests-inflight=0", "--max-mutating-requests-inflight=0"];
     const isOn = (...words: readonly string[]) =>
       priorityAndFairness(parseFlags(sharingFlags, words));
@@ -41,7 +41,7 @@ describe("flags of what processes share", () => {
     assert.throws(() => isOn(...none), UsageError);
   });
 
-  it("refuse workers that would not do what one process does", () => {
+  it("reject --workers with options that several processes cannot share", () => {
     const values = parseFlags(sharingFlags, ["--workers=2"]);
     const rest = { "storage-backend": "etcd3", "audit-log-path": "" };
     checkWorkers({ ...values, ...rest });

@@ -14,9 +14,9 @@ export const inflightFlags = {
   "max-requests-inflight": flag(
     "int",
     400,
-    "maximum number of non-mutating requests in flight, without watches; with " +
-      "--enable-priority-and-fairness, the sum of both in-flight limits is the server's " +
-      "concurrency limit, which its priority levels share; 0 = no limit",
+    "maximum number of non-mutating requests in flight, not counting watches; with " +
+      "--enable-priority-and-fairness, both in-flight limits are added to the server's " +
+      "concurrency limit, which is divided among the priority levels; 0 = no limit",
     atLeast0,
   ),
   "max-mutating-requests-inflight": flag(
@@ -28,7 +28,8 @@ export const inflightFlags = {
   "list-memory-budget": flag(
     "int",
     256,
-    "MiB for response bodies that wait to be sent; requests beyond it are answered with 429",
+    "maximum size in MiB of response bodies that wait to be sent; requests that exceed it are " +
+      "rejected with 429",
     { minimum: 1 },
   ),
 } as const;
@@ -37,8 +38,8 @@ export const workerFlags = {
   workers: flag(
     "int",
     1,
-    "number of processes behind --secure-port, each a replica with its share of the in-flight " +
-      "limits, and so of the seats of every priority level; more than 1 needs " +
+    "number of processes behind --secure-port; each is a replica with an equal share of the " +
+      "in-flight limits, and so of the seats of every priority level; more than 1 requires " +
       "--storage-backend=etcd3",
     { minimum: 1, maximum: 128 },
   ),
@@ -58,8 +59,8 @@ export function sharedLimits(values: Values): NonNullable<StartOptions["limits"]
 }
 
 /**
- * Whether API Priority and Fairness is on.
- * @throws UsageError if it would have no seats to share
+ * Whether API Priority and Fairness is enabled.
+ * @throws UsageError if it would have no seats to distribute
  */
 export function priorityAndFairness(values: Values): boolean {
   const isOn = values["enable-priority-and-fairness"];
@@ -74,7 +75,7 @@ export function priorityAndFairness(values: Values): boolean {
 }
 
 /**
- * Refuses --workers with options that several processes cannot share.
+ * Rejects --workers with options that several processes cannot share.
  * @throws UsageError
  */
 export function checkWorkers(

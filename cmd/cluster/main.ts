@@ -4,7 +4,7 @@ import { type Cluster, startCluster } from "#controlplane";
 
 const clusterFlags = {
   directory: flag("string", ".keelson/cluster", "directory of certificates, data and logs"),
-  port: flag("int", 6443, "port of the load balancer; 0 picks a free port", {
+  port: flag("int", 6443, "port of the load balancer; 0 = any free one", {
     minimum: 0,
     maximum: 65_535,
   }),

@@ -5,12 +5,17 @@ import { convert, type Format, formats } from "#controlplane";
 
 const codecFlags = {
   from: flag("string", "", "format of the input (default: detected)", { values: formats }),
-  to: flag("string", "json", "format of the output; stored is the value as in the store", {
+  to: flag("string", "json", "format of the output; stored = value as in the store", {
     values: formats,
   }),
-  "storage-media-type": flag("string", "application/json", "media type that --to=stored writes", {
-    values: ["application/json", "application/vnd.kubernetes.protobuf"],
-  }),
+  "storage-media-type": flag(
+    "string",
+    "application/json",
+    "media type of the output of --to=stored",
+    {
+      values: ["application/json", "application/vnd.kubernetes.protobuf"],
+    },
+  ),
   "api-domain": flag("string", "k8s.io", "suffix of API group names"),
 } as const;
 

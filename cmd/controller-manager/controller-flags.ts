@@ -12,7 +12,7 @@ import { volumeFlags, volumeSettings } from "./volume-flags.ts";
 
 const atLeast1 = { minimum: 1 };
 
-/** Flags of single controllers, with kube-controller-manager's names and defaults. */
+/** Flags of individual controllers, with kube-controller-manager's names and defaults. */
 export const controllerFlags = {
   "cluster-signing-cert-file": flag(
     "string",
@@ -27,7 +27,7 @@ export const controllerFlags = {
   "cluster-signing-duration": flag(
     "duration",
     signingDurationMs,
-    "maximum validity of signed certificates; spec.expirationSeconds may ask for less",
+    "maximum validity of signed certificates; spec.expirationSeconds may request less",
   ),
   ...appsFlags,
   ...batchFlags,
@@ -67,38 +67,39 @@ export const controllerFlags = {
   "horizontal-pod-autoscaler-cpu-initialization-period": flag(
     "duration",
     defaultControllerSettings.cpuInitializationMs,
-    "period after the start of a pod in which its CPU samples count only once it is ready",
+    "period after the start of a pod in which CPU samples are ignored until the pod is ready",
   ),
   "horizontal-pod-autoscaler-downscale-stabilization": flag(
     "duration",
     defaultControllerSettings.downscaleStabilizationMs,
-    "period in which an autoscaler does not scale below any recommendation that it made",
+    "period whose highest recommendation an autoscaler does not scale below",
   ),
   "horizontal-pod-autoscaler-initial-readiness-delay": flag(
     "duration",
     defaultControllerSettings.initialReadinessMs,
-    "period after the start of a pod in which changes of its readiness count as its start-up",
+    "period after the start of a pod in which changes of its readiness are treated as its " +
+      "initial readiness",
   ),
   "horizontal-pod-autoscaler-sync-period": flag(
     "duration",
     defaultControllerSettings.autoscalerSyncMs,
-    "period between two looks at a horizontal pod autoscaler",
+    "interval at which the number of pods of a horizontal pod autoscaler is synced",
   ),
   "horizontal-pod-autoscaler-tolerance": flag(
     "float",
     defaultControllerSettings.autoscalerTolerance,
-    "smallest relative distance of a metric from its target that changes a replica count",
+    "minimum relative difference between a metric and its target that changes the replica count",
   ),
   "legacy-service-account-token-clean-up-period": flag(
     "duration",
     defaultControllerSettings.legacyTokenCleanUpMs,
-    "period after the last use of a generated service account token until it is invalid, and from " +
-      "then until it is deleted",
+    "period without use after which a generated service account token is marked invalid, and " +
+      "after the same period again deleted",
   ),
   "resource-quota-sync-period": flag(
     "duration",
     defaultControllerSettings.quotaResyncMs,
-    "period of full recalculation of the usage of all resource quotas",
+    "interval of full recalculation of the usage of all resource quotas",
   ),
   "root-ca-file": flag(
     "string",
@@ -114,13 +115,14 @@ export const controllerFlags = {
   "terminated-pod-gc-threshold": flag(
     "int",
     defaultControllerSettings.terminatedPodThreshold,
-    "number of terminated pods above which the oldest are deleted; 0 or less disables the deletion",
+    "number of terminated pods above which the oldest ones are deleted; 0 or less = none are " +
+      "deleted",
   ),
 } as const;
 
 type Values = FlagValues<typeof controllerFlags>;
 
-/** Settings of controllers that are numbers and periods, from their flags. */
+/** Translates the flags that are numbers and periods into settings of controllers. */
 export function tuningOf(values: Values): Omit<ControllerSettings, "rootCa" | "settleMs"> {
   return {
     namespaceWorkers: values["concurrent-namespace-syncs"],

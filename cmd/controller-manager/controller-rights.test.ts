@@ -1,4 +1,4 @@
-/** Controllers over HTTP, each with the rights of its own service account. */
+/** Controllers over HTTP, each with the permissions of its own service account. */
 import assert from "node:assert/strict";
 import { createLogger, systemClock } from "#base";
 import { defaultControllerSettings, selectControllers } from "#controllers";
@@ -6,7 +6,7 @@ import { runControllers, type RunningServer, startServer } from "#controlplane";
 import { domainOf } from "#meta";
 import { parseKubeconfig } from "#request";
 
-describe("controllers with the rights of their service accounts", () => {
+describe("controllers with the permissions of their service accounts", () => {
   let server: RunningServer;
   let running: Promise<void>;
   const life = new AbortController();
@@ -86,7 +86,7 @@ describe("controllers with the rights of their service accounts", () => {
     for (const path of paths) await until(path, isGone);
   });
 
-  it("count what budgets protect, by scale of custom resources, too", async () => {
+  it("count the pods that a PodDisruptionBudget protects, also by the scale of custom resources", async () => {
     const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
     const open = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
     const scale = { specReplicasPath: ".spec.replicas", statusReplicasPath: ".status.replicas" };
@@ -109,7 +109,7 @@ describe("controllers with the rights of their service accounts", () => {
     const spec = { group: "mig.io", scope: "Namespaced", names, versions };
     await send("POST", definitions, { metadata: { name: "packs.mig.io" }, spec });
     const packs = "/apis/mig.io/v1beta1/namespaces/default/packs";
-    // A write during the last change of the definition's status would be refused with 429.
+    // A write during the last change of the definition's status would be rejected with 429.
     await until(`${definitions}/packs.mig.io`, ({ status }) =>
       (status?.conditions ?? []).some(
         ({ type, status: value }: any) => type === "Established" && value === "True",
@@ -251,7 +251,7 @@ describe("controllers with the rights of their service accounts", () => {
     await until(pods, ({ items }) => items?.length === 0);
   });
 
-  it("are refused nothing", () => {
+  it("are denied no request", () => {
     assert.deepEqual(
       errors.filter((each) => /forbidden/i.test(each)),
       [],

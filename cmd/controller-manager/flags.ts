@@ -11,13 +11,13 @@ const everyController = selectControllers(["*", "bootstrapsigner", "tokencleaner
 const names = (isOn: boolean) =>
   everyController.filter((each) => each.enabledByDefault === isOn).map(({ name }) => name);
 
-/** Which controllers to run. */
+/** `--controllers`, shared by `keelson controller-manager` and `keelson start`. */
 export const controllersFlag = flag(
   "list",
   ["*"],
-  "controllers to run, comma-separated: * for all that are on by default, foo to add " +
-    "controller foo, -foo to remove it; names and aliases of kube-controller-manager. All " +
-    `controllers: ${everyController.map(({ name }) => name).join(", ")}. Off by default: ` +
+  "controllers to run, comma-separated: * = all that are enabled by default, foo adds controller " +
+    "foo, -foo removes it; names and aliases of kube-controller-manager. All controllers: " +
+    `${everyController.map(({ name }) => name).join(", ")}. Disabled by default: ` +
     names(false).join(", "),
 );
 
@@ -28,24 +28,24 @@ const genericFlags = {
   "kube-api-content-type": flag(
     "string",
     "",
-    "accepted for kube-controller-manager's command lines; requests are sent as application/json",
+    "accepted without effect: requests are sent as application/json",
     { values: ["", "application/json", "application/vnd.kubernetes.protobuf"] },
   ),
   "kube-api-qps": flag(
     "int",
     20,
-    "requests per second to the API server, per controller",
+    "maximum average number of requests per second to the API server, per controller",
     atLeast1,
   ),
   "kube-api-burst": flag(
     "int",
     30,
-    "requests at once to the API server after an idle time, per controller",
+    "maximum burst of requests to the API server above --kube-api-qps, per controller",
     atLeast1,
   ),
   "leader-elect": flag("bool", true, "run the controllers only while this process holds the Lease"),
   ...leaderElectionTimeFlags,
-  "leader-elect-resource-lock": flag("string", "leases", "resource that is the lock", {
+  "leader-elect-resource-lock": flag("string", "leases", "type of the lock object", {
     values: ["leases"],
   }),
   "leader-elect-resource-name": flag("string", "kube-controller-manager", "name of the Lease"),
@@ -53,22 +53,27 @@ const genericFlags = {
   "use-service-account-credentials": flag(
     "bool",
     false,
-    "use a service account in kube-system, with its own credentials, for each controller",
+    "run each controller with its own service account in kube-system",
   ),
   "feature-gates": flag(
     "pairs",
     new Map(),
-    "feature gates to turn on or off, as name=true|false pairs; CoordinatedLeaderElection, " +
+    "feature gates to enable or disable, as name=true|false pairs; CoordinatedLeaderElection, " +
       "DRADeviceTaints and MaxUnavailableStatefulSet are used",
   ),
 } as const;
 
 const secureServingFlags = {
   "bind-address": flag("ip", "0.0.0.0", "IP address to serve health and metrics on"),
-  "secure-port": flag("int", 10_257, "port to serve health and metrics on (HTTPS); 0 = none", {
-    minimum: 0,
-    maximum: 65_535,
-  }),
+  "secure-port": flag(
+    "int",
+    10_257,
+    "port to serve health and metrics on (HTTPS); 0 = do not serve",
+    {
+      minimum: 0,
+      maximum: 65_535,
+    },
+  ),
   "cert-dir": flag(
     "string",
     "",

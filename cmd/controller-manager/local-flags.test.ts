@@ -7,15 +7,15 @@ import { localControllerOptions } from "./local-flags.ts";
 
 const parsed = (...words: string[]) => localControllerOptions(parseFlags(startFlags, words));
 
-describe("flags of controllers beside an API server", () => {
-  it("set what the controllers do, with the defaults of kube-controller-manager", () => {
+describe("flags of controllers in the process of the API server", () => {
+  it("configure the controllers, with the defaults of kube-controller-manager", () => {
     const { settings, selected } = parsed("--node-monitor-grace-period=8s");
     assert.equal(settings?.nodeMonitorGraceMs, 8_000);
     assert.equal(settings?.nodeMonitorPeriodMs, 5_000);
     assert.equal(selected, undefined);
   });
 
-  it("select controllers, and refuse unknown ones", () => {
+  it("select controllers, and reject unknown ones", () => {
     const { selected = [] } = parsed("--controllers=*,-nodelifecycle,bootstrapsigner");
     const names = selected.map(({ name }) => name);
     assert.ok(names.includes("bootstrap-signer-controller"));
@@ -24,7 +24,7 @@ describe("flags of controllers beside an API server", () => {
     assert.throws(() => parsed("--controllers=nonsense"), /--controllers: "nonsense" is not in/);
   });
 
-  it("give node IPAM the networks of services of the server", () => {
+  it("pass the server's Service CIDRs to node IPAM", () => {
     const words = ["--allocate-node-cidrs", "--cluster-cidr=10.244.0.0/16"];
     const { settings } = parsed(...words, "--service-cluster-ip-range=10.244.0.0/24");
     assert.match(JSON.stringify(settings?.nodeIpam), /10.244.0.0/);

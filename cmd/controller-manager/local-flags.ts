@@ -5,7 +5,7 @@ import { controllersFlag } from "./flags.ts";
 import { selectedControllers } from "./selected-controllers.ts";
 
 const {
-  // The server uses its own certificates, keys and networks.
+  // Left out: the server passes its own certificates, keys and CIDRs.
   "cluster-signing-cert-file": _certificate,
   "cluster-signing-key-file": _key,
   "cluster-signing-duration": _duration,
@@ -30,7 +30,7 @@ type Values = FlagValues<typeof localControllerFlags> & {
   readonly "service-cluster-ip-range": readonly string[];
 };
 
-/** @throws UsageError for unknown controllers and invalid networks */
+/** @throws UsageError for unknown controllers and invalid CIDRs */
 export function localControllerOptions(
   values: Values,
 ): NonNullable<StartOptions["controllerManager"]> {

@@ -126,7 +126,7 @@ describe("keelson controller-manager", () => {
     await until(gone, () => managers.map(({ text }) => text()).join("\n"));
   }
 
-  it("one leads, then the other, which gives the lead back when it leaves", async () => {
+  it("one process leads, then the other, which releases the Lease when it exits", async () => {
     const first = manager();
     await until(() => leads(first), first.text);
     await cleansUp("one");
@@ -144,7 +144,7 @@ describe("keelson controller-manager", () => {
     assert.equal(await holder(), "");
   });
 
-  it("exits on a signal while it becomes the leader", async () => {
+  it("exits on a signal while it acquires the Lease", async () => {
     const { port, release } = await holdPort(0);
     await release();
     const { child, ended, text } = manager(
@@ -159,7 +159,7 @@ describe("keelson controller-manager", () => {
     assert.match(pem, /BEGIN CERTIFICATE/);
   });
 
-  it("says in one sentence what is wrong", async () => {
+  it("reports errors in one sentence", async () => {
     const mistakes: readonly (readonly [string, RegExp])[] = [
       [
         "--controllers=*,nonsense",

@@ -17,7 +17,7 @@ import { tuningOf } from "./controller-flags.ts";
 
 type Values = FlagValues<typeof controllerManagerFlags>;
 
-/** Time for which an API server may still treat a deleted namespace as active. */
+/** Time in milliseconds for which an API server may still treat a deleted namespace as active. */
 const settleMs = 1_500;
 
 /**
@@ -36,7 +36,7 @@ function managerOptions(values: Values): ControllerManagerOptions {
   const domain = domainOf(values["api-domain"], values["label-domain"] || undefined);
   checkTimes(values);
   const endpoint = () => kubeconfigEndpoint(values.kubeconfig, { master: values.master });
-  // Refuses an invalid kubeconfig before anything starts.
+  // Rejects an invalid kubeconfig before anything starts.
   endpoint();
   return {
     endpoint,
@@ -96,7 +96,7 @@ function settingsOf(values: Values): ControllerSettings {
   return { ...common, signToken: (claims) => signToken(claims, key) };
 }
 
-/** @throws UsageError for a certificate without its key, and for a key of another certificate */
+/** @throws UsageError for a certificate without a key, and for a key that does not match it */
 function signingOf(values: Values): ControllerSettings["signing"] {
   const certificate = readIfNamed(values, "cluster-signing-cert-file");
   const privateKey = readIfNamed(values, "cluster-signing-key-file");

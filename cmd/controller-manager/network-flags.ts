@@ -5,21 +5,16 @@ const atLeast1 = { minimum: 1 };
 const perSlice = { minimum: 1, maximum: 1_000 };
 const prefix = { minimum: 0, maximum: 128 };
 
-/** Flags of the controllers of endpoints and of nodes' networks. */
+/** Flags of the endpoint controllers and of node IPAM. */
 export const networkFlags = {
-  "allocate-node-cidrs": flag(
-    "bool",
-    false,
-    "give each node a network for its pods out of --cluster-cidr",
-  ),
-  "cidr-allocator-type": flag("string", "RangeAllocator", "how the networks of nodes are chosen", {
+  "allocate-node-cidrs": flag("bool", false, "allocate pod CIDRs of nodes from --cluster-cidr"),
+  "cidr-allocator-type": flag("string", "RangeAllocator", "type of the allocator of pod CIDRs", {
     values: ["RangeAllocator"],
   }),
   "cluster-cidr": flag(
     "string",
     "",
-    "network of the pods, or an IPv4 and an IPv6 one, comma-separated; used with " +
-      "--allocate-node-cidrs",
+    "CIDR of pods, or an IPv4 and an IPv6 CIDR, comma-separated; used with --allocate-node-cidrs",
   ),
   "concurrent-endpoint-syncs": flag(
     "int",
@@ -36,17 +31,17 @@ export const networkFlags = {
   "endpoint-updates-batch-period": flag(
     "duration",
     defaultControllerSettings.endpointsBatchMs,
-    "period for which changes of pods are collected before Endpoints are updated",
+    "period for which changes of pods are batched before Endpoints are updated",
   ),
   "endpointslice-updates-batch-period": flag(
     "duration",
     defaultControllerSettings.endpointSliceBatchMs,
-    "period for which changes of pods are collected before EndpointSlices are updated",
+    "period for which changes of pods are batched before EndpointSlices are updated",
   ),
   "max-endpoints-per-slice": flag(
     "int",
     defaultControllerSettings.maxEndpointsPerSlice,
-    "maximum number of endpoints that an EndpointSlice gets",
+    "maximum number of endpoints in an EndpointSlice",
     perSlice,
   ),
   "mirroring-concurrent-service-endpoint-syncs": flag(
@@ -58,43 +53,43 @@ export const networkFlags = {
   "mirroring-endpointslice-updates-batch-period": flag(
     "duration",
     defaultControllerSettings.mirroringBatchMs,
-    "period for which changes of mirrored EndpointSlices are collected before they are corrected",
+    "period for which changes of Endpoints are batched before mirrored EndpointSlices are updated",
   ),
   "mirroring-max-endpoints-per-subset": flag(
     "int",
     defaultControllerSettings.mirroringMaxPerSubset,
-    "maximum number of addresses of a subset that are mirrored to an EndpointSlice",
+    "maximum number of addresses of an Endpoints subset that are mirrored to an EndpointSlice",
     perSlice,
   ),
   "node-cidr-mask-size": flag(
     "int",
     0,
-    "prefix length of the networks of nodes; 0 = 24 for IPv4, 64 for IPv6",
+    "prefix length of the pod CIDRs of nodes; 0 = 24 for IPv4, 64 for IPv6",
     prefix,
   ),
   "node-cidr-mask-size-ipv4": flag(
     "int",
     0,
-    "prefix length of the IPv4 networks of nodes; 0 = 24",
+    "prefix length of the IPv4 pod CIDRs of nodes; 0 = 24",
     { minimum: 0, maximum: 32 },
   ),
   "node-cidr-mask-size-ipv6": flag(
     "int",
     0,
-    "prefix length of the IPv6 networks of nodes; 0 = 64",
+    "prefix length of the IPv6 pod CIDRs of nodes; 0 = 64",
     prefix,
   ),
   "service-cluster-ip-range": flag(
     "string",
     "",
-    "networks of services, comma-separated, which nodes do not get; used with " +
+    "CIDRs of Services, comma-separated, from which no pod CIDRs are allocated; used with " +
       "--allocate-node-cidrs",
   ),
 } as const;
 
 type Values = FlagValues<typeof networkFlags>;
 
-/** @throws UsageError for invalid networks */
+/** @throws UsageError for invalid CIDRs */
 export function networkSettings(values: Values) {
   return {
     endpointWorkers: values["concurrent-endpoint-syncs"],

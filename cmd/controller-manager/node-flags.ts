@@ -6,44 +6,45 @@ export const nodeFlags = {
   "large-cluster-size-threshold": flag(
     "int",
     defaultControllerSettings.largeClusterSizeThreshold,
-    "number of nodes of a zone up to which it is considered small: its evictions stop when " +
+    "number of nodes up to which a zone counts as small: evictions stop in a small zone when " +
       "--unhealthy-zone-threshold is reached",
     { minimum: 0 },
   ),
   "node-eviction-rate": flag(
     "float",
     defaultControllerSettings.nodeEvictionRate,
-    "number of nodes per second that are given a NoExecute taint in a healthy zone",
+    "number of nodes per second that get a NoExecute taint in a healthy zone",
   ),
   "node-monitor-grace-period": flag(
     "duration",
     defaultControllerSettings.nodeMonitorGraceMs,
-    "time that a node may be unresponsive before its conditions become Unknown; must be several " +
-      "times the period at which kubelets renew their Leases",
+    "time for which a node may be unresponsive before its conditions become Unknown; must be " +
+      "several times the interval at which kubelets renew their Leases",
     { minimum: 1 },
   ),
   "node-monitor-period": flag(
     "duration",
     defaultControllerSettings.nodeMonitorPeriodMs,
-    "period between two looks at the health of all nodes",
+    "interval at which the health of all nodes is checked",
     { minimum: 1 },
   ),
   "node-startup-grace-period": flag(
     "duration",
     defaultControllerSettings.nodeStartupGraceMs,
-    "time that a new node may be unresponsive before its conditions become Unknown",
+    "time for which a starting node may be unresponsive before its conditions become Unknown",
     { minimum: 1 },
   ),
   "secondary-node-eviction-rate": flag(
     "float",
     defaultControllerSettings.secondaryNodeEvictionRate,
-    "number of nodes per second that are given a NoExecute taint in an unhealthy zone; 0 in a " +
+    "number of nodes per second that get a NoExecute taint in an unhealthy zone; none do in a " +
       "zone of at most --large-cluster-size-threshold nodes",
   ),
   "unhealthy-zone-threshold": flag(
     "float",
     defaultControllerSettings.unhealthyZoneThreshold,
-    "share of nodes of a zone (at least 3) that must be not ready for the zone to count as unhealthy",
+    "fraction of the nodes of a zone (at least 3 nodes) that must be not ready for the zone to " +
+      "count as unhealthy",
   ),
 } as const;
 

@@ -2,7 +2,8 @@ import { type ControllerDescriptor, selectControllers } from "#controllers";
 import { UsageError } from "../flags/parse.ts";
 
 /**
- * The controllers that `--controllers` selects; an empty list selects those that are on by default.
+ * The controllers that `--controllers` selects; an empty list selects those that are enabled by
+ * default.
  * @throws UsageError that names an unknown controller
  */
 export function selectedControllers(words: readonly string[]): readonly ControllerDescriptor[] {

@@ -6,7 +6,8 @@ export const volumeFlags = {
   "disable-force-detach-on-timeout": flag(
     "bool",
     defaultControllerSettings.disableForceDetach,
-    "keep volumes attached to unhealthy nodes that still report them in use, even after six minutes",
+    "never force the detachment of volumes from unhealthy nodes that still report them in use; " +
+      "otherwise they are detached after six minutes",
   ),
   "pvclaimbinder-sync-period": flag(
     "duration",

@@ -1,20 +1,25 @@
-/** The folder that envtest looks for in KUBEBUILDER_ASSETS: `kube-apiserver`, `etcd`, `kubectl`. */
+/**
+ * Scripts of the directory that KUBEBUILDER_ASSETS names for envtest: `kube-apiserver`, `etcd`,
+ * `kubectl`.
+ */
 import path from "node:path";
 import { writeFileAtomically } from "#controlplane";
 
 export interface AssetPrograms {
-  /** Absolute command line of `keelson`: Node and the program, or a single executable. */
+  /**
+   * Command line of `keelson` with absolute paths: Node and the program, or a single executable.
+   */
   readonly keelson: readonly string[];
   /** Command line of the stand-in for etcd. */
   readonly etcd: readonly string[];
 }
 
-/** First comment line of each script, by which a search on PATH passes over them. */
+/** First comment line of each script; the search on PATH skips files that contain it. */
 const mark = "# Written by keelson envtest";
 
 /**
- * Writes the three scripts into `directory` and answers their paths by name. Each file is replaced
- * atomically, so suites that run at the same time can share a folder.
+ * Writes the three scripts into `directory` and returns their paths by name. Each file is replaced
+ * atomically, so that concurrent test suites can share a directory.
  */
 export async function writeAssets(
   directory: string,
@@ -43,7 +48,7 @@ function shellCommand(words: readonly string[]): string {
   return words.map(shellQuote).join(" ");
 }
 
-/** A script of the POSIX shell: Alpine has no bash, macOS an old one. */
+/** A POSIX shell script, because Alpine has no bash and macOS has an old one. */
 function script(lines: readonly string[]): string {
   return `${["#!/bin/sh", `${mark}; running it again replaces this file.`, ...lines].join("\n")}\n`;
 }
@@ -53,7 +58,7 @@ function helpCase(usage: string): readonly string[] {
   return ['case "$1" in', "--help | -h)", `  echo ${shellQuote(usage)}`, "  exit 0", "  ;;"];
 }
 
-/** Ends the script with a reason when the program has been removed, as from the cache of npx. */
+/** Makes the script fail with a reason if a program has been removed, e.g. from npx's cache. */
 function requirePrograms(words: readonly string[]): readonly string[] {
   return words
     .filter((word) => path.isAbsolute(word))
@@ -72,7 +77,7 @@ function apiserverScript(directory: string, keelson: readonly string[]): string 
     'case "$1" in',
     `--version*) exec ${shellCommand([...keelson, "apiserver"])} "$@" ;;`,
     "esac",
-    // Node from 22.1 on keeps compiled code there: later starts need a third less CPU.
+    // Node 22.1 and newer stores compiled code there; later starts need a third less CPU.
     `[ -n "$NODE_COMPILE_CACHE" ] || NODE_COMPILE_CACHE=${cache}`,
     "export NODE_COMPILE_CACHE",
     `exec ${shellCommand([...keelson, "envtest", "kube-apiserver"])} "$@"`,
@@ -100,8 +105,8 @@ function kubectlScript(): string {
 }
 
 /**
- * Shell function that finds a program on PATH which is none of these scripts. It uses nothing but the
- * shell itself, as PATH may hold no other program.
+ * Shell function that finds a program on PATH other than these scripts. It uses only shell
+ * builtins, because PATH may contain no other programs.
  */
 const searchOnPath: readonly string[] = [
   "search_on_path() {",

@@ -1,8 +1,8 @@
 const intervalMs = 1_000;
 
 /**
- * Sends SIGTERM to this process once its parent has ended: a suite that panics, or that forgets to
- * stop its environment, leaves nothing behind. KEELSON_ENVTEST_KEEP=true turns this off.
+ * Sends SIGTERM to this process when its parent exits, so that a test suite which panics or does
+ * not stop its environment leaves no process behind. KEELSON_ENVTEST_KEEP=true disables this.
  */
 export function endWithParent(): void {
   if (process.env["KEELSON_ENVTEST_KEEP"] === "true") return;

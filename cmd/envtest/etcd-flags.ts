@@ -2,7 +2,7 @@ import { type Flag, flag } from "../flags/parse.ts";
 
 const accepted = "accepted, without effect";
 
-/** Flags of etcd that only tune it, separated by spaces. */
+/** Flags that only tune etcd, by type, separated by spaces. */
 const tuning = {
   bool: `
     client-cert-auth enable-pprof enable-v2 initial-election-tick-advance peer-client-cert-auth
@@ -28,7 +28,11 @@ function tuningFlags(type: keyof typeof tuning): readonly (readonly [string, Fla
 
 /** Flags of the stand-in for etcd that have an effect. */
 export const etcdFlags = {
-  "data-dir": flag("string", "default.etcd", "directory of the objects that outlive the server"),
+  "data-dir": flag(
+    "string",
+    "default.etcd",
+    "directory of the objects that persist after the server exits",
+  ),
   "listen-client-urls": flag("list", ["http://localhost:2379"], "URLs to listen on; plain HTTP"),
 } as const;
 

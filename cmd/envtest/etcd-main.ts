@@ -1,4 +1,6 @@
-/** Program of the `etcd` entry of an envtest folder; a file of its own that loads in little time. */
+/**
+ * Program behind the `etcd` script of an envtest directory; a separate file because it loads fast.
+ */
 import { runEtcdStandIn } from "./etcd.ts";
 
 await runEtcdStandIn(process.argv.slice(2));

@@ -10,8 +10,9 @@ export interface EtcdStandIn {
 }
 
 /**
- * Listens on etcd's client URLs and answers what envtest asks: `/health`. The API server of the same
- * environment learns from it where to keep its objects. Other requests get 501 with the reason.
+ * Listens on etcd's client URLs and responds to the request that envtest sends, `/health`. The API
+ * server of the same environment reads the location of its store from it. Other requests get 501
+ * with the reason.
  * @throws UsageError for URLs other than http://host:port
  */
 export async function startEtcdStandIn(

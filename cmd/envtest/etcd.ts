@@ -6,7 +6,7 @@ import { allEtcdFlags } from "./etcd-flags.ts";
 import { startEtcdStandIn } from "./etcd-stand-in.ts";
 import { selectedStore } from "./store.ts";
 
-/** Exit code of etcd for a command line that it does not take. */
+/** Exit code of etcd for an invalid command line. */
 const usageExitCode = 2;
 
 /** Runs the stand-in for etcd until SIGTERM or SIGINT. */

@@ -1,7 +1,7 @@
 import { UsageError } from "../flags/parse.ts";
 import { askStore, type EnvtestStore } from "./store.ts";
 
-/** Environment variables that change an environment of envtest. */
+/** Environment variables that configure an envtest environment. */
 export interface EnvtestVariables {
   readonly KEELSON_ENVTEST_CONTROLLERS?: string | undefined;
   readonly KEELSON_ENVTEST_NODES?: string | undefined;
@@ -13,8 +13,9 @@ export interface ServerCommand {
 }
 
 /**
- * The Keelson command for the flags that envtest passes to kube-apiserver. Flags go through as they
- * are, but for the store: `--etcd-servers` may name the stand-in for etcd, which knows it.
+ * Returns the Keelson command for the flags that envtest passes to kube-apiserver. Flags are passed
+ * on unchanged, except for those of the store: if `--etcd-servers` names the stand-in for etcd, the
+ * store is the one that the stand-in reports.
  * @throws UsageError
  */
 export async function serverCommand(
@@ -38,7 +39,7 @@ function storeWords(store: EnvtestStore): readonly string[] {
   return ["--storage-backend=embedded", `--data-dir=${store.directory}`];
 }
 
-/** Flags of the controllers, or undefined: envtest has none. */
+/** Flags of controllers and simulated nodes; undefined if there are none, as in envtest. */
 function localWords(variables: EnvtestVariables): readonly string[] | undefined {
   const { KEELSON_ENVTEST_CONTROLLERS: controllers, KEELSON_ENVTEST_NODES: nodes } = variables;
   if (nodes && !/^\d{1,5}$/.test(nodes)) {

@@ -1,4 +1,6 @@
-/** `keelson envtest` by what envtest does: both programs with its flags, health, requests, SIGTERM. */
+/**
+ * `keelson envtest`, used as envtest does: both programs with its flags, health, requests, SIGTERM.
+ */
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -42,7 +44,7 @@ describe("keelson envtest", () => {
     assert.equal(answer.code, 201, answer.body);
   }
 
-  it("serves environments side by side and ends on SIGTERM with open watches", async () => {
+  it("serves concurrent environments, and exits on SIGTERM with open watches", async () => {
     const [first, second] = await Promise.all([started(), started()]);
     const certificate = path.join(first.certificates, "apiserver.crt");
     const served = readFileSync(certificate, "utf8");
@@ -95,7 +97,7 @@ describe("keelson envtest", () => {
     });
   }
 
-  it("refuses unknown flags and says so on stderr", async () => {
+  it("rejects unknown flags with a message on stderr", async () => {
     const apiserver = spawnProgram(path.join(assets, "kube-apiserver"), ["--insecure-port=0"]);
     assert.equal(await apiserver.ended, 1);
     assert.match(apiserver.stderr(), /unknown flag: --insecure-port/);
@@ -104,7 +106,7 @@ describe("keelson envtest", () => {
     assert.match(etcd.stderr(), /unknown flag: --listen-client-uls/);
   });
 
-  it("ends the programs of a suite that has ended", async () => {
+  it("stops the programs when their test suite exits", async () => {
     const [port] = await freePorts(1);
     const url = `http://127.0.0.1:${port}`;
     const suite = spawnProgram("/bin/sh", [
@@ -120,7 +122,7 @@ describe("keelson envtest", () => {
     assert.equal(await suite.ended, null);
   });
 
-  it("prints as setup-envtest does", () => {
+  it("prints what setup-envtest prints", () => {
     assert.equal(keelson("envtest", "use", "1.34.x", "-p", "path", `--dir=${assets}`), assets);
     const quoted = assets.replaceAll("'", `'"'"'`);
     const exported = `export KUBEBUILDER_ASSETS='${quoted}'\n`;
@@ -141,7 +143,7 @@ describe("keelson envtest", () => {
     assert.equal(String(shown), names.map((name) => `${path.join(assets, name)}|`).join(""));
   });
 
-  it("explains a missing kubectl", async () => {
+  it("reports a missing kubectl", async () => {
     const kubectl = spawnProgram(path.join(assets, "kubectl"), ["version"], { PATH: assets });
     assert.equal(await kubectl.ended, 127);
     assert.match(kubectl.stderr(), /there is no kubectl on PATH/);

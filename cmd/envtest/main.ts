@@ -12,16 +12,16 @@ import { serverCommand } from "./kube-apiserver.ts";
 const formats = ["path", "env", "overview"];
 
 const envtestFlags = {
-  dir: flag("string", "", "directory of the entries (default: one in the user's cache)"),
+  dir: flag("string", "", "directory of the programs (default: one in the user's cache directory)"),
   print: flag(
     "string",
     "env",
-    "what to print: the path, shell commands that set the environment, or an overview",
+    "output: the path, shell commands that set the environment, or an overview",
     { values: formats },
   ),
 } as const;
 
-/** Flags of `keelson envtest use`, which is called as setup-envtest is. */
+/** Flags of `keelson envtest use`, which are those of setup-envtest. */
 const useFlags = {
   dir: envtestFlags.dir,
   "bin-dir": flag("string", "", "directory that holds k8s/<version>-<os>-<arch>/"),
@@ -32,7 +32,9 @@ const useFlags = {
   "use-env": flag("bool", false, "accepted, without effect"),
 } as const;
 
-/** `keelson envtest`: writes the folder; also the entry point of the scripts in it. */
+/**
+ * `keelson envtest`: writes the directory of programs; also the entry point of the scripts in it.
+ */
 async function runEnvtest(words: readonly string[]): Promise<void> {
   const [first, ...rest] = words;
   switch (first) {
@@ -96,7 +98,10 @@ async function layOut(
   }
 }
 
-/** These win over KUBEBUILDER_ASSETS, which Makefiles of kubebuilder set themselves. */
+/**
+ * TEST_ASSET_* variables, which take precedence over the KUBEBUILDER_ASSETS that kubebuilder's
+ * Makefiles set.
+ */
 function assetVariables(
   files: Readonly<Record<string, string>>,
 ): readonly (readonly [string, string])[] {
@@ -106,7 +111,10 @@ function assetVariables(
   ]);
 }
 
-/** This Node and this build, by absolute paths: IDEs run tests with another PATH. */
+/**
+ * Command lines of this Node and this build with absolute paths, because IDEs run tests with
+ * another PATH.
+ */
 function programs(): AssetPrograms {
   const program = realpathSync(process.argv[1] ?? process.execPath);
   const isExecutable = program === realpathSync(process.execPath);
@@ -116,7 +124,10 @@ function programs(): AssetPrograms {
   return { keelson, etcd: isBuilt ? [process.execPath, light] : [...keelson, "envtest", "etcd"] };
 }
 
-/** A folder per Node and build: several versions of Keelson can be in use at the same time. */
+/**
+ * Cache directory of this Node and build, so that several versions of Keelson can be used at the
+ * same time.
+ */
 function cacheDirectory(): string {
   const { XDG_CACHE_HOME: cache } = process.env;
   const home = process.platform === "darwin" ? "Library/Caches" : ".cache";
@@ -126,12 +137,12 @@ function cacheDirectory(): string {
   return path.join(parent, "keelson", "envtest", name);
 }
 
-/** The release of Kubernetes without the build: `1.34.0`. */
+/** The served Kubernetes release without build metadata: `1.34.0`. */
 function release(): string {
   return versionInfo().gitVersion.replace(/^v/, "").replace(/\+.*$/, "");
 }
 
-/** In Go's names, as setup-envtest prints it: `linux/amd64`. */
+/** The platform in Go's terms, as setup-envtest prints it: `linux/amd64`. */
 function platform(): string {
   const names: Readonly<Record<string, string>> = { x64: "amd64", ia32: "386" };
   return `${process.platform}/${names[process.arch] ?? process.arch}`;

@@ -1,8 +1,8 @@
-/** Discovery of the store through the stand-in for etcd of the same environment. */
+/** Discovery of the store through the stand-in for etcd in the same environment. */
 import { parseJsonText } from "#base";
 import { UsageError } from "../flags/parse.ts";
 
-/** Where the API server keeps its objects. */
+/** Store of the API server's objects. */
 export type EnvtestStore =
   | { readonly kind: "memory" }
   | { readonly kind: "embedded"; readonly directory: string };
@@ -39,7 +39,8 @@ export async function askStore(endpoint: string): Promise<EnvtestStore | undefin
     }
     return storeOf(await response.text());
   } catch {
-    // No stand-in. The API server waits for an etcd that is still starting, and reports faults of it.
+    // Not a stand-in. The API server itself waits for an etcd that is still starting and reports
+    // its errors.
     return undefined;
   }
 }

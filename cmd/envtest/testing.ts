@@ -1,4 +1,4 @@
-/** Emulates how controller-runtime's envtest uses the programs of a folder, for tests. */
+/** Emulates for tests how controller-runtime's envtest uses the programs of its directory. */
 import assert from "node:assert/strict";
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -33,7 +33,10 @@ export class Environment {
   #admin: KeyPair | undefined;
   #servingCa = "";
 
-  /** `folder` receives data and certificates; `variables` join the environment of the programs. */
+  /**
+   * `folder` is for data and certificates; `variables` are added to the environment of the
+   * programs.
+   */
   constructor(assets: string, folder: string, variables: Readonly<Record<string, string>> = {}) {
     this.#assets = assets;
     this.#folder = mkdtempSync(path.join(folder, "environment-"));
@@ -44,7 +47,7 @@ export class Environment {
     return path.join(this.#folder, "certificates");
   }
 
-  /** Ids of the programs that run. */
+  /** Process IDs of the running programs. */
   get processes(): readonly number[] {
     return this.#programs.map(({ child }) => child.pid as number);
   }
@@ -104,7 +107,7 @@ export class Environment {
     return program;
   }
 
-  /** A request as the administrator, with the client certificate that envtest issues. */
+  /** Sends a request as administrator, with the client certificate that envtest issues. */
   request(
     method: string,
     url: string,
@@ -168,7 +171,10 @@ export class Environment {
     return { ...common, ca: this.#servingCa, cert, key };
   }
 
-  /** The files that envtest puts into --cert-dir; the keys of its authorities are nowhere. */
+  /**
+   * Writes the files that envtest puts into --cert-dir, which has no keys of certificate
+   * authorities.
+   */
   async #writeCertificates(): Promise<void> {
     const valid = { validDays: 7, now: Date.now() };
     const serving = await createAuthority("envtest-environment", valid);
@@ -222,7 +228,7 @@ export async function isHealthy(url: string): Promise<boolean> {
   }
 }
 
-/** Polls as envtest does; fails when the program ends before it is healthy. */
+/** Polls the health endpoint as envtest does; fails if the program exits before it is healthy. */
 export async function untilHealthy(
   program: Program,
   isReady: () => Promise<boolean>,
@@ -243,7 +249,7 @@ async function answerOf(options: RequestOptions, body: unknown): Promise<Answer>
   return { code: response.statusCode, body: text };
 }
 
-/** Ports that were free a moment ago, as envtest suggests them. */
+/** Finds ports that are free now, as envtest does. */
 export async function freePorts(count: number): Promise<readonly number[]> {
   const servers = Array.from({ length: count }, () => createServer().listen(0, "127.0.0.1"));
   await Promise.all(servers.map((server) => once(server, "listening")));

@@ -1,6 +1,6 @@
 import { flag } from "./parse.ts";
 
-/** Flags of the names that are not those of Kubernetes. */
+/** Flags that replace the domains of Kubernetes in names. */
 export const domainFlags = {
   "api-domain": flag("string", "k8s.io", "suffix of API group names"),
   "label-domain": flag(

@@ -9,7 +9,7 @@ export interface FlagGroup {
 export interface CommandHelp {
   /** Description of the command, one paragraph. */
   readonly description: string;
-  /** `keelson apiserver [flags]`. */
+  /** Usage line, such as `keelson apiserver [flags]`. */
   readonly usage: string;
   readonly groups: readonly FlagGroup[];
 }

@@ -3,8 +3,8 @@ import { type Endpoint, KubeconfigFault, parseKubeconfig } from "#request";
 import { UsageError } from "./parse.ts";
 
 /**
- * The API server that the kubeconfig of `--kubeconfig`, or of another flag, names, at the URL of
- * `--master` unless that is "".
+ * Returns the API server of the kubeconfig that `--kubeconfig`, or the flag `flagName`, names, at
+ * the URL of `--master` unless that is "".
  * @throws UsageError
  */
 export function kubeconfigEndpoint(
@@ -24,7 +24,10 @@ export function kubeconfigEndpoint(
   }
 }
 
-/** A UsageError that names the file which a flag needs and which cannot be read; other errors as they are. */
+/**
+ * Converts a failure to read the file of a flag into a UsageError that names the file; returns
+ * other errors unchanged.
+ */
 export function fileFault(flagName: string, error: unknown): unknown {
   const { code, path = "" } = error as NodeJS.ErrnoException;
   if (code === undefined) return error;

@@ -1,12 +1,12 @@
 import { defaultElectionTimes } from "#client";
 import { flag } from "./parse.ts";
 
-/** Times of leader election, with the names and defaults of Kubernetes' programs. */
+/** Durations of leader election, with the names and defaults of Kubernetes' programs. */
 export const leaderElectionTimeFlags = {
   "leader-elect-lease-duration": flag(
     "duration",
     defaultElectionTimes.leaseDurationMs,
-    "time after the last renewal for which other candidates wait before they take the Lease",
+    "time that other candidates wait after the last observed renewal before they acquire the Lease",
   ),
   "leader-elect-renew-deadline": flag(
     "duration",

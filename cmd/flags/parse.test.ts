@@ -20,7 +20,7 @@ function refuses(words: readonly string[], sentence: RegExp): void {
 }
 
 describe("flags", () => {
-  it("takes values after = and after a blank, and booleans alone", () => {
+  it("accepts values after = and after a space, and booleans without a value", () => {
     const values = parseFlags(flags, [
       "--secure-port=7443",
       "--bind-address",
@@ -44,7 +44,7 @@ describe("flags", () => {
     assert.deepEqual(values["etcd-servers"], []);
   });
 
-  it("adds up lists and pairs", () => {
+  it("appends repeated lists and pairs", () => {
     const values = parseFlags(flags, [
       "--etcd-servers=http://a:1,http://b:1",
       "--etcd-servers=http://c:1",
@@ -62,7 +62,7 @@ describe("flags", () => {
     );
   });
 
-  it("refuses mistakes in one sentence", () => {
+  it("rejects invalid words in one sentence", () => {
     refuses(["--secure-prt=1"], /^unknown flag: --secure-prt \(did you mean --secure-port\?\)$/);
     refuses(["--__proto__=1"], /^unknown flag: --__proto__$/);
     refuses(["--secure-port"], /^flag needs an argument: --secure-port$/);
@@ -82,7 +82,7 @@ describe("flags", () => {
     refuses(["--v=much"], /^invalid argument "much" for "--v" flag: must be an integer$/);
   });
 
-  it("takes an empty value for the default only where the flag says so", () => {
+  it("treats an empty value as the default only if the flag declares it", () => {
     const media = flag("string", "json", "form", { values: ["json"], emptyIsDefault: true });
     assert.equal(parseFlags({ media }, ["--media="]).media, "json");
     assert.equal(parseFlags({ media }, ["--media=json", "--media="]).media, "json");

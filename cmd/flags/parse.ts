@@ -1,5 +1,5 @@
 /**
- * Command-line flags with the meaning of Go's pflag, which Kubernetes programs share:
+ * Command-line flags with the semantics of Go's pflag, which Kubernetes programs use:
  * `--name=value`, `--name value`, `-n=value`, `--bool`, `--bool=false`; a repeated list flag adds
  * up; `--` ends the flags.
  */
@@ -9,15 +9,15 @@ export type FlagType = "string" | "ip" | "bool" | "int" | "float" | "duration" |
 
 export interface Flag<T extends FlagType = FlagType> {
   readonly type: T;
-  /** In milliseconds for type `duration`. */
+  /** Default value, in milliseconds for type `duration`. */
   readonly default: FlagValue<T>;
-  /** Description with unit and format; `--help` adds type and default. */
+  /** Description with unit and format; `--help` adds the type and the default. */
   readonly help: string;
   /** Allowed values of a string flag. */
   readonly values?: readonly string[];
   readonly minimum?: number;
   readonly maximum?: number;
-  /** `--name=` means the default, as in scripts that pass an unset variable. */
+  /** Whether `--name=` means the default, for scripts that pass an unset variable. */
   readonly emptyIsDefault?: boolean;
 }
 
@@ -58,8 +58,8 @@ export function flag<T extends FlagType>(
 const flagWord = /^(?:--|-(?=[a-z](?:=|$)))([^=]+)(?:=([\s\S]*))?$/;
 
 /**
- * Parses `words` into the values of `flags`. Positional arguments are appended to `others`, and
- * refused without it. Flags end at `--`.
+ * Parses `words` into the values of `flags`. Positional arguments are appended to `others`, or
+ * rejected if it is absent. Flags end at `--`.
  * @throws UsageError
  */
 export function parseFlags<F extends Flags>(
@@ -176,7 +176,7 @@ function checkedRange(name: string, declared: Flag, value: number): number {
 
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
-/** Go's durations: `1h30m`, `250ms`, `0`. Milliseconds. */
+/** Parses a Go duration, such as `1h30m`, `250ms` or `0`, into milliseconds. */
 function parseDuration(name: string, text: string): number {
   if (text === "0") return 0;
   if (!/^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/.test(text)) {
@@ -189,7 +189,7 @@ function parseDuration(name: string, text: string): number {
   );
 }
 
-/** `a=b,c`: a key without a value means `true`, as in `--runtime-config`. */
+/** Parses pairs such as `a=b,c`. A key without a value means `true`, as in `--runtime-config`. */
 function parsePairs(
   name: string,
   text: string,
@@ -212,7 +212,7 @@ function unknownFlag(flags: Flags, name: string, word: string): UsageError {
   return new UsageError(`unknown shorthand flag: '${name[0]}' in ${word}`);
 }
 
-/** Suggests a declared flag whose name differs by one typing mistake. */
+/** Suggests a declared flag whose name differs by one typing error. */
 function suggestion(flags: Flags, name: string): string {
   const near = Object.keys(flags).find((known) => differsByOne(known, name));
   return near === undefined ? "" : ` (did you mean --${near}?)`;

@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { UsageError } from "./parse.ts";
 
 /**
- * The text of the file that a flag names.
- * @throws UsageError
+ * Reads the text of the file that a flag names.
+ * @throws UsageError if the file cannot be read
  */
 export function readNamed(file: string, flagName: string): string {
   try {

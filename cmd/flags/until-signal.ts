@@ -1,4 +1,7 @@
-/** A signal that aborts on SIGTERM or SIGINT; a second one of them ends the process at once. */
+/**
+ * Returns a signal that aborts on SIGTERM or SIGINT. A second one of them exits the process
+ * immediately.
+ */
 export function untilSignal(): AbortSignal {
   const life = new AbortController();
   for (const signal of ["SIGTERM", "SIGINT"] as const) {

@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** API of `node:module` since Node 22.8. */
+/** Part of the API of `node:module` in Node 22.8 and newer. */
 interface CompileCache {
   readonly enableCompileCache?: (directory: string) => unknown;
 }
@@ -15,8 +15,8 @@ const { enableCompileCache }: CompileCache = nodeModule as CompileCache & typeof
 export const isCodeCached = !process.env["NODE_DISABLE_COMPILE_CACHE"];
 
 /**
- * Keeps the compiled code of npm packages outside of the bundle between starts (Node 22.8 and newer),
- * which Node writes when the process exits. `load-chunk.ts` does so for the bundle.
+ * Enables Node's cache of compiled code for npm packages that are not bundled (Node 22.8 and
+ * newer). Node writes it when the process exits. `load-chunk.ts` caches the code of the bundle.
  */
 export function enableCodeCache(): void {
   const program = fileURLToPath(import.meta.url);
@@ -25,16 +25,16 @@ export function enableCodeCache(): void {
 }
 
 /**
- * Where compiled code is looked up: the folder `cache` beside the bundle, which the build fills, and
- * the user's cache folder. The shared folder for temporary files, Node's default, would let other
- * users of the host supply code.
+ * Directories in which compiled code is looked up: `cache` beside the bundle, which the build
+ * fills, and the user's cache directory. Node's default, the shared directory for temporary files,
+ * would let other users of the host supply code.
  */
 export function cacheFolders(bundle: string): readonly [string, string] {
   const user = process.env["XDG_CACHE_HOME"] || path.join(homedir(), ".cache");
   return [path.join(bundle, "cache"), path.join(user, "keelson")];
 }
 
-/** Where compiled code is written: beside the bundle if that folder is writable. */
+/** Directory to which compiled code is written: the one beside the bundle if it is writable. */
 export function cacheFolder(bundle: string): string {
   const [built, ofUser] = cacheFolders(bundle);
   return isWritable(bundle) ? built : ofUser;

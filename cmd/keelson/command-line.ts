@@ -7,16 +7,16 @@ import { manPage } from "./man-page.ts";
 import { topics } from "./topics.ts";
 import { takeVersion, versionFlags, versionText } from "./version-flag.ts";
 
-/** Width of help where standard output is no terminal. */
+/** Width of help in columns if standard output is not a terminal. */
 const defaultColumns = 100;
 const narrowestColumns = 80;
 
 interface Command extends Omit<CommandHelp, "usage" | "groups"> {
-  /** One line in the list of commands. */
+  /** Description in the list of commands, one line. */
   readonly summary: string;
-  /** Arguments beside flags, as in the usage line. */
+  /** Arguments other than flags, as shown in the usage line. */
   readonly arguments?: string;
-  /** Whether `--version` is a flag of the command, as it is of Kubernetes' programs. */
+  /** Whether the command has the flag `--version`, as Kubernetes' programs do. */
   readonly hasVersionFlag?: boolean;
   /** Imports the command and the code that only it needs. */
   readonly load: () => Promise<CommandProgram>;
@@ -26,64 +26,66 @@ const commands: Readonly<Record<string, Command>> = {
   start: {
     summary: "run an API server, the controllers and the scheduler in one process (the default)",
     description:
-      "Runs the Kubernetes API server, its controllers and the scheduler in one process, " +
-      "on the embedded store unless --storage-backend says otherwise. The first start " +
-      "generates certificates and a kubeconfig in --data-dir.",
+      "Runs the Kubernetes API server, its controllers and the scheduler in one process, with " +
+      "the embedded store unless --storage-backend selects another. The first start generates " +
+      "certificates and a kubeconfig in --data-dir.",
     hasVersionFlag: true,
     load: async () => (await import("../apiserver/main.ts")).startCommand,
   },
   apiserver: {
     summary: "run a stateless API server on etcd, without controllers",
     description:
-      "Runs a Kubernetes API server that keeps its objects in etcd. Any number of replicas may " +
+      "Runs a Kubernetes API server that stores its objects in etcd. Any number of replicas can " +
       "share one etcd, also with kube-apiserver. Flags are those of kube-apiserver.",
     hasVersionFlag: true,
     load: async () => (await import("../apiserver/main.ts")).apiserverCommand,
   },
   "controller-manager": {
-    summary: "run the controllers for API servers that do not run them",
+    summary: "run the controllers against an API server",
     description:
-      "Runs the controllers against the API server of --kubeconfig, one process at a time by " +
-      "leader election. Flags are those of kube-controller-manager.",
+      "Runs the controllers against the API server of --kubeconfig, with leader election among " +
+      "processes. Flags are those of kube-controller-manager.",
     hasVersionFlag: true,
     load: async () => (await import("../controller-manager/main.ts")).controllerManagerCommand,
   },
   nodes: {
-    summary: "run simulated nodes, on which pods run as far as the API can tell",
+    summary: "run simulated nodes, whose pods reach Running without containers",
     description:
-      "Runs simulated nodes against the API server of --kubeconfig: Node objects, heartbeats, and " +
-      "pods that become Running and Ready. No container runs.",
+      "Runs simulated nodes against the API server of --kubeconfig, with Node objects, " +
+      "heartbeats and pods that become Running and Ready. It runs no containers.",
     load: async () => (await import("../nodes/main.ts")).nodesCommand,
   },
   scheduler: {
-    summary: "run the scheduler for API servers that do not run it",
+    summary: "run the scheduler against an API server",
     description:
-      "Assigns pods to nodes of the API server of --kubeconfig, one process at a time by leader " +
-      "election. Flags and configuration are those of kube-scheduler.",
+      "Assigns pods to nodes of the API server of --kubeconfig, with leader election among " +
+      "processes. Flags and configuration are those of kube-scheduler.",
     hasVersionFlag: true,
     load: async () => (await import("../scheduler/main.ts")).schedulerCommand,
   },
   testserver: {
     summary: "run an API server in memory for tests in any language",
     description:
-      "Runs an API server in memory and prints one line of JSON: url, ca, kubeconfig, token, control " +
-      "and controlToken. The control interface forks and resets the server, makes requests fail, " +
-      "lists them, and moves the time. Ends on SIGTERM, or when its standard input, a pipe, closes.",
+      "Runs an API server in memory and prints one line of JSON: url, ca, kubeconfig, token, " +
+      "control and controlToken. The control interface forks and resets the server, injects " +
+      "faults into requests, lists them and advances the clock. Exits on SIGTERM, or when a " +
+      "pipe at its standard input closes.",
     load: async () => (await import("../testserver/main.ts")).testServerCommand,
   },
   record: {
-    summary: "record the objects of a cluster in a folder, for keelson start --from",
+    summary: "record the objects of a cluster in a directory, for keelson start --from",
     description:
       "Writes the objects of the cluster of --upstream to --dir, one YAML file each, with uids, " +
-      "status and managedFields; the values of Secrets are replaced. `keelson start --from` loads " +
-      "the folder. With --proxy, serves the cluster on 127.0.0.1 meanwhile and records the requests.",
+      "status and managedFields, but with replaced values of Secrets. `keelson start --from` " +
+      "loads the directory. With --proxy, also serves the cluster on 127.0.0.1 and records the " +
+      "requests.",
     load: async () => (await import("../record/main.ts")).recordCommand,
   },
   certificates: {
-    summary: "make the certificates, keys and kubeconfigs of a cluster",
+    summary: "create the certificates, keys and kubeconfigs of a cluster",
     description:
-      "Makes the certificate authorities, certificates, service account key and kubeconfigs that " +
-      "the programs of a cluster share. Files that are valid are kept.",
+      "Creates the certificate authorities, certificates, service account key and kubeconfigs " +
+      "that the programs of a cluster share. Valid files are not replaced.",
     load: async () => (await import("../certificates/main.ts")).certificatesCommand,
   },
   cluster: {
@@ -94,11 +96,11 @@ const commands: Readonly<Record<string, Command>> = {
     load: async () => (await import("../cluster/main.ts")).clusterCommand,
   },
   envtest: {
-    summary: "lay out kube-apiserver, etcd and kubectl for test suites that use envtest",
+    summary: "install kube-apiserver, etcd and kubectl for test suites that use envtest",
     description:
       "Writes the programs that controller-runtime's envtest starts into a directory, and prints " +
       'commands that set KUBEBUILDER_ASSETS and TEST_ASSET_*: eval "$(keelson envtest)". ' +
-      "`use` prints as setup-envtest does.",
+      "`use` has the output of setup-envtest.",
     arguments: "[use [version]]",
     load: async () => (await import("../envtest/main.ts")).envtestCommand,
   },
@@ -203,13 +205,14 @@ async function main(words: readonly string[]): Promise<number> {
     return 0;
   }
   const { run } = await command.load();
-  // Imports allocate little garbage, and a small young generation would slow them down.
+  // Called after the imports, which allocate little garbage and would be slower with a small young
+  // generation.
   limitHeapGrowth();
   await run(command.hasVersionFlag ? flags : rest);
   return 0;
 }
 
-/** The flag whose value a failed system call had as argument. */
+/** The flag whose value was an argument of a failed system call, by call and error code. */
 const otherChoices: ReadonlyMap<string, string> = new Map([
   ["listen EADDRINUSE", "--secure-port"],
   ["listen EACCES", "--secure-port"],
@@ -219,7 +222,7 @@ const otherChoices: ReadonlyMap<string, string> = new Map([
   ["mkdir EROFS", "--data-dir"],
 ]);
 
-/** Runs the command that the arguments name; its failure sets the exit code of the process. */
+/** Runs the command that `words` name. A failure sets the exit code of the process. */
 export async function runCommandLine(words: readonly string[]): Promise<void> {
   try {
     process.exitCode = await main(words);
@@ -233,7 +236,10 @@ export async function runCommandLine(words: readonly string[]): Promise<void> {
   }
 }
 
-/** One sentence for errors of system calls; the stack for any other error, which is a bug. */
+/**
+ * Returns one sentence for an error of a system call, and the stack of any other error, which is a
+ * bug.
+ */
 function explain(error: unknown): string {
   const { code, syscall, message, stack } = error as NodeJS.ErrnoException;
   if (code === undefined) return stack ?? message;

@@ -18,7 +18,10 @@ describe("keelson completion", () => {
     script = keelson("completion", "bash").stdout;
   });
 
-  /** What bash offers at the end of `words`, which are split as readline splits them. */
+  /**
+   * Returns the completions that bash offers after `words`, which are split as readline splits
+   * them.
+   */
   function offered(...words: readonly string[]): readonly string[] {
     const list = ["keelson", ...words];
     const quoted = list.map((word) => `'${word}'`).join(" ");
@@ -53,7 +56,7 @@ describe("keelson completion", () => {
     assert.ok(offered("help", "").includes("storage"));
   });
 
-  it("knows zsh and fish, and no other shell", () => {
+  it("has scripts for zsh and fish, and rejects other shells", () => {
     assert.match(keelson("completion", "zsh").stdout, /^#compdef keelson\n/);
     assert.match(
       keelson("completion", "fish").stdout,
@@ -67,7 +70,7 @@ describe("keelson completion", () => {
     );
   });
 
-  it("stands beside help topics and a man page with all flags", () => {
+  it("comes with help topics and a man page of all flags", () => {
     assert.match(keelson("help", "storage").stdout, /--storage-backend=memory/);
     assert.match(keelson("help", "record").stdout, /--upstream string/);
     const page = keelson("help", "man").stdout;

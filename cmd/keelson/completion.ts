@@ -1,7 +1,7 @@
 import type { CommandHelp } from "../flags/help.ts";
 import type { Flag } from "../flags/parse.ts";
 
-/** A command as completion scripts and the man page know it. */
+/** Description of a command for completion scripts and the man page. */
 export interface DescribedCommand extends Pick<CommandHelp, "description" | "groups"> {
   readonly name: string;
   readonly summary: string;
@@ -11,10 +11,10 @@ export const shells = ["bash", "zsh", "fish"] as const;
 
 export type Shell = (typeof shells)[number];
 
-/** Arguments of commands without flags: `help storage`, `completion bash`. */
+/** Arguments of the commands without flags, by command, such as `bash` of `completion`. */
 export type Arguments = Readonly<Record<string, readonly string[]>>;
 
-/** The script that makes a shell complete commands, flags and the values of flags. */
+/** Returns the script with which a shell completes commands, flags and values of flags. */
 export function completionScript(
   shell: Shell,
   commands: readonly DescribedCommand[],
@@ -135,7 +135,7 @@ function fish(commands: readonly DescribedCommand[], words: Arguments): string {
   return ["# fish completion of keelson", ...lines, ...others, ""].join("\n");
 }
 
-/** Quotes with single quotes for POSIX shells; fish accepts `'\''`, too. */
+/** Quotes with single quotes for POSIX shells; fish accepts `'\''` as well. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

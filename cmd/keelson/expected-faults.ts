@@ -28,7 +28,10 @@ const faults = [
   WorkerError,
 ] as const;
 
-/** Whether an error is about flags, files or the environment, so that its message is enough. */
+/**
+ * Whether an error is caused by flags, files or the environment, so that its message is printed
+ * without a stack.
+ */
 export function isExpectedFault(error: unknown): error is Error {
   return faults.some((fault) => error instanceof fault);
 }

@@ -42,25 +42,25 @@ describe("the code cache of loadChunk", () => {
     return new Map(files.map((name) => [name, readFileSync(path.join(cache, name))]));
   }
 
-  it("has nothing where Node's variable turns it off", () => {
+  it("is empty if NODE_DISABLE_COMPILE_CACHE is set", () => {
     runVersion({ NODE_DISABLE_COMPILE_CACHE: "1" });
     assert.deepEqual(readdirSync(folder).includes("cache"), false);
   });
 
-  it("has what a command loaded, once the command has ended", () => {
+  it("contains the chunks that a command loaded after the command exits", () => {
     runVersion();
     const names = [...compiled().keys()].map((name) => path.basename(name));
     assert(names.some((name) => name.startsWith("command-line-")));
     assert(names.length < readdirSync(path.join(folder, "chunks")).length / 4);
   });
 
-  it("is read by later processes, and left as it is", () => {
+  it("is read and not changed by later processes", () => {
     const before = compiled();
     runVersion();
     assert.deepEqual(compiled(), before);
   });
 
-  it("is replaced where it is damaged", () => {
+  it("is replaced if it is damaged", () => {
     for (const [name, content] of compiled()) {
       for (let at = 100; at < content.length; at += 50) content[at]! ^= 0x55;
       writeFileSync(path.join(folder, "cache", name), content);
@@ -71,7 +71,7 @@ describe("the code cache of loadChunk", () => {
     runVersion();
   });
 
-  it("gets what later commands compile in the chunks that they share", () => {
+  it("gains the code that later commands compile in shared chunks", () => {
     const sizes = () => new Map([...compiled()].map(([name, { length }]) => [name, length]));
     const before = sizes();
     run("apiserver", "--help");

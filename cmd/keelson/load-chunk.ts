@@ -1,4 +1,4 @@
-/** Loads the CommonJS modules of the bundle, and keeps their compiled code between processes. */
+/** Loads the CommonJS modules of the bundle and caches their compiled code on disk. */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
@@ -12,22 +12,22 @@ interface Chunk {
   readonly script: Script;
   /** Name of the file of compiled code. */
   readonly compiled: string;
-  /** Size in bytes of the compiled code that the process found; 0 = none that V8 accepts. */
+  /** Size in bytes of the compiled code that was read at start; 0 = none that V8 accepts. */
   readonly found: number;
   exports: unknown;
 }
 
 const bundle = path.dirname(fileURLToPath(import.meta.url));
-/** V8 accepts compiled code only with the version, flags and processor that made it. */
+/** V8 accepts compiled code only from the same version, flags and processor. */
 const tag = cachedDataVersionTag();
 const version = `${process.version}-${tag.toString(16)}`;
 const loaded = new Map<string, Chunk>();
 const wrapperStart = "(function (require, module, chunkUrl) {";
 
 /**
- * Loads a chunk once; its path is relative to the bundle. In contrast to Node's compile cache, the
- * compiled code that is kept is that at the end of a process: it has the functions that V8 compiled
- * when they were first called.
+ * Loads a chunk once. Its path is relative to the bundle. Unlike Node's compile cache, the compiled
+ * code is written when the process exits, so that it includes functions that V8 compiled when they
+ * were first called.
  */
 export function loadChunk(name: string): unknown {
   return load(path.join(bundle, name));
@@ -38,7 +38,7 @@ function load(file: string): unknown {
   if (known !== undefined) return known.exports;
   const compiled = `${path.basename(file)}.code`;
   const cachedData = isCodeCached ? readCompiled(compiled) : undefined;
-  // esbuild escapes all that is not ASCII.
+  // esbuild escapes all non-ASCII characters.
   const source = `${wrapperStart}${readFileSync(file, "latin1")}\n})`;
   const script = new Script(source, { filename: file, cachedData });
   const found = script.cachedDataRejected ? 0 : (cachedData?.length ?? 0);
@@ -64,12 +64,13 @@ function keepAtExit(): void {
 }
 
 /**
- * Writes the compiled code of the chunks that have more than was found: `keelson help` leaves chunks
- * that it shares with servers without the functions that only a server calls, and the first server,
- * which misses other chunks, adds them. A process that found all its chunks writes nothing.
+ * Writes the compiled code of each chunk that is larger than what was read: `keelson help` leaves
+ * chunks that it shares with servers without the functions that only a server calls, and the first
+ * server, which lacks other chunks, adds them. A process that found code for all its chunks writes
+ * nothing.
  */
 function keepCompiled(): void {
-  // Other flags than at the start would make code that no start accepts.
+  // If V8 flags changed since the start, no later start would accept the code.
   if (cachedDataVersionTag() !== tag) return;
   try {
     const folder = path.join(cacheFolder(bundle), version);
@@ -78,18 +79,18 @@ function keepCompiled(): void {
       const code = script.createCachedData();
       if (code.length <= found) continue;
       const file = path.join(folder, compiled);
-      // Other processes may read the file, and write the same one.
+      // Written to a temporary file, because other processes may read and write the same file.
       const written = `${file}.${process.pid}`;
       writeFileSync(written, withChecksum(code), { mode: 0o644 });
       renameSync(written, file);
     }
   } catch (error) {
-    // Without a writable folder programs start as they do without a cache.
+    // Without a writable directory, programs start as they do without a cache.
     if ((error as NodeJS.ErrnoException).code === undefined) throw error;
   }
 }
 
-/** V8 does not notice damage: it would end the process. */
+/** V8 does not detect damaged code, which would crash the process. */
 const checksumBytes = 4;
 
 function withChecksum(compiled: Buffer): Buffer {

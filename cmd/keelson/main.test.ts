@@ -1,4 +1,4 @@
-/** The program as its users run it: flags, mistakes, signals. */
+/** The program as users run it: flags, invalid flags, signals. */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -99,7 +99,7 @@ describe("keelson", () => {
     ["start --feature-gates=ServerSideApply=false", /the feature is locked to true\n$/],
   ];
   for (const [words, sentence] of mistakes) {
-    it(`refuses in one sentence: ${words}`, async () => {
+    it(`rejects in one sentence:  ${words}`, async () => {
       const running = run(...words.split(" "));
       assert.equal(await running.ended, 1);
       assert.match(running.text(), sentence);
@@ -107,7 +107,7 @@ describe("keelson", () => {
     });
   }
 
-  it("names the flag whose file is malformed", async () => {
+  it("names the flag of a malformed file", async () => {
     writeFileSync(path.join(folder, "odd"), "secret,admin\n");
     for (const [flag, sentence] of [
       ["token-auth-file", /line 1 of the token file needs a token, a user name and a uid\n$/],
@@ -122,7 +122,7 @@ describe("keelson", () => {
     }
   });
 
-  it("names the store that it cannot use", async () => {
+  it("names a store that it cannot use", async () => {
     mkdirSync(path.join(folder, "odd", "store"), { recursive: true });
     writeFileSync(path.join(folder, "odd", "store", "data.mdb"), Buffer.alloc(4096, 1));
     const running = run("start", "--secure-port=0", "--data-dir=odd");
@@ -131,7 +131,7 @@ describe("keelson", () => {
     assert.match(running.text(), sentence);
   });
 
-  it("says of a certificate that it is none", async () => {
+  it("reports a file that is not a certificate", async () => {
     writeFileSync(path.join(folder, "odd"), "no certificate\n");
     const words = ["--tls-cert-file=odd", "--tls-private-key-file=odd", "--storage-backend=memory"];
     const running = run("start", "--secure-port=0", ...words);
@@ -139,14 +139,14 @@ describe("keelson", () => {
     assert.equal(running.text(), "keelson: odd, odd: no PEM block with a certificate\n");
   });
 
-  it("says which flag leads away from an address that is another's", async () => {
+  it("names the flag that changes an address in use", async () => {
     const words = ["--bind-address=192.0.2.1", "--secure-port=0", "--storage-backend=memory"];
     const running = run("start", ...words);
     assert.equal(await running.ended, 1);
     assert.match(running.text(), /192\.0\.2\.1; choose another with --bind-address\n$/);
   });
 
-  it("shows usage and flags in groups, and none that a command does not take", async () => {
+  it("shows usage and grouped flags, only those of the command", async () => {
     const shown = async (...words: readonly string[]) => {
       const running = run(...words);
       assert.equal(await running.ended, 0, running.text());
@@ -167,21 +167,21 @@ describe("keelson", () => {
     assert.match(await shown("--help"), /^ {2}controller-manager {2}run the controllers/m);
   });
 
-  it("start goes on serving for --shutdown-delay-duration, while it is not ready", async () => {
+  it("start keeps serving for --shutdown-delay-duration while it is not ready", async () => {
     const flags = ["--anonymous-auth", "--shutdown-delay-duration=5s"];
     const running = run("start", "--secure-port=0", "--storage-backend=memory", ...flags);
     const url = await until(running, /(https:\/\/127\.0\.0\.1:\d+) is ready/);
     assert.equal(await statusOf(`${url}/readyz`), 200);
     const told = Date.now();
     running.child.kill("SIGTERM");
-    // Until the delay is over, which refuses connections.
+    // Until the delay is over, when connections are refused.
     while ((await statusOf(`${url}/readyz`)) !== 500);
     assert.equal(await statusOf(`${url}/livez`), 200);
     assert.equal(await running.ended, 0);
     assert.ok(Date.now() - told >= 4_900, "ended before the delay was over");
   });
 
-  it("takes the flags of Kubernetes' own integration scripts", async () => {
+  it("accepts the flags of Kubernetes' integration scripts", async () => {
     const flags = ["--service-account-lookup=true", "--version=", "--storage-media-type="];
     const running = run("start", "--secure-port=0", "--storage-backend=memory", ...flags);
     await until(running, /is ready/);
@@ -189,7 +189,7 @@ describe("keelson", () => {
     assert.equal(await running.ended, 0);
   });
 
-  it("takes flags that only tune kube-apiserver, and says that they have no effect", async () => {
+  it("accepts flags that only tune kube-apiserver, with a warning that they have no effect", async () => {
     const tuning = ["--delete-collection-workers=3", "--watch-cache", "--vmodule", "a=1"];
     const flags = [...tuning, "--emulated-version=1.34", "--feature-gates=OpenAPIEnums=false"];
     const store = ["--storage-backend=memory", "--etcd-servers=http://127.0.0.1:1"];
@@ -203,7 +203,7 @@ describe("keelson", () => {
     assert.equal(await running.ended, 0);
   });
 
-  it("apiserver leaves standard output to the audit log", async () => {
+  it("apiserver prints only the audit log to standard output", async () => {
     writeFileSync(path.join(folder, "policy"), policyOfAll);
     const audit = ["--audit-log-path=-", "--audit-policy-file=policy"];
     const running = run("apiserver", "--secure-port=0", "--storage-backend=memory", ...audit);
@@ -218,7 +218,7 @@ describe("keelson", () => {
     for (const line of lines) assert.equal(JSON.parse(line).kind, "Event");
   });
 
-  it("start ends watches over --shutdown-watch-termination-grace-period", async () => {
+  it("start closes watches over --shutdown-watch-termination-grace-period", async () => {
     const flags = ["--shutdown-watch-termination-grace-period=5s", "--token-auth-file=tokens"];
     writeFileSync(path.join(folder, "tokens"), 'secret,a,a,"system:masters"\n');
     const running = run("start", "--secure-port=0", "--storage-backend=memory", ...flags);
@@ -229,11 +229,11 @@ describe("keelson", () => {
     const times = (await Promise.all(ends.map(({ ended }) => ended))).map((end) => end - told);
     assert.equal(await running.ended, 0);
     const [first, last] = [Math.min(...times), Math.max(...times)];
-    // Watches of the controllers in this process take their share of the time.
+    // Watches of the controllers in this process take a share of the period.
     assert.ok(last - first >= 400, `${times.join(" ")}: not spread`);
   });
 
-  it("start makes a kubeconfig, says how to use it, has its store alone, and ends", async () => {
+  it("start writes a kubeconfig, prints how to use it, locks its store, and exits on a signal", async () => {
     const running = run("start", "--secure-port=0");
     const url = await until(
       running,
@@ -249,7 +249,7 @@ describe("keelson", () => {
     assert.equal(await running.ended, 0);
   });
 
-  it("start in memory writes nothing", async () => {
+  it("start with --storage-backend=memory writes no files", async () => {
     const running = run("start", "--secure-port=0", "--storage-backend=memory");
     await until(running, /is ready/);
     running.child.kill("SIGINT");
@@ -257,7 +257,7 @@ describe("keelson", () => {
     assert.equal(existsSync(path.join(folder, ".keelson")), false);
   });
 
-  it("says which port is taken", async () => {
+  it("names the port that is in use", async () => {
     const first = run("start", "--secure-port=0", "--storage-backend=memory");
     const url = await until(first, /(https:\/\/127\.0\.0\.1:\d+) is ready/);
     const second = run("start", `--secure-port=${new URL(url).port}`, "--data-dir=second");
@@ -283,7 +283,7 @@ function watchUntilEnd(url: string): Promise<{ readonly ended: Promise<number> }
   });
 }
 
-/** Status of a GET, whatever certificate the server has. */
+/** Resolves with the status of a GET, without verifying the server's certificate. */
 function statusOf(url: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     get(url, { rejectUnauthorized: false, agent: false }, (response) => {

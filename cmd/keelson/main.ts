@@ -1,12 +1,13 @@
 #!/usr/bin/env node
 import { enableCodeCache } from "./code-cache.ts";
 
-// A single executable is CommonJS, which has no await outside of functions.
+// A single executable is CommonJS, which has no top-level await.
 void run();
 
 async function run(): Promise<void> {
   enableCodeCache();
-  // Imported only now: the code cache applies to what is imported after it is enabled.
+  // Imported only now, because the code cache applies to modules that are imported after it is
+  // enabled.
   const { runCommandLine } = await import("./command-line.ts");
   await runCommandLine(process.argv.slice(2));
 }

@@ -1,4 +1,6 @@
-/** `keelson/testing`: a server for tests of controllers, with faults and a record of requests. */
+/**
+ * `keelson/testing`: a server for tests of controllers, which injects faults and records requests.
+ */
 export { VirtualClock } from "#base";
 export {
   recordedRequests,

@@ -1,7 +1,7 @@
 /** Texts of `keelson help TOPIC`, by topic. */
 export const topics: Readonly<Record<string, string>> = {
   storage: [
-    "Objects are kept in memory (--storage-backend=memory), in the embedded store in --data-dir",
+    "Objects are stored in memory (--storage-backend=memory), in the embedded store in --data-dir",
     "(embedded, the default of keelson start) or in etcd (etcd3, with --etcd-servers), in",
     "kube-apiserver's layout. --encryption-provider-config encrypts them at rest. keelson codec",
     "converts stored values.",

@@ -4,19 +4,19 @@ import { flag, UsageError } from "../flags/parse.ts";
 /** Keelson's own version, as in package.json. */
 export const keelsonVersion = "0.1.0";
 
-/** `--version` of Kubernetes' programs, for `--help`; `takeVersion` parses it. */
+/** Help of `--version`, a flag of Kubernetes' programs; `takeVersion` parses it. */
 export const versionFlags = {
   version: flag(
     "string",
     "",
-    "--version shows the version and exits, --version=raw shows all details; " +
-      `--version=v${release()}.x is accepted and shows nothing`,
+    "show the version and exit; --version=raw shows all details, " +
+      `--version=v${release()}.x is accepted without effect`,
   ),
 } as const;
 
 /**
- * Takes `--version[=true|false|raw|vX.Y.Z...]` out of `words`; answers the text to show, if any.
- * An empty value is ignored, as scripts pass an unset variable.
+ * Removes `--version[=true|false|raw|vX.Y.Z...]` from `words` and returns the text to print, if
+ * any. An empty value is ignored, because scripts pass unset variables.
  * @throws UsageError for other values, and for a version that is not this release
  */
 export function takeVersion(words: readonly string[]): {
@@ -42,7 +42,7 @@ export function versionText(value: string): string {
     : `keelson ${info.gitVersion} (Keelson ${keelsonVersion})`;
 }
 
-/** Major and minor number: patch releases and builds differ in neither wire nor flags. */
+/** Major and minor version; patch releases and builds have the same API and flags. */
 function release(): string {
   return minorOf(versionInfo().gitVersion) ?? "";
 }

@@ -45,7 +45,7 @@ describe("workers", () => {
     return assert.fail(`never saw ${pattern}: ${text}`);
   }
 
-  it("are one server: what one has written, the next connection reads", async () => {
+  it("behave as one server: the next connection reads what one worker has written", async () => {
     for (let index = 0; index < 20; index++) {
       const body = JSON.stringify({ metadata: { name: `a-${index}` } });
       assert.equal((await call("POST", collection, body)).status, 201);
@@ -55,7 +55,7 @@ describe("workers", () => {
     }
   });
 
-  it("show the figures of all, whichever is asked", async () => {
+  it("serve the metrics of all workers from any worker", async () => {
     const created = /^apiserver_request_total\{verb="POST".*resource="configmaps".* 20$/m;
     for (let asked = 0; asked < 4; asked++) {
       // A request is counted after its response.
@@ -71,7 +71,7 @@ describe("workers", () => {
     }
   });
 
-  it("are replaced when they die", async () => {
+  it("are replaced when they exit", async () => {
     const victim = Number(await seen(/keelson: workers (\d+), \d+/));
     process.kill(victim, "SIGKILL");
     await seen(new RegExp(`worker ${victim} exited; starting another one`));
@@ -80,7 +80,7 @@ describe("workers", () => {
     }
   });
 
-  it("end with the process that started them", async () => {
+  it("exit with the primary process", async () => {
     const [, ...workers] = /keelson: workers (\d+), (\d+)/.exec(text)!.map(Number);
     const ended = new Promise((resolve) => primary.once("close", resolve));
     primary.kill("SIGTERM");
@@ -88,7 +88,7 @@ describe("workers", () => {
     for (const pid of workers) assert.throws(() => process.kill(pid, 0), /ESRCH/);
   });
 
-  /** Over a connection of its own. */
+  /** Sends a request over a new connection. */
   function call(method: string, where: string, body?: string): Promise<Answer> {
     const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
     const agent = new Agent({ rejectUnauthorized: false, keepAlive: false });

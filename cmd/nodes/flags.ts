@@ -11,7 +11,7 @@ export const simulationFlags = {
   "node-name-prefix": flag(
     "string",
     namePrefix,
-    "prefix of the names of simulated nodes, before a number from 0",
+    "prefix of the names of simulated nodes, which are numbered from 0",
   ),
   "node-capacity": flag(
     "pairs",
@@ -22,40 +22,41 @@ export const simulationFlags = {
   "node-labels": flag(
     "pairs",
     new Map(),
-    "labels of simulated nodes beside those of a kubelet, as key=value pairs",
+    "labels of simulated nodes in addition to those that a kubelet sets, as key=value pairs",
   ),
   "node-secondary-ip": flag(
     "ip",
     "",
-    "IP address of the other family that simulated nodes report as well; their pods get addresses of " +
+    "additional IP address of simulated nodes, of the other family; their pods get addresses of " +
       "both families (default: one family, unless nodes have podCIDRs of both)",
   ),
   "static-pod-path": flag(
     "string",
     "",
-    "file or folder with the manifests of static pods of the simulated nodes; a subfolder that is named " +
-      "after a node has those of that node alone (default: no static pods)",
+    "file or directory of the manifests of static pods of the simulated nodes; a subdirectory " +
+      "with the name of a node applies only to that node (default: no static pods)",
   ),
   "event-qps": flag(
     "int",
     eventsPerSecond,
-    "Events per second that all simulated nodes of this process record; those beyond are lost; 0 = no limit",
+    "maximum number of Events per second that all simulated nodes of this process record; Events " +
+      "beyond it are dropped; 0 = no limit",
     { minimum: 0 },
   ),
   "pod-start-delay": flag(
     "duration",
     delays.startMs,
-    "time from the admission of a simulated pod to the start of its containers",
+    "delay between the admission of a simulated pod and the start of its containers",
   ),
   "pod-ready-delay": flag(
     "duration",
     delays.readyMs,
-    "time from the start of a simulated container until it is ready",
+    "delay between the start of a simulated container and its readiness",
   ),
   "job-pod-duration": flag(
     "duration",
     delays.jobMs,
-    "time for which the simulated containers of a Job's pod run before they succeed",
+    "time for which simulated containers of a Job's pods run before they succeed",
   ),
   "default-storage-class": flag(
     "string",
@@ -66,27 +67,27 @@ export const simulationFlags = {
   "port-forward-targets": flag(
     "list",
     portForwardTargets,
-    "CIDRs of the addresses to which the annotation simulated.keelson.dev/port-forward of a pod may " +
-      "forward its ports; this process connects to them",
+    "CIDRs of the addresses to which the annotation simulated.keelson.dev/port-forward of a pod " +
+      "may forward ports; this process connects to them",
   ),
   stages: flag(
     "bool",
     true,
-    "create the CustomResourceDefinition of KWOK's Stages unless there is one; Stages are followed " +
+    "create the CustomResourceDefinition of KWOK's Stages if it is absent; Stages take effect " +
       "wherever it exists",
   ),
   seed: flag(
     "string",
     "",
-    "text that decides, with names, what simulated nodes and Stages leave to chance: choices by " +
-      "weight, jitter, times of flapping (default: chosen at random)",
+    "seed of the random decisions of simulated nodes and Stages, which also depend on names: " +
+      "choices by weight, jitter, times of flapping (default: random)",
   ),
 } as const;
 
-/** Most nodes of one process. */
+/** Maximum number of simulated nodes of one process. */
 export const mostNodes = 20_000;
 
-/** @throws UsageError for amounts that are no quantities and ranges that are no CIDRs */
+/** @throws UsageError for invalid quantities and CIDRs */
 export function simulationSettings(
   values: FlagValues<typeof simulationFlags>,
 ): Pick<
@@ -126,7 +127,7 @@ export function simulationSettings(
 function portForwardRanges(cidrs: readonly string[]): readonly string[] {
   for (const cidr of cidrs) {
     if (parseCidr(cidr) !== undefined) continue;
-    throw new UsageError(`--port-forward-targets: ${JSON.stringify(cidr)} is no CIDR`);
+    throw new UsageError(`--port-forward-targets: ${JSON.stringify(cidr)} is not a CIDR`);
   }
   return cidrs;
 }

@@ -15,25 +15,35 @@ const nodesFlags = {
   "node-ip": flag(
     "ip",
     "",
-    "IP address that the nodes report and their kubelets serve on (default: that of the host)",
+    "IP address that the nodes report and their kubelets listen on (default: the host's)",
   ),
   "wait-for-pod-cidr": flag(
     "bool",
     false,
-    "give pods addresses of the podCIDR of their node only, which node IPAM allocates " +
-      "(kube-controller-manager --allocate-node-cidrs); until then pods stay in ContainerCreating; " +
-      "by default nodes without a podCIDR take a /24 of 10.128.0.0/9",
+    "assign pod IPs only from the podCIDR of the node, which node IPAM allocates " +
+      "(kube-controller-manager --allocate-node-cidrs); until then pods stay in " +
+      "ContainerCreating; if false, nodes without a podCIDR use a /24 of 10.128.0.0/9",
   ),
   "client-ca-file": flag(
     "string",
     "",
-    "file with the CA certificates that verify clients of the kubelets (PEM); without it the " +
-      "nodes serve no logs and no exec",
+    "file with the CA certificates that verify clients of the kubelets (PEM); without it, the " +
+      "nodes do not serve logs, exec and the like",
   ),
-  "kube-api-qps": flag("int", 1_000, "requests per second to the API server", { minimum: 1 }),
-  "kube-api-burst": flag("int", 2_000, "requests at once to the API server after an idle time", {
-    minimum: 1,
-  }),
+  "kube-api-qps": flag(
+    "int",
+    1_000,
+    "maximum average number of requests per second to the API server",
+    { minimum: 1 },
+  ),
+  "kube-api-burst": flag(
+    "int",
+    2_000,
+    "maximum burst of requests to the API server above --kube-api-qps",
+    {
+      minimum: 1,
+    },
+  ),
 } as const;
 
 const allFlags = { ...nodesFlags, ...simulationFlags, ...loggingFlags } as const;

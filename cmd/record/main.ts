@@ -13,23 +13,24 @@ const recordFlags = {
   namespaces: flag(
     "list",
     [],
-    "namespaces to record, comma-separated; empty = all, and cluster-scoped objects",
+    "namespaces to record, comma-separated; empty = all namespaces and cluster-scoped objects",
   ),
   kinds: flag(
     "list",
     [],
     "kinds or resources to record, comma-separated, as deployments, pods or widgets.example.com; " +
-      "* = all except Events, Leases, IPAddresses and ServiceCIDRs (default: *). With --namespaces, " +
-      "cluster-scoped kinds are recorded only if they are named",
+      "* = all except Events, Leases, IPAddresses and ServiceCIDRs (default: *). With " +
+      "--namespaces, cluster-scoped kinds are recorded only if listed here",
   ),
-  watch: flag("bool", false, "go on with the changes until SIGTERM or SIGINT"),
+  watch: flag("bool", false, "record changes as well, until SIGTERM or SIGINT"),
   proxy: flag(
     "bool",
     false,
-    "serve the API server on 127.0.0.1 for kubectl and controllers, and go on with the changes, until " +
-      "SIGTERM or SIGINT. --dir gets proxy.kubeconfig for clients, and requests.jsonl with their requests",
+    "proxy the API server on 127.0.0.1 for kubectl and controllers and record changes, until " +
+      "SIGTERM or SIGINT; writes proxy.kubeconfig for clients and requests.jsonl with their " +
+      "requests to --dir",
   ),
-  "secure-port": flag("int", 0, "port of --proxy; 0 = any free one"),
+  "secure-port": flag("int", 0, "port of --proxy on 127.0.0.1; 0 = any free one"),
 } as const;
 
 const allFlags = { ...recordFlags, ...loggingFlags } as const;
@@ -40,7 +41,8 @@ const recordGroups: readonly FlagGroup[] = [
 ];
 
 /**
- * `keelson record`: writes the objects of a cluster to a folder; with `--proxy`, passes on requests.
+ * `keelson record`: writes the objects of a cluster to a directory; with `--proxy`, forwards
+ * requests to it.
  * @throws UsageError for invalid flags
  */
 async function runRecord(words: readonly string[]): Promise<void> {

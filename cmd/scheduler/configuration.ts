@@ -5,7 +5,8 @@ import { fileFault } from "../flags/kubeconfig-endpoint.ts";
 import { UsageError } from "../flags/parse.ts";
 
 /**
- * The KubeSchedulerConfiguration in the file that a flag names; undefined without one.
+ * Reads the KubeSchedulerConfiguration from the file that a flag names; undefined if the flag is
+ * not set.
  * @throws UsageError
  */
 export function readSchedulerConfiguration(

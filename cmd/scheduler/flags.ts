@@ -11,16 +11,21 @@ const genericFlags = {
     "string",
     "",
     "file with a KubeSchedulerConfiguration of kubescheduler.config.k8s.io/v1 (YAML or JSON): " +
-      "profiles, plugins and their arguments; it overrides the flags of leader election and of " +
-      "the API client",
+      "profiles, plugins and their arguments; overrides the flags of leader election and of the " +
+      "API client",
   ),
   kubeconfig: flag("string", "", "kubeconfig file with the API server and the credentials for it"),
   master: flag("string", "", "URL of the API server; overrides the one in --kubeconfig"),
-  "kube-api-qps": flag("int", 50, "requests per second to the API server", atLeast1),
+  "kube-api-qps": flag(
+    "int",
+    50,
+    "maximum average number of requests per second to the API server",
+    atLeast1,
+  ),
   "kube-api-burst": flag(
     "int",
     100,
-    "requests at once to the API server after an idle time",
+    "maximum burst of requests to the API server above --kube-api-qps",
     atLeast1,
   ),
   "leader-elect": flag("bool", true, "schedule pods only while this process holds the Lease"),
@@ -30,7 +35,7 @@ const genericFlags = {
   "feature-gates": flag(
     "pairs",
     new Map(),
-    "feature gates to turn on or off, as name=true|false pairs; DRAAdminAccess, " +
+    "feature gates to enable or disable, as name=true|false pairs; DRAAdminAccess, " +
       "DRAConsumableCapacity, DRADeviceTaints, DRAPartitionableDevices and DRAPrioritizedList " +
       "are used",
   ),
@@ -38,10 +43,15 @@ const genericFlags = {
 
 const secureServingFlags = {
   "bind-address": flag("ip", "0.0.0.0", "IP address to serve health and metrics on"),
-  "secure-port": flag("int", 10_259, "port to serve health and metrics on (HTTPS); 0 = none", {
-    minimum: 0,
-    maximum: 65_535,
-  }),
+  "secure-port": flag(
+    "int",
+    10_259,
+    "port to serve health and metrics on (HTTPS); 0 = do not serve",
+    {
+      minimum: 0,
+      maximum: 65_535,
+    },
+  ),
   "cert-dir": flag(
     "string",
     "",

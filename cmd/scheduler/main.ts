@@ -35,7 +35,7 @@ function schedulerOptions(values: Values): SchedulerProgramOptions {
   const configuration = readSchedulerConfiguration("config", values.config, domain);
   const kubeconfig = values.kubeconfig || (configuration?.kubeconfig ?? "");
   const endpoint = () => kubeconfigEndpoint(kubeconfig, { master: values.master });
-  // Refuses an invalid kubeconfig before anything starts.
+  // Rejects an invalid kubeconfig before anything starts.
   endpoint();
   return {
     endpoint,

@@ -7,7 +7,7 @@ import { type Fault, type RequestFilter, type TestServer } from "#controlplane";
 /** Addresses and credentials of a server and its control interface. */
 export interface ServerDescription {
   readonly url: string;
-  /** Authority of the server's certificate (PEM). */
+  /** CA certificate of the server (PEM). */
   readonly ca: string;
   readonly kubeconfig: string;
   /** Bearer token of the administrator, for the API. */
@@ -19,12 +19,12 @@ export interface ServerDescription {
 
 export interface ControlServerOptions {
   readonly server: TestServer;
-  /** 0 = any free port. */
+  /** Port to listen on; 0 = any free one. */
   readonly port: number;
   readonly token: string;
 }
 
-/** A failure of a control request. */
+/** Error response to a control request. */
 class ControlError extends Error {
   constructor(
     readonly code: number,
@@ -36,9 +36,9 @@ class ControlError extends Error {
 
 interface Call {
   readonly server: TestServer;
-  /** Undefined = no body. */
+  /** Parsed body of the request; undefined if it is empty. */
   readonly body: unknown;
-  /** Of the fork; undefined for the first server. */
+  /** ID of the fork; undefined for the first server. */
   readonly fork: string | undefined;
 }
 
@@ -49,20 +49,20 @@ interface Answer {
 
 const mostForks = 256;
 const mostBodyBytes = 64 * 1024;
-/** One move of the clock; a year fires some millions of timers. */
+/** Maximum time of one advance of the clock in milliseconds; a year fires millions of timers. */
 const mostAdvanceMs = 366 * 86_400_000;
 const done: Answer = { code: 204 };
 
 /**
- * The control interface of a test server over HTTP on loopback: forks, reset, faults, recorded requests
- * and time, behind a bearer token. A fork has the same interface below `/control/forks/ID`.
+ * The control interface of a test server over HTTP on loopback, with a bearer token: forks, reset,
+ * faults, recorded requests and the clock. A fork has the same interface under `/control/forks/ID`.
  */
 export class ControlServer {
   private readonly http: Server;
   private readonly forks = new Map<string, TestServer>();
-  /** Forks that were started so far, which their names count. */
+  /** Number of forks started so far; the next ID is derived from it. */
   private count = 0;
-  /** Forks that are being started. */
+  /** Number of forks that are being started. */
   private starting = 0;
 
   private constructor(private readonly options: ControlServerOptions) {
@@ -88,7 +88,7 @@ export class ControlServer {
     return { url, ca: authorityIn(kubeconfig), kubeconfig, token, control, controlToken };
   }
 
-  /** Closes the interface, the forks and the server. */
+  /** Closes the control interface, the forks and the server. */
   async close(): Promise<void> {
     this.http.close();
     this.http.closeAllConnections();
@@ -106,7 +106,7 @@ export class ControlServer {
 
   private async answer(request: IncomingMessage): Promise<Answer> {
     if (!isAuthorized(request, this.options.token)) {
-      throw new ControlError(401, "a bearer token is needed: controlToken");
+      throw new ControlError(401, "controlToken is required as bearer token");
     }
     const body = await bodyOf(request);
     const [root, ...rest] = (request.url ?? "").slice(1).split(/[?#]/, 1)[0]!.split("/");
@@ -120,7 +120,7 @@ export class ControlServer {
     return handler({ server, body, fork });
   }
 
-  /** By method and path below the server. */
+  /** Handlers by method and path, relative to the server or fork. */
   private readonly handlers: Readonly<Record<string, (call: Call) => Answer | Promise<Answer>>> = {
     "GET ": ({ fork }) => ({ code: 200, body: this.describe(fork) }),
     "DELETE ": ({ fork }) => this.remove(fork),
@@ -157,7 +157,7 @@ export class ControlServer {
 
   private async fork(server: TestServer): Promise<Answer> {
     if (this.forks.size + this.starting >= mostForks) {
-      throw new ControlError(429, `there are ${mostForks} forks: delete some`);
+      throw new ControlError(429, `the limit of ${mostForks} forks is reached; delete some`);
     }
     const name = String(++this.count);
     this.starting++;
@@ -171,7 +171,10 @@ export class ControlServer {
 
   private async remove(name: string | undefined): Promise<Answer> {
     if (name === undefined) {
-      throw new ControlError(405, "the first server ends with the program; only forks are deleted");
+      throw new ControlError(
+        405,
+        "the first server exits with the program; only forks can be deleted",
+      );
     }
     const fork = this.forks.get(name);
     this.forks.delete(name);
@@ -180,7 +183,10 @@ export class ControlServer {
   }
 }
 
-/** Cuts, expires or delays watches: `{"action": "delay", "delayMs": 100, "filter": {…}}`. */
+/**
+ * Cuts, expires or delays watches as the body says: `{"action": "delay", "delayMs": 100, "filter":
+ * {…}}`.
+ */
 function disturb({ faults }: TestServer, body: unknown): { readonly watches?: number } {
   const { action, delayMs, filter = {}, ...others } = objectOf(body);
   refuseOthers(others);
@@ -196,12 +202,12 @@ async function moveClock(clock: VirtualClock, body: Readonly<Record<string, unkn
   const { advanceMs, to, ...others } = body;
   refuseOthers(others);
   if ((advanceMs === undefined) === (to === undefined)) {
-    throw new TypeError("one of advanceMs and to is needed");
+    throw new TypeError("one of advanceMs and to is required");
   }
   const until = to === undefined ? clock.now() + (advanceMs as number) : Date.parse(String(to));
   const distance = until - clock.now();
   if (!(distance >= 0 && distance <= mostAdvanceMs)) {
-    throw new TypeError("the clock moves forward, by a year at most");
+    throw new TypeError("the clock can only advance, by at most a year");
   }
   await clock.advance(distance);
 }
@@ -210,7 +216,7 @@ function clockOf(server: TestServer): VirtualClock {
   try {
     return server.clock;
   } catch {
-    throw new ControlError(409, "the server keeps real time: start it with --virtual-time");
+    throw new ControlError(409, "the server uses real time; start it with --virtual-time");
   }
 }
 
@@ -250,7 +256,7 @@ function isAuthorized({ headers }: IncomingMessage, token: string): boolean {
   return given.length === wanted.length && timingSafeEqual(given, wanted);
 }
 
-/** The JSON of the body; undefined = it is empty. */
+/** Parses the body as JSON; undefined if it is empty. */
 async function bodyOf(request: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = [];
   let size = 0;

@@ -1,4 +1,4 @@
-/** The test server as a suite in another language sees it: a process, a line of JSON, HTTP. */
+/** The test server as a test suite in another language uses it: a process, a line of JSON, HTTP. */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -33,14 +33,14 @@ describe("keelson testserver", () => {
       assert.deepEqual(await once(child, "exit"), [0, null]);
     });
 
-    it("describes itself and asks for the token of the control interface", async () => {
+    it("prints its description, and requires the token of the control interface", async () => {
       assert.deepEqual((await control("GET")).body, described);
       assert.match(described.ca, /^-----BEGIN CERTIFICATE-----/);
       const stranger = { ...described, controlToken: described.token };
       assert.equal((await control("GET", "", undefined, stranger)).code, 401);
     });
 
-    it("moves the time forward only", async () => {
+    it("advances the clock, and rejects earlier times", async () => {
       const { now } = (await control("GET", "/clock")).body;
       const to = new Date(Date.parse(now) + 90_000).toISOString();
       assert.deepEqual(await control("POST", "/clock", { to }), { code: 200, body: { now: to } });
@@ -58,7 +58,7 @@ describe("keelson testserver", () => {
       assert.equal((await control("GET", "/clock")).body.now < to, true);
     });
 
-    it("forks, and ends forks", async () => {
+    it("forks, and deletes forks", async () => {
       const { code, body: fork } = await control("POST", "/fork");
       assert.equal(code, 201);
       assert.notEqual(fork.url, described.url);
@@ -68,7 +68,7 @@ describe("keelson testserver", () => {
       assert.equal((await control("DELETE")).code, 405);
     });
 
-    it("takes faults and says what is wrong with others", async () => {
+    it("accepts faults, and reports what is invalid in others", async () => {
       const fault = { verb: "create", fail: 500, times: 3 };
       assert.equal((await control("POST", "/faults", fault)).code, 204);
       assert.deepEqual((await control("GET", "/faults")).body, { pending: 3 });
@@ -82,21 +82,21 @@ describe("keelson testserver", () => {
       assert.equal(unknown.code, 400);
     });
 
-    it("bounds bodies, and knows its paths and methods", async () => {
+    it("rejects large bodies, unknown paths and wrong methods", async () => {
       assert.equal((await control("POST", "/faults", " ".repeat(65_537))).code, 413);
       assert.equal((await control("PUT", "/clock", {})).code, 405);
       assert.equal((await control("GET", "/nothing")).code, 404);
     });
   });
 
-  it("ends when its standard input closes, and keeps real time without a flag", async () => {
+  it("exits when its standard input closes, and uses real time without a flag", async () => {
     await start();
     assert.equal((await control("GET", "/clock")).code, 409);
     child.stdin!.end();
     assert.deepEqual(await once(child, "exit"), [0, null]);
   });
 
-  it("carries a suite in Python", function () {
+  it("runs the test suite in Python", function () {
     if (spawnSync("python3", ["--version"]).error) this.skip();
     const keelson = `${process.execPath} --conditions=source --import=tsx cmd/keelson/main.ts`;
     const words = ["-m", "unittest", "discover", "-s", "examples/pytest"];

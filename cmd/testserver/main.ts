@@ -16,7 +16,8 @@ const testServerFlags = {
   "intercept-controllers": flag(
     "bool",
     false,
-    "record and fail the requests of controllers, scheduler and simulated nodes, too",
+    "also record requests of controllers, scheduler and simulated nodes, and inject faults into " +
+      "them",
   ),
   "virtual-time": flag(
     "bool",
@@ -34,7 +35,7 @@ const testServerGroups: readonly FlagGroup[] = [
 
 /**
  * `keelson testserver`: an API server in memory for tests in any language. Prints one line of JSON,
- * a `ServerDescription`, and ends on SIGTERM, or when a pipe at its standard input closes.
+ * a `ServerDescription`. Exits on SIGTERM, or when a pipe at its standard input closes.
  * @throws UsageError for invalid flags
  */
 async function runTestServer(words: readonly string[]): Promise<void> {
@@ -54,7 +55,7 @@ async function runTestServer(words: readonly string[]): Promise<void> {
   console.log(JSON.stringify(control.describe()));
   await Promise.race([aborted(signal), inputClosed()]);
   await control.close();
-  // An open pipe would keep the process alive.
+  // An open pipe would keep the process running.
   process.stdin.destroy();
 }
 
@@ -65,7 +66,10 @@ function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Never resolves for a terminal or a file, such as /dev/null. */
+/**
+ * Resolves when the pipe at standard input closes; never for a terminal or a file, such as
+ * /dev/null.
+ */
 function inputClosed(): Promise<void> {
   const status = fstatSync(process.stdin.fd);
   if (!status.isFIFO() && !status.isSocket()) return new Promise(() => undefined);
