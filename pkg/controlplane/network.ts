@@ -8,13 +8,13 @@ export const defaultNetwork: ServiceNetwork = {
   nodePorts: { first: 30_000, last: 32_767 },
 };
 
-/** An invalid network flag; the message is shown to the user as it is. */
+/** An invalid network flag; the message is shown to the user unchanged. */
 export class NetworkFlagError extends Error {
   override readonly name = "NetworkFlagError";
 }
 
 /**
- * What `--service-cluster-ip-range` and `--service-node-port-range` ask for.
+ * Parses `--service-cluster-ip-range` and `--service-node-port-range`.
  * @throws NetworkFlagError
  */
 export function serviceNetworkOf(cidrs: readonly string[], nodePorts: string): ServiceNetwork {
@@ -39,8 +39,8 @@ function familyOf(text: string): number {
 }
 
 /**
- * Address that is published as an endpoint of the Service `kubernetes`: `host`, or this machine's
- * address if that is unspecified or loopback, as in kube-apiserver; undefined if it has none.
+ * Address that is published as an endpoint of the Service `kubernetes`: `host`, or an address of
+ * this host if that is unspecified or loopback, as in kube-apiserver; undefined if there is none.
  */
 export function reachableAddress(host: string): string | undefined {
   const address = parseIp(host);
@@ -53,12 +53,12 @@ export function reachableAddress(host: string): string | undefined {
 /** Default address to listen on. */
 export const localhost = "127.0.0.1";
 
-/** Whether a server that listens there takes connections to all addresses of the machine. */
+/** Whether a server that listens on `host` accepts connections to all addresses of the host. */
 export function isWildcardAddress(host: string): boolean {
   return host === "0.0.0.0" || host === "::";
 }
 
-/** The host in URLs for clients on this machine. */
+/** The host in URLs for clients on this host. */
 export function urlHost(host: string): string {
   if (isWildcardAddress(host)) return localhost;
   return host.includes(":") ? `[${host}]` : host;

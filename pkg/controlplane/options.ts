@@ -20,7 +20,7 @@ import type { EncryptionAtRest } from "./storage/encryption.ts";
 import type { StorageOptions } from "./storage/open-storage.ts";
 import type { ServiceAccountOptions } from "./authentication/service-accounts.ts";
 
-/** Time after which every replica has seen the deletion of a namespace. */
+/** Time in ms after which every replica has seen the deletion of a namespace. */
 const settleMs = 1_500;
 
 /** Time for which an empty, terminating namespace is kept, in ms. */
@@ -35,16 +35,16 @@ export interface AuditOptions {
   readonly webhook?: WebhookDelivery | undefined;
 }
 
-/** How this server reaches other API servers. */
+/** How this server connects to aggregated API servers. */
 export interface AggregationOptions {
   /**
    * Client certificate of this server (PEM). Default: a generated one, unless `frontProxy` is given,
    * and none for a server that does not listen.
    */
   readonly client?: { readonly certificate: TextSource; readonly privateKey: TextSource };
-  /** Reach Services at ready endpoints only, never at their cluster address; default false. */
+  /** Connect only to ready endpoints of Services, never to their cluster IP; default false. */
   readonly endpointsOnly?: boolean;
-  /** Answer 502 in place of redirects of other servers; default true. */
+  /** Respond with 502 to clients that an aggregated API server redirects; default true. */
   readonly rejectRedirects?: boolean;
 }
 
@@ -63,27 +63,28 @@ export interface StartOptions {
   /** Default: in memory. */
   readonly storage?: StorageOptions;
   /**
-   * Folder of YAML and JSON files whose objects are loaded into the empty store before the server is
-   * ready, with their uids, times and status: a recording of `keelson record`, for example.
+   * Directory of YAML and JSON files whose objects are loaded into the empty store before the
+   * server is ready, with their uids, times and status: a recording of `keelson record`, for
+   * example.
    */
   readonly from?: string;
-  /** Port for HTTPS, 0 = any free one; absent = listen nowhere, requests come through `fetch`. */
+  /** Port for HTTPS; 0 = any free one, absent = do not listen: requests come through `fetch`. */
   readonly port?: number;
-  /** Default 127.0.0.1. */
+  /** IP address to listen on; default 127.0.0.1. */
   readonly host?: string;
   /** Directory of generated certificates and the admin token; absent = kept in memory. */
   readonly certificateDirectory?: string;
   /** Serving certificate (PEM); absent = that of `certificateDirectory`, generated if missing. */
   readonly serving?: { readonly certificate: TextSource; readonly privateKey: TextSource };
-  /** CA certificates that verify client certificates, besides the generated one (PEM). */
+  /** CA certificates that verify client certificates, in addition to the generated one (PEM). */
   readonly clientCa?: TextSource;
   readonly frontProxy?: FrontProxyOptions;
-  /** Requests to other API servers, which APIServices register. */
+  /** Requests to aggregated API servers, which APIServices register. */
   readonly aggregation?: AggregationOptions;
-  /** Serve HTTP/2 besides HTTP/1.1; default true. */
+  /** Serve HTTP/2 in addition to HTTP/1.1; default true. */
   readonly http2?: boolean;
   readonly tlsMinVersion?: "TLSv1.2" | "TLSv1.3";
-  /** Lines of `token,user,uid,"group1,group2"`. */
+  /** Static bearer tokens: lines of `token,user,uid,"group1,group2"`. */
   readonly tokens?: string;
   /** Accept bootstrap tokens from Secrets in kube-system; default false. */
   readonly bootstrapTokens?: boolean;
@@ -94,7 +95,10 @@ export interface StartOptions {
   readonly tokenWebhook?: TokenWebhookOptions;
   /** Requests without credentials become `system:anonymous`; default true. */
   readonly anonymous?: boolean;
-  /** In order; default RBAC. Members of `system:masters` may do everything in every mode. */
+  /**
+   * Authorization modes in order; default RBAC. `system:masters` is allowed everything in every
+   * mode.
+   */
   readonly authorization?: readonly AuthorizationMode[];
   /** Policy of the ABAC authorizer: one JSON object per line. */
   readonly authorizationPolicies?: string;
@@ -102,16 +106,16 @@ export interface StartOptions {
   readonly authorizationWebhook?: AuthorizationWebhook;
   /** An AuthorizationConfiguration (YAML or JSON), in place of `authorization`. */
   readonly authorizationConfiguration?: TextSource;
-  /** Admission plugins switched on or off by Kubernetes' names; default as in 1.34. */
+  /** Admission plugins to enable or disable, by Kubernetes' names; default as in 1.34. */
   readonly admissionPlugins?: AdmissionPluginFlags;
-  /** Configuration of single admission plugins. */
+  /** Configuration of individual admission plugins. */
   readonly admissionConfiguration?: {
     /** An AdmissionConfiguration (YAML or JSON). */
     readonly text: string;
     /** Directory of the files that it names; default the working directory. */
     readonly folder?: string;
   };
-  /** Simulated nodes in this process; absent = none. What is absent in it has its default. */
+  /** Simulated nodes in this process; absent = none. Absent settings have their defaults. */
   readonly nodes?: Partial<NodesSettings> & Pick<NodesSettings, "count">;
   /** Run the controllers in this process; default true. */
   readonly controllers?: boolean;
@@ -121,7 +125,10 @@ export interface StartOptions {
   readonly schedulerSettings?: SchedulerSettings;
   /** Which controllers run in this process, and their settings; absent = the defaults. */
   readonly controllerManager?: {
-    /** Absent = those that are on by default, and those of bootstrap tokens if they are accepted. */
+    /**
+     * Absent = those that are enabled by default, and those of bootstrap tokens if they are
+     * accepted.
+     */
     readonly selected?: readonly ControllerDescriptor[];
     readonly settings?: Partial<ControllerSettings>;
   };
@@ -138,7 +145,7 @@ export interface StartOptions {
   readonly compactionIntervalMs?: number;
   readonly apiDomain?: string;
   readonly labelDomain?: string;
-  /** `--runtime-config`: group versions and resources turned on or off. */
+  /** `--runtime-config`: group versions and resources to enable or disable. */
   readonly runtimeConfig?: ReadonlyMap<string, string>;
   /** Cluster IP ranges and node ports of Services; default 10.0.0.0/24 and 30000-32767. */
   readonly serviceNetwork?: ServiceNetwork;
@@ -147,17 +154,17 @@ export interface StartOptions {
   /** TLS of connections to kubelets (logs, exec, port-forward). */
   readonly kubelet?: KubeletTls;
   /**
-   * Types of node addresses by which kubelets are reached, most preferred first; empty or absent =
+   * Types of node addresses for connections to kubelets, most preferred first; empty or absent =
    * kube-apiserver's default, or InternalIP first if there are simulated nodes.
    */
   readonly kubeletAddressTypes?: readonly string[];
-  /** Allow containers to request privileged mode; default false. */
+  /** Allow privileged containers; default false. */
   readonly allowPrivileged?: boolean;
   /** `--feature-gates`: feature gates by name, "true" or "false". */
   readonly featureGates?: ReadonlyMap<string, string>;
-  /** Default: auditing is off. */
+  /** Audit backends; default none. */
   readonly audit?: AuditOptions | undefined;
-  /** A TracingConfiguration (YAML or JSON); absent = tracing is off. */
+  /** A TracingConfiguration (YAML or JSON); absent = tracing is disabled. */
   readonly tracing?: string;
   /** Serve profiles at `/debug/pprof/`; default true. */
   readonly profiling?: boolean;
@@ -171,7 +178,7 @@ export interface StartOptions {
    * flight.
    */
   readonly priorityAndFairness?: boolean;
-  /** Observes and fails requests, for tests of clients; see `testServer`. */
+  /** Observes requests and injects faults, for tests of clients; see `testServer`. */
   readonly interceptor?: RequestInterceptor;
   /** Wraps the clients of controllers, scheduler and simulated nodes in this process, for tests. */
   readonly wrapClient?: ClientWrapper;
@@ -182,31 +189,36 @@ export interface StartOptions {
   readonly report?: (what: string, error: unknown) => void;
 }
 
-/** Content of a server's store at one moment. Costs as much memory as the store changes later. */
+/**
+ * Content of a server's store at one moment. It uses memory only for what the store changes later.
+ */
 export interface ServerSnapshot {
   /**
-   * Forks the server: starts another one with this content, which it leaves as it is. The options
-   * replace those of the original; those that change what is served or stored make it a restart.
+   * Forks the server: starts another one with exactly this content. The options replace those of
+   * the original; options that change what is served or stored imply `restart`.
    */
   start(options?: StartOptions): Promise<RunningServer>;
   /**
-   * Starts a server with this content as a server starts on a store that it finds: it creates and
-   * repairs the objects that every server has. The options replace those of the original.
+   * Starts a server with this content as on an existing store: it creates and repairs bootstrap
+   * objects. The options replace those of the original.
    */
   restart(options?: StartOptions): Promise<RunningServer>;
 }
 
 export interface RunningServer {
-  /** `https://host:port`; "" when it listens nowhere. */
+  /** `https://host:port`; "" if it does not listen. */
   readonly url: string;
   /**
-   * For the user `admin`, who is in `system:masters`; "" when it listens nowhere, and when all
+   * Kubeconfig of the user `admin` in `system:masters`; "" if the server does not listen, or if all
    * certificates were supplied to a server without controllers.
    */
   readonly kubeconfig: string;
   /** Bearer token of the user `admin`. */
   readonly token: string;
-  /** A request of the user `admin` inside the process, with the semantics of the global `fetch`. */
+  /**
+   * Sends a request as the user `admin` within the process, with the semantics of the global
+   * `fetch`.
+   */
   fetch(path: string, init?: RequestInit): Promise<Response>;
   /**
    * Starts a second server on a copy of the store, on the clock of the first unless the options hold
@@ -216,8 +228,9 @@ export interface RunningServer {
   /** Takes a copy of the store, from which servers can be started; memory backend only. */
   snapshot(): ServerSnapshot;
   /**
-   * Shuts down: fails `/readyz` and serves on for `delayMs`, ends watches evenly over `spreadMs`,
-   * waits up to `graceMs` (default 5 s) for accepted requests, then releases all resources.
+   * Shuts down: fails `/readyz` and keeps serving for `delayMs`, closes watches evenly over
+   * `spreadMs`, waits up to `graceMs` (default 5 s) for accepted requests, then releases all
+   * resources.
    */
   close(options?: CloseOptions): Promise<void>;
 }

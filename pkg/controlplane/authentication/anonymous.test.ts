@@ -1,4 +1,4 @@
-/** Anonymous access by the flags of authentication and authorization. */
+/** Anonymous access, as authentication and authorization flags configure it. */
 import assert from "node:assert/strict";
 import { request } from "node:https";
 import { generateSigningKey } from "#authn";
@@ -52,7 +52,9 @@ describe("requests without credentials", () => {
       try {
         assert.equal(await statusOf(`${server.url}/healthz`), health);
         assert.equal(await statusOf(`${server.url}/api/v1/secrets`), secrets);
-        const warned = lines.filter((line) => line.includes("Anonymous authentication is off"));
+        const warned = lines.filter((line) =>
+          line.includes("Anonymous authentication is disabled"),
+        );
         const isWarned = options.authorization?.includes("AlwaysAllow") ?? false;
         assert.equal(warned.length, isWarned ? 1 : 0);
       } finally {

@@ -4,9 +4,9 @@ import type { TextSource } from "../files/file-reloader.ts";
 
 /** An authenticating front proxy (`--requestheader-*`). */
 export interface FrontProxyOptions {
-  /** CA certificates that verify its client certificate (PEM); not those of other clients. */
+  /** CA certificates that verify its client certificate (PEM), but not those of other clients. */
   readonly ca: TextSource;
-  /** Accepted common names; none = any. */
+  /** Accepted common names; empty = any. */
   readonly allowedNames: readonly string[];
   readonly headers: RequestHeaderNames;
 }
@@ -22,6 +22,6 @@ export interface TokenWebhookOptions {
   readonly endpoint: Endpoint;
   /** Time for which its responses are cached, in ms; default 2 minutes. */
   readonly cacheMs?: number;
-  /** API version of the TokenReview that is sent; default v1beta1, as in Kubernetes. */
+  /** API version of sent TokenReviews; default v1beta1, as in Kubernetes. */
   readonly version?: "v1" | "v1beta1";
 }

@@ -31,7 +31,9 @@ import type { ServiceAccountKeys } from "./service-accounts.ts";
 export interface AuthenticationParts {
   readonly options: StartOptions;
   readonly adminToken: string;
-  /** Generated CA certificate (PEM); "" = none was needed, undefined = the server does not listen. */
+  /**
+   * Generated CA certificate (PEM); "" = none was required, undefined = the server does not listen.
+   */
   readonly ownAuthority: string | undefined;
   readonly files: FileReloader;
   readonly keys: ServiceAccountKeys;
@@ -43,7 +45,7 @@ export interface AuthenticationParts {
   readonly report: (what: string, error: unknown) => void;
   readonly tracer: Tracer;
   readonly metrics: TokenCacheMetrics;
-  /** Aborts when the server ends. */
+  /** Aborts when the server stops. */
   readonly life: AbortSignal;
 }
 
@@ -53,7 +55,10 @@ export interface Authentication {
 }
 
 const goodMs = 10_000;
-/** Every replica must notice a revocation within one second. */
+/**
+ * Time in ms for which a lookup is cached: every replica must notice a revocation within one
+ * second.
+ */
 const accountGoodMs = 500;
 const webhookTimeoutMs = 30_000;
 const webhookCacheMs = 120_000;
@@ -89,8 +94,8 @@ export function buildAuthentication(parts: AuthenticationParts): Authentication 
 }
 
 /**
- * As in kube-apiserver, anonymous requests are refused when `--authorization-mode` contains
- * AlwaysAllow, even with `--anonymous-auth`: each of them could do everything. An
+ * As in kube-apiserver, anonymous requests are rejected if `--authorization-mode` contains
+ * AlwaysAllow, even with `--anonymous-auth`: they would be allowed everything. An
  * AuthenticationConfiguration that configures `anonymous` overrides this.
  */
 function isAnonymousAllowed({
@@ -100,7 +105,10 @@ function isAnonymousAllowed({
 }: StartOptions): boolean {
   const isEverythingAllowed = authorization.includes("AlwaysAllow");
   if (anonymous && isEverythingAllowed) {
-    logger?.info(0, "Anonymous authentication is off: --authorization-mode contains AlwaysAllow");
+    logger?.info(
+      0,
+      "Anonymous authentication is disabled: --authorization-mode contains AlwaysAllow",
+    );
   }
   return anonymous && !isEverythingAllowed;
 }

@@ -7,7 +7,7 @@ import type { StartOptions } from "../options.ts";
 
 export interface TrustParts {
   readonly options: StartOptions;
-  /** Generated CA certificate (PEM); "" = none was needed, or the server does not listen. */
+  /** Generated CA certificate (PEM); "" = none was required, or the server does not listen. */
   readonly ownAuthority: string;
   readonly files: FileReloader;
   readonly registry: Registry;
@@ -21,8 +21,9 @@ const name = "extension-apiserver-authentication";
 const betweenLooksMs = 10_000;
 
 /**
- * Tells extension servers whose word counts here, as long as the signal has not aborted: through a
- * ConfigMap of kube-system that all replicas write together.
+ * Publishes to extension API servers which client CAs and front proxies this server trusts, in the
+ * ConfigMap extension-apiserver-authentication that all replicas merge into, until the signal
+ * aborts.
  */
 export async function publishClusterAuthenticationTrust(
   parts: TrustParts,
@@ -36,7 +37,7 @@ export async function publishClusterAuthenticationTrust(
     try {
       await write(parts, trust(), signal);
     } catch (error) {
-      // Another replica was faster; what it wrote is looked at in the next round.
+      // Another replica wrote first; its change is merged in the next round.
       if (!signal.aborted && !isConflict(error))
         report(`Failed to publish ConfigMap ${name}`, error);
     }

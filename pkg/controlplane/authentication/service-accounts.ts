@@ -11,19 +11,25 @@ import type { ServerDocument } from "#server";
 import { fromFlag } from "../files/file-reloader.ts";
 
 export interface ServiceAccountOptions {
-  /** New tokens carry the first, tokens of all are accepted; default `https://kubernetes.default.svc`. */
+  /**
+   * The first is used for new tokens, tokens of all are accepted; default
+   * `https://kubernetes.default.svc`.
+   */
   readonly issuers?: readonly string[];
   /** Audiences of the API server: tokens must be bound to one of them; default: the issuers. */
   readonly audiences?: readonly string[];
-  /** Private key that signs tokens (PEM); absent = one is generated. */
+  /** Private key that signs tokens (PEM); absent = generated. */
   readonly signingKey?: string;
-  /** Further keys whose tokens are accepted (PEM). */
+  /** Additional keys that verify tokens (PEM). */
   readonly keys?: readonly string[];
   /** URI of the JSON Web Key Set; default: below the issuer. */
   readonly jwksUri?: string;
   /** Maximum validity of a requested token, in seconds; absent = no limit. */
   readonly mostSeconds?: number;
-  /** Extend injected tokens to a year, for clients that do not reload them; default true. */
+  /**
+   * Extend the validity of tokens projected into pods to a year, for clients that do not reload
+   * them; default true.
+   */
   readonly extends?: boolean;
 }
 
@@ -42,7 +48,7 @@ const defaultIssuer = "https://kubernetes.default.svc";
 const keysPath = "/openid/v1/jwks";
 
 /**
- * Parses the keys, once for the parts of a server and for its forks, which share the options.
+ * Parses the keys once per options object, which the parts of a server and its forks share.
  * @throws FileError for keys that cannot be used
  */
 export const serviceAccountKeys = memoize(parseKeys);
@@ -66,7 +72,7 @@ function parseKeys(options: ServiceAccountOptions): ServiceAccountKeys {
   };
 }
 
-/** What others need to verify tokens, by path. */
+/** Documents for verifiers of tokens (OpenID discovery and key set), by path. */
 export function issuerDocuments(keys: ServiceAccountKeys): ReadonlyMap<string, ServerDocument> {
   const { issuer, jwksUri, accepted } = keys;
   const jwks = {

@@ -32,9 +32,9 @@ import { serviceAccountKeys, issuerDocuments } from "../authentication/service-a
 export interface AccessControl {
   readonly authenticator: Authenticator;
   readonly authorizer: Authorizer;
-  /** Collections that the authorizers watch. */
+  /** Resources that the authorizers watch. */
   readonly followed: readonly FollowedKind[];
-  /** Checks of authorization that admission makes. */
+  /** Authorization checks of admission plugins. */
   readonly accessChecks: AccessChecks;
   readonly createHandlers: ReadonlyMap<string, CreateHandler>;
   readonly documents: ReadonlyMap<string, ServerDocument>;
@@ -48,7 +48,7 @@ export interface AccessControlOptions {
   readonly files: FileReloader;
   readonly catalog: Catalog;
   readonly accessDefaults: readonly AccessDefault[];
-  /** Present if the store holds the default roles, or what has become of them. */
+  /** Present if the store already holds the default roles, possibly changed by clients. */
   readonly inherited: object | undefined;
   readonly clock: Clock;
   /** Whether a feature gate is on. */
@@ -58,7 +58,7 @@ export interface AccessControlOptions {
   readonly instruments: Instruments;
   /** Records calls to webhooks. */
   readonly tracer: Tracer;
-  /** Aborts when the server ends. */
+  /** Aborts when the server stops. */
   readonly life: AbortSignal;
   /** Called by the first request: the registry itself needs the authorizer. */
   readonly registry: () => Registry;
@@ -68,7 +68,7 @@ export function buildAccessControl(from: AccessControlOptions): AccessControl {
   const { options, catalog } = from;
   const { domain } = catalog;
   const rbac = new RbacAuthorizer(resolve("rbac.authorization.{api}", domain));
-  // Default roles are in force before they are stored and before informers have synced.
+  // Default roles are in effect before they are stored and before informers have synced.
   if (from.inherited === undefined) {
     for (const { kind, object } of from.accessDefaults) rbac.set(kind.kind as AccessKind, object);
   }

@@ -10,7 +10,7 @@ import { startServer } from "../index.ts";
 
 const refused = 'pods is forbidden: User "u" cannot list resource "pods" in API group "" at the';
 
-describe("servers that ask a webhook who may do what", () => {
+describe("servers with an authorization webhook", () => {
   let folder: string;
   let hook: Server;
   let heard: any[];
@@ -68,7 +68,7 @@ describe("servers that ask a webhook who may do what", () => {
   });
   const rbac = { type: "RBAC", name: "rbac" };
 
-  it("as the mode Webhook does", async () => {
+  it("authorize by --authorization-mode=Webhook", async () => {
     const server = await startServer({
       controllers: false,
       authorization: ["Webhook", "RBAC"],
@@ -83,7 +83,7 @@ describe("servers that ask a webhook who may do what", () => {
     await server.close();
   });
 
-  it("not without a file that leads to it", async () => {
+  it("reject --authorization-mode=Webhook without a kubeconfig", async () => {
     for (const authorizationWebhook of [undefined, { kubeconfigFile: `${file}.none` }]) {
       const asking = { authorization: ["Webhook"] as const, controllers: false };
       const options = { ...asking, ...(authorizationWebhook && { authorizationWebhook }) };
@@ -91,7 +91,7 @@ describe("servers that ask a webhook who may do what", () => {
     }
   });
 
-  it("by a configuration that is followed, and kept when it becomes wrong", async () => {
+  it("reload the AuthorizationConfiguration, and keep the last valid one", async () => {
     const conditions = {
       matchConditionSubjectAccessReviewVersion: "v1",
       matchConditions: [{ expression: "request.user != 'u'" }],
@@ -100,7 +100,7 @@ describe("servers that ask a webhook who may do what", () => {
     writeFileSync(own, configuration(webhook(conditions), rbac));
     const told: string[] = [];
     const sleepers = new Set<() => void>();
-    // Looks at files come every two seconds.
+    // Files are checked every two seconds.
     const clock: Clock = {
       ...systemClock,
       sleep: (ms, signal, options) => {
@@ -117,7 +117,7 @@ describe("servers that ask a webhook who may do what", () => {
       authorizationConfiguration: { file: own },
       report: (what, error) => told.push(`${what}: ${String(error)}`),
     });
-    /** Writes the file and has it looked at until that has shown. */
+    /** Writes the file and waits until the change has taken effect. */
     const follow = async (changed: string, shows: () => Promise<boolean>) => {
       writeFileSync(own, changed);
       while (!(await shows())) {
@@ -136,7 +136,7 @@ describe("servers that ask a webhook who may do what", () => {
     await follow(configuration(webhook()), async () => told.length === 2);
     assert.ok(await says(403));
     assert.match(told[0]!, /^Failed to reload \/.*: ConfigurationFault: expected apiVersion/);
-    assert.match(told[1]!, /authorizers other than webhooks cannot come or go/);
+    assert.match(told[1]!, /authorizers other than webhooks cannot be added or removed/);
 
     await follow(configuration(webhook(), rbac), () => says(200));
     await follow(configuration(rbac), () => says(403));
@@ -144,8 +144,8 @@ describe("servers that ask a webhook who may do what", () => {
   });
 });
 
-describe("servers that go by policies of attributes", () => {
-  it("as their file has them, and tell so in reviews", async () => {
+describe("servers with an ABAC policy", () => {
+  it("authorize by the policy file, also in SelfSubjectRulesReviews", async () => {
     const policy = (spec: object): string =>
       JSON.stringify({
         apiVersion: "abac.authorization.kubernetes.io/v1beta1",
@@ -206,7 +206,7 @@ describe("servers that go by policies of attributes", () => {
     }
   });
 
-  it("are refused with a file that says nothing, or without one", async () => {
+  it("do not start without a policy file or with an invalid one", async () => {
     const starting = (authorizationPolicies?: string): Promise<unknown> =>
       startServer({
         authorization: ["ABAC"],

@@ -28,11 +28,11 @@ import { type FileReloader, fromFlag, type TextSource } from "../files/file-relo
 
 export interface AuthorizationWebhook {
   readonly kubeconfigFile: string;
-  /** Version of the SubjectAccessReview that is sent; default v1beta1, as in Kubernetes. */
+  /** API version of sent SubjectAccessReviews; default v1beta1, as in Kubernetes. */
   readonly version?: "v1" | "v1beta1";
-  /** Milliseconds; default 5 minutes. */
+  /** Time in ms for which `allowed` responses are cached; default 5 minutes. */
   readonly authorizedMs?: number;
-  /** Milliseconds; default 30 seconds. */
+  /** Time in ms for which other responses are cached; default 30 seconds. */
   readonly unauthorizedMs?: number;
 }
 
@@ -50,23 +50,23 @@ export interface AuthorizationOptions {
 export interface AuthorizerParts {
   readonly clock: Clock;
   readonly domain: Domain;
-  /** The authorizers that know from memory. */
+  /** The authorizers that decide from watched objects. */
   readonly rbac: Authorizer;
   readonly nodes: Authorizer;
   readonly report: (what: string, error: unknown) => void;
   readonly files: FileReloader;
   readonly tracer: Tracer;
-  /** Ends connections to webhooks. */
+  /** Closes connections to webhooks. */
   readonly life: AbortSignal;
 }
 
-/** What is being asked when a webhook is replaced gets its answer. */
+/** Time in ms for which a replaced webhook stays open for requests in flight. */
 const lingerMs = 60_000;
 const webhookTimeoutMs = 30_000;
 const defaultAuthorizedMs = 300_000;
 const defaultUnauthorizedMs = 30_000;
 
-/** The authorizers in force; those of a changed configuration take their place. */
+/** The configured authorizers. A reloaded configuration replaces them. */
 export class ConfiguredAuthorizers implements Authorizer {
   private inForce: Authorizer = alwaysDeny;
   private clients: readonly WebhookClient[] = [];
@@ -103,13 +103,15 @@ export class ConfiguredAuthorizers implements Authorizer {
     return this.inForce.rules?.(user, namespace) ?? nothing;
   }
 
-  /** What authorizers know from memory is followed from the start, so these stay. */
+  /**
+   * Replaces the webhooks. Other authorizers watch objects from the start, so their set is fixed.
+   */
   private take(configured: readonly ConfiguredAuthorizer[]): void {
     const types = typesOf(configured);
     const { known = types } = this;
     if (types.size !== known.size || [...types].some((type) => !known.has(type))) {
       throw new ConfigurationFault(
-        "authorizers other than webhooks cannot come or go while the server runs",
+        "authorizers other than webhooks cannot be added or removed while the server runs",
       );
     }
     this.known = types;
@@ -176,7 +178,7 @@ function close(clients: readonly WebhookClient[]): void {
   for (const client of clients) client.close();
 }
 
-/** Modes as a configuration. */
+/** Converts modes to an AuthorizationConfiguration. */
 function flagged({ modes = ["RBAC"], webhook }: AuthorizationOptions) {
   return modes.map((type): ConfiguredAuthorizer => {
     const name = type.toLowerCase();
@@ -198,7 +200,7 @@ function flagged({ modes = ["RBAC"], webhook }: AuthorizationOptions) {
   });
 }
 
-/** Files that a kubeconfig names lie beside it unless their paths are absolute. */
+/** Reads a kubeconfig. Relative paths of files in it are relative to its directory. */
 function endpointOf(file: string) {
   try {
     const folder = path.dirname(file);

@@ -27,13 +27,13 @@ export interface ReconcileOptions {
   readonly accessDefaults: readonly AccessDefault[];
 }
 
-/** Attempts per object when others change it concurrently. */
+/** Attempts per object if other clients change it concurrently. */
 const attempts = 10;
 
 /**
- * Creates the default roles and bindings, and restores missing rules and subjects. Additions are
- * kept; objects annotated with `autoupdate: "false"` are left alone. Replicas may run this
- * concurrently.
+ * Creates the default roles and bindings, and restores missing rules and subjects. Additional rules
+ * and subjects are kept; objects annotated with `autoupdate: "false"` are skipped. Replicas may run
+ * this concurrently.
  */
 export async function reconcileBootstrapRoles(options: ReconcileOptions): Promise<void> {
   const { accessDefaults: defaults, catalog } = options;
@@ -133,7 +133,7 @@ function keyOf({ metadata }: any): string {
   return `${metadata.namespace ?? ""}/${metadata.name}`;
 }
 
-/** Adds what is missing. The rules of an aggregated role come from its controller. */
+/** Adds missing rules and subjects. The rules of an aggregated role come from its controller. */
 function merge(wanted: any, present: any): any {
   const metadata = {
     ...present.metadata,

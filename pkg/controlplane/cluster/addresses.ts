@@ -3,7 +3,7 @@ import { StartError } from "../start/start-error.ts";
 
 const balancer = "balancer:6443";
 
-/** What the files of `deploy/` name beside the balancer, as `name:port`. */
+/** Addresses that the files of `deploy/` contain, except the load balancer's, as `name:port`. */
 const places = [
   ...numbered("etcd", 3).flatMap((name) => [`${name}:2379`, `${name}:2380`]),
   ...numbered("apiserver", 3).map((name) => `${name}:6443`),
@@ -26,34 +26,34 @@ export class ClusterAddresses {
   }
 
   /**
-   * Free ports for all of them, and for the balancer `port` unless that is 0; held until they are
-   * released.
+   * Reserves a free port for each process, and `port` for the load balancer unless it is 0, until
+   * `release` is called.
    * @throws StartError if the port is in use
    */
   static async free(port: number): Promise<ClusterAddresses> {
     const first = await holdPort(port).catch((error: NodeJS.ErrnoException) => {
       throw new StartError(`--port: ${port} cannot be used (${error.code})`);
     });
-    // All are held until all are found.
+    // All ports stay reserved until all are found.
     const others = await Promise.all(places.map(() => holdPort(0)));
     const found = new Map(places.map((place, index) => [place, others[index]!.port]));
     found.set(balancer, first.port);
     return new ClusterAddresses(found, [first, ...others]);
   }
 
-  /** Frees the ports for the processes that listen on them. */
+  /** Releases the ports for the processes that will listen on them. */
   async release(): Promise<void> {
     await Promise.all(this.#held.map((each) => each.release()));
   }
 
-  /** The same places, some of them at other ports. */
+  /** Returns the same addresses with the ports of some replaced. */
   moved(ports: ReadonlyMap<string, number>): ClusterAddresses {
     return new ClusterAddresses(new Map([...this.#ports, ...ports]), []);
   }
 
   port(place: string): number {
     const port = this.#ports.get(place);
-    if (port === undefined) throw new Error(`${place} is no place of the cluster`);
+    if (port === undefined) throw new Error(`${place} is not an address of the cluster`);
     return port;
   }
 
@@ -61,7 +61,7 @@ export class ClusterAddresses {
     return `127.0.0.1:${this.port(place)}`;
   }
 
-  /** A text of `deploy/` with the places of this machine. */
+  /** Returns a text of `deploy/` with the addresses replaced by those on this host. */
   replaced(text: string): string {
     let replaced = text;
     for (const place of this.#ports.keys()) replaced = replaced.replaceAll(place, this.of(place));

@@ -10,64 +10,64 @@ import { LocalProcess } from "./local-process.ts";
 import { type ClientFiles, waitUntilServing } from "./serving.ts";
 
 export interface ClusterOptions {
-  /** Certificates, data and logs; existing ones are reused. */
+  /** Directory of certificates, data and logs; existing ones are reused. */
   readonly directory: string;
   /** Port of the load balancer; 0 = any free one. */
   readonly port: number;
-  /** More flags for every API server. */
+  /** Additional flags of every API server. */
   readonly apiserverFlags?: readonly string[];
   readonly managerFlags?: readonly string[];
-  /** Options of Node for the controller manager of a name. */
+  /** Node options of the controller manager with a name. */
   readonly managerNodeFlags?: (name: string) => readonly string[];
   /** Inserts a proxy between two processes: resolves with the port of the proxy. */
   readonly route?: (link: Link) => Promise<number>;
-  /** Ends the start, with everything that was started until then. */
+  /** Cancels the start, and stops what was already started. */
   readonly signal?: AbortSignal;
 }
 
 /** A connection from one process to another. */
 export interface Link {
-  /** Undefined = any of several. */
+  /** Name of the connecting process; undefined = any. */
   readonly from: string | undefined;
   readonly to: string;
-  /** Where the other one listens. */
+  /** Port on which the other process listens. */
   readonly port: number;
 }
 
-/** The topology of docker-compose.yml as processes of this machine. */
+/** The topology of docker-compose.yml as processes of this host. */
 export interface Cluster {
   /** URL of the load balancer. */
   readonly url: string;
   readonly kubeconfig: string;
   readonly directory: string;
-  /** How etcd is reached; files with PEM texts. */
+  /** Endpoints and TLS files (PEM) of etcd. */
   readonly store: { readonly endpoints: readonly string[]; readonly files: Required<ClientFiles> };
   readonly members: readonly LocalProcess[];
   readonly servers: readonly (LocalProcess & { readonly url: string })[];
   readonly managers: readonly LocalProcess[];
   readonly balancer: LocalProcess;
-  /** Absent where Prometheus is not installed. */
+  /** Absent if Prometheus is not installed. */
   readonly prometheus: (LocalProcess & { readonly url: string }) | undefined;
-  /** In the order of a shutdown. */
+  /** Stops the processes, clients before servers. */
   close(): Promise<void>;
 }
 
-/** A program that the cluster needs is not on PATH; the message is shown to the user as it is. */
+/** A required program is not on PATH; the message is shown to the user unchanged. */
 export class MissingProgramError extends Error {
   override readonly name = "MissingProgramError";
 }
 
 const graceMs = 15_000;
 /**
- * The leader tries for seconds to hand over to members that end as well. What a member has
- * acknowledged is on disk however it ends.
+ * Grace period of etcd members in ms. A leader would try for seconds to transfer leadership to
+ * members that exit as well; acknowledged writes are on disk even if it is killed.
  */
 const memberGraceMs = 1_000;
 const clientPort = 2379;
 const peerPort = 2380;
 const serverPort = 6443;
 
-/** Starts everything; resolves when the balancer serves and a controller manager runs. */
+/** Starts all processes; resolves when the load balancer serves and a controller manager runs. */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const etcd = required("etcd", "etcd-server");
   const haproxy = required("haproxy", "haproxy");
@@ -101,11 +101,11 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   return { url, kubeconfig, directory, store: builder.store, ...processes, close };
 }
 
-/** Makes the processes; each is given what `docker-compose.yml` gives its container. */
+/** Creates the processes with the flags that `docker-compose.yml` gives to their containers. */
 class Builder {
   readonly #options: ClusterOptions;
   readonly #addresses: ClusterAddresses;
-  /** Where a process finds those that it talks to. */
+  /** Addresses as a process sees them, by its name. */
   readonly #seen = new Map<string | undefined, ClusterAddresses>();
   readonly #keelson = program();
 
@@ -146,7 +146,9 @@ class Builder {
     await this.#link(undefined, members, peerPort);
   }
 
-  /** Lays the ways of a process to others, if they are not simply to be reached. */
+  /**
+   * Inserts the proxies of `options.route` between a process and the processes that it connects to.
+   */
   async #link(from: string | undefined, others: readonly string[], port: number): Promise<void> {
     const { route } = this.#options;
     if (route === undefined) return;
@@ -274,7 +276,7 @@ class Builder {
     return Object.assign(started, { url });
   }
 
-  /** A file of `deploy/` for this machine, under the directory. */
+  /** Writes a file of `deploy/`, adapted to this host, to the directory, and returns its path. */
   async #adapted(name: string, addresses: ClusterAddresses): Promise<string> {
     const text = readFileSync(path.join(root(), "deploy", name), "utf8");
     const file = path.join(this.#options.directory, name);
@@ -303,14 +305,14 @@ class Builder {
   }
 }
 
-/** The project's folder, from the sources and from the bundle. */
+/** Root directory of the project, whether run from sources or from the bundle. */
 function root(): string {
   let folder = path.dirname(fileURLToPath(import.meta.url));
   while (!existsSync(path.join(folder, "deploy", "haproxy.cfg"))) {
     const parent = path.dirname(folder);
     if (parent === folder) {
       throw new MissingProgramError(
-        "a cluster of processes needs the npm package: its folder deploy/ was not found",
+        "a cluster of processes requires the npm package: its directory deploy/ was not found",
       );
     }
     folder = parent;

@@ -5,18 +5,18 @@ interface ProcessOptions {
   readonly name: string;
   readonly program: string;
   readonly words: readonly string[];
-  /** File that everything it prints is added to. */
+  /** File to which its output is appended. */
   readonly log: string;
-  /** Resolves once the process serves; it is asked after every start. */
+  /** Resolves once the process serves; called after every start. */
   readonly ready: (signal: AbortSignal) => Promise<void>;
 }
 
-/** A process exited before it served; the message has the end of its output. */
+/** A process exited before it served; the message contains the end of its output. */
 export class ProcessEndedError extends Error {
   override readonly name = "ProcessEndedError";
 }
 
-/** Time that a process has until it serves. */
+/** Time in ms within which a process must serve. */
 const startMs = 60_000;
 const shownCharacters = 2_000;
 
@@ -28,7 +28,7 @@ export class LocalProcess {
   #child: ChildProcess | undefined;
   #gone: Promise<void> = Promise.resolve();
   #retired = false;
-  /** End of its output, for the error when it exits early. */
+  /** End of its output, for the error if it exits early. */
   #last = "";
 
   constructor(options: ProcessOptions) {
@@ -37,18 +37,19 @@ export class LocalProcess {
     this.#log = createWriteStream(options.log, { flags: "a" });
   }
 
-  /** Undefined while it does not run. */
+  /** Process ID; undefined while it does not run. */
   get pid(): number | undefined {
     return this.#child?.pid;
   }
 
   /**
-   * Resolves when it serves; throws with the last that it printed if it ends before, and the
-   * signal's reason if that aborts before.
+   * Starts the process; resolves when it serves.
+   * @throws ProcessEndedError if it exits before, and the signal's reason if the signal aborts
+   * before
    */
   async start(signal?: AbortSignal): Promise<void> {
     const { program, words, ready } = this.#options;
-    if (this.#retired) throw new ProcessEndedError(`${this.name} is not started any more`);
+    if (this.#retired) throw new ProcessEndedError(`${this.name} is retired and cannot be started`);
     const child = spawn(program, words, { stdio: ["ignore", "pipe", "pipe"] });
     this.#child = child;
     this.#last = "";
@@ -79,7 +80,7 @@ export class LocalProcess {
     clearTimeout(timer);
   }
 
-  /** Stops it, even if it is frozen; `start` refuses to run it again. */
+  /** Stops the process, even if it is frozen; a later `start` fails. */
   async retire(graceMs: number): Promise<void> {
     this.#retired = true;
     this.signal("SIGCONT");
@@ -97,7 +98,7 @@ export class LocalProcess {
     this.#child?.kill(name);
   }
 
-  /** Resolves when the process that runs now has ended. */
+  /** Resolves when the current process has exited. */
   ended(): Promise<void> {
     return this.#gone;
   }

@@ -1,4 +1,4 @@
-/** The identity Lease of this server, and what follows from those of other servers. */
+/** The identity Lease of this server, and the time to wait for other servers with one. */
 import { hostname } from "node:os";
 import { type Clock, cryptoRandom } from "#base";
 import { RegistryClient } from "#client";
@@ -15,8 +15,8 @@ interface Identified extends ServerAccess {
 }
 
 /**
- * Stores the Lease of this server before it is ready, so that other servers on the same etcd know
- * of it; only the store of etcd can have other servers.
+ * Stores the identity Lease of this server before it is ready, so that other servers on the same
+ * etcd see it. Only etcd can be shared by servers.
  */
 export async function announceServer(
   server: Identified,
@@ -33,8 +33,9 @@ export function hasLease({ options, gates }: Pick<Identified, "options" | "gates
 }
 
 /**
- * Time for which other servers may not know what this one has seen: none if this one has the only
- * live identity Lease. Workers share one Lease, so that it does not show whether there are others.
+ * Time in ms for which the caches of other servers may lag behind this one: 0 if this server has
+ * the only live identity Lease. Workers share a Lease, which therefore does not show whether there
+ * are others.
  */
 export async function replicaSettleMs(
   server: Identified,

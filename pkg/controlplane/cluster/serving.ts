@@ -4,7 +4,7 @@ import { request } from "node:https";
 import { setTimeout } from "node:timers/promises";
 import { trustServers } from "#base";
 
-/** Files with PEM texts. */
+/** Paths of PEM files. */
 export interface ClientFiles {
   readonly ca: string;
   readonly cert?: string;
@@ -14,7 +14,10 @@ export interface ClientFiles {
 const pauseMs = 100;
 const answerMs = 2_000;
 
-/** Resolves once the URL is answered with 200; throws the signal's reason when it aborts before. */
+/**
+ * Resolves once the URL responds with 200.
+ * @throws the signal's reason if the signal aborts before
+ */
 export async function waitUntilServing(
   url: string,
   files: ClientFiles | undefined,

@@ -21,7 +21,7 @@ function text(bytes: Uint8Array): string {
 describe("codec", () => {
   const json = JSON.stringify(lease);
 
-  it("goes through every form and back, finding the input's form out", () => {
+  it("converts between all formats, and detects the format of the input", () => {
     const yaml = run(json, { to: "yaml" });
     assert.match(text(yaml), /^apiVersion: coordination\.k8s\.io\/v1\nkind: Lease\n/);
     const protobuf = run(yaml, { to: "protobuf" });
@@ -29,7 +29,7 @@ describe("codec", () => {
     assert.deepEqual(JSON.parse(text(run(protobuf, { to: "json" }))), lease);
   });
 
-  it("the stored form is in the stored version, without a resourceVersion", () => {
+  it("writes the stored form in the stored version, without resourceVersion", () => {
     const event = {
       kind: "Event",
       apiVersion: "events.k8s.io/v1",
@@ -53,7 +53,7 @@ describe("codec", () => {
     ["broken Protobuf", "k8s\0\x0a\x7f", /^the input cannot be read|^no kind/],
   ];
   for (const [what, input, sentence] of mistakes) {
-    it(`refuses ${what}`, () => {
+    it(`rejects ${what}`, () => {
       assert.throws(
         () => run(input, {}),
         (error) => error instanceof CodecError && sentence.test(error.message),

@@ -19,12 +19,12 @@ export interface Conversion {
   /** Absent = detected; `stored` is JSON or Protobuf. */
   readonly from?: Format;
   readonly to: Format;
-  /** What `--to stored` writes. */
+  /** Media type that `--to=stored` writes. */
   readonly storageMediaType: "json" | "protobuf";
   readonly domain: Domain;
 }
 
-/** Input that cannot be converted; the message is shown to the user as it is. */
+/** Input that cannot be converted; the message is shown to the user unchanged. */
 export class CodecError extends Error {
   override readonly name = "CodecError";
 }
@@ -35,9 +35,8 @@ interface Decoded {
 }
 
 /**
- * One object in another form. Unknown fields are dropped, as a server drops them; nothing is
- * defaulted
- * or checked.
+ * Converts one object to another format. Unknown fields are dropped, as by an API server; nothing
+ * is defaulted or validated.
  * @throws CodecError
  */
 export function convert(input: Uint8Array, conversion: Conversion): Uint8Array {
@@ -97,7 +96,10 @@ function encode({ resource, object }: Decoded, conversion: Conversion): Uint8Arr
   }
 }
 
-/** In the hub version and without the resourceVersion, which the store itself knows. */
+/**
+ * Encodes in the hub version and without resourceVersion, which the store derives from the
+ * revision.
+ */
 function encodeStored({ resource, object }: Decoded, mediaType: "json" | "protobuf"): Uint8Array {
   const { convert: conversion } = resource.served;
   const hub = conversion === "hub" ? object : conversion.up(object);

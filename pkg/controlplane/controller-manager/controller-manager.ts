@@ -36,18 +36,20 @@ export interface LeaderElectionOptions {
   readonly leaseDurationMs: number;
   readonly renewDeadlineMs: number;
   readonly retryPeriodMs: number;
-  /** Stand as a LeaseCandidate, and let the API server choose the leader. */
+  /** Create a LeaseCandidate, and let the API server elect the leader. */
   readonly coordinated: boolean;
 }
 
 export interface ControllerManagerOptions {
-  /** Where the API server is; called for each connection, because certificates may be renewed. */
+  /**
+   * Endpoint of the API server; called for each connection, because certificates may be renewed.
+   */
   readonly endpoint: () => Endpoint;
   readonly controllers: readonly ControllerDescriptor[];
   readonly settings: ControllerSettings;
   /** Absent = the controllers run without a Lease. */
   readonly leaderElection: LeaderElectionOptions | undefined;
-  /** Each controller authenticates as a ServiceAccount of its own. */
+  /** Each controller authenticates as its own ServiceAccount. */
   readonly useServiceAccountCredentials: boolean;
   /** Rate limit of requests to the API server, per controller. */
   readonly requestsPerSecond: number;
@@ -66,7 +68,7 @@ export interface ServingAddress {
   readonly port: number;
   /** Absent = a certificate is generated. */
   readonly certificate?: KeyPair;
-  /** Directory that keeps the generated certificate; absent = it is kept in memory. */
+  /** Directory of the generated certificate; absent = kept in memory. */
   readonly certificateDirectory?: string;
   /** CA certificates that verify client certificates (PEM); "" = none are accepted. */
   readonly clientCa: string;
@@ -97,7 +99,7 @@ class ControllerManager {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    // Connections outlive the signal: the Lease is released last.
+    // Connections stay open after the signal aborts, because the Lease is released last.
     const connected = new AbortController();
     for (const each of [signal, connected.signal]) setMaxListeners(0, each);
     const { leaderElection } = this.options;
@@ -149,7 +151,7 @@ class ControllerManager {
     });
   }
 
-  /** Keeps the LeaseCandidate of this process, for an election that the API server coordinates. */
+  /** Maintains the LeaseCandidate of this process, for coordinated leader election. */
   private async stand(client: Client, { namespace, name, signal }: Election): Promise<void> {
     const { identity, report } = this;
     const version = versionInfo().gitVersion.slice("v".length);

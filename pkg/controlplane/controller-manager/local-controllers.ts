@@ -1,4 +1,4 @@
-/** The controllers in the process of the API server itself. */
+/** The controllers in the process of the API server. */
 import { hostname } from "node:os";
 import { setImmediate } from "node:timers/promises";
 import { signToken } from "#authn";
@@ -26,7 +26,7 @@ import type { AggregatedApis } from "../start/aggregated-apis.ts";
 import { type ClientWrapper, namespaceSettleMs, type StartOptions } from "../options.ts";
 import { serviceAccountKeys } from "../authentication/service-accounts.ts";
 
-/** The user as which the controllers act. */
+/** User of the controllers' requests. */
 const controllerUser: User = { ...apiserver, name: "system:kube-controller-manager" };
 
 export interface LocalControllers {
@@ -38,7 +38,7 @@ export interface LocalControllers {
   readonly report: (what: string, error: unknown) => void;
   readonly metrics: PrometheusMetrics;
   readonly options: StartOptions;
-  /** Undefined = API Priority and Fairness is off. */
+  /** Undefined = API Priority and Fairness is disabled. */
   readonly flowControl: { readonly controller: FlowController } | undefined;
   /** Whether a feature gate is on. */
   readonly gates: (name: string) => boolean;
@@ -48,7 +48,7 @@ export interface LocalControllers {
   readonly authority: KeyPair | undefined;
   /** Port that the server listens on; undefined = none. */
   readonly port: number | undefined;
-  /** Times at which the simulated nodes of this process renew their Lease next. */
+  /** Times of the next Lease renewal of the simulated nodes of this process, by node. */
   readonly heartbeats: ReadonlyMap<string, number>;
 }
 
@@ -63,7 +63,7 @@ export async function runLocalControllers(local: LocalControllers): Promise<void
   const server = { ...context, hostname: hostname(), port: port ?? 0 };
   // Callers that await the start run first.
   await setImmediate();
-  // A server may be closed before its controllers have begun.
+  // A server may be closed before its controllers have started.
   if (local.signal.aborted) return;
   await Promise.all([
     runServerObjects(local, context),
@@ -74,14 +74,16 @@ export async function runLocalControllers(local: LocalControllers): Promise<void
   await context.informers.ended();
 }
 
-/** Whether CoordinatedLeaderElection is on and LeaseCandidates are served. */
+/** Whether CoordinatedLeaderElection is enabled and LeaseCandidates are served. */
 function hasCandidates({ gates, catalog }: LocalControllers): boolean {
   const group = resolve("coordination.{api}", catalog.domain);
   const resource = catalog.find(group, "v1beta1", "leasecandidates");
   return gates("CoordinatedLeaderElection") && resource !== undefined;
 }
 
-/** Runs the coordinated election controller on one of several servers, chosen by a Lease. */
+/**
+ * Runs the coordinated leader election controller on one of several servers, elected by a Lease.
+ */
 async function coordinate(context: ControllerContext): Promise<void> {
   const { signal, random, client } = context;
   const identity = `${hostname()}_${random.uuid()}`;
@@ -101,7 +103,7 @@ async function coordinate(context: ControllerContext): Promise<void> {
   }
 }
 
-/** Tells joining nodes of this server, if it listens with a certificate of its own. */
+/** The cluster-info for joining nodes, if this server listens with a generated certificate. */
 function clusterInfoOf({ options, port, rootCa: authorities }: LocalControllers) {
   if (port === undefined || authorities === "") return {};
   const { advertiseAddress, host = localhost } = options;
@@ -109,7 +111,10 @@ function clusterInfoOf({ options, port, rootCa: authorities }: LocalControllers)
   return { clusterInfo: { server: `https://${urlHost(address)}:${port}`, authorities } };
 }
 
-/** Simulated pods wait for the ConfigMap of CA certificates, also where there are none. */
+/**
+ * CA certificates for kube-root-ca.crt, a placeholder if there are none: simulated pods wait for
+ * that ConfigMap.
+ */
 function rootCaTextOf({ options, rootCa }: LocalControllers) {
   if (rootCa !== "" || (options.nodes?.count ?? 0) === 0) return {};
   return { rootCaText: "# This server has no certificate.\n" };

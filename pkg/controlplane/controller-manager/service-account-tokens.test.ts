@@ -12,7 +12,7 @@ describe("serviceAccountToken", () => {
       systemClock.sleep(ms > 5_000 ? 2 ** 30 : 0, signal, { background: true }),
   };
 
-  /** Asks for a token where the first requests fail. */
+  /** Requests a token while the first requests fail. */
   function ask(faults: Error[]) {
     const reported: unknown[] = [];
     const create = (_handle: object, _object: object, options?: object) => {
@@ -29,14 +29,14 @@ describe("serviceAccountToken", () => {
   }
   const cut = () => new ConnectionError("cut off", false);
 
-  it("asks again after a failed connection", async () => {
+  it("retries after a failed connection", async () => {
     const faults = [cut(), cut()];
     const { token, reported } = ask([...faults]);
     assert.equal((await token)(), "secret");
     assert.equal(reported.length, faults.length);
   });
 
-  it("gives up after five, and at once where it is refused", async () => {
+  it("fails after five attempts, and immediately if the request is rejected", async () => {
     const { token, reported } = ask(Array.from({ length: 5 }, cut));
     await assert.rejects(token, ConnectionError);
     assert.equal(reported.length, 4);

@@ -1,4 +1,4 @@
-/** Tokens for controllers that authenticate as ServiceAccounts of their own. */
+/** Tokens for controllers that authenticate as their own ServiceAccounts. */
 import type { Clock } from "#base";
 import { type ApiObject, type Client, ConnectionError, type Handle } from "#client";
 import { ignoreConflict, resolve } from "#meta";
@@ -8,7 +8,7 @@ const lifeSeconds = 3600;
 /** Fraction of its lifetime after which a token is renewed. */
 const renewAfter = 0.8;
 const retryMs = 10_000;
-/** Attempts at the first token while the connection fails, and the time between them. */
+/** Attempts to get the first token while connections fail, and the pause between them in ms. */
 const mostAttempts = 5;
 const reconnectMs = 1_000;
 
@@ -30,7 +30,7 @@ interface TokenRequest extends ApiObject {
 }
 
 export interface AccountOptions {
-  /** Must be allowed to create ServiceAccounts and their tokens. */
+  /** Client that may create ServiceAccounts and their tokens. */
   readonly client: Client;
   readonly clock: Clock;
   readonly signal: AbortSignal;

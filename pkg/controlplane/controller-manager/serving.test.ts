@@ -7,7 +7,7 @@ import { parseKubeconfig } from "#request";
 import { type RunningServer, startServer } from "../index.ts";
 import { serveHealthAndMetrics } from "./serving.ts";
 
-describe("what a controller manager serves", () => {
+describe("the HTTPS server of a controller manager", () => {
   let server: RunningServer;
   let port: number;
   let close: () => void;
@@ -46,13 +46,13 @@ describe("what a controller manager serves", () => {
     });
   }
 
-  it("tells everybody whether it is well", async () => {
+  it("serves health to all clients", async () => {
     for (const path of ["/healthz", "/livez", "/readyz?verbose"]) {
       assert.equal(await get(path), "200 ok");
     }
   });
 
-  it("shows figures to those whom the API lets see them", async () => {
+  it("serves metrics to clients that the API server authorizes", async () => {
     assert.equal(await get("/metrics"), "401 Unauthorized");
     assert.equal(await get("/metrics", "wrong"), "401 Unauthorized");
     assert.equal(await get("/metrics", token), "403 Forbidden");

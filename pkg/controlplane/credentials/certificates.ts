@@ -6,9 +6,9 @@ import { kubeconfig } from "./kubeconfig.ts";
 
 export interface CertificateOptions {
   readonly directory: string;
-  /** Names and addresses of API servers and etcd members beside those of this machine. */
+  /** Names and addresses of API servers and etcd members, in addition to those of this host. */
   readonly hosts: readonly string[];
-  /** Where clients find the API: a server, or what balances the load of several. */
+  /** URL of the API in kubeconfigs: of a server or a load balancer. */
   readonly url: string;
   readonly now: number;
 }
@@ -22,9 +22,9 @@ const users = [
 ] as const;
 
 /**
- * Makes what the replicas of a cluster share, and keeps what exists and is valid: the CAs of the
- * API, of front proxies and of etcd; server, peer and client certificates; the service account key;
- * kubeconfigs.
+ * Creates the credentials that the replicas of a cluster share, unless valid ones exist: the CAs of
+ * the API, of front proxies and of etcd; server, peer and client certificates; the service account
+ * key; kubeconfigs.
  */
 export async function makeCertificates(options: CertificateOptions): Promise<void> {
   const { directory, now, url } = options;

@@ -6,14 +6,14 @@ import path from "node:path";
 import { ensureAuthority, ensureSigningKey } from "./credentials.ts";
 
 describe("credentials", () => {
-  it("name no two authorities alike, so that TLS can tell them apart", async () => {
+  it("give each CA a unique name, so that TLS can tell them apart", async () => {
     const options = { directory: undefined, now: Date.UTC(2026, 0, 1), name: "ca" };
     const pairs = await Promise.all([ensureAuthority(options), ensureAuthority(options)]);
     const names = pairs.map(({ certificate }) => new X509Certificate(certificate).subject);
     assert.equal(new Set(names).size, 2);
   });
 
-  it("are refused when a key is damaged or empty, and kept as they are", async () => {
+  it("fail to load if a key is damaged or empty, and leave the files unchanged", async () => {
     const directory = mkdtempSync(path.join(tmpdir(), "keelson-credentials-"));
     const options = { directory, now: Date.UTC(2026, 0) };
     const authority = () => ensureAuthority({ ...options, name: "ca" });
@@ -34,7 +34,7 @@ describe("credentials", () => {
     }
   });
 
-  it("are made again when they expire or come from the future, else kept", async () => {
+  it("are regenerated if they expire or are not yet valid, and are kept otherwise", async () => {
     const directory = mkdtempSync(path.join(tmpdir(), "keelson-credentials-"));
     const made = (year: number, month: number) =>
       ensureAuthority({ directory, now: Date.UTC(year, month), name: "ca" });

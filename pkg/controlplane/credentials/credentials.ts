@@ -9,7 +9,7 @@ import { createAuthority, issueCertificate, type KeyPair, type LeafOptions } fro
 import { readFileIfExists, writeFileAtomically } from "../files/files.ts";
 import { FileError, type TextSource } from "../files/file-reloader.ts";
 
-/** What the server generated for itself; PEM texts. */
+/** Credentials that the server generated (PEM). */
 export interface GeneratedCredentials {
   readonly authority: KeyPair;
   /** Client certificate of the user `admin`. */
@@ -17,7 +17,7 @@ export interface GeneratedCredentials {
 }
 
 export interface Credentials {
-  /** Undefined if the user supplied all that the server needs. */
+  /** Undefined if the user supplied all that the server requires. */
   readonly generated: GeneratedCredentials | undefined;
   readonly serving: ServingSource;
   /** CA certificates by which clients verify the server (PEM). */
@@ -29,7 +29,7 @@ export interface Credentials {
 const authorityDays = 3650;
 const leafDays = 365;
 const dayMs = 86_400_000;
-/** By which Keelson's certificates are valid before they are made. */
+/** Time in ms by which the validity of generated certificates starts in the past. */
 const backdateMs = 5 * 60_000;
 const renewBeforeMs = 30 * dayMs;
 
@@ -37,21 +37,21 @@ export interface CredentialOptions {
   /** Directory of the files; undefined = nothing is written. */
   readonly directory: string | undefined;
   readonly now: number;
-  /** Names and addresses beside this machine's own that clients use for the server. */
+  /** Names and addresses by which clients reach the server, in addition to those of this host. */
   readonly hosts: readonly string[];
   /** The user's serving certificate; undefined = that of `directory`, or a generated one. */
   readonly serving: ServingSource | undefined;
-  /** Whether the server needs an authority and an administrator of its own. */
+  /** Whether the server needs a generated CA and administrator. */
   readonly needsAuthority: boolean;
 }
 
-/** An authority, or a certificate that is issued by one. */
+/** Options of a generated CA, or of a certificate that a CA issues. */
 export interface PairOptions extends Pick<CredentialOptions, "directory" | "now"> {
-  /** Base name of the files, without their endings. */
+  /** Name of the files without extension. */
   readonly name: string;
   /**
-   * What to do with files of the user that cannot be used here: fail, or leave them alone and keep
-   * the generated pair in memory. Default: refuse.
+   * How to handle unusable files of the user: `refuse` fails, `ignore` keeps a generated pair in
+   * memory instead. Default: refuse.
    */
   readonly onSupplied?: "refuse" | "ignore";
 }
@@ -64,7 +64,7 @@ export interface ServingSource {
 
 /**
  * Reads the credentials of `directory`, and generates those that are missing. Generated ones are
- * renewed when they expire or are for other hosts; files of the user are never written over.
+ * renewed if they expire or are for other hosts; files of the user are never overwritten.
  */
 export async function ensureCredentials(options: CredentialOptions): Promise<Credentials> {
   const { directory, now } = options;
@@ -76,7 +76,7 @@ export async function ensureCredentials(options: CredentialOptions): Promise<Cre
     return { generated: undefined, serving: supplied, servingCa, adminToken };
   }
   const authority = await ensureAuthority({ ...files, name: "ca", onSupplied: "ignore" });
-  // What an authority in memory has signed is worthless after a restart.
+  // Certificates of a CA in memory are useless after a restart.
   const isStored = directory !== undefined && (await isInFile(directory, authority));
   const signed = isStored ? files : { directory: undefined, now };
   const admin = await ensureLeaf({ ...signed, name: "admin", onSupplied: "ignore" }, authority, {
@@ -104,14 +104,14 @@ function ensureServing(
 }
 
 /**
- * An authority without its key, or an expired one, is the user's and of no use here: the server then
- * has one in memory.
+ * Whether the CA is stored in the directory. If the user's CA there has no key or has expired, the
+ * server uses one in memory.
  */
 async function isInFile(directory: string, { certificate }: KeyPair): Promise<boolean> {
   return (await readFileIfExists(filesOf(directory, "ca").certificate)) === certificate;
 }
 
-/** The serving certificate in `directory` unless Keelson generated it, whatever its issuer and age. */
+/** The serving certificate in `directory`, of any issuer and age, unless Keelson generated it. */
 async function suppliedServing(directory: string | undefined): Promise<ServingSource | undefined> {
   if (directory === undefined) return undefined;
   const files = filesOf(directory, "apiserver");
@@ -129,8 +129,8 @@ function textOf(source: TextSource): string {
 }
 
 /**
- * Reads an authority, and makes it if it is missing or expiring. No two have the same name: of
- * those that a server trusts, TLS finds the issuer of simple certificates by name alone.
+ * Reads a CA, and generates it if it is missing or expiring. Names of CAs are unique, because TLS
+ * finds the issuer of a certificate among the trusted CAs by name.
  */
 export function ensureAuthority(options: PairOptions): Promise<KeyPair> {
   const { name, now } = options;
@@ -142,7 +142,9 @@ export function ensureAuthority(options: PairOptions): Promise<KeyPair> {
   );
 }
 
-/** Reads a certificate, and makes it if it is missing, expiring or another one than is wanted. */
+/**
+ * Reads a certificate, and generates it if it is missing, expiring or does not match the options.
+ */
 export function ensureLeaf(
   options: PairOptions,
   authority: KeyPair,
@@ -171,7 +173,7 @@ async function ensurePair(
   if (pair !== undefined) {
     const parsed = readCertificate(files.certificate, pair.certificate);
     const generated = isGenerated(parsed);
-    // One from the future was made when the clock was wrong.
+    // A certificate that is not yet valid was generated while the clock was wrong.
     const isValid = Date.parse(parsed.validFrom) <= now;
     const left = Date.parse(parsed.validTo) - now;
     if (isValid && left > (generated ? renewBeforeMs : 0) && isUsable(parsed)) {
@@ -188,7 +190,7 @@ async function ensurePair(
 }
 
 function unusable(file: string): string {
-  const why = "it has expired, or is of another authority or for other hosts";
+  const why = "it has expired, or was issued by another CA or for other hosts";
   return `${file} was not generated by Keelson and cannot be used: ${why}; replace or remove it`;
 }
 
@@ -205,14 +207,15 @@ function filesOf(directory: string, name: string): PairFiles {
 }
 
 function halfMissing(present: string, missing: string): string {
-  return `${present} is there without ${missing}: a certificate and its key must be supplied as a pair`;
+  return `${present} exists without ${missing}: a certificate and its key must be supplied together`;
 }
 
 const halfWaitMs = 50;
 const halfTries = 20;
 
 /**
- * Both files; undefined if neither exists. Another process may have written the key alone so far.
+ * Reads both files; undefined if neither exists. Waits briefly if only the key exists, because
+ * another process may be writing the pair.
  * @throws FileError if the key remains alone
  */
 async function readPair(files: PairFiles): Promise<KeyPair | "certificate only" | undefined> {
@@ -233,8 +236,8 @@ const generatedLifetimes: readonly number[] = [authorityDays, leafDays].map(
 );
 
 /**
- * Whether Keelson generated the certificate: issued by one of its authorities for exactly the time
- * that it gives. Only those are renewed.
+ * Whether Keelson generated the certificate: issued by one of its CAs with exactly its validity.
+ * Only those are renewed.
  */
 function isGenerated({ issuer, validFrom, validTo }: X509Certificate): boolean {
   const lifetime = Date.parse(validTo) - Date.parse(validFrom);
@@ -271,10 +274,7 @@ function isIssuedFor(
   );
 }
 
-/**
- * Names and addresses under which this machine can be reached, with those of the service
- * `kubernetes`.
- */
+/** Names and addresses of this host and of the Service `kubernetes`. */
 export function localHosts(): readonly string[] {
   const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
   return [
@@ -290,8 +290,8 @@ export function localHosts(): readonly string[] {
 }
 
 /**
- * The private key of service account tokens, as PEM text. Every verifier knows RS256; keys of ES256
- * are made in no time.
+ * The private key that signs service account tokens (PEM): RSA, because all verifiers support
+ * RS256, or ECDSA, which is generated much faster.
  */
 export async function ensureSigningKey(
   directory: string | undefined,
@@ -310,8 +310,8 @@ function newToken(): string {
 }
 
 /**
- * The text of a secret file, which is made unless it is there. An empty one is refused: what it held
- * is in use, and a new secret would end that without a word.
+ * Reads the text of a secret file, which is generated if it is absent. An empty file is an error:
+ * its secret may be in use, and a new one would silently invalidate it.
  */
 async function ensureText(
   directory: string | undefined,
@@ -322,7 +322,7 @@ async function ensureText(
   const file = path.join(directory, name);
   const known = await readFileIfExists(file);
   if (known?.trim() === "") {
-    throw new FileError(`${file} is empty: restore it, or delete it to have a new one made`);
+    throw new FileError(`${file} is empty: restore it, or delete it to generate a new one`);
   }
   if (known !== undefined) return known;
   const made = await make();

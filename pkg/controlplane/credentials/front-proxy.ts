@@ -14,9 +14,9 @@ const headers: FrontProxyOptions["headers"] = {
 };
 
 /**
- * Adds what a listening server needs to prove its identity to aggregated API servers, where the
- * options say nothing of it: a client certificate, and its authority as that of front proxies. Both
- * are in `certificateDirectory`, generated if they are missing.
+ * Adds to the options of a listening server, unless they are set, the credentials that authenticate
+ * it to aggregated API servers: a client certificate, and its CA as that of front proxies. Both are
+ * read from `certificateDirectory`, generated if they are missing.
  */
 export async function withFrontProxy<T extends StartOptions>(options: T, clock: Clock): Promise<T> {
   const { aggregation, certificateDirectory: directory, frontProxy, port } = options;

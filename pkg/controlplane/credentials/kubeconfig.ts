@@ -4,7 +4,7 @@ interface KubeconfigOptions {
   readonly url: string;
   /** CA certificates that verify the server (PEM). */
   readonly serverCa: string;
-  /** What the user is called in the file; the credential says who that is. */
+  /** Name of the user entry in the file; the credential determines the identity. */
   readonly user: string;
   /** Client certificate with its key, or bearer token. */
   readonly credential: KeyPair | string;

@@ -1,4 +1,4 @@
-/** Certificates and keys that a user put into the certificate directory are never written over. */
+/** Certificates and keys that a user put into the certificate directory are never overwritten. */
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -48,7 +48,7 @@ describe("supplied certificates", () => {
     server = await startServer({ ...common, ...options });
     return server;
   };
-  /** The certificate that the server shows. */
+  /** Resolves with the serving certificate. */
   const shown = async ({ url }: RunningServer): Promise<string> =>
     new Promise((resolve, reject) => {
       const port = Number(new URL(url).port);
@@ -95,7 +95,7 @@ describe("supplied certificates", () => {
     }
   }
 
-  it("leave generated ones to be renewed before they expire and for new hosts", async () => {
+  it("do not prevent renewal of generated ones before they expire and for new hosts", async () => {
     const now = Date.now();
     const first = await start();
     const own = await shown(first);
@@ -114,7 +114,7 @@ describe("supplied certificates", () => {
     assert.notEqual(fingerprint(more), fingerprint(renewed));
   });
 
-  it("of an authority keep what is there: a certificate without its key, expired, or unusual", async () => {
+  it("of a CA are not overwritten: a certificate without a key, an expired or an unusual one", async () => {
     const now = Date.now();
     const theirs = await createAuthority("theirs", { validDays: 1, now: now - 2 * day });
     for (const files of [["ca.crt"], ["ca.crt", "ca.key"]]) {
@@ -140,7 +140,7 @@ describe("supplied certificates", () => {
     assertKept(before);
   });
 
-  it("of which half is missing are an error that names both files", async () => {
+  it("without their other half are an error that names both files", async () => {
     const now = Date.now();
     const pair = await createAuthority("theirs", { validDays: 9, now });
     for (const [name, end] of [
@@ -152,7 +152,7 @@ describe("supplied certificates", () => {
       const before = content();
       await assert.rejects(
         start(),
-        /is there without .*: a certificate and its key must be supplied/,
+        /exists without .*: a certificate and its key must be supplied/,
       );
       assertKept(before);
       assert.equal(content().has("apiserver.crt"), before.has("apiserver.crt"));
@@ -160,7 +160,7 @@ describe("supplied certificates", () => {
     }
   });
 
-  it("and authorities of clients make others unnecessary without controllers", async () => {
+  it("and a client CA make a generated CA unnecessary without controllers", async () => {
     const now = Date.now();
     const authority = await createAuthority("theirs", { validDays: 9, now });
     const leaf = { commonName: "theirs", hosts, usage: "server", validDays: 9, now } as const;
@@ -171,7 +171,7 @@ describe("supplied certificates", () => {
     assert.deepEqual(kept.sort(), ["apiserver.crt", "apiserver.key"]);
   });
 
-  it("are what the kubeconfig trusts", async () => {
+  it("are trusted by the kubeconfig", async () => {
     const now = Date.now();
     const authority = await createAuthority("theirs", { validDays: 9, now });
     const leaf = { commonName: "theirs", hosts, usage: "server", validDays: 9, now } as const;

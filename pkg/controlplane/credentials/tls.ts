@@ -6,8 +6,8 @@ import type { FileReloader } from "../files/file-reloader.ts";
 import type { StartOptions } from "../options.ts";
 
 /**
- * What the server listens with. Files that change later are handed to `renew`; connections that are
- * open go on with what they began with.
+ * TLS options of the server. When their files change, `renew` is called; open connections keep the
+ * certificates that they started with.
  */
 export function followedTls(
   options: StartOptions,
@@ -20,7 +20,7 @@ export function followedTls(
   files.use([certificate, privateKey, ...trusted], (cert = "", key = "", ...authorities) => {
     for (const text of authorities) parseCertificates(text);
     parseCertificates(cert);
-    // Throws for what is no key, and for a key that is another's.
+    // Throws for an invalid key, and for a key that does not match the certificate.
     createSecureContext({ cert, key });
     const clientCa = [generated?.authority.certificate ?? [], ...authorities].flat().join("\n");
     const { http2 = true, tlsMinVersion: minVersion = "TLSv1.2" } = options;

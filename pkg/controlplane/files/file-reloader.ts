@@ -5,13 +5,13 @@ import type { Clock } from "#base";
 /** A text, or a file that is reloaded when it changes. */
 export type TextSource = string | { readonly file: string };
 
-/** A file that cannot be used; the message names it. */
+/** A file that cannot be read or used; the message names it. */
 export class FileError extends Error {
   override readonly name = "FileError";
 }
 
 /**
- * Runs `use`, which reads what a flag gave.
+ * Runs `use`, which reads the value of a flag.
  * @throws FileError that names the flag
  */
 export function fromFlag<T>(name: string, use: () => T): T {
@@ -24,7 +24,7 @@ export function fromFlag<T>(name: string, use: () => T): T {
 
 export interface FileReloaderOptions {
   readonly clock: Clock;
-  /** Reports files that cannot be read or applied any more. */
+  /** Reports files that can no longer be read or applied. */
   readonly report: (what: string, error: unknown) => void;
 }
 
@@ -34,7 +34,10 @@ interface ReloadedSources {
   texts: readonly string[];
 }
 
-/** Polling interval. inotify would miss mounted files, which are replaced by moving a symlink. */
+/**
+ * Polling interval in ms. inotify would miss mounted files, which are replaced by renaming a
+ * symlink.
+ */
 const betweenLooksMs = 2_000;
 
 /** Reloads configuration files when they change. */
@@ -44,8 +47,9 @@ export class FileReloader {
   constructor(private readonly options: FileReloaderOptions) {}
 
   /**
-   * Applies the texts now, and all of them again when one has changed. A later failure is reported
-   * and keeps the former configuration: of a pair, one file changes first. Returns what `apply` does.
+   * Applies the texts now, and all of them again when one changes. A later failure is reported and
+   * keeps the previous configuration, because the files of a pair change one after the other.
+   * Returns what `apply` does.
    * @throws FileError, or what `apply` throws if there are no files
    */
   use<T extends void | Promise<void>>(

@@ -12,7 +12,7 @@ export async function readFileIfExists(file: string): Promise<string | undefined
   }
 }
 
-/** Writes a file atomically (fsync and rename): readers never see a part of it. */
+/** Writes a file atomically (fsync and rename): readers never see partial content. */
 export async function writeFileAtomically(file: string, text: string, mode: number): Promise<void> {
   await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
   const draft = `${file}.${randomBytes(4).toString("hex")}`;

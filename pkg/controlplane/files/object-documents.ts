@@ -3,17 +3,17 @@ import { parseYaml } from "#meta";
 import { JsonFault, parseJson } from "#schema";
 
 /**
- * The objects of a text of YAML documents or JSON, in their order. A List, as
- * `kubectl get --output=yaml` prints, stands for its items; empty documents are skipped.
+ * Parses the objects of YAML documents or JSON, in their order. A List, as `kubectl get
+ * --output=yaml` prints, stands for its items; empty documents are skipped.
  * @throws errors of the YAML parser
  */
 export function objectsInText(text: string): readonly unknown[] {
-  // A line that begins with three dashes ends a YAML document, also within a text of several lines.
+  // A line that starts with three dashes ends a YAML document, even within a block scalar.
   const documents = text.split(/^---(?=\s|$)/m).filter((each) => each.trim() !== "");
   return documents.map(valueOf).flatMap((value) => (value === null ? [] : listedObjects(value)));
 }
 
-/** The items of a List; any other value is the only one. */
+/** Returns the items of a List; any other value is the only item. */
 export function listedObjects(value: unknown): readonly unknown[] {
   if (!isJsonObject(value)) return [value];
   const { kind, items } = value;
@@ -22,7 +22,7 @@ export function listedObjects(value: unknown): readonly unknown[] {
   return (items ?? []).flatMap(listedObjects);
 }
 
-/** JSON, which is read faster, or YAML, whose flow style begins with a brace, too. */
+/** Parses JSON, which is faster, or YAML, whose flow style also starts with a brace. */
 function valueOf(document: string): unknown {
   if (document.trimStart().startsWith("{")) {
     try {

@@ -1,4 +1,4 @@
-/** How the API server reaches kubelets, simulated ones of its own process among them. */
+/** How the API server connects to kubelets, including simulated ones in its process. */
 import { type Clock, realClock } from "#base";
 import { issueCertificate, type KeyPair } from "#pki";
 import type { RegistryOptions } from "#registry";
@@ -6,7 +6,7 @@ import type { KubeletTls } from "#server";
 import type { Credentials } from "../credentials/credentials.ts";
 import type { StartOptions } from "../options.ts";
 
-/** Certificates between the parts of one process are made at each start. */
+/** Validity of certificates between parts of one process, which are generated at each start. */
 const validDays = 3650;
 
 export interface KubeletParts {
@@ -19,7 +19,10 @@ function hasNodes({ nodes }: StartOptions): boolean {
   return (nodes?.count ?? 0) > 0;
 }
 
-/** Simulated nodes have names that no resolver knows: they are reached by their IP address. */
+/**
+ * Types of node addresses to connect to: IP addresses first for simulated nodes, whose names do not
+ * resolve.
+ */
 export function kubeletAddressTypesOf(
   options: StartOptions,
 ): Pick<RegistryOptions, "kubeletAddressTypes"> {
@@ -30,7 +33,10 @@ export function kubeletAddressTypesOf(
   return { kubeletAddressTypes: ["InternalIP", ...byName, "ExternalIP"] };
 }
 
-/** The options, with a client certificate for simulated nodes if they name none. */
+/**
+ * The kubelet TLS options, with a generated client certificate for simulated nodes if they have
+ * none.
+ */
 export async function kubeletTls({
   options,
   credentials,
@@ -50,7 +56,7 @@ export async function kubeletTls({
   return { ca: authority.certificate, cert: certificate, key: privateKey };
 }
 
-/** The serving certificate of all simulated nodes, which have one address. */
+/** Generates the serving certificate of the simulated nodes, which share one address. */
 export function kubeletCertificate(
   authority: KeyPair,
   { address, clock }: { readonly address: string; readonly clock: Clock },

@@ -1,4 +1,4 @@
-/** Simulated nodes in the process of the API server itself. */
+/** Simulated nodes in the process of the API server. */
 import { setMaxListeners } from "node:events";
 import { type Clock, cryptoRandom } from "#base";
 import { type Client, Informers, RegistryClient } from "#client";
@@ -31,13 +31,13 @@ export interface LocalNodes {
   readonly gates: (name: string) => boolean;
   readonly credentials: Credentials | undefined;
   readonly server: KeelsonServer;
-  /** Takes the times at which nodes renew their Lease next. */
+  /** Receives the times of the next Lease renewal, by node. */
   readonly heartbeats: Map<string, number>;
   /** Bearer token of a member of system:masters. */
   readonly token: string;
 }
 
-/** The user that a kubelet authenticates as: the node authorizer and NodeRestriction go by it. */
+/** The user of a kubelet, as the node authorizer and NodeRestriction expect it. */
 function nodeUser(name: string): User {
   const groups = ["system:nodes", "system:authenticated"];
   return { name: `system:node:${name}`, uid: "", groups, extra: new Map() };
@@ -54,7 +54,7 @@ const nodesUser: User = {
 /** The user of the simulated CSI driver's controllers. */
 const storageUser: User = { ...nodesUser, name: "system:simulated-storage" };
 
-/** Runs the simulated nodes that the options ask for until the signal aborts. */
+/** Runs the simulated nodes of the options until the signal aborts. */
 export async function runLocalNodes(local: LocalNodes): Promise<void> {
   const { nodes } = local.options;
   if (nodes === undefined || nodes.count === 0) return;
@@ -86,7 +86,7 @@ export async function runLocalNodes(local: LocalNodes): Promise<void> {
   await informers.ended();
 }
 
-/** Undefined for a server without a CA of its own, which could not trust its nodes. */
+/** Undefined for a server without a generated CA, which could not trust the nodes. */
 async function servingOf(
   { credentials, clock }: LocalNodes,
   address: string,

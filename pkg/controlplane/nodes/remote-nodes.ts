@@ -1,4 +1,4 @@
-/** Simulated nodes in a process of their own, beside API servers. */
+/** Simulated nodes in a separate process. */
 import { setMaxListeners } from "node:events";
 import { type AdjustableLogger, type Clock, cryptoRandom } from "#base";
 import {
@@ -20,11 +20,11 @@ import { clientAs } from "./stage-clients.ts";
 
 export interface RemoteNodesOptions {
   readonly endpoint: Endpoint;
-  /** What is absent has its default. */
+  /** Absent settings have their defaults. */
   readonly settings: Partial<NodesSettings> & Pick<NodesSettings, "count">;
-  /** Address of the nodes; undefined = that of the host. */
+  /** IP address of the nodes; undefined = the host's. */
   readonly address: string | undefined;
-  /** CA certificates that verify clients of the kubelets (PEM); "" = they serve nothing. */
+  /** CA certificates that verify clients of the kubelets (PEM); "" = the kubelets do not serve. */
   readonly clientCa: string;
   /** Rate limit of requests to the API server. */
   readonly requestsPerSecond: number;
@@ -37,9 +37,8 @@ export interface RemoteNodesOptions {
 const caDays = 3650;
 
 /**
- * Runs simulated nodes against an API server until the signal aborts. All of them act with the
- * credentials of the endpoint: a certificate for each of thousands of nodes would cost a connection
- * for each.
+ * Runs simulated nodes against an API server until the signal aborts. All of them use the
+ * credentials of the endpoint: a certificate per node would require a connection per node.
  */
 export async function runRemoteNodes(
   options: RemoteNodesOptions,

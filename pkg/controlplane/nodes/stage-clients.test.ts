@@ -13,8 +13,8 @@ interface Shown {
   readonly items?: readonly { readonly reason?: string; readonly note?: string }[];
 }
 
-/** Stages of kinds other than Pod and Node have the rights of KWOK's service account. */
-describe("rights of Stages", () => {
+/** Stages of kinds other than Pod and Node have the permissions of KWOK's service account. */
+describe("permissions of Stages", () => {
   const clock = new VirtualClock();
   let server: RunningServer;
   const call = async (path: string, method = "GET", body?: object): Promise<Shown> => {
@@ -71,7 +71,7 @@ describe("rights of Stages", () => {
   });
   after(() => server.close());
 
-  it("are those that RBAC grants kwok-controller", async () => {
+  it("are those that RBAC grants to kwok-controller", async () => {
     await stage("plain", "{ who: stage }");
     await create("one", "plain");
     await pass();
@@ -91,7 +91,7 @@ describe("rights of Stages", () => {
     assert.deepEqual(await dataOf("two"), { who: "stage" });
   });
 
-  it("end at users that kwok-controller may not impersonate", async () => {
+  it("exclude users that kwok-controller may not impersonate", async () => {
     const impersonation = { username: "editor" };
     await stage("as-editor", "{ who: editor }", { impersonation });
     await create("three", "as-editor");

@@ -22,13 +22,13 @@ interface SelfSubjectAccessReview extends ApiObject {
 }
 
 /**
- * The user of Stages in the process of the API server: KWOK's own service account, which may do what
- * RBAC objects grant it, such as those that KWOK ships.
+ * The user of Stages in the process of the API server: KWOK's service account, which has the
+ * permissions that RBAC objects grant it, such as those that KWOK ships.
  */
 const kwokController = "system:serviceaccount:kube-system:kwok-controller";
 const accountPattern = /^system:serviceaccount:([^:]+):([^:]+)$/;
 
-/** A client that impersonates a user, if its credentials permit it. */
+/** Creates a client that impersonates a user, if its credentials permit it. */
 export function clientAs(options: HttpClientOptions, username: string): HttpClient {
   const send: RoundTrip = (request) => {
     const headers = { ...request.headers, "impersonate-user": username };

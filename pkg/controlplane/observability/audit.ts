@@ -1,4 +1,4 @@
-/** Auditing, as start options configure it. */
+/** Audit logging, as the start options configure it. */
 import { auditMetrics, type AuditorOptions, type RunningAuditor, startAuditor } from "#audit";
 import { type Clock, realClock } from "#base";
 import { ConfigurationFault, type Domain } from "#meta";
@@ -15,13 +15,13 @@ interface AuditParts {
 }
 
 export interface Auditing {
-  /** Undefined = auditing is off. */
+  /** Undefined = auditing is disabled. */
   readonly auditor: Auditor | undefined;
   /** Flushes buffered events. */
   readonly close: () => Promise<void>;
 }
 
-/** Time that the webhook has for the last events at shutdown. */
+/** Time limit in ms for sending the last events to the webhook at shutdown. */
 const lastEventsMs = 10_000;
 
 /** @throws ConfigurationFault */

@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import { createLogger } from "#base";
 import { type RunningServer, startServer, type StartOptions } from "../index.ts";
 
-describe("the inside of a server", () => {
+describe("debugging endpoints", () => {
   let server: RunningServer | undefined;
   afterEach(async () => {
     await server?.close();
@@ -25,7 +25,7 @@ describe("the inside of a server", () => {
       body: JSON.stringify({ metadata: { name } }),
     });
 
-  it("is served to authorized users only", async () => {
+  it("are served to authorized users only", async () => {
     await start({ tokens: "t,eve,1" });
     const headers = { authorization: "Bearer t" };
     for (const path of ["/debug/cache", "/debug/queues", "/debug/pprof/", "/debug/flags/v"]) {
@@ -35,7 +35,7 @@ describe("the inside of a server", () => {
     }
   });
 
-  it("shows what the caches hold", async () => {
+  it("/debug/cache shows the content of the watch caches", async () => {
     await start({ controllers: false });
     const before = await ask(configMaps);
     assert.equal(before.status, 200);
@@ -60,9 +60,9 @@ describe("the inside of a server", () => {
     await reading;
   });
 
-  it("shows the work queues of the controllers in the process, and the seats", async () => {
+  it("/debug/queues shows the work queues of the controllers in the process, and the seats", async () => {
     await start();
-    // The controllers begin when the server is ready.
+    // The controllers start once the server is ready.
     for (;;) {
       await setImmediate();
       const { text } = await ask("/debug/queues");
@@ -74,7 +74,7 @@ describe("the inside of a server", () => {
     }
   });
 
-  it("sets the detail of the log", async () => {
+  it("/debug/flags/v sets the log verbosity", async () => {
     const lines: string[] = [];
     const logger = createLogger({ write: (line) => void lines.push(line) });
     await start({ logger });
@@ -93,7 +93,7 @@ describe("the inside of a server", () => {
     assert.equal(logger.level, 3);
   });
 
-  it("measures where time is spent, one at a time", async () => {
+  it("/debug/pprof/profile profiles the CPU, one request at a time", async () => {
     await start();
     assert.match((await ask("/debug/pprof/")).text, /profile/);
     const heap = JSON.parse((await ask("/debug/pprof/heap")).text) as { process: any };
@@ -110,7 +110,7 @@ describe("the inside of a server", () => {
     assert.equal((await ask("/debug/pprof/unknown")).status, 404);
   });
 
-  it("is not measured where that is switched off", async () => {
+  it("/debug/pprof/ is not served with profiling disabled", async () => {
     await start({ profiling: false });
     for (const path of ["/debug/pprof/", "/debug/pprof/heap", "/debug/flags/v"]) {
       assert.equal((await ask(path)).status, 404);
@@ -118,7 +118,7 @@ describe("the inside of a server", () => {
     assert.equal((await ask("/debug/cache")).status, 200);
   });
 
-  it("is served as text where that is enabled", async () => {
+  it("/statusz and /flagz are served as text if their feature gates are enabled", async () => {
     await start();
     assert.equal((await ask("/statusz")).status, 404);
     await server!.close();

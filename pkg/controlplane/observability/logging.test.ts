@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import { createLogger, type LogFormat } from "#base";
 import { type RunningServer, startServer } from "../index.ts";
 
-/** What must never be read in a log. */
+/** Values that must never appear in a log. */
 const secrets = {
   token: "t0ken-of-eve",
   wrong: "t0ken-of-nobody",
@@ -18,7 +18,7 @@ describe("the log", () => {
     server = undefined;
   });
 
-  /** Does what may go wrong in many ways, with everything that is shown of it. */
+  /** Sends requests that fail in many ways, and returns all log lines. */
   const tell = async (format: LogFormat): Promise<readonly string[]> => {
     const lines: string[] = [];
     const write = (line: string) => void lines.push(line);
@@ -49,13 +49,13 @@ describe("the log", () => {
     assert.equal((await send("GET", path, stranger)).status, 401);
     const inUrl = `/api/v1/namespaces/default/pods/p/proxy?a=1&access_token=${secrets.inUrl}&b=2`;
     assert.equal((await send("GET", inUrl)).status, 404);
-    // The line of a request follows its answer.
+    // A request is logged after its response.
     await setImmediate();
     return lines;
   };
 
   for (const format of ["text", "json"] as const) {
-    it(`holds no secrets (${format})`, async () => {
+    it(`contains no secrets (${format})`, async () => {
       const text = (await tell(format)).join("\n");
       for (const secret of Object.values(secrets)) {
         assert.doesNotMatch(text, new RegExp(secret));

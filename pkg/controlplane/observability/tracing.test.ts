@@ -8,7 +8,7 @@ import path from "node:path";
 import { bytes, fromProtobuf, int64, list, pointer, value, string, structs } from "#schema";
 import { type RunningServer, startServer, type StartOptions } from "../index.ts";
 
-/** As much of OTLP (opentelemetry/proto/trace/v1) as is looked at here. */
+/** The part of OTLP (opentelemetry/proto/trace/v1) that the tests read. */
 const otlp = structs("opentelemetry");
 const anyValue = otlp("AnyValue", "One of several.", {
   stringValue: pointer(1, string, ""),
@@ -44,7 +44,7 @@ interface SeenSpan {
 
 const hex = (base64 = "") => Buffer.from(base64, "base64").toString("hex");
 
-/** A collector: takes spans over gRPC, which is a length before each message of HTTP/2. */
+/** A collector that receives spans over gRPC, in which a length precedes each message. */
 class Collector {
   readonly spans: SeenSpan[] = [];
   private readonly server: Http2Server = createServer();
@@ -153,13 +153,13 @@ describe("tracing", () => {
     await answer.text();
     return answer;
   };
-  /** What is recorded has been sent when the server has ended. */
+  /** Closes the server, which exports all recorded spans. */
   const end = async () => {
     await server?.close();
     server = undefined;
   };
 
-  it("records a request, its stages and calls to the store, in the trace it names", async () => {
+  it("records a request, its stages and calls to the store in the trace of its traceparent", async () => {
     await start(0);
     const answer = await create({ traceparent, tracestate: "vendor=1" });
     assert.equal(answer.status, 201);
@@ -179,14 +179,14 @@ describe("tracing", () => {
     assert.ok(collector.spans.every((span) => span.trace === traceId));
   });
 
-  it("records no traces of its own without a sampling rate", async () => {
+  it("starts no traces without a sampling rate", async () => {
     await start(0);
     assert.equal((await create()).status, 201);
     await end();
     assert.deepEqual(collector.spans, []);
   });
 
-  it("follows the sampling decision of trusted clients only, and links to the others", async () => {
+  it("follows the sampling decision of trusted clients only, and links to traces of others", async () => {
     const tokens = 'eve-token,eve,1,"makers"';
     await start(1_000_000, { tokens, authorization: ["AlwaysAllow"] });
     const authorization = "Bearer eve-token";
@@ -198,7 +198,10 @@ describe("tracing", () => {
     assert.deepEqual(root.links, [traceId]);
   });
 
-  /** A server with an authorization webhook, and the trace headers that the webhook receives. */
+  /**
+   * Starts a server with an authorization webhook; returns the trace headers that the webhook
+   * receives.
+   */
   const startAsking = async (rate: number, group: string): Promise<readonly unknown[]> => {
     const heard: unknown[] = [];
     const webhook = createHttpServer((request, response) => {
@@ -220,7 +223,7 @@ describe("tracing", () => {
     return heard;
   };
 
-  it("goes on in the webhooks that are asked", async () => {
+  it("continues a trace in webhooks", async () => {
     const heard = await startAsking(1_000_000, "makers");
     assert.equal((await create({ authorization: "Bearer eve-token" })).status, 201);
     await end();
@@ -229,7 +232,7 @@ describe("tracing", () => {
     assert.deepEqual(heard, [`00-${call.trace}-${call.id}-01`]);
   });
 
-  it("tells webhooks of traces that are not to be recorded", async () => {
+  it("propagates unsampled traces to webhooks", async () => {
     const heard = await startAsking(1_000_000, "system:monitoring");
     const unwanted = traceparent.replace(/01$/, "00");
     const authorization = "Bearer eve-token";
@@ -239,7 +242,7 @@ describe("tracing", () => {
     assert.ok(collector.spans.every(({ name, trace }) => name !== created && trace !== traceId));
   });
 
-  it("tells of a collector that takes nothing, and ends nevertheless", async () => {
+  it("reports a collector that accepts no spans, and shuts down nevertheless", async () => {
     const told: string[] = [];
     endpoint = "127.0.0.1:1";
     const report = (what: string) => void told.push(what);

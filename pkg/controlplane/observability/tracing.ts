@@ -22,7 +22,9 @@ export async function buildTracing(
   });
 }
 
-/** Adds a span to each request to the backend; answers the backend itself if tracing is off. */
+/**
+ * Adds a span to each request to the backend; returns the backend itself if tracing is disabled.
+ */
 export function tracedBackend(backend: Backend, tracer: Tracer): Backend {
   if (!tracer.isOn) return backend;
   const call = <T>(name: string, key: string, work: () => Promise<T>): Promise<T> =>

@@ -3,16 +3,16 @@ import { getHeapStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 const lookMs = 5_000;
-/** Share of the time up to which the event loop counts as idle. */
+/** Event loop utilization up to which the process counts as idle. */
 const idleShare = 0.05;
-/** Growth since the last compaction from which on another one is worth its time. */
+/** Heap growth in bytes since the last compaction that justifies another one. */
 const worthwhileBytes = 12 * 2 ** 20;
 
 type Collect = (options: object) => void;
 
 /**
- * Compacts the heap of an idle process that has grown: V8 keeps the memory that first lists and
- * bursts of work took, about as much again as what is in use. It takes some 5 ms per MiB in use.
+ * Compacts the heap of an idle process if it has grown: V8 keeps the memory that first lists and
+ * bursts of work allocated, about as much again as is in use. Takes about 5 ms per MiB in use.
  */
 export function compactHeapWhenIdle(signal: AbortSignal): void {
   setFlagsFromString("--expose-gc");

@@ -6,11 +6,11 @@ import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
  * returns to the system.
  */
 export function limitHeapGrowth(): void {
-  // Old objects are looked through when they have grown by so much; requests leave little behind.
+  // The old generation is collected after this growth; requests leave few old objects behind.
   setFlagsFromString("--heap-growing-percent=75");
-  // Compiled code is written at the exit, and fits only processes with the same flags.
+  // Compiled code is written at exit, and is valid only for processes with the same flags.
   process.prependOnceListener("exit", restoreDefaults);
-  // The room for young objects stays as it is, a few mebibytes, while the program starts.
+  // The young generation stays at a few MiB while the program starts.
   growYoungBy(1);
 }
 
@@ -19,18 +19,18 @@ function restoreDefaults(): void {
   growYoungBy(2);
 }
 
-/** What young objects get when there is work, in both halves together. */
+/** Size of the young generation under load in bytes, both halves together. */
 const youngBytes = 32 * 2 ** 20;
-/** The room is doubled at most about once in half a second, also under full load. */
+/** Interval in ms of checks for growth; the young generation doubles at most about every 0.5 s. */
 const lookMs = 100;
-/** A look takes up to 0.3 ms. */
+/** Interval in ms of checks at full size; a check takes up to 0.3 ms. */
 const fullLookMs = 2_000;
 
 /**
- * To be called when the start is over: the room for young objects then grows with the work, and
- * again after an idle time, in which V8 reduces it to a mebibyte. With halves of 8 MiB instead of 16
- * the requests in flight are copied twice as often: 100,000 GETs took 9.1 instead of 7.2 s of CPU in
- * one run each on a shared machine.
+ * Call after the start: the young generation then grows under load, and again after an idle time,
+ * in which V8 shrinks it to 1 MiB. With halves of 8 MiB instead of 16 the requests in flight are
+ * copied twice as often: 100,000 GETs took 9.1 instead of 7.2 s of CPU in one run each on a shared
+ * machine.
  */
 export function allowHeapGrowth(): void {
   // Writes fill the old generation fast, and marking it takes CPU of other threads as well.

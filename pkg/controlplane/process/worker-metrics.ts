@@ -16,7 +16,7 @@ type Message =
       readonly all: readonly MetricsSnapshot[];
     };
 
-/** A worker that does not respond within this time is left out. */
+/** Time limit in ms of one worker's response; without a response, its metrics are omitted. */
 const answerMs = 2_000;
 /** Time limit in ms for the metrics of all workers; longer than `answerMs`. */
 const gatheredMs = 3_000;

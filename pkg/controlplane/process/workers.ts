@@ -16,7 +16,7 @@ export interface WorkersOptions {
   readonly signalled: Promise<void>;
 }
 
-/** Delay before an exited worker is replaced, in ms; doubles up to the longest. */
+/** Delay in ms before an exited worker is replaced; doubles up to `longestPauseMs`. */
 const firstPauseMs = 500;
 const longestPauseMs = 30_000;
 
@@ -38,7 +38,7 @@ export function disconnectWorker(): void {
 /**
  * Serves one port from several processes until `signalled` resolves. The primary process accepts
  * connections and distributes them round-robin; each worker is a replica with the same command
- * line. The first worker makes certificates and bootstrap objects; the others start when it is
+ * line. The first worker creates certificates and bootstrap objects; the others start when it is
  * ready. Workers that exit are replaced; they exit with the primary process.
  * @throws WorkerError
  */
@@ -61,7 +61,7 @@ class Workers {
 
   constructor(log: (line: string) => void) {
     this.#log = log;
-    // The kernel would give most connections to the same few processes.
+    // Without round-robin, the kernel would give most connections to a few processes.
     cluster.schedulingPolicy = cluster.SCHED_RR;
   }
 

@@ -15,18 +15,18 @@ type LoadContext = Pick<
   "catalog" | "clock" | "options" | "registry" | "signal" | "storage" | "storageRoot"
 >;
 
-/** Time in ms in which loaded CustomResourceDefinitions are to be served. */
+/** Time limit in ms until loaded CustomResourceDefinitions are served. */
 const establishMs = 30_000;
-/** Objects that are stored at a time, which keeps etcd busy. */
+/** Number of objects that are stored concurrently, enough to keep etcd busy. */
 const parallel = 32;
-/** Faults that an error lists; it counts the others. */
+/** Maximum number of faults that an error lists; the others are counted. */
 const mostFaults = 20;
 
 /**
- * Loads the objects of `directory`: CustomResourceDefinitions, then namespaces, then all others, each
- * with its uid, times, status and managedFields.
+ * Loads the objects of `directory`: CustomResourceDefinitions, then namespaces, then all others,
+ * each with its uid, times, status and managedFields.
  *
- * @throws StartError for a store that has objects, and with a line for each object that cannot be loaded
+ * @throws StartError if the store has objects, or with a line for each object that cannot be loaded
  */
 export async function loadRecording(context: LoadContext, directory: string): Promise<void> {
   await refuseFilledStore(context, directory);
@@ -55,8 +55,8 @@ async function refuseFilledStore(
   const { entries } = await storage.backend.range({ from, to: prefixEnd(from), limit: 1 });
   if (entries.length === 0) return;
   throw new StartError(
-    `${directory} can be loaded into an empty store only, and this one has objects: ` +
-      "go on with them by a start without --from, or use another store",
+    `${directory} can only be loaded into an empty store, and this one has objects: ` +
+      "start without --from to use them, or use another store",
   );
 }
 
@@ -134,7 +134,7 @@ class Loader {
     const rest =
       storage.kind === "memory"
         ? ""
-        : "\nThe store has the other objects: empty it before the next try.";
+        : "\nThe other objects are in the store: empty it before the next attempt.";
     throw new StartError(`${directory} cannot be loaded:${listed.join("")}${more}${rest}`);
   }
 
@@ -160,7 +160,7 @@ class Loader {
     }
     const namespace = this.namespaceOf(resource, metadata);
     if (namespace !== "" && !this.namespaces.has(namespace)) {
-      this.faults.push(`${label}: its namespace is not there`);
+      this.faults.push(`${label}: its namespace does not exist`);
       return;
     }
     const request = loopbackRequest(resource, { namespace, name: metadata["name"] }, { signal });

@@ -3,9 +3,10 @@ import type { ReadObject } from "./read-recording.ts";
 
 /**
  * Makes the uids and ownerReferences of a recording agree: an object without a uid gets one, a
- * reference without a uid gets that of the named object, and a reference to an object that is not in
- * the recording is dropped, because the garbage collector would delete the dependent. A reference by
- * the uid of an earlier object of a name that is taken stays. Answers a line per dropped reference.
+ * reference without a uid gets that of the named object, and a reference to an object that is not
+ * in the recording is dropped, because the garbage collector would delete the dependent. A
+ * reference by the uid of a deleted object whose name is in use again is kept. Returns a message
+ * per dropped reference.
  */
 export function alignOwners(objects: readonly ReadObject[]): readonly string[] {
   const uids = new Set<string>();
@@ -26,14 +27,14 @@ export function alignOwners(objects: readonly ReadObject[]): readonly string[] {
       if (uids.has(uid)) return [reference];
       const named = ownerUid(byName, reference, namespace);
       if (named !== undefined) return [uid ? reference : { ...reference, uid: named }];
-      dropped.push(`${file}: dropped the reference to ${kind} ${name}, which is not there`);
+      dropped.push(`${file}: dropped the owner reference to ${kind} ${name}, which does not exist`);
       return [];
     });
     return dropped;
   });
 }
 
-/** The owner is in the namespace of its dependent, or in none. */
+/** Uid of an owner, which is in the namespace of its dependent or cluster-scoped. */
 function ownerUid(
   byName: ReadonlyMap<string, string>,
   { apiVersion, kind, name }: any,
@@ -43,7 +44,7 @@ function ownerUid(
   return byName.get(nameKey(owner, namespace)) ?? byName.get(nameKey(owner, ""));
 }
 
-/** Any version of the group names the same object. */
+/** Key of an object by group, kind and name; versions of a group name the same object. */
 function nameKey({ apiVersion, kind, metadata }: any, namespace: string): string {
   const text = String(apiVersion);
   const group = text.includes("/") ? text.slice(0, text.indexOf("/")) : "";

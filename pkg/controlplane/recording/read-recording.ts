@@ -3,26 +3,27 @@ import path from "node:path";
 import { objectsInText } from "../files/object-documents.ts";
 import type { RecordedObject } from "./recorded-object.ts";
 
-/** An object of a file. */
+/** An object that was read from a file. */
 export interface ReadObject {
-  /** Path of its file within the folder. */
+  /** Path of its file in the recording. */
   readonly file: string;
   readonly object: RecordedObject;
 }
 
 export interface Recording {
   readonly objects: readonly ReadObject[];
-  /** Files, or documents of files, that hold no object: `pods/web.yaml: yaml: line 3: …`. */
+  /** Errors of files or documents that contain no object: `pods/web.yaml: yaml: line 3: …`. */
   readonly faults: readonly string[];
 }
 
 const extensions = /\.(?:ya?ml|json)$/;
-/** Largest file in bytes; objects are limited to far less by the server. */
+/** Maximum size of a file in bytes; the server limits objects to far less. */
 const mostBytes = 256 * 1024 * 1024;
 
 /**
- * Reads the objects of all YAML and JSON files of a folder and of the folders in it, by path. A file
- * may have several documents, and a document may be a List, as `kubectl get --output=yaml` prints.
+ * Reads the objects of all YAML and JSON files of a directory, recursively, in the order of paths.
+ * A file may have several documents, and a document may be a List, as `kubectl get --output=yaml`
+ * prints.
  *
  * @throws errors of the file system
  */

@@ -1,4 +1,4 @@
-/** A recording that cannot be made as asked; the message is shown to the user as it is. */
+/** A recording that cannot be made; the message is shown to the user unchanged. */
 export class RecordError extends Error {
   override readonly name = "RecordError";
 }

@@ -1,4 +1,4 @@
-/** A server recorded into another one. */
+/** Records a server and loads the recording into another one. */
 import assert from "node:assert/strict";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -38,7 +38,7 @@ describe("recordings", () => {
       headers: { "content-type": "application/merge-patch+json" },
       body: JSON.stringify({ status: { phase: "Stuck" } }),
     };
-    // 429 while the storage of the definition is made again.
+    // 429 while the storage of the definition is recreated.
     await until(async () => (await server.fetch(`${widgets}/w/status`, patch)).ok || undefined);
     await call(server, `${widgets}/w`, {}, "DELETE");
     const owner = await call(server, `${widgets}/w`);
@@ -73,7 +73,7 @@ describe("recordings", () => {
     assert.deepEqual(Object.keys(secret.data), ["key"]);
   });
 
-  it("keep integers beyond 2^53, also those of changes", async () => {
+  it("keep integers beyond 2^53, also in changes", async () => {
     const original = await start({ port: 0 });
     await fill(original);
     const send = async (name: string) => {
@@ -102,7 +102,7 @@ describe("recordings", () => {
     }
   });
 
-  it("hold no values of Secrets", async () => {
+  it("contain no values of Secrets", async () => {
     const original = await start({ port: 0 });
     await fill(original);
     const directory = await record(original);
@@ -115,7 +115,7 @@ describe("recordings", () => {
     }
   });
 
-  it("can be loaded whole, whatever controllers, scheduler and nodes have made", async () => {
+  it("load completely, including objects of controllers, scheduler and nodes", async () => {
     const all = { controllers: true, scheduler: true, nodes: { count: 1 } };
     const original = await start({ port: 0, ...all });
     const labels = { app: "web" };
@@ -149,21 +149,25 @@ describe("recordings", () => {
     assert.equal(service.spec.ports[0].nodePort, 30_080);
   });
 
-  it("are narrowed to namespaces and kinds, with what these need", async () => {
-    const original = await start({ port: 0 });
-    await fill(original);
-    const directory = await record(original, { namespaces: ["shop"], kinds: ["Widget"] });
-    const files = readdirSync(directory, { recursive: true }).map(String);
-    assert.deepEqual(files.filter((file) => file.endsWith(".yaml")).sort(), [
-      "cluster/customresourcedefinitions.apiextensions.k8s.io/widgets.example.com.yaml",
-      "cluster/namespaces/shop.yaml",
-      "namespaces/shop/widgets.example.com/w.yaml",
-    ]);
-    const copy = await start({ from: directory });
-    assert.equal((await call(copy, `${widgets}/w`)).status.phase, "Stuck");
-  });
+  it(
+    "can be limited to namespaces and kinds, and include the Namespaces and definitions of their " +
+      "objects",
+    async () => {
+      const original = await start({ port: 0 });
+      await fill(original);
+      const directory = await record(original, { namespaces: ["shop"], kinds: ["Widget"] });
+      const files = readdirSync(directory, { recursive: true }).map(String);
+      assert.deepEqual(files.filter((file) => file.endsWith(".yaml")).sort(), [
+        "cluster/customresourcedefinitions.apiextensions.k8s.io/widgets.example.com.yaml",
+        "cluster/namespaces/shop.yaml",
+        "namespaces/shop/widgets.example.com/w.yaml",
+      ]);
+      const copy = await start({ from: directory });
+      assert.equal((await call(copy, `${widgets}/w`)).status.phase, "Stuck");
+    },
+  );
 
-  it("refuse kinds and namespaces that the cluster does not have, and a folder with files", async () => {
+  it("reject unknown kinds and namespaces, and a directory with files", async () => {
     const original = await start({ port: 0 });
     await assert.rejects(record(original, { kinds: ["gadgets"] }), /no kind "gadgets"/);
     rmSync(path.join(folder, "recording"), { recursive: true });
@@ -176,7 +180,7 @@ describe("recordings", () => {
     await assert.rejects(record(original, { directory }), /is not empty/);
   });
 
-  it("name a cluster that cannot be reached, and say that they were ended early", async () => {
+  it("fail with the URL of an unreachable cluster, and if they are interrupted", async () => {
     const original = await start({ port: 0 });
     await assert.rejects(
       record(original, {}, AbortSignal.abort()),
@@ -190,7 +194,7 @@ describe("recordings", () => {
     );
   });
 
-  it("follow the changes of the cluster until they are ended", async () => {
+  it("record changes of the cluster until they are stopped", async () => {
     const original = await start({ port: 0 });
     const configMaps = "/api/v1/namespaces/default/configmaps";
     await call(original, configMaps, { metadata: { name: "first" } });
@@ -209,7 +213,7 @@ describe("recordings", () => {
     await done;
   });
 
-  it("name each object that cannot be loaded", async () => {
+  it("list each object that cannot be loaded", async () => {
     mkdirSync(path.join(folder, "sub"));
     const objects = [
       { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "Not A Name" } },
@@ -226,25 +230,28 @@ describe("recordings", () => {
       assert.match(message, /^\S+ cannot be loaded:\n {2}broken\.yaml: yaml: /);
       assert.match(message, /sub\/0\.json: ConfigMap Not A Name: .*metadata\.name: Invalid value/);
       assert.match(message, /sub\/1\.json: Gadget g: the server has no kind Gadget in example/);
-      assert.match(message, /sub\/2\.json: ConfigMap nowhere\/c: its namespace is not there/);
+      assert.match(message, /sub\/2\.json: ConfigMap nowhere\/c: its namespace does not exist/);
       assert.doesNotMatch(message, /fine|the other objects/);
       return true;
     });
     const storage = { kind: "embedded", directory: path.join(folder, "store") } as const;
-    await assert.rejects(start({ storage, from: folder }), /\nThe store has the other objects: /);
+    await assert.rejects(start({ storage, from: folder }), /\nThe other objects are in the store: /);
     await assert.rejects(
       start({ from: path.join(folder, "absent") }),
       /cannot be read \(ENOENT\)$/,
     );
   });
 
-  it("are loaded into an empty store only", async () => {
+  it("load only into an empty store", async () => {
     const storage = { kind: "embedded", directory: path.join(folder, "store") } as const;
     await (await start({ storage })).close();
-    await assert.rejects(start({ storage, from: folder }), /into an empty store only/);
+    await assert.rejects(
+      start({ storage, from: folder }),
+      /can only be loaded into an empty store/,
+    );
   });
 
-  it("may be written by hand: without uids, several documents in a file, lists", async () => {
+  it("can be written by hand: without uids, with several documents in a file, with Lists", async () => {
     const text = [
       "apiVersion: v1",
       "kind: List",
@@ -271,6 +278,9 @@ describe("recordings", () => {
       owned.metadata.ownerReferences.map(({ uid }: any) => uid),
       [owner.metadata.uid],
     );
-    assert.match(lines.join("\n"), /dropped the reference to ConfigMap absent, which is not there/);
+    assert.match(
+      lines.join("\n"),
+      /dropped the owner reference to ConfigMap absent, which does not exist/,
+    );
   });
 });

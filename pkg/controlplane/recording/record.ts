@@ -1,4 +1,6 @@
-/** Records the objects of a cluster in a folder, from which `startServer({ from })` loads them. */
+/**
+ * Records the objects of a cluster in a directory, from which `startServer({ from })` loads them.
+ */
 import { setMaxListeners } from "node:events";
 import { type AdjustableLogger, type Clock, cryptoRandom } from "#base";
 import {
@@ -22,13 +24,15 @@ import { qualifiedName, selectedResources } from "./selection.ts";
 export interface RecordOptions {
   readonly endpoint: Endpoint;
   readonly directory: string;
-  /** Empty = all, and cluster-scoped objects. */
+  /** Namespaces to record; empty = all namespaces and cluster-scoped objects. */
   readonly namespaces: readonly string[];
   /** Resources or kinds, with or without `.group`; `*` = all of the scope; empty = all. */
   readonly kinds: readonly string[];
-  /** Go on with the changes until the signal aborts. */
+  /** Record changes as well, until the signal aborts. */
   readonly watch: boolean;
-  /** Serve the cluster on 127.0.0.1 as well, and go on until the signal aborts; absent = no proxy. */
+  /**
+   * Proxy the cluster on 127.0.0.1 and record changes, until the signal aborts; absent = no proxy.
+   */
   readonly proxy?: RecordProxyOptions;
   readonly domain: Domain;
   readonly clock: Clock;
@@ -38,18 +42,18 @@ export interface RecordOptions {
 }
 
 export interface RecordProxyOptions {
-  /** 0 = any free port. */
+  /** Port on 127.0.0.1; 0 = any free one. */
   readonly port: number;
   /** Called with the path of the kubeconfig once the proxy listens. */
   readonly ready: (kubeconfig: string) => void;
 }
 
-/** Time in ms between discoveries that requests for unknown resources cause. */
+/** Minimum time in ms between discoveries caused by requests for unknown resources. */
 const discoveryPauseMs = 1_000;
 const pageSize = 500;
-/** A list whose pages have expired is read again from its first page. */
+/** Maximum attempts to list a resource: a list with an expired continue token is restarted. */
 const mostLists = 3;
-/** Time in ms for the reads at the end of a recording that goes on. */
+/** Time limit in ms of the last reads of a recording with changes. */
 const lastReadsMs = 30_000;
 const requestsPerSecond = { perSecond: 200, burst: 400 };
 
@@ -82,17 +86,17 @@ class Recorder {
   private readonly known = new Set<string>();
   private discoveredAt = 0;
   private chosen: readonly DiscoveredResource[] = [];
-  /** By qualified name of the resource. */
+  /** Watches by qualified name of the resource. */
   private readonly followers = new Map<string, Promise<unknown>>();
   /** Qualified names of resources that requests through the proxy have changed. */
   private readonly written = new Set<string>();
   private discovering: Promise<void> | undefined;
-  /** Ends reads. */
+  /** Aborts reads. */
   private reading: AbortSignal;
 
   constructor(
     private readonly options: RecordOptions,
-    /** Ends the recording. */
+    /** Aborts to end the recording. */
     private readonly signal: AbortSignal,
     life: AbortSignal,
   ) {
@@ -122,7 +126,7 @@ class Recorder {
     throw new RecordError(`not recorded: ${this.failed.join("; ")}`);
   }
 
-  /** Reads which resources there are, and chooses those of the recording. */
+  /** Discovers resources, and returns those to record. */
   private async discover(): Promise<readonly DiscoveredResource[]> {
     const { resources, failures } = await this.client.discover();
     this.discoveredAt = this.options.clock.monotonic();
@@ -141,7 +145,7 @@ class Recorder {
     await this.followUntilEnd(() => proxy.close());
   }
 
-  /** Notes what a request through the proxy has changed, and follows resources that are new. */
+  /** Notes the resources that a request through the proxy changed, and watches new ones. */
   private observe({ info, status = 0 }: ProxiedRequest): void {
     if (!info.isResource || status === 0 || status >= 400) return;
     const name = qualifiedName({ group: info.group, plural: info.resource });
@@ -173,8 +177,9 @@ class Recorder {
   }
 
   /**
-   * Reads what clients of the proxy have written, which the watches may not have delivered, and the
-   * namespaces and definitions of what was recorded since the first reads.
+   * Lists the resources that clients of the proxy have written, whose last changes the watches may
+   * not have delivered, and the namespaces and definitions of objects that were recorded since the
+   * first reads.
    */
   private async readLastChanges(): Promise<void> {
     const resources = await this.discover();
@@ -190,7 +195,7 @@ class Recorder {
     await this.recordDefinitions(resources);
   }
 
-  /** The Namespaces of the recording, unless they are a resource that is recorded anyway. */
+  /** Records the selected Namespaces, unless namespaces are recorded as a resource anyway. */
   private async recordNamespaces(resources: readonly DiscoveredResource[]): Promise<void> {
     const resource = resources.find((each) => each.group === "" && each.plural === "namespaces");
     if (resource === undefined || this.isChosen(resource)) return;
@@ -206,7 +211,9 @@ class Recorder {
     }
   }
 
-  /** The definitions of the custom resources that were found, where definitions are not chosen. */
+  /**
+   * Records the definitions of recorded custom resources, unless definitions are selected anyway.
+   */
   private async recordDefinitions(resources: readonly DiscoveredResource[]): Promise<void> {
     const group = resolve("apiextensions.{api}", this.options.domain);
     const plural = "customresourcedefinitions";
@@ -234,8 +241,8 @@ class Recorder {
   }
 
   /**
-   * Calls `take` for each object of a list in pages. A refused list is a failure of the recording;
-   * returns whether there was none.
+   * Calls `take` for each object of a paged list. A rejected list is recorded as failure; returns
+   * whether the list succeeded.
    */
   private async eachObject(
     resource: DiscoveredResource,
@@ -269,7 +276,7 @@ class Recorder {
     } while (continueToken !== "");
   }
 
-  /** Follows the chosen resources that are not followed yet. */
+  /** Starts to watch the selected resources that are not watched yet. */
   private followChosen(): void {
     for (const resource of this.chosen) {
       const name = qualifiedName(resource);

@@ -14,15 +14,17 @@ type RecordedResource = Pick<DiscoveredResource, "group" | "version" | "plural" 
 
 /** Value of every key of a recorded Secret. */
 const redacted = Buffer.from("REDACTED").toString("base64");
-/** Keys whose value must be JSON, by Kubernetes' validation of the types of Secrets. */
+/** Keys whose value must be JSON, because Kubernetes validates it by the type of the Secret. */
 const jsonKeys: ReadonlySet<string> = new Set([".dockerconfigjson", ".dockercfg"]);
 const redactedJson = Buffer.from("{}").toString("base64");
-/** Annotation in which `kubectl apply` keeps a copy of the object, the data of Secrets included. */
+/**
+ * Annotation in which `kubectl apply` stores a copy of the object, including the data of Secrets.
+ */
 const lastApplied = /^kubectl\.[^/]+\/last-applied-configuration$/;
 
 /**
- * The form in which an object is written: with uid, times, status and managedFields, without
- * resourceVersion and selfLink. The values of Secrets are replaced; their keys stay.
+ * Returns an object as it is recorded: with uid, times, status and managedFields, without
+ * resourceVersion and selfLink. The values of Secrets are replaced, their keys are kept.
  */
 export function recordedObject(resource: RecordedResource, object: ApiObject): RecordedObject {
   const { group, version, kind, plural } = resource;
@@ -45,12 +47,12 @@ function withoutValues({ stringData: _text, ...secret }: RecordedObject): Record
   };
 }
 
-/** Longest name of a file or directory before its extension; file systems allow 255 bytes. */
+/** Maximum length of a file or directory name without extension; file systems allow 255 bytes. */
 const longestName = 200;
 
 /**
  * Path of an object's file in a recording: `namespaces/shop/deployments.apps/web.yaml`,
- * `cluster/nodes/n1.yaml`. Characters that a file name cannot have are percent-encoded.
+ * `cluster/nodes/n1.yaml`. Characters that are invalid in file names are percent-encoded.
  */
 export function fileOf({ group, plural }: RecordedResource, { metadata }: ApiObject): string {
   const { namespace = "", name } = metadata;

@@ -7,18 +7,18 @@ import { fileOf, recordedObject } from "./recorded-object.ts";
 import { isOfServer, qualifiedName } from "./selection.ts";
 
 /**
- * The folder of a recording: one file per object, replaced atomically. Calls write synchronously,
- * so that changes of an object are written in the order of their events.
+ * The directory of a recording: one file per object, replaced atomically. Methods write
+ * synchronously, so that changes of an object are written in the order of their events.
  */
 export class RecordingFolder {
-  /** Files of the recording, with what is in each. */
+  /** Resource and namespace of each file. */
   private readonly files = new Map<string, { resource: string; namespace: string }>();
 
-  /** @throws RecordError for a folder that has files, whose objects would be mixed with these */
+  /** @throws RecordError if the directory is not empty, because recordings would be mixed */
   constructor(readonly directory: string) {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     if (readdirSync(directory).length === 0) return;
-    throw new RecordError(`${directory} is not empty; a recording needs a folder of its own`);
+    throw new RecordError(`${directory} is not empty; a recording needs an empty directory`);
   }
 
   get size(): number {
@@ -30,7 +30,7 @@ export class RecordingFolder {
     return new Set([...this.files.values()].map(({ resource }) => resource));
   }
 
-  /** Writes an object, unless it is one that a server makes for itself. */
+  /** Writes an object, unless every server creates it. */
   write(resource: DiscoveredResource, object: ApiObject): void {
     if (isOfServer(resource, object)) return;
     const file = path.join(this.directory, fileOf(resource, object));
@@ -42,7 +42,7 @@ export class RecordingFolder {
     this.files.set(file, { resource: qualifiedName(resource), namespace });
   }
 
-  /** Makes `objects` all that there is of a resource, in a namespace or, with "", in all of them. */
+  /** Replaces all objects of a resource in a namespace, or in all namespaces if it is "". */
   replace(resource: DiscoveredResource, namespace: string, objects: readonly ApiObject[]): void {
     const kept = new Set(objects.map((each) => path.join(this.directory, fileOf(resource, each))));
     for (const [file, held] of this.files) {

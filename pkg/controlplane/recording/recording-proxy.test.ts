@@ -21,7 +21,7 @@ interface Sent {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-describe("proxies of recordings", () => {
+describe("the proxy of a recording", () => {
   let scene: RecordingScene;
   let original: RunningServer;
   let endpoint: Endpoint;
@@ -72,7 +72,7 @@ describe("proxies of recordings", () => {
   const post = (url: string, body: object) => send(url, { method: "POST", body });
   const filesBelow = () => readdirSync(scene.directory, { recursive: true }).map(String);
 
-  it("pass requests on with the credentials of the cluster, and record what they write", async () => {
+  it("forwards requests with the credentials of the cluster, and records what they write", async () => {
     await call(original, configMaps, { metadata: { name: "before" } });
     await serve();
     assert.equal((await post(configMaps, { metadata: { name: "made" } })).code, 201);
@@ -89,7 +89,7 @@ describe("proxies of recordings", () => {
     assert.equal((await call(copy, `${configMaps}/made`)).metadata.name, "made");
   });
 
-  it("pass watches on event by event, and tell clients when the cluster ends them", async () => {
+  it("forwards watches event by event, and their end", async () => {
     await serve();
     const response = await open(`${configMaps}?watch=true`);
     const lines = response.setEncoding("utf8")[Symbol.asyncIterator]();
@@ -110,7 +110,7 @@ describe("proxies of recordings", () => {
     stop = async () => undefined;
   });
 
-  it("join connections that switch protocols", async () => {
+  it("forwards connections that switch protocols", async () => {
     await serve();
     const asked = request(new URL(`${configMaps}?watch=true`, endpoint.url.origin), {
       ...endpoint.tls,
@@ -136,7 +136,7 @@ describe("proxies of recordings", () => {
     assert.deepEqual([found.length, found[0]?.status], [1, 101]);
   });
 
-  it("follow kinds that are defined meanwhile", async () => {
+  it("watches kinds that are defined later", async () => {
     await serve({ namespaces: ["default"] });
     await post(
       "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
@@ -150,7 +150,7 @@ describe("proxies of recordings", () => {
     assert.equal((await call(copy, `${gadgets}/g`)).metadata.name, "g");
   });
 
-  it("serve clients with their token alone, on loopback and over TLS alone", async () => {
+  it("serves clients by token only, on loopback and over TLS only", async () => {
     await serve();
     assert.equal(endpoint.url.hostname, "127.0.0.1");
     for (const authorization of ["", "Bearer wrong", `Bearer ${original.token}`]) {
@@ -173,7 +173,7 @@ describe("proxies of recordings", () => {
     );
   });
 
-  it("write the requests without queries, and neither credentials nor values of Secrets", async () => {
+  it("records requests without queries, credentials and values of Secrets", async () => {
     await serve();
     const secrets = "/api/v1/namespaces/default/secrets";
     const secret = { metadata: { name: "password" }, stringData: { key: "hunter2" } };

@@ -12,7 +12,7 @@ import { RequestFile } from "./request-file.ts";
 
 export interface RecordingProxyOptions {
   readonly endpoint: Endpoint;
-  /** Folder of the recording, for the kubeconfig and the record of requests. */
+  /** Directory of the recording, for the kubeconfig and the recorded requests. */
   readonly directory: string;
   /** Port on 127.0.0.1; 0 = any free one. */
   readonly port: number;
@@ -26,8 +26,8 @@ const host = "127.0.0.1";
 const validDays = 365;
 
 /**
- * Serves the cluster that is recorded on loopback. Clients reach it by `proxy.kubeconfig` in the folder
- * of the recording, whose token and certificate are made for one run; the file is removed at the end.
+ * Serves the recorded cluster on loopback. Clients use `proxy.kubeconfig` in the directory of the
+ * recording, whose token and certificate are generated per run; the file is removed at the end.
  */
 export class RecordingProxy {
   private constructor(
@@ -63,7 +63,7 @@ export class RecordingProxy {
     return new RecordingProxy(file, proxy, requests);
   }
 
-  /** Cuts all connections and removes the kubeconfig. */
+  /** Closes all connections and removes the kubeconfig. */
   async close(): Promise<void> {
     await rm(this.kubeconfig, { force: true });
     await this.proxy.close();

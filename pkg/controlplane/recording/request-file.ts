@@ -10,14 +10,17 @@ import {
   requestAssertions,
 } from "../testing-kit/request-log.ts";
 
-/** A request that passed the proxy of a recording; `user` is "": the upstream knows it. */
+/**
+ * A request through the proxy of a recording; `user` is "", because only the upstream authenticates
+ * it.
+ */
 export interface ProxiedRequestEntry extends RecordedRequest {
   readonly method: string;
   /** Time in ms until the response had ended. */
   readonly durationMs: number;
 }
 
-/** Last line of a file that lacks requests. */
+/** Last line of an incomplete file. */
 interface Incomplete {
   readonly incomplete: string;
 }
@@ -51,7 +54,10 @@ export class RequestFile {
   }
 }
 
-/** Query and the path behind a proxy are left out: commands and addresses of pods may be secrets. */
+/**
+ * The query and the path behind a proxy subresource are omitted, because commands and addresses of
+ * pods may be secret.
+ */
 function entryOf(request: ProxiedRequest, startedAt: number): ProxiedRequestEntry {
   const { info, method, status, durationMs, userAgent } = request;
   const parts = pathParts(info.path);
@@ -68,12 +74,12 @@ function entryOf(request: ProxiedRequest, startedAt: number): ProxiedRequestEntr
 }
 
 /**
- * The requests that passed the proxy of a recording, for assertions.
- * @throws errors of the file system, and SyntaxError for a file that is none of `keelson record`
+ * Reads the requests through the proxy of a recording, for assertions.
+ * @throws errors of the file system, and SyntaxError for a file that `keelson record` did not write
  */
 export function recordedRequests(directory: string): RequestAssertions<ProxiedRequestEntry> {
   const text = readFileSync(path.join(directory, fileName), "utf8");
-  // A line that is still being written has no end.
+  // The last line has no newline while it is being written.
   const lines = text.slice(0, text.lastIndexOf("\n") + 1).split("\n");
   const values = lines
     .filter((line) => line !== "")

@@ -5,7 +5,10 @@ import { RecordError } from "./record-error.ts";
 /** Selects every kind of the scope in `--kinds`. */
 const everyKind = "*";
 
-/** Resources that a server makes by itself, `.group` appended; recorded only when they are named. */
+/**
+ * Resources that servers and controllers create automatically, with `.group`; recorded only if they
+ * are named.
+ */
 const derived: ReadonlySet<string> = new Set([
   "events",
   "events.events.{api}",
@@ -14,13 +17,13 @@ const derived: ReadonlySet<string> = new Set([
   "servicecidrs.networking.{api}",
 ]);
 
-/** Objects of the Service `kubernetes`, which every API server publishes for itself. */
+/** Resources of the Service `kubernetes`, which every API server publishes. */
 const ofServer: ReadonlySet<string> = new Set(["services", "endpoints", "endpointslices"]);
 
 /**
- * The resources of `discovered` that a recording covers, one version of each. Without `kinds` these
- * are all that can be created and watched, but for derived ones; with namespaces, cluster-scoped
- * resources must be named.
+ * The resources of `discovered` that a recording covers, one version of each. Without `kinds`,
+ * these are all resources that can be created and watched, except derived ones; with namespaces,
+ * cluster-scoped resources must be named.
  *
  * @throws RecordError for a kind that the server does not have
  */
@@ -48,7 +51,7 @@ export function selectedResources(
   return [...new Set(chosen)];
 }
 
-/** Whether an object is one that a server makes for itself, and would conflict with. */
+/** Whether every server creates this object itself, so that a recorded one would conflict. */
 export function isOfServer(
   { group, plural }: DiscoveredResource,
   { metadata, ...fields }: ApiObject,
@@ -59,7 +62,7 @@ export function isOfServer(
   return isApiService && (fields as { spec?: { service?: unknown } }).spec?.service === undefined;
 }
 
-/** `deployments.apps`, `pods`. */
+/** Qualified name of a resource, such as `deployments.apps` or `pods`. */
 export function qualifiedName({
   group,
   plural,
@@ -71,7 +74,9 @@ function isStored({ verbs }: DiscoveredResource): boolean {
   return ["create", "list", "watch"].every((verb) => verbs.includes(verb));
 }
 
-/** Versions of one resource hold the same objects; the preferred version comes first. */
+/**
+ * Keeps the first, preferred version of each resource, because all versions hold the same objects.
+ */
 function onePerResource(all: readonly DiscoveredResource[]): readonly DiscoveredResource[] {
   const first = new Map<string, DiscoveredResource>();
   for (const each of all) {

@@ -12,10 +12,10 @@ import { recordCluster, type RecordOptions } from "./record.ts";
 
 const silent = createLogger({ write: () => undefined });
 
-/** Servers and the folder of a test of recordings. */
+/** Servers and the directory of a test of recordings. */
 export class RecordingScene {
   readonly folder = mkdtempSync(path.join(tmpdir(), "keelson-record-"));
-  /** Folder of the recording. */
+  /** Directory of the recording. */
   readonly directory = path.join(this.folder, "recording");
   private readonly running: RunningServer[] = [];
 
@@ -25,7 +25,7 @@ export class RecordingScene {
     return server;
   }
 
-  /** Records a server until it ends by itself or the signal aborts; answers the folder. */
+  /** Records a server until the recording completes or the signal aborts; returns the directory. */
   async record(
     server: RunningServer,
     options: Partial<RecordOptions> = {},
@@ -45,7 +45,10 @@ export class RecordingScene {
   }
 }
 
-/** Sends a JSON body, or reads, and answers the JSON of the response, which must be a success. */
+/**
+ * Sends a request, with a JSON body if there is one, and returns the JSON of the response, which
+ * must succeed.
+ */
 export async function call(server: RunningServer, url: string, body?: object, method = "POST") {
   const init = { method, body: JSON.stringify(body) };
   const headers = { "content-type": "application/json" };
@@ -62,5 +65,5 @@ export async function until<T>(probe: () => T | undefined | Promise<T | undefine
     if (found !== undefined) return found;
     await setTimeout(20);
   }
-  return assert.fail("it never came");
+  return assert.fail("timed out");
 }

@@ -1,4 +1,4 @@
-/** The scheduler in the process of the API server itself. */
+/** The scheduler in the process of the API server. */
 import { setImmediate } from "node:timers/promises";
 import { cryptoRandom } from "#base";
 import { Informers } from "#client";

@@ -29,7 +29,9 @@ import { serveHealthAndMetrics } from "../controller-manager/serving.ts";
 const component = "kube-scheduler";
 
 export interface SchedulerProgramOptions {
-  /** Where the API server is; called for each connection, because certificates may be renewed. */
+  /**
+   * Endpoint of the API server; called for each connection, because certificates may be renewed.
+   */
   readonly endpoint: () => Endpoint;
   readonly settings: SchedulerSettings;
   /** Whether a feature gate is on. */
@@ -59,7 +61,7 @@ export async function runSchedulerProgram(
   const metrics = new PrometheusMetrics();
   metrics.observeProcess();
   metrics.instruments.define([...clientMetrics, ...schedulerMetrics]);
-  // Connections outlive the signal: the Lease is released last.
+  // Connections stay open after the signal aborts, because the Lease is released last.
   const connected = new AbortController();
   for (const each of [signal, connected.signal]) setMaxListeners(0, each);
   const { leaderElection, serving, clock } = options;

@@ -26,7 +26,8 @@ interface EncryptedAtRest {
 }
 
 /**
- * Encrypts values as configured. Encrypted values are recognized also without a configuration.
+ * Wraps a backend so that it encrypts values as configured. Encrypted values are recognized even
+ * without a configuration.
  * @throws FileError
  */
 export async function encryptAtRest(

@@ -7,14 +7,14 @@ import {
   openEtcdBackend,
 } from "#storage";
 
-/** Where objects are stored. */
+/** Store of objects, and its location. */
 export type StorageOptions =
   | { readonly kind: "memory" }
   | { readonly kind: "embedded"; readonly directory: string }
   | {
       readonly kind: "etcd";
       readonly endpoints: readonly string[];
-      /** PEM texts. */
+      /** TLS to etcd, as PEM texts. */
       readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string };
     };
 
@@ -44,7 +44,7 @@ export async function openStorage(options: StorageOptions, clock: Clock): Promis
       };
     }
     default:
-      throw new TypeError(`storage is ${JSON.stringify(options)}: its kind is unknown`);
+      throw new TypeError(`storage: unknown kind in ${JSON.stringify(options)}`);
   }
 }
 

@@ -40,19 +40,19 @@ const errors: MetricDefinition = {
 const storedObjects: MetricDefinition = {
   name: "apiserver_storage_objects",
   kind: "gauge",
-  help: "Number of objects in the store; -1 = they could not be counted.",
+  help: "Number of objects in the store; -1 = counting failed.",
   labels: ["resource"],
 };
 const resourceObjects: MetricDefinition = {
   name: "apiserver_resource_objects",
   kind: "gauge",
-  help: "Number of objects in the store; -1 = they could not be counted.",
+  help: "Number of objects in the store; -1 = counting failed.",
   labels: ["group", "resource"],
 };
 
 const place = ["group", "resource"];
 
-/** Metrics of each watch cache, and where their values come from. */
+/** Metrics of each watch cache, with functions that return their values. */
 const cacheMetrics: readonly (readonly [
   definition: MetricDefinition,
   value: (statistics: CollectionStatistics) => number,
@@ -124,7 +124,7 @@ const lists: MetricDefinition = {
   help: "Number of list requests served from the store instead of the watch cache.",
   labels: place,
 };
-/** The store selects by key only, so that all three counters of a list have the same value. */
+/** The store selects by key only, so all three counters of a list are equal. */
 const listed = ["fetched", "evaluated", "returned"].map((what): MetricDefinition => ({
   name: `apiserver_storage_list_${what}_objects_total`,
   kind: "counter",
@@ -202,7 +202,7 @@ export function measuredBackend(backend: Backend, measuring: Measuring): Backend
   };
 }
 
-/** The group and the resource that a key belongs to. */
+/** Returns a function that maps a key to its group and resource. */
 function placesOf({ catalog, root }: Measuring): (key: string) => Place {
   const places = new Map<string, Place>();
   for (const { keyPrefix, hub, plural } of catalog.resources) {

@@ -18,8 +18,8 @@ import {
 } from "./request-filter.ts";
 
 /**
- * How a request fails. 409: Conflict, AlreadyExists for a create; 410: Expired; 429 with Retry-After;
- * timeout: 504 at once; slow: carried out after `delayMs`.
+ * How a request fails. 409: Conflict, AlreadyExists for a create; 410: Expired; 429 with
+ * Retry-After; timeout: 504 immediately; slow: executed after `delayMs`.
  */
 export type Failure = 409 | 410 | 429 | 500 | 503 | "timeout" | "slow";
 
@@ -40,9 +40,12 @@ export interface Faults {
   cutWatches(filter?: RequestFilter): number;
   /** Fails the open watches that match with an ERROR event 410 Expired. Returns their number. */
   expireWatches(filter?: RequestFilter): number;
-  /** Delays the events of open and later watches by `delayMs` of the server's clock; 0 = no more. */
+  /**
+   * Delays the events of open and later watches by `delayMs` of the server's clock; 0 = stop
+   * delaying.
+   */
   delayWatches(delayMs: number, filter?: RequestFilter): void;
-  /** Number of requests that are still to fail. */
+  /** Number of requests that will still fail. */
   pending(): number;
   /** Removes all faults and delays. */
   clear(): void;
@@ -53,17 +56,17 @@ interface Delay {
   readonly delayMs: number;
 }
 
-/** A watch that is open. */
+/** An open watch. */
 interface OpenWatch {
   readonly request: DescribedRequest;
-  /** Ends the events, with an error if there is one. */
+  /** Ends the watch, with an error if there is one. */
   end: (error?: StatusError) => void;
 }
 
 export interface FaultStage extends Faults {
-  /** The fault that fails the request, which it uses up; undefined = none. */
+  /** Consumes and returns the fault for the request; undefined = none. */
   take(request: DescribedRequest): Fault | undefined;
-  /** Carries the fault out. @throws StatusError unless the request is only slow */
+  /** Applies the fault. @throws StatusError unless the request is only slow */
   apply(fault: Fault, request: InterceptedRequest): Promise<void>;
   /** The filter for the events of a watch. */
   watch(request: DescribedRequest, signal: AbortSignal): WatchFilter;
@@ -92,7 +95,7 @@ function checkInteger(name: string, value: number, most: number): void {
   throw new TypeError(`${name} must be an integer from 0 to ${most}`);
 }
 
-/** `clock` returns the clock of the server, which a reset replaces. */
+/** Creates the faults of a server. `clock` returns its clock, which a reset replaces. */
 export function faultStage(clock: () => Clock): FaultStage {
   let faults: { readonly fault: Fault; left: number }[] = [];
   let delays: Delay[] = [];
@@ -179,7 +182,7 @@ interface Filtering {
   readonly delayMs: () => number;
 }
 
-/** The events until the watch is ended by a fault; delayed where a fault says so. */
+/** Yields the events until a fault ends the watch, delayed if a fault delays them. */
 async function* filtered<E>(
   events: AsyncIterableIterator<E>,
   { request, open, signal, clock, delayMs }: Filtering,
@@ -214,7 +217,7 @@ async function* filtered<E>(
   }
 }
 
-/** Undefined when the signal aborts first. */
+/** Resolves with undefined if the signal aborts first. */
 function unlessAborted<T>(signal: AbortSignal, step: Promise<T>): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
     const onAbort = () => resolve(undefined);

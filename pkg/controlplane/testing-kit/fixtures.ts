@@ -15,16 +15,16 @@ export interface KubernetesObject {
 }
 
 /**
- * One object or a List; a path or URL of a file; or a text of YAML documents or JSON. A text in one
- * line that ends in .yaml, .yml or .json is a path.
+ * One object or a List, the path or URL of a file, or the text of YAML documents or JSON. A
+ * one-line string that ends in .yaml, .yml or .json is a path.
  */
 export type Fixture = string | URL | object;
 
 const fileName = /^[^\n]*\.(?:yaml|yml|json)$/;
 
 /**
- * The objects of a fixture in their order.
- * @throws TypeError for a document that is no object of Kubernetes
+ * Returns the objects of a fixture in their order.
+ * @throws TypeError for a document that is not a Kubernetes object
  */
 export async function objectsOf(fixture: Fixture): Promise<readonly KubernetesObject[]> {
   const isFile = fixture instanceof URL || (typeof fixture === "string" && fileName.test(fixture));

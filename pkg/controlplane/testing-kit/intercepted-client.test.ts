@@ -1,4 +1,4 @@
-/** Requests of controllers, scheduler and nodes in the server, seen and failed by the kit. */
+/** Requests of controllers, scheduler and nodes in the server, recorded and failed by the kit. */
 import assert from "node:assert/strict";
 import { type TestServer, testServer, type TestServerOptions } from "./index.ts";
 
@@ -25,7 +25,7 @@ describe("interceptControllers", () => {
     await Promise.all(running.splice(0).map((server) => server.close()));
   });
 
-  it("records and fails the requests of controllers, which try again", async () => {
+  it("records and fails requests of controllers, which retry", async () => {
     const server = await start();
     const updates = { userAgent: manager, verb: "create", resource: "replicasets.apps" } as const;
     server.faults.next({ ...updates, fail: 500 });
@@ -38,7 +38,7 @@ describe("interceptControllers", () => {
     server.requests.expectAtLeast(1, { userAgent: manager, resource: "deployments/status" });
   });
 
-  it("cuts and expires the watches of controllers, which go on", async () => {
+  it("cuts and expires watches of controllers, which reconnect", async () => {
     const server = await start({ virtualTime: true });
     const scaled = async (replicas: number) => {
       await server.apply({ ...deployment, spec: { ...deployment.spec, replicas } });

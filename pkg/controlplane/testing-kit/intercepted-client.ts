@@ -21,7 +21,9 @@ import { resourceRequestInfo } from "#request";
 import type { InterceptedRequest, RequestInterceptor, WatchFilter } from "#server";
 import type { ClientIdentity } from "../options.ts";
 
-/** Passes the calls of a client inside the server to an interceptor, as its requests over HTTP. */
+/**
+ * Passes the calls of a client in the server's process to an interceptor, like requests over HTTP.
+ */
 export class InterceptedClient implements Client {
   readonly onServed?: (listener: () => void) => () => void;
 

@@ -5,11 +5,11 @@ import { checkObject, type Fixture, type KubernetesObject, objectsOf } from "./f
 import { type Holds, parseCondition, type WaitCondition } from "./wait-condition.ts";
 
 export interface WaitOptions {
-  /** Real time in ms after which waiting fails; default 10,000. */
+  /** Timeout of the wait in ms of real time; default 10,000. */
   readonly timeoutMs?: number;
 }
 
-/** An object by its kind and name; without a namespace that of the default namespace. */
+/** Reference to an object by kind and name; the namespace defaults to `default`. */
 export type ObjectReference = Pick<KubernetesObject, "apiVersion" | "kind"> & {
   readonly metadata: { readonly name?: string; readonly namespace?: string };
 };
@@ -70,7 +70,7 @@ export class ObjectClient {
       const wanted = typeof condition === "string" ? condition : "the condition";
       const seen =
         waiting.last === undefined
-          ? "it was not seen"
+          ? "it did not exist"
           : `last seen: ${JSON.stringify(waiting.last).slice(0, 2_000)}`;
       const name = `${kind}.${apiVersion} ${metadata.namespace ?? "default"}/${metadata.name}`;
       const message = `timed out after ${timeoutMs} ms waiting for ${wanted} of ${name}; ${seen}`;
@@ -105,7 +105,7 @@ export class ObjectClient {
     }
   }
 
-  /** Reads discovery again for kinds that it did not have. */
+  /** Finds the resource of a kind, refreshing discovery for unknown kinds. */
   private async resourceOf({ apiVersion, kind }: KubernetesObject): Promise<DiscoveredResource> {
     const key = `${apiVersion}/${kind}`;
     if (!this.resources.has(key)) {

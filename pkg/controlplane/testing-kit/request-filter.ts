@@ -1,6 +1,6 @@
 import type { RequestInfo } from "#request";
 
-/** Names of verbs as RBAC has them; `write` stands for all that change objects. */
+/** Verbs as in RBAC; `write` matches all verbs that change objects. */
 export type Verb =
   | "get"
   | "list"
@@ -12,20 +12,20 @@ export type Verb =
   | "deletecollection"
   | "write";
 
-/** Selects requests; a member that is absent matches any. */
+/** Selects requests; an absent member matches any. */
 export interface RequestFilter {
   readonly verb?: Verb | readonly Verb[];
-  /** Plural, with group and subresource where they matter: `deployments.apps`, `pods/status`. */
+  /** Plural, with group and subresource if there are any: `deployments.apps`, `pods/status`. */
   readonly resource?: string;
   readonly namespace?: string;
   readonly name?: string;
   /** Name of the user, after impersonation. */
   readonly user?: string;
-  /** Part of the User-Agent header. */
+  /** Substring of the User-Agent header. */
   readonly userAgent?: string;
 }
 
-/** A request as logs list it, and with which a filter is compared. */
+/** Attributes of a request that logs list and filters match. */
 export interface DescribedRequest {
   readonly verb: string;
   readonly group: string;
@@ -57,7 +57,7 @@ const verbs: ReadonlySet<unknown> = new Set(["get", "list", "watch", "write", ..
 const texts = ["resource", "namespace", "name", "user", "userAgent"] as const;
 const members: ReadonlySet<string> = new Set(["verb", ...texts]);
 
-/** Whether the request is one that the filter selects. */
+/** Whether the filter selects the request. */
 export function matches(filter: RequestFilter, request: DescribedRequest): boolean {
   const { verb, resource, namespace, name, user, userAgent } = filter;
   if (verb !== undefined && ![verb].flat().some((one) => isVerb(one, request.verb))) return false;
@@ -72,7 +72,7 @@ function isVerb(wanted: string, verb: string): boolean {
   return wanted === verb || (wanted === "write" && writes.has(verb));
 }
 
-/** A resource without a subresource does not stand for its subresources. */
+/** Whether `wanted` names the request's resource; a resource does not include its subresources. */
 function isResource(wanted: string, request: DescribedRequest): boolean {
   const [full = "", subresource = ""] = wanted.split("/");
   const dot = full.indexOf(".");
@@ -82,7 +82,8 @@ function isResource(wanted: string, request: DescribedRequest): boolean {
 }
 
 /**
- * Checks a filter from outside the process; `others` are further members that its object may have.
+ * Validates a filter from outside the process; `others` are additional members that the object may
+ * have.
  * @throws TypeError that names the member
  */
 export function checkFilter(value: object, others: readonly string[] = []): RequestFilter {
@@ -102,7 +103,7 @@ export function checkFilter(value: object, others: readonly string[] = []): Requ
   return value;
 }
 
-/** A filter as assertion messages show it. */
+/** Formats a filter for assertion messages. */
 export function filterText(filter: RequestFilter): string {
   const parts = Object.entries(filter).map(([name, value]) => `${name} ${String(value)}`);
   return parts.length === 0 ? "any request" : parts.join(", ");

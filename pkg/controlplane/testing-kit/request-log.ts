@@ -10,15 +10,15 @@ import {
 } from "./request-filter.ts";
 
 /**
- * A request of a client. Those of the kit are not recorded; those of controllers in the server only
- * with `interceptControllers`.
+ * A recorded request of a client. Requests of the kit are not recorded, those of controllers in the
+ * server's process only with `interceptControllers`.
  */
 export interface RecordedRequest extends DescribedRequest {
-  /** Time of the cluster, RFC 3339. */
+  /** Time by the cluster's clock, RFC 3339. */
   readonly time: string;
   /** Real time in ms since the server started. */
   readonly atMs: number;
-  /** Decoded, without the query. */
+  /** Decoded path, without the query. */
   readonly path: string;
   /** Status code of the response; absent while there is none. */
   readonly status?: number;
@@ -27,9 +27,9 @@ export interface RecordedRequest extends DescribedRequest {
 }
 
 export interface HotLoopOptions {
-  /** Most equal requests that are no hot loop; default 10. */
+  /** Maximum number of equal requests that are not a hot loop; default 10. */
   readonly most?: number;
-  /** Real time in ms within which they are counted; default 1,000. */
+  /** Period in ms of real time in which they are counted; default 1,000. */
   readonly withinMs?: number;
 }
 
@@ -51,13 +51,16 @@ export interface RequestAssertions<R extends RecordedRequest = RecordedRequest> 
 
 /** Requests of the clients of a test server. */
 export interface RequestLog extends RequestAssertions {
-  /** Forgets all requests so far. */
+  /** Removes all recorded requests. */
   clear(): void;
 }
 
-/** Requests that are kept; older ones make assertions fail, as they can no longer be counted. */
+/**
+ * Maximum number of recorded requests. Once older ones are dropped, assertions fail, because they
+ * can no longer count them.
+ */
 const mostKept = 100_000;
-/** Requests that an assertion message lists. */
+/** Maximum number of requests that an assertion message lists. */
 const mostListed = 10;
 
 type Entry = { -readonly [K in keyof RecordedRequest]: RecordedRequest[K] };
@@ -71,7 +74,7 @@ export interface RecordingLog extends RequestLog {
   };
 }
 
-/** `clock` returns the clock of the server, which a reset replaces. */
+/** Creates the request log of a server. `clock` returns its clock, which a reset replaces. */
 export function requestLog(clock: () => Clock): RecordingLog {
   let entries: Entry[] = [];
   let dropped = 0;
@@ -110,8 +113,8 @@ export function requestLog(clock: () => Clock): RecordingLog {
 }
 
 /**
- * Assertions about `entries`, oldest first; `incomplete` returns why requests are missing, which
- * makes every assertion fail.
+ * Returns assertions about `entries`, oldest first. `incomplete` returns the reason if requests are
+ * missing, which makes every assertion fail.
  */
 export function requestAssertions<R extends RecordedRequest>(
   entries: () => readonly R[],
@@ -152,7 +155,10 @@ function entryOf({ info, user, header }: InterceptedRequest, clock: Clock, atMs:
   };
 }
 
-/** The first equal requests of which more than `most` came within the time; none = no hot loop. */
+/**
+ * Returns the first equal requests of which more than `most` came within the period; empty = no hot
+ * loop.
+ */
 function hotLoop(
   entries: readonly RecordedRequest[],
   most: number,
@@ -183,7 +189,7 @@ function mismatch(
 function listing(found: readonly RecordedRequest[]): string {
   const lines = found.slice(0, mostListed).map(({ time, verb, path, status, userAgent, fault }) => {
     const result = fault === undefined ? (status ?? "no response yet") : `${status} (${fault})`;
-    return `\n  ${time} ${verb} ${path} ${result} by ${userAgent || "a client without a name"}`;
+    return `\n  ${time} ${verb} ${path} ${result} by ${userAgent || "a client without User-Agent"}`;
   });
   const more = found.length - lines.length;
   return `${lines.join("")}${more > 0 ? `\n  and ${more} more` : ""}`;

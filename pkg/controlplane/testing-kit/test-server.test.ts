@@ -36,7 +36,7 @@ describe("testServer", () => {
     (await send(server, "GET", collection)).body.items.map((item: any) => item.metadata.name);
 
   describe("state", () => {
-    it("forks into isolated servers, each with faults and requests of its own", async () => {
+    it("forks isolated servers, each with its own faults and requests", async () => {
       const first = await start();
       await first.apply(configMap("common"));
       const second = await first.fork();
@@ -50,7 +50,7 @@ describe("testServer", () => {
       assert.deepEqual([first.requests.count(), second.requests.count()], [1, 2]);
     });
 
-    it("restores a snapshot repeatedly, and resets to the start", async () => {
+    it("restores a snapshot repeatedly, and resets to the initial state", async () => {
       const server = await start();
       await server.apply(configMap("kept"));
       const snapshot = server.snapshot();
@@ -65,14 +65,14 @@ describe("testServer", () => {
       assert.deepEqual(await names(server), []);
     });
 
-    it("carries out resets that are asked for at the same time, one after the other", async () => {
+    it("runs concurrent resets one after the other", async () => {
       const server = await start({ controllers: false, port: 0 });
       await server.apply(configMap("a"));
       await Promise.all([server.reset(), server.reset(), server.reset()]);
       assert.deepEqual(await names(server), []);
     });
 
-    it("puts a snapshot of another server under its own faults and record", async () => {
+    it("applies its faults and request log to the snapshot of another server", async () => {
       const first = await start();
       const second = await first.fork();
       running.push(second);
@@ -93,7 +93,7 @@ describe("testServer", () => {
       assert.equal(fork.kubeconfig.replace(fork.url, url), kubeconfig);
     });
 
-    it("moves virtual time, which a fork takes on and a reset sets back", async () => {
+    it("advances virtual time, which a fork copies and a reset restores", async () => {
       const virtualTime = { start: "2030-01-01T00:00:00Z" };
       const server = await start({ controllers: false, virtualTime });
       await server.clock.advance(3_600_000);
@@ -108,14 +108,14 @@ describe("testServer", () => {
       assert.equal(await created(server), "2030-01-01T00:00:00Z");
     });
 
-    it("has no clock in real time", async () => {
+    it("has no clock with real time", async () => {
       const server = await start();
       assert.throws(() => server.clock, /virtualTime/);
     });
   });
 
   describe("apply", () => {
-    it("takes objects, Lists, files and YAML documents", async () => {
+    it("applies objects, Lists, files and YAML documents", async () => {
       const server = await start();
       const folder = await mkdtemp(path.join(tmpdir(), "keelson-fixtures-"));
       try {
@@ -149,7 +149,7 @@ describe("testServer", () => {
       assert.equal(stored?.kind, "Boat");
     });
 
-    it("reports what is no object and what is not served", async () => {
+    it("rejects values that are not objects, and kinds that are not served", async () => {
       const server = await start();
       await assert.rejects(server.apply({ kind: "ConfigMap" }), /needs apiVersion, kind and/);
       const unknown = { apiVersion: "v1", kind: "Ship", metadata: { name: "a" } };
@@ -189,7 +189,7 @@ describe("testServer", () => {
       assert.equal(server.requests.count({ verb: "watch" }), 0, "the kit is not recorded");
     });
 
-    it("fails in time, and names the object", async () => {
+    it("fails after the timeout, and names the object", async () => {
       const server = await start();
       const object = configMap("a", { colour: "blue" });
       await server.apply(object);
@@ -200,7 +200,7 @@ describe("testServer", () => {
       );
     });
 
-    it("refuses what is no condition", async () => {
+    it("rejects invalid conditions", async () => {
       const server = await start();
       await assert.rejects(server.waitFor(configMap("a"), "ready"), /unrecognized condition/);
       await assert.rejects(server.waitFor(configMap("a"), "jsonpath={.a[}"), /invalid JSONPath/);
@@ -231,7 +231,7 @@ describe("testServer", () => {
       });
     }
 
-    it("answers a create with AlreadyExists for 409, and stores nothing", async () => {
+    it("responds to a create with AlreadyExists for 409, and stores nothing", async () => {
       const server = await start();
       server.faults.next({ verb: "write", fail: 409 });
       const { body } = await send(server, "POST", collection, configMap("a"));
@@ -239,7 +239,7 @@ describe("testServer", () => {
       assert.deepEqual(await names(server), []);
     });
 
-    it("delays slow requests in the time of the cluster", async () => {
+    it("delays slow requests by the cluster's clock", async () => {
       const server = await start({ controllers: false, virtualTime: true });
       server.faults.next({ resource: "configmaps", fail: "slow", delayMs: 60_000 });
       let isAnswered = false;
@@ -250,7 +250,7 @@ describe("testServer", () => {
       await slow;
     });
 
-    it("spares discovery, other resources and other clients", async () => {
+    it("does not affect discovery, other resources and other clients", async () => {
       const server = await start();
       server.faults.next({ userAgent: "operator", fail: 500 });
       server.faults.next({ resource: "pods", fail: 500 });
@@ -262,7 +262,7 @@ describe("testServer", () => {
       assert.equal(server.faults.pending(), 0);
     });
 
-    it("refuses faults that it does not know", async () => {
+    it("rejects unknown faults", async () => {
       const { faults } = await start();
       assert.throws(() => faults.next({ fail: 418 as never }), /fail must be one of/);
       assert.throws(() => faults.next({ fail: 500, times: -1 }), /times must be an integer/);
@@ -301,7 +301,7 @@ describe("testServer", () => {
       assert.equal(await other(), undefined);
     });
 
-    it("delays the events of watches in the time of the cluster", async () => {
+    it("delays events of watches by the cluster's clock", async () => {
       const server = await start({ controllers: false, virtualTime: true });
       server.faults.delayWatches(5_000, { resource: "configmaps" });
       const next = await watch(server);
@@ -316,7 +316,7 @@ describe("testServer", () => {
   });
 
   describe("requests", () => {
-    it("are recorded with client, user and response", async () => {
+    it("are recorded with client, user and status", async () => {
       const server = await start();
       await send(server, "POST", collection, configMap("a"));
       await send(server, "GET", `${collection}/b`);
@@ -331,7 +331,7 @@ describe("testServer", () => {
       );
     });
 
-    it("are asserted on by number", async () => {
+    it("can be asserted by number", async () => {
       const server = await start();
       const { requests } = server;
       for (const name of ["a", "b"]) await send(server, "POST", collection, configMap(name));
@@ -346,7 +346,7 @@ describe("testServer", () => {
       requests.expectAtMost(0);
     });
 
-    it("show a hot loop: equal requests in short time", async () => {
+    it("reveal a hot loop: equal requests within a short time", async () => {
       const server = await start();
       const put = () => send(server, "PUT", `${collection}/a`, configMap("a"));
       await server.apply(configMap("a"));

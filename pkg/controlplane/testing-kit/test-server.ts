@@ -13,16 +13,16 @@ import { ObjectClient, type ObjectReference, type WaitOptions } from "./objects.
 import { type RecordingLog, requestLog, type RequestLog } from "./request-log.ts";
 import type { WaitCondition } from "./wait-condition.ts";
 
-/** Options of `startServer`, which keeps everything in memory here. */
+/** Options of `startServer`, with a store in memory. */
 export interface TestServerOptions extends Omit<
   StartOptions,
   "storage" | "interceptor" | "wrapClient" | "clock"
 > {
-  /** The test moves the time of the cluster by `clock.advance()`; default false. */
+  /** The cluster's time is virtual: tests advance it by `clock.advance()`; default false. */
   readonly virtualTime?: boolean | VirtualClockOptions;
   /**
-   * Record and fail the requests of controllers, scheduler and simulated nodes in the server, too;
-   * default false. Filters tell them apart by `userAgent`: `kube-controller-manager`,
+   * Also record requests of controllers, scheduler and simulated nodes in the server, and inject
+   * faults into them; default false. Their `userAgent`: `kube-controller-manager`,
    * `kube-scheduler`, `kubelet`.
    */
   readonly interceptControllers?: boolean;
@@ -30,25 +30,28 @@ export interface TestServerOptions extends Omit<
 
 /** State of a test server at one moment. */
 export interface TestSnapshot {
-  /** Time of the cluster in ms since 1970. */
+  /** Time by the cluster's clock in ms since 1970. */
   readonly now: number;
   readonly content: ServerSnapshot;
 }
 
-/** An API server for tests, with its faults and its record of requests. */
+/** An API server for tests, which injects faults and records requests. */
 export interface TestServer extends Pick<
   RunningServer,
   "url" | "kubeconfig" | "token" | "fetch" | "close"
 > {
-  /** The clock of the cluster, which `reset` and `restore` replace. @throws Error in real time */
+  /**
+   * The cluster's virtual clock, which `reset` and `restore` replace.
+   * @throws Error if the server uses real time
+   */
   readonly clock: VirtualClock;
   readonly requests: RequestLog;
   readonly faults: Faults;
   /** Applies objects by server-side apply, in order; waits until definitions are established. */
   apply(...fixtures: readonly Fixture[]): Promise<readonly KubernetesObject[]>;
   /**
-   * Waits by a watch until the condition holds; an object that does not exist yet is waited for.
-   * Resolves with the object, undefined if it does not exist.
+   * Watches the object, which need not exist yet, until the condition holds. Resolves with the
+   * object, or undefined if it does not exist.
    * @throws Error that shows the object after `timeoutMs`
    */
   waitFor(
@@ -56,12 +59,12 @@ export interface TestServer extends Pick<
     condition: WaitCondition,
     options?: WaitOptions,
   ): Promise<KubernetesObject | undefined>;
-  /** Starts an isolated server on a copy of the state: store, credentials, time. */
+  /** Starts an isolated server with a copy of the state: store, credentials, time. */
   fork(): Promise<TestServer>;
   snapshot(): TestSnapshot;
   /**
-   * Replaces the state, and clears faults and recorded requests. URL and credentials stay; open
-   * connections and watches end.
+   * Replaces the state, and clears faults and recorded requests. URL and credentials do not change;
+   * open connections and watches are closed.
    */
   restore(snapshot: TestSnapshot): Promise<void>;
   /** Restores the state that the server started with. */
@@ -69,7 +72,7 @@ export interface TestServer extends Pick<
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Marks requests of the kit, which are neither recorded nor failed. */
+/** Header of the kit's own requests, which are not recorded and do not fail. */
 const kitHeader = "keelson-testing";
 
 /** Starts a server for tests; see `TestServerOptions`. */
@@ -84,7 +87,7 @@ export async function testServer(options: TestServerOptions = {}): Promise<TestS
   );
 }
 
-/** What a server and its forks have in common. */
+/** State that a server and its forks share. */
 interface Family {
   readonly credentials: SharedDirectory;
   readonly isVirtual: boolean;
@@ -102,7 +105,7 @@ class KitServer implements TestServer {
   private running!: RunningServer;
   private initial!: TestSnapshot;
   private isClosed = false;
-  /** Resolves when no restore is under way. */
+  /** Resolves when no restore is in progress. */
   private restoring: Promise<void> = Promise.resolve();
 
   private constructor(
@@ -141,7 +144,7 @@ class KitServer implements TestServer {
 
   get clock(): VirtualClock {
     if (this.time instanceof VirtualClock) return this.time;
-    throw new Error("the server keeps real time: start it with { virtualTime: true }");
+    throw new Error("the server uses real time; start it with { virtualTime: true }");
   }
 
   fetch = (path: string, init?: RequestInit): Promise<Response> => this.running.fetch(path, init);
@@ -171,7 +174,7 @@ class KitServer implements TestServer {
   }
 
   restore(snapshot: TestSnapshot): Promise<void> {
-    // One after the other, as they listen on the same port.
+    // Sequential, because the servers listen on the same port.
     const restoring = this.restoring.then(() => this.restoreNow(snapshot));
     this.restoring = restoring.catch(() => undefined);
     return restoring;
@@ -194,7 +197,7 @@ class KitServer implements TestServer {
     return this.close();
   }
 
-  /** Options that tie a running server to this kit; a snapshot has those of the kit it came from. */
+  /** Options that connect a server to this kit; a snapshot has those of the kit that created it. */
   private get options(): KitOptions {
     const { interceptor, time: clock } = this;
     if (!this.family.interceptControllers) return { clock, interceptor };
@@ -255,7 +258,9 @@ function statusOf(error: unknown): number | undefined {
   return typeof code === "number" ? code : undefined;
 }
 
-/** Directory of the certificates of a server and its forks; removed with the last of them. */
+/**
+ * Certificate directory that a server and its forks share; removed when the last of them closes.
+ */
 class SharedDirectory {
   private users = 0;
 

@@ -3,16 +3,16 @@ import { JsonPath } from "#structural";
 import type { KubernetesObject } from "./fixtures.ts";
 
 /**
- * What to wait for, as `kubectl wait --for` has it: `condition=Ready`, `condition=Ready=False`,
- * `jsonpath={.status.phase}=Running`, `jsonpath={.status.podIP}` (any value), `create`, `delete`; or a
- * function of the object, which is called only while the object exists.
+ * Condition to wait for, as in `kubectl wait --for`: `condition=Ready`, `condition=Ready=False`,
+ * `jsonpath={.status.phase}=Running`, `jsonpath={.status.podIP}` (any value), `create`, `delete`;
+ * or a function of the object, which is called only while the object exists.
  */
 export type WaitCondition = string | ((object: KubernetesObject) => boolean);
 
 /** Whether the condition holds for an object; undefined = it does not exist. */
 export type Holds = (object: KubernetesObject | undefined) => boolean;
 
-/** @throws TypeError for a text that is no condition */
+/** @throws TypeError for an invalid condition */
 export function parseCondition(condition: WaitCondition): Holds {
   if (typeof condition === "function") {
     return (object) => object !== undefined && condition(object);
@@ -28,7 +28,10 @@ export function parseCondition(condition: WaitCondition): Holds {
   );
 }
 
-/** As kubectl: names and statuses without regard to case; outdated conditions do not count. */
+/**
+ * Compares types and statuses of conditions case-insensitively, as kubectl does; outdated
+ * conditions do not match.
+ */
 function statusCondition(text: string): Holds {
   const [type = "", status = "true"] = text.toLowerCase().split("=");
   return (object) => {
