@@ -86,7 +86,7 @@ describe("controllers with the permissions of their service accounts", () => {
     for (const path of paths) await until(path, isGone);
   });
 
-  it("count the pods that a PodDisruptionBudget protects, also by the scale of custom resources", async () => {
+  it("count the pods of PodDisruptionBudgets, also by the scale of custom resources", async () => {
     const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
     const open = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
     const scale = { specReplicasPath: ".spec.replicas", statusReplicasPath: ".status.replicas" };

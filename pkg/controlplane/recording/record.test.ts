@@ -235,7 +235,10 @@ describe("recordings", () => {
       return true;
     });
     const storage = { kind: "embedded", directory: path.join(folder, "store") } as const;
-    await assert.rejects(start({ storage, from: folder }), /\nThe other objects are in the store: /);
+    await assert.rejects(
+      start({ storage, from: folder }),
+      /\nThe other objects are in the store: /,
+    );
     await assert.rejects(
       start({ from: path.join(folder, "absent") }),
       /cannot be read \(ENOENT\)$/,
