@@ -1,112 +1,54 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Readable } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import type { PeerCertificate } from "#request";
-import {
-  type ResponseHeaders,
-  type BodyObserver,
-  ClientGone,
-  type Exchange,
-  type ResponseStream,
-  type Upgrade,
-} from "./exchange.ts";
-import { bodyTooLarge } from "../response/failures.ts";
-import { certificateOf, gather, Life, valuesBelow, valuesOf } from "./incoming-request.ts";
+import type { ResponseHeaders, ResponseStream, Upgrade } from "./exchange.ts";
+import { HttpExchange } from "./http-exchange.ts";
+import { certificateOf } from "./incoming-request.ts";
 import { CountingResponseStream, drained } from "./counting-response-stream.ts";
 
 interface Http1ExchangeOptions {
   readonly auditId: string;
+  /** Time limit for the request body, in milliseconds. */
   readonly bodyTimeout: number;
   readonly common: Record<string, string>;
   readonly upgrade?: Upgrade | undefined;
 }
 
 /** An exchange over an HTTP/1.1 connection. */
-export class Http1Exchange implements Exchange {
-  readonly auditId: string;
-  readonly method: string;
-  readonly url: string;
-  readonly authorization: readonly string[];
+export class Http1Exchange extends HttpExchange {
   readonly response: ResponseStream;
-  bodyObserver: BodyObserver | undefined;
-  private readonly life = new Life();
-  private read = false;
+  readonly upgrade: Upgrade | undefined;
+  /** Undefined: the HTTP/1.1 parser of Node ends the body at its length. */
+  protected readonly exactBytes = undefined;
 
   constructor(
-    private readonly request: IncomingMessage,
+    protected readonly incoming: IncomingMessage,
     response: ServerResponse,
-    private readonly options: Http1ExchangeOptions,
+    { auditId, bodyTimeout, common, upgrade }: Http1ExchangeOptions,
   ) {
-    this.auditId = options.auditId;
-    this.method = request.method ?? "GET";
-    this.url = request.url ?? "/";
-    this.authorization = valuesOf(request.rawHeaders, "authorization");
-    this.response = new Http1ResponseStream(response, options.common);
-    response.once("close", () => this.leave(response));
-    request.once("error", () => this.leave(response));
-    response.on("error", () => this.leave(response));
-  }
-
-  get signal(): AbortSignal {
-    return this.life.signal;
-  }
-
-  get reason(): Error | undefined {
-    return this.life.reason;
+    const { method = "GET", url = "/" } = incoming;
+    super(incoming, { auditId, method, url, bodyTimeout });
+    this.upgrade = upgrade;
+    this.response = new Http1ResponseStream(response, common);
+    const leave = (): void => {
+      if (!response.writableEnded) this.leave();
+    };
+    response.once("close", leave);
+    incoming.once("error", leave);
+    response.on("error", leave);
   }
 
   get certificate(): PeerCertificate | undefined {
-    return certificateOf(this.request.socket as TLSSocket);
-  }
-
-  header(name: string): string | undefined {
-    const value = this.request.headers[name];
-    return Array.isArray(value) ? value.join(", ") : value;
-  }
-
-  headersBelow(prefix: string): ReadonlyMap<string, readonly string[]> {
-    return valuesBelow(this.request.rawHeaders, prefix);
-  }
-
-  abort(reason: Error): void {
-    this.life.abort(reason);
-  }
-
-  get rawHeaders(): readonly string[] {
-    return this.request.rawHeaders;
+    return certificateOf(this.incoming.socket as TLSSocket);
   }
 
   get remoteAddress(): string | undefined {
-    return this.request.socket.remoteAddress;
-  }
-
-  get upgrade(): Upgrade | undefined {
-    return this.options.upgrade;
-  }
-
-  stream(): Readable {
-    this.read = true;
-    return this.request;
-  }
-
-  body(limit: number): Promise<Uint8Array> {
-    this.read = true;
-    if (Number(this.header("content-length") ?? 0) > limit) {
-      this.request.resume();
-      return Promise.reject(bodyTooLarge(limit));
-    }
-    const milliseconds = this.options.bodyTimeout;
-    const { life, bodyObserver: observer } = this;
-    return gather(this.request, { limit, milliseconds, life, observer });
+    return this.incoming.socket.remoteAddress;
   }
 
   /** Discards an unread request body, since its sender would otherwise block forever. */
   finish(): void {
-    if (!this.read) this.request.resume();
-  }
-
-  private leave(response: ServerResponse): void {
-    if (!response.writableEnded) this.life.abort(new ClientGone("the client disconnected"));
+    if (!this.isBodyRead) this.incoming.resume();
   }
 }
 

@@ -1,17 +1,10 @@
 import { type Http2Session, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
-import type { Readable } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import { memoize } from "#base";
 import type { PeerCertificate } from "#request";
-import {
-  type ResponseHeaders,
-  type BodyObserver,
-  ClientGone,
-  type Exchange,
-  type ResponseStream,
-} from "./exchange.ts";
-import { bodyTooLarge } from "../response/failures.ts";
-import { certificateOf, gather, Life, valuesBelow, valuesOf } from "./incoming-request.ts";
+import type { ResponseHeaders, ResponseStream } from "./exchange.ts";
+import { HttpExchange } from "./http-exchange.ts";
+import { certificateOf } from "./incoming-request.ts";
 import { CountingResponseStream, drained } from "./counting-response-stream.ts";
 
 /** A request as Node's HTTP/2 core emits it. */
@@ -39,97 +32,42 @@ const sessionCertificate = memoize((session: Http2Session) =>
 const sessionAddress = memoize((session: Http2Session) => session.socket.remoteAddress);
 
 /** An exchange over a stream of an HTTP/2 connection. */
-export class Http2Exchange implements Exchange {
-  readonly auditId: string;
-  readonly method: string;
-  readonly url: string;
-  readonly authorization: readonly string[];
+export class Http2Exchange extends HttpExchange {
   readonly response: ResponseStream;
-  bodyObserver: BodyObserver | undefined;
-  private readonly life = new Life();
-  private read = false;
+  protected readonly incoming: ServerHttp2Stream;
 
-  constructor(
-    private readonly request: Http2Request,
-    private readonly options: Http2ExchangeOptions,
-  ) {
-    const { headers, rawHeaders, stream } = request;
-    this.auditId = options.auditId;
-    this.method = headers[":method"] ?? "GET";
-    this.url = headers[":path"] ?? "/";
-    this.authorization = valuesOf(rawHeaders, "authorization");
-    const response = new Http2ResponseStream(stream, options.common);
+  constructor(request: Http2Request, options: Http2ExchangeOptions) {
+    const { headers, stream } = request;
+    const { auditId, bodyTimeout, common, onClose } = options;
+    const { ":method": method = "GET", ":path": url = "/" } = headers;
+    super(request, { auditId, method, url, bodyTimeout });
+    this.incoming = stream;
+    const response = new Http2ResponseStream(stream, common);
     this.response = response;
     const leave = (): void => {
-      if (!response.ended) this.life.abort(new ClientGone("the client disconnected"));
+      if (!response.ended) this.leave();
     };
-    const onClose = (): void => {
+    const close = (): void => {
       leave();
-      options.onClose();
-      releaseListeners(stream, { error: leave, close: onClose });
+      onClose();
+      releaseListeners(stream, { error: leave, close });
     };
     stream.on("error", leave);
-    stream.on("close", onClose);
-  }
-
-  get signal(): AbortSignal {
-    return this.life.signal;
-  }
-
-  get reason(): Error | undefined {
-    return this.life.reason;
-  }
-
-  get rawHeaders(): readonly string[] {
-    return this.request.rawHeaders;
+    stream.on("close", close);
   }
 
   get remoteAddress(): string | undefined {
-    const { session } = this.request.stream;
+    const { session } = this.incoming;
     return session === undefined ? undefined : sessionAddress(session);
   }
 
   get certificate(): PeerCertificate | undefined {
-    const { session } = this.request.stream;
+    const { session } = this.incoming;
     return session === undefined ? undefined : sessionCertificate(session);
   }
 
-  header(name: string): string | undefined {
-    const value = this.request.headers[name];
-    return Array.isArray(value) ? value.join(", ") : value;
-  }
-
-  headersBelow(prefix: string): ReadonlyMap<string, readonly string[]> {
-    return valuesBelow(this.request.rawHeaders, prefix);
-  }
-
-  abort(reason: Error): void {
-    this.life.abort(reason);
-  }
-
-  stream(): Readable {
-    this.read = true;
-    return this.request.stream;
-  }
-
-  body(limit: number): Promise<Uint8Array> {
-    this.read = true;
-    const { stream } = this.request;
-    const announced = this.announcedBytes;
-    if (announced !== undefined && announced > limit) {
-      stream.resume();
-      return Promise.reject(bodyTooLarge(limit));
-    }
-    const { life, bodyObserver: observer } = this;
-    const milliseconds = this.options.bodyTimeout;
-    return gather(stream, { limit, milliseconds, life, observer, announced });
-  }
-
-  /** Content-Length; undefined if the client sent none. */
-  private get announcedBytes(): number | undefined {
-    if (this.request.stream.endAfterHeaders) return 0;
-    const length = this.header("content-length");
-    return length === undefined ? undefined : Number(length);
+  protected get exactBytes(): number | undefined {
+    return this.incoming.endAfterHeaders ? 0 : this.contentLength;
   }
 
   /**
@@ -138,8 +76,7 @@ export class Http2Exchange implements Exchange {
    * before the last write of the response, for which Node creates an error with a stack trace.
    */
   finish(): void {
-    const { stream } = this.request;
-    if (!this.read && !stream.endAfterHeaders) stream.resume();
+    if (!this.isBodyRead && !this.incoming.endAfterHeaders) this.incoming.resume();
   }
 }
 
